@@ -1,0 +1,1 @@
+"""The nouns: media, message, sample, request, output, answer, record, flow, model, benchmark."""

@@ -1,0 +1,107 @@
+"""A benchmark is a frozen value made of small functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from snellen.core.flow import Flow
+from snellen.core.model import Capabilities, Modality
+from snellen.core.record import Record
+from snellen.core.sample import Row, Sample
+from snellen.core.summary import Summary
+
+
+class Table(Protocol):
+    """Rows of a data source, read late. `digest` is the SHA-256 of the content, in hex."""
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def columns(self) -> Sequence[str]: ...
+
+    @property
+    def digest(self) -> str: ...
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[Row]: ...
+
+
+FetchProgress = Callable[[int, int | None], None]
+"""Told the bytes received so far, and the total where it is known."""
+
+
+class Needs(Protocol):
+    """Says why a model cannot take a benchmark, or None."""
+
+    def __call__(self, capabilities: Capabilities) -> str | None: ...
+
+
+def needs(*inputs: Modality, many_images: bool = False) -> Needs:
+    """A benchmark whose samples hold these kinds of input."""
+
+    def missing(capabilities: Capabilities) -> str | None:
+        lacking = sorted(set(inputs) - capabilities.inputs)
+        if lacking:
+            return f"needs {' and '.join(lacking)} input, which the model does not take"
+        if many_images and not capabilities.many_images:
+            return "needs several images in one prompt, which the model does not take"
+        return None
+
+    return missing
+
+
+TEXT = needs("text")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Benchmark:
+    """Where rows come from, how a row becomes a sample, how it is asked, how it is summed up.
+
+    `version` changes whenever a change could move a score.
+    """
+
+    name: str
+    version: str
+    title: str
+    headline: str
+    """Name of the headline metric; its range is 0..100 unless `unit` says otherwise."""
+    open: Callable[[], Table]
+    samples: Callable[[Iterable[Row]], Iterator[Sample]]
+    flow: Callable[[Sample], Flow]
+    summarise: Callable[[Sequence[Record]], Summary]
+    fetch: Callable[[FetchProgress | None], Path] | None = None
+    """Brings the data to this machine, where they are not shipped: the file's path."""
+    needs: Needs = TEXT
+    beyond: Callable[[Sample, Capabilities], str | None] | None = None
+    """Says why a model cannot take one sample, or None: it is then counted as unsupported."""
+    paper: str = ""
+    source: str = ""
+    """Where the data come from and under which licence."""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    """Resolved variant, e.g. {"split": "test", "circular": "early"}: part of the run's config."""
+    max_new_tokens: int = 512
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variant:
+    """How a benchmark is to be made: options from the name (`eyechart:split=photos`) and run."""
+
+    options: Mapping[str, str] = field(default_factory=dict)
+    data: str | None = None
+    """A data file of the user's own in place of the declared source."""
+    circular: str | None = None
+    """`off`, `early` (stop at the first failed pass) or `full` (ask every pass); None leaves it
+    to the benchmark."""
+    extractor: bool = False
+    """Whether replies that no rule can read go to the role `extractor`."""
+    max_new_tokens: int | None = None
+    failures: str = "exclude"
+    """`exclude`, `count-wrong` or `withhold`: what failed and missing samples do to scores."""
+
+
+BenchmarkFactory = Callable[[Variant], Benchmark]

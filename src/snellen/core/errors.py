@@ -1,0 +1,70 @@
+"""Every error Snellen raises on purpose, as one tree named by boundary.
+
+SnellenError
+├── UsageError            the user's mistake: exit code 2, one clear sentence
+│   ├── UnknownName       no such model, benchmark, column ...: nearest names are suggested
+│   ├── MissingExtra      an optional library is not installed: names the extra
+│   ├── DataError         a data or predictions file cannot be used as it stands
+│   ├── RunLocked         another process is writing the same run or file
+│   └── StorageError      a folder or store cannot be read or written (rights, no space)
+├── MediaError            a picture cannot be read or decoded: that sample is a typed failure
+└── ModelError            a model could not answer a request: a typed failure, sent again later
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class SnellenError(Exception):
+    """Base of all deliberate errors; `str(error)` is a sentence for the user."""
+
+
+class UsageError(SnellenError):
+    """The command, its flags or its files must be changed by the user."""
+
+
+class UnknownName(UsageError):
+    """A name that is not registered."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
+        known = sorted(known)
+        near = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.5)
+        if near:
+            advice = "did you mean " + " or ".join(near) + "?"
+        elif known and len(known) <= 12:
+            advice = "known: " + ", ".join(known) + "."
+        else:
+            advice = "" if hint else f"{len(known)} are known."
+        super().__init__(f"unknown {kind} {name!r}; " + " ".join(filter(None, (advice, hint))))
+
+
+class MissingExtra(UsageError):
+    """An optional library is missing."""
+
+    def __init__(self, what: str, extra: str, missing: str) -> None:
+        super().__init__(
+            f"{what} needs {missing}, which is not installed; "
+            f"install it with: pip install 'snellen[{extra}]'"
+        )
+
+
+class DataError(UsageError):
+    """A data or predictions file that cannot be used; the sentence names file and row."""
+
+
+class RunLocked(UsageError):
+    """Another living process holds the run folder or file."""
+
+
+class StorageError(UsageError):
+    """Results cannot be read or written where they should be."""
+
+
+class MediaError(SnellenError):
+    """A picture, video or sound that cannot be read or decoded."""
+
+
+class ModelError(SnellenError):
+    """A model that could not answer; the request stays owed."""

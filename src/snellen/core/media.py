@@ -1,0 +1,74 @@
+"""Pictures and other media: named by the hash of their bytes, read and decoded late."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from snellen.core.errors import MediaError
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
+
+MediaKind = Literal["image", "video", "audio"]
+
+
+class Source(Protocol):
+    """Where the original bytes of one medium are. Picklable, so that workers can read it."""
+
+    def read(self) -> bytes:
+        """The original bytes, never re-encoded. Raises MediaError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class InlineSource:
+    """Bytes already in memory."""
+
+    data: bytes
+
+    def read(self) -> bytes:
+        return self.data
+
+
+@dataclass(frozen=True, slots=True)
+class FileSource:
+    """A file of its own."""
+
+    path: str
+
+    def read(self) -> bytes:
+        try:
+            return Path(self.path).read_bytes()
+        except OSError as error:
+            raise MediaError(f"cannot read {self.path}: {error.strerror or error}") from error
+
+
+def digest_bytes(data: bytes) -> str:
+    """SHA-256 of the original bytes, in hex: the name of a medium everywhere in Snellen."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def decode_image(data: bytes) -> Picture:
+    """The picture in RGB, turned upright by its EXIF orientation. Raises MediaError."""
+    from PIL import Image, ImageOps
+
+    try:
+        with Image.open(io.BytesIO(data)) as image:
+            return ImageOps.exif_transpose(image).convert("RGB")
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise MediaError(f"the image cannot be decoded: {error}") from error
+
+
+def check_image(data: bytes) -> None:
+    """Open a picture's header without decoding it. Raises MediaError when it is no picture."""
+    from PIL import Image
+
+    try:
+        with Image.open(io.BytesIO(data)):
+            pass
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise MediaError(f"the image cannot be opened: {error}") from error

@@ -1,0 +1,81 @@
+"""The one interface to models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, Protocol, runtime_checkable
+
+import msgspec
+from msgspec import Struct
+
+from snellen.core.output import Output
+from snellen.core.request import Request
+
+Modality = Literal["text", "image", "video", "audio"]
+
+
+class Capabilities(Struct, frozen=True):
+    """What a model can take and give. A benchmark states what it needs; a model that lacks it is
+    skipped with that reason, never scored 0."""
+
+    inputs: frozenset[Modality] = frozenset({"text", "image"})
+    outputs: frozenset[Modality] = frozenset({"text"})
+    many_images: bool = True
+    interleaved: bool = True
+    log_likelihood: bool = False
+    interleaved_output: bool = False
+    """Text and images in one reply, in any order (SEED-Bench-H's level L4)."""
+    similarity: bool = False
+    """Compares pictures (`Compare`), as CLIP does."""
+
+
+class Identity(Struct, frozen=True):
+    """Who answers: everything about a model that can change a reply, and nothing that cannot
+    (no file name, no URL, no world size). `facts` holds e.g. revision, dtype, processor."""
+
+    provider: str
+    name: str
+    facts: dict[str, str] = {}
+
+    def digest(self) -> str:
+        """SHA-256 in hex of the canonical JSON."""
+        import hashlib
+
+        return hashlib.sha256(msgspec.json.encode(self, order="sorted")).hexdigest()
+
+
+class Model(Protocol):
+    """A model answers requests, one at a time or many at once (`BatchModel`).
+
+    An `answer` that is a plain function is run in a worker thread; an `async` one is awaited,
+    up to `concurrency` at a time. A failure may be returned as `Failure` or raised as
+    `ModelError` or `MediaError`; both become typed failures.
+    """
+
+    @property
+    def identity(self) -> Identity: ...
+
+    @property
+    def capabilities(self) -> Capabilities: ...
+
+
+@runtime_checkable
+class BatchModel(Model, Protocol):
+    """A local model that answers a batch in one call, outputs in the order of the requests."""
+
+    batch_size: int
+
+    def answer_batch(self, requests: Sequence[Request]) -> Sequence[Output]: ...
+
+
+@runtime_checkable
+class SingleModel(Model, Protocol):
+    """A model that answers one request: `async` (then `concurrency` are in flight) or not."""
+
+    def answer(self, request: Request) -> object:
+        """An `Output`, a plain string (taken as the reply's text), or an awaitable of these."""
+        ...
+
+
+Provider = Callable[[str, Mapping[str, str]], Model]
+"""Opens a model: name after the provider's prefix, and options as given (`key=value`)."""

@@ -1,0 +1,81 @@
+"""What came back from a model: typed, and a failure is never text."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+StopReason = Literal["stop", "length", "refusal"]
+
+FailureKind = Literal[
+    "request",  # the model or server did not answer
+    "media",  # a picture could not be read or decoded
+    "unsupported",  # the model cannot take this request
+    "out_of_memory",
+    "nan",  # log-likelihoods that are not numbers
+    "missing",  # no recorded prediction for this question
+]
+
+
+class Usage(Struct, frozen=True, omit_defaults=True):
+    """Tokens as the model counts them; an image counts as its tokens in the prompt."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+class Generated(Struct, frozen=True, tag="generated", tag_field="type", omit_defaults=True):
+    text: str
+    stop_reason: StopReason = "stop"
+    reasoning: str | None = None
+    usage: Usage | None = None
+    seconds: float | None = None
+    """Wall time of the call; for a batch, its share of the batch."""
+
+
+class CandidateScore(Struct, frozen=True):
+    logprob: float
+    """Sum of the log-probabilities (nats) of the candidate's tokens."""
+    tokens: int
+
+
+class Ranked(Struct, frozen=True, tag="ranked", tag_field="type", omit_defaults=True):
+    candidates: tuple[CandidateScore, ...]
+    usage: Usage | None = None
+    seconds: float | None = None
+
+
+class Drawn(Struct, frozen=True, tag="drawn", tag_field="type", omit_defaults=True):
+    """Pictures, named by the SHA-256 of their bytes.
+
+    `data` holds the bytes on their way from the model and out of the store, which keeps each
+    picture once; records hold the names alone (`without_data`).
+    """
+
+    images: tuple[str, ...]
+    text: str = ""
+    """What the model said beside the pictures."""
+    data: dict[str, bytes] = {}
+    usage: Usage | None = None
+    seconds: float | None = None
+
+    def without_data(self) -> Drawn:
+        return Drawn(self.images, self.text, {}, self.usage, self.seconds)
+
+
+class Compared(Struct, frozen=True, tag="compared", tag_field="type", omit_defaults=True):
+    similarities: tuple[float, ...]
+    """Cosine of each candidate with the picture, -1..1, in the order of the request."""
+    seconds: float | None = None
+    usage: Usage | None = None
+
+
+class Failure(Struct, frozen=True, tag="failure", tag_field="type"):
+    """Not an answer: never cached, never scored, owed on the next start."""
+
+    kind: FailureKind
+    message: str
+
+
+Output = Generated | Ranked | Drawn | Compared | Failure

@@ -1,0 +1,58 @@
+"""One finished sample, as it stands in `samples.jsonl`: the only contract between running,
+reporting, analysing and submitting."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from snellen.core.answer import Answer, Outcome
+from snellen.core.message import Message
+from snellen.core.output import FailureKind, Output
+from snellen.core.sample import Kind
+
+Unscored = Literal["failed", "missing", "no_gold", "unsupported"]
+"""Why a sample has no score; such samples are left out of every mean. `unsupported`: the model
+lacks what the question needs, so it was not asked; asking again would change nothing."""
+
+
+class Pass(Struct, frozen=True, omit_defaults=True):
+    """One question put to the model: a circular pass, or the only one."""
+
+    prompt: tuple[Message, ...]
+    output: Output
+    answer: Answer | None = None
+    """None when the output is a failure."""
+    gold: tuple[str, ...] = ()
+    correct: bool | None = None
+    """None when there is no gold or no answer."""
+    options: dict[str, str] = {}
+    row: str | None = None
+    extraction: Output | None = None
+    """What the LLM extractor said, where it was asked because no rule could read the reply."""
+
+
+class Record(Struct, frozen=True, omit_defaults=True):
+    """A sample's whole story. `score` is 0..1, or None with the reason in `unscored`."""
+
+    id: str
+    kind: Kind
+    question: str
+    outcome: Outcome
+    score: float | None = None
+    unscored: Unscored | None = None
+    answer: str | None = None
+    gold: tuple[str, ...] = ()
+    options: dict[str, str] = {}
+    groups: dict[str, str] = {}
+    media: tuple[str, ...] = ()
+    passes: tuple[Pass, ...] = ()
+    values: dict[str, float] = {}
+    """Further per-sample numbers, e.g. `vanilla` beside a circular score."""
+    saved: int = 0
+    """Requests that early stop made unnecessary."""
+    failure: FailureKind | None = None
+    """What went wrong, where something did: of the request that ended the sample."""
+    requests: tuple[str, ...] = ()
+    """Digests (hex) of the requests, in order: where the outputs are in the store."""

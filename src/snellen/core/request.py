@@ -1,0 +1,125 @@
+"""What is asked of a model, and the digest by which an answer is stored and found again."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+from msgspec import Struct
+
+from snellen.core.media import Source
+from snellen.core.message import Media, Message, user
+
+_encoder = msgspec.json.Encoder(order="sorted")
+
+
+class Generation(Struct, frozen=True, omit_defaults=True):
+    """Settings that can change a reply. Defaults are left out of digests, so that a setting
+    added later does not orphan stored replies."""
+
+    max_new_tokens: int = 512
+    temperature: float = 0.0
+    top_p: float = 1.0
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
+
+
+GREEDY = Generation()
+
+
+class Drawing(Struct, frozen=True, omit_defaults=True):
+    """Settings that can change a drawn picture; None leaves it to the model's own default.
+    `width` and `height` are in pixels."""
+
+    width: int | None = None
+    height: int | None = None
+    steps: int | None = None
+    """Denoising steps; models that draw token by token have none."""
+    guidance: float | None = None
+    """Scale of classifier-free guidance."""
+    seed: int = 0
+
+
+class Ref(Struct, frozen=True):
+    """Which question a request belongs to: for replaying recorded predictions; not digested."""
+
+    sample: str
+    turn: int = 0
+    row: str | None = None
+    """Id of the data row asked, where rotations of a question are rows of their own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Generate:
+    """Text out."""
+
+    messages: tuple[Message, ...]
+    ref: Ref
+    settings: Generation = GREEDY
+    media: Mapping[str, Source] = field(default_factory=dict)
+    choices: tuple[str, ...] = ()
+    """Replies that would be valid, e.g. option labels; not shown to the model, not digested."""
+    to: str = "model"
+    """Who is asked: `model`, or a role such as `extractor` or `judge`."""
+    attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rank:
+    """Log-likelihood of each candidate text as the reply after the shared context."""
+
+    messages: tuple[Message, ...]
+    ref: Ref
+    candidates: tuple[str, ...]
+    media: Mapping[str, Source] = field(default_factory=dict)
+    to: str = "model"
+    attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draw:
+    """A picture out, after messages whose text and images may be interleaved."""
+
+    messages: tuple[Message, ...]
+    ref: Ref
+    settings: Drawing = Drawing()  # noqa: RUF009 - frozen
+    media: Mapping[str, Source] = field(default_factory=dict)
+    to: str = "model"
+    attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compare:
+    """How alike one picture is to each candidate picture: all named by the hash of their bytes."""
+
+    picture: str
+    candidates: tuple[str, ...]
+    ref: Ref
+    media: Mapping[str, Source] = field(default_factory=dict)
+    to: str = "clip"
+    attempt: int = 0
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The pictures as a message, the one that is compared first."""
+        return (user(*(Media("image", digest) for digest in (self.picture, *self.candidates))),)
+
+
+Request = Generate | Rank | Draw | Compare
+
+
+def request_digest(request: Request, identity: str) -> bytes:
+    """SHA-256 (32 bytes) of everything that can change the reply: canonical JSON of the model's
+    identity digest, the messages with media as hashes, the settings and the attempt."""
+    wire: tuple[object, ...]
+    if isinstance(request, Generate):
+        wire = (identity, "generate", request.messages, request.settings, request.attempt)
+    elif isinstance(request, Rank):
+        wire = (identity, "rank", request.messages, request.candidates, request.attempt)
+    elif isinstance(request, Draw):
+        wire = (identity, "draw", request.messages, request.settings, request.attempt)
+    else:
+        wire = (identity, "compare", request.picture, request.candidates, request.attempt)
+    return hashlib.sha256(_encoder.encode(wire)).digest()

@@ -1,0 +1,88 @@
+"""What a run folder says about itself: `run.json` and `report.json`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from snellen.core.model import Identity
+from snellen.core.summary import Summary
+
+Status = Literal["running", "interrupted", "incomplete", "complete"]
+"""`incomplete`: ended, but samples failed or are missing; the next start asks them again."""
+
+
+class DataInfo(Struct, frozen=True):
+    """The data a run was asked about. `digest` is the SHA-256 of their content."""
+
+    path: str
+    digest: str
+    rows: int
+
+
+class RunConfig(Struct, frozen=True, omit_defaults=True):
+    """Everything that decides which requests a run makes and how they are scored. Its digest
+    names the folder, so that the same command finds its run again."""
+
+    identity: Identity
+    benchmark: str
+    version: str
+    parameters: dict[str, str]
+    data: str
+    """Digest of the data."""
+    limit: int | None = None
+    seed: int = 0
+    max_new_tokens: int = 512
+    roles: dict[str, Identity] = {}
+    """Other models that were asked, e.g. an `extractor`."""
+
+
+class Counts(Struct, frozen=True, omit_defaults=True):
+    """Requests of the run so far, over all starts where the word is `total`."""
+
+    samples: int = 0
+    done: int = 0
+    failed: int = 0
+    sent: int = 0
+    """Requests that reached the model in the latest start."""
+    reused: int = 0
+    """Requests answered by the store in the latest start."""
+    saved: int = 0
+    """Requests that early stop made unnecessary, over all finished samples."""
+    seconds: float = 0.0
+    """Wall time of the latest start."""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+class RunInfo(Struct, frozen=True, omit_defaults=True):
+    """`run.json`."""
+
+    name: str
+    """Name of the folder: <model>--<benchmark>--<8 hex of the config digest>."""
+    model: str
+    """The model as the user named it."""
+    benchmark: str
+    title: str
+    config: RunConfig
+    data: DataInfo
+    status: Status
+    created: str
+    """UTC, ISO 8601."""
+    finished: str | None = None
+    counts: Counts = Counts()
+    failures: str = "exclude"
+    command: str = ""
+    versions: dict[str, str] = {}
+    hardware: dict[str, str] = {}
+    paper: str = ""
+    source: str = ""
+    headline: str = "accuracy"
+
+
+class Report(Struct, frozen=True, omit_defaults=True):
+    """`report.json`: the run and its numbers."""
+
+    run: RunInfo
+    summary: Summary

@@ -1,0 +1,68 @@
+"""One question, ready to be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from snellen.core.media import MediaKind, Source
+
+Kind = Literal["choice", "yes_no", "open"]
+
+
+@dataclass(frozen=True, slots=True)
+class MediaRef:
+    """A medium of a row: its hash, and where its bytes are."""
+
+    digest: str
+    source: Source
+    kind: MediaKind = "image"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of a data source: text cells by column name, and its media.
+
+    Column names are those of the file, except that other tools' names for the same thing are
+    joined by the data room. Empty cells are absent.
+    """
+
+    number: int
+    """Position in the source, from 0; messages to users count from 1."""
+    cells: Mapping[str, str]
+    media: tuple[MediaRef, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rotation:
+    """One circular pass that the data file holds as a row of its own."""
+
+    row: str
+    options: Mapping[str, str]
+    gold: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One question. `gold` holds every accepted answer; empty means no gold (a hidden split).
+
+    For `choice`, `options` maps labels A, B, ... to their texts and `gold` holds one label;
+    `options` may be empty when only labels are known (predictions scored without the data).
+    """
+
+    id: str
+    kind: Kind
+    question: str
+    gold: tuple[str, ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
+    media: tuple[MediaRef, ...] = ()
+    hint: str = ""
+    groups: Mapping[str, str] = field(default_factory=dict)
+    """Where the sample is counted: column name to label, e.g. {"category": "colour"}."""
+    rotations: tuple[Rotation, ...] = ()
+    pictures: Mapping[str, MediaRef] = field(default_factory=dict)
+    """Options that are pictures, by label: what a drawn answer is compared with. Not shown."""
+
+    def sources(self) -> dict[str, Source]:
+        return {ref.digest: ref.source for ref in self.media}

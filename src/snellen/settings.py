@@ -1,0 +1,60 @@
+"""Settings from the environment, read in this one file and nowhere else."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+HUB = "https://huggingface.co"
+_FALSE = frozenset({"", "0", "false", "no", "off"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the environment decides. Build it once at the edge and hand it on."""
+
+    cache: Path
+    """Indexes, downloads and unpacked files; safe to delete. `SNELLEN_CACHE`."""
+    lmu_data: Path | None = None
+    """Data folder of VLMEvalKit users: `LMUData`, else ~/LMUData where that exists."""
+    hf_home: Path | None = None
+    """`HF_HOME`; None leaves the Hugging Face libraries to their own default."""
+    hf_endpoint: str = HUB
+    """`HF_ENDPOINT`: the hub, or a mirror of it."""
+    offline: bool = False
+    """`HF_HUB_OFFLINE`: nothing is fetched from a network; the Hugging Face libraries obey too."""
+    no_color: bool = False
+    """`NO_COLOR` is set and not empty, as no-color.org asks."""
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
+        """Read `environment`, by default the process's own."""
+        env = os.environ if environment is None else environment
+        hf_home = env.get("HF_HOME")
+        return cls(
+            cache=_cache(env),
+            lmu_data=_lmu_data(env),
+            hf_home=Path(hf_home).expanduser() if hf_home else None,
+            hf_endpoint=(env.get("HF_ENDPOINT") or HUB).rstrip("/"),
+            offline=env.get("HF_HUB_OFFLINE", "").strip().lower() not in _FALSE,
+            no_color=bool(env.get("NO_COLOR")),
+        )
+
+
+def _cache(env: Mapping[str, str]) -> Path:
+    named = env.get("SNELLEN_CACHE")
+    if named:
+        return Path(named).expanduser().absolute()
+    from platformdirs import user_cache_path
+
+    return user_cache_path("snellen", appauthor=False)
+
+
+def _lmu_data(env: Mapping[str, str]) -> Path | None:
+    named = env.get("LMUData")
+    if named:
+        return Path(named).expanduser().absolute()
+    usual = Path(env.get("HOME") or Path.home()) / "LMUData"
+    return usual if usual.is_dir() else None
