@@ -1,0 +1,121 @@
+"""Values of typed formats (JSON, Parquet, ...) as text cells, and options spread over letters."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime, time
+from typing import Any
+
+from snellen.data.columns import (
+    GOLD_COLUMNS,
+    OPTION_LISTS,
+    column_name,
+    option_letters,
+    parse_list,
+)
+from snellen.data.index import IndexedRow
+from snellen.data.pictures import Stored
+
+
+def text_of(value: object) -> str:
+    """A value as text: numbers as Python prints them, `true` and `false`, lists as JSON.
+
+    None and NaN are empty.
+    """
+    if isinstance(value, str):
+        return value
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, list | tuple | dict):
+        return json.dumps(value, ensure_ascii=False, default=text_of)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return str(value)
+
+
+def flat_cells(record: Mapping[str, Any], gold: str | None = None) -> dict[str, str]:
+    """The text cells of a record; objects inside it become cells called `outer.inner`.
+
+    A whole number as gold beside a list of options is the option's place, counted from 0 (the
+    convention of Hugging Face data sets), and becomes its letter. `gold` names a further column
+    that holds the gold.
+    """
+    cells: dict[str, str] = {}
+    for position, (name, value) in enumerate(record.items()):
+        column = column_name(str(name), position)
+        if isinstance(value, dict) and column not in OPTION_LISTS:
+            inner = flat_cells(value)
+            cells.update({f"{column}.{key}": text for key, text in inner.items()})
+        elif text := text_of(value):
+            cells[column] = text
+    _letter_gold(record, cells, (*GOLD_COLUMNS, gold) if gold else GOLD_COLUMNS)
+    return cells
+
+
+def _letter_gold(record: Mapping[str, Any], cells: dict[str, str], golds: Iterable[str]) -> None:
+    options = next((record[name] for name in OPTION_LISTS if name in record), None)
+    if isinstance(options, str):
+        options = parse_list(options)
+    if not isinstance(options, Sequence) or isinstance(options, str):
+        return
+    letters = option_letters(len(options))
+    for name in golds:
+        value = record.get(name)
+        if not isinstance(value, int) or isinstance(value, bool):
+            continue
+        if letters and 0 <= value < len(letters):
+            cells[column_name(name, 0)] = letters[value]
+
+
+def spread_options(cells: dict[str, str]) -> None:
+    """Replace a cell that lists the options by one cell a letter: A, B, C, ...
+
+    Letters that have cells already keep them. A cell that is no such list stays as it is.
+    """
+    for name in OPTION_LISTS:
+        cell = cells.get(name)
+        options = _options(cell) if cell else None
+        if options is not None:
+            del cells[name]
+            for letter, text in options:
+                if text:
+                    cells.setdefault(letter, text)
+
+
+def _options(cell: str) -> Iterable[tuple[str, str]] | None:
+    if cell.lstrip().startswith("{"):
+        try:
+            value = json.loads(cell)
+        except ValueError:
+            return None
+        letters = all(len(key) == 1 and "A" <= key <= "Z" for key in value)
+        return [(key, text_of(text)) for key, text in value.items()] if letters else None
+    items = parse_list(cell)
+    if items is None:
+        return None
+    names = option_letters(len(items))
+    return None if names is None else list(zip(names, map(text_of, items), strict=True))
+
+
+def finish(cells: dict[str, str], media: Mapping[str, Sequence[Stored]]) -> IndexedRow:
+    """A row with its options spread and its pictures in order.
+
+    Paths (`image_path`) count only where no other column has a picture, and `decoded_image`
+    (MathVista) is the picture that another column names.
+    """
+    spread_options(cells)
+    if "decoded_image" in media:
+        return IndexedRow(cells, media["decoded_image"])
+    own = [item for column, items in media.items() if _embeds(column) for item in items]
+    paths = [item for column, items in media.items() if not _embeds(column) for item in items]
+    return IndexedRow(cells, own or paths)
+
+
+def _embeds(column: str) -> bool:
+    return not column.startswith("image_path")

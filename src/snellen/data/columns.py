@@ -1,0 +1,174 @@
+"""What columns are called: ids, golds, replies and options, joined from the names tools use."""
+
+from __future__ import annotations
+
+import json
+import re
+from ast import literal_eval
+from collections.abc import Iterable, Mapping, Sequence
+
+from snellen.core.errors import UnknownName
+from snellen.core.sample import Row
+
+ID_COLUMNS = ("index", "id", "idx", "question_id", "pid")
+GOLD_COLUMNS = ("answer", "label", "gt", "gt-answer", "answers", "refs", "answer_if_known")
+REPLY_COLUMNS = (
+    "prediction",
+    "response",
+    "full_prediction",
+    "video-llm-prediction",
+    "raw",
+    "text",
+    "output",
+)
+JOINED_IDS = (("image",), ("video", "dim", "i"))
+"""Columns that serve as an id together where none of `ID_COLUMNS` exists."""
+OPTION_LISTS = ("choices", "options", "index2ans")
+"""Columns whose list (or letter -> text object) is spread over the cells A, B, C, ..."""
+
+_MANY_GOLDS = frozenset({"answers", "refs"})
+_WHOLE_FLOAT = re.compile(r"-?\d+\.0+")
+_OPTION = re.compile(r"(?:choice|option)[_ ]([a-z])")
+_IMAGE = re.compile(r"images?(?:[_ ]?\d+)?|image_path|image_paths")
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def column_name(name: str, position: int) -> str:
+    """VLMEvalKit's convention: all names but single capital letters are lower-case.
+
+    `choice_a` and `option a` are the option A. A nameless column is called by its position.
+    """
+    name = name.strip()
+    if not name:
+        return f"column {position + 1}"
+    if len(name) == 1 and name in _LETTERS:
+        return name
+    name = name.lower()
+    option = _OPTION.fullmatch(name)
+    return option[1].upper() if option else name
+
+
+def is_image_column(name: str) -> bool:
+    """`image`, `images`, `image_1`, `image_path` ... of a text format hold pictures."""
+    return _IMAGE.fullmatch(name) is not None
+
+
+def option_letters(count: int) -> str | None:
+    """The first letters of the alphabet, or None if it is too short."""
+    return _LETTERS[:count] if count <= len(_LETTERS) else None
+
+
+def id_text(cell: str) -> str:
+    """An id as it is compared: spreadsheets write 241 as 241.0."""
+    return cell.split(".")[0] if _WHOLE_FLOAT.fullmatch(cell) else cell.strip()
+
+
+def id_of(cells: Mapping[str, str]) -> str | None:
+    """The id in a row's cells, or None if no id column has a value."""
+    for name in ID_COLUMNS:
+        if cells.get(name):
+            return id_text(cells[name])
+    return None
+
+
+def row_id(row: Row) -> str:
+    """The row's id: `index`, `id`, `idx`, `question_id` or `pid`, else its number from 0."""
+    return id_of(row.cells) or str(row.number)
+
+
+def gold_column(columns: Iterable[str]) -> str | None:
+    """The column that holds the gold answer: the first of `GOLD_COLUMNS` that exists."""
+    existing = set(columns)
+    return next((name for name in GOLD_COLUMNS if name in existing), None)
+
+
+def gold_answers(cells: Mapping[str, str], column: str | None) -> tuple[str, ...]:
+    """Every accepted answer; empty where the cell is (a hidden split).
+
+    A JSON or Python list of strings is several answers; a list of numbers is so only in
+    `answers` and `refs`, because `[0, 1]` may also be the answer to a question of mathematics.
+    """
+    cell = cells.get(column, "").strip() if column else ""
+    if not cell:
+        return ()
+    items = parse_list(cell) if cell.startswith("[") else None
+    if items and (column in _MANY_GOLDS or all(isinstance(item, str) for item in items)):
+        return tuple(text for item in items if (text := str(item).strip()))
+    return (cell,)
+
+
+def row_gold(row: Row) -> tuple[str, ...]:
+    """The row's accepted answers, from the first gold column that has a value."""
+    return gold_answers(row.cells, gold_column(row.cells))
+
+
+def parse_list(text: str) -> Sequence[object] | None:
+    """A list of scalars written as JSON or as Python writes it, or None."""
+    text = text.strip()
+    if not (text.startswith("[") and text.endswith("]")):
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        try:
+            value = literal_eval(text)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            return None
+    if not isinstance(value, list) or any(isinstance(item, list | dict) for item in value):
+        return None
+    return value
+
+
+def renamed(columns: Sequence[str], chosen: Mapping[str, str]) -> tuple[str, ...]:
+    """The names of `columns` after the user's choice (our name -> name in the file).
+
+    A chosen column takes our name; another one that already bore it is called `<name> (unused)`.
+    `a+b` is left to `join_columns`. Raises UnknownName for a column the file does not have.
+    """
+    if not chosen:
+        return tuple(columns)
+    named: dict[str, str] = {}
+    for ours, theirs in chosen.items():
+        parts = [_existing(part, columns) for part in theirs.split("+")]
+        if len(parts) == 1:
+            named[parts[0]] = canonical(ours)
+    taken = {canonical(ours) for ours in chosen}
+    return tuple(
+        named.get(name) or (f"{name} (unused)" if name in taken else name) for name in columns
+    )
+
+
+def rename_cells(cells: dict[str, str], chosen: Mapping[str, str]) -> dict[str, str]:
+    """`renamed` for formats whose rows need not all have the same cells."""
+    if not chosen:
+        return cells
+    here = {
+        ours: theirs
+        for ours, theirs in chosen.items()
+        if all(part in cells or column_name(part, 0) in cells for part in theirs.split("+"))
+    }
+    new = dict(zip(renamed(tuple(cells), here), cells.values(), strict=True))
+    join_columns(new, here)
+    return new
+
+
+def join_columns(cells: dict[str, str], chosen: Mapping[str, str]) -> None:
+    """Make the cells the user asked for as `id=split+question_id`: values joined by `/`."""
+    for ours, theirs in chosen.items():
+        if "+" in theirs:
+            parts = [column_name(part, 0) for part in theirs.split("+")]
+            values = [cells.get(part) or cells.get(f"{part} (unused)", "") for part in parts]
+            cells[canonical(ours)] = "/".join(values)
+
+
+def _existing(name: str, columns: Sequence[str]) -> str:
+    found = name if name in columns else column_name(name, 0)
+    if found not in columns:
+        raise UnknownName("column", name, columns)
+    return found
+
+
+def canonical(name: str) -> str:
+    """`id`, `gold` and `prediction` of `--columns` by the name that is looked for first."""
+    heads = {"id": ID_COLUMNS[0], "gold": GOLD_COLUMNS[0], "reply": REPLY_COLUMNS[0]}
+    return heads.get(name, name)

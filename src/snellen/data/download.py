@@ -1,0 +1,257 @@
+"""Checked downloads: resumed where they broke off, verified, and whole or not there at all."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import shutil
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from snellen.core.errors import DataError, StorageError
+from snellen.data.files import Algorithm, FileDigests
+
+Progress = Callable[[int, int | None], None]
+"""Called with the bytes that are there, and the bytes there will be if that is known."""
+
+_CHUNK = 1 << 20
+_TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
+_SCHEMES = frozenset({"http", "https", "file"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remote:
+    """A file on the network. `urls` are tried in turn; a checksum, if known, must fit."""
+
+    urls: tuple[str, ...]
+    md5: str | None = None
+    sha256: str | None = None
+
+    def checksum(self) -> tuple[Algorithm, str] | None:
+        """The stronger of the known checksums, in hex."""
+        if self.sha256:
+            return "sha256", self.sha256.lower()
+        return ("md5", self.md5.lower()) if self.md5 else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How often a cut or refused connection is tried again. Times in seconds."""
+
+    attempts: int = 5
+    """Attempts in a row, over all addresses, that brought nothing."""
+    first_wait: float = 1.0
+    """Doubled after every such attempt."""
+    timeout: float = 30.0
+
+
+class _Retry(Exception):
+    """This attempt failed in a way that may pass."""
+
+
+class _NotThere(Exception):
+    """This address will not give the file."""
+
+
+def download(
+    remote: Remote,
+    target: Path,
+    *,
+    cache: Path,
+    progress: Progress | None = None,
+    offline: bool = False,
+    patience: Patience | None = None,
+) -> Path:
+    """Fetch a file to `target`, unless it is there with the right checksum already.
+
+    A second process that wants the same file waits for the first. Raises DataError (cannot be
+    had, or not what it should be) and StorageError (no room, no rights). What was fetched of an
+    unfinished file is kept beside the target for the next try.
+    """
+    from filelock import FileLock
+
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(f"{target}.lock"):
+            if target.exists():
+                return _check_existing(remote, target, cache)
+            if offline:
+                raise DataError(
+                    f"{target.name} is not here and Snellen is offline; " + by_hand(remote, target)
+                )
+            return _fetch(remote, target, cache, progress, patience or Patience())
+    except OSError as error:
+        raise StorageError(f"cannot write {target}: {error.strerror or error}") from error
+
+
+def checksum_found(path: Path, remote: Remote, cache: Path) -> str | None:
+    """None if the file is what it should be, else the checksum it has. Remembered by time of
+    change, so that a large file is read once."""
+    wanted = remote.checksum()
+    if wanted is None:
+        return None
+    with FileDigests(cache) as files:
+        found = files.digest(path, wanted[0])
+    return None if found == wanted[1] else found
+
+
+def by_hand(remote: Remote, target: Path) -> str:
+    """Says how the user can put the file there."""
+    wanted = remote.checksum()
+    check = f" ({wanted[0]} {wanted[1]})" if wanted else ""
+    return f"fetch {' or '.join(remote.urls)}{check} elsewhere and put it at {target}"
+
+
+def _check_existing(remote: Remote, target: Path, cache: Path) -> Path:
+    found = checksum_found(target, remote, cache)
+    if found:
+        raise DataError(_wrong(remote, target, found) + f"; delete {target} to fetch it again")
+    return target
+
+
+def _wrong(remote: Remote, target: Path, found: str) -> str:
+    wanted = remote.checksum()
+    assert wanted is not None
+    return f"{target.name} has the {wanted[0]} {found}, but {wanted[1]} was expected"
+
+
+def _fetch(
+    remote: Remote, target: Path, cache: Path, progress: Progress | None, patience: Patience
+) -> Path:
+    part = target.with_name(target.name + ".part")
+    resumed = _size(part) > 0
+    _collect(remote, target, part, progress, patience)
+    found = checksum_found(part, remote, cache)
+    if found and resumed:
+        # The beginning may be of an older file: once more from the start.
+        part.unlink()
+        _collect(remote, target, part, progress, patience)
+        found = checksum_found(part, remote, cache)
+    if found:
+        part.unlink()
+        _etag(part).unlink(missing_ok=True)
+        raise DataError(
+            _wrong(remote, target, found) + "; it was not kept, the file there may have changed"
+        )
+    with part.open("rb") as file:
+        os.fsync(file.fileno())
+    part.replace(target)
+    _etag(part).unlink(missing_ok=True)
+    return target
+
+
+def _collect(
+    remote: Remote, target: Path, part: Path, progress: Progress | None, patience: Patience
+) -> None:
+    """Fill `part`, from address to address and attempt to attempt."""
+    problems: dict[str, str] = {}
+    failures = 0
+    while failures < patience.attempts:
+        hopeful = grown = False
+        for url in remote.urls:
+            had = _size(part)
+            try:
+                _receive(url, part, progress, patience.timeout)
+                return
+            except _NotThere as error:
+                problems[url] = str(error)
+            except _Retry as error:
+                problems[url] = str(error)
+                hopeful = True
+                grown = _size(part) > had
+            if grown:
+                break  # The same address goes on best.
+        if not hopeful:
+            break
+        failures = 0 if grown else failures + 1
+        if failures < patience.attempts:
+            time.sleep(patience.first_wait * 2 ** max(0, failures - 1))
+    told = "; ".join(f"{url}: {problem}" for url, problem in problems.items())
+    raise DataError(f"{target.name} cannot be fetched ({told}); " + by_hand(remote, target))
+
+
+def _size(part: Path) -> int:
+    return part.stat().st_size if part.exists() else 0
+
+
+def _receive(url: str, part: Path, progress: Progress | None, timeout: float) -> None:
+    """One attempt, going on where `part` ends. Raises _Retry or _NotThere."""
+    if urlsplit(url).scheme not in _SCHEMES:
+        raise _NotThere("only http, https and file addresses are fetched")
+    have = _size(part)
+    with _failing(part), _opened(url, part, have, timeout) as response:
+        resumed = getattr(response, "status", 200) == http.HTTPStatus.PARTIAL_CONTENT
+        if have and not resumed:
+            have = 0  # The server does not resume, or the file there is another now.
+        rest = response.headers.get("Content-Length")
+        total = have + int(rest) if rest else None
+        _check_room(part, total, have)
+        validator = response.headers.get("ETag")
+        if validator:
+            _etag(part).write_text(validator)
+        with part.open("ab" if have else "wb") as file:
+            while chunk := _read(response):
+                file.write(chunk)
+                have += len(chunk)
+                if progress:
+                    progress(have, total)
+    if total is not None and have < total:
+        raise _Retry(f"the connection was cut after {have:,} of {total:,} bytes")
+
+
+def _opened(url: str, part: Path, have: int, timeout: float) -> Any:
+    headers = {"User-Agent": "snellen", "Accept-Encoding": "identity"}
+    if have and url.startswith("http"):
+        headers["Range"] = f"bytes={have}-"
+        if _etag(part).exists():
+            headers["If-Range"] = _etag(part).read_text()
+    return urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=timeout)
+
+
+def _read(response: Any) -> bytes:
+    """The next bytes. Errors of the connection are told apart from those of the disk."""
+    try:
+        chunk: bytes = response.read(_CHUNK)
+    except (http.client.HTTPException, OSError) as error:
+        raise _Retry(f"the connection broke: {error}") from error
+    return chunk
+
+
+@contextmanager
+def _failing(part: Path) -> Iterator[None]:
+    try:
+        yield
+    except urllib.error.HTTPError as error:
+        problem = f"the server answered {error.code} {error.reason}"
+        if error.code in _TRANSIENT:
+            raise _Retry(problem) from error
+        if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+            part.unlink(missing_ok=True)  # More is here than there: another file, begin anew.
+            raise _Retry(problem) from error
+        raise _NotThere(problem) from error
+    except urllib.error.URLError as error:
+        if isinstance(error.reason, FileNotFoundError):
+            raise _NotThere("there is no such file") from error
+        raise _Retry(f"no connection ({error.reason})") from error
+    except (http.client.HTTPException, TimeoutError, ConnectionError) as error:
+        raise _Retry(f"no connection ({error!r})") from error
+
+
+def _check_room(part: Path, total: int | None, have: int) -> None:
+    free = shutil.disk_usage(part.parent).free
+    if total is not None and total - have > free:
+        raise StorageError(
+            f"{part.parent} has {free / 1e9:.1f} GB free, but {(total - have) / 1e9:.1f} GB are "
+            "needed; make room, or set SNELLEN_CACHE to a folder on another disk"
+        )
+
+
+def _etag(part: Path) -> Path:
+    return part.with_name(part.name + ".etag")

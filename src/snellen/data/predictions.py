@@ -1,0 +1,292 @@
+"""Predictions files: what some system replied, in whatever format it was written down."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from snellen.core.benchmark import Table
+from snellen.core.errors import DataError, UnknownName
+from snellen.core.sample import Row
+from snellen.data.columns import (
+    ID_COLUMNS,
+    JOINED_IDS,
+    REPLY_COLUMNS,
+    canonical,
+    column_name,
+    gold_answers,
+    gold_column,
+    id_text,
+)
+from snellen.data.index import Scan
+from snellen.data.unpack import plain_file
+from snellen.settings import Settings
+
+SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".xlsx", ".parquet")
+_SHOWN = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """One row of a predictions file. An empty `reply` is an answer of no words, not a missing one;
+    empty `gold` means that the file has none for this row."""
+
+    id: str
+    reply: str
+    gold: tuple[str, ...]
+    cells: Mapping[str, str]
+    number: int
+    """Row of the file, from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Predictions:
+    """The rows of a file in its order. Rows that stand there twice and agree are both kept."""
+
+    path: str
+    digest: str
+    """SHA-256 of the file, unpacked, in hex."""
+    columns: tuple[str, ...]
+    rows: tuple[Prediction, ...]
+    id_columns: tuple[str, ...]
+    reply_column: str
+    gold_column: str | None
+    warnings: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Prediction]:
+        return iter(self.rows)
+
+    def names(self) -> list[str]:
+        """An id for each row; a row that stands there again is told apart by its number."""
+        seen: set[str] = set()
+        names = []
+        for row in self.rows:
+            names.append(f"{row.id} (row {row.number})" if row.id in seen else row.id)
+            seen.add(row.id)
+        return names
+
+    def replies(self) -> dict[str, str]:
+        """Replies by the names of their rows."""
+        return {name: row.reply for name, row in zip(self.names(), self.rows, strict=True)}
+
+    def by_id(self) -> dict[str, Prediction]:
+        """One prediction for each id."""
+        return {row.id: row for row in self.rows}
+
+    def table(self) -> Table:
+        """The file's own rows as data, for files that hold questions and options themselves."""
+        return PredictionTable(self)
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionTable:
+    """A predictions file as a `Table` without pictures."""
+
+    predictions: Predictions
+
+    @property
+    def path(self) -> str:
+        return self.predictions.path
+
+    @property
+    def digest(self) -> str:
+        return self.predictions.digest
+
+    @property
+    def columns(self) -> Sequence[str]:
+        return self.predictions.columns
+
+    def __len__(self) -> int:
+        return len(self.predictions)
+
+    def __iter__(self) -> Iterator[Row]:
+        named = zip(self.predictions.names(), self.predictions.rows, strict=True)
+        for number, (name, row) in enumerate(named):
+            yield Row(number, {**row.cells, ID_COLUMNS[0]: name})
+
+
+def read_predictions(
+    path: str | Path,
+    *,
+    columns: Mapping[str, str] | None = None,
+    where: Mapping[str, str] | None = None,
+    settings: Settings | None = None,
+) -> Predictions:
+    """Read CSV, TSV, JSON Lines, JSON, XLSX or Parquet, by suffix; `.gz` is unpacked.
+
+    `columns` says where `id`, `prediction` and `gold` stand (`id=split+question_id` joins two
+    columns); `where` keeps the rows that have these values. Raises DataError (unreadable, no ids
+    or replies, rows with one id that differ) and UnknownName (no such column).
+    """
+    chosen, where = dict(columns or {}), dict(where or {})
+    name = str(path)
+    scan = _scan(Path(path).expanduser(), chosen, name, settings or Settings.from_environment())
+    numbered = [(number, row.cells) for number, row in enumerate(scan.rows, 1)]
+    names = tuple(
+        dict.fromkeys([*scan.columns, *(column for _, cells in numbered for column in cells)])
+    )
+    now_called = {column_name(theirs, 0): canonical(ours) for ours, theirs in chosen.items()}
+    numbered = _selected(numbered, where, now_called, names, name)
+    id_columns = _id_columns(names, name)
+    reply_column = _reply_column(names, name)
+    gold = gold_column(column for column in names if column != reply_column)
+    rows = tuple(
+        Prediction(
+            _id(cells, id_columns, number, name),
+            cells.get(reply_column, ""),
+            gold_answers(cells, gold),
+            cells,
+            number,
+        )
+        for number, cells in numbered
+    )
+    warnings = _doubles(rows, id_columns, names, name)
+    return Predictions(name, scan.digest(), names, rows, id_columns, reply_column, gold, warnings)
+
+
+def _scan(path: Path, chosen: Mapping[str, str], name: str, settings: Settings) -> Scan:
+    packed = path.suffix.lower() == ".gz"
+    suffix = Path(path.stem if packed else path.name).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise DataError(
+            f"{name}: unknown kind of predictions file {suffix or path.name!r}; "
+            f"expected {', '.join(SUFFIXES)}, also with .gz"
+        )
+    try:
+        if not path.stat().st_size:
+            raise DataError(f"{name} is empty: expected rows with an id and a prediction")
+        plain = plain_file(path, settings.cache)
+        if suffix in (".csv", ".tsv"):
+            from snellen.data.tsv import scan_tsv
+
+            return scan_tsv(plain, b"," if suffix == ".csv" else b"\t", chosen, name)
+        if suffix == ".xlsx":
+            from snellen.data.workbook import scan_xlsx
+
+            return scan_xlsx(plain, chosen, name)
+        if suffix == ".parquet":
+            from snellen.data.parquet import scan_parquet
+
+            return scan_parquet([plain], chosen, name)
+        from snellen.data.records import scan_document, scan_jsonl
+
+        return (scan_jsonl if suffix == ".jsonl" else scan_document)(plain, chosen, name)
+    except FileNotFoundError:
+        raise DataError(f"{name}: there is no such file") from None
+    except OSError as error:
+        raise DataError(f"{name} cannot be read: {error.strerror or error}") from error
+
+
+def _selected(
+    rows: list[tuple[int, dict[str, str]]],
+    where: Mapping[str, str],
+    now_called: Mapping[str, str],
+    columns: Sequence[str],
+    name: str,
+) -> list[tuple[int, dict[str, str]]]:
+    """The rows with the wanted values; `now_called` has the columns that were renamed."""
+    for asked, value in where.items():
+        column = asked if asked in columns else column_name(asked, 0)
+        column = now_called.get(column, column)
+        if column not in columns:
+            raise UnknownName("column", asked, columns)
+        found = [row for row in rows if row[1].get(column, "") == value]
+        if not found:
+            values = sorted({cells.get(column, "") for _, cells in rows})
+            more = f" and {len(values) - _SHOWN} more" if len(values) > _SHOWN else ""
+            raise DataError(
+                f"{name}: no row has {asked}={value}; "
+                f"values of {column!r}: {', '.join(map(repr, values[:_SHOWN]))}{more}"
+            )
+        rows = found
+    return rows
+
+
+def _id_columns(columns: Sequence[str], name: str) -> tuple[str, ...]:
+    for column in ID_COLUMNS:
+        if column in columns:
+            return (column,)
+    for joined in JOINED_IDS[::-1]:
+        if set(joined) <= set(columns):
+            return joined
+    raise DataError(
+        f"{name}: no column says which question a row answers; expected one of "
+        f"{', '.join(ID_COLUMNS)}, but the columns are {_listed(columns)}; "
+        "choose one with --columns id=..."
+    )
+
+
+def _reply_column(columns: Sequence[str], name: str) -> str:
+    for column in REPLY_COLUMNS:
+        if column in columns:
+            return column
+    raise DataError(
+        f"{name}: no column holds the replies; expected prediction or response, but the columns "
+        f"are {_listed(columns)}; choose one with --columns prediction=..."
+    )
+
+
+def _listed(columns: Sequence[str]) -> str:
+    more = f" and {len(columns) - _SHOWN} more" if len(columns) > _SHOWN else ""
+    return ", ".join(columns[:_SHOWN]) + more
+
+
+def _id(cells: Mapping[str, str], columns: Sequence[str], number: int, name: str) -> str:
+    values = [id_text(cells.get(column, "")) for column in columns]
+    if not all(values):
+        raise DataError(f"{name}, row {number}: the id ({'+'.join(columns)}) is empty")
+    return "/".join(values)
+
+
+def _doubles(
+    rows: Sequence[Prediction], id_columns: Sequence[str], columns: Sequence[str], name: str
+) -> tuple[str, ...]:
+    first: dict[str, Prediction] = {}
+    doubled: list[Prediction] = []
+    for row in rows:
+        known = first.setdefault(row.id, row)
+        if known is not row:
+            if known.cells != row.cells:
+                raise DataError(_differ(known, row, rows, id_columns, columns, name))
+            doubled.append(row)
+    if not doubled:
+        return ()
+    again = doubled[0]
+    rows_repeat = "1 row repeats" if len(doubled) == 1 else f"{len(doubled)} rows repeat"
+    return (
+        f"{name}: {rows_repeat} an earlier one, counted as given "
+        f"(id {again.id!r}: rows {first[again.id].number} and {again.number})",
+    )
+
+
+def _differ(
+    one: Prediction,
+    other: Prediction,
+    rows: Sequence[Prediction],
+    id_columns: Sequence[str],
+    columns: Sequence[str],
+    name: str,
+) -> str:
+    """Says which rows clash, and which column would tell them apart, if there is one."""
+    advice = "leave one of them out"
+    for column in columns:
+        if column in id_columns or one.cells.get(column) == other.cells.get(column):
+            continue
+        pairs = Counter((row.id, row.cells.get(column)) for row in rows)
+        values = {row.cells.get(column) for row in rows}
+        if max(pairs.values()) == 1 and 1 < len(values) <= len(rows) // 2:
+            advice = (
+                f"the file holds {len(values)} values of {column!r}: choose one with --where "
+                f"{column}={other.cells.get(column, '')}, or count each with "
+                f"--columns id={column}+{'+'.join(id_columns)}"
+            )
+            break
+    return (
+        f"{name}: rows {one.number} and {other.number} have the same id {one.id!r} "
+        f"but differ; {advice}"
+    )

@@ -1,0 +1,123 @@
+"""Rows of JSON Lines files and JSON documents."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import msgspec
+
+from snellen.core.errors import DataError
+from snellen.core.media import digest_bytes
+from snellen.data.index import Scan
+from snellen.data.pictures import JsonPlace, Stored
+from snellen.data.typed import Keys, Place, Record, typed_rows
+
+_BOM = b"\xef\xbb\xbf"
+
+
+class Line(NamedTuple):
+    number: int
+    """Line of the file, from 1."""
+    offset: int
+    data: bytes
+
+    def place(self, keys: Keys, picture: bytes) -> Stored:
+        size = len(picture)
+        return JsonPlace(self.offset, len(self.data), keys, digest_bytes(picture), size)
+
+
+def scan_jsonl(path: Path, chosen: Mapping[str, str], name: str) -> Scan:
+    """Read a JSON Lines file for the first time. Raises DataError, UnknownName."""
+    hashed = hashlib.sha256()
+
+    def lines() -> Iterator[tuple[Record, Place]]:
+        with path.open("rb") as stream:
+            for line in _lines(stream, hashed):
+                yield _record(line, name), line.place
+
+    return Scan((), typed_rows(lines(), chosen, name), hashed.hexdigest)
+
+
+def scan_document(path: Path, chosen: Mapping[str, str], name: str) -> Scan:
+    """The rows of a JSON document that is held whole, for files without pictures."""
+    data = path.read_bytes()
+    records = document_records(data, name)
+    nowhere = Line(0, 0, b"").place
+    rows = typed_rows(((record, nowhere) for record in records), chosen, name)
+    return Scan((), rows, lambda: digest_bytes(data))
+
+
+def document_records(data: bytes, name: str) -> list[Record]:
+    """The records of a JSON document: a list of objects, an object id -> object (or text), or an
+    object one of whose values is the list. Raises DataError."""
+    value = _decode(data.removeprefix(_BOM), name)
+    if isinstance(value, dict):
+        lists = [item for item in value.values() if _is_records(item)]
+        if len(lists) == 1:
+            return list(lists[0])
+        if value and all(isinstance(item, str) for item in value.values()):
+            return [{"id": key, "prediction": text} for key, text in value.items()]
+        if value and all(isinstance(item, dict) for item in value.values()):
+            return [_with_id(key, item) for key, item in value.items()]
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise DataError(
+            f"{name}: expected a list of JSON objects, or an object that leads from ids to objects "
+            "or texts"
+        )
+    if not value:
+        raise DataError(f"{name} holds no rows")
+    return value
+
+
+def write_lines(records: Iterable[Record], part: BinaryIO) -> None:
+    for record in records:
+        part.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
+
+
+def _lines(stream: Iterable[bytes], hashed: hashlib._Hash) -> Iterator[Line]:
+    """The lines of a stream that are not blank."""
+    offset = 0
+    for number, data in enumerate(stream, 1):
+        hashed.update(data)
+        if data.strip():
+            bom = len(_BOM) if not offset and data.startswith(_BOM) else 0
+            yield Line(number, offset + bom, data[bom:])
+        offset += len(data)
+
+
+def _record(line: Line, name: str) -> Record:
+    value = _decode(line.data, f"{name}, line {line.number}")
+    if not isinstance(value, dict):
+        raise DataError(
+            f"{name}, line {line.number}: expected a JSON object, got {type(value).__name__}"
+        )
+    return value
+
+
+def _decode(data: bytes, where: str) -> Any:
+    """JSON, where NaN is allowed as Python writes it. Raises DataError that begins with `where`."""
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        pass
+    try:
+        return json.loads(data)
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{where}: not UTF-8 text (byte 0x{error.object[error.start]:02x} at {error.start}); "
+            "save the file as UTF-8"
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{where}: not valid JSON: {error}") from None
+
+
+def _is_records(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
+
+
+def _with_id(key: str, item: Record) -> Record:
+    return item if "id" in item or "index" in item else {"id": key, **item}

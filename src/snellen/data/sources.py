@@ -1,0 +1,165 @@
+"""Pictures where they lie: picklable sources that read original bytes late."""
+
+from __future__ import annotations
+
+import binascii
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import msgspec
+
+from snellen.core.errors import MediaError
+from snellen.core.media import digest_bytes
+
+DATA_URL = re.compile(rb"data:[\w.+-]+/[\w.+-]+(?:;[\w=.+-]+)*;base64,")
+_SPACE = b" \t\r\n"
+
+
+def decode_base64(text: bytes | memoryview) -> bytes:
+    """The bytes that a base64 text stands for; line breaks in it are allowed.
+
+    Raises ValueError (binascii.Error) for anything else that is not base64.
+    """
+    try:
+        return binascii.a2b_base64(text, strict_mode=True)
+    except binascii.Error:
+        return binascii.a2b_base64(bytes(text).translate(None, _SPACE), strict_mode=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Base64Slice:
+    """Base64 text in the middle of a file. `row` counts from 1; `digest` is that of the picture."""
+
+    path: str
+    offset: int
+    length: int
+    row: int
+    digest: str
+
+    def read(self) -> bytes:
+        try:
+            data = decode_base64(read_slice(self.path, self.offset, self.length))
+        except ValueError as error:
+            raise _changed(self.path, self.row) from error
+        return _checked(data, self.digest, self.path, self.row)
+
+
+@dataclass(frozen=True, slots=True)
+class JsonCell:
+    """A base64 text inside a JSON object that fills a slice of a file.
+
+    `keys` leads from the object to the text.
+    """
+
+    path: str
+    offset: int
+    length: int
+    keys: tuple[str | int, ...]
+    row: int
+    digest: str
+
+    def read(self) -> bytes:
+        try:
+            value = msgspec.json.decode(read_slice(self.path, self.offset, self.length))
+            for key in self.keys:
+                value = value[key]
+            data = decode_base64(bare_base64(str(value).encode()))
+        except (ValueError, LookupError, TypeError, msgspec.DecodeError) as error:
+            raise _changed(self.path, self.row) from error
+        return _checked(data, self.digest, self.path, self.row)
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetCell:
+    """Bytes in a column of a Parquet file: `place` is the row within the row group."""
+
+    path: str
+    group: int
+    place: int
+    keys: tuple[str | int, ...]
+    row: int
+    digest: str
+
+    def read(self) -> bytes:
+        from pyarrow import ArrowException
+
+        column = str(self.keys[0])
+        try:
+            cells = _column(self.path, self.group, column)
+            value = cells[self.place].as_py()
+            for key in self.keys[1:]:
+                value = value[key]
+        except OSError as error:
+            raise MediaError(f"cannot read {self.path}: {error.strerror or error}") from error
+        except (ArrowException, LookupError, TypeError) as error:
+            raise _changed(self.path, self.row) from error
+        if isinstance(value, str):
+            value = decode_base64(bare_base64(value.encode()))
+        return _checked(bytes(value), self.digest, self.path, self.row)
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenSource:
+    """A picture that cannot be had; `reason` names the file and the row."""
+
+    reason: str
+
+    def read(self) -> bytes:
+        raise MediaError(self.reason)
+
+
+def bare_base64(text: bytes) -> bytes:
+    """The text without white space around it and without a data-URL prefix."""
+    text = text.strip(_SPACE)
+    prefix = DATA_URL.match(text)
+    return text[prefix.end() :] if prefix else text
+
+
+def read_slice(path: str, offset: int, length: int) -> bytes:
+    """Raises MediaError."""
+    try:
+        with Path(path).open("rb", buffering=0) as file:
+            file.seek(offset)
+            chunks = []
+            while length > 0 and (chunk := file.read(length)):
+                chunks.append(chunk)
+                length -= len(chunk)
+            return b"".join(chunks)
+    except OSError as error:
+        raise MediaError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def _checked(data: bytes, digest: str, path: str, row: int) -> bytes:
+    if digest_bytes(data) != digest:
+        raise _changed(path, row)
+    return data
+
+
+def _changed(path: str, row: int) -> MediaError:
+    return MediaError(
+        f"{path}, row {row}: the picture is no longer where it was; "
+        "the file was changed after it was opened"
+    )
+
+
+def _column(path: str, group: int, column: str) -> Any:
+    stat = Path(path).stat()
+    with _READING:
+        return _group(path, stat.st_size, stat.st_mtime_ns, group, column)
+
+
+_READING = Lock()
+"""One reader at a time: a ParquetFile is not to be shared by threads."""
+
+
+@lru_cache(maxsize=2)
+def _group(path: str, size: int, mtime_ns: int, group: int, column: str) -> Any:
+    """One column of a row group; size and time are in the key: a changed file is read anew."""
+    from pyarrow.parquet import ParquetFile
+
+    with ParquetFile(path, memory_map=True) as file:
+        return file.read_row_group(group, columns=[column]).column(0)

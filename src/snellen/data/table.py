@@ -1,0 +1,230 @@
+"""One door to every data file: `open_table` reads TSV, CSV, JSON Lines, JSON, Parquet and Hugging
+Face data sets behind the same `Table`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+
+from snellen.core.benchmark import Table
+from snellen.core.errors import DataError
+from snellen.core.sample import MediaRef, Row
+from snellen.data.columns import row_id
+from snellen.data.files import FileDigests, locate_picture
+from snellen.data.hub import (
+    DatasetCell,
+    DatasetName,
+    dataset_files,
+    scan_dataset,
+    split_files,
+    with_split,
+)
+from snellen.data.index import Index, Scan, index_key, open_index
+from snellen.data.parquet import files_digest
+from snellen.data.pictures import (
+    Broken,
+    DatasetPlace,
+    JsonPlace,
+    Named,
+    ParquetPlace,
+    Slice,
+    Stored,
+)
+from snellen.data.sources import Base64Slice, BrokenSource, JsonCell, ParquetCell
+from snellen.data.unpack import plain_file, unpacked
+from snellen.settings import Settings
+
+SUFFIXES = (".tsv", ".csv", ".jsonl", ".json", ".parquet")
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedTable:
+    """Rows of a file through its index; picklable. Memory does not grow with the file."""
+
+    path: str
+    """The file as the user named it."""
+    index: Index
+    data: str
+    """The file whose bytes the index points into: `path`, or its unpacked copy."""
+    picture_folders: tuple[str, ...]
+    """Where the files that cells name are looked for, in this order."""
+    cache: Path
+    dataset: DatasetName | None = None
+    """The Hugging Face data set, where the rows are of one."""
+
+    @property
+    def columns(self) -> Sequence[str]:
+        return self.index.about.columns
+
+    @property
+    def digest(self) -> str:
+        return self.index.about.digest
+
+    def __len__(self) -> int:
+        return self.index.about.rows
+
+    def __iter__(self) -> Iterator[Row]:
+        with FileDigests(self.cache) as files:
+            for number, cells, stored in self.index:
+                media = tuple(self._medium(item, number + 1, files) for item in stored)
+                yield Row(number, cells, media)
+
+    def stored(self) -> Iterator[tuple[int, tuple[Stored, ...]]]:
+        """Row numbers from 0 and where the pictures are, without looking at them."""
+        for number, _, stored in self.index:
+            yield number, stored
+
+    def _medium(self, item: Stored, row: int, files: FileDigests) -> MediaRef:
+        if isinstance(item, Slice):
+            source = Base64Slice(self.data, item.offset, item.length, row, item.digest)
+            return MediaRef(item.digest, source)
+        if isinstance(item, JsonPlace):
+            place = (self.data, item.offset, item.length, item.keys, row, item.digest)
+            return MediaRef(item.digest, JsonCell(*place))
+        if isinstance(item, ParquetPlace):
+            cell = ParquetCell(item.path, item.group, item.place, item.keys, row, item.digest)
+            return MediaRef(item.digest, cell)
+        if isinstance(item, DatasetPlace) and self.dataset:
+            return MediaRef(
+                item.digest, DatasetCell(self.dataset, item.number, item.keys, item.digest)
+            )
+        if isinstance(item, Broken):
+            return MediaRef(item.digest, BrokenSource(f"{self.path}, row {row}: {item.problem}"))
+        assert isinstance(item, Named)
+        return locate_picture(item.name, self.picture_folders, files, f"{self.path}, row {row}")
+
+
+def open_table(
+    spec: str, *, columns: Mapping[str, str] | None = None, settings: Settings | None = None
+) -> Table:
+    """Open a data file by its suffix (`.gz` allowed), or a data set by `hf://org/name` or folder.
+
+    `columns` maps our names to the file's, e.g. {"id": "uid", "gold": "truth", "image": "photo"};
+    `a+b` joins two columns. The first opening of a file indexes it; later ones take no time.
+    Raises DataError, UnknownName (no such column), MissingExtra, StorageError.
+    """
+    settings = settings or Settings.from_environment()
+    chosen = dict(columns or {})
+    name = DatasetName.parse(spec)
+    if not name.local or Path(name.name).is_dir():
+        return _open_dataset(name, spec, chosen, settings)
+    return _open_file(Path(spec).expanduser(), spec, chosen, settings)
+
+
+def _open_dataset(
+    name: DatasetName, spec: str, chosen: Mapping[str, str], settings: Settings
+) -> IndexedTable:
+    if name.is_saved():
+        name = with_split(name)
+        files = dataset_files(name)
+        scan = partial(scan_dataset, name, chosen, spec)
+        return _indexed(spec, Path(name.name), files, scan, chosen, settings, name)
+    files = split_files(name)
+    if files[0].suffix == ".parquet":
+        from snellen.data.parquet import scan_parquet
+
+        scan = partial(scan_parquet, files, chosen, spec)
+        return _indexed(spec, Path(name.name), files, scan, chosen, settings)
+    return _open_file(files[0], spec, chosen, settings)
+
+
+def _open_file(
+    path: Path, spec: str, chosen: Mapping[str, str], settings: Settings
+) -> IndexedTable:
+    _readable(path, spec)
+    suffix = file_suffix(path)
+    plain = plain_file(path, settings.cache)
+    data, scan = _scanner(suffix, path, plain, chosen, spec, settings)
+    return _indexed(spec, path, [data], scan, chosen, settings)
+
+
+def _indexed(
+    spec: str,
+    path: Path,
+    files: Sequence[Path],
+    scan: Callable[[], Scan],
+    chosen: Mapping[str, str],
+    settings: Settings,
+    dataset: DatasetName | None = None,
+) -> IndexedTable:
+    key = index_key(files, {f"column {ours}": theirs for ours, theirs in chosen.items()})
+    index = open_index(settings.cache / "index", key, scan)
+    folders = _picture_folders(path, settings)
+    return IndexedTable(spec, index, str(files[0]), folders, settings.cache, dataset)
+
+
+def file_suffix(path: Path) -> str:
+    """`.tsv` of `questions.tsv.gz`. Raises DataError for a format that is not read."""
+    name = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+    suffix = name.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise DataError(
+            f"{path}: unknown kind of data file {suffix or path.name!r}; "
+            f"expected {', '.join(SUFFIXES)} (also with .gz), a folder, or hf://org/name"
+        )
+    return suffix
+
+
+def check_unique_ids(table: Table) -> None:
+    """Raises DataError naming both rows (counted from 1) if two rows have the same id."""
+    seen: dict[str, int] = {}
+    for row in table:
+        name = row_id(row)
+        first = seen.setdefault(name, row.number)
+        if first != row.number:
+            raise DataError(
+                f"{table.path}: rows {first + 1} and {row.number + 1} have the same id {name!r}; "
+                "each row needs its own, or choose another column with --columns id=..."
+            )
+
+
+def _scanner(
+    suffix: str, path: Path, plain: Path, chosen: Mapping[str, str], spec: str, settings: Settings
+) -> tuple[Path, Callable[[], Scan]]:
+    """The file to point into, and how to read it."""
+    if suffix in (".tsv", ".csv"):
+        from snellen.data.tsv import scan_tsv
+
+        delimiter = b"\t" if suffix == ".tsv" else b","
+        return plain, lambda: scan_tsv(plain, delimiter, chosen, spec)
+    if suffix == ".parquet":
+        from snellen.data.parquet import scan_parquet
+
+        return plain, lambda: scan_parquet([plain], chosen, spec)
+    from snellen.data import records
+
+    lines = plain
+    if suffix == ".json":
+
+        def write(part: BinaryIO) -> None:
+            records.write_lines(records.document_records(plain.read_bytes(), spec), part)
+
+        lines = unpacked(path, settings.cache, f"{path.name}.jsonl", write)
+        return lines, lambda: records.scan_jsonl(lines, chosen, spec)._replace(
+            digest=partial(files_digest, [plain])
+        )
+    return lines, lambda: records.scan_jsonl(lines, chosen, spec)
+
+
+def _readable(path: Path, spec: str) -> None:
+    try:
+        with path.open("rb") as file:
+            empty = not file.read(1)
+    except FileNotFoundError:
+        raise DataError(f"{spec}: there is no such file") from None
+    except OSError as error:
+        raise DataError(f"{spec} cannot be read: {error.strerror or error}") from error
+    if empty:
+        raise DataError(f"{spec} is empty: expected a header line and at least one row")
+
+
+def _picture_folders(path: Path, settings: Settings) -> tuple[str, ...]:
+    home = path.absolute().parent if not path.is_dir() else path.absolute()
+    stem = path.name.split(".")[0]
+    folders = [home, home / "images" / stem]
+    if settings.lmu_data:
+        folders.append(settings.lmu_data / "images" / stem)
+    return tuple(map(str, folders))

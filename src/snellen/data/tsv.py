@@ -1,0 +1,275 @@
+"""Rows of TSV and CSV files, found on bytes in one streaming pass.
+
+Rows are not lines: a quoted cell may hold line breaks. As in pandas, a quote opens a quoted cell
+only where the cell begins; anywhere else it is a character like others. A row ends with \\n,
+\\r\\n or \\r; empty lines are skipped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from snellen.core.errors import DataError
+from snellen.data.cells import finish
+from snellen.data.columns import column_name, is_image_column, join_columns, renamed
+from snellen.data.index import IndexedRow, Scan
+from snellen.data.pictures import Named, Stored, pictures_in
+
+CHUNK = 4 << 20
+LONGEST_ROW = 128 << 20
+"""Bytes. A longer row is taken for a quote that was never closed."""
+
+_QUOTE = 0x22
+_CR = 0x0D
+_BOM = b"\xef\xbb\xbf"
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+class Cell(NamedTuple):
+    """One cell as it stands in the file, without its outer quotes.
+
+    `rest` is what follows the closing quote up to the delimiter, normally nothing.
+    """
+
+    raw: bytes
+    offset: int
+    quoted: bool
+    rest: bytes = b""
+
+    def text(self) -> bytes:
+        return self.raw.replace(b'""', b'"') + self.rest if self.quoted else self.raw
+
+
+class UnclosedQuote(Exception):
+    """A quoted cell that never ends; `number` counts rows from 0, the header included."""
+
+    def __init__(self, number: int, offset: int) -> None:
+        super().__init__(number, offset)
+        self.number = number
+        self.offset = offset
+
+
+class _Unfinished(Exception):
+    """The window ends inside a row."""
+
+
+def split_rows(
+    stream: BinaryIO, delimiter: bytes, seen: Callable[[bytes], object] | None = None
+) -> Iterator[list[Cell]]:
+    """The rows of a stream as lists of cells; memory holds a chunk and one row.
+
+    `seen` is called with every chunk of the file, in order. Raises UnclosedQuote.
+    """
+    window, base, ended, number = b"", 0, False, 0
+    while not ended:
+        chunk = stream.read(max(CHUNK, len(window)))
+        ended = not chunk
+        if seen and chunk:
+            seen(chunk)
+        window = window + chunk if window else chunk
+        position = len(_BOM) if base == 0 and number == 0 and window.startswith(_BOM) else 0
+        finder = _Finder(window, delimiter, ended)
+        try:
+            while position < len(window):
+                cells, after = finder.row(position, base)
+                if cells:
+                    yield cells
+                    number += 1
+                position = after
+        except _Unfinished:
+            if ended or len(window) > LONGEST_ROW:
+                raise UnclosedQuote(number, base + position) from None
+        window, base = window[position:], base + position
+
+
+class _Finder:
+    """Splits rows off one window. The next delimiter and line ends are remembered, so that each
+    byte is searched a bounded number of times."""
+
+    __slots__ = ("cr", "delimiter", "ended", "nl", "tab", "window")
+
+    def __init__(self, window: bytes, delimiter: bytes, ended: bool) -> None:
+        self.window = window
+        self.delimiter = delimiter
+        self.ended = ended
+        self.tab = self.nl = self.cr = -1
+
+    def row(self, position: int, base: int) -> tuple[list[Cell], int]:
+        """The cells of the row at `position`, and where the next one begins.
+
+        An empty line has no cells. Raises _Unfinished if the row does not end here.
+        """
+        window = self.window
+        cells: list[Cell] = []
+        while True:
+            if window[position : position + 1] == b'"':
+                cell, end = self._quoted(position, base)
+            else:
+                end = self._end(position)
+                cell = Cell(window[position:end], base + position, False)
+            if end < len(window) and window[end] == self.delimiter[0]:
+                cells.append(cell)
+                position = end + 1
+                continue
+            if cells or cell.raw or cell.quoted:
+                cells.append(cell)
+            return cells, self._after(end)
+
+    def _quoted(self, position: int, base: int) -> tuple[Cell, int]:
+        window = self.window
+        closing = position + 1
+        while True:
+            closing = window.find(b'"', closing)
+            if closing < 0 or (closing + 1 == len(window) and not self.ended):
+                raise _Unfinished
+            if window[closing + 1 : closing + 2] != b'"':
+                break
+            closing += 2
+        end = self._end(closing + 1)
+        raw, rest = window[position + 1 : closing], window[closing + 1 : end]
+        return Cell(raw, base + position + 1, True, rest), end
+
+    def _end(self, position: int) -> int:
+        """Where the delimiter, line end or file end is that ends an unquoted text."""
+        if self.tab < position:
+            self.tab = self._find(self.delimiter, position)
+        if self.nl < position:
+            self.nl = self._find(b"\n", position)
+        if self.cr < position:
+            self.cr = self._find(b"\r", position)
+        end = min(self.tab, self.nl, self.cr)
+        if end == len(self.window) and not self.ended:
+            raise _Unfinished
+        return end
+
+    def _find(self, byte: bytes, position: int) -> int:
+        found = self.window.find(byte, position)
+        return len(self.window) if found < 0 else found
+
+    def _after(self, end: int) -> int:
+        if end == len(self.window):
+            return end
+        if self.window[end] == _CR:
+            if end + 1 == len(self.window) and not self.ended:
+                raise _Unfinished
+            if self.window[end + 1 : end + 2] == b"\n":
+                return end + 2
+        return end + 1
+
+
+def scan_tsv(path: Path, delimiter: bytes, chosen: Mapping[str, str], name: str) -> Scan:
+    """Read a TSV or CSV file for the first time. Raises DataError, at once for a bad header."""
+    hashed = hashlib.sha256()
+    rows = _hashed_rows(path, delimiter, hashed)
+    with path.open("rb") as file:
+        if file.read(2) in _UTF16:
+            raise DataError(f"{name} is UTF-16 text; save it as UTF-8")
+    try:
+        header = next(rows, None)
+        if header is None:
+            raise DataError(f"{name} is empty: expected a header line and at least one row")
+        columns = _header(header, chosen, name)
+    except UnclosedQuote as error:
+        raise _unclosed(error, path, name) from error
+    return Scan(columns, _indexed(columns, rows, chosen, path, name), hashed.hexdigest)
+
+
+def _hashed_rows(path: Path, delimiter: bytes, hashed: hashlib._Hash) -> Iterator[list[Cell]]:
+    """The rows of a file, whose hash is made beside: hashlib lets other threads run."""
+    pending: list[Future[None]] = []
+    with path.open("rb", buffering=0) as stream, ThreadPoolExecutor(1) as worker:
+
+        def seen(chunk: bytes) -> None:
+            if pending:
+                pending.pop().result()
+            pending.append(worker.submit(hashed.update, chunk))
+
+        yield from split_rows(stream, delimiter, seen)
+
+
+def _unclosed(error: UnclosedQuote, path: Path, name: str) -> DataError:
+    line = line_at(path, error.offset)
+    where = f"row {error.number}, which begins at line {line}," if error.number else "the header"
+    return DataError(
+        f'{name}: {where} opens a cell with a quote (") that is never closed; '
+        "the file may be cut short, or a quote at the beginning of a cell should be doubled"
+    )
+
+
+def _header(cells: Sequence[Cell], chosen: Mapping[str, str], name: str) -> tuple[str, ...]:
+    names = [
+        column_name(_decoded(cell, name, "the header"), position)
+        for position, cell in enumerate(cells)
+    ]
+    doubled = sorted({column for column in names if names.count(column) > 1})
+    if doubled:
+        raise DataError(f"{name}: two columns are called {doubled[0]!r}; rename one of them")
+    return renamed(names, chosen)
+
+
+def _indexed(
+    columns: Sequence[str],
+    rows: Iterator[list[Cell]],
+    chosen: Mapping[str, str],
+    path: Path,
+    name: str,
+) -> Iterator[IndexedRow]:
+    pictured = [is_image_column(column) for column in columns]
+    count = 0
+    for row in _closed(rows, path, name):
+        count += 1
+        if len(row) != len(columns):
+            raise _ragged(count, row, len(columns), path, name)
+        cells: dict[str, str] = {}
+        media: dict[str, list[Stored]] = {}
+        for column, picture, cell in zip(columns, pictured, row, strict=True):
+            if not cell.raw and not cell.rest:
+                continue
+            if picture:
+                media[column] = pictures_in(cell.raw, cell.offset)
+                if not any(isinstance(item, Named) for item in media[column]):
+                    continue
+            cells[column] = _decoded(cell, name, f"row {count}")
+        join_columns(cells, chosen)
+        yield finish(cells, media)
+    if not count:
+        raise DataError(f"{name} has a header but no rows")
+
+
+def _closed(rows: Iterator[list[Cell]], path: Path, name: str) -> Iterator[list[Cell]]:
+    try:
+        yield from rows
+    except UnclosedQuote as error:
+        raise _unclosed(error, path, name) from error
+
+
+def _decoded(cell: Cell, name: str, where: str) -> str:
+    try:
+        return cell.text().decode()
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{name}, {where}: not UTF-8 text (byte 0x{error.object[error.start]:02x} in the cell "
+            f"that begins at byte {cell.offset} of the file); save the file as UTF-8"
+        ) from error
+
+
+def _ragged(number: int, row: Sequence[Cell], expected: int, path: Path, name: str) -> DataError:
+    line = line_at(path, row[0].offset)
+    return DataError(
+        f"{name}, row {number} (line {line}): {len(row)} cells, but the header has {expected} "
+        "columns; a cell that holds a delimiter or a line break must stand in quotes"
+    )
+
+
+def line_at(path: Path, offset: int) -> int:
+    """Number, from 1, of the line that holds a byte. Reads the file up to there."""
+    lines = 1
+    with path.open("rb") as file:
+        while offset > 0 and (chunk := file.read(min(CHUNK, offset))):
+            lines += chunk.count(b"\n")
+            offset -= len(chunk)
+    return lines

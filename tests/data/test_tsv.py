@@ -1,0 +1,128 @@
+"""Rows are not lines: the splitter against the csv module, and what it refuses."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from snellen.core.errors import DataError
+from snellen.data import tsv
+from snellen.data.table import open_table
+
+TEXT = st.text(st.sampled_from(["a", "é", '"', "\t", "\n", "\r", ",", " "]), max_size=9)
+TABLE = st.integers(1, 4).flatmap(
+    lambda width: st.lists(st.lists(TEXT, min_size=width, max_size=width), min_size=1, max_size=5)
+)
+
+
+def split(data: bytes, delimiter: bytes = b"\t") -> list[list[str]]:
+    rows = tsv.split_rows(io.BytesIO(data), delimiter)
+    return [[cell.text().decode() for cell in row] for row in rows]
+
+
+def reference(text: str, delimiter: str = "\t") -> list[list[str]]:
+    return [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]
+
+
+@pytest.fixture(params=[1, 7, 4 << 20])
+def chunk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(tsv, "CHUNK", request.param)
+    return int(request.param)
+
+
+@pytest.mark.parametrize("size", [1, 5, 4 << 20])
+@hypothesis_settings(max_examples=50, deadline=None)
+@given(table=TABLE, delimiter=st.sampled_from([b"\t", b","]))
+def test_reads_what_a_csv_writer_wrote(size: int, table: list[list[str]], delimiter: bytes) -> None:
+    out = io.StringIO()
+    writer = csv.writer(out, delimiter=delimiter.decode(), quoting=csv.QUOTE_ALL)
+    writer.writerows(table)
+    old, tsv.CHUNK = tsv.CHUNK, size
+    try:
+        assert split(out.getvalue().encode(), delimiter) == table
+    finally:
+        tsv.CHUNK = old
+
+
+@hypothesis_settings(max_examples=300, deadline=None)
+@given(text=st.text(st.sampled_from(["a", '"', "\t", "\n", "\r", "é"]), max_size=24))
+def test_any_text_is_read_as_the_csv_module_reads_it(text: str) -> None:
+    expected = reference(text)
+    try:
+        found = split(text.encode())
+    except tsv.UnclosedQuote:
+        assert text.count('"') % 2 or '"' in text
+        closed = reference(text + '"')
+        assert len(closed[-1][-1]) >= len(expected[-1][-1])
+        return
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("data", "rows"),
+    [
+        (b"a\tb\n1\t2\n", [["a", "b"], ["1", "2"]]),
+        (b"a\tb\r\n1\t2", [["a", "b"], ["1", "2"]]),
+        (b"a\tb\r1\t2\r", [["a", "b"], ["1", "2"]]),
+        (b"\xef\xbb\xbfa\n1\n", [["a"], ["1"]]),
+        (b'a\n"x\ny"\n', [["a"], ["x\ny"]]),
+        (b'a\n"say ""hi"""\n', [["a"], ['say "hi"']]),
+        (b'a\n5" pipe\n6\n', [["a"], ['5" pipe'], ["6"]]),
+        (b'a\n"x"y\tz\n', [["a"], ["xy", "z"]]),
+        (b"a\tb\n\n\n1\t\n", [["a", "b"], ["1", ""]]),
+        (b'a\n""\n', [["a"], [""]]),
+        (b"", []),
+    ],
+)
+def test_rows(chunk: int, data: bytes, rows: list[list[str]]) -> None:
+    assert split(data) == rows
+
+
+def test_offsets_point_into_the_file(chunk: int) -> None:
+    data = b'id\timage\n1\t"QUJD"\n2\tREVG\n'
+    cells = [row[1] for row in tsv.split_rows(io.BytesIO(data), b"\t")][1:]
+    assert [data[cell.offset : cell.offset + 4] for cell in cells] == [b"QUJD", b"REVG"]
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("", "is empty"),
+        ("index\tquestion\n", "has a header but no rows"),
+        ("index\tquestion\n1\tx\n2\n", "row 2 (line 3): 1 cells, but the header has 2"),
+        ('index\tq\n1\t"a\nb"\n2\tx\ty\n', "row 2 (line 4): 3 cells"),
+        ('index\tq\n1\tx\n2\t"open\n3\tz\n', "row 2, which begins at line 3,"),
+        (b"index\tq\n1\t\xff\n", "row 1: not UTF-8 text (byte 0xff in the cell that begins at"),
+        ("index\tq\n".encode("utf-16"), "is UTF-16"),
+        ("Answer\tanswer\n1\t2\n", "two columns are called 'answer'"),
+    ],
+)
+def test_one_sentence_for_a_bad_file(write, settings, content, sentence) -> None:
+    path = write("bad.tsv", content)
+    with pytest.raises(DataError) as caught:
+        open_table(path, settings=settings)
+    assert sentence in str(caught.value)
+    assert path in str(caught.value)
+    assert not list((settings.cache / "index").glob("*.sqlite"))
+
+
+def test_a_quote_that_swallows_the_file_is_given_up_early(write, settings, monkeypatch) -> None:
+    monkeypatch.setattr(tsv, "CHUNK", 64)
+    monkeypatch.setattr(tsv, "LONGEST_ROW", 1000)
+    read = []
+    rows = tsv.split_rows(io.BytesIO(b'a\n"open\n' + b"x\n" * 99_999), b"\t", read.append)
+    with pytest.raises(tsv.UnclosedQuote):
+        list(rows)
+    assert sum(map(len, read)) < 5000
+
+
+def test_digest_is_that_of_the_file(write, settings) -> None:
+    content = b"index\tquestion\n1\tx\n"
+    path = write("q.tsv", content)
+    assert open_table(path, settings=settings).digest == hashlib.sha256(content).hexdigest()
