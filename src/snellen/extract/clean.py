@@ -1,0 +1,76 @@
+"""Replies without markup and in half-width signs, every character still in its place.
+
+All changes keep the length, so that a span found in the cleaned text holds in the raw reply.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_FOLDED = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
+_FOLDED |= {
+    ord(sign): plain
+    for signs, plain in (
+        ("。｡", "."),
+        ("“”„«»『』", '"'),
+        ("‘’‚′", "'"),
+        ("【〔「", "["),
+        ("】〕」", "]"),
+        ("\u00a0\u3000\u2002\u2003\u2009\u200b\u200e\u200f\ufeff\t\r", " "),
+        ("−‐‑", "-"),
+        ("İ", "I"),
+    )
+    for sign in signs
+}
+
+_MARKUP = re.compile(
+    r"</?(?:s|b|i|u|p|br|strong|em|center|pad|unk|eos|bos|end|answer|think)\s*/?>"
+    r"|<\|[^|<>\n]{1,30}\|>|<(?:end_of_turn|end_of_utterance|start_of_turn|eot_id)>"
+    r"|\[/?INST\]|<</?SYS>>|\*+|`+|_{2,}|^#+(?= )|(?<=\n)#+(?= )|\\[()\[\]]"
+    r"|\\(?:text|mathrm|mathbf|textbf|textit|mathbb|mbox|boxed|fbox|rm|bf)\b|[{}~]",
+    re.IGNORECASE,
+)
+_MAY_HOLD_MARKUP = re.compile(r"[<*`_\\{}~#]|\[/?INST")
+
+
+_THOUGHT_END = "</think>"
+
+
+class Text(NamedTuple):
+    """A cleaned reply and the same in lower case, character by character."""
+
+    plain: str
+    low: str
+
+
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match[0])
+
+
+def fold(text: str) -> str:
+    """Full-width letters, digits and signs as their plain forms; same length."""
+    if text.isascii():
+        return text.replace("\t", " ").replace("\r", " ")
+    return text.translate(_FOLDED)
+
+
+def unmarked(text: str) -> str:
+    """Folded text with bold, code, LaTeX and special-token marks blanked out; same length."""
+    if _MAY_HOLD_MARKUP.search(text):
+        return _MARKUP.sub(_blank, text)
+    return text
+
+
+def text_of(folded: str) -> Text:
+    """A folded reply without markup; U+0130, whose lower case is longer, is folded away before."""
+    plain = unmarked(folded)
+    return Text(plain, plain.lower())
+
+
+def without_thought(folded: str) -> str:
+    """The reply with everything up to </think> blanked out, unless nothing follows; same length."""
+    start = folded.rfind(_THOUGHT_END) + len(_THOUGHT_END)
+    if start < len(_THOUGHT_END) or not folded[start:].strip():
+        return folded
+    return " " * start + folded[start:]

@@ -1,0 +1,122 @@
+"""Content rules: replies that repeat the text of an option instead of its label."""
+
+from __future__ import annotations
+
+import re
+
+from snellen.extract.clean import Text
+from snellen.extract.letters import Reading, denied
+from snellen.extract.options import DIGIT_WORDS, NUMBER, Options, plain
+
+_LEADING = re.compile(
+    r"[\s\"'(\[]{0,40}(?P<content>(?:[^.,;:!?\n–—]|[.,:](?=\d)){1,200}?)\s{0,9}(?:[.,:](?!\d)|[;!?\n–—]|\s-\s)"
+)
+_LABELLED = re.compile(r"\b([A-Z0-9])\s*[.):]\W*(?:(?:an?|the)\s)?\Z", re.IGNORECASE)
+"""A label right before a content: another one than its own leaves the reply unread."""
+_LABEL_REACH = 12
+_TOO_COMMON = frozenset({"yes", "no", "not", "none", "true", "false", "it", "is", "all", "a", "i"})
+_LONGEST_MENTION = 400
+_DRESS = 12
+
+
+def equal_content(text: Text, options: Options) -> Reading | None:
+    """The whole reply is the text of one option."""
+    if len(text.plain) > options.longest + _DRESS and len(text.plain.strip()) > (
+        options.longest + _DRESS
+    ):
+        return None
+    label = options.by_content.get(plain(text.plain))
+    if label is None:
+        return None
+    start = len(text.plain) - len(text.plain.lstrip())
+    return Reading(label, "content", start, len(text.plain.rstrip()))
+
+
+def leading_content(text: Text, options: Options) -> Reading | None:
+    """The reply opens with the text of an option, then a pause: "Yes, there is ..."."""
+    match = _LEADING.match(text.plain)
+    label = match and options.by_content.get(plain(match["content"]))
+    if not match or label is None or text.plain[match.end() - 1] == "?":
+        return None
+    if options.contents[label] not in _TOO_COMMON and _others(text, match.end(), label, options):
+        return None
+    return Reading(label, "leading content", *match.span("content"))
+
+
+def mentioned_content(text: Text, options: Options) -> Reading | None:
+    """Exactly one option's text is asserted, in a reply of a few sentences."""
+    if len(text.plain) > _LONGEST_MENTION:
+        return None
+    return mentioned(text, 0, len(text.plain), options, "mentioned content")
+
+
+def mentioned(text: Text, start: int, end: int, options: Options, rule: str) -> Reading | None:
+    """The one option whose text is asserted between start and end; longest texts come first,
+    so that "light blue" is no mention of "blue"."""
+    taken: list[tuple[int, int]] = []
+    found: Reading | None = None
+    for label, content in options.contents.items():
+        for place, stop in _places(text.low, content, start, end):
+            if any(place < last and first < stop for first, last in taken):
+                continue
+            taken.append((place, stop))
+            if denied(text.plain, place, stop):
+                continue
+            labelled = _LABELLED.search(text.plain, max(0, place - _LABEL_REACH), place)
+            if labelled and labelled[1] != label and labelled[1] in options.labels:
+                return None
+            if content not in options.by_content or (found and found.label != label):
+                return None
+            found = found or Reading(label, rule, place, stop)
+    if found and options.numeric and _other_number(text.low, start, end, found):
+        return None
+    return found
+
+
+def _others(text: Text, start: int, label: str, options: Options) -> bool:
+    """Is the text of another option mentioned after `start`?"""
+    return any(
+        other != label and _places(text.low, content, start, len(text.low))
+        for other, content in options.contents.items()
+    )
+
+
+def _places(low: str, content: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Where `content` stands as whole words (whole numbers) in low[start:end]."""
+    if content in _TOO_COMMON or (len(content) == 1 and content.isascii() and content.isalpha()):
+        return []
+    found = []
+    for form in (content, DIGIT_WORDS.get(content, "")):
+        place = low.find(form, start, end) if form else -1
+        while place >= 0:
+            if _is_whole(low, place, place + len(form)):
+                found.append((place, place + len(form)))
+            place = low.find(form, place + 1, end)
+    return found
+
+
+def _is_whole(low: str, start: int, end: int) -> bool:
+    if start and _continues(low[start], low[start - 1], low[start - 2 : start - 1]):
+        return False
+    return end == len(low) or not _continues(low[end - 1], low[end], low[end + 1 : end + 2])
+
+
+def _continues(edge: str, next_: str, beyond: str) -> bool:
+    """Does the word or number with this edge character go on with the next ones?"""
+    if not _is_latin(edge):
+        return False
+    if _is_latin(next_) or next_ == "-" or (next_ == "'" and _is_latin(beyond)):
+        return True
+    return edge.isdigit() and next_ in ".,/:^" and beyond.isdigit()
+
+
+def _is_latin(character: str) -> bool:
+    return (character.isascii() and character.isalnum()) or "\u00c0" <= character <= "\u024f"
+
+
+def _other_number(low: str, start: int, end: int, found: Reading) -> bool:
+    return any(
+        match.end() <= found.start or match.start() >= found.end
+        for match in NUMBER.finditer(low, start, end)
+        if match[0] != low[found.start : found.end]
+    )

@@ -1,0 +1,155 @@
+"""Single letters in running text: which stand for an option, and what is said about them."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from snellen.extract import phrases
+from snellen.extract.options import Options
+
+
+class Reading(NamedTuple):
+    """A label with the rule that found it and its place.
+
+    No label means that several were named there, so that no weaker rule may pick one of them.
+    """
+
+    label: str | None
+    rule: str
+    start: int
+    end: int
+
+
+WORD = "A-Za-z0-9_\u00c0-\u024f"
+"""Characters of words in Latin script; Chinese text has no spaces, so \\b is of no use."""
+
+END = rf"(?![{WORD}]|'[A-Za-z]|-\w|[+#°]|/[{WORD}]|\.[A-Za-z0-9])"
+"""A letter that ends here: neither a word, nor B's, B-52, C++, A/B, U.S."""
+
+LETTER = rf"(?:[A-Z]{END}|[a-z](?=[)\]]|[\s.\"'!]*(?:\n|$)))"
+"""A label in running text; in lower case only closed by a bracket or at the end of a line."""
+
+TOKEN = re.compile(rf"[A-Z]{END}(?<![{WORD}'\-/&$][A-Z])(?<![A-Za-z]\.[A-Z])")
+CLOSERS = r"[)\]\"'$>]{0,6}"
+
+ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_LIST_SIZE = 3
+_WINDOW = 80
+_SENTENCE = 300
+_CLAUSE_BREAK = re.compile(
+    r"[.!?;,\n]|\b(?:but|it'?s|it is|therefore|so)\b|而是|但|所以", re.IGNORECASE
+)
+_SENTENCE_END = re.compile(r"[.!?;]\s|\n")
+_NEGATOR = re.compile(phrases.NEGATORS, re.IGNORECASE)
+_DENIED_AFTER = re.compile(CLOSERS + phrases.DENIED_AFTER, re.IGNORECASE)
+_CONNECTED = re.compile(
+    r" (?:and|or|because|as|since|which|with|for|in|is|was|are|not|but|so|if|the|due|while|given|on"
+    r"|that|then|from|based|of|by|would|must|should|can|seems|appears|et|ou|und|oder|car|weil|parce"
+    r"|non|porque)\b"
+)
+_JOIN = r"(?:/|&|\b(?:and/or|and|or|und|oder|et|ou)\b|和|或者?|、|以及|与)"
+_NEXT_LETTER = re.compile(
+    rf"[\s\]\"'$]{{0,6}}(?:\)?[\s\"']{{0,6}}(?:(?P<comma>,)|,?\s{{0,6}}{_JOIN})|\)\s{{0,6}}(?=\())"
+    rf"\s{{0,6}}(?:and\s|or\s)?(?:(?i:option|choice)\s)?[(\[\"' ]{{0,6}}(?P<letter>[A-Z]){END}"
+    r"[)\]\"']{0,6}(?P<verb>\s(?!and\b|or\b|und\b|oder\b|et\b|ou\b)[a-z])?"
+)
+_LETTER_BEFORE = re.compile(
+    rf"(?:^|[\s(\[\"'])(?P<letter>[A-Z])[)\]\"']{{0,6}},?\s{{0,6}}{_JOIN}"
+    r"\s{0,6}(?:(?i:option|choice)\s)?[(\[\"']{0,6}$"
+)
+_LINE_LETTER = re.compile(
+    r"(?:^|\n)[ \-•]{0,20}(?:(?i:option|choice) {0,9})?"
+    r"(?:\(([A-Z])\)|\[([A-Z])\]|([A-Z])(?:[)\]、]|\s{0,4}[.:](?=\s)))"
+)
+_LATER_LETTER = re.compile(r"(?:,|\band|\bor)\s*[(\[]([A-Z])[)\]]")
+_INLINE_LETTER = re.compile(rf"([A-Z])(?<![{WORD}][A-Z])[.):\]、]\s*")
+
+
+def any_of(fragments: tuple[str, ...]) -> str:
+    return "(?:" + "|".join(fragments) + ")"
+
+
+def denied(text: str, start: int, end: int) -> bool:
+    """Is the mention at start..end under a negation or a condition, or called wrong after it?"""
+    if _DENIED_AFTER.match(text, end):
+        return True
+    second = _NEXT_LETTER.match(text, end)
+    if second and not second["comma"] and _DENIED_AFTER.match(text, second.end("letter")):
+        return True
+    if start == 0:
+        return False
+    before = text[max(0, start - _WINDOW) : start]
+    return any(
+        not _CLAUSE_BREAK.search(before, negator.end()) for negator in _NEGATOR.finditer(before)
+    )
+
+
+def is_article(text: str, start: int, end: int, options: Options) -> bool:
+    """Is the capital A (or I) before a word the article (or pronoun), not a label?"""
+    letter = text[start:end]
+    if letter not in ("A", "I") or text[end : end + 1] != " ":
+        return False
+    if not text[end + 1 : end + 2].isalpha():
+        return False
+    content = options.contents.get(letter)
+    if content and text.lower().startswith(content, end + 1):
+        return False
+    return letter == "I" or not _CONNECTED.match(text, end)
+
+
+def begins_content(text: str, start: int, options: Options) -> bool:
+    """Is the letter at `start` the beginning of another option's text: "E. coli", "B cells"?"""
+    if not options.contents:
+        return False
+    low = text.lower()
+    return any(
+        label != text[start] and len(content) > 2 and low.startswith(content, start)
+        for label, content in options.contents.items()
+    )
+
+
+def names_several(text: str, start: int, end: int, options: Options) -> bool:
+    """Is the label at start..end one of a list: "A or B", "(A), (C)"?"""
+    after = _NEXT_LETTER.match(text, end)
+    if after and _is_other(after["letter"], text[start], options):
+        clause = after["verb"] and after["comma"]
+        if not clause and not _DENIED_AFTER.match(text, after.end("letter")):
+            return True
+    for later in _LATER_LETTER.finditer(text, end, _sentence_end(text, end)):
+        if _is_other(later[1], text[start], options) and not denied(text, *later.span(1)):
+            return True
+    if start < 3:
+        return False
+    before = _LETTER_BEFORE.search(text, max(0, start - 20), start)
+    return before is not None and _is_other(before["letter"], text[start], options)
+
+
+def _sentence_end(text: str, start: int) -> int:
+    found = _SENTENCE_END.search(text, start, start + _SENTENCE)
+    return found.start() if found else min(len(text), start + _SENTENCE)
+
+
+def _is_other(letter: str, label: str, options: Options) -> bool:
+    return letter != label and options.has(letter)
+
+
+def line_letters(text: str, options: Options) -> list[str]:
+    """The labels that begin lines, each once, in order."""
+    found = dict.fromkeys(one or two or three for one, two, three in _LINE_LETTER.findall(text))
+    return [letter for letter in found if options.has(letter)]
+
+
+def lists_options(text: str, options: Options) -> bool:
+    """Does the text repeat the list of options: each label with its content, or A, B, C in order
+    where the contents are unknown?"""
+    low = text.lower()
+    if not options.contents:
+        marked = dict.fromkeys(_INLINE_LETTER.findall(text))
+        return len(marked) >= _LIST_SIZE and "".join(marked) == ALPHABET[: len(marked)]
+    named = {
+        match[1]
+        for match in _INLINE_LETTER.finditer(text)
+        if match[1] in options.contents and low.startswith(options.contents[match[1]], match.end())
+    }
+    return len(named) >= _LIST_SIZE or (len(named) >= 2 and len(named) == len(options.contents))

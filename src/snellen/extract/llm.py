@@ -1,0 +1,81 @@
+"""A language model reads replies that no rule could read: MMBench's second step (Sec. 4.1).
+
+A flow: it asks the role `extractor`, whatever model that is. The prompt is the paper's Figure 21,
+word for word, and a Chinese translation of it for questions with Chinese characters; letters are
+named as far as the question has options. The pseudo choice Z means that no option fits.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping
+from importlib.resources import files
+
+from msgspec import Struct
+
+from snellen.core.answer import Answer, Found, NoMatch, Unparsed
+from snellen.core.flow import Steps
+from snellen.core.message import Text, user
+from snellen.core.output import Failure, Generated, Output
+from snellen.core.request import Generate, Generation, Ref
+from snellen.extract.choice import read_choice
+
+EXTRACTOR = "extractor"
+RULE = "extractor"
+NONE_FITS = "Z"
+SETTINGS = Generation(max_new_tokens=64)
+
+_CHINESE = re.compile(r"[\u4e00-\u9fff]")
+
+
+class Extraction(Struct, frozen=True):
+    """What the extractor said, and what it means; None when it failed."""
+
+    output: Output
+    answer: Answer | None
+
+
+def extract_choice(
+    question: str, options: Mapping[str, str], reply: str, ref: Ref
+) -> Steps[Extraction]:
+    """Ask the extractor which option a reply means. A failure of the extractor is no answer."""
+    output = yield Generate(
+        messages=(user(Text(extraction_prompt(question, options, reply))),),
+        ref=ref,
+        settings=SETTINGS,
+        choices=(*options, NONE_FITS),
+        to=EXTRACTOR,
+    )
+    return Extraction(output, read_verdict(output, options))
+
+
+def extraction_prompt(question: str, options: Mapping[str, str], reply: str) -> str:
+    """Figure 21 of the paper, filled in."""
+    language = "zh" if _CHINESE.search(question) else "en"
+    labels = ", ".join(options)
+    listed = " ".join(f"{label}. {text}" for label, text in options.items())
+    filled = {"{labels}": labels, "{question}": question, "{options}": listed, "{answer}": reply}
+    # One pass, so that braces in a question or reply are never taken for fields.
+    return re.sub(
+        r"\{(?:labels|question|options|answer)\}",
+        lambda match: filled[match[0]],
+        _template(language),
+    )
+
+
+def read_verdict(output: Output, options: Mapping[str, str]) -> Answer | None:
+    """The extractor's reply as an answer. None when it failed; never a guess."""
+    if isinstance(output, Failure) or not isinstance(output, Generated):
+        return None
+    labels = {label: label for label in (*options, NONE_FITS)}
+    answer = read_choice(output.text, labels, stop_reason=output.stop_reason)
+    if not isinstance(answer, Found):
+        return NoMatch(RULE) if isinstance(answer, NoMatch) else Unparsed()
+    return NoMatch(RULE) if answer.value == NONE_FITS else Found(answer.value, RULE)
+
+
+@functools.cache
+def _template(language: str) -> str:
+    folder = files("snellen.extract") / "prompts"
+    return (folder / f"choice_extraction_{language}.txt").read_text(encoding="utf-8").rstrip("\n")

@@ -1,0 +1,134 @@
+"""The words that announce an answer, deny it or refuse one: data for the reading rules.
+
+Every value is a fragment of a regular expression, written in lower case and used ignoring case.
+"""
+
+from __future__ import annotations
+
+ANSWER_NOUNS: tuple[str, ...] = (
+    # English
+    r"answers?",
+    r"(?:correct|right|best|final) (?:answer |multiple )?(?:option|choice|response|letter|label)",
+    r"(?:option|choice|letter)(?= (?:that )?(?:i|is|would|should|must|best|most|correctly)\b)",
+    r"(?:options?|choice)(?=\s*(?:is|:))",
+    r"correct (?:one|statement|match|selection|solution|image|picture|point)",
+    # other languages of the multilingual benchmarks
+    r"r[ée]ponses?",  # French
+    r"antwort|l[öo]sung|antwoord",  # German, Dutch
+    r"respuesta|opci[óo]n correcta",  # Spanish
+    r"resposta|op[çc][ãa]o correta|alternativa correta",  # Portuguese
+    r"risposta|opzione corretta",  # Italian
+    r"ответ|правильный вариант",  # Russian
+    r"cevap|yan[ıi]t|do[ğg]ru se[çc]enek",  # Turkish
+    r"الإجابة|الجواب|الخيار الصحيح",  # Arabic
+    r"đáp án|câu trả lời",  # Vietnamese
+    r"jawaban(?:nya)?",  # Indonesian
+    r"odpowied[źz]",  # Polish
+    r"उत्तर",  # Hindi
+    r"答案|正确的?选项|正解|答え|解答|答(?=:)|정답|답(?=[은:])",  # Chinese, Japanese, Korean
+)
+"""Nouns after which a reply states what it chooses: "the answer ..."."""
+
+OPTION_NOUNS = r"option|choice|caption|sentence|statement|description"
+"""Nouns that a benchmark or a reply puts before a label: "Option B"."""
+
+CHOSEN_CJK = r"(?:应该?|故|因此|所以|我)选择?|选择(?!题)"
+"""Chinese verbs that state a choice at once: 故选B."""
+
+STATED = (
+    r"is|are|was|would be|should be|must be|has to be|will be|might be|may be|could be|seems to be"
+    r"|appears to be|becomes|est|serait|ist|lautet|w[äa]re|es|ser[íi]a|é|seria|è|sarebbe|это"
+    r"|هي|هو|là|adalah|jest|है"
+)
+"""Verbs between the noun and what is chosen."""
+
+STATED_CJK = r"应该是|应该为|应该选|应为|应是|应选|只能是|就是|是|为|選|选|は|은|는"
+
+FILLERS = (
+    r"for sure|most likely|very likely|most probably|likely|probably|definitely|certainly|clearly"
+    r"|obviously|therefore|thus|hence|indeed|actually|simply|just|only|still|then|in fact|that"
+    r"|the|an?(?= (?:option|choice|letter)\b)|correct|right|best|final|option|choice|letter|label"
+    r"|answer|labell?ed|number|statement|as follows|following|given by|either|is|it is|it's"
+    r"|la|le|die|der|das|el|option|opci[óo]n|letra|lettre|buchstabe|opzione"
+    r"|op[çc][ãa]o|alternativa|вариант|буква|se[çc]ene[kğ]i?|şıkkı|الخيار"
+)
+"""Words that may stand between the verb and what is chosen."""
+
+FILLERS_CJK = r"选项|選項|选择"
+
+JUDGED_CORRECT: tuple[str, ...] = (
+    r"(?:is|are|was|seems?(?: to be)?|appears?(?: to be)?|looks?|(?:would|must|should|has to) be)"
+    r"(?: (?:the|clearly|definitely|most likely|probably|likely|therefore|thus|most|more|also|"
+    r"actually|indeed|only|a))*"
+    r" (?:correct|right|best|true|accurate|appropriate|answer|suitable|plausible|valid one)\b",
+    r"(?:选项)?(?:才)?是?(?:最)?(?:正确|对的|合适)",
+    r"est (?:la )?(?:bonne |correcte?|juste)|ist (?:die )?(?:richtig|korrekt)",
+    r"es (?:la )?(?:respuesta )?correct[ao]|é (?:a )?(?:resposta )?(?:corret[ao]|cert[ao])",
+)
+"""What follows a label that is called the right one: "B is correct"."""
+
+CHOOSING = (
+    r"choose|chose|select|pick|opt for|vote for|suggest|choosing|selecting|picking"
+    r"|(?:go|going|went) with"
+    r"|(?:think|believe|guess|feel|conclude|say)"
+    r"|(?:it|that|this)(?:'s| is| must be| should be| has to be| would be)"
+    r"|(?:corresponds?|leads?|points?|refers?|matches|equivalent|belongs) to (?:the )?"
+    r"(?:option|choice)"
+)
+"""Weaker announcements, believed only when no answer is stated outright."""
+
+CONCLUDING = r"therefore|thus|hence|so|finally|in conclusion|overall|所以|因此|综上|故"
+"""Words that open a conclusion: what is chosen after one stands against what came before."""
+
+CHOOSING_CJK = r"我认为是?|我觉得是?|应该?是|选"
+
+CORRECTIONS = (
+    r"\b(?:wait|actually|correction|instead|rather|on second thoughts?|sorry|no,|oops|hmm|however)"
+    r"|不对|等等|更正"
+)
+"""A choice announced after one of these replaces an earlier one."""
+
+NEGATORS = (
+    r"\b(?:not(?! only)|never|neither|nor|cannot|no(?! doubt| question)"
+    r"|without(?! (?:a |any )?(?:doubt|question))"
+    r"|(?:is|are|was|does|do|did|ca|could|wo|would|should)n'?t"
+    r"|rather than|instead of|unlike|except|excluding?|eliminate[sd]?|ruled? out"
+    r"|wrong|incorrect|false|whether|if|unless|suppose"
+    r"|non|pas|nicht|kein|nunca|нет|не|değil|ليس)\b"
+    r"|不是|不选|并非|没有|不会|不对|错误|如果|是否"
+)
+"""Words that take the assertion out of what follows in the same clause."""
+
+DENIED_AFTER = (
+    r"\s{0,6}(?:(?:is|are|was|were|would be|can be|could be|seems|does|do|did|can|has)\s{0,6}"
+    r"(?:(?:clearly|also|definitely|obviously|therefore)\s+)?"
+    r"(?:not\b|n'?t\b|wrong|incorrect|false|unlikely|excluded|ruled out|eliminated|never)"
+    r"|(?:cannot|isn'?t|wasn'?t|doesn'?t|can'?t|aren'?t)\b|不正确|不对|不是(?:正确|答案|对)|错误?)"
+)
+"""What follows a label or a content that is denied: "B is wrong"."""
+
+NONE_FITS = (
+    r"\bnone of (?:the|these|those)\b(?: (?:above|options?|choices?|answers?|given|provided|listed"
+    r"|images?))*|\bno (?:correct|right|valid|suitable|matching) (?:answer|option|choice)\b"
+    r"|\bneither of (?:the|these) (?:options|choices|answers)\b"
+    r"|以上(?:选项|答案)?(?:都|皆|均)?(?:不|没有|错)|(?:都|均|皆)不(?:是|对|正确)|没有(?:一个)?正确(?:的)?(?:选项|答案)"
+)
+"""A positive statement that no option fits."""
+
+REFUSALS = (
+    r"\b(?:i(?:'m| am)? ?(?:sorry|afraid|apologi[sz]e)\b|sorry, (?:but )?i|my apologies)"
+    r"|\bi(?:'m| am) (?:unable|not able) to\b"
+    r"|\bi (?:can ?not|can'?t|won'?t|will not|am unable to|do not|don'?t) (?:assist|help|answer|"
+    r"provide|process|identify|determine|tell|see|view|comply|access|have access|discuss|know|"
+    r"make|give|analy[sz]e)\b"
+    r"|\b(?:can ?not|can'?t|impossible to|not possible to|unable to|difficult to|could not be|"
+    r"cannot be) (?:be )?(?:determined?|tell|say|answer(?:ed)?|identify|infer|know)\b"
+    r"|\bas an? (?:ai|artificial|language model|large language)\b"
+    r"|\bnot enough information\b|\binsufficient information\b|\bwithout the image\b"
+    r"|(?:对不起|抱歉|很遗憾)|无法(?:回答|确定|判断|提供|识别|看到|查看|得知)|不能(?:回答|确定|判断|提供)"
+    r"|不知道|作为(?:一个)?(?:ai|人工智能|语言模型)"
+)
+"""A reply that declines to answer or says that it cannot tell."""
+
+API_FAILURE = "Failed to obtain answer via API"
+"""A failure text that another tool stores as if it were a reply: nothing in it may be read."""

@@ -1,0 +1,158 @@
+"""Read a reply to a yes/no question. Three named readings, so that a number says how it was read.
+
+`word`      the default: whole words; the last stated answer, else the opening word, else the only
+            one of yes and no in the reply. Chinese replies too.
+`official`  the script published with MME (arXiv:2306.13394, `eval_tool`): the lower-cased reply
+            is exactly "yes" or "no", else "yes", then "no" is looked for in its first four
+            characters ("not sure" is a no there).
+`paper`     MME Sec. 4: a reply with no yes or no at its beginning is a wrong answer.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from snellen.core.answer import Answer, Empty, Found, Refused, Truncated, Unparsed
+from snellen.extract import phrases
+from snellen.extract.clean import fold, unmarked, without_thought
+
+YesNoRule = Literal["word", "official", "paper"]
+
+YES, NO = "Yes", "No"
+_OFFICIAL_REACH = 4
+
+_LEFT = r"(?<![A-Za-z0-9_\u00c0-\u024f\-'])"
+_RIGHT = r"(?![A-Za-z0-9_\u00c0-\u024f]|['-][A-Za-z])"
+_PAIR = r"(?:yes|no)\s*(?:/|\bor\b|\band\b|\()\s*(?:yes|no)\)?"
+_WORD = re.compile(
+    rf"{_LEFT}(?:(?P<pair>{_PAIR})|(?P<yes>yes|yeah|yep)|(?P<no>no|nope)){_RIGHT}", re.IGNORECASE
+)
+_NO_AS_DETERMINER = re.compile(r"(?:\s*\.)?\s+[a-z]", re.IGNORECASE)
+_STATED = re.compile(
+    rf"{_LEFT}(?:answer|response|conclusion)\b[^.!?\n]{{0,60}}?(?:\bis\b|\bwould be\b|\bshould be\b"
+    r"|:)\s{0,40}(?:likely|probably|most likely|clearly|definitely|therefore|simply)?"
+    r"[\s:\"'(]{0,40}"
+    rf"(?:(?P<pair>{_PAIR})|(?P<yes>yes)|(?P<no>no)){_RIGHT}",
+    re.IGNORECASE,
+)
+_OPENING = re.compile(
+    rf"[\W_]*(?:(?P<pair>{_PAIR})|(?P<yes>yes|yeah|yep)|(?P<no>no(?! (?:one|doubt|problem|matter|"
+    rf"idea)\b)|nope)){_RIGHT}",
+    re.IGNORECASE,
+)
+_SECOND = re.compile(r"\W{1,4}(yes|no)(?=[.,;!?\n]|\s*$)", re.IGNORECASE)
+"""A second word of its own right after the opening one: "Yes. No."."""
+_BOXED = re.compile(
+    r"\\boxed\s*\{(?:\\text\{)?\s*(yes|no)\s*\}|<answer>\s*(yes|no)\b", re.IGNORECASE
+)
+_CJK = re.compile(r"[\u3400-\u9fff]")
+_CJK_OPENING = re.compile(
+    r"[\s\W]*(?:(?:答案|回答)(?:应该)?(?:是|为)?[\s::]*[\"'(\[]?)?"
+    r"(?:(?P<no>不是|不对|不存在|没有|不能|不会|不可以|不正确|错误|否|无(?!法)|不(?=[\s.,!]|$))"
+    r"|(?P<question>是否)?(?P<true>是|对的|对(?=[\s.,!]|$)|有|存在|正确|可以|能))"
+)
+_REFUSAL = re.compile(phrases.REFUSALS, re.IGNORECASE)
+_NEGATOR = re.compile(r"(?:\bnot|n't|\bif|\bwhether)\s+(?:\w+\s+){0,3}\Z", re.IGNORECASE)
+
+_NEGATOR_REACH = 60
+
+
+def read_yes_no(reply: str, rule: YesNoRule = "word", *, stop_reason: str = "stop") -> Answer:
+    """The reply as `Found` "Yes" or "No", or the typed reason why not.
+
+    `stop_reason` "length" turns an unread reply into `Truncated`.
+    """
+    if not reply.strip():
+        return Truncated() if stop_reason == "length" else Empty()
+    if rule == "official":
+        answer = _official(reply)
+    elif rule == "paper":
+        answer = _opening(unmarked(fold(reply)), rule)
+    else:
+        answer = _by_words(reply)
+    if answer:
+        return answer
+    if stop_reason == "length":
+        return Truncated()
+    return Refused("refusal phrase") if _REFUSAL.search(fold(reply)) else Unparsed()
+
+
+def _official(reply: str) -> Found | None:
+    low = reply.lower().strip()
+    head = low if low in ("yes", "no") else low[:_OFFICIAL_REACH]
+    offset = len(reply) - len(reply.lstrip())
+    for word, value in (("yes", YES), ("no", NO)):
+        place = head.find(word)
+        if place >= 0:
+            return Found(value, "official", (offset + place, offset + place + len(word)))
+    return None
+
+
+def _found(match: re.Match[str], rule: str) -> Found | None:
+    if match["pair"]:
+        return None
+    value = YES if match["yes"] else NO
+    return Found(value, rule, match.span("yes" if match["yes"] else "no"))
+
+
+def _opening(text: str, rule: str) -> Found | None:
+    match = _OPENING.match(text)
+    if not match:
+        return None
+    found = _found(match, rule)
+    second = _SECOND.match(text, match.end())
+    if found and second and second[1].lower() != found.value.lower():
+        return None
+    return found
+
+
+def _by_words(reply: str) -> Found | None:
+    folded = without_thought(fold(reply))
+    text = unmarked(folded)
+    boxed = list(_BOXED.finditer(folded))
+    if boxed:
+        group = 1 if boxed[-1][1] else 2
+        value = YES if boxed[-1][group].lower() == "yes" else NO
+        return Found(value, "boxed", boxed[-1].span(group))
+    return _stated(text) or _opening(text, "opening word") or _only_word(text) or _chinese(text)
+
+
+def _stated(text: str) -> Found | None:
+    """The last "the answer is yes", unless it is denied or hangs on an "if"."""
+    last = None
+    for match in _STATED.finditer(text):
+        if not _negated(text, match.start()):
+            last = _found(match, "stated answer") or last
+    return last
+
+
+def _only_word(text: str) -> Found | None:
+    """The one of yes and no that the reply holds; "no" before a noun ("has no tail") is none."""
+    found: Found | None = None
+    for match in _WORD.finditer(text):
+        if match["pair"]:
+            return None
+        if _negated(text, match.start()):
+            continue
+        if match["no"] and _NO_AS_DETERMINER.match(text, match.end()):
+            continue
+        word = _found(match, "only word")
+        if found and word and found.value != word.value:
+            return None
+        found = found or word
+    return found
+
+
+def _chinese(text: str) -> Found | None:
+    if not _CJK.search(text):
+        return None
+    match = _CJK_OPENING.match(text)
+    if not match or match["question"]:
+        return None
+    value = NO if match["no"] else YES
+    return Found(value, "opening word", match.span("no" if match["no"] else "true"))
+
+
+def _negated(text: str, position: int) -> bool:
+    return _NEGATOR.search(text, max(0, position - _NEGATOR_REACH), position) is not None

@@ -1,0 +1,127 @@
+"""Intervals of proportions and means.
+
+Wilson score interval: E. B. Wilson, "Probable inference, the law of succession, and statistical
+inference", JASA 22 (1927). Percentile bootstrap: B. Efron and R. Tibshirani, "An Introduction to
+the Bootstrap" (1993), Sec. 13.3, here drawn over whole clusters. Cluster-robust standard error:
+K.-Y. Liang and S. Zeger, Biometrika 73 (1986).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+from statistics import NormalDist
+from typing import TYPE_CHECKING, TypeVar
+
+from snellen.core.summary import Interval
+from snellen.stats.student import two_sided_quantile
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+Item = TypeVar("Item")
+
+DEFAULT_LEVEL = 0.95
+DEFAULT_DRAWS = 1000
+
+
+def wilson(successes: float, n: int, level: float = DEFAULT_LEVEL) -> Interval:
+    """Wilson score interval of a proportion, both ends in 0..1.
+
+    `successes` may be fractional (partial credit); the interval then is on the wide side.
+
+    Raises:
+        ValueError: n < 1, successes outside 0..n or not a number, level outside (0, 1).
+    """
+    z = _quantile(level)
+    if n < 1:
+        raise ValueError(f"an interval of a proportion needs n >= 1, got n = {n}")
+    if not 0 <= successes <= n:
+        raise ValueError(f"successes must lie in 0..{n}, got {successes}")
+    share = successes / n
+    shrink = 1 + z * z / n
+    centre = (share + z * z / (2 * n)) / shrink
+    half = z / shrink * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    low = 0.0 if successes == 0 else max(0.0, centre - half)
+    high = 1.0 if successes == n else min(1.0, centre + half)
+    return Interval(low, high, "wilson", level)
+
+
+def clustered_mean(
+    values: Sequence[float], clusters: Sequence[Hashable], level: float = DEFAULT_LEVEL
+) -> Interval:
+    """Interval of a mean whose values come in clusters (questions about one picture).
+
+    Cluster-robust (sandwich) standard error with the G/(G-1) correction for G clusters, and
+    Student's t with G - 1 degrees of freedom.
+
+    Raises:
+        ValueError: lengths differ, fewer than two clusters, a value that is not finite.
+    """
+    _check_finite(values)
+    if len(values) != len(clusters):
+        raise ValueError(f"got {len(values)} values but {len(clusters)} clusters")
+    mean = math.fsum(values) / len(values)
+    residuals: dict[Hashable, float] = {}
+    for value, cluster in zip(values, clusters, strict=True):
+        residuals[cluster] = residuals.get(cluster, 0.0) + (value - mean)
+    groups = len(residuals)
+    if groups < 2:
+        raise ValueError(f"a clustered interval needs at least 2 clusters, got {groups}")
+    squares = math.fsum(residual * residual for residual in residuals.values())
+    error = math.sqrt(groups / (groups - 1) * squares) / len(values)
+    half = two_sided_quantile(level, groups - 1) * error
+    return Interval(mean - half, mean + half, "clustered", level)
+
+
+def bootstrap(
+    clusters: Sequence[Item],
+    statistic: Callable[[Sequence[Item]], float],
+    seed: int,
+    *,
+    draws: int = DEFAULT_DRAWS,
+    level: float = DEFAULT_LEVEL,
+) -> Interval | None:
+    """Percentile bootstrap interval of `statistic` over resampled clusters.
+
+    A cluster is whatever must stay together (an MME image with its two questions); a plain value
+    is a cluster of one. The same seed and input give the same interval. Draws in which the
+    statistic is NaN (an empty denominator) are left out; None when fewer than half are left.
+
+    Raises:
+        ValueError: no clusters, draws < 1, level outside (0, 1).
+    """
+    import numpy as np
+
+    _quantile(level)
+    if not clusters:
+        raise ValueError("a bootstrap needs at least one value, got none")
+    if draws < 1:
+        raise ValueError(f"draws must be at least 1, got {draws}")
+    random: Generator = np.random.default_rng(seed)
+    size = len(clusters)
+    found = []
+    for _ in range(draws):
+        picked = random.integers(0, size, size).tolist()
+        value = float(statistic([clusters[i] for i in picked]))
+        if not math.isnan(value):
+            found.append(value)
+    if 2 * len(found) < draws:
+        return None
+    tail = (1 - level) / 2
+    low, high = np.quantile(found, (tail, 1 - tail)).tolist()
+    return Interval(low, high, "bootstrap", level)
+
+
+def _quantile(level: float) -> float:
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie between 0 and 1, got {level}")
+    return NormalDist().inv_cdf(0.5 + level / 2)
+
+
+def _check_finite(values: Sequence[float]) -> None:
+    if not values:
+        raise ValueError("an interval needs at least one value, got none")
+    for position, value in enumerate(values):
+        if not math.isfinite(value):
+            raise ValueError(f"value {position} is {value}; every value must be a finite number")

@@ -1,0 +1,33 @@
+"""Reading a reply that names several labels."""
+
+from __future__ import annotations
+
+import pytest
+
+from snellen.core.answer import Found, Unparsed
+from snellen.extract.several import read_letters
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ("BD", "B, D"),
+        ("B, D", "B, D"),
+        ("D and B", "B, D"),
+        ("(B) and (D)", "B, D"),
+        ("The answers are B and D.", "B, D"),
+        ("The correct options are A, C, and D because", "A, C, D"),
+        ("答案是B、D。", "B, D"),
+        ("C", "C"),
+        ("The answer is (C).", "C"),
+    ],
+)
+def test_the_set_is_read(reply: str, value: str) -> None:
+    answer = read_letters(reply, "ABCD")
+    assert isinstance(answer, Found)
+    assert answer.value == value
+
+
+@pytest.mark.parametrize("reply", ["A or B", "The answers are not A and B.", "BE", "BB", "ABBA"])
+def test_no_set_is_guessed(reply: str) -> None:
+    assert isinstance(read_letters(reply, "ABCD"), Unparsed)

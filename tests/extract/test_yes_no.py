@@ -1,0 +1,102 @@
+"""Reading a yes/no reply by three named rules: one fact a row."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from snellen.core.answer import Empty, Found, Refused, Truncated, Unparsed
+from snellen.extract.yes_no import YesNoRule, read_yes_no
+
+WORDS = [
+    ("yes", "Yes"),
+    ("YES!", "Yes"),
+    ("No.", "No"),
+    ("**No**", "No"),
+    ("Yes,it is blue, and", "Yes"),
+    ("No,it is", "No"),
+    ("yes, there is no doubt", "Yes"),
+    ("No, there is no cat.", "No"),
+    ("Answer: Yes", "Yes"),
+    ("The answer is no.", "No"),
+    ("No, but the answer is yes", "Yes"),
+    ("The man is wearing a hat, so yes.", "Yes"),
+    ("I think no", "No"),
+    (r"So \boxed{yes}", "Yes"),
+    ("<think>yes?</think>No", "No"),
+    ("<s> Yes</s>", "Yes"),
+    ("是", "Yes"),
+    ("是的，图中有一只猫。", "Yes"),
+    ("有", "Yes"),
+    ("答案：是", "Yes"),
+    ("不是", "No"),
+    ("没有", "No"),
+    ("否", "No"),
+    ("不", "No"),
+    ("答案是否", "No"),
+]
+
+
+@pytest.mark.parametrize(("reply", "value"), WORDS)
+def test_a_word_is_read(reply: str, value: str) -> None:
+    answer = read_yes_no(reply)
+    assert isinstance(answer, Found)
+    assert answer.value == value
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "yes or no",
+        "Yes/No",
+        "Yes and no",
+        "Yes.No",
+        "notice",
+        "n",
+        "not sure",
+        "no-one",
+        "No doubt, it is a cat",
+        "There is no cat",
+        "The answer is not yes.",
+        "是否有猫？",
+    ],
+)
+def test_no_word_is_guessed(reply: str) -> None:
+    assert isinstance(read_yes_no(reply), Unparsed)
+
+
+@pytest.mark.parametrize(
+    ("reply", "rule", "value"),
+    [
+        ("Yes", "official", "Yes"),
+        ("yes, there is", "official", "Yes"),
+        ("not sure", "official", "No"),
+        ("the answer is yes", "official", None),
+        (" no", "official", "No"),
+        ("Yes, it is", "paper", "Yes"),
+        ("no.", "paper", "No"),
+        ("not sure", "paper", None),
+        ("The answer is yes", "paper", None),
+    ],
+)
+def test_the_rules_differ(reply: str, rule: YesNoRule, value: str | None) -> None:
+    answer = read_yes_no(reply, rule)
+    assert (answer.value if isinstance(answer, Found) else None) == value
+
+
+def test_why_nothing_was_read() -> None:
+    assert isinstance(read_yes_no(" "), Empty)
+    assert isinstance(read_yes_no("I'm sorry, I can't help with that."), Refused)
+    assert isinstance(read_yes_no("无法判断"), Refused)
+    assert isinstance(read_yes_no("The picture shows", stop_reason="length"), Truncated)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(max_size=120), st.sampled_from(["word", "official", "paper"]))
+def test_any_text_can_be_read(reply: str, rule: YesNoRule) -> None:
+    answer = read_yes_no(reply, rule)
+    if isinstance(answer, Found):
+        assert answer.span is not None
+        assert answer.value in ("Yes", "No")
+        assert 0 <= answer.span[0] < answer.span[1] <= len(reply)

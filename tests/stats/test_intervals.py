@@ -1,0 +1,144 @@
+"""Intervals against scipy, and their coverage in simulations."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from snellen.stats.intervals import bootstrap, clustered_mean, wilson
+from snellen.stats.student import two_sided_quantile
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data(), st.integers(1, 3000), st.sampled_from([0.8, 0.9, 0.95, 0.99]))
+def test_wilson_is_scipys(data: st.DataObject, n: int, level: float) -> None:
+    from scipy.stats import binomtest
+
+    successes = data.draw(st.integers(0, n))
+    expected = binomtest(successes, n).proportion_ci(level, method="wilson")
+    found = wilson(successes, n, level)
+    assert found.low == pytest.approx(expected.low, abs=1e-9)
+    assert found.high == pytest.approx(expected.high, abs=1e-9)
+    assert (found.method, found.level) == ("wilson", level)
+
+
+@pytest.mark.parametrize(
+    ("successes", "n", "level"),
+    [(0, 0, 0.95), (-1, 5, 0.95), (6, 5, 0.95), (math.nan, 5, 0.95), (1, 5, 1.0)],
+)
+def test_wilson_refuses_what_is_no_proportion(successes: float, n: int, level: float) -> None:
+    with pytest.raises(ValueError, match=r"got"):
+        wilson(successes, n, level)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5, 0.9])
+def test_wilson_covers(share: float) -> None:
+    n, rng = 200, random.Random(7)
+    hits = 0
+    for _ in range(4000):
+        interval = wilson(
+            rng.binomialvariate(n, share)
+            if hasattr(rng, "binomialvariate")
+            else sum(rng.random() < share for _ in range(n)),
+            n,
+        )
+        hits += interval.low <= share <= interval.high
+    assert hits / 4000 == pytest.approx(0.95, abs=0.015)
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 3, 10, 57, 199, 200, 10_000])
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.99])
+def test_student_quantiles_are_scipys(level: float, freedom: int) -> None:
+    from scipy.stats import t
+
+    assert two_sided_quantile(level, freedom) == pytest.approx(
+        t.ppf(0.5 + level / 2, freedom), rel=1e-8
+    )
+
+
+def test_clusters_of_one_give_the_t_interval() -> None:
+    from scipy.stats import sem, t
+
+    values = [0.0, 1.0, 1.0, 0.5, 0.25, 1.0]
+    found = clustered_mean(values, range(len(values)))
+    low, high = t.interval(0.95, len(values) - 1, sum(values) / len(values), sem(values))
+    assert (found.low, found.high) == (pytest.approx(low), pytest.approx(high))
+
+
+def test_clustered_mean_covers_where_values_repeat() -> None:
+    rng = random.Random(11)
+    hits = naive = 0
+    for _ in range(3000):
+        values, clusters = [], []
+        for cluster in range(60):
+            level = rng.gauss(0.5, 0.3)
+            for _ in range(4):
+                values.append(level + rng.gauss(0, 0.1))
+                clusters.append(cluster)
+        found = clustered_mean(values, clusters)
+        hits += found.low <= 0.5 <= found.high
+        alone = clustered_mean(values, range(len(values)))
+        naive += alone.low <= 0.5 <= alone.high
+    assert hits / 3000 == pytest.approx(0.95, abs=0.015)
+    assert naive / 3000 < 0.8
+
+
+def test_clustered_mean_refuses_bad_input() -> None:
+    with pytest.raises(ValueError, match="got none"):
+        clustered_mean([], [])
+    with pytest.raises(ValueError, match="1 clusters"):
+        clustered_mean([1.0, 0.0], ["a"])
+    with pytest.raises(ValueError, match="at least 2 clusters"):
+        clustered_mean([1.0, 0.0], ["a", "a"])
+    with pytest.raises(ValueError, match="value 1 is nan"):
+        clustered_mean([1.0, math.nan], ["a", "b"])
+
+
+def mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def test_the_bootstrap_is_seeded() -> None:
+    values = [random.Random(1).random() for _ in range(50)]
+    assert bootstrap(values, mean, 3) == bootstrap(values, mean, 3)
+    assert bootstrap(values, mean, 3) != bootstrap(values, mean, 4)
+
+
+def test_the_bootstrap_covers() -> None:
+    rng = random.Random(5)
+    hits = 0
+    for seed in range(1500):
+        values = [rng.gauss(1.0, 2.0) for _ in range(120)]
+        interval = bootstrap(values, mean, seed, draws=300)
+        assert interval is not None
+        hits += interval.low <= 1.0 <= interval.high
+    assert hits / 1500 == pytest.approx(0.945, abs=0.015)
+
+
+def test_the_bootstrap_draws_whole_clusters() -> None:
+    pairs = [(0.0, 0.0), (1.0, 1.0)] * 20
+
+    def share(clusters: Sequence[tuple[float, float]]) -> float:
+        assert all(cluster in ((0.0, 0.0), (1.0, 1.0)) for cluster in clusters)
+        return mean([value for cluster in clusters for value in cluster])
+
+    interval = bootstrap(pairs, share, 0)
+    assert interval is not None
+    assert interval.low < 0.4
+    assert interval.high > 0.6
+
+
+def test_a_statistic_that_is_mostly_undefined_has_no_interval() -> None:
+    assert bootstrap([1.0, 2.0], lambda _: math.nan, 0, draws=10) is None
+
+
+def test_the_bootstrap_refuses_bad_input() -> None:
+    with pytest.raises(ValueError, match="got none"):
+        bootstrap([], mean, 0)
+    with pytest.raises(ValueError, match="draws"):
+        bootstrap([1.0], mean, 0, draws=0)
