@@ -1,0 +1,157 @@
+"""Models and benchmarks of the user's own, from a Python file (`--load my_model.py`).
+
+A model is a class or object with `answer(self, request)`, or a function of one argument called
+`request`; it returns the reply's text or an `Output` and may be `async`. `identity` (a name or an
+`Identity`) and `capabilities` are optional. An object or class with `answer_batch` gets batches.
+A benchmark is a `Benchmark`, or a function of one argument called `variant` that makes one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import inspect
+import sys
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from snellen.core.benchmark import Benchmark, BenchmarkFactory
+from snellen.core.errors import UsageError
+from snellen.core.model import BatchModel, Capabilities, Identity, Model
+
+_ASKS = ("answer", "answer_batch")
+
+
+class Loaded(NamedTuple):
+    """What a file offers, by name."""
+
+    models: dict[str, Model]
+    benchmarks: dict[str, Benchmark | BenchmarkFactory]
+
+
+class Custom:
+    """A user's `answer` behind the protocol; async stays async."""
+
+    def __init__(self, answer: Any, identity: Identity, capabilities: Capabilities) -> None:
+        self.answer = answer
+        self.identity = identity
+        self.capabilities = capabilities
+        self.concurrency: int = getattr(getattr(answer, "__self__", None), "concurrency", 8)
+
+
+class CustomBatch:
+    """A user's `answer_batch` behind the protocol."""
+
+    def __init__(self, owner: Any, identity: Identity, capabilities: Capabilities) -> None:
+        self.answer_batch = owner.answer_batch
+        self.identity = identity
+        self.capabilities = capabilities
+        self.batch_size: int = getattr(owner, "batch_size", 8)
+
+
+def load_file(path: str | Path) -> Loaded:
+    """Import a file and collect its models and benchmarks.
+
+    Raises UsageError: no such file, an error while importing it (with its line), a class that
+    cannot be made without arguments, two things of one name, or nothing on offer.
+    """
+    file = Path(path).expanduser()
+    try:
+        source = file.read_bytes()
+    except OSError as error:
+        raise UsageError(f"cannot read {file}: {error.strerror or error}") from error
+    digest = hashlib.sha256(source).hexdigest()
+    module = _import(file, digest)
+    found = Loaded({}, {})
+    for name, value in _public(module):
+        if isinstance(value, Benchmark):
+            _add(found.benchmarks, value.name, value, file)
+        elif inspect.isfunction(value) and value.__module__ == module.__name__:
+            arguments = list(inspect.signature(value).parameters)
+            if arguments == ["request"]:
+                _add(found.models, name, wrap(value, name, digest), file)
+            elif arguments == ["variant"]:
+                _add(found.benchmarks, name, value, file)
+        elif not inspect.isclass(value) and _asks(value):
+            _add(found.models, name, wrap(value, name, digest), file)
+    made = {type(value) for _, value in _public(module)}
+    for name, value in _public(module):
+        own = inspect.isclass(value) and value.__module__ == module.__name__
+        if own and value not in made and _asks(value):
+            _add(found.models, name, wrap(_make(value, file), name, digest), file)
+    if not found.models and not found.benchmarks:
+        raise UsageError(
+            f"{file} offers nothing; expected a class with answer(self, request), a function of "
+            "one argument `request`, or a Benchmark"
+        )
+    return found
+
+
+def wrap(value: Any, name: str, digest: str) -> Model:
+    """A user's function or object as a model: name and file stand in for a missing identity."""
+    identity = getattr(value, "identity", name)
+    capabilities = getattr(value, "capabilities", None) or Capabilities()
+    if not isinstance(identity, Identity):
+        identity = Identity("custom", str(identity), {"revision": f"sha256:{digest}"})
+    if isinstance(value, BatchModel):
+        return value
+    if hasattr(value, "answer_batch"):
+        return CustomBatch(value, identity, capabilities)
+    return Custom(getattr(value, "answer", value), identity, capabilities)
+
+
+def _import(file: Path, digest: str) -> ModuleType:
+    name = f"snellen_loaded_{file.stem}_{digest[:8]}"
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise UsageError(f"{file} is not a Python file; expected a name that ends in .py")
+    module = importlib.util.module_from_spec(spec)
+    folder = str(file.resolve().parent)
+    sys.modules[name] = module
+    sys.path.insert(0, folder)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        where = _line(error, file)
+        raise UsageError(
+            f"{file}{where} cannot be imported: {type(error).__name__}: {error}"
+        ) from error
+    finally:
+        sys.path.remove(folder)
+    return module
+
+
+def _line(error: Exception, file: Path) -> str:
+    if isinstance(error, SyntaxError):
+        return f", line {error.lineno}," if error.lineno else ""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if Path(frame.filename) == file]
+    return f", line {lines[-1]}," if lines else ""
+
+
+def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:
+    return ((name, value) for name, value in vars(module).items() if not name.startswith("_"))
+
+
+def _asks(value: object) -> bool:
+    return any(callable(getattr(value, method, None)) for method in _ASKS)
+
+
+def _make(kind: type, file: Path) -> object:
+    try:
+        return kind()
+    except TypeError as error:
+        raise UsageError(
+            f"{file}: the class {kind.__name__} cannot be made without arguments ({error}); give "
+            "its arguments defaults, or put an object of it into the file"
+        ) from error
+
+
+def _add(found: dict[str, Any], name: str, value: object, file: Path) -> None:
+    if name in found:
+        raise UsageError(f"{file} offers two things called {name!r}; rename one of them")
+    found[name] = value

@@ -1,0 +1,66 @@
+"""A batch that fails is halved, so that one bad request fails alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from snellen.core.errors import ModelError
+from snellen.core.output import Failure, FailureKind
+
+_MODEL_ERRORS = (
+    ModelError,
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+"""What the code of thousands of architectures has been seen to raise on an odd request."""
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Unsupported(ModelError):
+    """A request the model cannot take: a typed failure of kind `unsupported`."""
+
+
+def halving(items: Sequence[T], work: Callable[[Sequence[T]], Sequence[R]]) -> list[R | Failure]:
+    """`work(items)`; when it fails, of each half, down to one item, whose result is a Failure."""
+    try:
+        return list(work(items))
+    except _MODEL_ERRORS as error:
+        failure = _failure(error)
+    # Outside the handler: the error's traceback no longer holds the batch's tensors.
+    if failure.kind == "out_of_memory":
+        _release()
+    if len(items) == 1:
+        return [failure]
+    half = len(items) // 2
+    return halving(items[:half], work) + halving(items[half:], work)
+
+
+def _failure(error: Exception) -> Failure:
+    message = " ".join(str(error).split())[:300] or type(error).__name__
+    if isinstance(error, Unsupported):
+        return Failure("unsupported", message)
+    exhausted = isinstance(error, MemoryError) or "out of memory" in message.lower()
+    exhausted = exhausted or "can't allocate memory" in message.lower()
+    exhausted = exhausted or "not enough memory" in message.lower()
+    kind: FailureKind = "out_of_memory" if exhausted else "request"
+    return Failure(kind, message)
+
+
+def _release() -> None:
+    import gc
+
+    import torch
+
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()

@@ -1,0 +1,135 @@
+"""Messages as a chat template and a processor want them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from snellen.core.message import Media, Message, Part, Text
+from snellen.core.request import Request
+from snellen.models.halving import Unsupported
+from snellen.models.hf_loading import Loaded
+from snellen.models.pictures import PictureCache
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
+
+
+class Prompt(NamedTuple):
+    """A rendered conversation, and its pictures in the order they stand in it."""
+
+    text: str
+    images: tuple[Picture, ...]
+
+
+def first_image(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The policy for models that take one image: all but the first left out, text joined."""
+    kept: list[Message] = []
+    seen = False
+    for message in messages:
+        media = message.media()
+        first = () if seen else media[:1]
+        seen = seen or bool(media)
+        text = message.text()
+        kept.append(Message(message.role, (*first, *([Text(text)] if text else []))))
+    return tuple(kept)
+
+
+def render(request: Request, loaded: Loaded, pictures: PictureCache, policy: str) -> Prompt:
+    """Raises Unsupported (the model takes no such medium or role) and MediaError."""
+    messages = first_image(request.messages) if policy == "first" else request.messages
+    wanted = [part for message in messages for part in message.media()]
+    for part in wanted:
+        if part.kind != "image" or not loaded.multimodal:
+            raise Unsupported(f"the model takes no {part.kind} input")
+    placeholder = getattr(loaded.processor, "image_token", None)
+    if placeholder and any(placeholder in message.text() for message in messages):
+        raise Unsupported(f"the text holds {placeholder}, the model's own sign for a picture")
+    images = tuple(pictures.get(part.digest, request.media) for part in wanted)
+    return Prompt(_render(_conversation(messages, loaded), loaded, True), images)
+
+
+def with_reply(request: Request, prompt: Prompt, reply: str, loaded: Loaded, policy: str) -> str:
+    """The prompt with a reply behind it, up to the reply's last character.
+
+    Templates that put white space between the assistant's header and its words are followed.
+    """
+    messages = first_image(request.messages) if policy == "first" else request.messages
+    answered = (*messages, Message("assistant", (Text(reply),)))
+    whole = _render(_conversation(answered, loaded), loaded, False)
+    if whole.startswith(prompt.text):
+        between, found, _ = whole[len(prompt.text) :].partition(reply)
+        if found and not between.strip():
+            return prompt.text + between + reply
+    return prompt.text + reply
+
+
+def _conversation(messages: Iterable[Message], loaded: Loaded) -> list[dict[str, Any]]:
+    if not loaded.multimodal:
+        return [{"role": message.role, "content": message.text()} for message in messages]
+    return [{"role": message.role, "content": _content(message.parts)} for message in messages]
+
+
+def _content(parts: Iterable[Part]) -> list[dict[str, str]]:
+    """Neighbouring texts become one, a line each: templates would run them together."""
+    content: list[dict[str, str]] = []
+    for part in parts:
+        if isinstance(part, Media):
+            content.append({"type": "image"})
+        elif content and content[-1]["type"] == "text":
+            content[-1]["text"] += "\n" + part.text
+        else:
+            content.append({"type": "text", "text": part.text})
+    return content
+
+
+def _render(conversation: list[dict[str, Any]], loaded: Loaded, ask: bool) -> str:
+    from jinja2 import TemplateError
+
+    template = loaded.processor.chat_template or loaded.tokenizer.chat_template
+    if isinstance(template, dict) and "default" in template:
+        template = template["default"]
+    try:
+        text: str = loaded.processor.apply_chat_template(
+            conversation, chat_template=template, add_generation_prompt=ask, tokenize=False
+        )
+    except (TemplateError, TypeError, ValueError, LookupError) as error:
+        raise Unsupported(f"the model's chat template refuses the prompt: {error}") from error
+    return text
+
+
+def encode(
+    loaded: Loaded, texts: Sequence[str], images: Sequence[Sequence[Picture]], side: str
+) -> Any:
+    """Model inputs of rendered prompts as one padded batch on the model's device.
+
+    `images` holds one sequence per text; all of them are empty, or none is.
+    """
+    loaded.tokenizer.padding_side = side
+    shown = {"images": [list(row) for row in images]} if images[0] else {}
+    inputs = loaded.processor(
+        text=list(texts),
+        padding=True,
+        return_tensors="pt",
+        add_special_tokens=adds_special_tokens(loaded, texts[0]),
+        **shown,
+    )
+    if "token_type_ids" in inputs and not loaded.multimodal:
+        del inputs["token_type_ids"]
+    if not loaded.multimodal:
+        return inputs.to(loaded.device)
+    return inputs.to(loaded.device, dtype=loaded.model.dtype)
+
+
+def adds_special_tokens(loaded: Loaded, text: str) -> bool:
+    """Whether the tokenizer must add what the template left out (the start token)."""
+    start = loaded.tokenizer.bos_token
+    return loaded.multimodal and not (start is not None and text.startswith(start))
+
+
+def check_length(loaded: Loaded, lengths: Sequence[int]) -> None:
+    """Raises Unsupported for a prompt longer (in tokens) than the model was made for."""
+    if loaded.longest is not None and max(lengths) > loaded.longest:
+        raise Unsupported(
+            f"the prompt is {max(lengths)} tokens long, the model takes {loaded.longest}"
+        )

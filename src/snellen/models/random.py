@@ -1,0 +1,52 @@
+"""`random`: answers by lot from the valid replies; the floor every model must beat."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+
+from snellen.core.errors import UnknownName, UsageError
+from snellen.core.model import Capabilities, Identity, Model
+from snellen.core.output import CandidateScore, Failure, Generated, Output, Ranked
+from snellen.core.request import Generate, Rank, Request, request_digest
+from snellen.models.known import KnownModel, ModelOption, read_options
+
+KNOWN = (KnownModel("random", "Answers by lot from the valid replies; option seed (default 0)."),)
+OPTIONS = (ModelOption("seed", "a whole number; the same seed gives the same answers"),)
+
+
+class Random:
+    """Uniform choice among `request.choices`, and standard normal scores for candidates.
+
+    Each reply depends on the seed and the request's digest alone, so that order, batch and
+    restarts change nothing. A request without choices gets an empty reply.
+    """
+
+    concurrency = 64
+
+    def __init__(self, seed: int = 0) -> None:
+        self.seed = seed
+        self.identity = Identity("random", "random", {"seed": str(seed)})
+        self.capabilities = Capabilities(
+            inputs=frozenset({"text", "image", "video", "audio"}), log_likelihood=True
+        )
+
+    async def answer(self, request: Request) -> Output:
+        draw = random.Random(request_digest(request, str(self.seed)))
+        if isinstance(request, Rank):
+            scores = (CandidateScore(draw.gauss(), 1) for _ in request.candidates)
+            return Ranked(tuple(scores))
+        if not isinstance(request, Generate):
+            return Failure("unsupported", "random answers with text alone")
+        return Generated(draw.choice(request.choices) if request.choices else "")
+
+
+def provider(name: str, options: Mapping[str, str]) -> Model:
+    """Open `random`. Raises UnknownName for a model behind it, UsageError for a bad seed."""
+    if name:
+        raise UnknownName("model", f"random/{name}", ["random"])
+    seed = read_options("random", options, OPTIONS).get("seed", "0")
+    try:
+        return Random(int(seed))
+    except ValueError:
+        raise UsageError(f"option seed={seed!r} of random: expected a whole number") from None

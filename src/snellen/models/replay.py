@@ -1,0 +1,70 @@
+"""`replay`: gives recorded predictions as replies, so that a file is scored like a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from snellen.core.errors import UsageError
+from snellen.core.model import Capabilities, Identity, Model
+from snellen.core.output import Failure, Generated, Output
+from snellen.core.request import Generate, Request
+from snellen.models.known import KnownModel, read_options
+
+KNOWN = (KnownModel("replay/<file>", "Replies recorded in a file of predictions (id, text)."),)
+
+
+class Recording(NamedTuple):
+    """Predictions of one system by question id, and the SHA-256 (hex) of the file's bytes."""
+
+    predictions: Mapping[str, str]
+    digest: str
+
+
+Reader = Callable[[str], Recording]
+"""Reads a predictions file. Raises DataError."""
+
+
+class Replay:
+    """Answers by the id of the data row asked, else of the sample, from recorded predictions.
+
+    A question that no prediction belongs to is a `missing` failure: never an empty reply.
+    """
+
+    concurrency = 64
+
+    def __init__(self, predictions: Mapping[str, str], digest: str, name: str = "file") -> None:
+        self._predictions = predictions
+        self.identity = Identity("replay", name, {"revision": f"sha256:{digest}"})
+        self.capabilities = Capabilities(inputs=frozenset({"text", "image", "video", "audio"}))
+
+    async def answer(self, request: Request) -> Output:
+        return self.reply(request)
+
+    def reply(self, request: Request) -> Output:
+        """The recorded reply, without waiting: for scoring outside an event loop."""
+        ref = request.ref
+        if not isinstance(request, Generate):
+            return Failure("unsupported", "recorded predictions hold no log-likelihoods")
+        if ref.row is None and ref.turn > 0:
+            return Failure("missing", f"no recorded prediction for turn {ref.turn} of {ref.sample}")
+        asked = ref.row if ref.row is not None else ref.sample
+        text = self._predictions.get(asked)
+        if text is None:
+            return Failure("missing", f"no recorded prediction for id {asked!r}")
+        return Generated(text)
+
+
+def replay_provider(read: Reader) -> Callable[[str, Mapping[str, str]], Model]:
+    """The `replay` provider over a reader of predictions files."""
+
+    def provide(name: str, options: Mapping[str, str]) -> Model:
+        from pathlib import Path
+
+        read_options("replay", options, ())
+        if not name:
+            raise UsageError("replay needs a file of predictions: replay/<file>")
+        recording = read(name)
+        return Replay(recording.predictions, recording.digest, Path(name).name)
+
+    return provide

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from snellen.core.output import Failure
+from snellen.models.halving import halving
+
+torch = pytest.importorskip("torch", reason="the hf extra is not installed")
+
+
+def test_a_batch_too_large_for_memory_is_halved_until_it_fits() -> None:
+    sizes: list[int] = []
+
+    def work(items: Sequence[int]) -> list[int]:
+        sizes.append(len(items))
+        if len(items) > 2:
+            torch.empty(2**60, dtype=torch.uint8)
+        return [item * 10 for item in items]
+
+    assert halving(range(7), work) == [0, 10, 20, 30, 40, 50, 60]
+    assert sizes == [7, 3, 1, 2, 4, 2, 2]
+
+
+def test_one_item_too_large_fails_alone_as_out_of_memory() -> None:
+    def work(items: Sequence[int]) -> list[int]:
+        if 3 in items:
+            torch.empty(2**60, dtype=torch.uint8)
+        return list(items)
+
+    *rest, last = halving([0, 1, 2, 3], work)
+    assert rest == [0, 1, 2]
+    assert isinstance(last, Failure)
+    assert last.kind == "out_of_memory"
+
+
+def test_another_error_of_one_item_is_a_failed_request() -> None:
+    assert halving(["1", "x"], lambda items: [int(item) for item in items]) == [
+        1,
+        Failure("request", "invalid literal for int() with base 10: 'x'"),
+    ]
