@@ -1,0 +1,56 @@
+"""The store's schema as numbered steps; `PRAGMA user_version` says how many were taken."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from snellen.core.errors import StorageError
+
+MIGRATIONS: tuple[str, ...] = (
+    """
+    CREATE TABLE models (
+        id INTEGER PRIMARY KEY,
+        digest TEXT NOT NULL UNIQUE,
+        identity TEXT NOT NULL
+    );
+    CREATE TABLE responses (
+        digest BLOB PRIMARY KEY,
+        model INTEGER NOT NULL REFERENCES models (id),
+        packed INTEGER NOT NULL,
+        output BLOB NOT NULL
+    ) WITHOUT ROWID;
+    """,
+    """
+    CREATE TABLE media (
+        digest TEXT PRIMARY KEY,
+        data BLOB NOT NULL
+    );
+    """,
+)
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring a store to the newest schema; safe when two processes open it at once."""
+    if _version(connection) == len(MIGRATIONS):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        version = _version(connection)
+        if version > len(MIGRATIONS):
+            raise StorageError(
+                f"the response store has schema {version}, written by a newer Snellen; "
+                f"this one knows up to {len(MIGRATIONS)}: upgrade, or choose another --store"
+            )
+        for step in MIGRATIONS[version:]:
+            for statement in filter(str.strip, step.split(";")):
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    return version

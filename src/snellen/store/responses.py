@@ -1,0 +1,133 @@
+"""Every output under the digest of its request: resume, cache and re-score are one mechanism.
+
+One SQLite file in WAL mode. Each output is committed before its flow sees it, so a killed process
+owes at most the requests that were in flight. Several processes may share a store; each writes
+from one thread.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+from msgspec import structs
+
+from snellen.core.errors import StorageError
+from snellen.core.model import Identity
+from snellen.core.output import Drawn, Failure, Output
+from snellen.store.migrations import migrate
+
+_COMPRESS_ABOVE = 512
+_encode = msgspec.json.Encoder().encode
+_decode: Callable[[bytes], Output] = msgspec.json.Decoder(Output).decode
+
+
+class ResponseStore:
+    """Outputs by request digest. `path=None` keeps them in memory only.
+
+    Raises StorageError when the file cannot be opened, is no store, or the disk is full.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self._connection = _connect(path)
+        self._models: dict[str, int] = {}
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def __enter__(self) -> ResponseStore:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        count: int = self._connection.execute("SELECT count(*) FROM responses").fetchone()[0]
+        return count
+
+    def model_key(self, identity: Identity) -> int:
+        """The store's number for a model, noting its identity on first sight."""
+        digest = identity.digest()
+        if digest not in self._models:
+            wire = msgspec.json.encode(identity, order="sorted").decode()
+            self._write(
+                "INSERT INTO models (digest, identity) VALUES (?, ?) ON CONFLICT DO NOTHING",
+                (digest, wire),
+            )
+            row = self._connection.execute("SELECT id FROM models WHERE digest = ?", (digest,))
+            self._models[digest] = row.fetchone()[0]
+        return self._models[digest]
+
+    def get(self, digest: bytes) -> Output | None:
+        """The stored output of a request, or None."""
+        row = self._connection.execute(
+            "SELECT packed, output FROM responses WHERE digest = ?", (digest,)
+        ).fetchone()
+        if row is None:
+            return None
+        packed, data = row
+        output = _decode(zlib.decompress(data) if packed else data)
+        if not isinstance(output, Drawn):
+            return output
+        pictures = {name: self.medium(name) for name in output.images}
+        kept = {name: picture for name, picture in pictures.items() if picture is not None}
+        # Without its pictures the reply is worth nothing: it is owed again.
+        return structs.replace(output, data=kept) if len(kept) == len(pictures) else None
+
+    def medium(self, digest: str) -> bytes | None:
+        """The bytes of a picture that a model drew, by their SHA-256 in hex."""
+        row = self._connection.execute(
+            "SELECT data FROM media WHERE digest = ?", (digest,)
+        ).fetchone()
+        return None if row is None else row[0]
+
+    def put(self, digest: bytes, output: Output, model_key: int) -> None:
+        """Store an output durably against the death of this process. A Failure is refused."""
+        if isinstance(output, Failure):
+            raise TypeError("a Failure is never stored: it would be taken for an answer")
+        if isinstance(output, Drawn):
+            # Before the reply that names them: a death in between leaves no reply without them.
+            for name, picture in output.data.items():
+                self._write("INSERT OR IGNORE INTO media VALUES (?, ?)", (name, picture))
+            output = output.without_data()
+        data = _encode(output)
+        packed = len(data) > _COMPRESS_ABOVE
+        if packed:
+            data = zlib.compress(data, 1)
+        self._write(
+            "INSERT OR IGNORE INTO responses (digest, model, packed, output) VALUES (?, ?, ?, ?)",
+            (digest, model_key, packed, data),
+        )
+
+    def _write(self, statement: str, values: tuple[object, ...]) -> None:
+        try:
+            self._connection.execute(statement, values)
+        except sqlite3.OperationalError as error:
+            raise StorageError(
+                f"cannot write to the response store {self.path}: {error}; "
+                "what was stored before is safe, the same command continues from there"
+            ) from error
+
+
+def _connect(path: Path | None) -> sqlite3.Connection:
+    try:
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        # Autocommit: each output is its own transaction; WAL without a sync per commit survives
+        # the death of the process, which is what resume needs.
+        connection = sqlite3.connect(
+            path or ":memory:", isolation_level=None, timeout=60, check_same_thread=False
+        )
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=NORMAL")
+        migrate(connection)
+    except (OSError, sqlite3.Error) as error:
+        raise StorageError(
+            f"cannot open the response store {path}: {error}; "
+            "choose another file with --store, or fix the folder's rights"
+        ) from error
+    return connection

@@ -1,0 +1,217 @@
+"""Run folders: self-describing, append-only, readable without Snellen.
+
+run.json         what was run: config, versions, digests, hardware, counts
+samples.jsonl    one finished sample per line; a torn last line is one owed sample
+failures.jsonl   samples that failed in the latest start: owed on the next
+report.json      the numbers
+report.html      the same for a person
+media/           thumbnails
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+from filelock import FileLock, Timeout
+from msgspec import Struct
+
+from snellen.core.errors import DataError, RunLocked, StorageError, UsageError
+from snellen.core.record import Record
+from snellen.core.run import Report, RunInfo
+
+RUN_FILE = "run.json"
+SAMPLES_FILE = "samples.jsonl"
+FAILURES_FILE = "failures.jsonl"
+REPORT_FILE = "report.json"
+LOCK_FILE = ".lock"
+
+T = TypeVar("T")
+S = TypeVar("S", bound=Struct)
+
+
+class _Slim(Struct):
+    """The fields of a record that summaries need; passes stay undecoded."""
+
+    id: str
+
+
+_record_decoder = msgspec.json.Decoder(Record)
+_slim_decoder = msgspec.json.Decoder(_Slim)
+_encode = msgspec.json.Encoder().encode
+
+
+class RunFolder:
+    """A run folder for reading. Raises UsageError when the folder is no run."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.info = _read_json(path / RUN_FILE, RunInfo)
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    def report(self) -> Report:
+        return _read_json(self.path / REPORT_FILE, Report)
+
+    def records(self) -> Iterator[Record]:
+        """Finished samples in the order they ended."""
+        return read_records(self.path / SAMPLES_FILE)
+
+    def failures(self) -> Iterator[Record]:
+        """Samples that failed in the latest start."""
+        return read_records(self.path / FAILURES_FILE)
+
+
+def open_run(path: Path | str) -> RunFolder:
+    """Open a run folder for reading."""
+    path = Path(path)
+    if not (path / RUN_FILE).is_file():
+        raise UsageError(
+            f"{path} is no run folder: it has no {RUN_FILE}; give a folder that `snellen run` made"
+        )
+    return RunFolder(path)
+
+
+def find_runs(path: Path | str) -> list[RunFolder]:
+    """The run at `path`, or every run in the folder `path`, by name."""
+    path = Path(path)
+    if (path / RUN_FILE).is_file():
+        return [open_run(path)]
+    found = sorted(child.parent for child in path.glob(f"*/{RUN_FILE}"))
+    if not found:
+        raise UsageError(f"no run in {path}: neither it nor a folder in it has a {RUN_FILE}")
+    return [open_run(child) for child in found]
+
+
+class RunWriter:
+    """The one writer of a run folder, holding its lock. Use as a context manager.
+
+    Raises RunLocked when another process holds it, StorageError when it cannot be written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._files: dict[str, int] = {}
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            self._lock = FileLock(path / LOCK_FILE)
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            raise RunLocked(
+                f"another process is writing {path}; wait for it, or use another --out"
+            ) from None
+        except OSError as error:
+            raise StorageError(f"cannot write to {path}: {error.strerror or error}") from error
+
+    def __enter__(self) -> RunWriter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for descriptor in self._files.values():
+            os.close(descriptor)
+        self._files.clear()
+        self._lock.release()
+
+    def recover(self) -> set[str]:
+        """Ids of the finished samples; cuts off a torn last line and forgets old failures."""
+        samples = self.path / SAMPLES_FILE
+        (self.path / FAILURES_FILE).unlink(missing_ok=True)
+        if not samples.exists():
+            return set()
+        with samples.open("rb+") as file:
+            file.truncate(_end_of_last_line(file.fileno()))
+        return {slim.id for slim in _read_lines(samples, _slim_decoder)}
+
+    def append(self, record: Record) -> None:
+        """Append a finished sample: one line, one write."""
+        self._append(SAMPLES_FILE, record)
+
+    def append_failure(self, record: Record) -> None:
+        self._append(FAILURES_FILE, record)
+
+    def write_info(self, info: RunInfo) -> None:
+        write_json(self.path / RUN_FILE, info)
+
+    def write_report(self, report: Report) -> None:
+        write_json(self.path / REPORT_FILE, report)
+
+    def records(self) -> list[Record]:
+        """All samples of the latest state, failures after the rest, without their passes."""
+        return [
+            msgspec.structs.replace(record, passes=())
+            for name in (SAMPLES_FILE, FAILURES_FILE)
+            for record in read_records(self.path / name)
+        ]
+
+    def _append(self, name: str, record: Record) -> None:
+        line = _encode(record) + b"\n"
+        try:
+            if name not in self._files:
+                flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+                self._files[name] = os.open(self.path / name, flags, 0o644)
+            written = os.write(self._files[name], line)
+            if written < len(line):
+                raise OSError(f"only {written} of {len(line)} bytes were written")
+        except OSError as error:
+            raise StorageError(
+                f"cannot write to {self.path / name}: {error.strerror or error}; "
+                "the answers are safe in the store, the same command continues from there"
+            ) from error
+
+
+def read_records(path: Path) -> Iterator[Record]:
+    """Records of a JSONL file, one at a time; a torn last line is left out."""
+    if path.exists():
+        yield from _read_lines(path, _record_decoder)
+
+
+def _read_lines(path: Path, decoder: msgspec.json.Decoder[T]) -> Iterator[T]:
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if not line.endswith(b"\n"):
+                return
+            try:
+                yield decoder.decode(line)
+            except msgspec.DecodeError as error:
+                raise DataError(
+                    f"line {number} of {path} is no sample record ({error}); remove that line "
+                    "and start again: its answers are still in the store"
+                ) from error
+
+
+def write_json(path: Path, value: Struct) -> None:
+    """Write a value as indented JSON, atomically."""
+    partial = path.with_suffix(path.suffix + ".part")
+    try:
+        partial.write_bytes(msgspec.json.format(_encode(value), indent=2) + b"\n")
+        partial.replace(path)
+    except OSError as error:
+        raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def _read_json(path: Path, kind: type[S]) -> S:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except FileNotFoundError:
+        raise UsageError(f"{path} does not exist: the run has not come that far") from None
+    except OSError as error:
+        raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
+    except msgspec.DecodeError as error:
+        raise DataError(f"{path} is not what Snellen writes there: {error}") from error
+
+
+def _end_of_last_line(descriptor: int, block: int = 1 << 16) -> int:
+    """Offset after the last newline: where a torn last line begins."""
+    end = os.fstat(descriptor).st_size
+    while end > 0:
+        start = max(0, end - block)
+        newline = os.pread(descriptor, end - start, start).rfind(b"\n")
+        if newline >= 0:
+            return start + newline + 1
+        end = start
+    return 0

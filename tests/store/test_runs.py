@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from snellen.core.errors import DataError, RunLocked, UsageError
+from snellen.core.record import Record
+from snellen.store.runs import RunWriter, find_runs, open_run, read_records
+
+RECORDS = [Record(str(i), "choice", f"question {i}", "answered", 1.0) for i in range(3)]
+
+
+def written(path: Path) -> Path:
+    with RunWriter(path) as writer:
+        for record in RECORDS:
+            writer.append(record)
+    return path / "samples.jsonl"
+
+
+def test_finished_samples_are_found_again(tmp_path: Path) -> None:
+    samples = written(tmp_path)
+    assert list(read_records(samples)) == RECORDS
+    with RunWriter(tmp_path) as writer:
+        assert writer.recover() == {"0", "1", "2"}
+
+
+@pytest.mark.parametrize("cut", [1, 5, 30])
+def test_a_torn_last_line_is_one_owed_sample(tmp_path: Path, cut: int) -> None:
+    samples = written(tmp_path)
+    samples.write_bytes(samples.read_bytes()[:-cut])
+    assert [record.id for record in read_records(samples)] == ["0", "1"]
+    with RunWriter(tmp_path) as writer:
+        assert writer.recover() == {"0", "1"}
+        writer.append(RECORDS[2])
+    assert list(read_records(samples)) == RECORDS
+
+
+def test_a_spoiled_line_in_the_middle_is_named(tmp_path: Path) -> None:
+    samples = written(tmp_path)
+    lines = samples.read_bytes().splitlines(keepends=True)
+    samples.write_bytes(lines[0] + b"not json\n" + lines[2])
+    with RunWriter(tmp_path) as writer, pytest.raises(DataError, match="line 2 of"):
+        writer.recover()
+
+
+def test_a_second_writer_is_told(tmp_path: Path) -> None:
+    with RunWriter(tmp_path), pytest.raises(RunLocked, match="another process"):
+        RunWriter(tmp_path)
+
+
+def test_failures_are_owed_again(tmp_path: Path) -> None:
+    failed = Record("9", "choice", "?", "failed", unscored="failed")
+    with RunWriter(tmp_path) as writer:
+        writer.append_failure(failed)
+    with RunWriter(tmp_path) as writer:
+        assert writer.recover() == set()
+        assert writer.records() == []
+
+
+def test_no_run_folder_gives_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is no run folder"):
+        open_run(tmp_path)
+    with pytest.raises(UsageError, match="no run in"):
+        find_runs(tmp_path)
