@@ -1,0 +1,236 @@
+"""How one sample is asked: once, or circularly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from snellen.core.answer import Answer, Found, Outcome, Unparsed, outcome_of
+from snellen.core.flow import Flow, Steps
+from snellen.core.output import Failure, Generated, Output
+from snellen.core.record import Pass, Record, Unscored
+from snellen.core.request import Generate, Generation, Ref
+from snellen.core.sample import Sample
+from snellen.extract.choice import read_choice
+from snellen.extract.llm import Extraction, extract_choice
+from snellen.extract.open_text import read_open
+from snellen.extract.yes_no import read_yes_no
+from snellen.prompts.choice import DEFAULT, Wording, prompt
+from snellen.prompts.rotation import rotatable, shift
+from snellen.scoring.open_answer import matches
+
+Circular = Literal["off", "early", "full"]
+
+YesNoReader = Callable[[str, str], Answer]
+"""A reply and why it stopped, to what it answers."""
+
+_YES_NO = ("Yes", "No")
+
+
+def words_reader(reply: str, stop_reason: str) -> Answer:
+    """The reading of yes/no replies where a benchmark names no other."""
+    return read_yes_no(reply, stop_reason=stop_reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One pass to be asked: its options, its gold and the data row that holds it."""
+
+    options: Mapping[str, str]
+    gold: tuple[str, ...]
+    row: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How questions are asked and their replies read."""
+
+    settings: Generation
+    extractor: bool = False
+    """Whether replies that no rule can read go to the `extractor` role."""
+    yes_no: YesNoReader = words_reader
+    wording: Wording = DEFAULT
+
+
+def asked_once(how: Manner) -> Callable[[Sample], Flow]:
+    """Ask once, read the reply by the rules of the sample's kind, score 0 or 1."""
+
+    def flow(sample: Sample) -> Flow:
+        turn = Turn(sample.options, sample.gold)
+        done = yield from _ask(sample, turn, 0, how)
+        return finish(sample, (done,), how)
+
+    return flow
+
+
+def circular(how: Manner, mode: Circular) -> Callable[[Sample], Flow]:
+    """CircularEval (MMBench Sec. 4.2): right only if every rotation is answered right.
+
+    `early` stops at the first pass that is not right, `full` asks all. Without gold all passes
+    are asked. A failed request leaves the whole question unscored. `values["vanilla"]` is the
+    score of the first pass, which is VanillaEval.
+    """
+
+    def flow(sample: Sample) -> Flow:
+        planned = turns(sample)
+        done: list[Pass] = []
+        for number, turn in enumerate(planned):
+            result = yield from _ask(sample, turn, number, how)
+            done.append(result)
+            if failure_of(result) is not None or (mode == "early" and result.correct is False):
+                break
+        return finish(sample, tuple(done), how, saved=len(planned) - len(done), circular=True)
+
+    return flow
+
+
+def turns(sample: Sample) -> list[Turn]:
+    """The passes of a sample: rotations of a choice question, the file's own where it has them."""
+    first = Turn(sample.options, sample.gold)
+    if sample.kind != "choice":
+        return [first]
+    if sample.rotations:
+        return [first] + [
+            Turn(turn.options, (turn.gold,) if turn.gold else (), turn.row)
+            for turn in sample.rotations
+        ]
+    if not rotatable(sample.options):
+        return [first]
+    gold = sample.gold[0] if sample.gold else None
+    shifted = [shift(sample.options, gold, by) for by in range(1, len(sample.options))]
+    return [first] + [Turn(turn.options, (turn.gold,) if turn.gold else ()) for turn in shifted]
+
+
+def _ask(sample: Sample, turn: Turn, number: int, how: Manner) -> Steps[Pass]:
+    messages = prompt(sample, turn.options, how.wording)
+    choices = tuple(turn.options) if sample.kind == "choice" else ()
+    ref = Ref(sample.id, number, turn.row)
+    output = yield Generate(
+        messages=messages,
+        ref=ref,
+        settings=how.settings,
+        media=sample.sources(),
+        choices=_YES_NO if sample.kind == "yes_no" else choices,
+    )
+    answer = read(sample, turn, output, how.yes_no)
+    extraction = None
+    if (
+        how.extractor
+        and isinstance(output, Generated)
+        and isinstance(answer, Unparsed)
+        and _extractable(sample, turn)
+    ):
+        extraction = yield from _extract(sample, turn, output, ref)
+        answer = extraction.answer
+    return Pass(
+        prompt=messages,
+        output=output,
+        answer=answer,
+        gold=turn.gold,
+        correct=is_correct(sample, turn.gold, answer) if answer is not None else None,
+        options=dict(turn.options) if turn.options is not sample.options else {},
+        row=turn.row,
+        extraction=extraction.output if extraction is not None else None,
+    )
+
+
+def _extractable(sample: Sample, turn: Turn) -> bool:
+    return sample.kind == "yes_no" or (sample.kind == "choice" and bool(turn.options))
+
+
+def _extract(sample: Sample, turn: Turn, output: Generated, ref: Ref) -> Steps[Extraction]:
+    """Unread yes/no replies are matched with the options Yes and No."""
+    if sample.kind == "choice":
+        return (yield from extract_choice(sample.question, turn.options, output.text, ref))
+    labels = dict(zip("AB", _YES_NO, strict=True))
+    found = yield from extract_choice(sample.question, labels, output.text, ref)
+    if isinstance(found.answer, Found):
+        return Extraction(found.output, Found(labels[found.answer.value], found.answer.rule))
+    return found
+
+
+def read(
+    sample: Sample, turn: Turn, output: Output, yes_no: YesNoReader = words_reader
+) -> Answer | None:
+    if not isinstance(output, Generated):
+        return None
+    if sample.kind == "choice":
+        return read_choice(output.text, turn.options, stop_reason=output.stop_reason)
+    if sample.kind == "yes_no":
+        return yes_no(output.text, output.stop_reason)
+    return read_open(output.text, stop_reason=output.stop_reason)
+
+
+def is_correct(sample: Sample, gold: tuple[str, ...], answer: Answer) -> bool | None:
+    if not gold:
+        return None
+    if not isinstance(answer, Found):
+        return False
+    return matches(answer.value, gold) if sample.kind == "open" else answer.value in gold
+
+
+def finish(
+    sample: Sample,
+    passes: tuple[Pass, ...],
+    how: Manner,
+    *,
+    saved: int = 0,
+    circular: bool = False,
+) -> Record:
+    """The sample's record. The outcome is that of the pass that decided: the last one asked."""
+    first, last = passes[0], passes[-1]
+    outcome, unscored = _ending(last)
+    score = None
+    if unscored is None:
+        score = float(all(one.correct for one in passes))
+    return Record(
+        id=sample.id,
+        kind=sample.kind,
+        question=sample.question,
+        outcome=outcome,
+        score=score,
+        unscored=unscored,
+        answer=first.answer.value if isinstance(first.answer, Found) else None,
+        gold=sample.gold,
+        options=dict(sample.options),
+        groups=dict(sample.groups),
+        media=tuple(ref.digest for ref in sample.media),
+        passes=passes,
+        values=dict(_values(passes, how, circular, score)),
+        saved=saved if unscored is None else 0,
+        unit=sample.unit,
+    )
+
+
+def failure_of(one: Pass) -> Failure | None:
+    """The failure that leaves a pass without an answer: the model's, or the extractor's."""
+    for output in (one.output, one.extraction):
+        if isinstance(output, Failure):
+            return output
+    return None
+
+
+def _values(
+    passes: tuple[Pass, ...], how: Manner, circular: bool, score: float | None
+) -> Iterator[tuple[str, float]]:
+    """Numbers beside the score: VanillaEval, and what the rules alone would have read."""
+    first = passes[0]
+    if circular and first.correct is not None:
+        yield "vanilla", float(first.correct)
+    if not how.extractor or first.correct is None:
+        return
+    by_rule = first.extraction is None
+    yield "match_rate", float(by_rule and isinstance(first.answer, Found))
+    yield "vanilla_by_rules", float(by_rule and first.correct)
+    if score is not None:
+        yield "by_rules", float(score == 1.0 and all(one.extraction is None for one in passes))
+
+
+def _ending(last: Pass) -> tuple[Outcome, Unscored | None]:
+    failure = failure_of(last)
+    if failure is not None:
+        missing = failure.kind == "missing"
+        return ("missing", "missing") if missing else ("failed", "failed")
+    outcome = outcome_of(last.answer) if last.answer is not None else "unparsed"
+    return outcome, None if last.correct is not None else "no_gold"

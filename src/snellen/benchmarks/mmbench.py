@@ -1,0 +1,91 @@
+"""MMBench: multiple choice under CircularEval (Liu et al. 2023, https://arxiv.org/abs/2307.06281).
+
+One example row: index 241, question "Identify the question that ... can best answer.", hint "The
+passage below describes an experiment. ...", A "Does Madelyn's snowboard slide down ...", B "...",
+answer "B", category "identity_reasoning", l2-category "attribute_reasoning", split "dev",
+image <base64>.
+
+Oddities: the file holds every rotation as a row of its own, rotation r of question i as index
+i + r * 1,000,000, its image cell naming the base row; questions have 2 to 4 options and as many
+rotations. Answers of the test split are withheld: a run asks all rotations and has no score.
+
+Our rule is the paper's: right only if every rotation is right, a reply nobody can read is wrong,
+overall is the mean over questions. VLMEvalKit draws a random option when its judge fails; we do
+not.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from snellen.benchmarks.published import Published, PublishedFile, tsv
+from snellen.benchmarks.questions import question_benchmark
+from snellen.core.benchmark import Benchmark, Variant, needs
+
+VERSION = "1"
+ALIASES = {
+    "MMBench_DEV_EN": {"split": "dev", "lang": "en", "version": "1.0"},
+    "MMBench_TEST_EN": {"split": "test", "lang": "en", "version": "1.0"},
+    "MMBench_DEV_CN": {"split": "dev", "lang": "cn", "version": "1.0"},
+    "MMBench_TEST_CN": {"split": "test", "lang": "cn", "version": "1.0"},
+    "MMBench_DEV_EN_V11": {"split": "dev", "lang": "en", "version": "1.1"},
+    "MMBench_TEST_EN_V11": {"split": "test", "lang": "en", "version": "1.1"},
+    "MMBench_DEV_CN_V11": {"split": "dev", "lang": "cn", "version": "1.1"},
+    "MMBench_TEST_CN_V11": {"split": "test", "lang": "cn", "version": "1.1"},
+    "mmbench_en_dev": {"split": "dev", "lang": "en"},
+    "mmbench_en_test": {"split": "test", "lang": "en"},
+    "mmbench_cn_dev": {"split": "dev", "lang": "cn"},
+    "mmbench_cn_test": {"split": "test", "lang": "cn"},
+}
+_HOME = "https://opencompass.openxlab.space/utils/benchmarks/MMBench"
+
+
+def _file(name: str, md5: str) -> PublishedFile:
+    return tsv(f"{_HOME}/{name}.tsv", md5)
+
+
+DATA = Published(
+    {"split": ("dev", "test"), "lang": ("en", "cn"), "version": ("1.0", "1.1")},
+    {
+        ("dev", "en", "1.0"): tsv(
+            f"{_HOME}/MMBench_DEV_EN.tsv", "b6caf1133a01c6bb705cf753bb527ed8"
+        ),
+        ("test", "en", "1.0"): tsv(
+            f"{_HOME}/MMBench_TEST_EN.tsv", "6939fadb0ce626fefc0bdc9c64efc528"
+        ),
+        ("dev", "cn", "1.0"): tsv(
+            f"{_HOME}/MMBench_DEV_CN.tsv", "08b8fc3324a5ed74155350f57be69fbd"
+        ),
+        ("test", "cn", "1.0"): tsv(
+            f"{_HOME}/MMBench_TEST_CN.tsv", "7e1239baf0ee4c8b513e19705a0f317e"
+        ),
+        ("dev", "en", "1.1"): tsv(
+            f"{_HOME}/MMBench_DEV_EN_V11.tsv", "30c05be8f2f347a50be25aa067248184"
+        ),
+        ("test", "en", "1.1"): tsv(
+            f"{_HOME}/MMBench_TEST_EN_V11.tsv", "8d1a704e791df6f5d9fb3ef782b65365"
+        ),
+        ("dev", "cn", "1.1"): tsv(
+            f"{_HOME}/MMBench_DEV_CN_V11.tsv", "593f9b5f6bea453d870a798b34ae4f37"
+        ),
+        ("test", "cn", "1.1"): tsv(
+            f"{_HOME}/MMBench_TEST_CN_V11.tsv", "156e6569f9547afb16603eca16e85373"
+        ),
+    },
+)
+
+
+def benchmark(variant: Variant) -> Benchmark:
+    return question_benchmark(
+        variant,
+        name="mmbench",
+        version=VERSION,
+        title="MMBench, 20 abilities under CircularEval",
+        open=partial(DATA.table, variant),
+        fetch=partial(DATA.fetch, variant),
+        options=DATA.options,
+        needs=needs("text", "image"),
+        circular_default="early",
+        paper="https://arxiv.org/abs/2307.06281",
+        source="MMBench (Apache-2.0), the TSV files its authors publish",
+    )

@@ -1,0 +1,53 @@
+"""MTL-MMBench: MMBench's dev split in six languages (Sun et al. 2024,
+https://arxiv.org/abs/2406.02539), under CircularEval.
+
+One example row: as MMBench's, translated; rotations as rows of their own (see `mmbench`).
+
+Oddities: the same authors' MMMB is asked once.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from snellen.benchmarks.published import Published, tsv
+from snellen.benchmarks.questions import question_benchmark
+from snellen.core.benchmark import Benchmark, Variant, needs
+
+VERSION = "1"
+ALIASES = {
+    "MMBench_dev_en": {"lang": "en"},
+    "MMBench_dev_cn": {"lang": "cn"},
+    "MMBench_dev_ar": {"lang": "ar"},
+    "MMBench_dev_pt": {"lang": "pt"},
+    "MMBench_dev_ru": {"lang": "ru"},
+    "MMBench_dev_tr": {"lang": "tr"},
+}
+_HOME = "https://huggingface.co/datasets/AIDC-AI/Parrot-dataset/resolve/main"
+DATA = Published(
+    {"lang": ("en", "cn", "ar", "pt", "ru", "tr")},
+    {
+        ("en",): tsv(f"{_HOME}/mmbench/mmbench_dev_en.tsv", "d9ab776fc018b3d45785e9a5c23431c2"),
+        ("cn",): tsv(f"{_HOME}/mmbench/mmbench_dev_cn.tsv", "2ed5135326fed02c8e51ea50dda8222f"),
+        ("ar",): tsv(f"{_HOME}/mmbench/mmbench_dev_ar.tsv", "4271b4a0d0200e1a86380a878e0d64a4"),
+        ("pt",): tsv(f"{_HOME}/mmbench/mmbench_dev_pt.tsv", "4ddfbcd27ef12444b908c03831cd0295"),
+        ("ru",): tsv(f"{_HOME}/mmbench/mmbench_dev_ru.tsv", "5ba1171ff2e68f80637bf78349e402a5"),
+        ("tr",): tsv(f"{_HOME}/mmbench/mmbench_dev_tr.tsv", "4fab39d501389d3d6cc90264bb708f11"),
+    },
+)
+
+
+def benchmark(variant: Variant) -> Benchmark:
+    return question_benchmark(
+        variant,
+        name="mtl-mmbench",
+        version=VERSION,
+        title="MTL-MMBench, MMBench in six languages",
+        open=partial(DATA.table, variant),
+        fetch=partial(DATA.fetch, variant),
+        options=DATA.options,
+        needs=needs("text", "image"),
+        circular_default="early",
+        paper="https://arxiv.org/abs/2406.02539",
+        source="AIDC-AI/Parrot-dataset",
+    )

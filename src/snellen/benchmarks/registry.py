@@ -1,0 +1,106 @@
+"""Benchmarks by name: `eyechart`, `eyechart:split=photos`, or a data file of one's own."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple, cast
+
+from snellen.benchmarks.own import own_benchmark
+from snellen.core.benchmark import Benchmark, BenchmarkFactory, Variant
+from snellen.core.doors import doors, load
+from snellen.core.errors import UnknownName, UsageError
+
+GROUP = "snellen.benchmarks"
+_OPTIONS = re.compile(r":(?=[a-z_-]+=)")
+_DATA_SUFFIX = re.compile(r"\.(tsv|csv|jsonl?|parquet|xlsx)(\.gz)?$", re.IGNORECASE)
+
+
+class BenchmarkSpec(NamedTuple):
+    name: str
+    options: dict[str, str]
+
+
+class KnownBenchmark(NamedTuple):
+    """A line of `snellen list benchmarks`."""
+
+    name: str
+    title: str
+    aliases: tuple[str, ...]
+
+
+def split_spec(spec: str) -> BenchmarkSpec:
+    """Take `name:key=value,...` apart. Raises UsageError for a malformed option."""
+    name, *rest = _OPTIONS.split(spec.strip(), maxsplit=1)
+    options: dict[str, str] = {}
+    for pair in rest[0].split(",") if rest else []:
+        key, equals, value = pair.partition("=")
+        if not key or not equals or not value:
+            raise UsageError(f"benchmark {spec!r}: option {pair!r} is not of the form key=value")
+        options[key] = value
+    if not name:
+        raise UsageError("a benchmark's name is empty; expected a name or a data file")
+    return BenchmarkSpec(name, options)
+
+
+def open_benchmark(spec: str, variant: Variant = Variant()) -> Benchmark:  # noqa: B008 - frozen
+    """The benchmark of that name, or a benchmark made of the data file at that path.
+
+    A registered name wins over a file of the same name; write `./mme` for the folder. Raises
+    UnknownName, and UsageError for an option the benchmark does not know.
+    """
+    name, options = split_spec(spec)
+    if is_data(name):
+        return own_benchmark(name, replace(variant, options={**variant.options, **options}))
+    named = _named(name.lower())
+    if named is None:
+        raise UnknownName(
+            "benchmark", name, doors(GROUP), "a data file of your own is given by its path."
+        )
+    options = {**variant.options, **named.options, **options}
+    return named.factory(replace(variant, options=options))
+
+
+def is_data(name: str) -> bool:
+    """Whether a name means a data file or folder rather than a registered benchmark."""
+    if name.lower() in doors(GROUP):
+        return False
+    return "://" in name or _DATA_SUFFIX.search(name) is not None or Path(name).is_dir()
+
+
+def known_benchmarks() -> list[KnownBenchmark]:
+    """Registered benchmarks by name."""
+    found = []
+    for name, entry in sorted(doors(GROUP).items()):
+        factory = cast(BenchmarkFactory, load(entry))
+        found.append(KnownBenchmark(name, factory(Variant()).title, tuple(_aliases(factory))))
+    return found
+
+
+class _Named(NamedTuple):
+    factory: BenchmarkFactory
+    options: Mapping[str, str]
+
+
+def _named(name: str) -> _Named | None:
+    """By canonical name, loading only that file; else by another tool's name for a variant."""
+    entries = doors(GROUP)
+    if name in entries:
+        return _Named(cast(BenchmarkFactory, load(entries[name])), {})
+    for entry in entries.values():
+        factory = cast(BenchmarkFactory, load(entry))
+        for alias, options in _aliases(factory).items():
+            if alias.lower() == name:
+                return _Named(factory, options)
+    return None
+
+
+def _aliases(factory: BenchmarkFactory) -> Mapping[str, Mapping[str, str]]:
+    """Other tools' names for variants of a benchmark: its file's `ALIASES`, name to options."""
+    declared: Mapping[str, Mapping[str, str]] = getattr(
+        sys.modules[factory.__module__], "ALIASES", {}
+    )
+    return declared

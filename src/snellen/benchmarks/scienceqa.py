@@ -1,0 +1,47 @@
+"""ScienceQA, the questions with a picture (Lu et al. 2022, https://arxiv.org/abs/2209.09513).
+
+One example row: index 42, question "What is the expected ratio of offspring ...?", hint "This
+passage describes the fleece type trait in sheep: ...", A "0:4", ..., E "1:3", answer "B",
+category "biology", split "test", image <base64>.
+
+Oddities: hints hold newlines; up to five options. The rule is label or content reading and plain
+accuracy, as VLMEvalKit does without a judge; unread replies are wrong, never drawn at random.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from snellen.benchmarks.published import Published, tsv
+from snellen.benchmarks.questions import question_benchmark
+from snellen.core.benchmark import Benchmark, Variant, needs
+
+VERSION = "1"
+ALIASES = {
+    "ScienceQA_TEST": {"split": "test"},
+    "ScienceQA_VAL": {"split": "val"},
+    "scienceqa_img": {"split": "test"},
+}
+_HOME = "https://opencompass.openxlab.space/utils/benchmarks/ScienceQA"
+DATA = Published(
+    {"split": ("test", "val")},
+    {
+        ("test",): tsv(f"{_HOME}/ScienceQA_TEST.tsv", "e42e9e00f9c59a80d8a5db35bc32b71f"),
+        ("val",): tsv(f"{_HOME}/ScienceQA_VAL.tsv", "96320d05e142e585e7204e72affd29f3"),
+    },
+)
+
+
+def benchmark(variant: Variant) -> Benchmark:
+    return question_benchmark(
+        variant,
+        name="scienceqa",
+        version=VERSION,
+        title="ScienceQA, the questions with a picture",
+        open=partial(DATA.table, variant),
+        fetch=partial(DATA.fetch, variant),
+        options=DATA.options,
+        needs=needs("text", "image"),
+        paper="https://arxiv.org/abs/2209.09513",
+        source="ScienceQA, CC BY-NC-SA 4.0, as VLMEvalKit's TSV",
+    )

@@ -1,0 +1,97 @@
+"""Multiple choice, yes/no and open questions as messages.
+
+The default wording is the one most published numbers of these question types were made with
+(images, hint, question, options, one closing line); `benchmarks.yaml`-style own wordings come in
+through `Wording`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from snellen.core.message import Media, Message, Part, Text
+from snellen.core.sample import MediaRef, Sample
+
+_PLACEHOLDER = re.compile(r"<image ?(\d*)>")
+_ASKS_YES_NO = re.compile(r"answer\W+(?:\w+\W+){0,3}?yes or no", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """The fixed strings of a prompt."""
+
+    hint: str = "Hint: {hint}"
+    question: str = "Question: {question}"
+    options: str = "Options:"
+    option: str = "{label}. {text}"
+    choose: str = "Please select the correct answer from the options above."
+    yes_no: str = "Please answer yes or no."
+    open: str = "Answer the question using a single word or phrase."
+
+
+DEFAULT = Wording()
+
+
+def prompt(
+    sample: Sample, options: Mapping[str, str] | None = None, wording: Wording = DEFAULT
+) -> tuple[Message, ...]:
+    """One user message for a sample; `options` replaces its options (a rotation)."""
+    text = _TEXT_OF_KIND[sample.kind](
+        sample, sample.options if options is None else options, wording
+    )
+    return (Message("user", tuple(_interleave(text, sample.media))),)
+
+
+def _choice(sample: Sample, options: Mapping[str, str], wording: Wording) -> str:
+    lines = [wording.hint.format(hint=sample.hint)] if sample.hint else []
+    lines.append(wording.question.format(question=sample.question))
+    if options:
+        lines.append(wording.options)
+        lines += [wording.option.format(label=k, text=v) for k, v in options.items()]
+        lines.append(wording.choose)
+    return "\n".join(lines)
+
+
+def _yes_no(sample: Sample, options: Mapping[str, str], wording: Wording) -> str:
+    lines = [wording.hint.format(hint=sample.hint)] if sample.hint else []
+    asked = _ASKS_YES_NO.search(sample.question) is not None
+    lines.append(sample.question if asked else f"{sample.question} {wording.yes_no}".rstrip())
+    return "\n".join(lines)
+
+
+def _open(sample: Sample, options: Mapping[str, str], wording: Wording) -> str:
+    lines = [wording.hint.format(hint=sample.hint)] if sample.hint else []
+    return "\n".join([*lines, sample.question, wording.open])
+
+
+_TEXT_OF_KIND = {"choice": _choice, "yes_no": _yes_no, "open": _open}
+
+
+def _interleave(text: str, media: Sequence[MediaRef]) -> Iterator[Part]:
+    """Media before the text, but those that the text names (`<image 2>`) where it names them."""
+    named = _named_media(text, len(media))
+    for position, ref in enumerate(media):
+        if position not in named.values():
+            yield Media(ref.kind, ref.digest)
+    start = 0
+    for (begin, end), position in named.items():
+        if text[start:begin].strip():
+            yield Text(text[start:begin])
+        yield Media(media[position].kind, media[position].digest)
+        start = end
+    if text[start:].strip():
+        yield Text(text[start:])
+
+
+def _named_media(text: str, count: int) -> dict[tuple[int, int], int]:
+    """Spans of the placeholders that name an existing medium, with its position from 0."""
+    if "<image" not in text:
+        return {}
+    found: dict[tuple[int, int], int] = {}
+    for order, match in enumerate(_PLACEHOLDER.finditer(text)):
+        position = int(match[1]) - 1 if match[1] else order
+        if 0 <= position < count and position not in found.values():
+            found[match.span()] = position
+    return found

@@ -1,0 +1,47 @@
+"""Cyclic shifts of the options: MMBench's CircularEval (Sec. 4.2 of the paper)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+_BARE_LABEL = re.compile(r"\(?[A-Za-z]\)?\.?")
+_REFERS = re.compile(
+    r"(?i:\b(?:both|neither|either|only|all|none|any)\b)[^.]{0,24}"
+    r"(?:(?i:\b(?:above|below|following|these|options?|answers?)\b)|\b[A-H]\b)"
+    r"|\b[A-H] (?:and|or|nor|&) [A-H]\b"
+    r"|(?i:\b(?:first|second|third|fourth|last) (?:option|choice|answer)\b)"
+    r"|(?i:\b(?:options?|choices?|answers?)) \(?[A-H]\b"
+    r"|以上|上述|都不是|都是对|均不|均正确"
+)
+
+
+class Shifted(NamedTuple):
+    options: dict[str, str]
+    gold: str | None
+
+
+def shift(options: Mapping[str, str], gold: str | None, by: int) -> Shifted:
+    """Options moved down by `by` places, labels staying: by 1, A,B,C,D = a,b,c,d becomes d,a,b,c.
+
+    `gold` is the label of the right option, and moves with it.
+    """
+    labels, texts = list(options), list(options.values())
+    count = len(labels)
+    moved = {labels[i]: texts[(i - by) % count] for i in range(count)}
+    if gold is None:
+        return Shifted(moved, None)
+    return Shifted(moved, labels[(labels.index(gold) + by) % count])
+
+
+def rotatable(options: Mapping[str, str]) -> bool:
+    """Whether the options mean the same in any order.
+
+    Bare letters (the options stand in the picture) and options that speak of other options or
+    of positions ("both A and B", "none of the above") do not: such a question is asked once.
+    """
+    texts = [text.strip() for text in options.values()]
+    if len(texts) < 2 or all(_BARE_LABEL.fullmatch(text) for text in texts):
+        return False
+    return not any(_REFERS.search(text) for text in texts)

@@ -1,0 +1,172 @@
+"""Per-sample scores to accuracy, its groups, baselines and bounds.
+
+Denominator (MMBench Sec. 4.1, MMT-Bench Sec. 4.1): replies that are unparsed, refused, truncated,
+empty or fit no option count as wrong; failed, missing and no-gold samples are left out, and the
+bounds say what they could have changed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal
+
+from snellen.core.answer import OUTCOMES, Outcome
+from snellen.core.record import Record
+from snellen.core.summary import Bounds, Interval, Metric, Summary
+
+FailurePolicy = Literal["exclude", "count-wrong", "withhold"]
+
+Spread = Callable[[Sequence[float]], Interval | None]
+"""Interval of the mean of scores in 0..1."""
+
+
+def summarise(
+    records: Sequence[Record],
+    *,
+    spread: Spread,
+    headline: str = "accuracy",
+    failures: FailurePolicy = "exclude",
+) -> Summary:
+    """Summary of records scored 0..1; metrics in percent. Passes are never looked at."""
+    counted = [record for record in records if _score(record, failures) is not None]
+    scores = [_score(record, failures) or 0.0 for record in counted]
+    owed = [record for record in records if record.unscored in ("failed", "missing")]
+    withheld = failures == "withhold" and bool(owed)
+    overall = mean_metric(headline, scores, spread)
+    if withheld:
+        overall = Metric(
+            headline, None, len(scores), note="withheld: samples failed or are missing"
+        )
+    return Summary(
+        headline=overall,
+        metrics={
+            headline: overall,
+            **_values(records, spread),
+            **_differences(counted),
+            **_baselines(counted),
+        },
+        groups={} if withheld else _groups(counted, scores, headline, spread),
+        outcomes=count_outcomes(records),
+        n=len(counted),
+        total=len(records),
+        no_gold=sum(record.unscored == "no_gold" for record in records),
+        bounds=_bounds(records) if owed else None,
+        notices=tuple(notices(records, failures)),
+    )
+
+
+def mean_metric(name: str, scores: Sequence[float], spread: Spread) -> Metric:
+    """Mean of scores in 0..1 as percent, with its interval."""
+    if not scores:
+        return Metric(name, None, 0, note="no sample could be scored")
+    interval = spread(scores)
+    if interval is not None:
+        interval = Interval(
+            100 * interval.low, 100 * interval.high, interval.method, interval.level
+        )
+    return Metric(name, 100 * sum(scores) / len(scores), len(scores), interval)
+
+
+def count_outcomes(records: Iterable[Record]) -> dict[Outcome, int]:
+    """Every outcome with its count, zeros included."""
+    counts = Counter(record.outcome for record in records)
+    return {outcome: counts[outcome] for outcome in OUTCOMES}
+
+
+def notices(records: Sequence[Record], failures: FailurePolicy = "exclude") -> Iterable[str]:
+    """What a reader must know before the number."""
+    verb = {"exclude": "left out", "count-wrong": "counted wrong", "withhold": "left out"}[failures]
+    total = len(records)
+    for reason in ("failed", "missing"):
+        count = sum(record.unscored == reason for record in records)
+        if count:
+            phrase = "failed" if reason == "failed" else "have no prediction"
+            yield f"{count} of {total} samples {phrase} and are {verb}"
+    no_gold = sum(record.unscored == "no_gold" for record in records)
+    if no_gold:
+        yield f"{no_gold} of {total} samples have no gold answer and are not scored"
+    unsupported = sum(record.unscored == "unsupported" for record in records)
+    if unsupported:
+        yield f"{unsupported} of {total} samples need what the model cannot do and were not asked"
+
+
+def _score(record: Record, failures: FailurePolicy) -> float | None:
+    if record.unscored in ("failed", "missing") and failures == "count-wrong":
+        return 0.0
+    return record.score
+
+
+def _groups(
+    records: Sequence[Record], scores: Sequence[float], name: str, spread: Spread
+) -> dict[str, dict[str, Metric]]:
+    cells: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for record, score in zip(records, scores, strict=True):
+        for column, label in record.groups.items():
+            cells[column][label].append(score)
+    return {
+        column: {label: mean_metric(name, labels[label], spread) for label in sorted(labels)}
+        for column, labels in cells.items()
+    }
+
+
+def _values(records: Sequence[Record], spread: Spread) -> dict[str, Metric]:
+    """Means of the further per-sample values, such as `vanilla` beside a circular score."""
+    cells: dict[str, list[float]] = defaultdict(list)
+    for record in records:
+        for name, value in record.values.items():
+            cells[name].append(value)
+    return {name: mean_metric(name, values, spread) for name, values in cells.items()}
+
+
+def _differences(records: Sequence[Record]) -> dict[str, Metric]:
+    """Differences over the same samples: VanillaEval minus CircularEval (MMBench Table 2), and
+    what the LLM extractor added to the rules on the first pass (Table 1)."""
+    drops: list[float] = []
+    gains: list[float] = []
+    for record in records:
+        values, score = record.values, record.score or 0.0
+        if "vanilla" in values:
+            drops.append(values["vanilla"] - score)
+        if "vanilla_by_rules" in values:
+            gains.append(values.get("vanilla", score) - values["vanilla_by_rules"])
+    found = {"drop": drops, "extractor_gain": gains}
+    return {
+        name: Metric(name, 100 * sum(cells) / len(cells), len(cells), unit="points")
+        for name, cells in found.items()
+        if cells
+    }
+
+
+def _baselines(records: Sequence[Record]) -> dict[str, Metric]:
+    """What guessing would score on the same samples: the exact expectation of a uniform guess,
+    and always answering the most frequent gold of each kind of question (MMT-Bench Table 2)."""
+    closed = [record for record in records if record.kind != "open" and record.gold]
+    if not closed:
+        return {}
+    golds: dict[str, Counter[str]] = defaultdict(Counter)
+    for record in closed:
+        golds[record.kind][record.gold[0]] += 1
+    frequent = sum(counter.most_common(1)[0][1] for counter in golds.values()) / len(records)
+    metrics = {}
+    if all(record.options for record in closed if record.kind == "choice"):
+        chance = sum(_chance(record) for record in closed) / len(records)
+        metrics["chance"] = Metric("chance", 100 * chance, len(records))
+    if not any("vanilla" in record.values for record in records):
+        metrics["frequent"] = Metric("frequent", 100 * frequent, len(records))
+    return metrics
+
+
+def _chance(record: Record) -> float:
+    count = 2 if record.kind == "yes_no" else len(record.options)
+    # A circular question is right only when every one of its passes is.
+    passes = count if "vanilla" in record.values and record.kind == "choice" else 1
+    return float((1 / count) ** passes)
+
+
+def _bounds(records: Sequence[Record]) -> Bounds:
+    with_gold = [record for record in records if record.unscored not in ("no_gold", "unsupported")]
+    owed = sum(record.score is None for record in with_gold)
+    right = sum(record.score or 0.0 for record in with_gold)
+    total = max(1, len(with_gold))
+    return Bounds(100 * right / total, 100 * (right + owed) / total)

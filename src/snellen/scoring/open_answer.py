@@ -1,0 +1,61 @@
+"""Is a free answer equal to one of the gold answers? Equality after normalising, no containment.
+
+Both sides are brought to one form: Unicode NFKC (full-width signs as plain ones; a number in a
+circle stays itself), case folded, punctuation around words and the articles a, an, the removed,
+number words zero..ten as digits, white space collapsed. Two numbers are equal as numbers: "3.0" is
+"3", "1,000" is "1000", "$5" is no "5" and "5%" no "5", because the unit is part of the answer.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+
+_NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?|[-+]?\.\d+")
+_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_DIGITS = {word: str(number) for number, word in enumerate(_WORDS)}
+_ARTICLES = frozenset({"a", "an", "the"})
+_LEFT = "\"'`([{<,;:!?"
+_RIGHT = "\"'`)]}>.,;:!?"
+_SIGNS = str.maketrans("‘’“”−‐‑。、「」【】", '\'\'""---.,""[]')
+
+
+def matches(answer: str, golds: Sequence[str]) -> bool:
+    """True when the normalised answer equals a normalised gold answer; an empty one never does."""
+    form = normalised(answer)
+    return form != "" and any(form == normalised(gold) for gold in golds)
+
+
+@lru_cache(maxsize=65536)
+def normalised(text: str) -> str:
+    """The form in which answers are compared; numbers in their shortest decimal form."""
+    plain = text if text.isascii() else _folded(text)
+    words = [_word(word) for word in plain.casefold().split()]
+    kept = [word for word in words if word and word not in _ARTICLES]
+    return " ".join(kept or [word for word in words if word])
+
+
+def _folded(text: str) -> str:
+    return "".join(
+        sign
+        if unicodedata.decomposition(sign).startswith("<circle>")
+        else unicodedata.normalize("NFKC", sign)
+        for sign in unicodedata.normalize("NFC", text).translate(_SIGNS)
+    )
+
+
+def _word(word: str) -> str:
+    core = word.lstrip(_LEFT).rstrip(_RIGHT)
+    if _NUMBER.fullmatch(core):
+        return _shortest(core)
+    return _DIGITS.get(core, core)
+
+
+def _shortest(number: str) -> str:
+    sign = "-" if number.startswith("-") else ""
+    whole, _, fraction = number.lstrip("+-").replace(",", "").partition(".")
+    whole, fraction = whole.lstrip("0") or "0", fraction.rstrip("0")
+    value = f"{whole}.{fraction}" if fraction else whole
+    return value if value == "0" else sign + value

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import pytest
+
+from snellen.benchmarks.questions import accuracy_interval
+from snellen.core.record import Record
+from snellen.core.summary import Summary
+from snellen.scoring.accuracy import summarise
+
+
+def record(number: int, score: float | None, **more) -> Record:
+    outcome = more.pop("outcome", "answered")
+    unscored = more.pop("unscored", None)
+    options = {"A": "x", "B": "y", "C": "z", "D": "w"}
+    more.setdefault("gold", ("A",))
+    return Record(str(number), "choice", "q", outcome, score, unscored, options=options, **more)
+
+
+def summed(*records: Record, **policy) -> Summary:
+    return summarise(records, spread=accuracy_interval, **policy)
+
+
+def test_accuracy_with_interval_and_outcomes() -> None:
+    summary = summed(*(record(i, float(i < 6)) for i in range(10)))
+    assert summary.headline.value == 60.0
+    assert summary.headline.interval is not None
+    assert summary.headline.interval.method == "wilson"
+    assert (summary.n, summary.total, summary.bounds) == (10, 10, None)
+    assert summary.outcomes["answered"] == 10
+
+
+def test_unread_replies_are_wrong_but_failed_ones_are_left_out() -> None:
+    summary = summed(
+        record(1, 1.0),
+        record(2, 0.0, outcome="unparsed"),
+        record(3, None, outcome="failed", unscored="failed"),
+        record(4, None, outcome="missing", unscored="missing"),
+    )
+    assert summary.headline.value == 50.0
+    assert summary.bounds is not None
+    assert (summary.bounds.worst, summary.bounds.best) == (25.0, 75.0)
+    assert summary.notices == (
+        "1 of 4 samples failed and are left out",
+        "1 of 4 samples have no prediction and are left out",
+    )
+
+
+def test_no_gold_is_counted_apart() -> None:
+    summary = summed(record(1, 1.0), record(2, None, unscored="no_gold", gold=()))
+    assert (summary.headline.value, summary.no_gold, summary.bounds) == (100.0, 1, None)
+
+
+def test_nothing_scored_gives_no_number() -> None:
+    summary = summed(record(1, None, outcome="failed", unscored="failed"))
+    assert (summary.headline.value, summary.headline.interval) == (None, None)
+
+
+def test_groups_hold_their_own_n() -> None:
+    records = [record(i, float(i % 2), groups={"category": "ab"[i % 2]}) for i in range(6)]
+    cells = summed(*records).groups["category"]
+    assert {label: (cell.value, cell.n) for label, cell in cells.items()} == {
+        "a": (0.0, 3),
+        "b": (100.0, 3),
+    }
+
+
+def test_baselines_are_the_exact_chance_and_the_most_frequent_gold() -> None:
+    golds = ["A", "A", "B", "C"]
+    metrics = summed(*(record(i, 1.0, gold=(gold,)) for i, gold in enumerate(golds))).metrics
+    assert metrics["chance"].value == 25.0
+    assert metrics["frequent"].value == 50.0
+
+
+def test_circular_reports_vanilla_drop_and_its_own_chance() -> None:
+    records = [record(i, float(i < 4), values={"vanilla": float(i < 7)}) for i in range(10)]
+    metrics = summed(*records, headline="circular").metrics
+    assert metrics["circular"].value == 40.0
+    assert metrics["vanilla"].value == 70.0
+    assert metrics["drop"].value == pytest.approx(30.0)
+    assert metrics["chance"].value == pytest.approx(100 / 4**4)

@@ -1,0 +1,70 @@
+"""Equality of free answers: one fact a row."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from snellen.scoring.open_answer import matches, normalised
+
+EQUAL = [
+    ("Red", "red"),
+    ("red.", "red"),
+    ("the cat", "A cat."),
+    ("Two dogs.", "2 dogs"),
+    ("two", "2"),
+    ("3.0", "3"),
+    ("1,000", "1000"),
+    (".5", "0.5"),
+    ("+3", "3"),
+    ("-0.0", "0"),
+    ("007", "7"),
+    ("２５９０", "2590"),
+    ("“Red”", "red"),
+    ("it’s", "it's"),
+    ("New\nYork", "new  york"),
+    ("Straße", "STRASSE"),
+    ("the", "The"),
+]
+DIFFERENT = [
+    ("10", "100"),
+    ("-3", "3"),
+    ("5%", "5"),
+    ("$5", "5"),
+    ("3.01", "3"),
+    ("①", "1"),
+    ("abc", "ab"),
+    ("red car", "red"),
+    ("yes", "no"),
+    ("1e3", "1000"),
+    ("10000000000000000000000000000000001", "10000000000000000000000000000000002"),
+    ("", ""),
+    ("...", ""),
+]
+
+
+@pytest.mark.parametrize(("answer", "gold"), EQUAL)
+def test_equal(answer: str, gold: str) -> None:
+    assert matches(answer, [gold])
+    assert matches(gold, ["something else", answer])
+
+
+@pytest.mark.parametrize(("answer", "gold"), DIFFERENT)
+def test_different(answer: str, gold: str) -> None:
+    assert not matches(answer, [gold])
+
+
+def test_without_gold_nothing_matches() -> None:
+    assert not matches("red", [])
+
+
+@given(st.text(max_size=60))
+def test_normalising_twice_changes_nothing(text: str) -> None:
+    once = normalised(text)
+    assert normalised(once) == once
+
+
+@given(st.text(max_size=60))
+def test_an_answer_equals_itself(text: str) -> None:
+    assert matches(text, [text]) == (normalised(text) != "")
