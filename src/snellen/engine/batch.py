@@ -1,0 +1,137 @@
+"""Requests of concurrent flows meet here and go to a local model in batches of like length."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from snellen.core.errors import MediaError, ModelError, UsageError
+from snellen.core.output import Failure, Output
+from snellen.core.request import Rank, Request
+
+AnswerBatch = Callable[[Sequence[Request]], Sequence[Output]]
+
+_IMAGE_LENGTH = 1000
+"""An image weighs about as much as this many characters in a prompt."""
+
+
+class _Waiting(NamedTuple):
+    order: int
+    length: int
+    request: Request
+    future: asyncio.Future[Output]
+
+
+class Batcher:
+    """Feeds one model from one worker thread.
+
+    While the model works, requests pile up; each batch is the oldest request and its nearest in
+    length, so that padding is little and nobody starves. The thread is a daemon: Ctrl-C need not
+    wait for the model.
+    """
+
+    def __init__(self, answer_batch: AnswerBatch, size: int) -> None:
+        self._answer_batch = answer_batch
+        self._size = size
+        self._pending: list[_Waiting] = []
+        self._busy = False
+        self._asked = 0
+        self._jobs: queue.SimpleQueue[list[_Waiting] | None] = queue.SimpleQueue()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+
+    async def answer(self, request: Request) -> Output:
+        if self._loop is None:
+            self._start()
+        assert self._loop is not None
+        future: asyncio.Future[Output] = self._loop.create_future()
+        self._asked += 1
+        self._pending.append(_Waiting(self._asked, length_of(request), request, future))
+        if not self._busy:
+            self._busy = True
+            # Let the other flows that are ready ask first: a fuller batch.
+            self._loop.call_soon(self._dispatch)
+        return await future
+
+    def close(self) -> None:
+        """Ask the worker to end after its batch; does not wait for it."""
+        self._jobs.put(None)
+
+    def _start(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.Thread(target=self._work, name="snellen-model", daemon=True)
+        self._thread.start()
+
+    def _dispatch(self) -> None:
+        self._pending = [one for one in self._pending if not one.future.done()]
+        if not self._pending:
+            self._busy = False
+            return
+        batch = _nearest(self._pending, self._size)
+        taken = {one.order for one in batch}
+        self._pending = [one for one in self._pending if one.order not in taken]
+        self._jobs.put(batch)
+
+    def _work(self) -> None:
+        assert self._loop is not None
+        while (batch := self._jobs.get()) is not None:
+            deliver: Callable[[], None]
+            try:
+                outputs = self._answered([one.request for one in batch])
+                deliver = partial(self._deliver, batch, outputs)
+            except UsageError as error:
+                deliver = partial(self._refuse, batch, error)
+            try:
+                self._loop.call_soon_threadsafe(deliver)
+            except RuntimeError:
+                # The loop was closed by Ctrl-C while the model was working.
+                return
+
+    def _answered(self, requests: list[Request]) -> Sequence[Output]:
+        """Outputs of a batch. Raises UsageError alone: weights that cannot be loaded, say, end
+        the run; whatever else goes wrong in a model is data."""
+        try:
+            outputs = self._answer_batch(requests)
+            if len(outputs) != len(requests):
+                raise ModelError(f"{len(outputs)} outputs came back for {len(requests)} requests")
+            return outputs
+        except UsageError:
+            raise
+        except MediaError as error:
+            return [Failure("media", str(error))] * len(requests)
+        except ModelError as error:
+            return [Failure("request", str(error))] * len(requests)
+        except Exception as error:  # noqa: BLE001 - a model is foreign code
+            return [Failure("request", f"{type(error).__name__}: {error}")] * len(requests)
+
+    def _deliver(self, batch: list[_Waiting], outputs: Sequence[Output]) -> None:
+        for one, output in zip(batch, outputs, strict=True):
+            if not one.future.done():
+                one.future.set_result(output)
+        assert self._loop is not None
+        # The flows just woken run before this callback's callback, so their next requests meet.
+        self._loop.call_soon(self._loop.call_soon, self._dispatch)
+
+    def _refuse(self, batch: list[_Waiting], error: UsageError) -> None:
+        for one in batch:
+            if not one.future.done():
+                one.future.set_exception(error)
+
+
+def length_of(request: Request) -> int:
+    """Rough length of a prompt in characters, images included: for grouping like with like."""
+    text = sum(len(message.text()) for message in request.messages)
+    extra = sum(map(len, request.candidates)) if isinstance(request, Rank) else 0
+    return text + extra + _IMAGE_LENGTH * sum(len(m.media()) for m in request.messages)
+
+
+def _nearest(pending: list[_Waiting], size: int) -> list[_Waiting]:
+    """The oldest request and the `size - 1` of its kind nearest to it in length."""
+    oldest = pending[0]
+    like = [one for one in pending if type(one.request) is type(oldest.request)]
+    like.sort(key=lambda one: (abs(one.length - oldest.length), one.order))
+    return like[:size]

@@ -1,0 +1,44 @@
+"""A dead or mis-keyed judge is found before anything is spent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from snellen.core.errors import UsageError
+from snellen.core.message import Text, user
+from snellen.core.model import Model
+from snellen.core.output import Failure, Output
+from snellen.core.request import Generate, Generation, Ref
+from snellen.engine.asking import Party
+from snellen.store.responses import ResponseStore
+
+PROBE = Generate(
+    messages=(user(Text("Reply with the single letter A.")),),
+    ref=Ref("preflight"),
+    settings=Generation(max_new_tokens=16),
+    choices=("A",),
+)
+
+
+def check_roles(roles: Mapping[str, Model]) -> None:
+    """Send each model that will read or judge replies one small request.
+
+    Raises UsageError when one fails; what it says does not matter.
+    """
+    for role, model in roles.items():
+        output = asyncio.run(_probed(model))
+        if isinstance(output, Failure):
+            raise UsageError(
+                f"the {role} {model.identity.name} does not answer: {output.message}; "
+                "nothing was asked yet"
+            )
+
+
+async def _probed(model: Model) -> Output:
+    with ResponseStore(None) as nowhere:
+        party = Party(model, nowhere)
+        try:
+            return await party.answer(PROBE)
+        finally:
+            party.close()

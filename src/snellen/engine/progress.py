@@ -1,0 +1,45 @@
+"""What the engine tells whoever watches a run."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from snellen.core.run import Status
+
+
+class Progress(Protocol):
+    """Watches runs, one after the other: `started`, then `advanced` once per finished sample,
+    then `finished`, also when the run was interrupted. Every call must return at once."""
+
+    def started(self, name: str, needed: int, done: int) -> None:
+        """A run begins. `name` is shown to the user, e.g. "snellen/tiny on eyechart"; `needed`
+        samples make it complete, `done` of them were finished by earlier starts."""
+        ...
+
+    def advanced(
+        self, done: int, failed: int, sent: int, reused: int, saved: int, score: float | None
+    ) -> None:
+        """A sample ended. `done` and `failed` count samples over all starts; `sent` and `reused`
+        count requests of this start that reached the model or were answered by the store;
+        `saved` requests were made unnecessary by early stop. `score` is the mean of the scored
+        samples so far, 0..1, or None before the first."""
+        ...
+
+    def finished(self, status: Status) -> None:
+        """The run ended, with this status."""
+        ...
+
+
+class Silent:
+    """Nobody watches."""
+
+    def started(self, name: str, needed: int, done: int) -> None:
+        """Nothing is shown."""
+
+    def advanced(
+        self, done: int, failed: int, sent: int, reused: int, saved: int, score: float | None
+    ) -> None:
+        """Nothing is shown."""
+
+    def finished(self, status: Status) -> None:
+        """Nothing is shown."""

@@ -1,0 +1,125 @@
+"""Death of the process, for real: nothing stored is asked again, nothing computed is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from snellen.store.runs import find_runs
+
+MODEL = Path(__file__).with_name("slow_model.py")
+SAMPLES = 60
+IN_FLIGHT = 4
+
+
+class Start:
+    """`snellen run` of the slow model, in a process of its own."""
+
+    def __init__(self, home: Path, seconds: float = 0.02) -> None:
+        self.home = home
+        self.log = home / "sent.log"
+        self.data = home / "questions.tsv"
+        self.seconds = seconds
+        if not self.data.exists():
+            rows = [f"{i}\tWhat is {i}?\tone\ttwo\tB" for i in range(SAMPLES)]
+            self.data.write_text("\n".join(["index\tquestion\tA\tB\tanswer", *rows]) + "\n")
+
+    def open(self) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "snellen", "run", "--load", str(MODEL), "-m", "slow"]
+        command += ["-b", str(self.data), "--out", str(self.home / "out"), "--no-html"]
+        environment = os.environ | {
+            "SLOW_MODEL_LOG": str(self.log),
+            "SLOW_MODEL_SECONDS": str(self.seconds),
+        }
+        return subprocess.Popen(
+            command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+
+    def sent(self) -> list[str]:
+        return self.log.read_text().split() if self.log.exists() else []
+
+    def wait_for(self, count: int, process: subprocess.Popen[str]) -> None:
+        while len(self.sent()) < count:
+            assert process.poll() is None, process.communicate()[1]
+            time.sleep(0.005)
+
+
+def ids(home: Path) -> list[str]:
+    (run,) = find_runs(home / "out")
+    return [record.id for record in run.records()]
+
+
+@pytest.mark.parametrize("after", [3, 20, 45])
+def test_sigkill_costs_at_most_what_was_in_flight(tmp_path: Path, after: int) -> None:
+    start = Start(tmp_path)
+    process = start.open()
+    start.wait_for(after, process)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+
+    again = start.open()
+    assert again.communicate()[0]
+    assert again.returncode == 0
+    assert sorted(ids(tmp_path)) == sorted(map(str, range(SAMPLES)))
+    assert len(start.sent()) <= SAMPLES + IN_FLIGHT
+    assert set(start.sent()) == {f"{i}/0" for i in range(SAMPLES)}
+
+
+def test_ctrl_c_is_quick_keeps_what_was_done_and_says_how_to_go_on(tmp_path: Path) -> None:
+    start = Start(tmp_path, seconds=0.1)
+    process = start.open()
+    start.wait_for(12, process)
+    pressed = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert time.monotonic() - pressed < 2.0
+    assert process.returncode == 130
+    assert "continue with: snellen run --load" in said
+    assert "Traceback" not in said
+    done = ids(tmp_path)
+    assert 0 < len(done) < SAMPLES
+    (run,) = find_runs(tmp_path / "out")
+    assert run.info.status == "interrupted"
+    assert run.report().summary.n == len(done)
+
+    start.seconds = 0.0
+    again = start.open()
+    again.communicate()
+    assert again.returncode == 0
+    assert len(ids(tmp_path)) == SAMPLES
+    assert len(start.sent()) <= SAMPLES + IN_FLIGHT
+
+
+def test_a_torn_line_is_recovered(tmp_path: Path) -> None:
+    start = Start(tmp_path, seconds=0.0)
+    start.open().communicate()
+    (run,) = find_runs(tmp_path / "out")
+    samples = run.path / "samples.jsonl"
+    samples.write_bytes(samples.read_bytes()[:-40])
+    again = start.open()
+    again.communicate()
+    assert again.returncode == 0
+    assert sorted(ids(tmp_path)) == sorted(map(str, range(SAMPLES)))
+    assert len(start.sent()) == SAMPLES
+
+
+def test_two_processes_on_one_run_do_not_corrupt_it(tmp_path: Path) -> None:
+    start = Start(tmp_path, seconds=0.05)
+    first = start.open()
+    start.wait_for(4, first)
+    second = start.open()
+    _, said = second.communicate()
+    first.communicate()
+    assert (first.returncode, second.returncode) == (0, 2)
+    assert "another process is writing" in said
+    assert sorted(ids(tmp_path)) == sorted(map(str, range(SAMPLES)))
+    lines = (find_runs(tmp_path / "out")[0].path / "samples.jsonl").read_text().splitlines()
+    assert len({json.loads(line)["id"] for line in lines}) == len(lines) == SAMPLES
