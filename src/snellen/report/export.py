@@ -1,0 +1,197 @@
+"""Runs for other programs and for papers: JSON, CSV, Markdown, LaTeX."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from snellen.core.run import Report
+from snellen.core.summary import Metric
+from snellen.report import format as fmt
+
+CSV_COLUMNS = (
+    "run", "model", "benchmark", "version", "metric", "column", "group",
+    "value", "unit", "n", "low", "high", "level", "method",
+)  # fmt: skip
+
+_CIRCULAR = ("vanilla", "drop")
+
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "&": r"\&",
+        "%": r"\%",
+        "$": r"\$",
+        "#": r"\#",
+        "_": r"\_",
+        "{": r"\{",
+        "}": r"\}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "–": "--",
+        "±": r"$\pm$",
+    }
+)
+
+
+class Sheet(NamedTuple):
+    """A titled table of formatted cells; the first `texts` columns are words, not numbers."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    texts: int
+
+
+def to_json(runs: Sequence[Report]) -> str:
+    """The reports as a JSON array, indented."""
+    return msgspec.json.format(msgspec.json.encode(list(runs)), indent=2).decode() + "\n"
+
+
+def to_csv(runs: Sequence[Report]) -> str:
+    """One line per run and metric or group, full precision; empty cells where a number is
+    missing. Columns: see `CSV_COLUMNS`."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(CSV_COLUMNS)
+    for report in runs:
+        run, summary = report.run, report.summary
+        key = (run.name, run.model, run.benchmark, run.config.version)
+        metrics = {summary.headline.name: summary.headline, **summary.metrics}
+        for name, metric in metrics.items():
+            writer.writerow((*key, name, "", "", *_numbers(metric)))
+        for column, groups in summary.groups.items():
+            for group, metric in groups.items():
+                writer.writerow((*key, metric.name, column, group, *_numbers(metric)))
+    return file.getvalue()
+
+
+def _numbers(metric: Metric) -> tuple[object, ...]:
+    interval = metric.interval
+    ends = (interval.low, interval.high, interval.level, interval.method) if interval else ("",) * 4
+    return (metric.value, metric.unit, metric.n, *ends)
+
+
+def to_markdown(runs: Sequence[Report]) -> str:
+    """The notices, the runs, and their groups as Markdown tables."""
+    notices = [
+        f"- {_in_markdown(f'{report.run.model} on {report.run.benchmark}: {notice}')}"
+        for report in runs
+        for notice in fmt.notices(report)
+    ]
+    blocks = ["\n".join(notices)] if notices else []
+    for sheet in sheets(runs):
+        marks = ["---"] * sheet.texts + ["---:"] * (len(sheet.header) - sheet.texts)
+        rows = [sheet.header, *sheet.rows]
+        lines = [f"| {' | '.join(_in_markdown(cell) for cell in row)} |" for row in rows]
+        lines.insert(1, f"| {' | '.join(marks)} |")
+        title = f"**{_in_markdown(sheet.title)}**\n\n"
+        blocks.append(title + "\n".join(lines))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _in_markdown(text: str) -> str:
+    for sign in "\\`*_{}[]<>|":
+        text = text.replace(sign, f"\\{sign}")
+    return " ".join(text.split())
+
+
+def to_latex(runs: Sequence[Report]) -> str:
+    """The runs and their groups as `table` environments; needs the package booktabs."""
+    comments = [
+        "% " + " ".join(f"{report.run.model} on {report.run.benchmark}: {notice}".split())
+        for report in runs
+        for notice in fmt.notices(report)
+    ]
+    return "\n".join([*comments, *(_latex_table(sheet) for sheet in sheets(runs))]) + "\n"
+
+
+def _latex_table(sheet: Sheet) -> str:
+    columns = "l" * sheet.texts + "r" * (len(sheet.header) - sheet.texts)
+    lines = [r" & ".join(_in_latex(cell) for cell in row) + r" \\" for row in sheet.rows]
+    return "\n".join(
+        [
+            r"\begin{table}",
+            r"  \centering",
+            rf"  \caption{{{_in_latex(sheet.title)}}}",
+            rf"  \begin{{tabular}}{{{columns}}}",
+            r"    \toprule",
+            "    " + " & ".join(_in_latex(cell) for cell in sheet.header) + r" \\",
+            r"    \midrule",
+            *("    " + line for line in lines),
+            r"    \bottomrule",
+            r"  \end{tabular}",
+            r"\end{table}",
+        ]
+    )
+
+
+def _in_latex(text: str) -> str:
+    return " ".join(text.split()).translate(_LATEX)
+
+
+def sheets(runs: Sequence[Report]) -> Iterator[Sheet]:
+    """The runs, one row each, then one sheet per benchmark and group column."""
+    yield _overall(runs)
+    columns = dict.fromkeys(
+        (report.run.benchmark, column) for report in runs for column in report.summary.groups
+    )
+    for benchmark, column in columns:
+        among = [
+            report
+            for report in runs
+            if report.run.benchmark == benchmark and column in report.summary.groups
+        ]
+        yield _by_group(benchmark, column, among)
+
+
+def _overall(runs: Sequence[Report]) -> Sheet:
+    present = {key for report in runs for key in report.summary.metrics}
+    more = [key for key in (*_CIRCULAR, *fmt.BASELINES) if key in present]
+    levels = dict.fromkeys(fmt.level(report.summary.headline.interval) for report in runs)
+    header = ("model", "benchmark", "metric", "score", f"{' / '.join(levels)} interval", "n")
+    rows = []
+    for report in runs:
+        headline, metrics = report.summary.headline, report.summary.metrics
+        rows.append(
+            (
+                report.run.model,
+                report.run.benchmark,
+                fmt.metric_words(headline.name),
+                fmt.points(headline.value),
+                fmt.span(headline.interval),
+                fmt.number(headline.n),
+                *(fmt.points(metrics[key].value) if key in metrics else "" for key in more),
+                fmt.outcomes_text(report),
+            )
+        )
+    troubled = any(row[-1] for row in rows)
+    titles = tuple(key if key in _CIRCULAR else fmt.metric_words(key) for key in more)
+    if troubled:
+        return Sheet("Results", (*header, *titles, "not answered"), tuple(rows), 3)
+    return Sheet("Results", (*header, *titles), tuple(row[:-1] for row in rows), 3)
+
+
+def _by_group(benchmark: str, column: str, runs: Sequence[Report]) -> Sheet:
+    groups = dict.fromkeys(group for report in runs for group in report.summary.groups[column])
+    rows = []
+    for group in groups:
+        found = [report.summary.groups[column].get(group) for report in runs]
+        cells = [fmt.with_interval(metric) if metric else "" for metric in found]
+        counts = dict.fromkeys(fmt.number(metric.n) for metric in found if metric)
+        rows.append((group, *cells, " / ".join(counts)))
+    models = tuple(report.run.model for report in runs)
+    return Sheet(f"{benchmark} by {fmt.words(column)}", (column, *models, "n"), tuple(rows), 1)
+
+
+EXPORTS: Mapping[str, Callable[[Sequence[Report]], str]] = {
+    "json": to_json,
+    "csv": to_csv,
+    "markdown": to_markdown,
+    "latex": to_latex,
+}
+"""Formats of `snellen report --format` that are plain text."""

@@ -1,0 +1,105 @@
+"""What a reader needs to know to trust a number, or to get it again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from snellen.core.run import Report, RunInfo
+from snellen.report import format as fmt
+
+
+class Fact(NamedTuple):
+    name: str
+    value: str
+    code: bool = False
+    """Digests, commands and paths are set in a fixed-width face."""
+
+
+class Facts(NamedTuple):
+    """Facts under a heading."""
+
+    title: str
+    facts: tuple[Fact, ...]
+
+
+def run_facts(report: Report, folder: Path) -> list[Facts]:
+    """The protocol of a run, grouped; empty groups are left out."""
+    run = report.run
+    groups = (
+        Facts("Model", tuple(_model(run))),
+        Facts("Benchmark", tuple(_benchmark(run))),
+        Facts("Scoring", tuple(_scoring(report))),
+        Facts("Run", tuple(_run(run, folder))),
+        Facts("Versions", tuple(_sorted(run.versions))),
+        Facts("Hardware", tuple(_sorted(run.hardware))),
+    )
+    return [group for group in groups if group.facts]
+
+
+def _model(run: RunInfo) -> Iterator[Fact]:
+    identity = run.config.identity
+    yield Fact("provider", identity.provider)
+    yield Fact("name", identity.name)
+    yield from _sorted(identity.facts)
+    yield Fact("identity digest", identity.digest(), True)
+
+
+def _benchmark(run: RunInfo) -> Iterator[Fact]:
+    yield Fact("name", run.benchmark)
+    yield Fact("version", run.config.version)
+    yield from _sorted(run.config.parameters)
+    if run.config.limit is not None:
+        yield Fact("limit", fmt.plural(run.config.limit, "sample"))
+    yield Fact("data", run.data.path, True)
+    yield Fact("rows", fmt.number(run.data.rows))
+    yield Fact("data digest", run.data.digest, True)
+    if run.paper:
+        yield Fact("paper", run.paper)
+    if run.source:
+        yield Fact("source", run.source)
+
+
+def _scoring(report: Report) -> Iterator[Fact]:
+    interval = report.summary.headline.interval
+    yield Fact("headline", fmt.metric_words(report.summary.headline.name))
+    if interval is not None:
+        yield Fact("interval", f"{fmt.level(interval)}, {interval.method}")
+    effect = {
+        "exclude": "failed and missing samples are left out",
+        "count-wrong": "failed and missing samples count as wrong",
+        "withhold": "no score while a sample failed or is missing",
+    }
+    yield Fact("failures", effect.get(report.run.failures, report.run.failures))
+    yield Fact("most new tokens", fmt.number(report.run.config.max_new_tokens))
+    yield Fact("seed", str(report.run.config.seed))
+
+
+def _run(run: RunInfo, folder: Path) -> Iterator[Fact]:
+    counts = run.counts
+    yield Fact("status", run.status)
+    yield Fact("started", _time(run.created))
+    if run.finished:
+        yield Fact("finished", _time(run.finished))
+    if counts.seconds:
+        yield Fact("time, latest start", fmt.duration(counts.seconds))
+    requests = f"{fmt.number(counts.sent)} sent, {fmt.number(counts.reused)} from the store"
+    yield Fact("requests, latest start", requests)
+    if counts.saved:
+        yield Fact("saved by early stop", fmt.plural(counts.saved, "request"))
+    if counts.prompt_tokens or counts.completion_tokens:
+        prompt, reply = fmt.number(counts.prompt_tokens), fmt.number(counts.completion_tokens)
+        yield Fact("tokens", f"{prompt} in prompts, {reply} in replies")
+    yield Fact("folder", folder.name, True)
+
+
+def _time(text: str) -> str:
+    """An ISO time for people: seconds are enough, the zone is said."""
+    date, _, clock = text.partition("T")
+    return f"{date} {clock[:8]} UTC" if clock else text
+
+
+def _sorted(facts: Mapping[str, str]) -> Iterator[Fact]:
+    for name in sorted(facts):
+        yield Fact(fmt.words(name), facts[name], len(facts[name]) > 30 and " " not in facts[name])

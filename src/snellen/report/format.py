@@ -1,0 +1,142 @@
+"""How numbers and outcomes are written: one place, so that every report says the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from snellen.core.answer import OUTCOMES, Outcome
+from snellen.core.run import Report, RunInfo
+from snellen.core.summary import Interval, Metric
+
+NONE = "–"
+"""Stands where a number could not be given."""
+
+BASELINES = ("chance", "frequent")
+"""Metrics that no model earned: shown beside the headline, dimmed."""
+
+METRIC_WORDS = {
+    "circular": "circular accuracy",
+    "vanilla": "vanilla accuracy",
+    "frequent": "most frequent answer",
+}
+"""Names of metrics that need more than their underscores replaced."""
+
+OUTCOME_WORDS: dict[Outcome, str] = {
+    "answered": "answered",
+    "no_match": "no match",
+    "unparsed": "unparsed",
+    "refused": "refused",
+    "truncated": "truncated",
+    "empty": "empty",
+    "failed": "failed",
+    "missing": "missing",
+    "unsupported": "unsupported",
+}
+
+_LOST: tuple[Outcome, ...] = ("failed", "missing")
+
+
+class Tally(NamedTuple):
+    """How many samples ended so."""
+
+    outcome: Outcome
+    words: str
+    samples: int
+
+
+def points(value: float | None) -> str:
+    """A number on the 0..100 scale, one decimal."""
+    if value is None:
+        return NONE
+    text = f"{value:.1f}"
+    return "0.0" if text == "-0.0" else text
+
+
+def span(interval: Interval | None) -> str:
+    """Both ends of an interval, e.g. `61.0–64.2`; a negative end is set apart by `to`."""
+    if interval is None:
+        return NONE
+    joint = " to " if interval.low < 0 or interval.high < 0 else "–"
+    return f"{points(interval.low)}{joint}{points(interval.high)}"
+
+
+def with_interval(metric: Metric) -> str:
+    """Value and interval, e.g. `62.5 (61.0–64.2)`. Never `±`: intervals near 0 and 100 are far
+    from symmetric."""
+    if metric.value is None or metric.interval is None:
+        return points(metric.value)
+    return f"{points(metric.value)} ({span(metric.interval)})"
+
+
+def level(interval: Interval | None) -> str:
+    """The confidence level, e.g. `95 %`."""
+    return f"{100 * (interval.level if interval else 0.95):g} %"
+
+
+def number(value: int) -> str:
+    """A count, thousands set apart."""
+    return f"{value:,}"
+
+
+def plural(count: int, one: str, many: str = "") -> str:
+    return f"{number(count)} {one if count == 1 else many or one + 's'}"
+
+
+def duration(seconds: float) -> str:
+    """A span of time in the two units that matter, e.g. `3 min 20 s`."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    large, small = ("min", "s") if whole < 3600 else ("h", "min")
+    count, rest = divmod(whole if whole < 3600 else whole // 60, 60)
+    return f"{count} {large} {rest} {small}" if rest else f"{count} {large}"
+
+
+def words(name: str) -> str:
+    """A group's or field's name for people: underscores become blanks."""
+    return name.replace("_", " ")
+
+
+def metric_words(name: str) -> str:
+    """A metric's name for people."""
+    return METRIC_WORDS.get(name, words(name))
+
+
+def imperfect(report: Report) -> tuple[Tally, ...]:
+    """The outcomes other than `answered` that did occur."""
+    counts = report.summary.outcomes
+    return tuple(
+        Tally(outcome, OUTCOME_WORDS[outcome], counts[outcome])
+        for outcome in OUTCOMES
+        if outcome != "answered" and counts.get(outcome, 0)
+    )
+
+
+def outcomes_text(report: Report) -> str:
+    return ", ".join(f"{number(item.samples)} {item.words}" for item in imperfect(report))
+
+
+def notices(report: Report) -> tuple[str, ...]:
+    """What a reader must know before the number: what the benchmark says, the bounds that
+    failed and missing samples leave, and that a run has not ended."""
+    first, *others = report.summary.notices or (_lost(report),)
+    bounds = report.summary.bounds
+    if bounds is not None:
+        first += f"; bounds {points(bounds.worst)}–{points(bounds.best)}"
+    return tuple(filter(None, (first, *others, *_status_notice(report.run))))
+
+
+def _lost(report: Report) -> str:
+    """For summaries that say nothing themselves of what failed or is missing."""
+    counts = report.summary.outcomes
+    lost = [f"{number(counts[key])} {key}" for key in _LOST if counts.get(key, 0)]
+    return f"of {plural(report.summary.total, 'sample')}: {', '.join(lost)}" if lost else ""
+
+
+def _status_notice(run: RunInfo) -> Iterable[str]:
+    if run.status in ("running", "interrupted"):
+        state = "is still running" if run.status == "running" else "was interrupted"
+        yield f"the run {state}: {number(run.counts.done)} of {number(run.counts.samples)} done"

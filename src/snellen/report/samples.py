@@ -1,0 +1,208 @@
+"""Which samples a page shows, and what it says about each."""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+from collections.abc import Iterable
+from itertools import chain
+from typing import Any, Literal
+
+from snellen.core.answer import Found, NoMatch, Refused
+from snellen.core.message import Message, Text
+from snellen.core.output import Compared, Drawn, Failure, Generated, Ranked
+from snellen.core.record import Pass, Record
+
+MOST_SAMPLES = 500
+
+Result = Literal["right", "partly", "wrong", "unscored"]
+
+_SHELVES = 5
+_WRONG, _UNREAD, _FAILED, _UNSCORED, _RIGHT = range(_SHELVES)
+
+
+def select_samples(records: Iterable[Record], most: int = MOST_SAMPLES) -> list[Record]:
+    """At most `most` records: wrong, unread (unparsed, refused, truncated, ...) and failed ones
+    before those without gold and those that are right.
+
+    When the troubled ones alone are too many, each kind keeps an equal share. Which ones of a
+    kind stay is decided by the hash of their ids: a fair sample, the same on every call, found
+    in one pass that never holds more than `most` of a kind.
+    """
+    shelves: list[list[tuple[int, int, Record]]] = [[] for _ in range(_SHELVES)]
+    for position, record in enumerate(records):
+        shelf = shelves[_shelf(record)]
+        entry = (-_lot(record.id), position, record)
+        if len(shelf) < most:
+            heapq.heappush(shelf, entry)
+        elif shelf[0] < entry:
+            heapq.heapreplace(shelf, entry)
+    chosen: list[Record] = []
+    sizes = _shares([len(shelf) for shelf in shelves], most)
+    for shelf, size in zip(shelves, sizes, strict=True):
+        kept = sorted(shelf, reverse=True)[:size]
+        chosen += [record for _, _, record in sorted(kept, key=lambda entry: entry[1])]
+    return chosen
+
+
+def prompt_media(record: Record) -> list[str]:
+    """Digests of the media in a sample's first prompt."""
+    messages = record.passes[0].prompt if record.passes else ()
+    return [part.digest for message in messages for part in message.media()]
+
+
+def shown_media(records: Iterable[Record], most: int = MOST_SAMPLES) -> list[str]:
+    """Digests of the media a page shows: those of the selected samples and of the first."""
+    iterator = iter(records)
+    first = next(iterator, None)
+    if first is None:
+        return []
+    chosen = select_samples(chain((first,), iterator), most)
+    return list(dict.fromkeys(digest for each in (first, *chosen) for digest in each.media))
+
+
+def _shelf(record: Record) -> int:
+    if record.outcome in ("failed", "missing"):
+        return _FAILED
+    if record.outcome == "unsupported":
+        return _UNSCORED
+    if record.outcome != "answered":
+        return _UNREAD
+    if record.score is None:
+        return _UNSCORED
+    return _RIGHT if record.score >= 1 else _WRONG
+
+
+def _lot(name: str) -> int:
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8])
+
+
+def _shares(sizes: list[int], most: int) -> list[int]:
+    """How many of each shelf: equal shares of the troubled kinds, then the others in turn."""
+    shares = [0] * len(sizes)
+    left = most
+    troubled = (_FAILED, _UNREAD, _WRONG)
+    for rank, shelf in enumerate(sorted(troubled, key=lambda shelf: sizes[shelf])):
+        shares[shelf] = min(sizes[shelf], left // (len(troubled) - rank))
+        left -= shares[shelf]
+    for shelf in (_UNSCORED, _RIGHT):
+        shares[shelf] = min(sizes[shelf], left)
+        left -= shares[shelf]
+    return shares
+
+
+def describe(record: Record) -> dict[str, Any]:
+    """A record as the page's script reads it: plain JSON, keys as in `report.js`."""
+    return {
+        "id": record.id,
+        "kind": record.kind,
+        "question": record.question,
+        "outcome": record.outcome,
+        "result": result_of(record),
+        "score": record.score,
+        "answer": record.answer,
+        "gold": list(record.gold),
+        "options": record.options,
+        "groups": record.groups,
+        "media": list(record.media),
+        "values": record.values,
+        "saved": record.saved,
+        "passes": [
+            _describe_pass(turn, turn.options or ({} if at else record.options))
+            for at, turn in enumerate(record.passes)
+        ],
+    }
+
+
+def result_of(record: Record) -> Result:
+    """Whether the sample was right; None in `score` is neither."""
+    if record.score is None:
+        return "unscored"
+    if record.score >= 1:
+        return "right"
+    return "wrong" if record.score <= 0 else "partly"
+
+
+def _describe_pass(turn: Pass, options: dict[str, str]) -> dict[str, Any]:
+    """`options`: as shown in this pass; the first one may leave them to the record."""
+    return {
+        "prompt": describe_prompt(turn),
+        "output": _describe_output(turn, options),
+        "answer": _describe_answer(turn),
+        "gold": list(turn.gold),
+        "correct": turn.correct,
+        "options": options,
+        "row": turn.row,
+    }
+
+
+def describe_prompt(turn: Pass) -> list[dict[str, Any]]:
+    """What the model was shown, message by message, part by part."""
+    return [_describe_message(message) for message in turn.prompt]
+
+
+def _describe_message(message: Message) -> dict[str, Any]:
+    parts = [
+        {"text": part.text}
+        if isinstance(part, Text)
+        else {"kind": part.kind, "digest": part.digest}
+        for part in message.parts
+    ]
+    return {"role": message.role, "parts": parts}
+
+
+def _describe_output(turn: Pass, options: dict[str, str]) -> dict[str, Any]:
+    """The reply is cut here around its evidence: a script counts characters differently."""
+    output = turn.output
+    if isinstance(output, Failure):
+        return {"type": "failure", "kind": output.kind, "message": output.message}
+    if isinstance(output, Ranked):
+        labels = list(options)
+        rows = [
+            {
+                "label": labels[at] if len(labels) == len(output.candidates) else str(at + 1),
+                "logprob": score.logprob,
+                "tokens": score.tokens,
+            }
+            for at, score in enumerate(output.candidates)
+        ]
+        return {"type": "ranked", "candidates": rows}
+    if isinstance(output, Drawn):
+        return {"type": "drawn", "images": list(output.images), "text": output.text}
+    if isinstance(output, Compared):
+        rows = [
+            {"label": label, "similarity": similarity}
+            for label, similarity in zip(options, output.similarities, strict=False)
+        ]
+        return {"type": "compared", "candidates": rows}
+    start, end = _evidence(turn, output)
+    text = output.text
+    return {
+        "type": "generated",
+        "text": [text[:start], text[start:end], text[end:]],
+        "stop": output.stop_reason,
+        "reasoning": output.reasoning,
+        "tokens": output.usage.completion_tokens if output.usage else None,
+        "seconds": output.seconds,
+    }
+
+
+def _evidence(turn: Pass, output: Generated) -> tuple[int, int]:
+    length = len(output.text)
+    if not isinstance(turn.answer, Found) or turn.answer.span is None:
+        return length, length
+    start, end = turn.answer.span
+    return (start, end) if 0 <= start < end <= length else (length, length)
+
+
+def _describe_answer(turn: Pass) -> dict[str, Any] | None:
+    answer = turn.answer
+    if answer is None:
+        return None
+    kind = type(answer).__struct_config__.tag
+    described: dict[str, Any] = {"type": kind}
+    if isinstance(answer, Found):
+        described["value"] = answer.value
+    if isinstance(answer, Found | NoMatch | Refused):
+        described["rule"] = answer.rule
+    return described

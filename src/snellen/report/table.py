@@ -1,0 +1,151 @@
+"""Runs as tables for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from snellen.core.run import Report
+from snellen.report import format as fmt
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+WIDE = 100
+"""From this width on, model names stand on one line."""
+
+
+def print_runs(runs: Sequence[Report], console: Console | None = None) -> None:
+    """Print notices first; then, for several models and several benchmarks, models by
+    benchmarks; then one table per benchmark and headline, one row per run. Plain text when the
+    console is not a terminal; made for 80 columns and more."""
+    from rich.console import Console
+
+    console = console or Console()
+    _print_notices(runs, console)
+    models = list(dict.fromkeys(report.run.model for report in runs))
+    boards = _boards(runs)
+    benchmarks = list(dict.fromkeys(report.run.benchmark for report in runs))
+    if len(models) > 1 and len(benchmarks) > 1:
+        console.print(_pivot(runs, models, benchmarks, console))
+        console.print()
+    for at, board in enumerate(boards):
+        if at:
+            console.print()
+        _print_board(board, console)
+
+
+def _boards(runs: Sequence[Report]) -> list[list[Report]]:
+    """Runs that can stand in one table: same benchmark, same headline."""
+    boards: dict[tuple[str, str], list[Report]] = {}
+    for report in runs:
+        key = (report.run.benchmark, report.summary.headline.name)
+        boards.setdefault(key, []).append(report)
+    return list(boards.values())
+
+
+def _print_notices(runs: Sequence[Report], console: Console) -> None:
+    from rich.text import Text
+
+    for report in runs:
+        name = f"{report.run.model} on {report.run.benchmark}: " if len(runs) > 1 else ""
+        for notice in fmt.notices(report):
+            console.print(Text(f"! {name}{notice}", style="yellow"))
+
+
+def _print_board(board: Sequence[Report], console: Console) -> None:
+    from rich.text import Text
+
+    first = board[0]
+    heading = Text(first.run.benchmark, style="bold")
+    heading.append(f"  {fmt.metric_words(first.summary.headline.name)}", style="dim")
+    console.print(heading)
+    console.print(_rows(board, console))
+    for report in board:
+        counts = fmt.outcomes_text(report)
+        if counts:
+            name = f"{report.run.model}: " if len(board) > 1 else ""
+            console.print(Text(f"{name}{counts}", style="dim"))
+
+
+def _table(*columns: str) -> Table:
+    """The first column is text, the others are numbers."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(
+        box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), header_style="", show_edge=False
+    )
+    table.add_column(Text(columns[0]), overflow="fold")
+    for column in columns[1:]:
+        table.add_column(Text(column), justify="right", no_wrap=True)
+    return table
+
+
+def _add(table: Table, *cells: str, style: str | None = None) -> None:
+    """Add a row; brackets and colons in names are no markup."""
+    from rich.text import Text
+
+    table.add_row(*map(Text, cells), style=style)
+
+
+def _rows(board: Sequence[Report], console: Console) -> Table:
+    circular = any("vanilla" in report.summary.metrics for report in board)
+    levels = dict.fromkeys(fmt.level(report.summary.headline.interval) for report in board)
+    more = ("vanilla", "drop") if circular else ()
+    table = _table("model", "score", f"{' / '.join(levels)} interval", *more, "n")
+    for report in board:
+        headline, metrics = report.summary.headline, report.summary.metrics
+        _add(
+            table,
+            _model_lines(report.run.model, console.width),
+            fmt.points(headline.value),
+            fmt.span(headline.interval),
+            *(fmt.points(metrics[key].value) if key in metrics else "" for key in more),
+            fmt.number(headline.n),
+        )
+    for name, value in _baselines(board):
+        _add(table, name, value, style="dim")
+    return table
+
+
+def _baselines(board: Sequence[Report]) -> Iterator[tuple[str, str]]:
+    """Each baseline once; again only where another run has another value."""
+    rows = {
+        (fmt.metric_words(key), fmt.points(report.summary.metrics[key].value)): None
+        for key in fmt.BASELINES
+        for report in board
+        if key in report.summary.metrics
+    }
+    yield from rows
+
+
+def _model_lines(name: str, width: int) -> str:
+    """A long model name breaks after its last slash when the terminal is narrow."""
+    if width >= WIDE or len(name) <= 28 or "/" not in name:
+        return name
+    head, _, tail = name.rpartition("/")
+    return f"{head}/\n{tail}"
+
+
+def _pivot(
+    runs: Sequence[Report], models: Sequence[str], benchmarks: Sequence[str], console: Console
+) -> Table:
+    """Models by benchmarks, or benchmarks by models where that is narrower; a later run of the
+    same pair stands in for an earlier one."""
+    cells = {
+        (report.run.model, report.run.benchmark): fmt.with_interval(report.summary.headline)
+        for report in runs
+    }
+    if len(benchmarks) > len(models):
+        table = _table("benchmark", *(_model_lines(model, console.width) for model in models))
+        for benchmark in benchmarks:
+            _add(table, benchmark, *(cells.get((model, benchmark), "") for model in models))
+        return table
+    table = _table("model", *benchmarks)
+    for model in models:
+        row = (cells.get((model, benchmark), "") for benchmark in benchmarks)
+        _add(table, _model_lines(model, console.width), *row)
+    return table

@@ -1,0 +1,204 @@
+"""The page in a real browser: nothing fetched, nothing executed that a model said."""
+
+import os
+import shutil
+from itertools import pairwise
+from pathlib import Path
+
+import msgspec
+import pytest
+from synthetic import build_report, record, write_run
+
+from snellen.core.message import Text, user
+from snellen.core.output import Generated
+from snellen.report.html import write_html, write_overview
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+ATTACK = "</script><script>window.hurt=1</script><img src=x onerror='window.hurt=1'><!--"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    if found is None:
+        pytest.skip(f"no browser: none of {', '.join(NAMES)} is installed")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=list(FLAGS))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory) -> dict[str, Path]:
+    """A circular run of 700 samples, of which one reply, question, group and name attack."""
+    root = tmp_path_factory.mktemp("runs")
+    report, records, pictures = build_report(count=700, circular=True, failed=3)
+    turn = records[1].passes[0]
+    bad = msgspec.structs.replace(
+        turn,
+        prompt=(user(Text(ATTACK)),),
+        output=Generated(f"B {ATTACK}", reasoning=ATTACK),
+        options={"A": ATTACK, "B": "b"},
+    )
+    records[1] = msgspec.structs.replace(
+        record(1, True, records[1].media),
+        id=ATTACK, question=ATTACK, score=0.0, passes=(bad,), groups={ATTACK: ATTACK},
+        options={"A": ATTACK}, answer=ATTACK, gold=(ATTACK,),
+    )  # fmt: skip
+    summary = msgspec.structs.replace(
+        report.summary,
+        notices=(ATTACK, *report.summary.notices),
+        groups={**report.summary.groups, ATTACK: dict.fromkeys((ATTACK, "b", "c"),
+                report.summary.headline)},
+    )  # fmt: skip
+    info = msgspec.structs.replace(report.run, title=ATTACK, command=ATTACK)
+    report = msgspec.structs.replace(report, run=info, summary=summary)
+    run = write_run(root, report, records, pictures)
+    return {"run": write_html(run), "overview": write_overview([run], root / "overview.html")}
+
+
+@pytest.fixture
+def page(browser, pages):
+    """The run's page, opened; closing it checks that nothing was fetched, logged or executed."""
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    asked: list[str] = []
+    said: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto(pages["run"].as_uri())
+    yield page
+    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    files = {url.partition("#")[0] for url in asked if url.startswith("file:")}
+    assert files == {pages["run"].as_uri()}
+    assert said == []
+    assert page.evaluate("window.hurt") is None
+    page.close()
+
+
+def test_opens_fast_with_500_samples_in_order(page):
+    page.wait_for_selector(".sample")
+    assert page.locator(".sample").count() == 500
+    paint = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null"
+    page.wait_for_function(f"{paint} !== null")
+    assert page.evaluate(paint) < 2000
+    assert page.locator(".sample .verdict").first.text_content() == "wrong"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+
+
+def test_what_a_model_said_is_text_only(page):
+    page.evaluate("document.querySelectorAll('.sample').forEach((each) => { each.open = true; })")
+    page.wait_for_selector(".pass")
+    shown = page.evaluate("[...document.querySelectorAll('pre.reply')].map((e) => e.textContent)")
+    assert f"B {ATTACK}" in shown
+    assert page.evaluate("document.querySelectorAll('img[onerror]').length") == 0
+    assert page.evaluate("document.scripts.length") == 2
+    assert page.locator("h1").inner_text() == "snellen/tiny"
+    assert page.locator(".eyebrow").inner_text() == ATTACK
+
+
+def test_filters_and_search(page):
+    def shown() -> int:
+        return page.locator(".sample:visible").count()
+
+    form = page.locator(".filters")
+    form.locator("[name=outcome]").select_option("failed")
+    assert shown() == 3
+    assert page.locator(".found").inner_text() == "3 of 500 shown"
+    form.locator("button").click()
+    page.wait_for_function("document.querySelector('.found').textContent === '500 shown'")
+    form.locator("[name=result]").select_option("right")
+    assert set(page.locator(".sample:visible .verdict").all_text_contents()) == {"right"}
+    form.locator("button").click()
+    form.locator("[name=text]").fill("triangle IN picture 7?")
+    assert shown() == 1
+    form.locator("[name=text]").fill("")
+    form.locator("[name=group]").select_option(label=next(
+        text for text in form.locator("[name=group] option").all_inner_texts()
+        if text.startswith("colour (")
+    ))  # fmt: skip
+    count = shown()
+    assert 0 < count < 500
+    assert all(
+        "colour" in text for text in page.locator(".sample:visible .meta").all_text_contents()
+    )
+
+
+def test_a_sample_shows_pictures_prompt_reply_evidence_and_every_pass(page):
+    sample = page.locator(".sample", has=page.locator(".said em", has_text="pass 2")).first
+    sample.locator("summary").first.press("Enter")
+    passes = sample.locator(".pass")
+    assert passes.count() == 2
+    assert passes.nth(0).locator("header strong").inner_text() == "Pass 1 of 4"
+    assert "Please select the correct answer" in passes.nth(1).inner_text()
+    assert len(passes.nth(1).locator("mark").inner_text()) == 1
+    assert "by the rule" in passes.nth(1).inner_text()
+    picture = sample.locator(".pictures img").first
+    picture.scroll_into_view_if_needed()
+    page.wait_for_function("(e) => e.complete && e.naturalWidth > 0", arg=picture.element_handle())
+    assert picture.get_attribute("alt")
+
+
+def test_every_control_has_a_name_and_headings_are_in_order(page):
+    unnamed = """[...document.querySelectorAll('button, input, select, [role=img]')].filter((e) =>
+        !(e.getAttribute('aria-label') || e.closest('label') || e.textContent.trim()))"""
+    assert page.evaluate(f"{unnamed}.map((e) => e.outerHTML)") == []
+    levels = page.evaluate("[...document.querySelectorAll('h1,h2,h3')].map((e) => +e.tagName[1])")
+    assert levels[0] == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+
+
+CONTRAST = """() => {
+  const light = (c) => { const [r, g, b] = c.match(/[\\d.]+/g).map(Number).map((v) => {
+    v /= 255; return v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4; });
+    return .2126 * r + .7152 * g + .0722 * b; };
+  const ground = (e) => { for (; e; e = e.parentElement) {
+    const c = getComputedStyle(e).backgroundColor;
+    if (c !== 'rgba(0, 0, 0, 0)' && !c.startsWith('color(')) return c; }
+    return 'rgb(255, 255, 255)'; };
+  const ratio = (e) => { const [a, b] = [light(getComputedStyle(e).color), light(ground(e))];
+    return (Math.max(a, b) + .05) / (Math.min(a, b) + .05); };
+  document.querySelectorAll('.sample')[3].open = true;
+  return [...document.querySelectorAll('main *')].filter((e) =>
+    [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim()) && e.offsetParent
+    && !e.closest('svg')).map((e) => [ratio(e), e.className, e.textContent.slice(0, 30)])
+    .filter(([r]) => r < 4.5);
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_has_contrast_in_both_themes(page, scheme):
+    page.emulate_media(color_scheme=scheme)
+    assert page.evaluate(CONTRAST) == []
+
+
+def test_theme_button_and_narrow_screen(page):
+    before = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.locator(".theme").click()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != before
+    page.set_viewport_size({"width": 400, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+
+
+def test_link_to_one_sample_opens_it(page, pages):
+    page.goto("about:blank")
+    page.goto(pages["run"].as_uri() + "#sample-12")
+    page.wait_for_selector("#sample-12[open] .pass")
+
+
+def test_overview_opens_without_complaint(browser, pages):
+    page = browser.new_page()
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.goto(pages["overview"].as_uri())
+    page.locator("tbody a").first.click()
+    page.wait_for_selector(".sample")
+    assert os.fsdecode(page.url).endswith("report.html")
+    assert said == []
+    page.close()

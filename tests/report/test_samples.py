@@ -1,0 +1,72 @@
+import msgspec
+from synthetic import build_report, record
+
+from snellen.core.answer import Found
+from snellen.core.output import CandidateScore, Generated, Ranked
+from snellen.core.record import Pass
+from snellen.report.samples import describe, result_of, select_samples, shown_media
+
+
+def outcome_set(records):
+    return [each.outcome if each.outcome != "answered" else result_of(each) for each in records]
+
+
+def test_trouble_comes_first_and_nothing_is_lost_when_all_fit():
+    _, records, _ = build_report(count=120, failed=4)
+    chosen = select_samples(records)
+    assert {each.id for each in chosen} == {each.id for each in records}
+    kinds = outcome_set(chosen)
+    first_right = kinds.index("right")
+    assert set(kinds[first_right:]) == {"right"}
+    assert kinds[:first_right].count("failed") == 4
+
+
+def test_selection_is_the_same_in_any_order_and_keeps_every_kind():
+    _, records, _ = build_report(count=400, failed=6)
+    chosen = select_samples(records, most=30)
+    assert len(chosen) == 30
+    again = select_samples(reversed(records), most=30)
+    assert {each.id for each in again} == {each.id for each in chosen}
+    kinds = outcome_set(chosen)
+    assert kinds.count("failed") == 6
+    assert kinds.count("wrong") >= 10
+    assert "right" not in kinds
+
+
+def test_shown_media_hold_the_first_sample():
+    _, records, _ = build_report(count=200)
+    first = next(each for each in records if result_of(each) == "right")
+    ordered = [first, *(each for each in records if each is not first)]
+    chosen = {digest for each in select_samples(ordered, 10) for digest in each.media}
+    assert set(first.media).isdisjoint(chosen)
+    assert set(shown_media(ordered, 10)) == chosen | set(first.media)
+
+
+def test_evidence_is_cut_by_characters_not_by_utf16():
+    reply = "🙂🙂 The answer is B."
+    at = reply.index("B")
+    turn = Pass((), Generated(reply), Found("B", "label", (at, at + 1)), options={"B": "two"})
+    shown = describe(replaced(turn))["passes"][0]["output"]
+    assert shown["text"] == ["🙂🙂 The answer is ", "B", "."]
+
+
+def test_a_span_outside_the_reply_highlights_nothing():
+    turn = Pass((), Generated("B"), Found("B", "label", (4, 9)))
+    assert describe(replaced(turn))["passes"][0]["output"]["text"] == ["B", "", ""]
+
+
+def test_ranked_candidates_carry_their_labels():
+    output = Ranked((CandidateScore(-1.5, 2), CandidateScore(-0.5, 3)))
+    shown = describe(replaced(Pass((), output, options={"A": "x", "B": "y"})))
+    assert [each["label"] for each in shown["passes"][0]["output"]["candidates"]] == ["A", "B"]
+
+
+def test_the_first_pass_shows_the_options_of_its_sample():
+    bare = msgspec.structs.replace(record(3, True, ()).passes[0], options={})
+    shown = describe(msgspec.structs.replace(record(3, True, ()), passes=(bare, bare)))
+    assert shown["passes"][0]["options"] == shown["options"] != {}
+    assert shown["passes"][1]["options"] == {}
+
+
+def replaced(turn: Pass):
+    return msgspec.structs.replace(record(1, False, ()), passes=(turn,))

@@ -1,0 +1,75 @@
+import io
+
+from rich.console import Console
+from synthetic import build_report
+
+from snellen.report.table import print_runs
+
+
+def printed(runs, width: int = 80, terminal: bool = False) -> str:
+    file = io.StringIO()
+    print_runs(runs, Console(file=file, width=width, force_terminal=terminal))
+    return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
+
+
+def test_one_circular_run_with_failures():
+    report, _, _ = build_report(circular=True, failed=3)
+    assert printed([report]) == (
+        "! 3 of 200 samples failed and are left out; bounds 41.5–43.0\n"
+        "eyechart  circular accuracy\n"
+        "model                  score   95 % interval   vanilla   drop     n\n"
+        "───────────────────────────────────────────────────────────────────\n"
+        "snellen/tiny            42.1       35.5–49.1      59.9   17.8   197\n"
+        "chance                  25.0\n"
+        "most frequent answer    27.5\n"
+        "2 no match, 2 unparsed, 2 refused, 2 truncated, 2 empty, 3 failed"
+    )
+
+
+def test_models_by_benchmarks_fit_80_columns():
+    long = "hf/Qwen/Qwen2.5-VL-7B-Instruct"
+    runs = [
+        build_report(model, benchmark, count=60)[0]
+        for model in ("snellen/tiny", long)
+        for benchmark in ("eyechart", "photos")
+    ]
+    lines = printed(runs).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[:5] == [
+        "model                            eyechart             photos",
+        "────────────────────────────────────────────────────────────",
+        "snellen/tiny             51.7 (39.3–63.8)   51.7 (39.3–63.8)",
+        "hf/Qwen/                 51.7 (39.3–63.8)   51.7 (39.3–63.8)",
+        "Qwen2.5-VL-7B-Instruct",
+    ]
+    assert printed(runs, width=120).count(long) == 5
+
+
+def test_pivot_turns_when_benchmarks_are_many():
+    runs = [
+        build_report(model, name, count=20, troubled=False)[0]
+        for model in ("one", "two")
+        for name in ("eyechart", "photos", "maps")
+    ]
+    assert printed(runs).splitlines()[0].split() == ["benchmark", "one", "two"]
+
+
+def test_plain_when_not_a_terminal_and_baselines_dim_on_one():
+    report, _, _ = build_report(count=20)
+    assert "\x1b" not in printed([report])
+    dim = next(line for line in printed([report], terminal=True).splitlines() if "chance" in line)
+    assert dim.startswith("\x1b[2m")
+
+
+def test_interrupted_run_says_how_far_it_came():
+    report, _, _ = build_report(count=20, troubled=False, status="interrupted")
+    assert printed([report]).startswith("! the run was interrupted: 20 of 20 done\n")
+
+
+def test_names_are_no_markup():
+    names = ("hf/[bold]net[/bold]", "a:smile:b")
+    runs = [build_report(name, f"own[{name}]", count=10)[0] for name in names]
+    text = printed(runs, width=140)
+    for name in names:
+        assert text.count(f"own[{name}]") == 2
+        assert text.count(name) == 4

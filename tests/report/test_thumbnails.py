@@ -1,0 +1,45 @@
+import io
+import os
+
+from PIL import Image
+from synthetic import picture
+
+from snellen.core.media import FileSource, InlineSource, digest_bytes
+from snellen.report.thumbnails import LONGEST_SIDE, MOST_BYTES, write_thumbnails
+
+
+def noise(width: int, height: int) -> bytes:
+    data = io.BytesIO()
+    Image.frombytes("RGB", (width, height), os.urandom(3 * width * height)).save(data, "PNG")
+    return data.getvalue()
+
+
+def test_hard_pictures_fit_and_small_ones_keep_their_size(tmp_path):
+    hard, small = noise(900, 500), picture(1, 64)
+    wanted = [(digest_bytes(each), InlineSource(each)) for each in (hard, small)]
+    assert write_thumbnails(tmp_path, wanted) == 2
+    sizes = {}
+    for path in (tmp_path / "media").iterdir():
+        assert path.stat().st_size <= MOST_BYTES
+        with Image.open(path) as image:
+            assert image.format == "JPEG"
+            sizes[path.stem] = image.size
+    assert max(sizes[digest_bytes(hard)]) <= LONGEST_SIDE
+    assert sizes[digest_bytes(small)] == (64, 64)
+
+
+def test_existing_ones_stay_and_unreadable_ones_are_left_out(tmp_path):
+    data = picture(1)
+    digest = digest_bytes(data)
+    (tmp_path / "media").mkdir()
+    kept = tmp_path / "media" / f"{digest}.jpg"
+    kept.write_bytes(b"kept")
+    wanted = [
+        (digest, InlineSource(data)),
+        ("0" * 64, InlineSource(b"no picture")),
+        ("1" * 64, FileSource(str(tmp_path / "gone.png"))),
+        ("../outside", InlineSource(data)),
+    ]
+    assert write_thumbnails(tmp_path, wanted) == 0
+    assert kept.read_bytes() == b"kept"
+    assert [path.name for path in tmp_path.rglob("*.jpg")] == [kept.name]
