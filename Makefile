@@ -1,0 +1,61 @@
+# Everything a fresh machine needs is Python and make.
+#   make demo    evaluate the bundled model on the bundled benchmark
+#   make test    pass the tests
+PYTHON ?= python3
+# Installed first, so that no other package pulls in another build of it.
+TORCH ?= torch==2.13.0
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check -q
+CHROMIUM := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
+
+.PHONY: demo test lint types docs format perf browser clean
+
+demo: $(VENV)/demo.ready
+	$(BIN)/snellen run -m snellen/tiny -b eyechart --circular
+
+test: $(VENV)/dev.ready browser
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/dev.ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/dev.ready
+	$(BIN)/mypy
+
+docs: $(VENV)/dev.ready
+	$(BIN)/python docs/generate.py --check
+	$(BIN)/mkdocs build --strict --quiet
+
+format: $(VENV)/dev.ready
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+perf: $(VENV)/dev.ready
+	$(BIN)/python -m benchmarks.perf
+
+# The browser tests skip without a browser; as root on Debian one is a command away.
+browser:
+ifeq ($(CHROMIUM),)
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  apt-get update -qq >/dev/null && \
+	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; \
+	else echo "no chromium: the browser tests will be skipped"; fi
+endif
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/demo.ready: pyproject.toml | $(VENV)/bin/python
+	$(PIP) install $(TORCH)
+	$(PIP) install -e '.[hf]'
+	touch $@
+
+$(VENV)/dev.ready: pyproject.toml | $(VENV)/bin/python
+	$(PIP) install $(TORCH)
+	$(PIP) install -e '.[all,dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache

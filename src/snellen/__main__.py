@@ -1,0 +1,7 @@
+"""`python -m snellen`."""
+
+import sys
+
+from snellen.cli import main
+
+sys.exit(main())

@@ -1,0 +1,107 @@
+"""`snellen data pull|verify|info|convert`."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+from snellen.benchmarks.registry import is_data, open_benchmark
+from snellen.benchmarks.rows import samples
+from snellen.cli.main import COMPLETE, INCOMPLETE
+from snellen.core.benchmark import FetchProgress, Table
+from snellen.core.errors import DataError
+from snellen.data.convert import convert
+from snellen.data.info import table_info, verify
+from snellen.data.table import check_unique_ids, open_table
+
+
+def main(arguments: Namespace) -> int:
+    return {"pull": _pull, "verify": _verify, "info": _info, "convert": _convert}[arguments.action](
+        arguments
+    )
+
+
+def _pull(arguments: Namespace) -> int:
+    benchmark = open_benchmark(arguments.benchmark)
+    if benchmark.fetch is None:
+        print(f"{benchmark.name} is shipped with Snellen or is your own file: nothing to fetch")
+        return COMPLETE
+    with bar(benchmark.name) as progress:
+        path = benchmark.fetch(progress)
+    print(f"{path}: {len(open_table(str(path)))} rows")
+    return COMPLETE
+
+
+def _verify(arguments: Namespace) -> int:
+    """Every picture, id and answer, so that a run meets no surprise."""
+    table = _table(arguments.data)
+    problems: list[str] = []
+    for check in (check_unique_ids, _check_rows):
+        try:
+            check(table)
+        except DataError as error:
+            problems.append(str(error))
+    found = verify(table)
+    problems += [f"row {one.row} (id {one.id}): {one.problem}" for one in found.broken]
+    if arguments.json:
+        print(json.dumps({"rows": len(table), "pictures": found.pictures, "problems": problems}))
+    else:
+        for problem in problems:
+            print(problem)
+        print(f"{table.path}: {len(table)} rows, {found.pictures} pictures, "
+              f"{len(problems)} problems")  # fmt: skip
+    return INCOMPLETE if problems else COMPLETE
+
+
+def _info(arguments: Namespace) -> int:
+    info = table_info(_table(arguments.data))
+    if arguments.json:
+        print(json.dumps(asdict(info)))
+        return COMPLETE
+    print(f"{info.path}\n{info.rows} rows, SHA-256 {info.digest}")
+    kinds = ", ".join(f"{count} {kind}" for kind, count in info.kinds.items())
+    print(f"questions: {kinds}; {info.missing_answers} without answer")
+    print(f"pictures: {info.pictures} ({info.distinct_pictures} distinct, "
+          f"{info.picture_bytes:,} bytes, {info.lost_pictures} lost)")  # fmt: skip
+    if info.duplicate_ids:
+        print(f"ids held twice: {', '.join(info.duplicate_ids[:5])}")
+    for column in info.columns:
+        print(f"  {column.name:<20} {column.type:<8} {column.filled} filled")
+    return COMPLETE
+
+
+def _convert(arguments: Namespace) -> int:
+    with bar(arguments.target) as progress:
+        rows = convert(_table(arguments.data), Path(arguments.target), progress)
+    print(f"{arguments.target}: {rows} rows")
+    return COMPLETE
+
+
+def _check_rows(table: Table) -> None:
+    """Questions, options and answers as a run would read them."""
+    for _ in samples(table, path=table.path):
+        pass
+
+
+def _table(name: str) -> Table:
+    return open_table(name) if is_data(name) else open_benchmark(name).open()
+
+
+@contextmanager
+def bar(what: str) -> Iterator[FetchProgress]:
+    """A progress bar on standard error where that is a terminal; silence where it is not."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    with Progress(console=console, disable=not console.is_terminal) as shown:
+        task = shown.add_task(what, total=None)
+
+        def progress(done: int, total: int | None) -> None:
+            shown.update(task, completed=done, total=total)
+
+        yield progress

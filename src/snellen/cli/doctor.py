@@ -1,0 +1,111 @@
+"""`snellen doctor`: what works here, what is missing, and what to type to get it."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+from argparse import Namespace
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, metadata, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from snellen import __version__
+from snellen.cli.main import COMPLETE, INCOMPLETE
+from snellen.core.errors import SnellenError
+from snellen.settings import Settings
+
+_LOW_DISK = 2 << 30
+
+
+class Finding(NamedTuple):
+    state: Literal["ok", "optional", "problem"]
+    what: str
+    detail: str
+
+
+def main(arguments: Namespace) -> int:
+    findings = list(examine(Settings.from_environment()))
+    if arguments.json:
+        print(json.dumps([finding._asdict() for finding in findings]))
+    else:
+        marks = {"ok": "ok      ", "optional": "optional", "problem": "PROBLEM "}
+        for finding in findings:
+            print(f"{marks[finding.state]}  {finding.what}: {finding.detail}")
+    return INCOMPLETE if any(one.state == "problem" for one in findings) else COMPLETE
+
+
+def examine(settings: Settings) -> Iterator[Finding]:
+    yield Finding("ok", "snellen", f"{__version__}, Python {platform.python_version()}")
+    yield from _folder("cache", settings.cache)
+    if settings.lmu_data is not None:
+        yield from _folder("LMUData", settings.lmu_data)
+    yield from _extras()
+    yield from _accelerator()
+    yield from _bundled()
+
+
+def _folder(what: str, path: Path) -> Iterator[Finding]:
+    existing = next(parent for parent in (path, *path.parents) if parent.exists())
+    if not os.access(existing, os.W_OK):
+        yield Finding("problem", what, f"{path} cannot be written; fix its rights")
+        return
+    free = shutil.disk_usage(existing).free
+    state: Literal["ok", "problem"] = "ok" if free > _LOW_DISK else "problem"
+    yield Finding(state, what, f"{path}, {free / 1e9:.0f} GB free")
+
+
+def _extras() -> Iterator[Finding]:
+    """Every extra of the package that has requirements, and which of them are missing."""
+    wanted: dict[str, list[str]] = {}
+    for line in metadata("snellen").get_all("Requires-Dist") or []:
+        requirement, _, marker = line.partition(";")
+        extra = marker.partition("extra ==")[2].strip().strip("'\"")
+        name = requirement.split("[")[0].strip().rstrip("0123456789.<>=!~ ,")
+        if extra and name != "snellen":
+            wanted.setdefault(extra, []).append(name)
+    for extra, names in wanted.items():
+        missing = [name for name in names if not _installed(name)]
+        if missing:
+            advice = f"missing {', '.join(missing)}; pip install 'snellen[{extra}]'"
+            yield Finding("optional", f"extra {extra}", advice)
+        else:
+            yield Finding("ok", f"extra {extra}", ", ".join(f"{n} {version(n)}" for n in names))
+
+
+def _installed(package: str) -> bool:
+    try:
+        version(package)
+    except PackageNotFoundError:
+        return False
+    return True
+
+
+def _accelerator() -> Iterator[Finding]:
+    if find_spec("torch") is None:
+        return
+    import torch
+
+    if torch.cuda.is_available():
+        names = {torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())}
+        count = torch.cuda.device_count()
+        yield Finding("ok", "accelerator", f"{count} x {', '.join(sorted(names))}")
+    else:
+        detail = f"none; models run on the CPU, {torch.get_num_threads()} threads"
+        yield Finding("optional", "accelerator", detail)
+
+
+def _bundled() -> Iterator[Finding]:
+    from snellen.models.registry import describe_model
+
+    if find_spec("transformers") is None:
+        return
+    try:
+        info = describe_model("snellen/tiny")
+    except SnellenError as error:
+        yield Finding("problem", "snellen/tiny", str(error))
+    else:
+        yield Finding("ok", "snellen/tiny", f"identity {info.identity.digest()[:12]}")

@@ -1,0 +1,202 @@
+"""The command line as a user meets it: sentences, exit codes, clean standard output."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from snellen.cli import main
+from snellen.cli.parser import build_parser
+
+ROWS = [
+    ("1", "Which?", "red", "blue", "A", "colour"),
+    ("2", "Which?", "red", "blue", "B", "colour"),
+    ("3", "Is it red?", "", "", "yes", "truth"),
+]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.tsv"
+    lines = [
+        "\t".join(row) for row in [("index", "question", "A", "B", "answer", "category"), *ROWS]
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def predictions(tmp_path: Path, *rows: tuple[str, str]) -> str:
+    path = tmp_path / "predictions.csv"
+    path.write_text("index,prediction\n" + "".join(f"{i},{text}\n" for i, text in rows))
+    return str(path)
+
+
+def said(capsys: pytest.CaptureFixture[str], *argv: object) -> tuple[int, str, str]:
+    try:
+        code = main([str(word) for word in argv])
+    except SystemExit as exit:
+        code = int(exit.code or 0)
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_run_prints_a_table_and_finds_its_run_again(data: Path, tmp_path: Path, capsys) -> None:
+    command = ["run", "-m", "random", "-b", data, "--out", tmp_path / "out"]
+    code, out, _ = said(capsys, *command)
+    assert code == 0
+    assert "mine  accuracy" in out
+    (folder,) = (tmp_path / "out").glob("random--mine--????????")
+    assert {"run.json", "samples.jsonl", "report.json", "report.html"} <= {
+        path.name for path in folder.iterdir()
+    }
+    before = (folder / "samples.jsonl").read_bytes()
+    assert said(capsys, *command)[0] == 0
+    assert (folder / "samples.jsonl").read_bytes() == before
+
+
+def test_several_models_and_benchmarks_in_one_command(data: Path, tmp_path: Path, capsys) -> None:
+    models = ["-m", "random", "-m", "random:seed=1"]
+    code, out, _ = said(
+        capsys, "run", *models, "-b", data, "-b", "eyechart", "--limit", 5, "--out", tmp_path / "o"
+    )
+    assert code == 0
+    assert out.count("report: ") == 4
+
+
+def test_score_prints_one_json_object(data: Path, tmp_path: Path, capsys) -> None:
+    file = predictions(tmp_path, ("1", "A"), ("2", "I think it is red."), ("3", '"Yes, it is."'))
+    code, out, err = said(capsys, "score", data, "--predictions", file, "--json")
+    card = json.loads(out)
+    assert (code, err) == (0, "")
+    assert card["headline"]["value"] == pytest.approx(200 / 3)
+    assert card["metrics"]["by_group"]["category"] == {"colour": 50.0, "truth": 100.0}
+    assert card["outcomes"]["answered"] == 3
+    assert card["n"] == 3
+
+
+def test_missing_predictions_exit_1_and_are_left_out(data: Path, tmp_path: Path, capsys) -> None:
+    file = predictions(tmp_path, ("1", "A"), ("99", "B"))
+    code, out, err = said(capsys, "score", data, "--predictions", file, "--json")
+    card = json.loads(out)
+    assert code == 1
+    assert (card["headline"]["value"], card["outcomes"]["missing"]) == (100.0, 2)
+    assert "2 of 3 samples have no prediction" in card["notices"][0]
+    assert card["bounds"] == {"worst": pytest.approx(100 / 3), "best": 100.0}
+    assert "1 predictions belong to no question" in err
+
+
+def test_predictions_that_hold_their_own_gold_need_no_data(tmp_path: Path, capsys) -> None:
+    path = tmp_path / "all.jsonl"
+    rows = [{"id": i, "response": "B", "label": "AB"[i % 2]} for i in range(4)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    code, out, _ = said(capsys, "score", "scienceqa", "--predictions", path, "--json")
+    assert (code, json.loads(out)["headline"]["value"]) == (0, 50.0)
+
+
+@pytest.mark.parametrize("form", ["table", "json", "csv", "markdown", "latex"])
+def test_report_formats_hold_the_same_number(data: Path, tmp_path: Path, capsys, form) -> None:
+    said(capsys, "run", "-m", "random", "-b", data, "--out", tmp_path / "out", "--no-html")
+    value = json.loads(next((tmp_path / "out").glob("*/report.json")).read_text())
+    code, out, _ = said(capsys, "report", tmp_path / "out", "--format", form)
+    assert code == 0
+    headline = value["summary"]["headline"]["value"]
+    assert f"{headline:.1f}" in out or str(headline)[:6] in out
+
+
+@pytest.mark.parametrize(
+    ("argv", "sentence"),
+    [
+        (["run", "-m", "randm", "-b", "eyechart"], "did you mean random?"),
+        (["run", "-m", "random", "-b", "eychart"], "did you mean eyechart?"),
+        (["run", "-m", "random", "-b", "eyechart:split=dev"], "expected one of test, photos"),
+        (["run", "-m", "random:sead=1", "-b", "eyechart"], "known options: seed"),
+        (["run", "-m", "random", "-b", "nowhere.tsv"], "there is no such file"),
+        (["run", "-m", "random", "-b", "eyechart", "--limit", "0"], "expected at least 1"),
+        (["run", "-m", "random", "-b", "eyechart", "--circluar"], "did you mean --circular?"),
+        (["run", "-m", "random"], "required: -b/--benchmark"),
+        (["score", "eyechart", "--predictions", "nowhere.csv"], "there is no such file"),
+        (["report", "nowhere"], "no run in nowhere"),
+        (["info", "eyechrt"], "did you mean eyechart?"),
+        (["run", "--load", "nowhere.py", "-m", "x", "-b", "eyechart"], "cannot read nowhere.py"),
+    ],
+)
+def test_a_mistake_gets_one_sentence_and_exit_code_2(argv, sentence, capsys, tmp_path) -> None:
+    code, out, err = said(capsys, *argv, *(["--out", tmp_path] if argv[0] == "run" else []))
+    assert (code, out) == (2, "")
+    assert sentence in err
+    assert err.startswith("snellen: ")
+    assert "Traceback" not in err
+
+
+def test_a_folder_that_cannot_be_written_gets_a_sentence(data: Path, tmp_path, capsys) -> None:
+    (tmp_path / "taken").write_text("a file, not a folder")
+    code, _, err = said(capsys, "run", "-m", "random", "-b", data, "--out", tmp_path / "taken")
+    assert code == 2
+    assert "cannot open the response store" in err
+
+
+def test_an_undecodable_picture_fails_its_sample_only(tmp_path: Path, capsys) -> None:
+    good = next(Path("src/snellen/benchmarks/data").glob("eyechart.tsv"), None)
+    assert good is not None, "run the tests from the repository's root"
+    path = tmp_path / "pictures.tsv"
+    lines = good.read_text().splitlines()[:18]
+    cells = lines[17].split("\t")
+    cells[1] = "bm90IGEgcGljdHVyZSBhdCBhbGwsIGp1c3QgdGV4dCBpbiBiYXNlNjQgdGhhdCBpcyBsb25n"
+    path.write_text("\n".join([*lines[:17], "\t".join(cells)]) + "\n")
+    code, out, _ = said(capsys, "run", "-m", "random", "-b", path, "--out", tmp_path / "out")
+    assert code == 1
+    assert "1 of 17 samples failed" in out.replace("\n", " ")
+    (folder,) = (tmp_path / "out").glob("random--*")
+    failed = json.loads((folder / "failures.jsonl").read_text())
+    assert failed["passes"][0]["output"]["kind"] == "media"
+
+
+def test_list_info_and_doctor(capsys) -> None:
+    assert "snellen/tiny" in said(capsys, "list", "models")[1]
+    names = json.loads(said(capsys, "list", "benchmarks", "--json")[1])
+    assert {"eyechart", "scienceqa"} <= {one["name"] for one in names}
+    assert "version" in said(capsys, "info", "eyechart")[1]
+    assert "identity" in said(capsys, "info", "random")[1]
+    _, out, _ = said(capsys, "doctor", "--json")
+    assert any(one["what"] == "cache" for one in json.loads(out))
+
+
+def test_data_commands(data: Path, tmp_path: Path, capsys) -> None:
+    assert "3 rows" in said(capsys, "data", "info", data)[1]
+    assert "0 problems" in said(capsys, "data", "verify", data)[1]
+    code, out, _ = said(capsys, "data", "convert", data, tmp_path / "mine.jsonl")
+    assert (code, out.strip()) == (0, f"{tmp_path / 'mine.jsonl'}: 3 rows")
+    assert "2 choice, 1 yes_no" in said(capsys, "data", "info", tmp_path / "mine.jsonl")[1]
+    bad = tmp_path / "bad.tsv"
+    bad.write_text(data.read_text().replace("\tA\tcolour", "\tQ\tcolour"))
+    code, out, _ = said(capsys, "data", "verify", bad)
+    assert (code, "the answer 'Q' is none of" in out) == (1, True)
+
+
+def test_every_flag_has_a_help(capsys) -> None:
+    parsers = [build_parser()]
+    for parser in parsers:
+        for action in parser._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                parsers += action.choices.values()
+            else:
+                assert action.help, f"{parser.prog} {action.dest}"
+
+
+@pytest.mark.skipif(shutil.which("head") is None, reason="no head")
+def test_a_reader_that_goes_away_is_no_error(data: Path, tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    done = subprocess.run(
+        f"{sys.executable} -m snellen list models | head -n 1",
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""

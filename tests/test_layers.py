@@ -1,0 +1,135 @@
+"""The rules of the house that a machine can check."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import snellen
+
+PACKAGE = Path(snellen.__file__).parent
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+MAY_IMPORT = {
+    "core": set(),
+    "settings": {"core"},
+    "data": {"core", "settings"},
+    "prompts": {"core", "settings"},
+    "models": {"core", "settings"},
+    "extract": {"core", "settings"},
+    "stats": {"core", "settings"},
+    "scoring": {"core", "settings"},
+}
+LEAVES = set(MAY_IMPORT)
+MAY_IMPORT["benchmarks"] = LEAVES
+MAY_IMPORT["store"] = LEAVES
+MAY_IMPORT["engine"] = LEAVES | {"benchmarks", "store"}
+MAY_IMPORT["report"] = MAY_IMPORT["engine"] | {"engine"}
+MAY_IMPORT["api"] = MAY_IMPORT["report"] | {"report"}
+MAY_IMPORT["cli"] = MAY_IMPORT["api"] | {"api"}
+ENTRANCES = {"__init__", "__main__"}
+
+BANNED_CALLS = {"eval", "exec", "compile", "__import__"}
+BANNED_MODULES = {"pickle", "shelve", "dill", "joblib", "marshal"}
+
+
+def room(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_point_one_way(path: Path) -> None:
+    here = room(path)
+    if here in ENTRANCES:
+        return
+    used = {name.split(".")[1] for name in imports(path) if name.startswith("snellen.")}
+    assert used - {here} <= MAY_IMPORT[here]
+
+
+def test_every_room_is_in_the_table() -> None:
+    rooms = {room(path) for path in FILES}
+    assert rooms == set(MAY_IMPORT) | ENTRANCES
+
+
+def test_modules_import_without_a_cycle() -> None:
+    graph = {module_name(path): set(top_level(path)) for path in FILES}
+    visiting: list[str] = []
+    done: set[str] = set()
+
+    def visit(name: str) -> None:
+        assert name not in visiting, " -> ".join([*visiting, name])
+        if name in done or name not in graph:
+            return
+        visiting.append(name)
+        for other in graph[name]:
+            visit(other)
+        done.add(visiting.pop())
+
+    for name in graph:
+        visit(name)
+
+
+def module_name(path: Path) -> str:
+    parts = ("snellen", *path.relative_to(PACKAGE).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def top_level(path: Path) -> Iterator[str]:
+    """Imports that run when the module is imported."""
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("snellen."):
+            yield node.module
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_banned_calls(path: Path) -> None:
+    tree = ast.parse(path.read_text())
+    assert not BANNED_MODULES & {name.split(".")[0] for name in imports(path)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            assert node.func.id not in BANNED_CALLS, f"line {node.lineno}"
+        if isinstance(node, ast.ExceptHandler):
+            assert node.type is not None, f"bare except in line {node.lineno}"
+        if isinstance(node, ast.Attribute) and path.name != "settings.py":
+            read = node.attr == "environ" and isinstance(node.value, ast.Name)
+            assert not read, f"the environment is read in line {node.lineno}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_files_stay_readable(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= 400
+
+
+def test_exported_names() -> None:
+    assert snellen.__all__ == sorted(snellen.__all__)
+    assert set(snellen._HOMES) == set(snellen.__all__)
+    for name in snellen.__all__:
+        home = importlib.import_module(snellen._HOMES[name])
+        assert getattr(snellen, name) is getattr(home, name)
+
+
+def test_no_packet_of_odds_and_ends() -> None:
+    banned = {"utils", "util", "helpers", "helper", "misc", "common", "base2"}
+    assert not banned & {path.stem for path in FILES}
+
+
+@pytest.mark.parametrize("statement", ["import snellen", "from snellen.cli import main"])
+def test_import_is_light(statement: str) -> None:
+    heavy = "{'torch', 'numpy', 'pandas', 'pyarrow', 'transformers', 'PIL', 'rich', 'asyncio'}"
+    code = f"import sys\n{statement}\nprint(sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
