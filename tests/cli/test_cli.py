@@ -86,7 +86,7 @@ def test_missing_predictions_exit_1_and_are_left_out(data: Path, tmp_path: Path,
     assert (card["headline"]["value"], card["outcomes"]["missing"]) == (100.0, 2)
     assert "2 of 3 samples have no prediction" in card["notices"][0]
     assert card["bounds"] == {"worst": pytest.approx(100 / 3), "best": 100.0}
-    assert "1 predictions belong to no question" in err
+    assert "1 prediction of no known question" in err
 
 
 def test_predictions_that_hold_their_own_gold_need_no_data(tmp_path: Path, capsys) -> None:
@@ -111,16 +111,23 @@ def test_report_formats_hold_the_same_number(data: Path, tmp_path: Path, capsys,
     ("argv", "sentence"),
     [
         (["run", "-m", "randm", "-b", "eyechart"], "did you mean random?"),
-        (["run", "-m", "random", "-b", "eychart"], "did you mean eyechart?"),
+        (["run", "-m", "random", "-b", "eychart"], "did you mean eyechart"),
         (["run", "-m", "random", "-b", "eyechart:split=dev"], "expected one of test, photos"),
         (["run", "-m", "random:sead=1", "-b", "eyechart"], "known options: seed"),
         (["run", "-m", "random", "-b", "nowhere.tsv"], "there is no such file"),
         (["run", "-m", "random", "-b", "eyechart", "--limit", "0"], "expected at least 1"),
         (["run", "-m", "random", "-b", "eyechart", "--circluar"], "did you mean --circular?"),
+        (["runn"], "did you mean run?"),
+        (["run", "-m", "random", "-b", "pyproject.toml"], "unknown kind of data file '.toml'"),
+        (["run", "-m", "random", "-b", "eyechart", "--columns", "gold=x"], "knows its columns"),
+        (
+            ["score", "a.tsv", "--predictions", "b.csv", "--columns", "qestion=x"],
+            "did you mean question",
+        ),
         (["run", "-m", "random"], "required: -b/--benchmark"),
         (["score", "eyechart", "--predictions", "nowhere.csv"], "there is no such file"),
         (["report", "nowhere"], "no run in nowhere"),
-        (["info", "eyechrt"], "did you mean eyechart?"),
+        (["info", "eyechrt"], "did you mean eyechart"),
         (["run", "--load", "nowhere.py", "-m", "x", "-b", "eyechart"], "cannot read nowhere.py"),
     ],
 )
@@ -136,7 +143,7 @@ def test_a_folder_that_cannot_be_written_gets_a_sentence(data: Path, tmp_path, c
     (tmp_path / "taken").write_text("a file, not a folder")
     code, _, err = said(capsys, "run", "-m", "random", "-b", data, "--out", tmp_path / "taken")
     assert code == 2
-    assert "cannot open the response store" in err
+    assert "taken is a file; --out expects a folder" in err
 
 
 def test_an_undecodable_picture_fails_its_sample_only(tmp_path: Path, capsys) -> None:

@@ -194,6 +194,7 @@ def summarise(records: list[Record], circular: bool) -> Summary:
         n=len(scored),
         total=len(records),
         bounds=bounds if lost else None,
+        beside=("vanilla", "drop") if circular else (),
         notices=(f"{lost} of {len(records)} samples failed and are left out",) if lost else (),
     )
 

@@ -60,7 +60,10 @@ def pages(tmp_path_factory) -> dict[str, Path]:
     info = msgspec.structs.replace(report.run, title=ATTACK, command=ATTACK)
     report = msgspec.structs.replace(report, run=info, summary=summary)
     run = write_run(root, report, records, pictures)
-    return {"run": write_html(run), "overview": write_overview([run], root / "overview.html")}
+    return {
+        "run": write_html(run),
+        "overview": write_overview([(run, run.report())], root / "overview.html"),
+    }
 
 
 @pytest.fixture

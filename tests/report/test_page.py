@@ -103,7 +103,9 @@ def test_overview_links_to_the_pages_that_exist(tmp_path):
         for model in ("snellen/tiny", "random")
     ]
     write_html(runs[0])
-    text = write_overview(runs, tmp_path / "overview.html").read_text()
+    text = write_overview(
+        [(run, run.report()) for run in runs], tmp_path / "overview.html"
+    ).read_text()
     assert f'href="{runs[0].path.name}/report.html"' in text
     assert f"{runs[1].path.name}/report.html" not in text
     assert text.count('class="bars"') == 2

@@ -14,7 +14,8 @@ def printed(runs, width: int = 80, terminal: bool = False) -> str:
 
 def test_one_circular_run_with_failures():
     report, _, _ = build_report(circular=True, failed=3)
-    assert printed([report]) == (
+    board, _, groups = printed([report]).partition("\n\n")
+    assert board == (
         "! 3 of 200 samples failed and are left out; bounds 41.5–43.0\n"
         "eyechart  circular accuracy\n"
         "model                  score   95 % interval   vanilla   drop     n\n"
@@ -24,6 +25,7 @@ def test_one_circular_run_with_failures():
         "most frequent answer    27.5\n"
         "2 no match, 2 unparsed, 2 refused, 2 truncated, 2 empty, 3 failed"
     )
+    assert groups.splitlines()[0].split() == ["category", "score", "interval", "n"]
 
 
 def test_models_by_benchmarks_fit_80_columns():
@@ -63,7 +65,9 @@ def test_plain_when_not_a_terminal_and_baselines_dim_on_one():
 
 def test_interrupted_run_says_how_far_it_came():
     report, _, _ = build_report(count=20, troubled=False, status="interrupted")
-    assert printed([report]).startswith("! the run was interrupted: 20 of 20 done\n")
+    assert printed([report]).startswith(
+        "! the run was interrupted: 20 of 20 done; continue with: snellen run"
+    )
 
 
 def test_names_are_no_markup():

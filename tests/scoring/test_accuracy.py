@@ -40,8 +40,8 @@ def test_unread_replies_are_wrong_but_failed_ones_are_left_out() -> None:
     assert summary.bounds is not None
     assert (summary.bounds.worst, summary.bounds.best) == (25.0, 75.0)
     assert summary.notices == (
-        "1 of 4 samples failed and are left out",
-        "1 of 4 samples have no prediction and are left out",
+        "1 of 4 samples failed and is left out",
+        "1 of 4 samples has no prediction and is left out",
     )
 
 

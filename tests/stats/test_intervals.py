@@ -36,17 +36,12 @@ def test_wilson_refuses_what_is_no_proportion(successes: float, n: int, level: f
         wilson(successes, n, level)
 
 
-@pytest.mark.parametrize("share", [0.05, 0.5, 0.9])
-def test_wilson_covers(share: float) -> None:
-    n, rng = 200, random.Random(7)
+def test_wilson_covers() -> None:
+    n, rng = 150, random.Random(7)
     hits = 0
     for _ in range(4000):
-        interval = wilson(
-            rng.binomialvariate(n, share)
-            if hasattr(rng, "binomialvariate")
-            else sum(rng.random() < share for _ in range(n)),
-            n,
-        )
+        share = rng.uniform(0.05, 0.95)
+        interval = wilson(sum(rng.random() < share for _ in range(n)), n)
         hits += interval.low <= share <= interval.high
     assert hits / 4000 == pytest.approx(0.95, abs=0.015)
 
@@ -104,7 +99,8 @@ def mean(values: Sequence[float]) -> float:
 
 
 def test_the_bootstrap_is_seeded() -> None:
-    values = [random.Random(1).random() for _ in range(50)]
+    rng = random.Random(1)
+    values = [rng.random() for _ in range(50)]
     assert bootstrap(values, mean, 3) == bootstrap(values, mean, 3)
     assert bootstrap(values, mean, 3) != bootstrap(values, mean, 4)
 

@@ -15,7 +15,9 @@ from snellen.cli.main import COMPLETE, INCOMPLETE
 from snellen.core.benchmark import FetchProgress, Table
 from snellen.core.errors import DataError
 from snellen.data.convert import convert
+from snellen.data.foreign import is_foreign
 from snellen.data.info import table_info, verify
+from snellen.data.predictions import read_predictions
 from snellen.data.table import check_unique_ids, open_table
 
 
@@ -88,6 +90,8 @@ def _check_rows(table: Table) -> None:
 
 
 def _table(name: str) -> Table:
+    if is_foreign(name) or name.lower().endswith(".xlsx"):
+        return read_predictions(name).table()
     return open_table(name) if is_data(name) else open_benchmark(name).open()
 
 

@@ -13,7 +13,7 @@ from snellen.core.doors import doors
 from snellen.core.errors import UnknownName
 from snellen.models.registry import describe_model, known_models
 
-_BENCHMARKS = "snellen.benchmarks"
+_BENCHMARKS, _MODELS = "snellen.benchmarks", "snellen.models"
 
 
 def main(arguments: Namespace) -> int:
@@ -37,7 +37,8 @@ def _print_names(rows: list[tuple[str, str]], as_json: bool) -> None:
 
 def _facts(name: str) -> dict[str, str]:
     stem = split_spec(name).name.lower()
-    if stem in doors(_BENCHMARKS) or is_data(stem):
+    is_model = name.partition("/")[0] in doors(_MODELS)
+    if stem in doors(_BENCHMARKS) or (is_data(stem) and not is_model):
         return _benchmark_facts(name)
     try:
         return _model_facts(name)
@@ -60,6 +61,7 @@ def _benchmark_facts(name: str) -> dict[str, str]:
         "version": benchmark.version,
         "headline": benchmark.headline,
         "parameters": ", ".join(f"{k}={v}" for k, v in benchmark.parameters.items()),
+        "options": "; ".join(f"{k}={'|'.join(v)}" for k, v in benchmark.options.items()),
         "also called": aliases,
         "paper": benchmark.paper,
         "source": benchmark.source,

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 
-from snellen.cli.parser import build_parser
+from snellen.cli.parser import parsed
 from snellen.core.errors import SnellenError
 
 COMPLETE, INCOMPLETE, MISTAKE, INTERRUPTED = 0, 1, 2, 130
@@ -17,23 +20,48 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command: 0 complete, 1 samples failed or are missing, 2 the user's mistake,
     130 stopped by Ctrl-C."""
     argv = list(sys.argv[1:] if argv is None else argv)
-    arguments = build_parser().parse_args(argv)
+    arguments = parsed(argv)
     arguments.command_line = " ".join(["snellen", *map(_quoted, argv)])
-    command = import_module(f"snellen.cli.{arguments.module}")
     try:
-        code: int = command.main(arguments)
-        sys.stdout.flush()
+        command = import_module(f"snellen.cli.{arguments.module}")
+        with _sigterm_as_ctrl_c():
+            code: int = command.main(arguments)
+        if sys.stdout is not None:
+            sys.stdout.flush()
         return code
     except SnellenError as error:
         print(f"snellen: {error}", file=sys.stderr)
         return MISTAKE
     except BrokenPipeError:
         # The reader went away (`| head`): nothing more can be said to it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_stdout()
         return COMPLETE
+    except OSError as error:
+        where = error.filename or "standard output"
+        print(f"snellen: {where}: {error.strerror or error}", file=sys.stderr)
+        _forget_stdout()
+        return MISTAKE
     except KeyboardInterrupt:
         print("snellen: stopped", file=sys.stderr)
         return INTERRUPTED
+
+
+@contextmanager
+def _sigterm_as_ctrl_c() -> Iterator[None]:
+    """Batch systems end jobs with SIGTERM: what was done is kept, as on Ctrl-C."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _forget_stdout() -> None:
+    """What cannot be written must not be tried again when the interpreter ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _quoted(word: str) -> str:

@@ -5,32 +5,62 @@ from __future__ import annotations
 import argparse
 import difflib
 import re
+from collections.abc import Sequence
 from typing import NoReturn
 
 from snellen import __version__
 
 CIRCULAR = ("early", "full", "off")
 FAILURES = ("exclude", "count-wrong", "withhold")
+RULES = ("snellen", "vlmevalkit", "official")
+EVERY_RULE = "all"
+EXPORTS = (
+    "vlmevalkit-tsv",
+    "vlmevalkit-xlsx",
+    "mmbench-submission",
+    "mmt-submission",
+    "seed-results",
+    "seed-table",
+    "seed-heatmap",
+)
+CONTROLS = ("blind", "black")
 FORMATS = ("table", "json", "csv", "markdown", "latex", "html")
+
+
+_RULE = (
+    "whose rules read the replies: `snellen`, `vlmevalkit` (without a judge) or `official`, the "
+    "script of the benchmark's authors where it has one"
+)
 
 
 class Parser(argparse.ArgumentParser):
     """Argparse that suggests the flag or command meant."""
 
     def error(self, message: str) -> NoReturn:
-        unknown = re.match(r"unrecognized arguments: (\S+)", message)
-        near = difflib.get_close_matches(unknown[1], self._every_flag()) if unknown else []
-        if near:
-            message += f" (did you mean {near[0]}?)"
+        choice = re.search(r"invalid choice: '(.+?)' \(choose from (.+)\)", message)
+        if choice:
+            known = re.findall(r"[\w-]+", choice[2])
+            message += _meant(choice[1], known)
         self.exit(2, f"snellen: {message}\ntry: {self.prog} --help\n")
 
-    def _every_flag(self) -> list[str]:
-        flags = list(self._option_string_actions)
-        for action in self._actions:
-            if isinstance(action, argparse._SubParsersAction):
-                for parser in action.choices.values():
-                    flags += parser._option_string_actions
-        return flags
+    def unknown(self, words: Sequence[str]) -> NoReturn:
+        """Words that are no flag of this command."""
+        near = _meant(words[0], list(self._option_string_actions))
+        self.error(f"unrecognized arguments: {' '.join(words)}{near}")
+
+
+def parsed(argv: Sequence[str]) -> argparse.Namespace:
+    """The arguments of a command; exits with 2 and one sentence where they are off."""
+    parser = build_parser()
+    arguments, unknown = parser.parse_known_args(argv)
+    if unknown:
+        arguments.parser.unknown(unknown)
+    return arguments
+
+
+def _meant(word: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(word, known, n=1)
+    return f" (did you mean {near[0]}?)" if near else ""
 
 
 def build_parser() -> Parser:
@@ -45,6 +75,9 @@ def build_parser() -> Parser:
     _run(commands)
     _score(commands)
     _report(commands)
+    _export(commands)
+    _leaderboard(commands)
+    _label(commands)
     _look_up(commands)
     _data(commands)
     return parser
@@ -54,7 +87,7 @@ def _command(
     commands: argparse._SubParsersAction[Parser], name: str, module: str, help: str
 ) -> Parser:
     parser = commands.add_parser(name, help=help, description=help[0].upper() + help[1:] + ".")
-    parser.set_defaults(module=module)
+    parser.set_defaults(module=module, parser=parser)
     return parser
 
 
@@ -75,10 +108,22 @@ def _run(commands: argparse._SubParsersAction[Parser]) -> None:
     run.add_argument("--limit", type=int, metavar="N", help="ask a random N of the samples")
     run.add_argument("--seed", type=int, default=0, help="chooses the samples of --limit")
     run.add_argument("--max-new-tokens", type=int, metavar="N", help="longest reply, in tokens")
-    run.add_argument("--extractor", metavar="MODEL",
-                     help="a model that reads the replies no rule can read")  # fmt: skip
+    run.add_argument(
+        "--extractor", action="append", default=[], metavar="MODEL",
+        help="a model that reads the replies no rule can read; repeat to compare several",
+    )  # fmt: skip
+    run.add_argument(
+        "--clip", metavar="MODEL",
+        help="a CLIP model that compares drawn pictures, e.g. clip/openai/clip-vit-large-patch14",
+    )  # fmt: skip
+    run.add_argument(
+        "--control", choices=CONTROLS,
+        help="ask without the pictures: `blind` shows none (text-only models may be asked), "
+        "`black` shows black ones of the same size",
+    )  # fmt: skip
     run.add_argument("--load", action="append", default=[], metavar="FILE.py",
                      help="a Python file with a model or benchmark of your own")  # fmt: skip
+    run.add_argument("--rule", choices=RULES, help=_RULE)
     run.add_argument("--no-html", action="store_true", help="write no report.html")
     run.add_argument("-q", "--quiet", action="store_true", help="show no progress")
     _variant(run)
@@ -103,10 +148,19 @@ def _variant(parser: Parser) -> None:
 
 def _score(commands: argparse._SubParsersAction[Parser]) -> None:
     score = _command(commands, "score", "score", "score recorded predictions, without a model")
-    score.add_argument("benchmark", metavar="BENCHMARK", help="a name, or a data file")
     score.add_argument(
-        "--predictions", required=True, metavar="FILE", help="CSV, TSV, JSONL, JSON or XLSX"
-    )
+        "benchmark", metavar="BENCHMARK",
+        help="a name, a data file, or one file that holds questions, answers and predictions",
+    )  # fmt: skip
+    score.add_argument(
+        "--predictions", metavar="FILE",
+        help="CSV, TSV, JSONL, JSON or XLSX; also VLMEvalKit's files, lmms-eval's sample logs, "
+        "logs of Inspect, MME's result files or their folder, SEED-Bench's results.json",
+    )  # fmt: skip
+    score.add_argument(
+        "--rule", choices=(*RULES, EVERY_RULE),
+        help=f"{_RULE}; `{EVERY_RULE}` puts them side by side",
+    )  # fmt: skip
     score.add_argument(
         "--where", type=_pairs, metavar="COLUMN=VALUE,...", help="score only these rows"
     )
@@ -119,6 +173,45 @@ def _report(commands: argparse._SubParsersAction[Parser]) -> None:
     report.add_argument("runs", nargs="+", metavar="RUN", help="run folders, or a folder of runs")
     report.add_argument("--format", default="table", choices=FORMATS, help="default: table")
     report.add_argument("-o", "--output", metavar="FILE", help="write to a file")
+
+
+def _label(commands: argparse._SubParsersAction[Parser]) -> None:
+    label = _command(
+        commands, "label", "label", "draw replies no rule could read, and compare with labels"
+    )
+    label.add_argument("runs", nargs="+", metavar="RUN", help="run folders, or a folder of runs")
+    label.add_argument("-o", "--output", metavar="FILE.csv", help="the labelling sheet to write")
+    label.add_argument("--share", type=float, default=0.1, help="share of the replies to draw")
+    label.add_argument("--seed", type=int, default=0, help="chooses the replies")
+    label.add_argument("--labels", metavar="FILE.csv", help="a filled sheet to compare with")
+
+
+def _leaderboard(commands: argparse._SubParsersAction[Parser]) -> None:
+    board = _command(commands, "leaderboard", "leaderboard", "rank models by each number they have")
+    board.add_argument(
+        "sources", nargs="+", metavar="SOURCE",
+        help="run folders, a folder of runs, or a CSV of MME numbers (model, subtask, acc, "
+        "acc_plus)",
+    )  # fmt: skip
+    board.add_argument("--top", type=int, default=10, metavar="N", help="places of a board")
+    board.add_argument(
+        "--format", default="table", choices=("table", "json", "csv", "markdown"),
+        help="default: table",
+    )  # fmt: skip
+
+
+def _export(commands: argparse._SubParsersAction[Parser]) -> None:
+    export = _command(commands, "export", "export", "write runs in a benchmark's own formats")
+    export.add_argument("runs", nargs="+", metavar="RUN", help="run folders, or a folder of runs")
+    export.add_argument(
+        "--to", required=True, choices=EXPORTS,
+        help="vlmevalkit-tsv, vlmevalkit-xlsx: VLMEvalKit's prediction file, each rotation a row; "
+        "mmbench-submission: the workbook the MMBench server takes; mmt-submission: the table "
+        "MMT-Bench's server takes for its ALL split; seed-results: SEED-Bench's "
+        "results.json; seed-table: its levels, subparts and ranks as Markdown; seed-heatmap: ranks "
+        "per dimension as SVG",
+    )  # fmt: skip
+    export.add_argument("-o", "--output", metavar="FILE", help="write to a file")
 
 
 def _look_up(commands: argparse._SubParsersAction[Parser]) -> None:

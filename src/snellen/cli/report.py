@@ -8,39 +8,39 @@ from argparse import Namespace
 from pathlib import Path
 
 from snellen.cli.main import COMPLETE, INCOMPLETE
+from snellen.core.errors import StorageError
 from snellen.core.run import Report
 from snellen.store.runs import RunFolder, find_runs
 
+Reported = list[tuple[RunFolder, Report]]
+
 
 def main(arguments: Namespace) -> int:
-    runs = [run for path in arguments.runs for run in find_runs(path)]
+    from snellen.api import report_of
+
+    found = (run for path in arguments.runs for run in find_runs(path))
+    runs = [(run, report_of(run)) for run in found]
     if arguments.format == "html":
-        _pages(runs, arguments.output)
-    elif arguments.format == "table" and arguments.output is None:
-        from rich.console import Console
-
-        from snellen.report.table import print_runs
-
-        print_runs([run.report() for run in runs], Console())
+        print(_page(runs, arguments.output))
+    elif arguments.output is None:
+        _show([report for _, report in runs], arguments.format)
     else:
-        text = _exported([run.report() for run in runs], arguments.format)
-        if arguments.output is None:
-            sys.stdout.write(text)
-        else:
-            from snellen.core.errors import StorageError
-
-            try:
-                Path(arguments.output).write_text(text, encoding="utf-8")
-            except OSError as error:
-                raise StorageError(
-                    f"cannot write {arguments.output}: {error.strerror or error}"
-                ) from error
-    return COMPLETE if all(run.info.status == "complete" for run in runs) else INCOMPLETE
+        _save(_text([report for _, report in runs], arguments.format), Path(arguments.output))
+    return COMPLETE if all(run.info.status == "complete" for run, _ in runs) else INCOMPLETE
 
 
-def _exported(reports: list[Report], form: str) -> str:
-    from snellen.report import export
+def _show(reports: list[Report], form: str) -> None:
+    if form != "table":
+        sys.stdout.write(_text(reports, form))
+        return
+    from rich.console import Console
 
+    from snellen.report.table import print_runs
+
+    print_runs(reports, Console())
+
+
+def _text(reports: list[Report], form: str) -> str:
     if form == "table":
         from rich.console import Console
 
@@ -49,13 +49,22 @@ def _exported(reports: list[Report], form: str) -> str:
         console = Console(record=True, file=io.StringIO(), width=120)
         print_runs(reports, console)
         return console.export_text()
-    return export.EXPORTS[form](reports)
+    from snellen.report.export import EXPORTS
+
+    return EXPORTS[form](reports)
 
 
-def _pages(runs: list[RunFolder], output: str | None) -> None:
+def _save(text: str, path: Path) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def _page(runs: Reported, output: str | None) -> Path:
     from snellen.report.html import write_html, write_overview
 
     if len(runs) == 1:
-        print(write_html(runs[0], Path(output) if output else None))
-    else:
-        print(write_overview(runs, Path(output) if output else runs[0].path.parent / "report.html"))
+        run, report = runs[0]
+        return write_html(run, Path(output) if output else None, report)
+    return write_overview(runs, Path(output) if output else runs[0][0].path.parent / "report.html")

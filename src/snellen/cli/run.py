@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from argparse import Namespace
 from contextlib import nullcontext
+from typing import TYPE_CHECKING
 
 from snellen.cli.main import COMPLETE, INCOMPLETE, INTERRUPTED, MISTAKE
-from snellen.core.benchmark import Variant
+from snellen.core.benchmark import FetchProgress, Variant
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_EVERY = 3.0
+"""Seconds between two lines about a download."""
 
 
 def main(arguments: Namespace) -> int:
@@ -25,7 +33,10 @@ def main(arguments: Namespace) -> int:
         data=arguments.data,
         circular=arguments.circular,
         max_new_tokens=arguments.max_new_tokens,
+        control=arguments.control,
         failures=arguments.failures,
+        rule=arguments.rule,
+        columns=arguments.columns or {},
     )
     try:
         with nullcontext(Silent()) if arguments.quiet else watching(console) as progress:
@@ -37,11 +48,12 @@ def main(arguments: Namespace) -> int:
                 variant=variant,
                 limit=arguments.limit,
                 seed=arguments.seed,
-                columns=arguments.columns,
-                extractor=arguments.extractor,
+                extractors=arguments.extractor,
+                clip=arguments.clip,
                 load=arguments.load,
                 command=arguments.command_line,
                 progress=progress,
+                fetching=fetched(console),
                 html=not arguments.no_html,
             )
     except Interrupted as stopped:
@@ -66,3 +78,18 @@ def main(arguments: Namespace) -> int:
         print(f"{'report' if page.exists() else 'run'}: {page if page.exists() else one.path}")
     incomplete = any(one.info.status != "complete" for one in results.runs)
     return INCOMPLETE if incomplete else COMPLETE
+
+
+def fetched(console: Console) -> FetchProgress:
+    """A line now and then about a file that is being downloaded."""
+    said = 0.0
+
+    def progress(done: int, total: int | None) -> None:
+        nonlocal said
+        if time.monotonic() - said < _EVERY:
+            return
+        said = time.monotonic()
+        of = f" of {total / 1e6:.0f}" if total else ""
+        console.print(f"fetching data: {done / 1e6:.0f}{of} MB", highlight=False)
+
+    return progress

@@ -5,25 +5,31 @@ from __future__ import annotations
 import json
 import sys
 from argparse import Namespace
+from collections.abc import Iterable
 
 from snellen.cli.main import COMPLETE, INCOMPLETE
+from snellen.cli.parser import EVERY_RULE
 from snellen.core.benchmark import Variant
+from snellen.core.summary import Summary
 
 
 def main(arguments: Namespace) -> int:
+    variant = Variant(data=arguments.data, circular=arguments.circular, failures=arguments.failures)
+    if arguments.rule == EVERY_RULE:
+        return _by_every_rule(arguments, variant)
+    from dataclasses import replace
+
     from snellen.api import score
     from snellen.report.scorecard import print_scorecard, scorecard
 
-    variant = Variant(data=arguments.data, circular=arguments.circular, failures=arguments.failures)
     scored = score(
         arguments.benchmark,
         arguments.predictions,
-        variant=variant,
+        variant=replace(variant, rule=arguments.rule),
         columns=arguments.columns,
         where=arguments.where,
     )
-    for warning in scored.warnings:
-        print(f"snellen: {warning}", file=sys.stderr)
+    _warn(scored.warnings)
     if arguments.json:
         card = scorecard(scored.benchmark, scored.summary, scored.warnings)
         print(json.dumps(card, ensure_ascii=False))
@@ -31,5 +37,40 @@ def main(arguments: Namespace) -> int:
         from rich.console import Console
 
         print_scorecard(scored.benchmark, scored.summary, Console())
-    outcomes = scored.summary.outcomes
-    return INCOMPLETE if outcomes["failed"] or outcomes["missing"] else COMPLETE
+    return _code([scored.summary])
+
+
+def _by_every_rule(arguments: Namespace, variant: Variant) -> int:
+    from snellen.api import score_by_rules
+    from snellen.report.rulecard import print_rulecard, rulecard
+    from snellen.scoring.disagreements import disagreements
+
+    scored = score_by_rules(
+        arguments.benchmark,
+        arguments.predictions,
+        variant=variant,
+        columns=arguments.columns,
+        where=arguments.where,
+    )
+    benchmarks = {rule: one.benchmark for rule, one in scored.items()}
+    summaries = {rule: one.summary for rule, one in scored.items()}
+    found = disagreements({rule: one.records for rule, one in scored.items()})
+    warnings = tuple(dict.fromkeys(text for one in scored.values() for text in one.warnings))
+    _warn(warnings)
+    if arguments.json:
+        print(json.dumps(rulecard(benchmarks, summaries, found, warnings), ensure_ascii=False))
+    else:
+        from rich.console import Console
+
+        print_rulecard(next(iter(benchmarks.values())), summaries, found, Console())
+    return _code(summaries.values())
+
+
+def _warn(warnings: Iterable[str]) -> None:
+    for warning in warnings:
+        print(f"snellen: {warning}", file=sys.stderr)
+
+
+def _code(summaries: Iterable[Summary]) -> int:
+    lacking = any(one.outcomes["failed"] or one.outcomes["missing"] for one in summaries)
+    return INCOMPLETE if lacking else COMPLETE

@@ -35,8 +35,9 @@ class Mark(NamedTuple):
 
 
 def axis(metrics: Sequence[Metric]) -> Axis:
-    """0..100 for points; wider in round steps where a value lies outside."""
-    ends = [0.0, 100.0]
+    """0..100, or up to the highest value there can be; wider in round steps where a value lies
+    outside."""
+    ends = [0.0, *(metric.top for metric in metrics)] if metrics else [0.0, 100.0]
     for metric in metrics:
         ends += [metric.value] if metric.value is not None else []
         ends += [metric.interval.low, metric.interval.high] if metric.interval else []

@@ -151,7 +151,8 @@ def sheets(runs: Sequence[Report]) -> Iterator[Sheet]:
 
 def _overall(runs: Sequence[Report]) -> Sheet:
     present = {key for report in runs for key in report.summary.metrics}
-    more = [key for key in (*_CIRCULAR, *fmt.BASELINES) if key in present]
+    beside = dict.fromkeys(name for report in runs for name in report.summary.beside)
+    more = [key for key in (*_CIRCULAR, *beside, *fmt.BASELINES) if key in present]
     levels = dict.fromkeys(fmt.level(report.summary.headline.interval) for report in runs)
     header = ("model", "benchmark", "metric", "score", f"{' / '.join(levels)} interval", "n")
     rows = []

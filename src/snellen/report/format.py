@@ -16,6 +16,11 @@ BASELINES = ("chance", "frequent")
 """Metrics that no model earned: shown beside the headline, dimmed."""
 
 METRIC_WORDS = {
+    "accuracy_plus": "accuracy+",
+    "f1": "F1",
+    "f1_pooled": "F1 pooled",
+    "f1_official": "F1 official",
+    "f1_word": "F1 word",
     "circular": "circular accuracy",
     "vanilla": "vanilla accuracy",
     "frequent": "most frequent answer",
@@ -138,5 +143,7 @@ def _lost(report: Report) -> str:
 
 def _status_notice(run: RunInfo) -> Iterable[str]:
     if run.status in ("running", "interrupted"):
-        state = "is still running" if run.status == "running" else "was interrupted"
-        yield f"the run {state}: {number(run.counts.done)} of {number(run.counts.samples)} done"
+        state = "is going on, or was killed" if run.status == "running" else "was interrupted"
+        done = f"{number(run.counts.done)} of {number(run.counts.samples)} done"
+        go_on = f"; continue with: {run.command}" if run.command else ""
+        yield f"the run {state}: {done}{go_on}"

@@ -16,6 +16,7 @@ from urllib.parse import quote
 from snellen.core.answer import Outcome
 from snellen.core.errors import StorageError
 from snellen.core.record import Record
+from snellen.core.run import Report
 from snellen.report import format as fmt
 from snellen.report import views
 from snellen.report.embedded import data_urls, embed
@@ -47,14 +48,14 @@ class _Overlook:
             yield record
 
 
-def write_html(run: RunFolder, out: Path | None = None) -> Path:
+def write_html(run: RunFolder, out: Path | None = None, report: Report | None = None) -> Path:
     """Write a run's self-contained page and return where it is: `out`, or `report.html` in the
     run's folder. Reads the folder alone; at most 500 samples and 15 MB.
 
     Raises UsageError when the run has no `report.json` yet, StorageError when the page cannot
     be written.
     """
-    report = run.report()
+    report = report or run.report()
     overlook = _Overlook()
     chosen = select_samples(overlook.watch(chain(run.records(), run.failures())))
     first = overlook.first
@@ -80,9 +81,9 @@ def write_html(run: RunFolder, out: Path | None = None) -> Path:
     return _write(out or run.path / PAGE_FILE, page)
 
 
-def write_overview(runs: Sequence[RunFolder], out: Path) -> Path:
+def write_overview(runs: Sequence[tuple[RunFolder, Report]], out: Path) -> Path:
     """Write one page that compares runs and links to the page of each, where it has one."""
-    reports = [(run.report(), _link(run, out)) for run in runs]
+    reports = [(report, _link(run, out)) for run, report in runs]
     boards: dict[tuple[str, str], list[int]] = {}
     for at, (report, _) in enumerate(reports):
         boards.setdefault((report.run.benchmark, report.summary.headline.name), []).append(at)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from snellen.core.benchmark import Benchmark
@@ -11,6 +11,7 @@ from snellen.report import format as fmt
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
 
 def scorecard(
@@ -55,29 +56,64 @@ def scorecard(
 
 
 def print_scorecard(benchmark: Benchmark, summary: Summary, console: Console) -> None:
-    """The same numbers as tables: all metrics, then each grouping."""
-    from rich.table import Table
+    """The same numbers as tables: all metrics, then each grouping. Groupings that tell other
+    numbers of the same groups stand beside the first one."""
     from rich.text import Text
 
     for notice in summary.notices:
         console.print(Text(f"! {notice}", style="yellow"))
-    sheets = [(benchmark.name, summary.metrics), *summary.groups.items()]
-    for title, metrics in sheets:
-        table = Table(box=None, pad_edge=False, title_justify="left", show_edge=False)
-        table.add_column(title, style="bold", overflow="fold")
-        for column in ("score", "95 % interval", "n"):
-            table.add_column(column, justify="right", no_wrap=True)
-        for name, metric in metrics.items():
-            row = (fmt.points(metric.value), fmt.span(metric.interval), fmt.number(metric.n))
-            table.add_row(fmt.metric_words(name), *row)
-        console.print(table)
+    sheets = {benchmark.name: summary.metrics, **summary.groups}
+    told: set[str] = set()
+    for title, metrics in sheets.items():
+        if title in told:
+            continue
+        beside = {
+            column: labels
+            for column, labels in summary.groups.items()
+            if title in summary.groups and _tells_more(labels, metrics)
+        }
+        told.update(beside)
+        console.print(_sheet(title, metrics, beside))
         console.print()
     counts = [f"{fmt.number(count)} {name}" for name, count in summary.outcomes.items() if count]
     console.print(Text(", ".join(counts), style="dim"))
 
 
+def _tells_more(labels: Mapping[str, Metric], metrics: Mapping[str, Metric]) -> bool:
+    """Whether `labels` are the same groups as `metrics`, or some of them, in another number."""
+    names = {metric.name for metric in labels.values()}
+    return labels.keys() <= metrics.keys() and not names & {one.name for one in metrics.values()}
+
+
+def _sheet(
+    title: str, metrics: Mapping[str, Metric], beside: Mapping[str, Mapping[str, Metric]]
+) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, show_edge=False)
+    table.add_column(fmt.words(title), style="bold", overflow="fold")
+    for column in ("score", "95 % interval", "n", *map(fmt.metric_words, beside)):
+        table.add_column(column, justify="right", no_wrap=True)
+    for name, metric in metrics.items():
+        more = (labels.get(name) for labels in beside.values())
+        table.add_row(
+            fmt.metric_words(name),
+            fmt.points(metric.value),
+            fmt.span(metric.interval),
+            fmt.number(metric.n),
+            *(fmt.points(one.value) if one else "" for one in more),
+        )
+    return table
+
+
 def _metric(metric: Metric) -> dict[str, Any]:
-    return {"value": metric.value, "n": metric.n, "interval": _interval(metric.interval)}
+    return {
+        "value": metric.value,
+        "unit": metric.unit,
+        "n": metric.n,
+        "interval": _interval(metric.interval),
+        **({"note": metric.note} if metric.note else {}),
+    }
 
 
 def _interval(interval: Interval | None) -> dict[str, Any] | None:

@@ -16,6 +16,10 @@ WIDE = 100
 """From this width on, model names stand on one line."""
 
 
+_SHORT = {"by_rules": "no LLM", "vanilla": "vanilla"}
+"""Heads of columns for metrics beside the score."""
+
+
 def print_runs(runs: Sequence[Report], console: Console | None = None) -> None:
     """Print notices first; then, for several models and several benchmarks, models by
     benchmarks; then one table per benchmark and headline, one row per run. Plain text when the
@@ -34,6 +38,8 @@ def print_runs(runs: Sequence[Report], console: Console | None = None) -> None:
         if at:
             console.print()
         _print_board(board, console)
+    if len(runs) == 1:
+        _print_groups(runs[0], console)
 
 
 def _boards(runs: Sequence[Report]) -> list[list[Report]]:
@@ -69,6 +75,19 @@ def _print_board(board: Sequence[Report], console: Console) -> None:
             console.print(Text(f"{name}{counts}", style="dim"))
 
 
+def _print_groups(report: Report, console: Console) -> None:
+    """Where the score comes from: a table for each grouping that has more than one group."""
+    for column, labels in report.summary.groups.items():
+        if len(labels) < 2:
+            continue
+        table = _table(fmt.words(column), "score", "interval", "n")
+        for label, metric in labels.items():
+            row = (fmt.points(metric.value), fmt.span(metric.interval), fmt.number(metric.n))
+            _add(table, fmt.words(label), *row)
+        console.print()
+        console.print(table)
+
+
 def _table(*columns: str) -> Table:
     """The first column is text, the others are numbers."""
     from rich import box
@@ -92,15 +111,20 @@ def _add(table: Table, *cells: str, style: str | None = None) -> None:
 
 
 def _rows(board: Sequence[Report], console: Console) -> Table:
-    circular = any("vanilla" in report.summary.metrics for report in board)
     levels = dict.fromkeys(fmt.level(report.summary.headline.interval) for report in board)
-    more = ("vanilla", "drop") if circular else ()
-    table = _table("model", "score", f"{' / '.join(levels)} interval", *more, "n")
+    more = tuple(dict.fromkeys(name for report in board for name in report.summary.beside))
+    columns = (
+        "score",
+        f"{' / '.join(levels)} interval",
+        *(_SHORT.get(key, fmt.metric_words(key)) for key in more),
+        "n",
+    )
+    table = _table("model", *columns)
     for report in board:
         headline, metrics = report.summary.headline, report.summary.metrics
         _add(
             table,
-            _model_lines(report.run.model, console.width),
+            _model_lines(_row_name(report), console.width),
             fmt.points(headline.value),
             fmt.span(headline.interval),
             *(fmt.points(metrics[key].value) if key in metrics else "" for key in more),
@@ -109,6 +133,15 @@ def _rows(board: Sequence[Report], console: Console) -> Table:
     for name, value in _baselines(board):
         _add(table, name, value, style="dim")
     return table
+
+
+def _row_name(report: Report) -> str:
+    """The model, and what sets this run apart: who else was asked, and how much."""
+    config = report.run.config
+    apart = [f"{role} {one.name}" for role, one in config.roles.items()]
+    if config.limit is not None:
+        apart.append(f"limit {config.limit}")
+    return f"{report.run.model} ({', '.join(apart)})" if apart else report.run.model
 
 
 def _baselines(board: Sequence[Report]) -> Iterator[tuple[str, str]]:
@@ -126,6 +159,9 @@ def _model_lines(name: str, width: int) -> str:
     """A long model name breaks after its last slash when the terminal is narrow."""
     if width >= WIDE or len(name) <= 28 or "/" not in name:
         return name
+    head, bracket, apart = name.partition(" (")
+    if bracket:
+        return f"{head}\n({apart}"
     head, _, tail = name.rpartition("/")
     return f"{head}/\n{tail}"
 

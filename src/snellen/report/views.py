@@ -99,11 +99,11 @@ def _kind(outcome: Outcome) -> str:
 
 
 def groupings(report: Report) -> list[Lens]:
-    """The headline by group: coarse columns first, highest group first; a column with a single
-    group says nothing and is left out."""
+    """The headline by group: coarse columns first, equally coarse ones as the summary has them,
+    highest group first; a column with a single group says nothing and is left out."""
     groups = report.summary.groups
-    columns = sorted((len(groups[column]), column) for column in groups)
-    return [_grouping(report, column) for count, column in columns if count > 1]
+    columns = sorted(groups, key=lambda column: len(groups[column]))
+    return [_grouping(report, column) for column in columns if len(groups[column]) > 1]
 
 
 def _grouping(report: Report, column: str) -> Lens:

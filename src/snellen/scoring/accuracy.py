@@ -12,10 +12,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 from snellen.core.answer import OUTCOMES, Outcome
-from snellen.core.record import Record
+from snellen.core.record import Record, Unscored
 from snellen.core.summary import Bounds, Interval, Metric, Summary
 
 FailurePolicy = Literal["exclude", "count-wrong", "withhold"]
+
+_BESIDE = ("vanilla", "drop", "by_rules")
+"""Metrics that belong next to the headline, where there are any."""
 
 Spread = Callable[[Sequence[float]], Interval | None]
 """Interval of the mean of scores in 0..1."""
@@ -38,14 +41,15 @@ def summarise(
         overall = Metric(
             headline, None, len(scores), note="withheld: samples failed or are missing"
         )
+    metrics = {
+        headline: overall,
+        **_values(records, spread),
+        **_differences(counted),
+        **_baselines(counted),
+    }
     return Summary(
         headline=overall,
-        metrics={
-            headline: overall,
-            **_values(records, spread),
-            **_differences(counted),
-            **_baselines(counted),
-        },
+        metrics=metrics,
         groups={} if withheld else _groups(counted, scores, headline, spread),
         outcomes=count_outcomes(records),
         n=len(counted),
@@ -53,6 +57,7 @@ def summarise(
         no_gold=sum(record.unscored == "no_gold" for record in records),
         bounds=_bounds(records) if owed else None,
         notices=tuple(notices(records, failures)),
+        beside=tuple(name for name in _BESIDE if name in metrics),
     )
 
 
@@ -77,18 +82,30 @@ def count_outcomes(records: Iterable[Record]) -> dict[Outcome, int]:
 def notices(records: Sequence[Record], failures: FailurePolicy = "exclude") -> Iterable[str]:
     """What a reader must know before the number."""
     verb = {"exclude": "left out", "count-wrong": "counted wrong", "withhold": "left out"}[failures]
-    total = len(records)
-    for reason in ("failed", "missing"):
-        count = sum(record.unscored == reason for record in records)
+    total = f"{len(records)} sample{'' if len(records) == 1 else 's'}"
+    counts = Counter(record.unscored for record in records)
+    passes = any(len(record.passes) > 1 for record in records)
+    lacking = "no prediction for some pass" if passes else "no prediction"
+    ended: tuple[tuple[Unscored, str], ...] = (("failed", "failed"), ("missing", lacking))
+    for reason, has in ended:
+        count = counts[reason]
         if count:
-            phrase = "failed" if reason == "failed" else "have no prediction"
-            yield f"{count} of {total} samples {phrase} and are {verb}"
-    no_gold = sum(record.unscored == "no_gold" for record in records)
-    if no_gold:
-        yield f"{no_gold} of {total} samples have no gold answer and are not scored"
-    unsupported = sum(record.unscored == "unsupported" for record in records)
-    if unsupported:
-        yield f"{unsupported} of {total} samples need what the model cannot do and were not asked"
+            have = "" if reason == "failed" else "has " if count == 1 else "have "
+            yield f"{count} of {total} {have}{has} and {'is' if count == 1 else 'are'} {verb}"
+    count = counts["no_gold"]
+    if count:
+        one = count == 1
+        yield (
+            f"{count} of {total} {'has' if one else 'have'} no gold answer "
+            f"and {'is' if one else 'are'} not scored"
+        )
+    count = counts["unsupported"]
+    if count:
+        one = count == 1
+        yield (
+            f"{count} of {total} {'needs' if one else 'need'} what the model cannot do "
+            f"and {'was' if one else 'were'} not asked"
+        )
 
 
 def _score(record: Record, failures: FailurePolicy) -> float | None:

@@ -95,17 +95,32 @@
       return make("span", { class: "chip" }, `${part.kind} ${part.digest.slice(0, 8)}`);
     }))));
 
+  const scores = (names, candidates, rank, cells) => {
+    const best = Math.max(...candidates.map(rank));
+    return make("table", {},
+      make("thead", {}, make("tr", {}, names.map((name, at) => make("th", { class: at ? "n" : "", scope: "col" }, name)))),
+      make("tbody", {}, candidates.map((each) => make("tr", {},
+        make("th", { scope: "row" }, each.label + (rank(each) === best ? " ✓" : "")),
+        cells(each).map((text) => make("td", { class: "n" }, text))))));
+  };
+
   const reply = (output) => {
     if (output.type === "failure") return [make("p", { class: "absent" }, `The request failed (${words(output.kind)}): ${output.message}`)];
     if (output.type === "ranked") {
-      const best = Math.max(...output.candidates.map((each) => each.logprob ?? -Infinity));
-      const row = (each) => make("tr", {},
-        make("th", { scope: "row" }, each.label + (each.logprob === best ? " ✓" : "")),
-        make("td", { class: "n" }, each.logprob === null ? "–" : each.logprob.toFixed(3)),
-        make("td", { class: "n" }, String(each.tokens)));
-      return [make("table", {},
-        make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "candidate"), make("th", { class: "n", scope: "col" }, "log-likelihood"), make("th", { class: "n", scope: "col" }, "tokens"))),
-        make("tbody", {}, output.candidates.map(row)))];
+      const mean = (each) => (each.logprob === null || !each.tokens ? -Infinity : each.logprob / each.tokens);
+      return [scores(["candidate", "per token", "log-likelihood", "tokens"], output.candidates, mean, (each) => [
+        Number.isFinite(mean(each)) ? mean(each).toFixed(3) : "–",
+        each.logprob === null ? "–" : each.logprob.toFixed(3),
+        String(each.tokens)])];
+    }
+    if (output.type === "compared") {
+      return [scores(["candidate", "similarity"], output.candidates, (each) => each.similarity, (each) => [each.similarity.toFixed(4)])];
+    }
+    if (output.type === "drawn") {
+      const drawn = output.images.map((digest) => pictures[digest]
+        ? image(digest, { alt: `drawn ${digest.slice(0, 8)}` })
+        : make("span", { class: "chip" }, `drawn ${digest.slice(0, 8)}`));
+      return output.text ? [make("pre", { class: "reply" }, output.text), ...drawn] : drawn;
     }
     const parts = [];
     if (output.reasoning) parts.push(make("details", { class: "reasoning" }, make("summary", {}, "Reasoning"), make("pre", {}, output.reasoning)));
@@ -124,6 +139,7 @@
 
   const passVerdict = (turn) => {
     if (turn.output.type === "failure") return ["lost", "failed"];
+    if (turn.output.type === "drawn") return ["unscored", "drawn"];
     if (turn.answer && turn.answer.type !== "found") return ["unread", outcomes[turn.answer.type] || words(turn.answer.type)];
     if (turn.correct === null) return ["unscored", "not scored"];
     return turn.correct ? ["right", "right"] : ["wrong", "wrong"];

@@ -1,0 +1,235 @@
+"""Write the pages that come from the code: `python docs/generate.py [--check]`.
+
+docs/cli.md         every command and flag, from the parser itself
+docs/benchmarks.md  every registered benchmark
+docs/models.md      every model provider and its options
+
+With `--check` nothing is written; the exit code is 1 when a page differs from what would be.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from snellen.benchmarks.registry import known_benchmarks, open_benchmark
+from snellen.cli.parser import build_parser
+from snellen.core.benchmark import Benchmark
+from snellen.core.doors import doors
+from snellen.models.known import ModelOption
+from snellen.models.registry import GROUP, known_models
+
+if TYPE_CHECKING:
+    Group = argparse._SubParsersAction[argparse.ArgumentParser]
+
+FOLDER = Path(__file__).parent
+NOTE = "<!-- Written by docs/generate.py. Edit the code, then run it again. -->"
+
+
+def cli() -> str:
+    """Every command with its arguments and flags."""
+    parser = build_parser()
+    lines = [
+        "# Commands",
+        "",
+        NOTE,
+        "",
+        "Exit codes of every command: `0` complete, `1` samples failed or are missing, "
+        "`2` a mistake in the command or its files, `130` stopped by Ctrl-C.",
+        "",
+    ]
+    for command in _commands(parser):
+        lines += _command(command)
+    return "\n".join(lines)
+
+
+class Command(NamedTuple):
+    name: str
+    purpose: str
+    parser: argparse.ArgumentParser
+
+
+def _commands(parser: argparse.ArgumentParser, prefix: str = "snellen") -> Iterator[Command]:
+    """The commands that do something, those of groups such as `data` included."""
+    for group in _groups(parser):
+        purposes = {choice.dest: choice.help or "" for choice in group._choices_actions}
+        for name, command in group.choices.items():
+            if not _groups(command):
+                yield Command(f"{prefix} {name}", purposes.get(name, ""), command)
+            yield from _commands(command, f"{prefix} {name}")
+
+
+def _groups(parser: argparse.ArgumentParser) -> list[Group]:
+    return [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+
+
+def _command(command: Command) -> Iterator[str]:
+    actions = [
+        action for action in command.parser._actions if "--help" not in action.option_strings
+    ]
+    words = [_usage(action) for action in actions]
+    purpose = command.purpose[:1].upper() + command.purpose[1:]
+    yield from (f"## {command.name}", "", f"{_escaped(purpose)}.", "")
+    yield from ("```text", " ".join([command.name, *words]), "```", "")
+    rows = [(_flag(action), _meaning(action)) for action in actions]
+    yield from (*_table(("argument", "meaning"), rows), "")
+
+
+def _usage(action: argparse.Action) -> str:
+    if not action.option_strings:
+        return _value(action) + ("..." if action.nargs == "+" else "")
+    flag = action.option_strings[0]
+    text = flag if action.nargs == 0 else f"{flag} {_value(action)}"
+    return text if action.required else f"[{text}]"
+
+
+def _value(action: argparse.Action) -> str:
+    if isinstance(action.metavar, str):
+        value = action.metavar
+    elif action.choices is not None:
+        value = "|".join(map(str, action.choices))
+    else:
+        value = action.dest.upper()
+    return f"[{value}]" if action.nargs == "?" else value
+
+
+def _flag(action: argparse.Action) -> str:
+    if not action.option_strings:
+        return f"`{_value(action)}`"
+    value = "" if action.nargs == 0 else f" {_value(action)}"
+    return ", ".join(f"`{flag}{value}`" for flag in action.option_strings)
+
+
+def _meaning(action: argparse.Action) -> str:
+    text = action.help or ""
+    plain = action.nargs != 0 and isinstance(action.default, str | int) and action.option_strings
+    if plain and "default" not in text:
+        text += f" (default: `{action.default}`)"
+    return _escaped(text)
+
+
+def benchmarks() -> str:
+    """Every registered benchmark."""
+    lines = [
+        "# Benchmarks",
+        "",
+        NOTE,
+        "",
+        "Each is opened by its name or by one of the names other tools have for it. Options follow "
+        "the name: `NAME:key=value,...`; the first value is the default. A data file of your own "
+        "is a benchmark too: see [A benchmark of your own](own-benchmark.md).",
+        "",
+    ]
+    for known in known_benchmarks():
+        lines += _benchmark(known.name, known.aliases, open_benchmark(known.name))
+    return "\n".join(lines)
+
+
+def _benchmark(name: str, aliases: Sequence[str], benchmark: Benchmark) -> Iterator[str]:
+    yield from (f"## {name}", "", f"{_escaped(benchmark.title)}.", "")
+    options = "; ".join(
+        f"`{key}`: " + ", ".join(f"`{value}`" for value in values)
+        for key, values in benchmark.options.items()
+    )
+    facts = [
+        ("version", f"`{benchmark.version}`"),
+        ("headline", benchmark.headline),
+        ("options", options),
+        ("rules for replies", ", ".join(f"`{rule}`" for rule in benchmark.rules)),
+        ("longest reply", f"{benchmark.max_new_tokens} tokens"),
+        ("also called", ", ".join(f"`{alias}`" for alias in aliases)),
+        ("paper", f"<{benchmark.paper}>" if benchmark.paper else ""),
+        ("data", _escaped(benchmark.source)),
+        ("on first use", "downloaded and checked" if benchmark.fetch else "shipped with Snellen"),
+    ]
+    yield from (*_table(("", ""), [fact for fact in facts if fact[1]]), "")
+
+
+def models() -> str:
+    """Every provider with its models and options."""
+    lines = [
+        "# Models",
+        "",
+        NOTE,
+        "",
+        "A model is named `provider/model`; options follow after a colon: "
+        "`hf/ORG/NAME:dtype=bfloat16,batch_size=4`. A Python file of your own adds models: see "
+        "[A model of your own](own-model.md).",
+        "",
+        *_table(
+            ("name", "what it is"),
+            [(f"`{one.name}`", _escaped(one.title)) for one in known_models()],
+        ),
+        "",
+    ]
+    for name, entry in sorted(doors(GROUP).items()):
+        options = _options(entry.module)
+        if options:
+            rows = [(f"`{one.name}`", _option_meaning(one)) for one in options]
+            lines += [f"## Options of {name}", "", *_table(("option", "meaning"), rows), ""]
+    return "\n".join(lines)
+
+
+def _options(module: str) -> tuple[ModelOption, ...]:
+    """A provider's own list; `_OPTIONS` where it takes only some of another provider's."""
+    names = vars(import_module(module))
+    options: tuple[ModelOption, ...] = names.get("_OPTIONS") or names.get("OPTIONS", ())
+    return options
+
+
+def _option_meaning(option: ModelOption) -> str:
+    choices = ", ".join(f"`{choice}`" for choice in option.choices)
+    meaning = _escaped(option.meaning)
+    return f"{meaning} ({choices})" if choices else meaning
+
+
+def _table(header: tuple[str, str], rows: Iterable[tuple[str, str]]) -> Iterator[str]:
+    yield f"| {header[0]} | {header[1]} |"
+    yield "| --- | --- |"
+    for left, right in rows:
+        yield f"| {_cell(left)} | {_cell(right)} |"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _escaped(text: str) -> str:
+    return text.replace("<", "&lt;")
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "cli.md": cli,
+    "benchmarks.md": benchmarks,
+    "models.md": models,
+}
+
+
+def main(argv: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(description="Write the pages that come from the code.")
+    parser.add_argument("--check", action="store_true", help="write nothing, fail on a difference")
+    check = parser.parse_args(argv).check
+    stale = []
+    for name, page in PAGES.items():
+        path, text = FOLDER / name, page().rstrip() + "\n"
+        if path.exists() and path.read_text(encoding="utf-8") == text:
+            continue
+        stale.append(f"docs/{name}")
+        if not check:
+            path.write_text(text, encoding="utf-8")
+    if check and stale:
+        print(
+            f"{', '.join(stale)} differ from the code; run: python docs/generate.py",
+            file=sys.stderr,
+        )
+        return 1
+    print("\n".join(stale) or "nothing has changed")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

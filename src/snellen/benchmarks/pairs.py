@@ -1,0 +1,61 @@
+"""Which questions belong together because they are about the same picture."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from snellen.core.sample import Row, Sample
+
+Names = list[str | None]
+
+
+def pairs(rows: Sequence[Row], groups: Sequence[str]) -> list[str]:
+    """A name for each row, shared by the two questions about one picture within a group.
+
+    The picture is told by what every row has, in this order: the column `image_path`; a
+    `question_id` that two questions of a group share (the layout of Hugging Face copies of MME);
+    the name in the column `image`; the picture's own hash. Where rows tell nothing, every two
+    consecutive ones of a group are a pair, as in MME's result files. A picture with more
+    questions is taken as several pairs, in order.
+    """
+    for names in (
+        _cells(rows, "image_path"),
+        _shared(_cells(rows, "question_id"), groups),
+        _cells(rows, "image"),
+        [row.media[0].digest if row.media else None for row in rows],
+    ):
+        if names and all(name is not None for name in names):
+            return _by_twos([f"{group}/{name}" for group, name in zip(groups, names, strict=True)])
+    return _by_twos(list(groups))
+
+
+def with_yes_no_pairs(samples: Iterable[Sample]) -> Iterator[Sample]:
+    """Yes/no questions about the same pictures in one category become a unit."""
+    for sample in samples:
+        if sample.kind == "yes_no" and sample.media:
+            pictures = ",".join(ref.digest for ref in sample.media)
+            category = sample.groups.get("category", "")
+            yield replace(sample, unit=f"{category}/{pictures}")
+        else:
+            yield sample
+
+
+def _cells(rows: Sequence[Row], column: str) -> Names:
+    return [row.cells.get(column) for row in rows]
+
+
+def _shared(names: Names, groups: Sequence[str]) -> Names:
+    held = Counter(zip(groups, names, strict=True))
+    return names if any(count > 1 for count in held.values()) else []
+
+
+def _by_twos(names: Sequence[str]) -> list[str]:
+    seen: Counter[str] = Counter()
+    units = []
+    for name in names:
+        number = seen[name] // 2
+        seen[name] += 1
+        units.append(f"{name}#{number + 1}" if number else name)
+    return units

@@ -1,0 +1,98 @@
+"""`snellen export`: runs in the formats that other people's tools and tables use."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Callable
+from pathlib import Path
+
+from snellen.cli.main import COMPLETE
+from snellen.core.errors import StorageError, UsageError
+from snellen.store import exports
+from snellen.store.runs import RunFolder, find_runs
+
+
+def main(arguments: Namespace) -> int:
+    runs = [run for path in arguments.runs for run in find_runs(path)]
+    content = _FORMATS[arguments.to](runs)
+    if arguments.output is None:
+        _print(content)
+        return COMPLETE
+    data = content.encode() if isinstance(content, str) else content
+    try:
+        Path(arguments.output).write_bytes(data)
+    except OSError as error:
+        raise StorageError(f"cannot write {arguments.output}: {error.strerror or error}") from error
+    return COMPLETE
+
+
+def _print(content: str | bytes) -> None:
+    if isinstance(content, str):
+        sys.stdout.write(content)
+    elif sys.stdout.isatty():
+        raise UsageError("a workbook is no text for a terminal: name a file with -o FILE.xlsx")
+    else:
+        sys.stdout.buffer.write(content)
+
+
+def _one(runs: list[RunFolder], what: str) -> RunFolder:
+    if len(runs) != 1:
+        raise UsageError(f"{what} is one run's file; got {len(runs)} runs")
+    return runs[0]
+
+
+def _vlmevalkit_tsv(runs: list[RunFolder]) -> str:
+    return exports.as_tsv(exports.vlmevalkit_sheet(_one(runs, "vlmevalkit-tsv")))
+
+
+def _vlmevalkit_xlsx(runs: list[RunFolder]) -> bytes:
+    return exports.as_xlsx(exports.vlmevalkit_sheet(_one(runs, "vlmevalkit-xlsx")))
+
+
+def _mmbench_submission(runs: list[RunFolder]) -> bytes:
+    return exports.as_xlsx(exports.mmbench_sheet(_one(runs, "mmbench-submission")))
+
+
+def _mmt_submission(runs: list[RunFolder]) -> str:
+    from snellen.store.mmt_submission import mmt_sheet
+
+    return exports.as_tsv(mmt_sheet(_one(runs, "mmt-submission")))
+
+
+def _seed_results(runs: list[RunFolder]) -> str:
+    from snellen.store.seed_results import seed_results
+
+    if len(runs) != 1:
+        raise UsageError(f"seed-results is one run's file; got {len(runs)} runs")
+    found = seed_results(runs[0].records())
+    if found.left_out or runs[0].info.status != "complete":
+        print(
+            f"snellen: {found.written} answers written; {found.left_out} samples without an "
+            f"answer are left out (the run is {runs[0].info.status})",
+            file=sys.stderr,
+        )
+    return found.text
+
+
+def _seed_table(runs: list[RunFolder]) -> str:
+    from snellen.report.seed_table import seed_table
+
+    return seed_table([run.report() for run in runs])
+
+
+def _seed_heat_map(runs: list[RunFolder]) -> str:
+    from snellen.report.seed_table import seed_heat_map
+
+    return seed_heat_map([run.report() for run in runs])
+
+
+_FORMATS: dict[str, Callable[[list[RunFolder]], str | bytes]] = {
+    "vlmevalkit-tsv": _vlmevalkit_tsv,
+    "vlmevalkit-xlsx": _vlmevalkit_xlsx,
+    "mmbench-submission": _mmbench_submission,
+    "mmt-submission": _mmt_submission,
+    "seed-results": _seed_results,
+    "seed-table": _seed_table,
+    "seed-heatmap": _seed_heat_map,
+}

@@ -1,0 +1,63 @@
+"""Where several rules read the same recorded reply differently."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from snellen.core.answer import Answer, Found, outcome_of
+from snellen.core.output import Generated
+from snellen.core.record import Pass, Record
+
+
+class Reading(Struct, frozen=True):
+    """What one rule makes of a reply."""
+
+    value: str | None
+    """None where the rule reads no answer."""
+    how: str
+    """The step that fired, or the outcome where none did, e.g. `unparsed`."""
+    correct: bool | None
+
+
+class Disagreement(Struct, frozen=True):
+    """A reply and what each rule, by name, makes of it."""
+
+    id: str
+    """The data row asked: the question, or one of its rotations."""
+    reply: str
+    gold: tuple[str, ...]
+    readings: dict[str, Reading]
+
+
+def disagreements(by_rule: Mapping[str, Sequence[Record]]) -> list[Disagreement]:
+    """The replies whose value is not the same under all rules, in the order of the records.
+
+    Under CircularEval a rule stops at its first wrong pass; replies that fewer than two rules got
+    to are not compared.
+    """
+    seen: dict[tuple[str, int], dict[str, Pass]] = {}
+    for rule, records in by_rule.items():
+        for record in records:
+            for number, one in enumerate(record.passes):
+                seen.setdefault((record.id, number), {})[rule] = one
+    found = []
+    for (name, number), passes in seen.items():
+        readings = {rule: _reading(one) for rule, one in passes.items()}
+        if len({reading.value for reading in readings.values()}) > 1:
+            first = next(iter(passes.values()))
+            row = first.row or (name if number == 0 else f"{name} (rotation {number})")
+            found.append(Disagreement(row, _text(first), first.gold, readings))
+    return found
+
+
+def _reading(one: Pass) -> Reading:
+    answer: Answer | None = one.answer
+    if isinstance(answer, Found):
+        return Reading(answer.value, answer.rule, one.correct)
+    return Reading(None, outcome_of(answer) if answer is not None else "failed", one.correct)
+
+
+def _text(one: Pass) -> str:
+    return one.output.text if isinstance(one.output, Generated) else ""

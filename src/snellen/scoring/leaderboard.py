@@ -1,0 +1,81 @@
+"""Leaderboards: models ranked by a score, and scores recovered from printed percentages."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+_DIGITS = 9
+"""Decimals in which scores are compared: equal sums of percentages are equal."""
+
+
+class Place(NamedTuple):
+    rank: int
+    """One more than the number of models with a higher score: equals share a rank."""
+    model: str
+    score: float
+
+
+class Board(NamedTuple):
+    """The best models by one number."""
+
+    name: str
+    places: tuple[Place, ...]
+    models: int
+    """How many have the number at all."""
+    tied_out: int
+    """Models that did not fit although their score equals the last one's."""
+
+
+def board(name: str, scores: Mapping[str, float], places: int = 10) -> Board:
+    """The `places` highest scores; models of equal score in the order given."""
+    exact = {model: round(score, _DIGITS) for model, score in scores.items()}
+    ordered = sorted(exact, key=lambda model: -exact[model])
+    shown = [
+        Place(1 + sum(other > exact[model] for other in exact.values()), model, scores[model])
+        for model in ordered[:places]
+    ]
+    last = exact[ordered[len(shown) - 1]] if shown else math.nan
+    tied_out = sum(exact[model] == last for model in ordered[places:])
+    return Board(name, tuple(shown), len(exact), tied_out)
+
+
+class Recovered(NamedTuple):
+    """Counts behind a printed accuracy and accuracy+."""
+
+    right: int
+    both: int
+    images: int
+
+    @property
+    def score(self) -> float:
+        """Accuracy + accuracy+ of two questions an image, unrounded: 0..200."""
+        return 100 * self.right / (2 * self.images) + 100 * self.both / self.images
+
+
+def recover(accuracy: str, accuracy_plus: str, images: int) -> Recovered | None:
+    """The counts that print as these percentages, for the largest possible number of images up
+    to `images`: a model may have been scored on fewer. None where no counts fit, or where the
+    numbers are printed with fewer than two decimals and many would.
+
+    Raises:
+        ValueError: a text that is no number.
+    """
+    decimals = min(_decimals(accuracy), _decimals(accuracy_plus))
+    first, second = float(accuracy), float(accuracy_plus)
+    if decimals < 2:
+        return None
+    reach = 0.5 * 10.0**-decimals + 1e-9
+    for scored in range(images, 0, -1):
+        right, both = round(first * 2 * scored / 100), round(second * scored / 100)
+        if (
+            abs(100 * right / (2 * scored) - first) <= reach
+            and abs(100 * both / scored - second) <= reach
+        ):
+            return Recovered(right, both, scored)
+    return None
+
+
+def _decimals(number: str) -> int:
+    return len(number.strip().partition(".")[2])

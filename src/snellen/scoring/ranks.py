@@ -1,0 +1,52 @@
+"""Ranks of systems, and averages of ranks over tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+def competition_ranks(values: Mapping[str, float | None]) -> dict[str, int]:
+    """1 + the number of strictly higher values: equal ones share the smaller rank.
+
+    What has no value has no rank, and ranks nobody down.
+    """
+    present = {name: value for name, value in values.items() if value is not None}
+    return {
+        name: 1 + sum(other > value for other in present.values())
+        for name, value in present.items()
+    }
+
+
+def average_ranks(table: Mapping[str, Mapping[str, float | None]]) -> dict[str, float]:
+    """Mean competition rank of each system over the tasks; `table` maps a task to its systems.
+
+    A system without a value in any of the tasks has none: an average over fewer tasks would not
+    compare.
+    """
+    ranked = [competition_ranks(values) for values in table.values()]
+    if not ranked:
+        return {}
+    everywhere = set(ranked[0]).intersection(*ranked[1:])
+    return {
+        name: sum(ranks[name] for ranks in ranked) / len(ranked)
+        for name in ranked[0]
+        if name in everywhere
+    }
+
+
+def kendall_tau(first: Mapping[str, float], second: Mapping[str, float]) -> float | None:
+    """Kendall's tau-a between two scores of the same systems: a tied pair counts 0, and the
+    divisor is the number of all pairs (M. G. Kendall, Biometrika 30, 1938). None below two."""
+    names = [name for name in first if name in second]
+    pairs = len(names) * (len(names) - 1) // 2
+    if not pairs:
+        return None
+    total = 0
+    for at, one in enumerate(names):
+        for other in names[at + 1 :]:
+            total += _sign(first[one] - first[other]) * _sign(second[one] - second[other])
+    return total / pairs
+
+
+def _sign(value: float) -> int:
+    return (value > 0) - (value < 0)

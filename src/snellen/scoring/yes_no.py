@@ -1,0 +1,147 @@
+"""Yes/no answers to numbers: accuracy and accuracy+ over pairs (MME), precision, recall and F1
+(POPE). All values in percent."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+YES, NO = "Yes", "No"
+
+
+class Judged(NamedTuple):
+    """One question. `unit` is the picture it is about; None in `correct` is neither right nor
+    wrong: no gold, no answer."""
+
+    unit: str
+    correct: bool | None
+
+
+class PairScore(NamedTuple):
+    """One subtask of MME (Sec. 2.2), in counts."""
+
+    right: int
+    questions: int
+    both: int
+    """Images of which both questions are right."""
+    images: int
+    """Images both of whose questions have a score."""
+    incomplete: int
+    """Images with a single scored question: in accuracy, but not in accuracy+."""
+
+    @property
+    def accuracy(self) -> float | None:
+        """Share of the questions that are right."""
+        return 100 * self.right / self.questions if self.questions else None
+
+    @property
+    def accuracy_plus(self) -> float | None:
+        """Share of the images of which both questions are right."""
+        return 100 * self.both / self.images if self.images else None
+
+    @property
+    def score(self) -> float | None:
+        """Accuracy plus accuracy+, 0..200."""
+        first, second = self.accuracy, self.accuracy_plus
+        return None if first is None or second is None else first + second
+
+
+class Image(NamedTuple):
+    """The questions about one picture: how many, how many right, whether it counts as a pair,
+    and whether both are right (0 or 1)."""
+
+    right: int
+    questions: int
+    both: int
+    pair: int
+
+
+def images(judged: Iterable[Judged]) -> list[Image]:
+    """Questions by picture, in the order in which the pictures come first."""
+    units: dict[str, list[bool]] = defaultdict(list)
+    for unit, correct in judged:
+        if correct is not None:
+            units[unit].append(correct)
+    return [
+        Image(sum(one), len(one), int(len(one) == 2 and all(one)), int(len(one) == 2))
+        for one in units.values()
+    ]
+
+
+def pair_score(judged: Iterable[Judged]) -> PairScore:
+    """MME's counts over the questions of one subtask."""
+    return total(images(judged))
+
+
+def total(found: Sequence[Image]) -> PairScore:
+    return PairScore(
+        right=sum(image.right for image in found),
+        questions=sum(image.questions for image in found),
+        both=sum(image.both for image in found),
+        images=sum(image.pair for image in found),
+        incomplete=sum(not image.pair for image in found),
+    )
+
+
+class Confusion(NamedTuple):
+    """Answers against gold; yes is positive. A reply that nobody could read is no positive
+    prediction, and is wrong whatever the gold is."""
+
+    true_positive: int
+    false_positive: int
+    true_negative: int
+    false_negative: int
+    """Gold yes, and the answer is not yes: no, or unread."""
+    unread_negative: int = 0
+    """Gold no, and unread."""
+
+    @property
+    def n(self) -> int:
+        return sum(self)
+
+    @property
+    def accuracy(self) -> float | None:
+        return _share(self.true_positive + self.true_negative, self.n) if self.n else None
+
+    @property
+    def precision(self) -> float:
+        """0 where nothing is answered yes."""
+        return _share(self.true_positive, self.true_positive + self.false_positive)
+
+    @property
+    def recall(self) -> float:
+        """0 where no gold is yes."""
+        return _share(self.true_positive, self.true_positive + self.false_negative)
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of precision and recall, as 2 TP / (2 TP + FP + FN); 0 if undefined."""
+        missed = self.false_positive + self.false_negative
+        return _share(2 * self.true_positive, 2 * self.true_positive + missed)
+
+    @property
+    def yes_rate(self) -> float | None:
+        """Share of the questions that were answered yes; the gold has no part in it."""
+        return _share(self.true_positive + self.false_positive, self.n) if self.n else None
+
+
+class Reply(NamedTuple):
+    gold: str
+    answer: str | None
+    """`Yes`, `No`, or None: unread."""
+
+
+def confusion(replies: Iterable[Reply]) -> Confusion:
+    """Count answers against their gold."""
+    cells = [0] * 5
+    for gold, answer in replies:
+        if gold == YES:
+            cells[0 if answer == YES else 3] += 1
+        else:
+            cells[{YES: 1, NO: 2}.get(answer or "", 4)] += 1
+    return Confusion(*cells)
+
+
+def _share(part: int, whole: int) -> float:
+    return 100 * part / whole if whole else 0.0

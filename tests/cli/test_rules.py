@@ -1,0 +1,135 @@
+"""`--rule`: the same replies under other rules, for scoring and for runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from snellen.api import evaluate, score, score_by_rules
+from snellen.cli import main
+from snellen.core.benchmark import Variant
+from snellen.core.errors import UsageError
+from snellen.scoring.disagreements import disagreements
+
+QUESTION = {"question": "Which colour?", "A": "red", "B": "green", "C": "blue", "D": "yellow"}
+REPLIES = {
+    "1": ("B", "B"),
+    "2": ("The answer is blue", "C"),
+    "3": ("I think B is right because the sky is over there", "B"),
+    "4": ("Failed to obtain answer via API.", "A"),
+}
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> Path:
+    """One file with questions, golds and replies."""
+    path = tmp_path / "m_own.json"
+    rows = [
+        {"index": name, **QUESTION, "answer": gold, "prediction": reply}
+        for name, (reply, gold) in REPLIES.items()
+    ]
+    path.write_text(json.dumps(rows))
+    return path
+
+
+def said(capsys: pytest.CaptureFixture[str], *argv: object) -> tuple[int, str, str]:
+    code = main([str(word) for word in argv])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_one_file_with_everything_needs_no_benchmark(alone: Path, capsys) -> None:
+    code, out, _ = said(capsys, "score", alone, "--json")
+    card = json.loads(out)
+    assert (code, card["n"], card["total"]) == (1, 3, 4)
+    assert card["headline"]["value"] == pytest.approx(100.0)
+    assert card["outcomes"]["failed"] == 1
+    assert "1 of 4 samples failed" in card["notices"][0]
+
+
+def test_all_rules_side_by_side_with_every_disagreement(alone: Path, capsys) -> None:
+    code, out, _ = said(capsys, "score", alone, "--rule", "all", "--json")
+    card = json.loads(out)
+    assert code == 1
+    assert {rule: one["headline"]["value"] for rule, one in card["rules"].items()} == {
+        "snellen": pytest.approx(100.0),
+        "vlmevalkit": pytest.approx(100 / 3),
+    }
+    assert card["rules"]["vlmevalkit"]["parameters"] == {"rule": "vlmevalkit"}
+    found = {one["id"]: one for one in card["disagreements"]}
+    assert set(found) == {"2", "3"}
+    assert found["2"]["reply"] == "The answer is blue"
+    assert found["2"]["readings"]["vlmevalkit"] == {
+        "value": "B", "how": "vlmevalkit: answer is", "correct": False
+    }  # fmt: skip
+    assert found["2"]["readings"]["snellen"]["value"] == "C"
+    assert found["3"]["readings"]["vlmevalkit"]["how"] == "unparsed"
+    _, table, _ = said(capsys, "score", alone, "--rule", "all")
+    assert "2 replies are read differently" in table
+
+
+def test_rotations_that_only_one_rule_reached_are_not_compared(alone: Path) -> None:
+    rows = json.loads(alone.read_text())
+    turned = {**rows[1], "index": str(1_000_002), "A": "yellow", "B": "red", "C": "green",
+              "D": "blue", "answer": "D", "prediction": "D"}  # fmt: skip
+    alone.write_text(json.dumps([*rows, turned]))
+    scored = score_by_rules(str(alone), variant=Variant(circular="early"))
+    found = disagreements({rule: one.records for rule, one in scored.items()})
+    assert [one.id for one in found] == ["2", "3"]
+    assert scored["snellen"].records[1].passes[1].row == "1000002"
+
+
+def test_a_benchmark_without_a_published_script_says_so(alone: Path, capsys) -> None:
+    code, _, err = said(capsys, "score", alone, "--rule", "official")
+    assert (code, "only snellen, vlmevalkit" in err) == (2, True)
+    with pytest.raises(UsageError, match="expected one of snellen, vlmevalkit, official"):
+        score(str(alone), variant=Variant(rule="mine"))
+
+
+def test_a_run_is_read_again_by_another_rule_without_asking(tmp_path: Path, alone: Path) -> None:
+    data = tmp_path / "questions.tsv"
+    lines = [["index", *QUESTION, "answer"]]
+    lines += [
+        [name, f"Which colour has {name}?", *list(QUESTION.values())[1:], gold]
+        for name, (_, gold) in REPLIES.items()
+    ]
+    data.write_text("".join("\t".join(line) + "\n" for line in lines))
+    model = f"replay/{alone}"
+    (ours,) = evaluate([model], [str(data)], out=tmp_path / "o", html=False).runs
+    (theirs,) = evaluate(
+        [model], [str(data)], out=tmp_path / "o", variant=Variant(rule="vlmevalkit"), html=False
+    ).runs
+    assert ours.path != theirs.path
+    assert theirs.info.config.parameters["rule"] == "vlmevalkit"
+    assert (ours.info.counts.reused, theirs.info.counts.reused) == (0, 3)
+    assert ours.report().summary.headline.value == pytest.approx(100.0)
+    assert theirs.report().summary.headline.value == pytest.approx(100 / 3)
+
+
+def test_a_table_of_foreign_rows_scores_the_same_after_conversion(alone: Path, capsys) -> None:
+    xlsx = alone.with_suffix(".xlsx")
+    from openpyxl import Workbook
+
+    rows = json.loads(alone.read_text())
+    book = Workbook()
+    for row in (list(rows[0]), *(list(one.values()) for one in rows)):
+        book.active.append(row)
+    book.save(xlsx)
+    target = alone.with_suffix(".tsv")
+    assert said(capsys, "data", "convert", xlsx, target)[0] == 0
+    code, out, _ = said(capsys, "score", target, "--json")
+    card = json.loads(out)
+    assert (code, card["n"], card["outcomes"]["failed"]) == (1, 3, 1)
+
+
+def test_golden_mme_readings_by_rule(golden) -> None:
+    path = golden("mme_lavin") / "predictions.csv"
+    official = score("mme", path, variant=Variant(rule="official")).summary
+    assert official.metrics["perception"].value == pytest.approx(963.6114, abs=1e-4)
+    assert official.metrics["cognition"].value == pytest.approx(249.6429, abs=1e-4)
+    assert score("mme", path, variant=Variant(rule="snellen")).benchmark.parameters == {
+        "reading": "word",
+        "rule": "snellen",
+    }
