@@ -160,7 +160,8 @@ def test_a_file_that_holds_the_questions_is_a_table(write, settings) -> None:
     table = found.table()
     (row,) = table
     assert row.cells == {
-        "id": "5", "question": "?", "A": "p", "B": "q", "answer": "B", "prediction": "A"
+        "id": "5", "question": "?", "A": "p", "B": "q", "answer": "B", "prediction": "A",
+        "index": "5",
     }  # fmt: skip
     assert (len(table), table.digest, table.path) == (1, found.digest, found.path)
 

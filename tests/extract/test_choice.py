@@ -249,13 +249,11 @@ def test_any_text_can_be_read(reply: str, options: dict[str, str]) -> None:
         assert answer.span is None or 0 <= answer.span[0] < answer.span[1] <= len(reply)
 
 
-_PROSE = st.lists(
-    st.sampled_from(
-        "The answer is A B C D . , : \n not or and option correct I think red green blue (B) because "
-        "wait 答案 是 ** \\boxed{ } <answer> </think>".split(" ")
-    ),
-    max_size=25,
-).map(" ".join)
+_WORDS = """
+The answer is A B C D . , : not or and option correct I think red green blue (B) because wait
+答案 是 ** \\boxed{ } <answer> </think>
+"""
+_PROSE = st.lists(st.sampled_from([*_WORDS.split(), "\n"]), max_size=25).map(" ".join)
 
 
 @settings(max_examples=400, deadline=None)

@@ -57,7 +57,7 @@ def test_a_folder_with_a_config_is_a_local_model(
         ("random:seed=", "not of the form key=value"),
         ("", "is empty"),
         ("hf", "hf needs a model: hf/<hub id> or hf/<folder>"),
-        ("replay/x.csv", "snellen score BENCHMARK --predictions x.csv"),
+        ("replay/x.csv", "x.csv: there is no such file"),
         ("hf/x:dtype=float99", "expected one of auto, float32, bfloat16, float16"),
         ("hf/x:batch_size=0", "expected a whole number above 0"),
     ],

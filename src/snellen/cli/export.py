@@ -60,6 +60,12 @@ def _mmt_submission(runs: list[RunFolder]) -> str:
     return exports.as_tsv(mmt_sheet(_one(runs, "mmt-submission")))
 
 
+def _mmt_table(runs: list[RunFolder]) -> str:
+    from snellen.report.mmt_table import mmt_table
+
+    return mmt_table([run.report() for run in runs])
+
+
 def _seed_results(runs: list[RunFolder]) -> str:
     from snellen.store.seed_results import seed_results
 
@@ -92,6 +98,7 @@ _FORMATS: dict[str, Callable[[list[RunFolder]], str | bytes]] = {
     "vlmevalkit-xlsx": _vlmevalkit_xlsx,
     "mmbench-submission": _mmbench_submission,
     "mmt-submission": _mmt_submission,
+    "mmt-table": _mmt_table,
     "seed-results": _seed_results,
     "seed-table": _seed_table,
     "seed-heatmap": _seed_heat_map,

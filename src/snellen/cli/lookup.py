@@ -7,6 +7,7 @@ import sys
 from argparse import Namespace
 
 from snellen.benchmarks.registry import is_data, known_benchmarks, open_benchmark, split_spec
+from snellen.benchmarks.seed_levels import level_of
 from snellen.cli.main import COMPLETE
 from snellen.core.benchmark import Variant
 from snellen.core.doors import doors
@@ -79,6 +80,7 @@ def _model_facts(name: str) -> dict[str, str]:
         "takes": ", ".join(sorted(can.inputs)) + ("" if can.many_images else " (one image)"),
         "gives": ", ".join(sorted(can.outputs)),
         "log-likelihood": "yes" if can.log_likelihood else "no",
+        "SEED-Bench-H level": level_of(can) or "none: it gives no text",
         "identity": info.identity.digest(),
     }
 

@@ -19,6 +19,7 @@ EXPORTS = (
     "vlmevalkit-xlsx",
     "mmbench-submission",
     "mmt-submission",
+    "mmt-table",
     "seed-results",
     "seed-table",
     "seed-heatmap",
@@ -124,6 +125,10 @@ def _run(commands: argparse._SubParsersAction[Parser]) -> None:
     run.add_argument("--load", action="append", default=[], metavar="FILE.py",
                      help="a Python file with a model or benchmark of your own")  # fmt: skip
     run.add_argument("--rule", choices=RULES, help=_RULE)
+    run.add_argument(
+        "--no-recipe", action="store_true",
+        help="ask as the benchmark asks everybody, not as a model's authors prescribe",
+    )  # fmt: skip
     run.add_argument("--no-html", action="store_true", help="write no report.html")
     run.add_argument("-q", "--quiet", action="store_true", help="show no progress")
     _variant(run)
@@ -207,7 +212,8 @@ def _export(commands: argparse._SubParsersAction[Parser]) -> None:
         "--to", required=True, choices=EXPORTS,
         help="vlmevalkit-tsv, vlmevalkit-xlsx: VLMEvalKit's prediction file, each rotation a row; "
         "mmbench-submission: the workbook the MMBench server takes; mmt-submission: the table "
-        "MMT-Bench's server takes for its ALL split; seed-results: SEED-Bench's "
+        "MMT-Bench's server takes for its ALL split; mmt-table: its Table 2 for these runs, with "
+        "average ranks, as Markdown; seed-results: SEED-Bench's "
         "results.json; seed-table: its levels, subparts and ranks as Markdown; seed-heatmap: ranks "
         "per dimension as SVG",
     )  # fmt: skip

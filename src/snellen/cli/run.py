@@ -27,6 +27,7 @@ def main(arguments: Namespace) -> int:
     from snellen.engine.run import Interrupted
     from snellen.report.progress import watching
     from snellen.report.table import print_runs
+    from snellen.store.exports import write_submission
 
     console = Console(stderr=True)
     variant = Variant(
@@ -55,6 +56,7 @@ def main(arguments: Namespace) -> int:
                 progress=progress,
                 fetching=fetched(console),
                 html=not arguments.no_html,
+                recipes=not arguments.no_recipe,
             )
     except Interrupted as stopped:
         console.print(
@@ -76,6 +78,8 @@ def main(arguments: Namespace) -> int:
     for one in results.runs:
         page = one.path / "report.html"
         print(f"{'report' if page.exists() else 'run'}: {page if page.exists() else one.path}")
+        if one.info.status == "complete" and (submission := write_submission(one)) is not None:
+            print(f"the answers are withheld, so there is no score; to submit: {submission}")
     incomplete = any(one.info.status != "complete" for one in results.runs)
     return INCOMPLETE if incomplete else COMPLETE
 

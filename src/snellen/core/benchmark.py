@@ -79,9 +79,18 @@ class Benchmark:
     needs: Needs = TEXT
     beyond: Callable[[Sample, Capabilities], str | None] | None = None
     """Says why a model cannot take one sample, or None: it is then counted as unsupported."""
+    prepare: Callable[[Sample], Sample] | None = None
+    """Makes of a sample what is shown, right before it is asked: images stitched, boxed or
+    black. Recorded replies are scored without it, so it changes neither options nor gold."""
+    asks: tuple[str, ...] = ()
+    """Roles of further models that its flows ask, e.g. `clip`; an `extractor` may always be."""
     paper: str = ""
     source: str = ""
     """Where the data come from and under which licence."""
+    options: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Variants there are: option name to its values, the default first."""
+    rules: tuple[str, ...] = ("snellen",)
+    """Whose rules can read its replies."""
     parameters: Mapping[str, str] = field(default_factory=dict)
     """Resolved variant, e.g. {"split": "test", "circular": "early"}: part of the run's config."""
     max_new_tokens: int = 512
@@ -94,12 +103,21 @@ class Variant:
     options: Mapping[str, str] = field(default_factory=dict)
     data: str | None = None
     """A data file of the user's own in place of the declared source."""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """What the columns of the user's own data are called: our name to theirs."""
     circular: str | None = None
     """`off`, `early` (stop at the first failed pass) or `full` (ask every pass); None leaves it
     to the benchmark."""
     extractor: bool = False
     """Whether replies that no rule can read go to the role `extractor`."""
+    clip: bool = False
+    """Whether the role `clip` is there to compare pictures."""
     max_new_tokens: int | None = None
+    rule: str | None = None
+    """Whose rules read the replies: `snellen`, `vlmevalkit` or `official`; None leaves it to the
+    benchmark."""
+    control: str | None = None
+    """`blind` (no picture is shown) or `black` (a black one), to see what the pictures matter."""
     failures: str = "exclude"
     """`exclude`, `count-wrong` or `withhold`: what failed and missing samples do to scores."""
 

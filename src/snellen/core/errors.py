@@ -34,7 +34,7 @@ class UnknownName(UsageError):
         if near:
             advice = "did you mean " + " or ".join(near) + "?"
         elif known and len(known) <= 12:
-            advice = "known: " + ", ".join(known) + "."
+            advice = "known: " + ", ".join(known) + (";" if hint else "")
         else:
             advice = "" if hint else f"{len(known)} are known."
         super().__init__(f"unknown {kind} {name!r}; " + " ".join(filter(None, (advice, hint))))

@@ -59,8 +59,8 @@ def decode_image(data: bytes) -> Picture:
     try:
         with Image.open(io.BytesIO(data)) as image:
             return ImageOps.exif_transpose(image).convert("RGB")
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise MediaError(f"the image cannot be decoded: {error}") from error
+    except _undecodable() as error:
+        raise MediaError(f"the image cannot be decoded: {_reason(error)}") from error
 
 
 def check_image(data: bytes) -> None:
@@ -70,5 +70,19 @@ def check_image(data: bytes) -> None:
     try:
         with Image.open(io.BytesIO(data)):
             pass
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise MediaError(f"the image cannot be opened: {error}") from error
+    except _undecodable() as error:
+        raise MediaError(f"the image cannot be opened: {_reason(error)}") from error
+
+
+def _undecodable() -> tuple[type[Exception], ...]:
+    from PIL import Image
+
+    return (OSError, ValueError, SyntaxError, Image.DecompressionBombError)
+
+
+def _reason(error: Exception) -> str:
+    from PIL import UnidentifiedImageError
+
+    if isinstance(error, UnidentifiedImageError):
+        return "its bytes are no PNG, JPEG, WebP or other known format"
+    return str(error)

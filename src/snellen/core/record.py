@@ -54,5 +54,7 @@ class Record(Struct, frozen=True, omit_defaults=True):
     """Requests that early stop made unnecessary."""
     failure: FailureKind | None = None
     """What went wrong, where something did: of the request that ended the sample."""
+    unit: str = ""
+    """`Sample.unit`."""
     requests: tuple[str, ...] = ()
     """Digests (hex) of the requests, in order: where the outputs are in the store."""

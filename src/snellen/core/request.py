@@ -90,6 +90,10 @@ class Draw:
     attempt: int = 0
 
 
+CLIP = "clip"
+"""The role of the model that compares pictures."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compare:
     """How alike one picture is to each candidate picture: all named by the hash of their bytes."""
@@ -98,7 +102,7 @@ class Compare:
     candidates: tuple[str, ...]
     ref: Ref
     media: Mapping[str, Source] = field(default_factory=dict)
-    to: str = "clip"
+    to: str = CLIP
     attempt: int = 0
 
     @property

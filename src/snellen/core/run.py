@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from snellen.core.model import Identity
+from snellen.core.model import Capabilities, Identity
 from snellen.core.summary import Summary
 
 Status = Literal["running", "interrupted", "incomplete", "complete"]
@@ -79,6 +79,8 @@ class RunInfo(Struct, frozen=True, omit_defaults=True):
     paper: str = ""
     source: str = ""
     headline: str = "accuracy"
+    capabilities: Capabilities | None = None
+    """What the model declared it can take and give; None in runs that did not note it."""
 
 
 class Report(Struct, frozen=True, omit_defaults=True):

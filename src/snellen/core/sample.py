@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from snellen.core.media import MediaKind, Source
 
@@ -43,6 +43,15 @@ class Rotation:
     gold: str | None
 
 
+class Region(NamedTuple):
+    """A rectangle by its corners, in pixels from the top left."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
 @dataclass(frozen=True, slots=True)
 class Sample:
     """One question. `gold` holds every accepted answer; empty means no gold (a hidden split).
@@ -63,6 +72,11 @@ class Sample:
     rotations: tuple[Rotation, ...] = ()
     pictures: Mapping[str, MediaRef] = field(default_factory=dict)
     """Options that are pictures, by label: what a drawn answer is compared with. Not shown."""
+    regions: tuple[Region, ...] = ()
+    """Places in the first image that the question speaks of, where the data hold them apart."""
+    unit: str = ""
+    """Samples of one unit belong together (the two questions about an MME image): a limit keeps
+    or drops them as one, intervals resample them as one. Empty: the sample is its own unit."""
 
     def sources(self) -> dict[str, Source]:
         return {ref.digest: ref.source for ref in self.media}

@@ -22,7 +22,7 @@ Unit = Literal["percent", "points"]
 class Metric(Struct, frozen=True, omit_defaults=True):
     """A named number. `value` is None when nothing could be scored, or a gate withheld it.
 
-    `percent` runs from 0 to 100; `points` has the range its benchmark declares.
+    `percent` runs from 0 to 100; `points` has the range its benchmark declares, up to `top`.
     """
 
     name: str
@@ -31,6 +31,8 @@ class Metric(Struct, frozen=True, omit_defaults=True):
     interval: Interval | None = None
     note: str = ""
     unit: Unit = "percent"
+    top: float = 100.0
+    """The highest value there can be."""
 
 
 class Bounds(Struct, frozen=True):
@@ -55,3 +57,5 @@ class Summary(Struct, frozen=True, omit_defaults=True):
     no_gold: int = 0
     bounds: Bounds | None = None
     notices: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+    """Names of metrics that stand beside the headline in tables of runs."""

@@ -33,6 +33,30 @@ _IMAGE = re.compile(r"images?(?:[_ ]?\d+)?|image_path|image_paths")
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
+ROLES = (
+    "id",
+    "question",
+    "gold",
+    "prediction",
+    "hint",
+    "image",
+    "image_path",
+    "video",
+    "type",
+    "split",
+    "category",
+    "l2-category",
+)
+"""What a column may be named to be with `--columns`, beside the option letters."""
+
+
+def check_roles_of(columns: Mapping[str, str]) -> None:
+    """Raises UnknownName for a role that nothing reads."""
+    for role in columns:
+        if role not in ROLES and role not in _LETTERS:
+            raise UnknownName("column role", role, ROLES)
+
+
 def column_name(name: str, position: int) -> str:
     """VLMEvalKit's convention: all names but single capital letters are lower-case.
 

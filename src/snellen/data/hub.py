@@ -29,6 +29,7 @@ _SAVED = ("state.json", "dataset_dict.json")
 _SHARD = re.compile(r"(?P<split>.+?)-\d{5}-of-\d{5}(?:-[0-9a-f]+)?")
 _FILES = (".parquet", ".jsonl", ".tsv", ".csv", ".json")
 _BATCH = 32
+_CARD = "README.md"
 _QUOTES = "\"'"
 
 
@@ -135,9 +136,25 @@ def open_arrow(name: DatasetName) -> Any:
             dataset = library.load_dataset(
                 name.name, name.config, split=name.split, revision=name.revision
             )
+    if not name.local and name.revision is not None and _unreachable(name) is not None:
+        _check_revision(name, name.revision, Path(dataset.cache_files[0]["filename"]))
     return dataset.with_format("arrow")
 
 
+def _check_revision(name: DatasetName, revision: str, file: Path) -> None:
+    """The library's cache hands out the latest commit it has, whichever is asked for."""
+    from huggingface_hub import try_to_load_from_cache
+
+    card = try_to_load_from_cache(name.name, _CARD, repo_type="dataset", revision=revision)
+    commit = Path(card).parent.name if isinstance(card, str) else revision
+    if commit not in file.parts:
+        raise DataError(
+            f"the data set {name.name} is in the cache, but not its revision {revision}, and the "
+            f"hub cannot be asked ({_unreachable(name)}); connect, or leave the revision out"
+        )
+
+
+@lru_cache(maxsize=4)
 def with_split(name: DatasetName) -> DatasetName:
     """The same with its split named. Raises DataError if there are several to choose from."""
     library = _library()
@@ -214,10 +231,46 @@ def _library() -> Any:
 @contextmanager
 def _failing(name: DatasetName) -> Iterator[None]:
     """Whatever the library raises about the user's data set, as one sentence."""
+    unreachable = None if name.local else _unreachable(name)
     try:
-        yield
+        with _quietly(offline=unreachable is not None):
+            yield
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         lines = str(error).strip().splitlines() or [repr(error)]
-        raise DataError(
-            f"the data set {name.name} cannot be opened: {lines[0].strip(_QUOTES)}"
-        ) from error
+        reason = lines[0].strip(_QUOTES)
+        if unreachable is not None:
+            reason = f"it is not in the cache, and the hub cannot be asked ({unreachable})"
+        raise DataError(f"the data set {name.name} cannot be opened: {reason}") from error
+
+
+@lru_cache(maxsize=4)
+def _unreachable(name: DatasetName) -> str | None:
+    """Why the hub does not answer, asked once; None when it does."""
+    from huggingface_hub import get_hf_file_metadata, hf_hub_url
+    from huggingface_hub.errors import HfHubHTTPError, HTTPError, OfflineModeIsEnabled
+
+    card = hf_hub_url(name.name, _CARD, repo_type="dataset", revision=name.revision)
+    try:
+        get_hf_file_metadata(card)
+    except OfflineModeIsEnabled:
+        return "HF_HUB_OFFLINE is set"
+    except HfHubHTTPError:
+        return None
+    except HTTPError as error:
+        return str(error) or type(error).__name__
+    return None
+
+
+@contextmanager
+def _quietly(*, offline: bool) -> Iterator[None]:
+    """The library without its advice, and sent straight to its cache when `offline`: it would
+    otherwise try an unreachable hub for half a minute before each look."""
+    library = _library()
+    was_offline, verbosity = library.config.HF_HUB_OFFLINE, library.logging.get_verbosity()
+    library.config.HF_HUB_OFFLINE = was_offline or offline
+    library.logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        library.config.HF_HUB_OFFLINE = was_offline
+        library.logging.set_verbosity(verbosity)

@@ -9,7 +9,9 @@ from pathlib import Path
 
 from snellen.core.benchmark import Table
 from snellen.core.errors import DataError, UnknownName
+from snellen.core.output import Failure, Generated, StopReason
 from snellen.core.sample import Row
+from snellen.data import foreign
 from snellen.data.columns import (
     ID_COLUMNS,
     JOINED_IDS,
@@ -26,6 +28,9 @@ from snellen.settings import Settings
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".xlsx", ".parquet")
 _SHOWN = 12
+_FAILED = "Failed to obtain answer"
+"""How VLMEvalKit begins the cell of a reply it did not get."""
+_ERROR = "error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,9 @@ class Prediction:
     cells: Mapping[str, str]
     number: int
     """Row of the file, from 1."""
+    failure: str | None = None
+    """Why there is no reply: the row carries an error in place of one."""
+    stop_reason: StopReason = "stop"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +78,9 @@ class Predictions:
             seen.add(row.id)
         return names
 
-    def replies(self) -> dict[str, str]:
-        """Replies by the names of their rows."""
-        return {name: row.reply for name, row in zip(self.names(), self.rows, strict=True)}
+    def replies(self) -> dict[str, Generated | Failure]:
+        """Replies by the names of their rows; a row with an error is a failure, never text."""
+        return {name: _reply(row) for name, row in zip(self.names(), self.rows, strict=True)}
 
     def by_id(self) -> dict[str, Prediction]:
         """One prediction for each id."""
@@ -110,6 +118,12 @@ class PredictionTable:
             yield Row(number, {**row.cells, ID_COLUMNS[0]: name})
 
 
+def _reply(row: Prediction) -> Generated | Failure:
+    if row.failure is not None:
+        return Failure("request", row.failure)
+    return Generated(row.reply, row.stop_reason)
+
+
 def read_predictions(
     path: str | Path,
     *,
@@ -117,7 +131,9 @@ def read_predictions(
     where: Mapping[str, str] | None = None,
     settings: Settings | None = None,
 ) -> Predictions:
-    """Read CSV, TSV, JSON Lines, JSON, XLSX or Parquet, by suffix; `.gz` is unpacked.
+    """Read CSV, TSV, JSON Lines, JSON, XLSX or Parquet, by suffix; `.gz` is unpacked. Sample logs
+    of lmms-eval, logs of Inspect, MME's result files (one, or their folder) and SEED-Bench's
+    results.json are known by their content.
 
     `columns` says where `id`, `prediction` and `gold` stand (`id=split+question_id` joins two
     columns); `where` keeps the rows that have these values. Raises DataError (unreadable, no ids
@@ -142,6 +158,8 @@ def read_predictions(
             gold_answers(cells, gold),
             cells,
             number,
+            _failure(cells, reply_column),
+            "length" if cells.get("stop_reason") == "length" else "stop",
         )
         for number, cells in numbered
     )
@@ -149,18 +167,31 @@ def read_predictions(
     return Predictions(name, scan.digest(), names, rows, id_columns, reply_column, gold, warnings)
 
 
+def _failure(cells: Mapping[str, str], reply_column: str) -> str | None:
+    """Why a row has no reply: its `error`, or what VLMEvalKit writes where a reply should be."""
+    reply = cells.get(reply_column, "").strip()
+    if reply.startswith(_FAILED):
+        return reply
+    return None if reply else cells.get(_ERROR, "").strip() or None
+
+
 def _scan(path: Path, chosen: Mapping[str, str], name: str, settings: Settings) -> Scan:
     packed = path.suffix.lower() == ".gz"
     suffix = Path(path.stem if packed else path.name).suffix.lower()
-    if suffix not in SUFFIXES:
+    foreign.refuse_pickle(path, suffix, name)
+    if suffix not in (*SUFFIXES, *foreign.SUFFIXES) and not path.is_dir():
         raise DataError(
             f"{name}: unknown kind of predictions file {suffix or path.name!r}; "
-            f"expected {', '.join(SUFFIXES)}, also with .gz"
+            f"expected {', '.join(SUFFIXES)}, also with .gz, a log of Inspect (.eval), or MME's "
+            "result files (.txt, or their folder)"
         )
     try:
-        if not path.stat().st_size:
+        if not path.is_dir() and not path.stat().st_size:
             raise DataError(f"{name} is empty: expected rows with an id and a prediction")
-        plain = plain_file(path, settings.cache)
+        plain = path if path.is_dir() else plain_file(path, settings.cache)
+        scan = foreign.foreign_scan(plain, suffix, chosen, name)
+        if scan is not None:
+            return scan._replace(rows=iter(list(scan.rows)))
         if suffix in (".csv", ".tsv"):
             from snellen.data.tsv import scan_tsv
 
@@ -225,6 +256,8 @@ def _reply_column(columns: Sequence[str], name: str) -> str:
     for column in REPLY_COLUMNS:
         if column in columns:
             return column
+    if _ERROR in columns:
+        return REPLY_COLUMNS[0]
     raise DataError(
         f"{name}: no column holds the replies; expected prediction or response, but the columns "
         f"are {_listed(columns)}; choose one with --columns prediction=..."

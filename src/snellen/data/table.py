@@ -1,5 +1,5 @@
-"""One door to every data file: `open_table` reads TSV, CSV, JSON Lines, JSON, Parquet and Hugging
-Face data sets behind the same `Table`."""
+"""One door to every data file: `open_table` reads TSV, CSV, JSON Lines, JSON, Parquet, Hugging
+Face data sets and MME's folders behind the same `Table`."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from snellen.data.hub import (
     with_split,
 )
 from snellen.data.index import Index, Scan, index_key, open_index
+from snellen.data.mme_folder import is_mme_folder, question_files, scan_mme
 from snellen.data.parquet import files_digest
 from snellen.data.pictures import (
     Broken,
@@ -108,10 +109,29 @@ def open_table(
     """
     settings = settings or Settings.from_environment()
     chosen = dict(columns or {})
+    try:
+        return _opened(spec, chosen, settings)
+    except PermissionError as error:
+        raise DataError(f"{spec} cannot be read: {error.strerror}") from error
+
+
+def _opened(spec: str, chosen: Mapping[str, str], settings: Settings) -> Table:
     name = DatasetName.parse(spec)
+    if name.local and is_mme_folder(Path(name.name)):
+        return _open_mme(Path(name.name), spec, chosen, settings)
     if not name.local or Path(name.name).is_dir():
         return _open_dataset(name, spec, chosen, settings)
     return _open_file(Path(spec).expanduser(), spec, chosen, settings)
+
+
+def _open_mme(
+    folder: Path, spec: str, chosen: Mapping[str, str], settings: Settings
+) -> IndexedTable:
+    found = question_files(folder)
+    # A picture that appears later changes the index: its name may be another.
+    files = [path for one in found for path in (one.text, one.picture) if path.exists()]
+    scan = partial(scan_mme, folder, found, chosen, spec)
+    return _indexed(spec, folder, files, scan, chosen, settings)
 
 
 def _open_dataset(

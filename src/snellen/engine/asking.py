@@ -14,7 +14,7 @@ from snellen.core.media import check_image
 from snellen.core.message import Media
 from snellen.core.model import BatchModel, Model, SingleModel
 from snellen.core.output import Compared, Drawn, Failure, Generated, Output, Ranked
-from snellen.core.request import Request, request_digest
+from snellen.core.request import Compare, Draw, Generate, Rank, Request, request_digest
 from snellen.engine.batch import Batcher
 from snellen.store.responses import ResponseStore
 
@@ -22,6 +22,13 @@ MAIN = "model"
 """The role of the model that is measured; other roles are e.g. `extractor` and `judge`."""
 
 Send = Callable[[Request], Awaitable[Output]]
+
+_ANSWER_TO: dict[type, type] = {
+    Generate: Generated,
+    Rank: Ranked,
+    Draw: Drawn,
+    Compare: Compared,
+}
 
 
 @dataclass(slots=True)
@@ -51,24 +58,33 @@ class Party:
     """One model that is asked: how it is reached, and what its replies are stored under."""
 
     def __init__(self, model: Model, store: ResponseStore) -> None:
-        self.identity = model.identity.digest()
+        self._identity = model.identity.digest()
+        self._by_row = getattr(model, "by_row", False) is True
         self.key = store.model_key(model.identity)
         self.traffic = Traffic()
         self._batcher: Batcher | None = None
         self._send: Send = self._sender(model)
 
+    def identity_for(self, request: Request) -> str:
+        """Who answers a request. A recording (`by_row`) answers rows, not words: two questions
+        that read the same have each a reply of their own."""
+        if not self._by_row:
+            return self._identity
+        ref = request.ref
+        return f"{self._identity}/{ref.sample}/{ref.turn}/{ref.row}"
+
     async def answer(self, request: Request) -> Output:
         """The model's own output; whatever goes wrong on its side is a Failure."""
         self.traffic.sent += 1
         try:
-            return _with_numbers(await self._send(request))
+            return fitting(request, await self._send(request))
         except MediaError as error:
             return Failure("media", str(error))
         except ModelError as error:
             return Failure("request", str(error))
         except UsageError:
             raise
-        except Exception as error:  # noqa: BLE001 - a model is foreign code: its fault is data
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code: its fault is data
             return Failure("request", f"{type(error).__name__}: {error}")
 
     def close(self) -> None:
@@ -101,7 +117,7 @@ class Asker:
     async def ask(self, request: Request) -> Asked:
         """The output: stored, shared with an equal request in flight, or fresh and stored."""
         party = self.parties[request.to]
-        digest = request_digest(request, party.identity)
+        digest = request_digest(request, party.identity_for(request))
         stored = self._store.get(digest)
         if stored is not None:
             party.traffic.reused += 1
@@ -163,14 +179,28 @@ def as_output(value: object) -> Output:
     )
 
 
-def _with_numbers(output: Output) -> Output:
-    """Log-likelihoods and similarities that are no finite numbers are a failure of kind `nan`:
-    nothing could be ranked by them, and JSON cannot keep them."""
+def fitting(request: Request, output: Output) -> Output:
+    """The output, if it is an answer to that kind of request; else a Failure.
+
+    Log-likelihoods and similarities that are no finite numbers are one of kind `nan`: nothing
+    could be ranked by them, and JSON cannot keep them.
+    """
+    if not isinstance(output, (_ANSWER_TO[type(request)], Failure)):
+        got, asked = type(output).__name__, type(request).__name__
+        return Failure("unsupported", f"the model answered {asked} with {got}")
     numbers: list[float] = []
     if isinstance(output, Ranked):
         numbers = [candidate.logprob for candidate in output.candidates]
     elif isinstance(output, Compared):
         numbers = list(output.similarities)
+    elif isinstance(output, Drawn):
+        given = {name: output.data.get(name) for name in output.images}
+        if not given or any(data is None for data in given.values()):
+            return Failure("request", "the model drew nothing, or named pictures it did not give")
+    if isinstance(request, Rank | Compare) and not isinstance(output, Failure):
+        wanted = len(request.candidates)
+        if len(numbers) != wanted:
+            return Failure("request", f"{len(numbers)} scores came back for {wanted} candidates")
     if all(map(math.isfinite, numbers)):
         return output
     return Failure("nan", "the model's scores of the candidates are not all finite numbers")

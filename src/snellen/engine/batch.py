@@ -105,7 +105,7 @@ class Batcher:
             return [Failure("media", str(error))] * len(requests)
         except ModelError as error:
             return [Failure("request", str(error))] * len(requests)
-        except Exception as error:  # noqa: BLE001 - a model is foreign code
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a model is foreign code
             return [Failure("request", f"{type(error).__name__}: {error}")] * len(requests)
 
     def _deliver(self, batch: list[_Waiting], outputs: Sequence[Output]) -> None:

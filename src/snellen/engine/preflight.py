@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import io
 from collections.abc import Mapping
 
 from snellen.core.errors import UsageError
+from snellen.core.media import InlineSource, digest_bytes
 from snellen.core.message import Text, user
 from snellen.core.model import Model
 from snellen.core.output import Failure, Output
-from snellen.core.request import Generate, Generation, Ref
+from snellen.core.request import Compare, Generate, Generation, Ref, Request
 from snellen.engine.asking import Party
 from snellen.store.responses import ResponseStore
 
@@ -39,6 +41,24 @@ async def _probed(model: Model) -> Output:
     with ResponseStore(None) as nowhere:
         party = Party(model, nowhere)
         try:
-            return await party.answer(PROBE)
+            return await party.answer(_probe(model))
         finally:
             party.close()
+
+
+def _probe(model: Model) -> Request:
+    """A question, or for a model that compares pictures a picture and itself."""
+    if not model.capabilities.similarity:
+        return PROBE
+    from PIL import Image
+
+    out = io.BytesIO()
+    Image.new("RGB", (8, 8), "white").save(out, "PNG")
+    data = out.getvalue()
+    digest = digest_bytes(data)
+    return Compare(
+        picture=digest,
+        candidates=(digest,),
+        ref=Ref("preflight"),
+        media={digest: InlineSource(data)},
+    )

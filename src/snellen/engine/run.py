@@ -7,6 +7,7 @@ import hashlib
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,10 +15,11 @@ from pathlib import Path
 import msgspec
 
 from snellen.core.benchmark import Benchmark, Table
-from snellen.core.errors import DataError, UsageError
+from snellen.core.errors import DataError, StorageError, UsageError
 from snellen.core.flow import Flow
 from snellen.core.model import Model
-from snellen.core.record import Record
+from snellen.core.output import Failure
+from snellen.core.record import Pass, Record
 from snellen.core.run import Counts, DataInfo, Report, RunConfig, RunInfo, Status
 from snellen.core.sample import Sample
 from snellen.engine.asking import MAIN, Asker, Traffic, concurrency_of
@@ -73,14 +75,16 @@ def run(plan: Plan, store: ResponseStore) -> RunFolder:
         owed = chosen - done
         # Said before anything is spent, so that a dead run explains itself.
         state.write("running")
-        status: Status = "interrupted"
         try:
             if owed:
                 samples = (s for s in plan.benchmark.samples(table) if s.id in owed)
                 _drive(plan, samples, store, state)
-            status = "incomplete" if state.failed else "complete"
-        finally:
-            state.finish(status)
+        except BaseException:
+            # What stopped the run is the news, e.g. a full disk, which stops this as well.
+            with suppress(StorageError):
+                state.finish("interrupted")
+            raise
+        state.finish("incomplete" if state.failed else "complete")
     return open_run(folder)
 
 
@@ -228,14 +232,15 @@ def _drive(plan: Plan, samples: Iterator[Sample], store: ResponseStore, state: _
 
 def flow_of(plan: Plan) -> Callable[[Sample], Flow]:
     """The benchmark's flow; a sample that is beyond the model ends without a request."""
-    beyond = plan.benchmark.beyond
-    if beyond is None:
+    beyond, prepare = plan.benchmark.beyond, plan.benchmark.prepare
+    if beyond is None and prepare is None:
         return plan.benchmark.flow
 
     def flow(sample: Sample) -> Flow:
-        reason = beyond(sample, plan.model.capabilities)
+        reason = beyond(sample, plan.model.capabilities) if beyond else None
         if reason is None:
-            return (yield from plan.benchmark.flow(sample))
+            shown = prepare(sample) if prepare else sample
+            return (yield from plan.benchmark.flow(shown))
         return Record(
             id=sample.id,
             kind=sample.kind,
@@ -246,6 +251,7 @@ def flow_of(plan: Plan) -> Callable[[Sample], Flow]:
             options=dict(sample.options),
             groups=dict(sample.groups),
             media=tuple(ref.digest for ref in sample.media),
+            passes=(Pass((), Failure("unsupported", reason)),),
             failure="unsupported",
         )
 
@@ -271,6 +277,7 @@ def _first_info(plan: Plan, table: Table, config: RunConfig, folder: Path) -> Ru
         paper=plan.benchmark.paper,
         source=plan.benchmark.source,
         headline=plan.benchmark.headline,
+        capabilities=plan.model.capabilities,
     )
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from snellen.core.benchmark import Benchmark
 from snellen.core.flow import drive
 from snellen.core.record import Record
-from snellen.models.replay import Replay
+from snellen.models.replay import Replay, Reply
 
 
 class Recorded(NamedTuple):
@@ -16,8 +16,8 @@ class Recorded(NamedTuple):
     warnings: tuple[str, ...]
 
 
-def recorded(benchmark: Benchmark, replies: Mapping[str, str], digest: str = "") -> Recorded:
-    """Records of the benchmark's samples answered by `replies` (row id to text).
+def recorded(benchmark: Benchmark, replies: Mapping[str, Reply], digest: str = "") -> Recorded:
+    """Records of the benchmark's samples answered by `replies` (row id to reply).
 
     A sample without a reply is `missing`; replies that belong to no sample are warned about.
     """
@@ -33,7 +33,7 @@ def recorded(benchmark: Benchmark, replies: Mapping[str, str], digest: str = "")
     warnings: tuple[str, ...] = ()
     if extra:
         warnings = (
-            f"{len(extra)} predictions belong to no question and are not counted "
-            f"(the first has the id {extra[0]!r})",
+            f"{len(extra)} prediction{'' if len(extra) == 1 else 's'} of no known question, not "
+            f"counted (the first has the id {extra[0]!r})",
         )
     return Recorded(records, warnings)

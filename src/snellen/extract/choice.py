@@ -23,7 +23,7 @@ _TAGS = re.compile(
 NO_MATCH_LABEL = "Z"
 """MMBench's pseudo choice for "no option fits"."""
 _DRESS = " \n\t*`\"'()[].,:"
-_AFTER_LABEL = frozenset(").:")
+_AFTER_LABEL = frozenset(").: ")
 _LABEL_Z = re.compile(r"[\s\"'(\[]*(?:(?i:answer|option)[\s:]*)?Z[\s\"')\].]*\Z")
 _DECLINING_STEMS = ("not", "n't", "no", "sorry", "unable", "imposs", "afraid", "apolog", " ai ")
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|\n")
@@ -114,17 +114,20 @@ def _read_text(text: Text, options: Options) -> Reading | None:
 
 
 def _by_label(text: Text, options: Options) -> Reading | None:
-    first = statements.stated_answer(text, options) if statements.may_state(text) else None
-    first = first or labels.leading_label(text.plain, options)
-    if first:
-        later = statements.chosen_label(text, options, first.end)
-        changed = later is not None and later.label != first.label
-        return later if later and changed and statements.corrected(text, first, later) else first
-    return (
-        statements.chosen_label(text, options)
-        or labels.last_line(text.plain, options)
-        or labels.only_label(text.plain, options)
-    )
+    stated = statements.stated_answer(text, options) if statements.may_state(text) else None
+    first = stated or labels.leading_label(text.plain, options)
+    if first is None:
+        return (
+            statements.chosen_label(text, options)
+            or labels.last_line(text.plain, options)
+            or labels.only_label(text.plain, options)
+        )
+    later = statements.chosen_label(text, options, first.end)
+    if later is None or later.label == first.label:
+        return first
+    if statements.corrected(text, first, later):
+        return later
+    return first if stated else first._replace(label=None)
 
 
 def _by_content(text: Text, options: Options) -> Reading | None:

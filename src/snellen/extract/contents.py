@@ -14,6 +14,7 @@ _LEADING = re.compile(
 _LABELLED = re.compile(r"\b([A-Z0-9])\s*[.):]\W*(?:(?:an?|the)\s)?\Z", re.IGNORECASE)
 """A label right before a content: another one than its own leaves the reply unread."""
 _LABEL_REACH = 12
+_SENTENCE_END = re.compile(r"[.!?\n]")
 _TOO_COMMON = frozenset({"yes", "no", "not", "none", "true", "false", "it", "is", "all", "a", "i"})
 _LONGEST_MENTION = 400
 _DRESS = 12
@@ -60,7 +61,7 @@ def mentioned(text: Text, start: int, end: int, options: Options, rule: str) -> 
             if any(place < last and first < stop for first, last in taken):
                 continue
             taken.append((place, stop))
-            if denied(text.plain, place, stop):
+            if denied(text.plain, place, stop) or _asked(text.plain, stop):
                 continue
             labelled = _LABELLED.search(text.plain, max(0, place - _LABEL_REACH), place)
             if labelled and labelled[1] != label and labelled[1] in options.labels:
@@ -71,6 +72,12 @@ def mentioned(text: Text, start: int, end: int, options: Options, rule: str) -> 
     if found and options.numeric and _other_number(text.low, start, end, found):
         return None
     return found
+
+
+def _asked(text: str, position: int) -> bool:
+    """Does the sentence end with a question mark?"""
+    stop = _SENTENCE_END.search(text, position)
+    return stop is not None and stop[0] == "?"
 
 
 def _others(text: Text, start: int, label: str, options: Options) -> bool:

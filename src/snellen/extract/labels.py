@@ -22,7 +22,7 @@ _BARE = re.compile(
     r"[\s\"'(\[<$:.\-]*"
     r"(?:(?i:the |my )?(?i:correct |right |best |final )?"
     rf"(?:(?i:{any_of(phrases.ANSWER_NOUNS)}|{phrases.OPTION_NOUNS})|选项|选))?"
-    r"\s*(?:(?i:is)\b|是|为)?[\s:(\[\"'\-]*"
+    r"\s*(?:(?i:is)\b|是|为)?[\s:(\[\"'$\-]*"
     r"(?P<letter>[A-Za-z0-9])[\s\"')\]>$.,:;!?]*\Z"
 )
 _SHORT = 40

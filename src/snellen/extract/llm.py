@@ -26,6 +26,9 @@ RULE = "extractor"
 NONE_FITS = "Z"
 SETTINGS = Generation(max_new_tokens=64)
 
+_LABEL = re.compile(r"\b[A-Z]\b")
+_SHORT = 5
+"""A verdict of up to so many words that names one label means it: it was asked for a letter."""
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 
 
@@ -70,6 +73,9 @@ def read_verdict(output: Output, options: Mapping[str, str]) -> Answer | None:
         return None
     labels = {label: label for label in (*options, NONE_FITS)}
     answer = read_choice(output.text, labels, stop_reason=output.stop_reason)
+    named = set(_LABEL.findall(output.text)) & labels.keys()
+    if isinstance(answer, Unparsed) and len(named) == 1 and len(output.text.split()) <= _SHORT:
+        answer = Found(named.pop(), RULE)
     if not isinstance(answer, Found):
         return NoMatch(RULE) if isinstance(answer, NoMatch) else Unparsed()
     return NoMatch(RULE) if answer.value == NONE_FITS else Found(answer.value, RULE)

@@ -9,7 +9,7 @@ from snellen.core.answer import Answer, Found
 from snellen.extract.choice import read_choice
 from snellen.extract.clean import Text, fold, text_of, without_thought
 from snellen.extract.letters import END, WORD, denied
-from snellen.extract.statements import TARGET, announcements, may_state
+from snellen.extract.statements import TARGET, announcements, enumerates, may_state
 
 SEPARATOR = ", "
 """Between the labels of the value: "B, D"."""
@@ -19,8 +19,6 @@ _LIST = re.compile(rf"[A-Z]{END}(?:{_JOIN}[A-Z]{END})+|[A-Z](?:/[A-Z])+(?![{WORD
 _RUN = re.compile(r"[\s\"'(\[]*(?P<run>[A-Z]{2,})[\s\"')\].]*\Z")
 _OPENING = re.compile(r"[\s\"'(\[<$:.\-]*(?i:(?:options?|choices?|answers?)\b[\s:(\[]*)?")
 _AFTER_LIST = re.compile(r"[)\]\"']*\s*(?:$|[.:;\n]|because\b|since\b|as\b)")
-_ENUMERATING = ("options", "choices")
-"""After these a list names what there is to choose from, not what is chosen."""
 
 
 def read_letters(reply: str, labels: Iterable[str], *, stop_reason: str = "stop") -> Answer:
@@ -53,7 +51,7 @@ def _lists(text: Text) -> list[tuple[tuple[int, int], str]]:
 def _stated(text: Text) -> list[tuple[int, int]]:
     found = []
     for noun_end, starts in announcements(text) if may_state(text) else ():
-        if text.low.endswith(_ENUMERATING, 0, noun_end):
+        if enumerates(text, noun_end):
             continue
         for start in starts:
             target = TARGET.match(text.plain, start)

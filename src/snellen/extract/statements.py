@@ -55,6 +55,8 @@ _OTHER_STEMS = (
     "losung",
 )
 _REACH = 45
+_END_OF_LATIN = "\u0250"
+_ENUMERATING = ("options", "choices")
 _LIST_REACH = 1500
 
 
@@ -81,7 +83,7 @@ def stated_answer(text: Text, options: Options) -> Reading | None:
             if reading:
                 break
         if reading is None and options.by_content and len(starts) > 1:
-            aside = "," in text.plain[noun_end : starts[1]]
+            aside = "," in text.plain[noun_end : starts[1]] or enumerates(text, noun_end)
             reading = None if aside else _content_at(text, starts[1], options)
         if reading and (last is None or reading.start > last.start):
             last = reading
@@ -105,10 +107,16 @@ def announcements(text: Text) -> Iterator[tuple[int, list[int]]]:
             yield chosen.end(), [chosen.end()]
 
 
+def enumerates(text: Text, noun_end: int) -> bool:
+    """Does the noun announce what there is to choose from: "the options: ..."?"""
+    return text.low.endswith(_ENUMERATING, 0, noun_end)
+
+
 def _inside_word(low: str, start: int) -> bool:
     """Does a Latin letter stand before a Latin word that begins at `start`?"""
-    before = low[start - 1 : start]
-    return bool(before) and before.isalpha() and before < "\u0250" and low[start] < "\u0250"
+    if start == 0 or not low[start].isalpha() or not low[start - 1].isalpha():
+        return False
+    return low[start - 1] < _END_OF_LATIN and low[start] < _END_OF_LATIN
 
 
 def _label_at(text: Text, noun_end: int, position: int, options: Options) -> Reading | None:
@@ -145,6 +153,8 @@ def _content_at(text: Text, position: int, options: Options) -> Reading | None:
     label = options.by_content.get(plain(match["clause"]))
     if label:
         return Reading(label, "stated content", start, end)
+    if "\n" in text.plain[position:start]:
+        return None
     return contents.mentioned(text, start, end, options, "stated content")
 
 

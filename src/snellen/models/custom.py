@@ -114,7 +114,7 @@ def _import(file: Path, digest: str) -> ModuleType:
     sys.path.insert(0, folder)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
         where = _line(error, file)
         raise UsageError(
@@ -125,11 +125,12 @@ def _import(file: Path, digest: str) -> ModuleType:
     return module
 
 
-def _line(error: Exception, file: Path) -> str:
+def _line(error: BaseException, file: Path) -> str:
     if isinstance(error, SyntaxError):
         return f", line {error.lineno}," if error.lineno else ""
     frames = traceback.extract_tb(error.__traceback__)
-    lines = [frame.lineno for frame in frames if Path(frame.filename) == file]
+    here = file.resolve()
+    lines = [frame.lineno for frame in frames if Path(frame.filename).resolve() == here]
     return f", line {lines[-1]}," if lines else ""
 
 

@@ -10,12 +10,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from snellen.core.errors import MissingExtra, UsageError
-from snellen.core.model import Capabilities
+from snellen.core.errors import UsageError
+from snellen.core.model import Capabilities, Modality
 from snellen.models.fingerprint import file_digest
+from snellen.models.hf_hub import fetch_config, refused
 from snellen.settings import Settings
 
 _TEXT_FILES = ("*.json", "*.jinja", "*.txt", "*.model", "*.py", "chat_templates/*.jinja")
+DRAWING_TYPES = frozenset({"janus"})
+"""`model_type`s that draw pictures as well as write (see `hf_drawing`)."""
 _DUPLICATES = ("original/*", "onnx/*", "openvino/*", "consolidated*")
 """The same weights in other forms, as they stand beside them on the hub."""
 
@@ -45,7 +48,15 @@ class Checkpoint:
                 log_likelihood=True,
             )
         native = images == "native"
-        return Capabilities(many_images=native, interleaved=native, log_likelihood=True)
+        outputs: tuple[Modality, ...] = (
+            ("text", "image") if self.config.get("model_type") in DRAWING_TYPES else ("text",)
+        )
+        return Capabilities(
+            outputs=frozenset(outputs),
+            many_images=native,
+            interleaved=native,
+            log_likelihood=True,
+        )
 
     def fetch(self) -> str:
         """The folder with all files, downloaded from the hub where they are not in its cache.
@@ -54,7 +65,7 @@ class Checkpoint:
         if self.commit is None or _is_complete(Path(self.source)):
             return self.source
         from huggingface_hub import snapshot_download
-        from huggingface_hub.errors import HfHubHTTPError
+        from huggingface_hub.errors import HTTPError
 
         fetch = partial(
             snapshot_download,
@@ -67,11 +78,12 @@ class Checkpoint:
             folder: str = fetch(allow_patterns=[*_TEXT_FILES, "*.safetensors"])
             if not _weights(Path(folder)):
                 folder = fetch(allow_patterns=["*.bin"])
-        except (OSError, ValueError, HfHubHTTPError) as error:
-            raise _not_found(self.name, error) from error
+        except (OSError, ValueError, HTTPError) as error:
+            raise refused(self.name, error, self.commit) from error
         if not _weights(Path(folder)):
             raise UsageError(
-                f"the hub's cache holds no weights of {self.name}; {_advice(self.name)}"
+                f"{self.name} has no weights that are read (*.safetensors or *.bin), or the hub's "
+                "cache lacks them; choose another revision, or fetch them where there is a network"
             )
         return folder
 
@@ -121,44 +133,24 @@ def _local(folder: Path) -> Checkpoint:
 
 
 def _hub(name: str, revision: str | None) -> Checkpoint:
-    try:
-        from huggingface_hub import hf_hub_download
-        from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError
-    except ImportError as error:
-        raise MissingExtra(f"hf/{name}", "hf", "huggingface_hub") from error
+    path = fetch_config(name, revision)
 
-    offline = Settings.from_environment().offline
-    try:
-        path = Path(
-            hf_hub_download(name, "config.json", revision=revision, local_files_only=offline)
-        )
-    except (OSError, ValueError, HfHubHTTPError) as error:
-        raise _not_found(name, error) from error
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import EntryNotFoundError, HTTPError, LocalEntryNotFoundError
+
     commit = path.parent.name
-    known = offline or _is_complete(path.parent)
+    known = Settings.from_environment().offline or _is_complete(path.parent)
     files: dict[str, Mapping[str, Any] | None] = {}
     for wanted in _DESCRIPTIONS:
         try:
             found = hf_hub_download(name, wanted, revision=commit, local_files_only=known)
             files[wanted] = _json(Path(found))
-        except (EntryNotFoundError, OSError):
+        except (OSError, HTTPError, EntryNotFoundError) as error:
+            absent = isinstance(error, EntryNotFoundError)
+            if not absent or (isinstance(error, LocalEntryNotFoundError) and not known):
+                raise refused(name, error, commit) from error
             files[wanted] = None
     return _describe(name, str(path.parent), commit, commit, _json(path) or {}, files)
-
-
-def _not_found(name: str, error: Exception) -> UsageError:
-    reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
-    return UsageError(
-        f"the model {name!r} is neither a folder nor found on the Hugging Face hub or in its "
-        f"cache ({reason}); {_advice(name)}"
-    )
-
-
-def _advice(name: str) -> str:
-    return (
-        f"check the spelling, or download it where there is a network (hf download {name}) and "
-        "give the folder: hf/<folder>"
-    )
 
 
 _PROCESSOR, _PREPROCESSOR = "processor_config.json", "preprocessor_config.json"

@@ -79,7 +79,7 @@ def load_checkpoint(checkpoint: Checkpoint, how: Loading) -> Loaded:
     require(f"hf/{checkpoint.name}", "torch", "transformers")
     device = choose_device(how.device)
     folder = checkpoint.fetch()
-    with _quiet():
+    with quiet():
         processor = _processor(checkpoint, how, folder)
         model = _model(checkpoint, how, folder, device)
     tokenizer = getattr(processor, "tokenizer", processor)
@@ -185,7 +185,7 @@ def _keep_greedy(model: Any, tokenizer: Any, ends: frozenset[int]) -> None:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """transformers without its bars and advice: what matters is raised."""
     from transformers.utils import logging
 

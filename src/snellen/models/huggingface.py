@@ -11,10 +11,11 @@ import msgspec
 
 from snellen.core.errors import MediaError, UsageError
 from snellen.core.model import Identity, Model
-from snellen.core.output import Failure, Generated, Output, Ranked
-from snellen.core.request import Generate, Rank, Request
+from snellen.core.output import Drawn, Failure, Generated, Output, Ranked
+from snellen.core.request import Compare, Draw, Generate, Rank, Request
 from snellen.models.halving import Unsupported, halving
 from snellen.models.hf_checkpoint import Checkpoint, find_checkpoint
+from snellen.models.hf_drawing import draw
 from snellen.models.hf_generate import Asked, generate
 from snellen.models.hf_loading import Loaded, Loading, choose_device, load_checkpoint, require
 from snellen.models.hf_prompt import Prompt, render
@@ -77,6 +78,12 @@ class HuggingFace:
         outputs: dict[int, Output] = {}
         groups: dict[Hashable, list[tuple[int, Asked]]] = defaultdict(list)
         for place, request in enumerate(requests):
+            if isinstance(request, Compare):
+                outputs[place] = Failure("unsupported", "the model does not compare pictures")
+                continue
+            if isinstance(request, Draw) and "image" not in self.capabilities.outputs:
+                outputs[place] = Failure("unsupported", "the model draws no pictures")
+                continue
             try:
                 prompt = render(request, loaded, self._pictures, self._images)
             except MediaError as error:
@@ -87,8 +94,10 @@ class HuggingFace:
                 if isinstance(request, Generate):
                     key = (request.settings, bool(prompt.images))
                     groups[key].append((place, Asked(request, prompt)))
-                else:
+                elif isinstance(request, Rank):
                     outputs[place] = self._rank(loaded, request, prompt)
+                else:
+                    outputs[place] = self._draw(loaded, request, prompt)
         for group in groups.values():
             for start in range(0, len(group), self.batch_size):
                 outputs |= _generate_timed(loaded, group[start : start + self.batch_size])
@@ -102,6 +111,11 @@ class HuggingFace:
         )
         return _timed(scored[0], time.perf_counter() - started)
 
+    def _draw(self, loaded: Loaded, request: Draw, prompt: Prompt) -> Output:
+        started = time.perf_counter()
+        drawn = halving([request], lambda batch: [draw(loaded, batch[0], prompt)])
+        return _timed(drawn[0], time.perf_counter() - started)
+
 
 def _generate_timed(loaded: Loaded, group: Sequence[tuple[int, Asked]]) -> dict[int, Output]:
     """Replies to prompts of equal settings by place, each with its share of the time."""
@@ -113,7 +127,7 @@ def _generate_timed(loaded: Loaded, group: Sequence[tuple[int, Asked]]) -> dict[
 
 
 def _timed(output: Output, seconds: float) -> Output:
-    if isinstance(output, Generated | Ranked):
+    if isinstance(output, Generated | Ranked | Drawn):
         return msgspec.structs.replace(output, seconds=round(seconds, 6))
     return output
 

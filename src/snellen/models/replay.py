@@ -8,16 +8,20 @@ from typing import NamedTuple
 from snellen.core.errors import UsageError
 from snellen.core.model import Capabilities, Identity, Model
 from snellen.core.output import Failure, Generated, Output
-from snellen.core.request import Generate, Request
+from snellen.core.request import Compare, Generate, Request
 from snellen.models.known import KnownModel, read_options
 
 KNOWN = (KnownModel("replay/<file>", "Replies recorded in a file of predictions (id, text)."),)
 
 
+Reply = str | Generated | Failure
+"""A recorded reply; a failure is one that the other system did not get."""
+
+
 class Recording(NamedTuple):
     """Predictions of one system by question id, and the SHA-256 (hex) of the file's bytes."""
 
-    predictions: Mapping[str, str]
+    predictions: Mapping[str, Reply]
     digest: str
 
 
@@ -32,27 +36,32 @@ class Replay:
     """
 
     concurrency = 64
+    by_row = True
 
-    def __init__(self, predictions: Mapping[str, str], digest: str, name: str = "file") -> None:
+    def __init__(self, predictions: Mapping[str, Reply], digest: str, name: str = "file") -> None:
         self._predictions = predictions
         self.identity = Identity("replay", name, {"revision": f"sha256:{digest}"})
         self.capabilities = Capabilities(inputs=frozenset({"text", "image", "video", "audio"}))
 
     async def answer(self, request: Request) -> Output:
+        if not isinstance(request, Generate):
+            return Failure("unsupported", "recorded predictions hold no log-likelihoods")
         return self.reply(request)
 
     def reply(self, request: Request) -> Output:
-        """The recorded reply, without waiting: for scoring outside an event loop."""
+        """The recorded reply, without waiting: for scoring outside an event loop.
+
+        It answers `Rank` and `Draw` too: as the letter that was chosen when it was recorded."""
         ref = request.ref
-        if not isinstance(request, Generate):
-            return Failure("unsupported", "recorded predictions hold no log-likelihoods")
+        if isinstance(request, Compare):
+            return Failure("unsupported", "recorded predictions hold no pictures")
         if ref.row is None and ref.turn > 0:
             return Failure("missing", f"no recorded prediction for turn {ref.turn} of {ref.sample}")
         asked = ref.row if ref.row is not None else ref.sample
-        text = self._predictions.get(asked)
-        if text is None:
+        reply = self._predictions.get(asked)
+        if reply is None:
             return Failure("missing", f"no recorded prediction for id {asked!r}")
-        return Generated(text)
+        return Generated(reply) if isinstance(reply, str) else reply
 
 
 def replay_provider(read: Reader) -> Callable[[str, Mapping[str, str]], Model]:

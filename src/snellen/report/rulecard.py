@@ -92,7 +92,7 @@ def _readings(rules: Sequence[str], found: Sequence[Disagreement]) -> Table:
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, show_edge=False)
-    table.add_column("id", overflow="fold")
+    table.add_column("id", no_wrap=True)
     table.add_column("reply", overflow="fold")
     table.add_column("gold")
     for rule in rules:

@@ -13,6 +13,7 @@ from snellen.benchmarks.seed_levels import (
     Group,
     Version,
     average,
+    level_of,
     levels,
     of_version,
     parts,
@@ -41,8 +42,9 @@ def seed_table(runs: Sequence[Report]) -> str:
         for dimension, metric in report.summary.groups.get(DIMENSION, {}).items()
         if metric.note.startswith(MARK)
     }
+    reached = {name: _level(report) for name, report in _named(runs)}
     tables = (
-        _table("Levels and parts", values, [by_level[name] for name in order], set()),
+        _table("Levels and parts", values, [by_level[name] for name in order], set(), reached),
         _table("Subparts", values, subparts(asked), set()),
         _table("Dimensions", values, single, marked),
     )
@@ -90,24 +92,38 @@ def _named(runs: Sequence[Report]) -> Iterable[tuple[str, Report]]:
         yield (name if seen[name] == 1 else f"{name} #{seen[name]}"), report
 
 
+def _level(report: Report) -> str:
+    """The level the model reaches by what it declared."""
+    can = report.run.capabilities
+    return (level_of(can) if can else None) or "-"
+
+
 def _table(
-    title: str, values: Values, groups: Sequence[Group], marked: set[tuple[str, str]]
+    title: str,
+    values: Values,
+    groups: Sequence[Group],
+    marked: set[tuple[str, str]],
+    reached: Mapping[str, str] | None = None,
 ) -> str:
+    """`reached` is a column of its own behind the model's name."""
     columns = {
         group.name: {name: average(cells, group.members) for name, cells in values.items()}
         for group in groups
     }
     lines = [
         f"### {title}\n",
-        "| model | " + " | ".join(f"{name} | rank" for name in columns) + " |",
-        "| --- |" + " ---: | ---: |" * len(columns),
+        f"| model |{' level |' if reached else ''} "
+        + " | ".join(f"{name} | rank" for name in columns)
+        + " |",
+        f"| --- |{' --- |' if reached else ''}" + " ---: | ---: |" * len(columns),
     ]
     ranked = {name: ranks(column) for name, column in columns.items()}
     for model in values:
         cells = [
             _cell(columns[name], ranked[name], model, (model, name) in marked) for name in columns
         ]
-        lines.append(f"| {model} | " + " | ".join(cells) + " |")
+        shown = f" {reached[model]} |" if reached else ""
+        lines.append(f"| {model} |{shown} " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
 

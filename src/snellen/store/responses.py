@@ -11,6 +11,7 @@ import sqlite3
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import structs
@@ -64,13 +65,14 @@ class ResponseStore:
 
     def get(self, digest: bytes) -> Output | None:
         """The stored output of a request, or None."""
-        row = self._connection.execute(
-            "SELECT packed, output FROM responses WHERE digest = ?", (digest,)
-        ).fetchone()
+        row = self._read("SELECT packed, output FROM responses WHERE digest = ?", digest)
         if row is None:
             return None
         packed, data = row
-        output = _decode(zlib.decompress(data) if packed else data)
+        try:
+            output = _decode(zlib.decompress(data) if packed else data)
+        except (zlib.error, msgspec.DecodeError) as error:
+            raise _damaged(self.path, error) from error
         if not isinstance(output, Drawn):
             return output
         pictures = {name: self.medium(name) for name in output.images}
@@ -80,9 +82,7 @@ class ResponseStore:
 
     def medium(self, digest: str) -> bytes | None:
         """The bytes of a picture that a model drew, by their SHA-256 in hex."""
-        row = self._connection.execute(
-            "SELECT data FROM media WHERE digest = ?", (digest,)
-        ).fetchone()
+        row = self._read("SELECT data FROM media WHERE digest = ?", digest)
         return None if row is None else row[0]
 
     def put(self, digest: bytes, output: Output, model_key: int) -> None:
@@ -103,6 +103,18 @@ class ResponseStore:
             (digest, model_key, packed, data),
         )
 
+    def _read(self, statement: str, key: bytes | str) -> Any:
+        """The one row of a key, or None."""
+        try:
+            return self._connection.execute(statement, (key,)).fetchone()
+        except sqlite3.OperationalError as error:
+            raise StorageError(
+                f"cannot read the response store {self.path}: {error}; "
+                "the same command continues from there"
+            ) from error
+        except sqlite3.DatabaseError as error:
+            raise _damaged(self.path, error) from error
+
     def _write(self, statement: str, values: tuple[object, ...]) -> None:
         try:
             self._connection.execute(statement, values)
@@ -111,6 +123,8 @@ class ResponseStore:
                 f"cannot write to the response store {self.path}: {error}; "
                 "what was stored before is safe, the same command continues from there"
             ) from error
+        except sqlite3.DatabaseError as error:
+            raise _damaged(self.path, error) from error
 
 
 def _connect(path: Path | None) -> sqlite3.Connection:
@@ -124,10 +138,23 @@ def _connect(path: Path | None) -> sqlite3.Connection:
         )
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")
+        # Keys are hashes, so every reply dirties a page of its own: copied back less often, the
+        # pages of a large store are written fewer times.
+        connection.execute("PRAGMA wal_autocheckpoint=4000")
         migrate(connection)
-    except (OSError, sqlite3.Error) as error:
+    except (OSError, sqlite3.OperationalError) as error:
         raise StorageError(
             f"cannot open the response store {path}: {error}; "
             "choose another file with --store, or fix the folder's rights"
         ) from error
+    except sqlite3.DatabaseError as error:
+        raise _damaged(path, error) from error
     return connection
+
+
+def _damaged(path: Path | None, error: Exception) -> StorageError:
+    return StorageError(
+        f"the response store {path} is damaged or is no store ({error}); move it away or choose "
+        "another file with --store: finished samples are kept in the run folders, only the "
+        "others are asked again"
+    )

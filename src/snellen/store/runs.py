@@ -55,6 +55,11 @@ class RunFolder:
     def name(self) -> str:
         return self.path.name
 
+    @property
+    def has_report(self) -> bool:
+        """Whether the run came to an end, good or bad, of its own."""
+        return (self.path / REPORT_FILE).is_file()
+
     def report(self) -> Report:
         return _read_json(self.path / REPORT_FILE, Report)
 
@@ -70,7 +75,7 @@ class RunFolder:
 def open_run(path: Path | str) -> RunFolder:
     """Open a run folder for reading."""
     path = Path(path)
-    if not (path / RUN_FILE).is_file():
+    if not _is_run(path):
         raise UsageError(
             f"{path} is no run folder: it has no {RUN_FILE}; give a folder that `snellen run` made"
         )
@@ -80,12 +85,19 @@ def open_run(path: Path | str) -> RunFolder:
 def find_runs(path: Path | str) -> list[RunFolder]:
     """The run at `path`, or every run in the folder `path`, by name."""
     path = Path(path)
-    if (path / RUN_FILE).is_file():
+    if _is_run(path):
         return [open_run(path)]
     found = sorted(child.parent for child in path.glob(f"*/{RUN_FILE}"))
     if not found:
         raise UsageError(f"no run in {path}: neither it nor a folder in it has a {RUN_FILE}")
     return [open_run(child) for child in found]
+
+
+def _is_run(path: Path) -> bool:
+    try:
+        return (path / RUN_FILE).is_file()
+    except OSError as error:
+        raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
 
 
 class RunWriter:
@@ -123,8 +135,11 @@ class RunWriter:
         (self.path / FAILURES_FILE).unlink(missing_ok=True)
         if not samples.exists():
             return set()
-        with samples.open("rb+") as file:
-            file.truncate(_end_of_last_line(file.fileno()))
+        try:
+            with samples.open("rb+") as file:
+                file.truncate(_end_of_last_line(file.fileno()))
+        except OSError as error:
+            raise StorageError(f"cannot write {samples}: {error.strerror or error}") from error
         return {slim.id for slim in _read_lines(samples, _slim_decoder)}
 
     def append(self, record: Record) -> None:
@@ -171,7 +186,11 @@ def read_records(path: Path) -> Iterator[Record]:
 
 
 def _read_lines(path: Path, decoder: msgspec.json.Decoder[T]) -> Iterator[T]:
-    with path.open("rb") as file:
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
+    with file:
         for number, line in enumerate(file, 1):
             if not line.endswith(b"\n"):
                 return

@@ -42,7 +42,7 @@
   /** The pass that decided: the first that was not right, or the last. */
   const deciding = (sample) => {
     if (sample.passes.length < 2) return null;
-    const at = sample.passes.findIndex((turn) => !turn.correct);
+    const at = sample.passes.findIndex((turn) => !turn.correct && turn.output.type !== "drawn");
     return at < 0 ? sample.passes.length - 1 : at;
   };
 

@@ -1,0 +1,164 @@
+"""SEED-Bench-H's hierarchy: 34 dimensions in 7 subparts, 3 parts and capability levels
+(Sec. 3.1, 3.2; Fig. 2), its averages and its ranks (Tables 2 and 3).
+
+An average is the plain mean over the dimensions of a subpart, part or level, so that a large
+dimension weighs no more than a small one. It has a value only if all of them have one; the paper
+prints "-" otherwise. Ranks are taken on unrounded averages; equal ones share the smaller rank.
+"""
+
+from __future__ import annotations
+
+import csv
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.resources import files
+from typing import Literal, NamedTuple
+
+from snellen.core.model import Capabilities
+
+Level = Literal["L0", "L1", "L2", "L3", "L4"]
+Version = Literal["1", "2", "2-plus", "H"]
+
+LEVELS: tuple[Level, ...] = ("L1", "L2", "L3")
+"""The levels that have questions."""
+TEXT_RICH = "Text-Rich Visual Comprehension"
+_FILE = "seed_dimensions.csv"
+
+
+class Dimension(NamedTuple):
+    number: int
+    """Evaluation dimension of SEED-Bench-H, and the paper's order."""
+    name: str
+    level: Level
+    """The lowest level that includes it."""
+    part: str
+    subpart: str
+    types: Mapping[str, int]
+    """`question_type_id` in the question files of versions 1 and 2, where it has one."""
+    other_names: tuple[str, ...]
+
+
+@functools.cache
+def dimensions() -> tuple[Dimension, ...]:
+    """All 34, in the order of the paper's Fig. 2."""
+    table = files("snellen.benchmarks") / "data" / _FILE
+    lines = table.read_text(encoding="utf-8").splitlines()
+    return tuple(_dimension(row) for row in csv.DictReader(lines))
+
+
+def _dimension(row: Mapping[str, str]) -> Dimension:
+    return Dimension(
+        int(row["number"]),
+        row["name"],
+        _level(row["level"]),
+        row["part"],
+        row["subpart"],
+        {version: int(row[f"v{version}"]) for version in ("1", "2") if row[f"v{version}"]},
+        tuple(filter(None, row["other_names"].split("|"))),
+    )
+
+
+def _level(text: str) -> Level:
+    return next(level for level in LEVELS if level == text)
+
+
+def of_version(version: Version) -> tuple[Dimension, ...]:
+    """The dimensions a version asks about: 12, 27, 1 (text-rich) or 34."""
+    if version == "H":
+        return dimensions()
+    if version == "2-plus":
+        return tuple(one for one in dimensions() if one.name == TEXT_RICH)
+    return tuple(one for one in dimensions() if version in one.types)
+
+
+def by_type(version: Version, number: int) -> Dimension | None:
+    """The dimension of a `question_type_id`; those of version H are the dimensions' numbers."""
+    if version == "H":
+        return next((one for one in dimensions() if one.number == number), None)
+    if version == "2-plus":
+        return of_version(version)[0]
+    return next((one for one in dimensions() if one.types.get(version) == number), None)
+
+
+def by_name(name: str) -> Dimension | None:
+    """The dimension of that name, in any of the spellings the versions and tools use."""
+    return _names().get(_key(name))
+
+
+@functools.cache
+def _names() -> dict[str, Dimension]:
+    return {_key(name): one for one in dimensions() for name in (one.name, *one.other_names)}
+
+
+def _key(name: str) -> str:
+    return "".join(letter for letter in name.lower() if letter.isalnum())
+
+
+def level_of(capabilities: Capabilities) -> Level | None:
+    """The highest level a model reaches (Sec. 3.1): each level includes those below it.
+
+    L0 text from text; L1 images in a fixed place before the text, several of them; L2 text and
+    images interleaved; L3 pictures as answers; L4 text and pictures interleaved in the answer.
+    None for what gives no text, such as a pure image generator.
+    """
+    steps: tuple[tuple[Level, bool], ...] = (
+        ("L0", "text" in capabilities.inputs and "text" in capabilities.outputs),
+        ("L1", "image" in capabilities.inputs and capabilities.many_images),
+        ("L2", capabilities.interleaved),
+        ("L3", "image" in capabilities.outputs),
+        ("L4", capabilities.interleaved_output),
+    )
+    reached: Level | None = None
+    for level, holds in steps:
+        if not holds:
+            break
+        reached = level
+    return reached
+
+
+class Group(NamedTuple):
+    """A subpart, part or level, and the dimensions it averages."""
+
+    name: str
+    members: tuple[str, ...]
+
+
+def subparts(asked: Iterable[Dimension]) -> list[Group]:
+    return _grouped(asked, lambda one: one.subpart)
+
+
+def parts(asked: Iterable[Dimension]) -> list[Group]:
+    return _grouped(asked, lambda one: one.part)
+
+
+def levels(asked: Sequence[Dimension]) -> list[Group]:
+    """Each level with its own dimensions and those of the levels below it."""
+    found = []
+    for place, level in enumerate(LEVELS):
+        if any(one.level == level for one in asked):
+            below = LEVELS[: place + 1]
+            found.append(Group(level, tuple(one.name for one in asked if one.level in below)))
+    return found
+
+
+def average(values: Mapping[str, float | None], members: Iterable[str]) -> float | None:
+    """Plain mean over the dimensions, or None if one of them has no value."""
+    found = [values.get(name) for name in members]
+    present = [value for value in found if value is not None]
+    return sum(present) / len(present) if present and len(present) == len(found) else None
+
+
+def ranks(values: Mapping[str, float | None]) -> dict[str, int]:
+    """Competition ranks, highest value first, of the models that have a value."""
+    present = {name: value for name, value in values.items() if value is not None}
+    return {
+        name: 1 + sum(other > value for other in present.values())
+        for name, value in present.items()
+    }
+
+
+def _grouped(asked: Iterable[Dimension], label: Callable[[Dimension], str]) -> list[Group]:
+    members: dict[str, list[str]] = {}
+    for one in asked:
+        members.setdefault(label(one), []).append(one.name)
+    return [Group(name, tuple(names)) for name, names in members.items()]

@@ -1,0 +1,184 @@
+"""SEED-Bench (2307.16125), SEED-Bench-2 (2311.17092), -2-Plus (2404.16790) and -H, by `version=`.
+
+One example row: index "5_0", question "How many towels are in the image?", A "One", B "Two", C
+"Three", D "Four", answer "A", category "Instances Counting", image <a file>.
+
+`protocol=ranking` is the papers': the option whose text is likeliest after media and question.
+`protocol=generate` shows the options and reads a letter, as the papers do for API models; the two
+do not belong in one table. Where the answer is a picture, the model draws and CLIP compares.
+
+Oddities: dimensions are averaged, not questions, in versions 2 and H; version 1 holds video
+questions (ids v0, v1, ...), of which the picture-only TSV has none; the archives of versions 1, 2
+and H must be unpacked beside the official question file given with `--data`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Literal, cast, get_args
+
+from snellen.benchmarks.flows import Manner, asked_once
+from snellen.benchmarks.image_answers import drawn_answer, text_then_picture
+from snellen.benchmarks.published import Published, PublishedFile, tsv
+from snellen.benchmarks.questions import one_of, resolve
+from snellen.benchmarks.ranking import NORMALISATION, ranked
+from snellen.benchmarks.seed_levels import LEVELS, Level, Version
+from snellen.benchmarks.seed_rows import DRAWN, PART, SPOKEN_AND_DRAWN, SUBPART, seed_samples
+from snellen.benchmarks.seed_summary import headline_of, summarise_seed
+from snellen.core.benchmark import Benchmark, Needs, Table, Variant
+from snellen.core.flow import Flow
+from snellen.core.model import Capabilities
+from snellen.core.request import CLIP, Drawing, Generation
+from snellen.core.sample import Row, Sample
+from snellen.data.download import Remote
+from snellen.data.seed_json import is_seed_json, open_seed_json
+from snellen.scoring.accuracy import FailurePolicy
+
+VERSION = "1"
+ALIASES = {
+    "SEEDBench_IMG": {"version": "1"},
+    "SEED-Bench": {"version": "1"},
+    "SEEDBench2": {"version": "2"},
+    "SEED-Bench-2": {"version": "2"},
+    "SEEDBench2_Plus": {"version": "2-plus"},
+    "SEED-Bench-2-Plus": {"version": "2-plus"},
+    "SEED-Bench-H": {"version": "H"},
+}
+Protocol = Literal["ranking", "generate"]
+
+_HUB = "https://huggingface.co/datasets"
+_COMPASS = "https://opencompass.openxlab.space/utils/benchmarks/SEEDBench"
+_H = "SEED-Bench-H.json"
+DATA = Published(
+    {"version": ("1", "2", "2-plus", "H")},
+    {
+        ("1",): tsv(f"{_COMPASS}/SEEDBench_IMG.tsv", "68017231464752261a2526d6ca3a10c0"),
+        ("2",): tsv(
+            f"{_HUB}/VLMEval/SEEDBench2/resolve/main/SEEDBench2.tsv",
+            "4ec15cf864c4f16274112284f531813e",
+        ),
+        ("2-plus",): tsv(f"{_COMPASS}/SEEDBench2_Plus.tsv", "e32d3216dc4f452b0fe497a52015d1fd"),
+        ("H",): PublishedFile(
+            _H, Remote(urls=(f"{_HUB}/AILab-CVC/SEED-Bench-H/resolve/main/{_H}",))
+        ),
+    },
+)
+_PAPERS = {
+    "1": "https://arxiv.org/abs/2307.16125",
+    "2": "https://arxiv.org/abs/2311.17092",
+    "2-plus": "https://arxiv.org/abs/2404.16790",
+    "H": "https://github.com/AILab-CVC/SEED-Bench",
+}
+_MAX_NEW_TOKENS = 64
+
+
+def benchmark(variant: Variant) -> Benchmark:
+    known = {**DATA.options, "protocol": get_args(Protocol), "level": ("L2", "L1", "L3")}
+    options = resolve("seedbench", variant, known)
+    version, level = cast(Version, options["version"]), cast(Level, options["level"])
+    protocol = cast(Protocol, options["protocol"])
+    failures = cast(FailurePolicy, one_of("failures", variant.failures, get_args(FailurePolicy)))
+    if version in ("1", "2-plus"):
+        level = LEVELS[0]
+    settings = Generation(max_new_tokens=variant.max_new_tokens or _MAX_NEW_TOKENS)
+
+    def samples(rows: Iterable[Row]) -> Iterator[Sample]:
+        path = getattr(rows, "path", "seedbench")
+        return seed_samples(rows, version=version, level=level, path=path)
+
+    return Benchmark(
+        name="seedbench",
+        version=VERSION,
+        title=f"SEED-Bench, version {version}, {protocol}",
+        headline=headline_of(version, level),
+        open=partial(_table, variant),
+        fetch=partial(DATA.fetch, variant),
+        samples=samples,
+        flow=_flow(protocol, Manner(settings, extractor=variant.extractor)),
+        summarise=partial(
+            summarise_seed,
+            version=version,
+            level=level,
+            ranking=protocol == "ranking",
+            failures=failures,
+        ),
+        needs=_needs(protocol),
+        beyond=partial(beyond, protocol=protocol, clip=variant.clip),
+        asks=(CLIP,) if level == "L3" else (),
+        paper=_PAPERS[version],
+        source="AILab-CVC, CC BY-NC 4.0",
+        parameters={
+            **options,
+            "level": level,
+            **({"normalisation": NORMALISATION} if protocol == "ranking" else {}),
+        },
+        max_new_tokens=settings.max_new_tokens,
+    )
+
+
+def _table(variant: Variant) -> Table:
+    path = DATA.fetch(variant)
+    return open_seed_json(str(path)) if is_seed_json(str(path)) else DATA.table(variant)
+
+
+def _flow(protocol: Protocol, how: Manner) -> Callable[[Sample], Flow]:
+    text = ranked if protocol == "ranking" else asked_once(how)
+    by_subpart = {
+        DRAWN: drawn_answer(Drawing()),
+        SPOKEN_AND_DRAWN: text_then_picture(text, Drawing()),
+    }
+
+    def flow(sample: Sample) -> Flow:
+        return by_subpart.get(sample.groups.get(SUBPART, ""), text)(sample)
+
+    return flow
+
+
+def _needs(protocol: Protocol) -> Needs:
+    def missing(capabilities: Capabilities) -> str | None:
+        if "image" in capabilities.outputs:
+            return None
+        if protocol == "ranking" and not capabilities.log_likelihood:
+            return (
+                "ranks answers by log-likelihood, which the model does not give; ask it with "
+                "seedbench:protocol=generate, which the papers do for API models (a protocol of "
+                "its own: do not mix the two in one table)"
+            )
+        if "image" not in capabilities.inputs:
+            return "needs image input, which the model does not take"
+        return None
+
+    return missing
+
+
+def beyond(
+    sample: Sample, capabilities: Capabilities, *, protocol: Protocol, clip: bool
+) -> str | None:
+    """Why a model cannot take a question of some dimension; such a dimension has no value."""
+    subpart = sample.groups.get(SUBPART, "")
+    if subpart in (DRAWN, SPOKEN_AND_DRAWN):
+        if "image" not in capabilities.outputs:
+            return "the model draws no pictures"
+        if not clip:
+            return "pictures are compared by a CLIP model: name one with --clip"
+        if not sample.pictures:
+            return "the data file does not say which pictures are the options"
+    if subpart != DRAWN:
+        if "text" not in capabilities.outputs:
+            return "the model gives no text"
+        if protocol == "ranking" and not capabilities.log_likelihood:
+            return "the model gives no log-likelihoods"
+    return _unseen(sample, capabilities)
+
+
+def _unseen(sample: Sample, capabilities: Capabilities) -> str | None:
+    """Why the model cannot be shown what the question shows."""
+    kinds = {ref.kind for ref in sample.media}
+    for kind in sorted(kinds - capabilities.inputs):
+        return f"the model takes no {kind} input"
+    if len(sample.media) > 1 and not capabilities.many_images:
+        return "the model takes one image only"
+    if sample.groups.get(PART) == "part-2" and not capabilities.interleaved:
+        return "the model takes no interleaved text and images"
+    return None

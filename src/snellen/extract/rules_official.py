@@ -1,0 +1,81 @@
+"""Replies read as the scripts published with single benchmarks read them.
+
+`read_mmbench`  MMBench's first evaluation script, the step before its LLM: words of the reply are
+                compared as they stand with the labels A to E and the ways to write them.
+`read_equal`    SEED-Bench: the prediction is the label.
+`read_blink`    BLINK: the prediction is the label in parentheses, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from snellen.core.answer import Answer, Empty, Found, NoMatch, Truncated, Unparsed
+from snellen.extract.choice import NO_MATCH_LABEL
+from snellen.extract.phrases import API_FAILURE
+
+RULE = "official"
+_LABELS = "ABCDE"
+_NO_OPTION = "E"
+"""MMBench's pseudo choice at the time: options end at D."""
+_ARTICLE_WORDS = 3
+"""In replies of more words, a lone A may be the article."""
+_DRESSES = (
+    *(("", after) for after in (".", ",", ":", ")", ").")),
+    ("(", ")"),
+    ("(", ")."),
+    *((":", after) for after in ("", ",", ".", ")", ").")),
+)
+
+
+def read_mmbench(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
+    """Exactly one label stands alone, else exactly one in one way of writing, else the text of
+    exactly one option is contained in the reply."""
+    label = _label(reply) or _text(reply, options)
+    if label is None:
+        return _unread(reply, stop_reason)
+    if label == _NO_OPTION and label not in options:
+        return NoMatch(RULE)
+    return Found(label, RULE)
+
+
+def read_equal(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
+    """The reply, without white space around it, is a label."""
+    label = reply.strip()
+    if label == NO_MATCH_LABEL and label not in options:
+        return NoMatch(RULE)
+    known = label in options if options else len(label) == 1 and "A" <= label <= "Z"
+    return Found(label, RULE) if known else _unread(reply, stop_reason)
+
+
+def read_blink(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
+    """The reply is a label in parentheses, such as "(A)"; "(A) left" is none."""
+    if len(reply) == 3 and reply[0] == "(" and reply[2] == ")":
+        return read_equal(reply[1], options, stop_reason)
+    return _unread(reply, stop_reason)
+
+
+def _label(reply: str) -> str | None:
+    if API_FAILURE in reply:
+        return None
+    words = reply.split()
+    bare = [label for label in _LABELS if label in words]
+    if len(bare) == 1 and ("A" not in words or len(words) <= _ARTICLE_WORDS):
+        return bare[0]
+    for before, after in _DRESSES:
+        found = [label for label in _LABELS if f"{before}{label}{after}" in words]
+        if len(found) == 1:
+            return found[0]
+    return None
+
+
+def _text(reply: str, options: Mapping[str, str]) -> str | None:
+    low = reply.lower()
+    held = [label for label, text in options.items() if text.lower() in low]
+    return held[0] if len(held) == 1 else None
+
+
+def _unread(reply: str, stop_reason: str) -> Answer:
+    if stop_reason == "length":
+        return Truncated()
+    return Unparsed() if reply.strip() else Empty()

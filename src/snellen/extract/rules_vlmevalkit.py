@@ -1,0 +1,99 @@
+"""Replies read as VLMEvalKit reads them without a judge, faults included: for comparing numbers.
+
+Two steps for a choice: the option rule, then the text rule; a reply that neither reads is the
+pseudo choice Z, which is wrong (its `exact_matching`). Restated from the behaviour of its release
+of May 2026. Known faults that are kept, because they are part of its numbers: "The answer is blue"
+reads as B (the letter after "answer is" needs no end); a stand-alone label counts only among the
+last four words; options are looked for inside longer words and under negations. One is left out:
+with the environment variable VERBOSE set, its option rule skips longer replies that hold the
+word "A".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from snellen.core.answer import Answer, Empty, Found, NoMatch, Refused, Truncated, Unparsed
+from snellen.extract.choice import NO_MATCH_LABEL
+from snellen.extract.phrases import API_FAILURE
+from snellen.extract.yes_no import NO, YES
+
+RULE = "vlmevalkit"
+_REFUSALS = (
+    "Sorry, I can't help with images of people yet.",
+    "I can't process this file.",
+    "I'm sorry, but without the image provided",
+    "Cannot determine the answer",
+)
+_SPACED = str.maketrans(dict.fromkeys(".()[],:;!*#{}", " "))
+_LAST_WORDS = 4
+_STATED = re.compile(r"answer\s+is\s+\**(?P<letter>[A-D])", re.IGNORECASE)
+_UNKNOWN_LABELS = dict.fromkeys("ABCDEFGH", "")
+
+_PUNCTUATION = ';/[]"{}()=+\\_-><@`,?!'
+_BETWEEN_DIGITS = re.compile(r"\d,\d")
+_DOT = re.compile(r"(?<!\d)\.(?!\d)")
+
+
+def read_choice_vlmevalkit(
+    reply: str, options: Mapping[str, str], stop_reason: str = "stop"
+) -> Answer:
+    """The label of the option, or why there is none. Without options (predictions scored without
+    their data) the labels are taken to be A to H, and there is no text to look for."""
+    labels = options or _UNKNOWN_LABELS
+    answer = _by_option(reply, labels)
+    if answer is None and options:
+        answer = _by_text(reply, options)
+    return answer or _unread(reply, stop_reason)
+
+
+def read_yes_no_vlmevalkit(reply: str, stop_reason: str = "stop") -> Answer:
+    """Yes or No where exactly one of the two is a word of the reply; its "Unknown" is unread."""
+    words = _without_punctuation(reply.lower()).split()
+    if ("yes" in words) != ("no" in words):
+        return Found(YES if "yes" in words else NO, RULE)
+    return _unread(reply, stop_reason)
+
+
+def _by_option(reply: str, labels: Mapping[str, str]) -> Answer | None:
+    if API_FAILURE.lower() in reply.lower():
+        return None
+    if any(phrase in reply for phrase in _REFUSALS):
+        return Refused(RULE)
+    words = reply.translate(_SPACED).split()
+    named = [label for label in labels if label in words]
+    if len(named) == 1 and words.index(named[0]) >= len(words) - _LAST_WORDS:
+        return Found(named[0], f"{RULE}: option")
+    if not named and NO_MATCH_LABEL in words:
+        return NoMatch(RULE)
+    stated = _STATED.search(reply)
+    if stated and stated["letter"].upper() in labels:
+        return Found(stated["letter"].upper(), f"{RULE}: answer is", stated.span("letter"))
+    return None
+
+
+def _by_text(reply: str, options: Mapping[str, str]) -> Answer | None:
+    low = reply.lower()
+    if len(low) > 2 * sum(map(len, options.values())):
+        return None
+    held = [label for label, text in options.items() if text.lower() in low]
+    return Found(held[0], f"{RULE}: text") if len(held) == 1 else None
+
+
+def _unread(reply: str, stop_reason: str) -> Answer:
+    """Z, by its kind; all of them are wrong."""
+    if stop_reason == "length":
+        return Truncated()
+    return Unparsed() if reply.strip() else Empty()
+
+
+def _without_punctuation(text: str) -> str:
+    """A sign that has a space beside it anywhere vanishes everywhere, else it becomes a space;
+    all vanish where two digits have a comma between them. Dots between digits stay."""
+    vanish = _BETWEEN_DIGITS.search(text) is not None
+    cleaned = text
+    for sign in _PUNCTUATION:
+        gone = vanish or f"{sign} " in text or f" {sign}" in text
+        cleaned = cleaned.replace(sign, "" if gone else " ")
+    return _DOT.sub("", cleaned)

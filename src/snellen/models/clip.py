@@ -1,0 +1,158 @@
+"""`clip/<hub id or folder>`: how alike pictures are, by a CLIP model (arXiv 2103.00020).
+
+It answers `Compare` alone: the cosine of the projected image features of one picture and of each
+candidate. Any transformers model with image features of its own will do (CLIP, SigLIP, ...).
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from snellen.core.errors import MediaError, ModelError, UsageError
+from snellen.core.model import Capabilities, Identity, Model
+from snellen.core.output import Compared, Failure, Output
+from snellen.core.request import Compare, Request
+from snellen.models.halving import halving
+from snellen.models.hf_checkpoint import Checkpoint, find_checkpoint
+from snellen.models.hf_loading import choose_device, quiet, require
+from snellen.models.known import KnownModel, ModelOption, read_options
+from snellen.models.pictures import PictureCache
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+KNOWN = (KnownModel("clip/<hub id or folder>", "A CLIP model: compares drawn pictures (--clip)."),)
+OPTIONS = (
+    ModelOption("device", "auto (cuda where there is one), cpu, cuda, cuda:<number>, mps"),
+    ModelOption("dtype", "default float32", ("float32", "bfloat16", "float16")),
+    ModelOption("revision", "branch, tag or commit of a hub model"),
+    ModelOption("batch_size", "pictures embedded at once; default 16", kind="count"),
+)
+_KEPT = 4096
+"""Pictures whose features are kept: candidates come back, e.g. with another model's drawing."""
+
+
+class Clip:
+    """A checkpoint that embeds pictures. Weights load on the first request."""
+
+    def __init__(
+        self, checkpoint: Checkpoint, identity: Identity, device: str, dtype: str, batch_size: int
+    ) -> None:
+        self.identity = identity
+        self.capabilities = Capabilities(
+            inputs=frozenset({"image"}), outputs=frozenset(), interleaved=False, similarity=True
+        )
+        self.batch_size = batch_size
+        self._checkpoint, self._device, self._dtype = checkpoint, device, dtype
+        self._pictures = PictureCache()
+        self._features: OrderedDict[str, Tensor] = OrderedDict()
+        self._loaded: tuple[Any, Any] | None = None
+
+    def answer_batch(self, requests: Sequence[Request]) -> list[Output]:
+        """Outputs in the order of the requests; what fails, fails alone."""
+        return [self._answer(request) for request in requests]
+
+    def _answer(self, request: Request) -> Output:
+        if not isinstance(request, Compare):
+            return Failure("unsupported", "a CLIP model compares pictures and does nothing else")
+        started = time.perf_counter()
+        wanted = list(dict.fromkeys((request.picture, *request.candidates)))
+        try:
+            self._embed([name for name in wanted if name not in self._features], request)
+        except MediaError as error:
+            return Failure("media", str(error))
+        except _Failed as failed:
+            return failed.failure
+        picture = self._features[request.picture]
+        found = tuple(float(picture @ self._features[name]) for name in request.candidates)
+        for name in wanted:
+            self._features.move_to_end(name)
+        while len(self._features) > max(_KEPT, len(wanted)):
+            self._features.popitem(last=False)
+        return Compared(found, seconds=round(time.perf_counter() - started, 6))
+
+    def _embed(self, names: Sequence[str], request: Compare) -> None:
+        for start in range(0, len(names), self.batch_size):
+            batch = names[start : start + self.batch_size]
+            pictures = [self._pictures.get(name, request.media) for name in batch]
+            for name, features in zip(batch, halving(pictures, self._features_of), strict=True):
+                if isinstance(features, Failure):
+                    raise _Failed(features)
+                self._features[name] = features
+
+    def _features_of(self, pictures: Sequence[Any]) -> Sequence[Tensor]:
+        """Image features of length 1, in float32 on the CPU."""
+        import torch
+
+        model, processor = self._load()
+        inputs = processor(images=list(pictures), return_tensors="pt")
+        pixels = inputs["pixel_values"].to(self._device, dtype=model.dtype)
+        with torch.inference_mode():
+            found = model.get_image_features(pixel_values=pixels)
+        features = getattr(found, "pooler_output", found).float().cpu()
+        return list(torch.nn.functional.normalize(features, dim=-1))
+
+    def _load(self) -> tuple[Any, Any]:
+        if self._loaded is None:
+            self._loaded = _load(self._checkpoint, self._device, self._dtype)
+        return self._loaded
+
+
+class _Read(NamedTuple):
+    model: Any
+    processor: Any
+    absent: list[str]
+    """Names of weights that the checkpoint lacks."""
+
+
+class _Failed(Exception):
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+def provider(name: str, options: Mapping[str, str]) -> Model:
+    """Open `clip/<name>`. Raises UsageError (name, folder, option) and MissingExtra."""
+    if not name:
+        raise UsageError("clip needs a model: clip/<hub id> or clip/<folder>")
+    given = read_options("clip", options, OPTIONS)
+    require(f"clip/{name}", "torch", "transformers")
+    checkpoint = find_checkpoint(name, given.get("revision"))
+    device = choose_device(given.get("device", "auto"))
+    dtype = given.get("dtype", "float32")
+    facts = {"revision": checkpoint.revision, "dtype": dtype, "processor": "pil"}
+    identity = Identity("clip", checkpoint.name, facts)
+    return Clip(checkpoint, identity, device, dtype, int(given.get("batch_size", 16)))
+
+
+def _load(checkpoint: Checkpoint, device: str, dtype: str) -> tuple[Any, Any]:
+    folder = checkpoint.fetch()
+    with quiet():
+        model, processor, absent = _read(checkpoint.name, folder, dtype)
+    if not hasattr(model, "get_image_features"):
+        kind = type(model).__name__
+        raise ModelError(f"{checkpoint.name} ({kind}) has no image features to compare")
+    if absent:
+        raise ModelError(
+            f"the weights of {checkpoint.name} are incomplete: {len(absent)} are missing, e.g. "
+            f"{absent[0]}; its similarities would come from random numbers"
+        )
+    return model.to(device).eval(), processor
+
+
+def _read(name: str, folder: str, dtype: str) -> _Read:
+    import torch
+    from safetensors import SafetensorError
+    from transformers import AutoImageProcessor, AutoModel
+
+    try:
+        processor = AutoImageProcessor.from_pretrained(folder, backend="pil")
+        model, report = AutoModel.from_pretrained(
+            folder, dtype=getattr(torch, dtype), output_loading_info=True
+        )
+    except (ImportError, OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
+        raise ModelError(f"{name} cannot be loaded: {error}") from error
+    return _Read(model, processor, sorted(report.get("missing_keys") or ()))
