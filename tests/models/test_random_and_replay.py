@@ -64,10 +64,13 @@ def test_replay_answers_by_id(ref: Ref, output: object) -> None:
     assert asyncio.run(model.answer(question("?", ref=ref))) == output
 
 
-def test_replay_answers_a_ranking_with_the_choice_that_was_recorded() -> None:
+def test_replay_holds_no_likelihoods_but_gives_the_recorded_choice_for_scoring() -> None:
     request = Rank(messages=(), ref=Ref("7"), candidates=("a",))
-    output = asyncio.run(Replay({"7": "B"}, digest="ab").answer(request))
-    assert output == Generated("B")
+    replay = Replay({"7": "B"}, digest="ab")
+    output = asyncio.run(replay.answer(request))
+    assert isinstance(output, Failure)
+    assert output.kind == "unsupported"
+    assert replay.reply(request) == Generated("B")
 
 
 def test_replay_provider_reads_with_the_given_reader() -> None:

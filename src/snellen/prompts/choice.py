@@ -1,8 +1,8 @@
 """Multiple choice, yes/no and open questions as messages.
 
 The default wording is the one most published numbers of these question types were made with
-(images, hint, question, options, one closing line); `benchmarks.yaml`-style own wordings come in
-through `Wording`.
+(images, hint, question, options, one closing line); others come in through `Wording`, those of
+papers and tools from `stored`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from snellen.core.message import Media, Message, Part, Text
 from snellen.core.sample import MediaRef, Sample
 
 _PLACEHOLDER = re.compile(r"<image ?(\d*)>")
+_CHINESE = re.compile(r"[\u4e00-\u9fff]")
 _ASKS_YES_NO = re.compile(r"answer\W+(?:\w+\W+){0,3}?yes or no", re.IGNORECASE)
 
 
@@ -29,6 +30,11 @@ class Wording:
     choose: str = "Please select the correct answer from the options above."
     yes_no: str = "Please answer yes or no."
     open: str = "Answer the question using a single word or phrase."
+    chinese: Wording | None = None
+    """The wording for questions with Chinese characters, where it is another one."""
+    steps: bool = False
+    """Whether the closing lines ask for steps and a conclusion: a question that asks for yes or
+    no by itself gets them too."""
 
 
 DEFAULT = Wording()
@@ -38,26 +44,33 @@ def prompt(
     sample: Sample, options: Mapping[str, str] | None = None, wording: Wording = DEFAULT
 ) -> tuple[Message, ...]:
     """One user message for a sample; `options` replaces its options (a rotation)."""
-    text = _TEXT_OF_KIND[sample.kind](
-        sample, sample.options if options is None else options, wording
-    )
+    shown = sample.options if options is None else options
+    if wording.chinese is not None and _is_chinese(sample, shown):
+        wording = wording.chinese
+    text = _TEXT_OF_KIND[sample.kind](sample, shown, wording)
     return (Message("user", tuple(_interleave(text, sample.media))),)
+
+
+def _is_chinese(sample: Sample, options: Mapping[str, str]) -> bool:
+    return any(map(_CHINESE.search, (sample.question, sample.hint, *options.values())))
 
 
 def _choice(sample: Sample, options: Mapping[str, str], wording: Wording) -> str:
     lines = [wording.hint.format(hint=sample.hint)] if sample.hint else []
     lines.append(wording.question.format(question=sample.question))
     if options:
-        lines.append(wording.options)
+        lines += [wording.options] if wording.options else []
         lines += [wording.option.format(label=k, text=v) for k, v in options.items()]
-        lines.append(wording.choose)
+        lines += [wording.choose] if wording.choose else []
     return "\n".join(lines)
 
 
 def _yes_no(sample: Sample, options: Mapping[str, str], wording: Wording) -> str:
     lines = [wording.hint.format(hint=sample.hint)] if sample.hint else []
-    asked = _ASKS_YES_NO.search(sample.question) is not None
-    lines.append(sample.question if asked else f"{sample.question} {wording.yes_no}".rstrip())
+    asked = _ASKS_YES_NO.search(sample.question) is not None and not wording.steps
+    between = "" if wording.yes_no.startswith("\n") else " "
+    ask = "" if asked else between + wording.yes_no
+    lines.append((sample.question + ask).rstrip())
     return "\n".join(lines)
 
 

@@ -1,0 +1,114 @@
+"""Coordinates in pixels or normalised to 0..1, rewritten in question and options alike
+(MMT-Bench Appendix E, Fig. A2).
+
+A coordinate list is an even number of numbers in brackets, [x, y, x, y, ...]: boxes in any
+corner or width-and-height format, points and polygons all scale this way. Digits are added where
+two different options would become one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Literal, NamedTuple
+
+Coordinates = Literal["pixel", "normalised"]
+
+NORMALISED_DIGITS = 3
+PIXEL_DIGITS = 0
+_MOST_DIGITS = 6
+_NUMBER = r"-?\d+(?:\.\d+)?"
+_LIST = re.compile(rf"[\[(]\s*({_NUMBER}(?:\s*,\s*{_NUMBER})+)\s*[\])]")
+_SIZE_NOTE = re.compile(
+    r"\s*(?:Note that\s+)?[Tt]he width\b[^\d.]*(\d+)[^\d.]*\bheight\b[^\d.]*(\d+)\.?"
+)
+_CAMERA = re.compile(r"(?:Principal Point|Parameters|Focal Length)\W*$", re.IGNORECASE)
+_CAMERA_REACH = 30
+_NORMALISED_NOTE = (
+    " Note that all coordinates are normalised: x and width by the width of the image, y and "
+    "height by its height, so that they lie between 0 and 1."
+)
+
+
+class Size(NamedTuple):
+    """Of an image, in pixels."""
+
+    width: int
+    height: int
+
+
+class Rewritten(NamedTuple):
+    question: str
+    options: dict[str, str]
+
+
+def stated_size(question: str) -> Size | None:
+    """The image's size where the question says it ("the width ... is 640 and the height 480")."""
+    note = _SIZE_NOTE.search(question)
+    return Size(int(note[1]), int(note[2])) if note else None
+
+
+def format_of(question: str, options: Mapping[str, str]) -> Coordinates | None:
+    """The format the lists are in: normalised if no number exceeds 1; None without a list."""
+    numbers = [
+        number
+        for text in (question, *options.values())
+        for match in _LIST.finditer(text)
+        if _is_coordinates(match)
+        for number in _numbers(match)
+    ]
+    if not numbers:
+        return None
+    return "normalised" if max(map(abs, numbers)) <= 1 else "pixel"
+
+
+def rewrite(question: str, options: Mapping[str, str], to: Coordinates, size: Size) -> Rewritten:
+    """Question and options with their coordinates in the asked format."""
+    if format_of(question, options) in (None, to):
+        return Rewritten(question, dict(options))
+    factors = _factors(to, size)
+    distinct = len(set(options.values()))
+    digits = NORMALISED_DIGITS if to == "normalised" else PIXEL_DIGITS
+    while True:
+        scale = _scaler(factors, digits)
+        changed = {label: _LIST.sub(scale, text) for label, text in options.items()}
+        if len(set(changed.values())) == distinct or digits == _MOST_DIGITS:
+            break
+        digits += 1
+    return Rewritten(_noted(_LIST.sub(scale, question), to, size), changed)
+
+
+def _factors(to: Coordinates, size: Size) -> tuple[float, float]:
+    return (1 / size.width, 1 / size.height) if to == "normalised" else size
+
+
+def _scaler(factors: tuple[float, float], digits: int) -> Callable[[re.Match[str]], str]:
+    def scale(match: re.Match[str]) -> str:
+        if not _is_coordinates(match):
+            return match[0]
+        scaled = [number * factors[at % 2] for at, number in enumerate(_numbers(match))]
+        inner = ", ".join(f"{number:.{digits}f}" for number in scaled)
+        return f"{match[0][0]}{inner}{match[0][-1]}"
+
+    return scale
+
+
+def _noted(question: str, to: Coordinates, size: Size) -> str:
+    """The question with a note of its coordinates' meaning."""
+    note = _SIZE_NOTE.search(question)
+    if to == "normalised":
+        bare = question if note is None else question[: note.start()] + question[note.end() :]
+        return bare.rstrip() + _NORMALISED_NOTE
+    if note is not None:
+        return question
+    told = f"the width of the input image is {size.width} and the height is {size.height}"
+    return f"{question.rstrip()} Note that {told}."
+
+
+def _is_coordinates(match: re.Match[str]) -> bool:
+    before = match.string[max(0, match.start() - _CAMERA_REACH) : match.start()]
+    return len(_numbers(match)) % 2 == 0 and not _CAMERA.search(before)
+
+
+def _numbers(match: re.Match[str]) -> list[float]:
+    return [float(number) for number in match[1].split(",")]

@@ -1,0 +1,113 @@
+"""Visual referring: the places a question speaks of, drawn on the image or written in the text
+(MMT-Bench Sec. 4.3, Fig. 3i).
+
+`box` draws them; `pixel` and `normalised` write their corners [x1, y1, x2, y2], in pixels or in
+0..1 of width and height, on an image without boxes; `both` draws them and writes pixels. A
+question's own words for the mark ("marked with a GREEN bounding box") give way to the corners.
+The paper prints no wording of the written prompts; this one is ours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from snellen.core.errors import MediaError
+from snellen.core.sample import MediaRef, Region, Sample
+from snellen.prompts.made import decoded, made, unmade
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
+
+Referring = Literal["box", "pixel", "normalised", "both"]
+
+DEFAULT_COLOUR = "green"
+NORMALISED_DIGITS = 3
+_COLOURS = "red|green|blue|yellow|orange|purple|white|black|cyan|magenta"
+_MARK = re.compile(
+    r"\bmarked (?:with|as|in|by)(?: an?| the)?"
+    rf"(?:(?: (?P<colour>{_COLOURS}))(?: colou?r)?(?: (?:bounding )?(?:box(?:es)?|rectangles?))?"
+    r"| (?:bounding )?(?:box(?:es)?|rectangles?))",
+    re.IGNORECASE,
+)
+_INK = {"green": "#00ff00"}
+"""Colours that are drawn brighter than their web names: the published boxes are pure green."""
+_THICKNESS = 200
+"""The drawn line is a 200th of the shorter side, at least two pixels."""
+
+
+class _Shown(NamedTuple):
+    media: tuple[MediaRef, ...]
+    size: tuple[int, int]
+
+
+def refer(sample: Sample, how: Referring) -> Sample:
+    """The sample with its regions (corners in pixels of its first image) shown as asked.
+
+    A sample without regions or images stays as it is.
+    """
+    if not sample.regions or not sample.media:
+        return sample
+    try:
+        picture = decoded(sample.media[0])
+    except MediaError as error:
+        broken = unmade(sample.media[:1], f"no regions can be shown: {error}")
+        return replace(sample, media=(broken, *sample.media[1:]))
+    size = picture.size
+    media = sample.media
+    if how in ("box", "both"):
+        drawn = made(with_boxes(picture, sample.regions, colour_named(sample.question)))
+        media = (drawn, *media[1:])
+    question = sample.question if how == "box" else written(sample.question, sample, size, how)
+    return replace(sample, question=question, media=media)
+
+
+def colour_named(question: str) -> str:
+    """The colour in which the question says its regions are marked."""
+    mark = _MARK.search(question)
+    return mark["colour"].lower() if mark and mark["colour"] else DEFAULT_COLOUR
+
+
+def with_boxes(picture: Picture, regions: Sequence[Region], colour: str) -> Picture:
+    """A copy of the picture with each region framed."""
+    from PIL import ImageDraw
+
+    copy = picture.copy()
+    draw = ImageDraw.Draw(copy)
+    width = max(2, round(min(picture.size) / _THICKNESS))
+    for left, top, right, bottom in regions:
+        box = (min(left, right), min(top, bottom), max(left, right), max(top, bottom))
+        draw.rectangle(box, outline=_INK.get(colour, colour), width=width)
+    return copy
+
+
+def written(question: str, sample: Sample, size: tuple[int, int], how: Referring) -> str:
+    """The question with the regions' corners in its text; `size` is width and height in pixels."""
+    width, height = size
+    listed = _joined([_corners(region, size, how) for region in sample.regions])
+    mark = _MARK.search(question)
+    if mark is not None:
+        kept = f"{mark[0]}, at {listed}" if how == "both" else f"at {listed}"
+        question = question[: mark.start()] + kept + question[mark.end() :]
+    else:
+        several = len(sample.regions) > 1
+        question += f" The region{'s' if several else ''} in question: {listed}."
+    if how == "normalised":
+        unit = "normalised to 0..1 by the width and the height of the image"
+    else:
+        unit = f"in pixels of the image, whose width is {width} and whose height is {height}"
+    return f"{question} Corners are given as [x1, y1, x2, y2], {unit}."
+
+
+def _corners(region: Region, size: tuple[int, int], how: Referring) -> str:
+    if how == "normalised":
+        spans = (size[0], size[1]) * 2
+        shares = [value / span for value, span in zip(region, spans, strict=True)]
+        return "[" + ", ".join(f"{share:.{NORMALISED_DIGITS}f}" for share in shares) + "]"
+    return "[" + ", ".join(f"{value:g}" for value in region) + "]"
+
+
+def _joined(items: Sequence[str]) -> str:
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"

@@ -1,0 +1,52 @@
+"""Wordings kept as data, word for word with their source: `wordings/<name>.toml`.
+
+A file's SHA-256 is recorded with every run that used it.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import tomllib
+from dataclasses import replace
+from importlib.resources import files
+from typing import NamedTuple
+
+from snellen.prompts.choice import DEFAULT, Wording
+
+CHAIN_OF_THOUGHT = "chain-of-thought"
+_SHOWN_DIGITS = 12
+
+
+class StoredWording(NamedTuple):
+    wording: Wording
+    title: str
+    source: str
+    read: str
+    """Day on which the source was read."""
+    digest: str
+    """SHA-256 of the file, in hex."""
+
+    @property
+    def short_digest(self) -> str:
+        return self.digest[:_SHOWN_DIGITS]
+
+
+@functools.cache
+def stored_wording(name: str) -> StoredWording:
+    """The wording of that name; strings it leaves out are those of `DEFAULT`."""
+    data = (files("snellen.prompts") / "wordings" / f"{name}.toml").read_bytes()
+    told = tomllib.loads(data.decode())
+    wording = replace(DEFAULT, **told["wording"])
+    if "chinese" in told:
+        wording = replace(wording, chinese=replace(wording, **told["chinese"]))
+    digest = hashlib.sha256(data).hexdigest()
+    return StoredWording(wording, told["title"], told["source"], told["read"], digest)
+
+
+def with_steps(wording: Wording) -> Wording:
+    """The wording with closing lines that ask for a chain of thought and a conclusion."""
+    steps = stored_wording(CHAIN_OF_THOUGHT).wording
+    return replace(
+        wording, choose=steps.choose, yes_no=steps.yes_no, open=steps.open, chinese=None, steps=True
+    )

@@ -1,0 +1,306 @@
+"""Stored wordings, recipes, examples before a question, and thinking first."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from snellen.api import evaluate, score
+from snellen.benchmarks.mmbench import benchmark as mmbench
+from snellen.benchmarks.own import own_benchmark
+from snellen.benchmarks.prescribed import prescribed
+from snellen.benchmarks.registry import open_benchmark
+from snellen.cli import main
+from snellen.core.answer import Found, Truncated
+from snellen.core.benchmark import Benchmark, Variant
+from snellen.core.errors import UsageError
+from snellen.core.flow import drive
+from snellen.core.message import Media, Text
+from snellen.core.model import Capabilities
+from snellen.core.output import Generated
+from snellen.core.request import Generate
+from snellen.core.sample import Sample
+from snellen.prompts.choice import prompt
+from snellen.prompts.recipes import recipe_for, recipes
+from snellen.prompts.stored import stored_wording
+
+CHOICE = Sample("1", "choice", "Which?", ("A",), {"A": "red", "B": "blue"}, hint="Look left.")
+CHINESE = Sample("1", "choice", "哪个?", ("A",), {"A": "red", "B": "blue"})
+YES_NO = Sample("1", "yes_no", "Is it red?", ("Yes",))
+OPEN = Sample("1", "open", "What is it?", ("red",))
+
+
+def text(sample: Sample, name: str) -> str:
+    (message,) = prompt(sample, wording=stored_wording(name).wording)
+    (part,) = message.parts
+    assert isinstance(part, Text)
+    return part.text
+
+
+@pytest.mark.parametrize(
+    ("name", "sample", "expected"),
+    [
+        ("paper-mmbench", CHOICE, "Hint: Look left.\nQuestion: Which?\nA. red\nB. blue\nPlease "
+         "select the correct answer from the options above."),
+        ("vlmevalkit", CHOICE, "Hint: Look left.\nQuestion: Which?\nOptions:\nA. red\nB. blue\n"
+         "Please select the correct answer from the options above. \n"),
+        ("vlmevalkit", YES_NO, "Is it red?"),
+        ("llava", CHOICE, "Look left.\nWhich?\nA. red\nB. blue\nAnswer with the option's letter "
+         "from the given choices directly."),
+        ("llava", CHINESE, "哪个?\nA. red\nB. blue\n请直接回答选项字母。"),
+        ("llava", YES_NO, "Is it red?\nAnswer the question using a single word or phrase."),
+        ("llava", OPEN, "What is it?\nAnswer the question using a single word or phrase."),
+        ("qwen2-vl", CHINESE, "Question: 哪个?\nOptions:\nA. red\nB. blue\n请直接回答选项字母。"),
+        ("qwen2-vl", YES_NO, "Is it red? Please answer yes or no."),
+        ("qwen2-vl", OPEN, "What is it?\nPlease try to answer the question with short words or "
+         "phrases if possible."),
+    ],
+)  # fmt: skip
+def test_stored_wordings_word_for_word(name: str, sample: Sample, expected: str) -> None:
+    assert text(sample, name) == expected
+
+
+def test_every_stored_wording_has_a_source_and_the_digest_of_its_file() -> None:
+    import snellen.prompts.stored as stored
+
+    folder = Path(stored.__file__).parent / "wordings"
+    names = sorted(path.stem for path in folder.glob("*.toml"))
+    assert "paper-mmbench" in names
+    for name in names:
+        found = stored_wording(name)
+        assert found.source
+        assert found.read
+        assert found.digest == hashlib.sha256((folder / f"{name}.toml").read_bytes()).hexdigest()
+
+
+def test_mmbench_asks_as_its_paper_unless_told_otherwise() -> None:
+    plain, theirs = mmbench(Variant()), mmbench(Variant(options={"prompt": "vlmevalkit"}))
+    assert plain.parameters["prompt"] == "paper"
+    assert plain.parameters["prompt_digest"] == stored_wording("paper-mmbench").short_digest
+    assert plain.parameters["prompt_digest"] != theirs.parameters["prompt_digest"]
+    assert "prompt" not in mmbench(Variant(options={"prompt": "snellen"})).parameters
+
+
+def test_every_recipe_names_its_source_and_a_wording_there_is() -> None:
+    for recipe in recipes():
+        assert recipe.source.startswith("https://")
+        assert recipe.read
+        assert stored_wording(recipe.prompt).wording
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        ("hf/llava-hf/llava-1.5-7b-hf:dtype=float16", "llava-1.5"),
+        ("hf/llava-hf/llava-v1.6-mistral-7b-hf", "llava-next"),
+        ("hf/Qwen/Qwen2-VL-7B-Instruct", "qwen2-vl"),
+        ("hf/Qwen/Qwen2.5-VL-7B-Instruct", None),
+        ("snellen/tiny", None),
+    ],
+)
+def test_recipes_by_model(model: str, name: str | None) -> None:
+    recipe = recipe_for(model, "mmbench")
+    assert (recipe.name if recipe else None) == name
+
+
+def test_a_recipe_gives_way_to_a_prompt_asked_for_by_name(tmp_path: Path) -> None:
+    data, model = str(table(tmp_path)), "hf/llava-hf/llava-1.5-7b-hf"
+    plain = own_benchmark(data, Variant())
+    changed = prescribed(model, data, plain, Variant())
+    assert changed.parameters["recipe"] == "llava-1.5"
+    assert changed.parameters["prompt"] == "llava"
+    assert "given choices" in asked(changed)[0].messages[0].text()
+    chosen = Variant(options={"prompt": "vlmevalkit"})
+    for spec, variant in ((f"{data}:prompt=snellen", Variant()), (data, chosen)):
+        assert prescribed(model, spec, plain, variant) is plain
+    assert prescribed("random", data, plain, Variant()) is plain
+
+
+def test_no_recipe_is_a_flag(tmp_path: Path, capsys) -> None:
+    data = table(tmp_path)
+    argv = ["run", "-m", "random", "-b", str(data), "--out", str(tmp_path / "o"), "--no-recipe"]
+    assert main([*argv, "--no-html", "-q"]) == 0
+
+
+HEADER = "index\tquestion\tA\tB\tanswer"
+ROWS = [f"{n}\tWhich is {n}?\tred{n}\tblue{n}\t{'AB'[n % 2]}" for n in range(6)]
+
+
+def table(folder: Path, *more: str) -> Path:
+    path = folder / "q.tsv"
+    path.write_text("\n".join([HEADER, *ROWS, *more]) + "\n")
+    return path
+
+
+def requests(benchmark: Benchmark, reply: str = "A") -> Iterator[list[Generate]]:
+    """What is asked about each sample."""
+    for sample in benchmark.samples(benchmark.open()):
+        seen: list[Generate] = []
+
+        def answer(request: Generate, seen: list[Generate] = seen) -> Generated:
+            seen.append(request)
+            return Generated(reply)
+
+        drive(benchmark.flow(sample), answer)
+        yield seen
+
+
+def asked(benchmark: Benchmark, reply: str = "A") -> list[Generate]:
+    return [request for seen in requests(benchmark, reply) for request in seen]
+
+
+def own(path: Path, **options: str) -> Benchmark:
+    return own_benchmark(str(path), Variant(options=options))
+
+
+def test_examples_stand_before_the_question_and_are_never_the_question(tmp_path: Path) -> None:
+    benchmark = own(table(tmp_path), shots="2")
+    for number, request in enumerate(asked(benchmark)):
+        roles = [message.role for message in request.messages]
+        assert roles == ["user", "assistant", "user", "assistant", "user"]
+        texts = [message.text() for message in request.messages]
+        assert f"Which is {number}?" in texts[4]
+        assert not any(f"Which is {number}?" in shown for shown in (texts[0], texts[2]))
+        for shown, answer in ((texts[0], texts[1]), (texts[2], texts[3])):
+            at = next(n for n in range(6) if f"Which is {n}?" in shown)
+            assert answer == "AB"[at % 2]
+    assert benchmark.parameters == {"shots": "2", "shots_seed": "0"}
+
+
+def test_examples_follow_from_the_seed_alone(tmp_path: Path) -> None:
+    path = table(tmp_path)
+
+    def told(seed: str) -> list[str]:
+        return [
+            "|".join(message.text() for message in request.messages)
+            for request in asked(own(path, shots="3", shots_seed=seed))
+        ]
+
+    assert told("0") == told("0")
+    assert told("0") != told("1")
+
+
+def test_rotations_of_a_question_see_the_same_examples(tmp_path: Path) -> None:
+    variant = Variant(options={"shots": "2"}, circular="full")
+    (first, second), *_ = requests(own_benchmark(str(table(tmp_path)), variant))
+    assert first.messages[:4] == second.messages[:4]
+    assert first.messages[4] != second.messages[4]
+
+
+def test_too_few_others_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="shots=6: only 5 other choice questions have an answer"):
+        asked(own(table(tmp_path), shots="6"))
+    with pytest.raises(UsageError, match="--control would not change"):
+        own_benchmark("q.tsv", Variant(options={"shots": "1"}, control="blind"))
+
+
+def test_examples_bring_their_pictures(tmp_path: Path) -> None:
+    import base64
+    import io
+
+    from PIL import Image
+
+    path = tmp_path / "p.tsv"
+    lines = ["index\timage\tquestion\tA\tB\tanswer"]
+    for number in range(3):
+        buffer = io.BytesIO()
+        Image.new("RGB", (8, 8), (60 * number, 0, 0)).save(buffer, "PNG")
+        picture = base64.b64encode(buffer.getvalue()).decode()
+        lines.append(f"{number}\t{picture}\tWhich {number}?\tred\tblue\tA")
+    path.write_text("\n".join(lines) + "\n")
+    benchmark = own(path, shots="2")
+    for request in asked(benchmark):
+        shown = [
+            part.digest
+            for message in request.messages
+            for part in message.parts
+            if isinstance(part, Media)
+        ]
+        assert len(set(shown)) == 3
+        assert set(shown) == set(request.media)
+    one = Capabilities(many_images=False)
+    assert "several images" in (benchmark.needs(one) or "")
+    assert own(path).needs(one) is None
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ("It is not B. Option B is blue. So red it is.\nAnswer: A", "A"),
+        ("First I thought Answer: B, but no.\n**Answer:** A", "A"),
+        ("Steps.\nFinal answer: (A).", "A"),
+        ("Answer: B\n\nAnswer:", "B"),
+        ("B", "B"),
+    ],
+)
+def test_the_conclusion_is_what_counts(tmp_path: Path, reply: str, value: str) -> None:
+    answers = set()
+    benchmark = own(table(tmp_path), cot="on")
+    for sample in benchmark.samples(benchmark.open()):
+        record = drive(benchmark.flow(sample), lambda request: Generated(reply))
+        answers.add(record.answer)
+        (one,) = record.passes
+        assert isinstance(one.answer, Found)
+        begin, end = one.answer.span or (0, 0)
+        assert value in reply[begin:end]
+    assert answers == {value}
+
+
+def test_thinking_cut_off_before_its_conclusion_is_truncated(tmp_path: Path) -> None:
+    benchmark = own(table(tmp_path), cot="on")
+    sample = next(iter(benchmark.samples(benchmark.open())))
+    record = drive(benchmark.flow(sample), lambda request: Generated("It is B, or", "length"))
+    assert record.passes[0].answer == Truncated()
+    assert benchmark.max_new_tokens > own(table(tmp_path)).max_new_tokens
+    assert benchmark.parameters["cot"] == "on"
+
+
+def test_thinking_is_asked_for_with_yes_no_and_examples_too(tmp_path: Path) -> None:
+    path = table(tmp_path, "7\tIs it red? Please answer yes or no.\t\t\tYes",
+                 "8\tIs it blue? Please answer yes or no.\t\t\tNo")  # fmt: skip
+    *_, request, _ = asked(own(path, cot="on", shots="1"), "Steps.\nAnswer: yes")
+    shown, answer, question = request.messages
+    assert answer.text() == "Answer: No"
+    assert question.text().endswith('"Answer: Yes" or "Answer: No".')
+    assert "Think step by step" in shown.text()
+
+
+@pytest.mark.parametrize("name", ["mme", "pope"])
+def test_yes_no_benchmarks_think_and_show_too(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "yes.tsv"
+    rows = [f"{n}\texistence\t{n // 2}.jpg\tIs there a {n}?\t{'No' if n % 2 else 'Yes'}"
+            for n in range(4)]  # fmt: skip
+    path.write_text("\n".join(["index\tcategory\timage_path\tquestion\tanswer", *rows]) + "\n")
+    thinking = open_benchmark(f"{name}:cot=on,shots=1", Variant(data=str(path)))
+    sample = next(iter(thinking.samples(thinking.open())))
+    record = drive(thinking.flow(sample), lambda request: Generated("no no\nAnswer: yes"))
+    assert (record.answer, record.score) == ("Yes", 1.0)
+    assert record.values["official"] == 1.0
+    assert len(record.passes[0].prompt) == 3
+    assert {"shots", "cot"} <= set(thinking.parameters)
+    plain = open_benchmark(name, Variant(data=str(path)))
+    assert plain.max_new_tokens < thinking.max_new_tokens
+    assert not {"shots", "cot"} & set(plain.parameters)
+
+
+def test_an_explicit_length_wins_over_that_of_thinking(tmp_path: Path) -> None:
+    variant = Variant(options={"cot": "on"}, max_new_tokens=9)
+    assert own_benchmark(str(table(tmp_path)), variant).max_new_tokens == 9
+
+
+def test_a_run_records_how_it_asked_and_is_another_run(tmp_path: Path) -> None:
+    path = table(tmp_path)
+    specs: Iterable[str] = (str(path), f"{path}:shots=2", f"{path}:prompt=llava,cot=on")
+    found = evaluate(["random"], list(specs), out=tmp_path / "o", html=False).runs
+    assert len({run.path for run in found}) == 3
+    assert found[2].info.config.parameters["prompt_digest"] == stored_wording("llava").short_digest
+
+
+def test_scoring_needs_no_examples(tmp_path: Path) -> None:
+    path = table(tmp_path)
+    replies = tmp_path / "p.csv"
+    replies.write_text("index,prediction\n" + "".join(f"{n},{'AB'[n % 2]}\n" for n in range(6)))
+    assert score(f"{path}:cot=on", replies).summary.headline.value == 100.0
