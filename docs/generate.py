@@ -3,6 +3,7 @@
 docs/cli.md         every command and flag, from the parser itself
 docs/benchmarks.md  every registered benchmark
 docs/models.md      every model provider and its options
+docs/reproduction.md  our numbers beside official ones (see docs/reproduce.py)
 
 With `--check` nothing is written; the exit code is 1 when a page differs from what would be.
 """
@@ -10,6 +11,7 @@ With `--check` nothing is written; the exit code is 1 when a page differs from w
 from __future__ import annotations
 
 import argparse
+import runpy
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
@@ -140,6 +142,7 @@ def _benchmark(name: str, aliases: Sequence[str], benchmark: Benchmark) -> Itera
         ("headline", benchmark.headline),
         ("options", options),
         ("rules for replies", ", ".join(f"`{rule}`" for rule in benchmark.rules)),
+        ("rules", ", ".join(f"`{rule}`" for rule in benchmark.rules)),
         ("longest reply", f"{benchmark.max_new_tokens} tokens"),
         ("also called", ", ".join(f"`{alias}`" for alias in aliases)),
         ("paper", f"<{benchmark.paper}>" if benchmark.paper else ""),
@@ -202,10 +205,17 @@ def _escaped(text: str) -> str:
     return text.replace("<", "&lt;")
 
 
+def reproduction() -> str:
+    """Our numbers beside official ones, from the counts that are committed."""
+    made: str = runpy.run_path(str(FOLDER / "reproduce.py"))["page"]()
+    return made
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "cli.md": cli,
     "benchmarks.md": benchmarks,
     "models.md": models,
+    "reproduction.md": reproduction,
 }
 
 

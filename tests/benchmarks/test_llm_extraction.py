@@ -124,7 +124,7 @@ def data(tmp_path: Path) -> str:
 
 def test_a_run_stores_verdicts_and_prints_both_numbers(data: str, tmp_path: Path) -> None:
     judge = Judge(Generated("C"))
-    (run,) = evaluate([Vague()], [data], extractor=judge, out=tmp_path / "o", html=False).runs
+    (run,) = evaluate([Vague()], [data], extractors=[judge], out=tmp_path / "o", html=False).runs
     metrics = run.report().summary.metrics
     assert (metrics["accuracy"].value, metrics["by_rules"].value) == (100.0, 0.0)
     assert metrics["extractor_gain"].value == 100.0
@@ -133,12 +133,12 @@ def test_a_run_stores_verdicts_and_prints_both_numbers(data: str, tmp_path: Path
     assert len(questions) == 1, "equal questions about equal replies are one request"
     assert isinstance(judge.sent[1].messages[0].parts[0], Text)
     variant = Variant(circular="full")
-    evaluate([Vague()], [data], extractor=judge, variant=variant, out=tmp_path / "o", html=False)
+    evaluate([Vague()], [data], extractors=[judge], variant=variant, out=tmp_path / "o", html=False)
     assert len(judge.sent) == 1 + 1 + 1 + 2, "a probe each start, and two new rotations"
 
 
 def test_a_dead_extractor_is_found_before_the_run(data: str, tmp_path: Path) -> None:
     judge = Judge(Failure("request", "401: wrong key"))
     with pytest.raises(UsageError, match="the extractor judge does not answer: 401: wrong key"):
-        evaluate([Vague()], [data], extractor=judge, out=tmp_path / "o", html=False)
+        evaluate([Vague()], [data], extractors=[judge], out=tmp_path / "o", html=False)
     assert not list((tmp_path / "o").glob("*/samples.jsonl"))

@@ -133,3 +133,23 @@ def test_golden_mme_readings_by_rule(golden) -> None:
         "reading": "word",
         "rule": "snellen",
     }
+
+
+def test_seed_bench_is_read_by_rules_where_it_generates(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    rows = [("1", "A"), ("2", "A."), ("v3", "The answer is blue")]
+    path.write_text(
+        "".join(
+            json.dumps({"question_id": name, "prediction": reply, "gt_answer": "A"}) + "\n"
+            for name, reply in rows
+        )
+    )
+    spec = "seedbench:version=1,protocol=generate"
+    found = score_by_rules(spec, path)
+    assert {rule: one.summary.outcomes["answered"] for rule, one in found.items()} == {
+        "snellen": 2, "vlmevalkit": 3, "official": 1,
+    }  # fmt: skip
+    with pytest.raises(UsageError, match="seedbench cannot be read by the rule 'official'"):
+        score("seedbench:version=1,protocol=ranking", path, variant=Variant(rule="official"))
+    with pytest.raises(UsageError, match="with protocol=generate"):
+        score("seedbench:version=1,protocol=ranking,shots=2", path)

@@ -79,6 +79,13 @@ def test_lmms_eval_ranking_is_read_as_the_likeliest_letter(write, settings, resp
     assert row.reply == "B"
 
 
+def test_a_table_with_a_column_called_doc_is_none_of_lmms_eval(write, settings) -> None:
+    path = write("p.jsonl", lines({"id": 1, "doc_id": 3, "doc": "a.pdf", "prediction": "B"}))
+    (row,) = read_predictions(path, settings=settings)
+    assert (row.id, row.reply) == ("1", "B")
+    assert not is_foreign(path)
+
+
 def test_lmms_eval_without_a_reply_is_a_failure(write, settings) -> None:
     sample = {"doc_id": 0, "target": "B", "resps": [[None]], "filtered_resps": [None]}
     found = read_predictions(write("x.jsonl", lines(sample)), settings=settings)

@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 EXAMPLES = ROOT / "examples"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
-GENERATED = {"cli.md", "benchmarks.md", "models.md"}
+GENERATED = {"cli.md", "benchmarks.md", "models.md", "reproduction.md"}
 
 BLOCK = re.compile(
     r"(?P<marks>(?:^<!-- .+? -->\n)*)^```(?P<language>\w*)\n(?P<text>.*?)^```$",

@@ -282,3 +282,13 @@ def test_the_model_works_outside_the_loop() -> None:
 
     asyncio.run(main())
     assert threads == ["snellen-model"]
+
+
+def test_a_recording_answers_rows_though_they_read_the_same(tmp_path: Path) -> None:
+    from snellen.api import evaluate
+
+    data, replies = tmp_path / "same.tsv", tmp_path / "p.csv"
+    data.write_text("index\tquestion\tA\tB\tanswer\n1\tWhich?\tx\ty\tA\n2\tWhich?\tx\ty\tB\n")
+    replies.write_text("index,prediction\n1,A\n2,B\n")
+    (run,) = evaluate([f"replay/{replies}"], [str(data)], out=tmp_path / "o", html=False).runs
+    assert {record.id: record.answer for record in run.records()} == {"1": "A", "2": "B"}

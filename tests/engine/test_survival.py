@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from snellen.cli import main
 from snellen.store.runs import find_runs
 
 MODEL = Path(__file__).with_name("slow_model.py")
@@ -123,3 +124,27 @@ def test_two_processes_on_one_run_do_not_corrupt_it(tmp_path: Path) -> None:
     assert sorted(ids(tmp_path)) == sorted(map(str, range(SAMPLES)))
     lines = (find_runs(tmp_path / "out")[0].path / "samples.jsonl").read_text().splitlines()
     assert len({json.loads(line)["id"] for line in lines}) == len(lines) == SAMPLES
+
+
+def test_a_killed_run_is_reported_from_what_it_has(tmp_path: Path, capsys) -> None:
+    start = Start(tmp_path)
+    process = start.open()
+    start.wait_for(20, process)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert main(["report", str(tmp_path / "out"), "--format", "json"]) == 1
+    (report,) = json.loads(capsys.readouterr().out)
+    assert report["run"]["status"] == "running"
+    assert report["summary"]["n"] == len(ids(tmp_path)) > 0
+    assert main(["report", str(tmp_path / "out")]) == 1
+    assert "continue" in capsys.readouterr().out
+
+
+def test_sigterm_is_like_ctrl_c(tmp_path: Path) -> None:
+    start = Start(tmp_path)
+    process = start.open()
+    start.wait_for(8, process)
+    process.terminate()
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "continue with: snellen run" in said

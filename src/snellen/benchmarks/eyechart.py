@@ -12,8 +12,10 @@ on.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.resources import files
 
+from snellen.benchmarks.pairs import with_yes_no_pairs
 from snellen.benchmarks.questions import question_benchmark
 from snellen.core.benchmark import Benchmark, Table, Variant, needs
 from snellen.data.table import open_table
@@ -27,9 +29,9 @@ def benchmark(variant: Variant) -> Benchmark:
 
     def open() -> Table:
         shipped = files("snellen.benchmarks") / "data" / _FILES[split]
-        return open_table(variant.data or str(shipped))
+        return open_table(variant.data or str(shipped), columns=variant.columns)
 
-    return question_benchmark(
+    asked = question_benchmark(
         variant,
         name="eyechart",
         version=VERSION,
@@ -39,3 +41,4 @@ def benchmark(variant: Variant) -> Benchmark:
         needs=needs("text", "image", many_images=True),
         source="drawn by this repository (Apache-2.0); photographs: see benchmarks/data/README.md",
     )
+    return replace(asked, samples=lambda rows: with_yes_no_pairs(asked.samples(rows)))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from snellen.core.answer import Answer, Found, Outcome, Unparsed, outcome_of
 from snellen.core.flow import Flow, Steps
+from snellen.core.media import Source
+from snellen.core.message import Message
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.record import Pass, Record, Unscored
 from snellen.core.request import Generate, Generation, Ref
@@ -25,7 +27,15 @@ Circular = Literal["off", "early", "full"]
 YesNoReader = Callable[[str, str], Answer]
 """A reply and why it stopped, to what it answers."""
 
+ChoiceReader = Callable[[str, Mapping[str, str], str], Answer]
+"""A reply, the options by label and why it stopped, to the label it chooses."""
+
 _YES_NO = ("Yes", "No")
+
+
+def rules_reader(reply: str, options: Mapping[str, str], stop_reason: str) -> Answer:
+    """The reading of choices where no other rule is asked for."""
+    return read_choice(reply, options, stop_reason=stop_reason)
 
 
 def words_reader(reply: str, stop_reason: str) -> Answer:
@@ -50,7 +60,17 @@ class Manner:
     extractor: bool = False
     """Whether replies that no rule can read go to the `extractor` role."""
     yes_no: YesNoReader = words_reader
+    choice: ChoiceReader = rules_reader
     wording: Wording = DEFAULT
+    shown: Callable[[Sample], Shown] | None = None
+    """Examples that stand before a question, where there are any."""
+
+
+class Shown(NamedTuple):
+    """Questions with their answers, as turns of a conversation, and the bytes of their media."""
+
+    messages: tuple[Message, ...]
+    media: Mapping[str, Source]
 
 
 def asked_once(how: Manner) -> Callable[[Sample], Flow]:
@@ -103,17 +123,18 @@ def turns(sample: Sample) -> list[Turn]:
 
 
 def _ask(sample: Sample, turn: Turn, number: int, how: Manner) -> Steps[Pass]:
-    messages = prompt(sample, turn.options, how.wording)
+    before = how.shown(sample) if how.shown else Shown((), {})
+    messages = (*before.messages, *prompt(sample, turn.options, how.wording))
     choices = tuple(turn.options) if sample.kind == "choice" else ()
     ref = Ref(sample.id, number, turn.row)
     output = yield Generate(
         messages=messages,
         ref=ref,
         settings=how.settings,
-        media=sample.sources(),
+        media={**before.media, **sample.sources()},
         choices=_YES_NO if sample.kind == "yes_no" else choices,
     )
-    answer = read(sample, turn, output, how.yes_no)
+    answer = read(sample, turn, output, how)
     extraction = None
     if (
         how.extractor
@@ -150,15 +171,13 @@ def _extract(sample: Sample, turn: Turn, output: Generated, ref: Ref) -> Steps[E
     return found
 
 
-def read(
-    sample: Sample, turn: Turn, output: Output, yes_no: YesNoReader = words_reader
-) -> Answer | None:
+def read(sample: Sample, turn: Turn, output: Output, how: Manner) -> Answer | None:
     if not isinstance(output, Generated):
         return None
     if sample.kind == "choice":
-        return read_choice(output.text, turn.options, stop_reason=output.stop_reason)
+        return how.choice(output.text, turn.options, output.stop_reason)
     if sample.kind == "yes_no":
-        return yes_no(output.text, output.stop_reason)
+        return how.yes_no(output.text, output.stop_reason)
     return read_open(output.text, stop_reason=output.stop_reason)
 
 

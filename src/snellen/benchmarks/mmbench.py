@@ -18,9 +18,12 @@ from __future__ import annotations
 
 from functools import partial
 
+from snellen.benchmarks.flows import words_reader
 from snellen.benchmarks.published import Published, PublishedFile, tsv
 from snellen.benchmarks.questions import question_benchmark
+from snellen.benchmarks.rules import Readers
 from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.extract.rules_official import read_mmbench
 
 VERSION = "1"
 ALIASES = {
@@ -86,6 +89,8 @@ def benchmark(variant: Variant) -> Benchmark:
         options=DATA.options,
         needs=needs("text", "image"),
         circular_default="early",
+        paper_prompt="paper-mmbench",
+        official=Readers(read_mmbench, words_reader),
         paper="https://arxiv.org/abs/2307.06281",
         source="MMBench (Apache-2.0), the TSV files its authors publish",
     )

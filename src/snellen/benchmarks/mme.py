@@ -26,6 +26,14 @@ from functools import partial
 from typing import cast, get_args
 
 from snellen.benchmarks.flows import Manner
+from snellen.benchmarks.manner import (
+    concluded,
+    example_options,
+    example_parameters,
+    longest_reply,
+    needing,
+    with_examples,
+)
 from snellen.benchmarks.mme_subtasks import ABILITY, SUBTASK, area_of, subtask_name
 from snellen.benchmarks.mme_summary import summarise_mme
 from snellen.benchmarks.pairs import pairs
@@ -63,15 +71,19 @@ DATA = Published(
 
 
 def benchmark(variant: Variant) -> Benchmark:
-    parameters = resolve("mme", variant, {"reading": READINGS})
+    parameters = resolve("mme", variant, {"reading": READINGS, **example_options()})
     if variant.circular not in (None, "off"):
         raise UsageError("mme has yes/no questions, which have no options to rotate")
     reading = reading_of_rule("mme", variant, parameters["reading"], _OF_RULES)
-    settings = Generation(max_new_tokens=variant.max_new_tokens or MAX_NEW_TOKENS)
+    longest = longest_reply(MAX_NEW_TOKENS, parameters)
+    settings = Generation(max_new_tokens=variant.max_new_tokens or longest)
     how = Manner(settings, extractor=variant.extractor, yes_no=partial(_read, reading))
 
     def open() -> Table:
         return open_table(variant.data) if variant.data else DATA.table(variant)
+
+    how = with_examples(how, parameters, lambda: mme_samples(open()))
+    reported = {name: concluded(partial(_read, name), parameters) for name in _REPORTED}
 
     return Benchmark(
         name="mme",
@@ -81,7 +93,7 @@ def benchmark(variant: Variant) -> Benchmark:
         open=open,
         fetch=partial(DATA.fetch, variant),
         samples=mme_samples,
-        flow=asked_with_readings(how, {name: partial(_read, name) for name in _REPORTED}),
+        flow=asked_with_readings(how, reported),
         summarise=partial(
             summarise_mme,
             reading=reading,
@@ -90,12 +102,13 @@ def benchmark(variant: Variant) -> Benchmark:
                 FailurePolicy, one_of("failures", variant.failures, get_args(FailurePolicy))
             ),
         ),
-        needs=needs("text", "image"),
+        needs=needing(needs("text", "image"), parameters, variant.control),
         paper="https://arxiv.org/abs/2306.13394",
         source="MME, for academic research only, as VLMEvalKit's TSV",
         rules=tuple(_OF_RULES),
         parameters={
             **({"reading": reading} if reading in READINGS else {}),
+            **example_parameters(parameters),
             **({} if variant.rule is None else {"rule": variant.rule}),
         },
         max_new_tokens=settings.max_new_tokens,

@@ -10,9 +10,12 @@ from __future__ import annotations
 
 from functools import partial
 
+from snellen.benchmarks.flows import words_reader
 from snellen.benchmarks.published import Published, tsv
 from snellen.benchmarks.questions import question_benchmark
+from snellen.benchmarks.rules import Readers
 from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.extract.rules_official import read_mmbench
 
 VERSION = "1"
 ALIASES = {
@@ -48,6 +51,7 @@ def benchmark(variant: Variant) -> Benchmark:
         options=DATA.options,
         needs=needs("text", "image"),
         circular_default="early",
+        official=Readers(read_mmbench, words_reader),
         paper="https://arxiv.org/abs/2406.02539",
         source="AIDC-AI/Parrot-dataset",
     )

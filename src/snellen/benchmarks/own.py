@@ -6,7 +6,6 @@ inferred row by row from the columns (see `rows`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from snellen.benchmarks.questions import question_benchmark
@@ -16,13 +15,11 @@ from snellen.data.table import open_table
 VERSION = "1"
 
 
-def own_benchmark(
-    path: str, variant: Variant, columns: Mapping[str, str] | None = None
-) -> Benchmark:
+def own_benchmark(path: str, variant: Variant) -> Benchmark:
     """The benchmark of a data file; its name is the file's name without suffixes."""
 
     def open() -> Table:
-        return open_table(path, columns=columns)
+        return open_table(path, columns=variant.columns)
 
     return question_benchmark(
         variant, name=own_name(path), version=VERSION, title=f"own data: {path}", open=open

@@ -24,6 +24,14 @@ from functools import partial
 from typing import cast, get_args
 
 from snellen.benchmarks.flows import Manner, YesNoReader, words_reader
+from snellen.benchmarks.manner import (
+    concluded,
+    example_options,
+    example_parameters,
+    longest_reply,
+    needing,
+    with_examples,
+)
 from snellen.benchmarks.pope_summary import TRACK, TRACKS, summarise_pope, tracks_of
 from snellen.benchmarks.published import Published, tsv
 from snellen.benchmarks.questions import one_of, resolve
@@ -82,12 +90,18 @@ _OF_RULES = {"snellen": "word", "vlmevalkit": "vlmevalkit", "official": "officia
 
 
 def benchmark(variant: Variant) -> Benchmark:
-    known = {"reading": tuple(READINGS), "category": ("all", *TRACKS), "prompt": tuple(_WORDINGS)}
+    known = {
+        "reading": tuple(READINGS),
+        "category": ("all", *TRACKS),
+        "prompt": tuple(_WORDINGS),
+        **example_options(),
+    }
     parameters = resolve("pope", variant, known)
     if variant.circular not in (None, "off"):
         raise UsageError("pope has yes/no questions, which have no options to rotate")
     reading = reading_of_rule("pope", variant, parameters["reading"], _OF_RULES)
-    settings = Generation(max_new_tokens=variant.max_new_tokens or MAX_NEW_TOKENS)
+    longest = longest_reply(MAX_NEW_TOKENS, parameters)
+    settings = Generation(max_new_tokens=variant.max_new_tokens or longest)
     how = Manner(
         settings,
         extractor=variant.extractor,
@@ -98,6 +112,10 @@ def benchmark(variant: Variant) -> Benchmark:
     def open() -> Table:
         return open_table(variant.data) if variant.data else DATA.table(variant)
 
+    ask = partial(pope_samples, category=parameters["category"])
+    how = with_examples(how, parameters, lambda: ask(open()))
+    reported = {name: concluded(read, parameters) for name, read in READINGS.items()}
+    plain = {key: parameters[key] for key in ("category", "prompt")}
     return Benchmark(
         name="pope",
         version=VERSION,
@@ -105,8 +123,8 @@ def benchmark(variant: Variant) -> Benchmark:
         headline="f1",
         open=open,
         fetch=partial(DATA.fetch, variant),
-        samples=partial(pope_samples, category=parameters["category"]),
-        flow=asked_with_readings(how, READINGS),
+        samples=ask,
+        flow=asked_with_readings(how, reported),
         summarise=partial(
             summarise_pope,
             reading=reading,
@@ -115,13 +133,14 @@ def benchmark(variant: Variant) -> Benchmark:
                 FailurePolicy, one_of("failures", variant.failures, get_args(FailurePolicy))
             ),
         ),
-        needs=needs("text", "image"),
+        needs=needing(needs("text", "image"), parameters, variant.control),
         paper="https://arxiv.org/abs/2305.10355",
         source="POPE (MIT) over COCO images, as VLMEvalKit's TSV",
         rules=tuple(_OF_RULES),
         parameters={
-            **parameters,
             "reading": reading,
+            **plain,
+            **example_parameters(parameters),
             **({} if variant.rule is None else {"rule": variant.rule}),
         },
         max_new_tokens=settings.max_new_tokens,

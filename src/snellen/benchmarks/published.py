@@ -42,7 +42,7 @@ class Published:
 
     def table(self, variant: Variant) -> Table:
         """The file's rows. Raises as `fetch`."""
-        return open_table(str(self.fetch(variant)))
+        return open_table(variant.data or str(self.fetch(variant)), columns=variant.columns)
 
     def _named(self, values: tuple[str, ...]) -> list[str]:
         return [f"{name}={value}" for name, value in zip(self.options, values, strict=True)]

@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import cast, get_args
 
 from snellen.benchmarks.flows import Circular, Manner, asked_once, circular
+from snellen.benchmarks.manner import (
+    asked_so,
+    asking_options,
+    asking_parameters,
+    longest_reply,
+    needing,
+)
 from snellen.benchmarks.rows import GROUP_COLUMNS, samples
+from snellen.benchmarks.rules import Readers, chosen_rule, known_rules
 from snellen.core.benchmark import TEXT, Benchmark, FetchProgress, Needs, Table, Variant
 from snellen.core.errors import UsageError
 from snellen.core.record import Record
@@ -36,16 +44,31 @@ def question_benchmark(
     paper: str = "",
     source: str = "",
     max_new_tokens: int = MAX_NEW_TOKENS,
+    official: Readers | None = None,
+    paper_prompt: str | None = None,
     circular_default: Circular = "off",
 ) -> Benchmark:
     """A benchmark over rows in the common column layout.
 
-    `options` lists the variants it has, the first being the default; `keep` selects rows.
+    `options` lists the variants it has, the first being the default; `keep` selects rows;
+    `official` reads replies as the benchmark's authors do; `paper_prompt` names the stored wording
+    of its paper.
     Raises UsageError for a variant it has not.
     """
-    resolved = resolve(name, variant, options or {})
-    settings = Generation(max_new_tokens=variant.max_new_tokens or max_new_tokens)
-    how = Manner(settings, extractor=variant.extractor)
+    own = options or {}
+    options = {**own, **{k: v for k, v in asking_options(paper_prompt).items() if k not in own}}
+    every = resolve(name, variant, options)
+    resolved = {key: value for key, value in every.items() if key not in asking_options()}
+    longest = longest_reply(max_new_tokens, every)
+    settings = Generation(max_new_tokens=variant.max_new_tokens or longest)
+    rules = known_rules(official)
+    rule = chosen_rule(name, variant, rules)
+    how = Manner(
+        settings,
+        extractor=variant.extractor,
+        choice=rules[rule].choice,
+        yes_no=rules[rule].yes_no,
+    )
     mode = cast(
         Circular, one_of("circular", variant.circular or circular_default, get_args(Circular))
     )
@@ -55,6 +78,7 @@ def question_benchmark(
         kept = rows if keep is None else filter(keep, rows)
         return samples(kept, groups=groups, path=getattr(rows, "path", name))
 
+    how = asked_so(how, every, paper_prompt, lambda: rows_to_samples(open()))
     return Benchmark(
         name=name,
         version=version,
@@ -65,10 +89,17 @@ def question_benchmark(
         samples=rows_to_samples,
         flow=asked_once(how) if mode == "off" else circular(how, mode),
         summarise=partial(summarise_accuracy, failures=failures, mode=mode),
-        needs=needs,
+        needs=needing(needs, every, variant.control),
         paper=paper,
         source=source,
-        parameters={**resolved, **({} if mode == "off" else {"circular": mode})},
+        options=options,
+        rules=tuple(rules),
+        parameters={
+            **resolved,
+            **asking_parameters(every, paper_prompt),
+            **({} if mode == "off" else {"circular": mode}),
+            **({} if rule == "snellen" else {"rule": rule}),
+        },
         max_new_tokens=settings.max_new_tokens,
     )
 

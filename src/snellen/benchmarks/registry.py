@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, cast
 
+from snellen.benchmarks.control import OPTION, with_control
 from snellen.benchmarks.own import own_benchmark
 from snellen.core.benchmark import Benchmark, BenchmarkFactory, Variant
 from snellen.core.doors import doors, load
@@ -53,14 +54,22 @@ def open_benchmark(spec: str, variant: Variant = Variant()) -> Benchmark:  # noq
     UnknownName, and UsageError for an option the benchmark does not know.
     """
     name, options = split_spec(spec)
+    options = {**variant.options, **options}
+    control = options.pop(OPTION, variant.control)
+    return with_control(_uncontrolled(name, replace(variant, options=options)), control)
+
+
+def _uncontrolled(name: str, variant: Variant) -> Benchmark:
     if is_data(name):
-        return own_benchmark(name, replace(variant, options={**variant.options, **options}))
+        return own_benchmark(name, variant)
     named = _named(name.lower())
-    if named is None:
-        raise UnknownName(
-            "benchmark", name, doors(GROUP), "a data file of your own is given by its path."
+    if named is not None and variant.columns and variant.data is None:
+        raise UsageError(
+            f"{name} knows its columns; --columns is for a data file of your own, or with --data"
         )
-    options = {**variant.options, **named.options, **options}
+    if named is None:
+        raise UnknownName("benchmark", name, doors(GROUP), _own_data(name))
+    options = {**named.options, **variant.options}
     return named.factory(replace(variant, options=options))
 
 
@@ -68,16 +77,26 @@ def is_data(name: str) -> bool:
     """Whether a name means a data file or folder rather than a registered benchmark."""
     if name.lower() in doors(GROUP):
         return False
-    return "://" in name or _DATA_SUFFIX.search(name) is not None or Path(name).is_dir()
+    return "://" in name or _DATA_SUFFIX.search(name) is not None or Path(name).exists()
 
 
 def known_benchmarks() -> list[KnownBenchmark]:
-    """Registered benchmarks by name."""
+    """Registered benchmarks by name; a plug-in that is broken says so in its line."""
     found = []
     for name, entry in sorted(doors(GROUP).items()):
-        factory = cast(BenchmarkFactory, load(entry))
+        try:
+            factory = cast(BenchmarkFactory, load(entry))
+        except UsageError as error:
+            found.append(KnownBenchmark(name, str(error), ()))
+            continue
         found.append(KnownBenchmark(name, factory(Variant()).title, tuple(_aliases(factory))))
     return found
+
+
+def _own_data(name: str) -> str:
+    """How a data file is given; the very one, where a file of that name lies here."""
+    here = [path for path in Path().glob(f"{name}.*") if _DATA_SUFFIX.search(path.name)]
+    return f"a data file of your own is given by its path{f', e.g. {here[0]}' if here else ''}."
 
 
 class _Named(NamedTuple):
@@ -91,7 +110,10 @@ def _named(name: str) -> _Named | None:
     if name in entries:
         return _Named(cast(BenchmarkFactory, load(entries[name])), {})
     for entry in entries.values():
-        factory = cast(BenchmarkFactory, load(entry))
+        try:
+            factory = cast(BenchmarkFactory, load(entry))
+        except UsageError:
+            continue  # a broken plug-in must not stand in the way of the others
         for alias, options in _aliases(factory).items():
             if alias.lower() == name:
                 return _Named(factory, options)

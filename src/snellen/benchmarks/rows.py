@@ -37,23 +37,26 @@ def samples(
 
     Raises DataError for a row without a question, a gold that is no option, or an id held twice.
     """
-    rotations: dict[str, list[Sample]] = {}
-    bases: list[Sample] = []
-    seen: dict[str, int] = {}
+    found: dict[str, Sample] = {}
+    numbers: dict[str, int] = {}
     for row in rows:
         sample = sample_of(row, groups=groups, path=path)
-        if sample.id in seen:
+        if sample.id in found:
             raise DataError(
-                f"{path}: rows {seen[sample.id] + 1} and {row.number + 1} have the same id "
+                f"{path}: rows {numbers[sample.id] + 1} and {row.number + 1} have the same id "
                 f"{sample.id!r}; ids must be unique"
             )
-        seen[sample.id] = row.number
-        base = _base_id(sample)
-        if base is None:
-            bases.append(sample)
-        else:
-            rotations.setdefault(base, []).append(sample)
-    yield from _joined(bases, rotations)
+        found[sample.id] = sample
+        numbers[sample.id] = row.number
+    rotations: dict[str, list[Sample]] = {}
+    for sample in found.values():
+        base = found.get(_base_id(sample) or "")
+        if base is not None and _same_question(base, sample):
+            rotations.setdefault(base.id, []).append(sample)
+    turned = {turn.id for turns in rotations.values() for turn in turns}
+    for sample in found.values():
+        if sample.id not in turned:
+            yield _with_rotations(sample, rotations.get(sample.id, []))
 
 
 def sample_of(row: Row, *, groups: tuple[str, ...], path: str) -> Sample:
@@ -62,8 +65,12 @@ def sample_of(row: Row, *, groups: tuple[str, ...], path: str) -> Sample:
     where = f"{path}, row {row.number + 1}"
     if "question" not in cells and not options and not _is_prediction_row(cells):
         raise DataError(
-            f"{where}: no question; got the columns {', '.join(cells) or 'none'}; expected a "
-            "column `question` (name it with --columns question=...)"
+            f"{where}: no question; got the columns {', '.join(cells) or 'none'}; expected "
+            + (
+                "cells separated by commas, not semicolons"
+                if _one_joined(cells)
+                else "a column `question` (name it with --columns question=...)"
+            )
         )
     golds = row_gold(row)
     kind = kind_of(cells, options, golds)
@@ -118,15 +125,24 @@ def _label(gold: str, options: Mapping[str, str], where: str) -> str:
     matching = [label for label, option in options.items() if option.strip() == text]
     if len(matching) == 1:
         return matching[0]
+    gap = f" (the column {_next_label(options)} is empty there)" if letter else ""
     raise DataError(
-        f"{where}: the answer {gold!r} is none of the options {', '.join(options)}; correct it, "
-        "or leave it empty to count the row as one without gold"
+        f"{where}: the answer {gold!r} is none of the options {', '.join(options)}{gap}; "
+        "correct it, or leave it empty to count the row as one without gold"
     )
+
+
+def _next_label(options: Mapping[str, str]) -> str:
+    return chr(ord(max(options)) + 1)
 
 
 def _bare_letter(text: str) -> str | None:
     text = text.strip().strip("().").strip()
     return text.upper() if len(text) == 1 and text.isascii() and text.isalpha() else None
+
+
+def _one_joined(cells: Mapping[str, str]) -> bool:
+    return len(cells) == 1 and ";" in next(iter(cells))
 
 
 def _is_prediction_row(cells: Mapping[str, str]) -> bool:
@@ -141,17 +157,18 @@ def _base_id(sample: Sample) -> str | None:
     return str(index % _ROTATION_STRIDE) if index >= _ROTATION_STRIDE else None
 
 
-def _joined(bases: list[Sample], rotations: dict[str, list[Sample]]) -> Iterator[Sample]:
-    known = {sample.id for sample in bases}
-    for sample in bases:
-        turns = sorted(rotations.get(sample.id, ()), key=lambda turn: int(turn.id))
-        if not turns:
-            yield sample
-            continue
-        shared = tuple(
-            Rotation(turn.id, turn.options, turn.gold[0] if turn.gold else None) for turn in turns
-        )
-        yield replace(sample, rotations=shared)
-    for base, turns in rotations.items():
-        if base not in known:
-            yield from turns
+def _same_question(base: Sample, turn: Sample) -> bool:
+    """Whether a row is a rotation: a large id alone does not make one."""
+    return base.question == turn.question and sorted(base.options.values()) == sorted(
+        turn.options.values()
+    )
+
+
+def _with_rotations(sample: Sample, turns: list[Sample]) -> Sample:
+    if not turns:
+        return sample
+    rotations = tuple(
+        Rotation(turn.id, turn.options, turn.gold[0] if turn.gold else None)
+        for turn in sorted(turns, key=lambda turn: int(turn.id))
+    )
+    return replace(sample, rotations=rotations)

@@ -14,25 +14,35 @@ and H must be unpacked beside the official question file given with `--data`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Literal, cast, get_args
 
-from snellen.benchmarks.flows import Manner, asked_once
+from snellen.benchmarks.flows import Manner, asked_once, words_reader
 from snellen.benchmarks.image_answers import drawn_answer, text_then_picture
+from snellen.benchmarks.manner import (
+    example_options,
+    example_parameters,
+    longest_reply,
+    needing,
+    with_examples,
+)
 from snellen.benchmarks.published import Published, PublishedFile, tsv
 from snellen.benchmarks.questions import one_of, resolve
 from snellen.benchmarks.ranking import NORMALISATION, ranked
+from snellen.benchmarks.rules import READERS, Readers, chosen_rule, known_rules
 from snellen.benchmarks.seed_levels import LEVELS, Level, Version
 from snellen.benchmarks.seed_rows import DRAWN, PART, SPOKEN_AND_DRAWN, SUBPART, seed_samples
 from snellen.benchmarks.seed_summary import headline_of, summarise_seed
 from snellen.core.benchmark import Benchmark, Needs, Table, Variant
+from snellen.core.errors import UsageError
 from snellen.core.flow import Flow
 from snellen.core.model import Capabilities
 from snellen.core.request import CLIP, Drawing, Generation
 from snellen.core.sample import Row, Sample
 from snellen.data.download import Remote
 from snellen.data.seed_json import is_seed_json, open_seed_json
+from snellen.extract.rules_official import read_equal
 from snellen.scoring.accuracy import FailurePolicy
 
 VERSION = "1"
@@ -71,22 +81,36 @@ _PAPERS = {
     "H": "https://github.com/AILab-CVC/SEED-Bench",
 }
 _MAX_NEW_TOKENS = 64
+_RULES: Mapping[Protocol, Mapping[str, Readers]] = {
+    "ranking": {"snellen": READERS["snellen"]},
+    "generate": known_rules(Readers(read_equal, words_reader)),
+}
 
 
 def benchmark(variant: Variant) -> Benchmark:
-    known = {**DATA.options, "protocol": get_args(Protocol), "level": ("L2", "L1", "L3")}
-    options = resolve("seedbench", variant, known)
+    own = {**DATA.options, "protocol": get_args(Protocol), "level": ("L2", "L1", "L3")}
+    asked = resolve("seedbench", variant, {**own, **example_options()})
+    options = {name: asked[name] for name in own}
     version, level = cast(Version, options["version"]), cast(Level, options["level"])
     protocol = cast(Protocol, options["protocol"])
     failures = cast(FailurePolicy, one_of("failures", variant.failures, get_args(FailurePolicy)))
     if version in ("1", "2-plus"):
         level = LEVELS[0]
-    settings = Generation(max_new_tokens=variant.max_new_tokens or _MAX_NEW_TOKENS)
+    longest = longest_reply(_MAX_NEW_TOKENS, asked)
+    settings = Generation(max_new_tokens=variant.max_new_tokens or longest)
+    if protocol == "ranking" and example_parameters(asked):
+        raise UsageError(
+            "seedbench ranks texts: shots and cot are for replies, with protocol=generate"
+        )
+    rules = _RULES[protocol]
+    rule = chosen_rule("seedbench", variant, rules)
 
     def samples(rows: Iterable[Row]) -> Iterator[Sample]:
         path = getattr(rows, "path", "seedbench")
         return seed_samples(rows, version=version, level=level, path=path)
 
+    how = Manner(settings, extractor=variant.extractor, choice=rules[rule].choice)
+    how = with_examples(how, asked, lambda: samples(_table(variant)))
     return Benchmark(
         name="seedbench",
         version=VERSION,
@@ -95,7 +119,7 @@ def benchmark(variant: Variant) -> Benchmark:
         open=partial(_table, variant),
         fetch=partial(DATA.fetch, variant),
         samples=samples,
-        flow=_flow(protocol, Manner(settings, extractor=variant.extractor)),
+        flow=_flow(protocol, how),
         summarise=partial(
             summarise_seed,
             version=version,
@@ -103,14 +127,17 @@ def benchmark(variant: Variant) -> Benchmark:
             ranking=protocol == "ranking",
             failures=failures,
         ),
-        needs=_needs(protocol),
+        needs=needing(_needs(protocol), asked, variant.control),
         beyond=partial(beyond, protocol=protocol, clip=variant.clip),
         asks=(CLIP,) if level == "L3" else (),
         paper=_PAPERS[version],
         source="AILab-CVC, CC BY-NC 4.0",
+        rules=tuple(rules),
         parameters={
             **options,
             "level": level,
+            **example_parameters(asked),
+            **({} if variant.rule is None else {"rule": rule}),
             **({"normalisation": NORMALISATION} if protocol == "ranking" else {}),
         },
         max_new_tokens=settings.max_new_tokens,

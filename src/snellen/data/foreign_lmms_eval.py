@@ -9,6 +9,7 @@ row's own id, question and category.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from snellen.core.errors import DataError
 from snellen.data.columns import ID_COLUMNS, column_name, is_image_column, option_letters
 from snellen.data.typed import Record
 
+_DOC = re.compile(rb'"doc"\s*:\s*\{')
+"""A data row may be longer than what is looked at, so that the replies stand behind it."""
 _OWN = frozenset({"doc", "token_counts"})
 _NONE = frozenset({"", "nan", "none"})
 _DROPPED = frozenset({"prediction", "pred", "answer", "score"})
@@ -28,7 +31,7 @@ def is_lmms_eval(head: bytes) -> bool:
     """Whether the first line of a file, as far as `head` goes, is a sample of lmms-eval."""
     first = head.lstrip().split(b"\n", 1)[0]
     return b'"doc_id"' in head and (
-        b'"filtered_resps"' in first or b'"resps"' in first or b'"doc"' in first
+        b'"filtered_resps"' in first or b'"resps"' in first or _DOC.search(first) is not None
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +22,7 @@ from snellen.data.columns import (
     id_text,
 )
 from snellen.data.index import Scan
+from snellen.data.repeated import repeated_rows
 from snellen.data.unpack import plain_file
 from snellen.settings import Settings
 
@@ -163,7 +163,7 @@ def read_predictions(
         )
         for number, cells in numbered
     )
-    warnings = _doubles(rows, id_columns, names, name)
+    warnings = repeated_rows(rows, id_columns, names, name)
     return Predictions(name, scan.digest(), names, rows, id_columns, reply_column, gold, warnings)
 
 
@@ -274,52 +274,3 @@ def _id(cells: Mapping[str, str], columns: Sequence[str], number: int, name: str
     if not all(values):
         raise DataError(f"{name}, row {number}: the id ({'+'.join(columns)}) is empty")
     return "/".join(values)
-
-
-def _doubles(
-    rows: Sequence[Prediction], id_columns: Sequence[str], columns: Sequence[str], name: str
-) -> tuple[str, ...]:
-    first: dict[str, Prediction] = {}
-    doubled: list[Prediction] = []
-    for row in rows:
-        known = first.setdefault(row.id, row)
-        if known is not row:
-            if known.cells != row.cells:
-                raise DataError(_differ(known, row, rows, id_columns, columns, name))
-            doubled.append(row)
-    if not doubled:
-        return ()
-    again = doubled[0]
-    rows_repeat = "1 row repeats" if len(doubled) == 1 else f"{len(doubled)} rows repeat"
-    return (
-        f"{name}: {rows_repeat} an earlier one, counted as given "
-        f"(id {again.id!r}: rows {first[again.id].number} and {again.number})",
-    )
-
-
-def _differ(
-    one: Prediction,
-    other: Prediction,
-    rows: Sequence[Prediction],
-    id_columns: Sequence[str],
-    columns: Sequence[str],
-    name: str,
-) -> str:
-    """Says which rows clash, and which column would tell them apart, if there is one."""
-    advice = "leave one of them out"
-    for column in columns:
-        if column in id_columns or one.cells.get(column) == other.cells.get(column):
-            continue
-        pairs = Counter((row.id, row.cells.get(column)) for row in rows)
-        values = {row.cells.get(column) for row in rows}
-        if max(pairs.values()) == 1 and 1 < len(values) <= len(rows) // 2:
-            advice = (
-                f"the file holds {len(values)} values of {column!r}: choose one with --where "
-                f"{column}={other.cells.get(column, '')}, or count each with "
-                f"--columns id={column}+{'+'.join(id_columns)}"
-            )
-            break
-    return (
-        f"{name}: rows {one.number} and {other.number} have the same id {one.id!r} "
-        f"but differ; {advice}"
-    )

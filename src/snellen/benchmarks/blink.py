@@ -1,0 +1,85 @@
+"""BLINK: 14 visual tasks that people solve within a blink (Fu et al. 2024,
+https://arxiv.org/abs/2404.12390).
+
+One example row: index "val_Visual_Similarity_1", question "Given three similar but different
+images, ...", A "the second image", B "the third image", answer "A", category "Visual_Similarity",
+image <base64 of up to four pictures>.
+
+Oddities: the authors average over the 14 tasks, which is the headline here; VLMEvalKit averages
+over questions (`accuracy`). In the authors' files answers read "(A)" and a prediction counts only
+if it equals that string: "(C) Point C" is wrong by their script (`--rule official`), not by ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+import msgspec
+
+from snellen.benchmarks.flows import words_reader
+from snellen.benchmarks.published import Published, tsv
+from snellen.benchmarks.questions import question_benchmark
+from snellen.benchmarks.rules import Readers
+from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.core.record import Record
+from snellen.core.summary import Interval, Metric, Summary
+from snellen.extract.rules_official import read_blink
+from snellen.stats.stratified import mean_of_shares
+
+VERSION = "1"
+HEADLINE = "task_mean"
+_TASKS = ("task", "category")
+"""Columns that may name a question's task: the authors' and VLMEvalKit's."""
+DATA = Published(
+    {},
+    {
+        (): tsv(
+            "https://opencompass.openxlab.space/utils/VLMEval/BLINK.tsv",
+            "3b6649b6a662184ea046908e5506260e",
+        )
+    },
+)
+
+
+def benchmark(variant: Variant) -> Benchmark:
+    asked = question_benchmark(
+        variant,
+        name="blink",
+        version=VERSION,
+        title="BLINK, 14 tasks of visual perception",
+        open=partial(DATA.table, variant),
+        fetch=partial(DATA.fetch, variant),
+        needs=needs("text", "image", many_images=True),
+        groups=(*_TASKS, "split"),
+        official=Readers(read_blink, words_reader),
+        paper="https://arxiv.org/abs/2404.12390",
+        source="BLINK (Apache-2.0), as VLMEvalKit's TSV",
+    )
+    return replace(asked, headline=HEADLINE, summarise=partial(summarise_blink, asked))
+
+
+def summarise_blink(asked: Benchmark, records: Sequence[Record]) -> Summary:
+    """The plain mean of the tasks' accuracies beside the mean over questions. No headline where
+    the questions name no task."""
+    summary = asked.summarise(records)
+    tasks = next((summary.groups[name] for name in _TASKS if name in summary.groups), {})
+    shares = [metric for metric in tasks.values() if metric.value is not None]
+    if summary.headline.value is None:
+        mean = msgspec.structs.replace(summary.headline, name=HEADLINE)
+    elif not shares:
+        mean = Metric(HEADLINE, None, summary.n, note="the questions name no task")
+    else:
+        value = sum(metric.value or 0.0 for metric in shares) / len(shares)
+        mean = Metric(HEADLINE, value, summary.n, _interval(shares))
+    return msgspec.structs.replace(
+        summary, headline=mean, metrics={HEADLINE: mean, **summary.metrics}
+    )
+
+
+def _interval(shares: Sequence[Metric]) -> Interval:
+    sizes = [metric.n for metric in shares]
+    right = [(metric.value or 0.0) / 100 * metric.n for metric in shares]
+    found = mean_of_shares([round(count, 6) for count in right], sizes)
+    return Interval(100 * found.low, 100 * found.high, found.method, found.level)

@@ -1,0 +1,190 @@
+"""How the questions of a benchmark are put: wording, examples shown before, chain of thought."""
+
+from __future__ import annotations
+
+import functools
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from snellen.benchmarks.flows import ChoiceReader, Manner, Shown, YesNoReader
+from snellen.core.answer import Answer, Truncated
+from snellen.core.benchmark import Needs, needs
+from snellen.core.errors import UsageError
+from snellen.core.message import Message, Text
+from snellen.core.model import Capabilities
+from snellen.core.sample import Sample
+from snellen.extract.conclusion import conclusion_of, moved
+from snellen.prompts.choice import DEFAULT, Wording, prompt
+from snellen.prompts.stored import CHAIN_OF_THOUGHT, stored_wording, with_steps
+
+OWN = "snellen"
+"""The wording where no other is asked for."""
+_STORED = ("vlmevalkit", "llava", "qwen2-vl")
+_MOST_SHOTS = 16
+_SEEDS = 10
+COT_TOKENS = 2048
+"""Longest reply, in tokens, where the model is to think first."""
+
+
+def example_options() -> dict[str, tuple[str, ...]]:
+    """Examples and thinking: options that every multiple-choice and yes/no benchmark has."""
+    return {
+        "shots": tuple(map(str, range(_MOST_SHOTS + 1))),
+        "shots_seed": tuple(map(str, range(_SEEDS))),
+        "cot": ("off", "on"),
+    }
+
+
+def asking_options(paper: str | None = None) -> dict[str, tuple[str, ...]]:
+    """The options of benchmarks whose wording may be chosen. `paper` names the stored wording of
+    a benchmark's own paper, which is then its default."""
+    first = (OWN,) if paper is None else ("paper", OWN)
+    return {"prompt": (*first, *_STORED), **example_options()}
+
+
+def asked_so(
+    how: Manner,
+    chosen: Mapping[str, str],
+    paper: str | None,
+    pool: Callable[[], Iterable[Sample]],
+) -> Manner:
+    """The manner with the wording, examples and thinking that were chosen."""
+    return with_examples(replace(how, wording=_wording(chosen["prompt"], paper)), chosen, pool)
+
+
+def with_examples(
+    how: Manner, chosen: Mapping[str, str], pool: Callable[[], Iterable[Sample]]
+) -> Manner:
+    """The manner with the examples and the thinking that were chosen. Examples come from `pool`,
+    which is drawn from when the first question is asked."""
+    if chosen["cot"] == "on":
+        how = replace(
+            how,
+            wording=with_steps(how.wording),
+            choice=_concluded(how.choice),
+            yes_no=concluded(how.yes_no, chosen),
+        )
+    shots = int(chosen["shots"])
+    shown = _examples(shots, chosen["shots_seed"], pool, how.wording) if shots else None
+    return replace(how, shown=shown)
+
+
+def asking_parameters(chosen: Mapping[str, str], paper: str | None) -> dict[str, str]:
+    """What a run records: only what is not the plain manner, stored wordings with their digest."""
+    found: dict[str, str] = {}
+    if chosen["prompt"] != OWN:
+        stored = stored_wording(_file(chosen["prompt"], paper))
+        found = {"prompt": chosen["prompt"], "prompt_digest": stored.short_digest}
+    return {**found, **example_parameters(chosen)}
+
+
+def example_parameters(chosen: Mapping[str, str]) -> dict[str, str]:
+    """The part of `asking_parameters` about examples and thinking."""
+    found: dict[str, str] = {}
+    if chosen["shots"] != "0":
+        found |= {"shots": chosen["shots"], "shots_seed": chosen["shots_seed"]}
+    if chosen["cot"] == "on":
+        found |= {"cot": "on", "cot_digest": stored_wording(CHAIN_OF_THOUGHT).short_digest}
+    return found
+
+
+def longest_reply(plain: int, chosen: Mapping[str, str]) -> int:
+    """Tokens a reply may have: more where the model is to think first."""
+    return max(plain, COT_TOKENS) if chosen["cot"] == "on" else plain
+
+
+def needing(own: Needs, chosen: Mapping[str, str], control: str | None) -> Needs:
+    """What a model must take: examples come with pictures of their own.
+
+    Raises UsageError for examples under a control, which would not change their pictures.
+    """
+    if chosen["shots"] == "0":
+        return own
+    if control is not None:
+        raise UsageError("shots show pictures of their own, which --control would not change")
+    many = needs("text", many_images=True)
+
+    def missing(capabilities: Capabilities) -> str | None:
+        pictures = "image" in capabilities.inputs
+        return own(capabilities) or (many(capabilities) if pictures else None)
+
+    return missing
+
+
+def _wording(name: str, paper: str | None) -> Wording:
+    return DEFAULT if name == OWN else stored_wording(_file(name, paper)).wording
+
+
+def _file(name: str, paper: str | None) -> str:
+    return paper if name == "paper" and paper is not None else name
+
+
+def _examples(
+    count: int, seed: str, pool: Callable[[], Iterable[Sample]], wording: Wording
+) -> Callable[[Sample], Shown]:
+    """Others of the same table and kind, drawn by the seed and the question's id: never the
+    question itself, nor one that asks the same about the same pictures."""
+
+    @functools.cache
+    def by_kind() -> Mapping[str, Sequence[Sample]]:
+        kinds: dict[str, list[Sample]] = {}
+        for sample in pool():
+            if sample.gold:
+                kinds.setdefault(sample.kind, []).append(sample)
+        return kinds
+
+    def shown(sample: Sample) -> Shown:
+        others = by_kind().get(sample.kind, ())
+        drawn = random.Random(f"{seed}:{sample.id}").sample(others, min(len(others), 2 * count + 8))
+        chosen = [one for one in drawn if not _same(one, sample)][:count]
+        if len(chosen) < count:
+            chosen = [one for one in others if not _same(one, sample)][:count]
+        if len(chosen) < count:
+            raise UsageError(
+                f"shots={count}: only {len(chosen)} other {sample.kind} questions have an answer "
+                f"to show before {sample.id!r}; ask for fewer"
+            )
+        turns = [turn for one in chosen for turn in _turns(one, wording)]
+        media = {digest: source for one in chosen for digest, source in one.sources().items()}
+        return Shown(tuple(turns), media)
+
+    return shown
+
+
+def _same(one: Sample, other: Sample) -> bool:
+    if one.id == other.id:
+        return True
+    pictures = [ref.digest for ref in one.media] == [ref.digest for ref in other.media]
+    return pictures and one.question == other.question
+
+
+def _turns(sample: Sample, wording: Wording) -> tuple[Message, ...]:
+    """A question with its answer, in the form in which the model is to answer."""
+    answer = f"Answer: {sample.gold[0]}" if wording.steps else sample.gold[0]
+    return (*prompt(sample, None, wording), Message("assistant", (Text(answer),)))
+
+
+def _concluded(read: ChoiceReader) -> ChoiceReader:
+    def reader(reply: str, options: Mapping[str, str], stop_reason: str) -> Answer:
+        found = conclusion_of(reply)
+        if found is None:
+            unfinished = stop_reason == "length"
+            return Truncated() if unfinished else read(reply, options, stop_reason)
+        return moved(read(found.text, options, stop_reason), found.start)
+
+    return reader
+
+
+def concluded(read: YesNoReader, chosen: Mapping[str, str]) -> YesNoReader:
+    """The reading of conclusions, where the model was asked to think first."""
+    if chosen["cot"] != "on":
+        return read
+
+    def reader(reply: str, stop_reason: str) -> Answer:
+        found = conclusion_of(reply)
+        if found is None:
+            return Truncated() if stop_reason == "length" else read(reply, stop_reason)
+        return moved(read(found.text, stop_reason), found.start)
+
+    return reader

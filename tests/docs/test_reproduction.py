@@ -1,0 +1,37 @@
+"""The table of record: counted anew from the recorded replies, and as it is printed."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_the_committed_counts_follow_from_the_recorded_replies(golden) -> None:
+    made = runpy.run_path(str(DOCS / "reproduce.py"))
+    committed = made["read_counts"]()
+    counted = made["counted"](golden("."))
+    assert [(one.benchmark, one.system, one.number, one.count) for one in counted] == [
+        (one.benchmark, one.system, one.number, one.count) for one in committed
+    ]
+    for ours, theirs in zip(counted, committed, strict=True):
+        assert ours.ours == pytest.approx(theirs.ours)
+        assert ours.official == theirs.official
+
+
+def test_every_number_of_the_page_agrees_with_the_official_one() -> None:
+    made = runpy.run_path(str(DOCS / "reproduce.py"))
+    entries = made["read_counts"]()
+    assert len(entries) >= 36
+    assert [entry.number for entry in entries if not entry.agrees] == []
+    assert "**differs**" not in made["page"]()
+
+
+def test_a_number_that_is_off_is_marked() -> None:
+    made = runpy.run_path(str(DOCS / "reproduce.py"))
+    off = made["Entry"]("b", "s", "n", 67.64, 67.7, 1, "x")
+    assert not off.agrees
+    assert "67.6 | 67.7 | **differs**" in "\n".join(made["_rows"]([off]))
