@@ -1,0 +1,1 @@
+"""What Snellen costs, beside the least that could be done: `python -m benchmarks.perf`."""

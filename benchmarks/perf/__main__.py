@@ -1,0 +1,92 @@
+"""Measure what Snellen costs, beside the least that could be done.
+
+Each part runs in a process of its own: a process inherits the peak memory of the one that starts
+it, so that one must be small.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from importlib import import_module
+from pathlib import Path
+
+import msgspec
+from benchmarks.perf.document import Results, missed, page, table
+from benchmarks.perf.figures import SIZES, Part, SizeName
+from benchmarks.perf.machine import this_machine
+
+RESULTS = Path(__file__).with_name("results.json")
+DOCUMENT = Path(__file__).parents[2] / "docs" / "performance.md"
+PARTS = {
+    "startup": "startup",
+    "engine": "engine",
+    "scoring": "scoring",
+    "page": "report_page",
+    "memory": "memory",
+    "tsv": "large_tsv",
+}
+"""Name to the file that measures it."""
+
+
+def main() -> int:
+    """0 when every bar is met, 1 when one is missed."""
+    arguments = _arguments()
+    if arguments.part:
+        part = import_module(f"benchmarks.perf.{PARTS[arguments.part]}").measure(
+            SIZES[arguments.size]
+        )
+        sys.stdout.buffer.write(msgspec.json.encode(part))
+        return 0
+    if arguments.page:
+        results = msgspec.json.decode(RESULTS.read_bytes(), type=Results)
+        DOCUMENT.write_text(page(results), encoding="utf-8")
+        return 0
+    machine = this_machine()
+    parts = []
+    for name in arguments.names or PARTS:
+        parts.append(_measured(name, arguments.size))
+        print(table(parts[-1]), end="\n\n", flush=True)
+    if arguments.json:
+        words = ["python -m benchmarks.perf", *arguments.names, f"--size {arguments.size}"]
+        results = Results(" ".join(words), machine, tuple(parts))
+        text = msgspec.json.format(msgspec.json.encode(results), indent=2)
+        arguments.json.write_bytes(text + b"\n")
+    lines = missed(parts)
+    for line in lines:
+        print(line, file=sys.stderr)
+    return 1 if lines else 0
+
+
+def _measured(name: str, size: SizeName) -> Part:
+    command = [sys.executable, "-m", "benchmarks.perf", "--part", name, "--size", size]
+    with tempfile.TemporaryDirectory(prefix="snellen-perf-") as cache:
+        # The user's own indexes are neither used nor added to.
+        environment = os.environ | {"SNELLEN_CACHE": cache}
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, env=environment)
+    return msgspec.json.decode(done.stdout, type=Part)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.perf", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(PARTS)}")
+    parser.add_argument("--size", choices=SIZES, default="full")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here")
+    parser.add_argument(
+        "--page", action="store_true", help="only write docs/performance.md from results.json"
+    )
+    parser.add_argument("--part", choices=PARTS, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    unknown = sorted(set(arguments.names) - set(PARTS))
+    if unknown:
+        parser.error(f"no measurement {unknown[0]!r}; expected {', '.join(PARTS)}")
+    return arguments
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,116 @@
+"""Results as a table for the terminal and as `docs/performance.md`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from benchmarks.perf.figures import MISSED, Figure, Part
+from benchmarks.perf.machine import Machine
+from msgspec import Struct
+
+NOTE = "<!-- Written by `python -m benchmarks.perf --page` from benchmarks/perf/results.json. -->"
+
+
+class Results(Struct, frozen=True):
+    """What `results.json` holds."""
+
+    command: str
+    machine: Machine
+    parts: tuple[Part, ...]
+
+
+def table(part: Part) -> str:
+    """A part for the terminal."""
+    rows = [("", "median", "least", "most", "of", "ratio", "bar", "")]
+    rows += [
+        (
+            one.name,
+            f"{number(one.value)} {one.unit}",
+            number(one.low),
+            number(one.high),
+            str(one.repeats),
+            "" if one.ratio is None else f"{one.ratio:.2f}",
+            "" if one.bar is None else number(one.bar),
+            one.verdict,
+        )
+        for one in part.figures
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [part.title]
+    for first, *rest in rows:
+        cells = (cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))
+        lines.append(f"  {first:<{widths[0]}}  {'  '.join(cells)}".rstrip())
+    if part.limits:
+        lines.append(f"  time goes to: {_limits(part)}")
+    return "\n".join(lines)
+
+
+def page(results: Results) -> str:
+    """`docs/performance.md`."""
+    return "\n".join(_page(results)) + "\n"
+
+
+def _page(results: Results) -> Iterator[str]:
+    machine = results.machine
+    yield "# Performance"
+    yield ""
+    yield NOTE
+    yield ""
+    yield (
+        f"Measured on {machine.day} with `{results.command}` (or `make perf`) on {machine.cores} "
+        f"cores of {machine.processor}, {machine.memory_gb:.0f} GB, {machine.system}, Python "
+        f"{machine.python}, SQLite {machine.sqlite}; load average before the first measurement "
+        f"{machine.load:.2f}."
+    )
+    yield ""
+    yield (
+        "Every figure is the median over repeats, with the least and the most beside it. A ratio "
+        "is taken pair by pair against a reference measured in the same run: the least that could "
+        "be done, in a plain loop. Absolute figures differ from machine to machine, ratios less "
+        "so. A bar is what the project promises."
+    )
+    for part in results.parts:
+        yield from _section(part)
+
+
+def _section(part: Part) -> Iterator[str]:
+    yield ""
+    yield f"## {part.title}"
+    yield ""
+    yield part.method
+    yield ""
+    yield "| | median | least–most | repeats | ratio | bar |"
+    yield "|---|---:|---:|---:|---:|---:|"
+    yield from map(_row, part.figures)
+    if part.limits:
+        yield ""
+        yield f"What limits it, from a profile: {_limits(part)}."
+
+
+def _row(one: Figure) -> str:
+    ratio = "" if one.ratio is None else f"{one.ratio:.2f} × {one.reference}"
+    bar = "" if one.bar is None else f"{number(one.bar)} {one.unit}: {one.verdict}"
+    spread = f"{number(one.low)}–{number(one.high)}"
+    median = f"{number(one.value)} {one.unit}"
+    return f"| {one.name} | {median} | {spread} | {one.repeats} | {ratio} | {bar} |"
+
+
+def _limits(part: Part) -> str:
+    return ", ".join(f"`{share.what}` {share.percent:.0f} %" for share in part.limits)
+
+
+def number(value: float) -> str:
+    """Three digits, or all before the point."""
+    size = abs(value)
+    digits = 0 if size >= 100 else 1 if size >= 10 else 2 if size >= 1 else 3
+    return f"{value:,.{digits}f}"
+
+
+def missed(parts: Iterable[Part]) -> list[str]:
+    """The bars that are not met, one sentence each."""
+    return [
+        f"missed: {part.name}: {one.name} is {number(one.value)} {one.unit}, the bar is {one.bar}"
+        for part in parts
+        for one in part.figures
+        if one.verdict == MISSED
+    ]

@@ -1,0 +1,138 @@
+"""Figures with their spread, and the sizes they are taken at."""
+
+from __future__ import annotations
+
+import cProfile
+import pstats
+import re
+import statistics
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple
+
+from msgspec import Struct
+
+SizeName = Literal["tiny", "small", "full"]
+MET, MISSED = "met", "MISSED"
+
+
+class Size(NamedTuple):
+    """How much of everything is measured."""
+
+    repeats: int
+    flows: int
+    """Samples driven through the engine."""
+    starts: int
+    """Times each command is started."""
+    rows: int
+    """Rows of the large TSV, and of the predictions."""
+    megabytes: int
+    """Size of the large TSV."""
+    samples: int
+    """Samples of the longest run whose memory is watched."""
+
+
+SIZES: dict[SizeName, Size] = {
+    "tiny": Size(1, 200, 1, 200, 2, 400),
+    "small": Size(3, 10_000, 5, 3_000, 60, 10_000),
+    "full": Size(5, 100_000, 21, 31_000, 1_500, 100_000),
+}
+
+
+class Figure(Struct, frozen=True, omit_defaults=True):
+    """A measured quantity: median, least and most over `repeats`."""
+
+    name: str
+    unit: str
+    value: float
+    low: float
+    high: float
+    repeats: int
+    reference: str = ""
+    """What it is compared with, measured in the same run."""
+    ratio: float | None = None
+    """Median of value / reference, taken pair by pair."""
+    bar: float | None = None
+    """What it must not exceed, in `unit`."""
+
+    @property
+    def verdict(self) -> str:
+        if self.bar is None:
+            return ""
+        return MET if self.value <= self.bar else MISSED
+
+
+class Share(Struct, frozen=True):
+    """A function's part of the time, from a profile."""
+
+    what: str
+    percent: float
+
+
+class Part(Struct, frozen=True, omit_defaults=True):
+    """What one file of this folder measures."""
+
+    name: str
+    title: str
+    method: str
+    figures: tuple[Figure, ...]
+    limits: tuple[Share, ...] = ()
+    """Where the time goes, most first."""
+
+
+def figure(
+    name: str,
+    unit: str,
+    values: Sequence[float],
+    *,
+    reference: str = "",
+    against: Sequence[float] = (),
+    bar: float | None = None,
+) -> Figure:
+    """The figure of some repeats; `against` holds the reference's, pair by pair."""
+    ratio = None
+    if against:
+        ratio = statistics.median(a / b for a, b in zip(values, against, strict=True))
+    return Figure(
+        name,
+        unit,
+        statistics.median(values),
+        min(values),
+        max(values),
+        len(values),
+        reference,
+        ratio,
+        bar,
+    )
+
+
+def seconds(work: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def profiled(work: Callable[[], object], most: int = 6) -> tuple[Share, ...]:
+    """Where the time goes: compiled functions by name, Python by file.
+
+    The profiler weighs on Python functions more than on compiled ones, so the shares are a
+    guide, not a measurement.
+    """
+    profile = cProfile.Profile()
+    profile.runcall(work)
+    # Place to (calls, primitive calls, own seconds, cumulative seconds, callers).
+    times = pstats.Stats(profile).stats  # type: ignore[attr-defined]
+    shares: Counter[str] = Counter()
+    for (file, _, function), entry in times.items():
+        shares[_compiled(function) if file == "~" else _file(file)] += entry[2]
+    total = shares.total()
+    return tuple(Share(what, 100 * took / total) for what, took in shares.most_common(most))
+
+
+def _compiled(function: str) -> str:
+    return re.sub(r"^<|>$|built-in method |method |'", "", function)
+
+
+def _file(path: str) -> str:
+    return re.split(r"/(?:src|site-packages|lib/python[\d.]+)/", path)[-1]

@@ -1,0 +1,76 @@
+"""Scoring recorded predictions through `snellen.score`."""
+
+from __future__ import annotations
+
+import csv
+import random
+import tempfile
+from pathlib import Path
+
+from benchmarks.perf.figures import Part, Size, figure, profiled, seconds
+
+import snellen
+
+METHOD = (
+    "Choice questions in a TSV without pictures, and a CSV of replies: bare letters, sentences, "
+    "option texts, and some that nobody can read. The bare loop reads both files and compares "
+    "the reply's first letter with the gold."
+)
+_COLOURS = ("red", "green", "blue", "white", "black", "yellow", "orange", "purple")
+
+
+def measure(size: Size) -> Part:
+    with tempfile.TemporaryDirectory(prefix="snellen-perf-") as folder:
+        data, replies = Path(folder, "questions.tsv"), Path(folder, "replies.csv")
+        write_questions(data, size.rows)
+        write_replies(data, replies)
+        bare, scored = [], []
+        first = seconds(lambda: snellen.score(str(data), replies))
+        for _ in range(size.repeats):
+            bare.append(seconds(lambda: bare_loop(data, replies)))
+            scored.append(seconds(lambda: snellen.score(str(data), replies)))
+        limits = profiled(lambda: snellen.score(str(data), replies))
+    figures = (
+        figure("bare loop", "s", bare),
+        figure("snellen.score, first time", "s", [first]),
+        figure("snellen.score", "s", scored, reference="bare loop", against=bare),
+    )
+    return Part("scoring", f"Scoring {size.rows:,} predictions", METHOD, figures, limits)
+
+
+def write_questions(path: Path, rows: int) -> None:
+    """Four options a row, in twenty categories."""
+    draw = random.Random(1)
+    with path.open("w", newline="") as file:
+        table = csv.writer(file, delimiter="\t", lineterminator="\n")
+        table.writerow(["index", "question", *"ABCD", "answer", "category"])
+        for number in range(rows):
+            options = draw.sample(_COLOURS, 4)
+            gold = draw.choice("ABCD")
+            question = f"What color is thing number {number}?"
+            table.writerow([number, question, *options, gold, f"category {number % 20}"])
+
+
+def write_replies(data: Path, path: Path) -> None:
+    draw = random.Random(2)
+    with data.open(newline="") as source, path.open("w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["index", "prediction"])
+        for row in csv.DictReader(source, delimiter="\t"):
+            label = draw.choice("ABCD")
+            replies = (
+                label,
+                f"{label}. {row[label]}",
+                f"The answer is {label}.",
+                f"It looks {row[label]} to me.",
+                "I would rather not say which of them it is.",
+            )
+            table.writerow([row["index"], draw.choices(replies, (4, 3, 2, 1, 1))[0]])
+
+
+def bare_loop(data: Path, replies: Path) -> float:
+    with data.open(newline="") as file:
+        gold = {row["index"]: row["answer"] for row in csv.DictReader(file, delimiter="\t")}
+    with replies.open(newline="") as file:
+        right = [row["prediction"][:1] == gold[row["index"]] for row in csv.DictReader(file)]
+    return sum(right) / len(right)

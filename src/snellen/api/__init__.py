@@ -1,0 +1,21 @@
+"""What one does from Python: `evaluate` models, `score` recorded predictions, report runs."""
+
+from snellen.api.evaluating import DEFAULT_OUT, STORE_FILE, Results, Skipped, evaluate
+from snellen.api.naming import named_benchmark, named_model
+from snellen.api.reporting import report_of, write_page
+from snellen.api.scoring import Scored, score, score_by_rules
+
+__all__ = [
+    "DEFAULT_OUT",
+    "STORE_FILE",
+    "Results",
+    "Scored",
+    "Skipped",
+    "evaluate",
+    "named_benchmark",
+    "named_model",
+    "report_of",
+    "score",
+    "score_by_rules",
+    "write_page",
+]

@@ -1,0 +1,104 @@
+"""`score`: somebody else's predictions, without a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from snellen.api.naming import named_benchmark
+from snellen.benchmarks.own import own_benchmark
+from snellen.benchmarks.registry import is_data
+from snellen.core.benchmark import Benchmark, Variant
+from snellen.core.errors import UsageError
+from snellen.core.record import Record
+from snellen.core.summary import Summary
+from snellen.data.columns import check_roles_of
+from snellen.data.predictions import Predictions, read_predictions
+from snellen.engine.scoring import recorded
+
+
+class Scored(NamedTuple):
+    """Numbers of somebody else's predictions. `warnings` speak of the predictions file."""
+
+    benchmark: Benchmark
+    summary: Summary
+    warnings: tuple[str, ...]
+    records: Sequence[Record] = ()
+
+
+def score(
+    benchmark: str,
+    predictions: Path | str | None = None,
+    *,
+    data: Path | str | None = None,
+    variant: Variant = Variant(),  # noqa: B008 - frozen
+    columns: Mapping[str, str] | None = None,
+    where: Mapping[str, str] | None = None,
+) -> Scored:
+    """Score recorded predictions by the benchmark's own flow; no model, no pictures.
+
+    A predictions file that also holds gold answers needs no data; one that holds everything may
+    stand in the place of the benchmark. `variant.rule` says whose rules read the replies. Raises
+    UsageError subclasses.
+    """
+    check_roles_of(columns or {})
+    variant = replace(variant, data=str(data) if data else variant.data)
+    if predictions is None:
+        return _scored_alone(benchmark, variant, columns, where)
+    apart = variant.data is not None or is_data(benchmark)
+    asked, replied = _columns_of_two(columns or {}) if apart else ({}, columns or {})
+    read = read_predictions(Path(predictions), columns=replied, where=where)
+    chosen = named_benchmark(benchmark, replace(variant, columns=asked))
+    if not apart and read.gold_column is not None:
+        chosen = replace(chosen, open=read.table)
+    return _scored(chosen, read)
+
+
+def score_by_rules(
+    benchmark: str,
+    predictions: Path | str | None = None,
+    *,
+    variant: Variant = Variant(),  # noqa: B008 - frozen
+    columns: Mapping[str, str] | None = None,
+    where: Mapping[str, str] | None = None,
+) -> dict[str, Scored]:
+    """`score` under every rule that the benchmark has, by the rule's name."""
+    own = score(
+        benchmark, predictions, variant=replace(variant, rule=None), columns=columns, where=where
+    )
+    return {
+        rule: score(
+            benchmark, predictions, variant=replace(variant, rule=rule), columns=columns,
+            where=where,
+        )
+        for rule in own.benchmark.rules
+    }  # fmt: skip
+
+
+def _scored_alone(
+    path: str,
+    variant: Variant,
+    columns: Mapping[str, str] | None,
+    where: Mapping[str, str] | None,
+) -> Scored:
+    if not is_data(path):
+        raise UsageError(
+            f"no predictions for {path}: give a file with --predictions, or in place of the "
+            "benchmark a file that holds questions, answers and predictions"
+        )
+    read = read_predictions(Path(path), columns=columns, where=where)
+    return _scored(replace(own_benchmark(path, variant), open=read.table), read)
+
+
+def _scored(benchmark: Benchmark, read: Predictions) -> Scored:
+    records, warnings = recorded(benchmark, read.replies(), read.digest)
+    summary = benchmark.summarise(records)
+    return Scored(benchmark, summary, (*read.warnings, *warnings), records)
+
+
+def _columns_of_two(columns: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Columns named for the data file, and those named for the predictions file beside it."""
+    replied = {role: name for role, name in columns.items() if role in ("id", "prediction")}
+    return {role: name for role, name in columns.items() if role not in replied}, replied

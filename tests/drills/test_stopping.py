@@ -1,0 +1,77 @@
+"""Runs that are stopped, politely or not, at any moment; runs that share a store."""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from drill import Drill, ended
+
+KILLS = 20
+IN_FLIGHT = 4
+SAMPLES = 800
+"""More than 20 starts can ask before they are killed."""
+
+
+def test_killed_again_and_again(tmp_path: Path) -> None:
+    """SIGKILL at 20 random moments, in turn while starting up and while asking: each costs at most
+    what was in flight, and no answer that was stored is asked for again."""
+    drill = Drill(tmp_path, SAMPLES)
+    draw = random.Random(20)
+    for kill in range(KILLS):
+        process = drill.start("patient", "--out", "out", PATIENCE="0.05")
+        if kill % 2:
+            drill.wait_for_sent(len(drill.sent()) + 1, process)
+        time.sleep(draw.uniform(0.0, 0.4))
+        process.kill()
+        process.communicate()
+        assert process.returncode == -signal.SIGKILL
+    assert len(drill.sent()) >= KILLS // 2
+    assert drill.run("patient", PATIENCE="0").code == 0
+    assert sorted(int(record.id) for record in drill.records()) == list(range(SAMPLES))
+    assert len(drill.sent()) <= SAMPLES + KILLS * IN_FLIGHT
+
+
+def test_sigterm_ends_like_ctrl_c(drill: Drill) -> None:
+    process = drill.start("patient", "--out", "out", PATIENCE="0.1")
+    drill.wait_for_sent(12, process)
+    stopped = drill.stop(process, signal.SIGTERM)
+    assert stopped.code == 130
+    assert stopped.seconds < 2.0
+    assert "continue with: snellen run" in stopped.said
+    done = len(drill.records())
+    assert 0 < done < drill.samples
+    run = drill.only_run()
+    assert run.info.status == "interrupted"
+    assert run.report().summary.n == done
+    assert drill.run("patient").code == 0
+    assert len(drill.sent()) <= drill.samples + IN_FLIGHT
+
+
+@pytest.mark.parametrize("after", [0.05, 0.15, 0.3])
+def test_ctrl_c_while_starting(drill: Drill, after: float) -> None:
+    """Before anything was asked there is nothing to lose, and nothing to show but one word."""
+    process = drill.start("patient", "--out", "out")
+    time.sleep(after)
+    stopped = drill.stop(process, signal.SIGINT)
+    assert stopped.seconds < 2.0
+    assert stopped.code in (130, -signal.SIGINT), stopped
+
+
+def test_two_runs_share_a_store(tmp_path: Path) -> None:
+    """Different runs side by side: what one asked the other need not, none loses an answer."""
+    drill = Drill(tmp_path, 300)
+    store = ("--store", str(tmp_path / "shared.sqlite"))
+    started = time.monotonic()
+    first = drill.start("patient", "--out", "one", *store)
+    second = drill.start("patient", "--out", "two", "--limit", "200", *store)
+    for process in (first, second):
+        done = ended(process, started)
+        assert done.code == 0, done
+    assert len(drill.records("one")) == 300
+    assert len(drill.records("two")) == 200
+    assert drill.run("patient", *store, out="three").code == 0
+    assert drill.only_run("three").info.counts.sent == 0

@@ -1,0 +1,81 @@
+"""A hub on this machine with a model and a data set."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Iterator
+from http import HTTPStatus
+from pathlib import Path
+
+import pytest
+from hub_command import Command
+from hub_server import Hub, Repository
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
+
+COLOURS = ("red", "green", "blue", "yellow", "black", "white")
+
+
+@pytest.fixture(scope="session")
+def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
+    for library in ("torch", "transformers", "datasets"):
+        pytest.importorskip(library, reason="the hf extra is not installed")
+    import tiny_checkpoints
+
+    root = tmp_path_factory.mktemp("hub")
+    tiny_checkpoints.llava(root / "vlm")
+    _questions(root / "questions")
+    restricted = root / "restricted"
+    restricted.mkdir()
+    (restricted / "config.json").write_text("{}")
+    with Hub(
+        Repository("models", "acme/tiny-vlm", root / "vlm"),
+        Repository("models", "acme/login", restricted, HTTPStatus.UNAUTHORIZED),
+        Repository("models", "acme/ask-first", restricted, HTTPStatus.FORBIDDEN),
+        Repository("models", "acme/empty", root / "questions"),
+        Repository("datasets", "acme/questions", root / "questions"),
+        Repository("datasets", "acme/secret", root / "questions", HTTPStatus.FORBIDDEN),
+        Repository("datasets", "acme/files", restricted),
+    ) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture
+def snellen(hub: Hub, home: Path) -> Command:
+    return Command(hub.url, home)
+
+
+def _questions(folder: Path) -> None:
+    """A data set as its authors publish it: Parquet files by split, pictures inside."""
+    from datasets import Dataset, Features, Image, Value
+    from PIL import Image as Pictures
+
+    features = Features(
+        {name: Value("string") for name in ("index", "question", "A", "B", "answer")}
+        | {"image": Image()}
+    )
+    (folder / "data").mkdir(parents=True)
+    for split, count in (("train", 2), ("test", 4)):
+        rows = []
+        for number in range(count):
+            data = io.BytesIO()
+            Pictures.new("RGB", (32, 32), COLOURS[number]).save(data, "PNG")
+            rows.append(
+                {
+                    "index": f"{split}-{number}",
+                    "question": "What color is the picture?",
+                    "A": COLOURS[number],
+                    "B": COLOURS[number + 1],
+                    "answer": "A",
+                    "image": {"bytes": data.getvalue(), "path": None},
+                }
+            )
+        path = folder / "data" / f"{split}-00000-of-00001.parquet"
+        Dataset.from_list(rows, features=features).to_parquet(path)
+    (folder / "README.md").write_text("---\nlicense: cc0-1.0\n---\nColours.\n")

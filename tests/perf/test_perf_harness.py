@@ -1,0 +1,76 @@
+"""The measuring harness runs through; what it measures is never asserted, for machines differ."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.perf.document import Results, missed, page  # noqa: E402
+from benchmarks.perf.figures import figure, profiled  # noqa: E402
+
+PARTS = ["startup", "engine", "scoring", "page", "memory", "tsv"]
+
+
+def perf(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "benchmarks.perf", *words]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    file = tmp_path_factory.mktemp("perf") / "results.json"
+    done = perf("--size", "tiny", "--json", str(file))
+    found = msgspec.json.decode(file.read_bytes(), type=Results)
+    assert done.stderr.splitlines() == missed(found.parts)
+    assert done.returncode == bool(missed(found.parts))
+    assert all(part.title in done.stdout for part in found.parts)
+    return found
+
+
+def test_every_part_is_measured(results: Results) -> None:
+    assert [part.name for part in results.parts] == PARTS
+    for part in results.parts:
+        for one in part.figures:
+            assert one.low <= one.value <= one.high, one
+        names = {one.name for one in part.figures} | {"python -c pass"}
+        assert all(one.reference in names for one in part.figures if one.ratio is not None)
+    assert results.machine.cores >= 1
+
+
+def test_the_page_holds_every_figure(results: Results) -> None:
+    text = page(results)
+    for part in results.parts:
+        assert f"## {part.title}" in text
+        assert all(f"| {one.name} |" in text for one in part.figures)
+
+
+def test_the_committed_page_is_that_of_the_committed_results() -> None:
+    committed = ROOT / "benchmarks" / "perf" / "results.json"
+    results = msgspec.json.decode(committed.read_bytes(), type=Results)
+    assert (ROOT / "docs" / "performance.md").read_text(encoding="utf-8") == page(results)
+
+
+def test_an_unknown_part_is_named() -> None:
+    done = perf("startupp")
+    assert done.returncode == 2
+    assert "no measurement 'startupp'; expected startup" in done.stderr
+
+
+def test_a_figure_compares_pair_by_pair() -> None:
+    one = figure("work", "s", [4.0, 9.0, 2.0], reference="bare", against=[2.0, 3.0, 1.0], bar=3.5)
+    assert (one.value, one.low, one.high, one.ratio) == (4.0, 2.0, 9.0, 2.0)
+    assert one.verdict == "MISSED"
+    assert figure("work", "s", [3.5], bar=3.5).verdict == "met"
+
+
+def test_a_profile_finds_what_takes_the_time() -> None:
+    slowest = profiled(lambda: sorted(range(300_000), key=str))
+    assert "sorted" in slowest[0].what
+    assert 50 < slowest[0].percent <= 100

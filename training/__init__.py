@@ -1,0 +1,1 @@
+"""Scripts that made what Snellen bundles; not part of the installed package."""
