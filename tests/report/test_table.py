@@ -1,5 +1,6 @@
 import io
 
+from msgspec.structs import replace
 from rich.console import Console
 from synthetic import build_report
 
@@ -77,3 +78,17 @@ def test_names_are_no_markup():
     for name in names:
         assert text.count(f"own[{name}]") == 2
         assert text.count(name) == 4
+
+
+def test_runs_of_one_model_are_told_apart_by_what_differs():
+    report, _, _ = build_report(count=10)
+    runs = []
+    for language, limit in (("en", None), ("cn", None), ("cn", 5)):
+        config = replace(
+            report.run.config, parameters={"lang": language, "split": "dev"}, limit=limit
+        )
+        runs.append(replace(report, run=replace(report.run, config=config)))
+    text = printed(runs, width=120)
+    for name in ("(lang=en)", "(lang=cn)", "(lang=cn, limit 5)"):
+        assert f"snellen/tiny {name}" in text
+    assert "split=" not in text

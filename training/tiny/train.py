@@ -22,7 +22,7 @@ from training.tiny.network import count_parameters, new_network, new_processor, 
 from training.tiny.stages import Steps, Trainer, answer_stages
 from training.tiny.wordpieces import learn
 
-EARLY = ("C2", 1000)
+EARLY = ("C2", 200)
 AFTER_B = "after-b.pt"
 
 

@@ -78,6 +78,7 @@ def build_parser() -> Parser:
     _report(commands)
     _export(commands)
     _leaderboard(commands)
+    _analyse(commands)
     _label(commands)
     _look_up(commands)
     _data(commands)
@@ -178,6 +179,15 @@ def _report(commands: argparse._SubParsersAction[Parser]) -> None:
     report.add_argument("runs", nargs="+", metavar="RUN", help="run folders, or a folder of runs")
     report.add_argument("--format", default="table", choices=FORMATS, help="default: table")
     report.add_argument("-o", "--output", metavar="FILE", help="write to a file")
+
+
+def _analyse(commands: argparse._SubParsersAction[Parser]) -> None:
+    analyse = _command(
+        commands, "analyse", "analyse", "letters chosen, refusals, and the bound without them"
+    )
+    analyse.add_argument("runs", nargs="+", metavar="RUN", help="run folders, or a folder of runs")
+    analyse.add_argument("--group", default="category", help="count refusals by this grouping")
+    analyse.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _label(commands: argparse._SubParsersAction[Parser]) -> None:

@@ -156,11 +156,11 @@ def _overall(runs: Sequence[Report]) -> Sheet:
     levels = dict.fromkeys(fmt.level(report.summary.headline.interval) for report in runs)
     header = ("model", "benchmark", "metric", "score", f"{' / '.join(levels)} interval", "n")
     rows = []
-    for report in runs:
+    for name, report in zip(_names(runs), runs, strict=True):
         headline, metrics = report.summary.headline, report.summary.metrics
         rows.append(
             (
-                report.run.model,
+                name,
                 report.run.benchmark,
                 fmt.metric_words(headline.name),
                 fmt.points(headline.value),
@@ -177,6 +177,19 @@ def _overall(runs: Sequence[Report]) -> Sheet:
     return Sheet("Results", (*header, *titles), tuple(row[:-1] for row in rows), 3)
 
 
+def _names(runs: Sequence[Report]) -> list[str]:
+    """Names of runs of several benchmarks, each set apart among the runs of its own."""
+    boards: dict[str, list[Report]] = {}
+    for report in runs:
+        boards.setdefault(report.run.benchmark, []).append(report)
+    names = {
+        id(report): name
+        for board in boards.values()
+        for name, report in zip(fmt.row_names(board), board, strict=True)
+    }
+    return [names[id(report)] for report in runs]
+
+
 def _by_group(benchmark: str, column: str, runs: Sequence[Report]) -> Sheet:
     groups = dict.fromkeys(group for report in runs for group in report.summary.groups[column])
     rows = []
@@ -185,7 +198,7 @@ def _by_group(benchmark: str, column: str, runs: Sequence[Report]) -> Sheet:
         cells = [fmt.with_interval(metric) if metric else "" for metric in found]
         counts = dict.fromkeys(fmt.number(metric.n) for metric in found if metric)
         rows.append((group, *cells, " / ".join(counts)))
-    models = tuple(report.run.model for report in runs)
+    models = fmt.row_names(runs)
     return Sheet(f"{benchmark} by {fmt.words(column)}", (column, *models, "n"), tuple(rows), 1)
 
 

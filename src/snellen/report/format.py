@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from snellen.core.answer import OUTCOMES, Outcome
@@ -108,6 +108,22 @@ def words(name: str) -> str:
 def metric_words(name: str) -> str:
     """A metric's name for people."""
     return METRIC_WORDS.get(name, words(name))
+
+
+def row_names(runs: Sequence[Report]) -> list[str]:
+    """A name for each run among its like: the model, and in brackets what sets it apart (who
+    else was asked, a limit, parameters that the runs do not share)."""
+    configs = [report.run.config for report in runs]
+    keys = dict.fromkeys(key for config in configs for key in config.parameters)
+    differing = [key for key in keys if len({c.parameters.get(key) for c in configs}) > 1]
+    names = []
+    for report, config in zip(runs, configs, strict=True):
+        apart = [f"{role} {one.name}" for role, one in config.roles.items()]
+        apart += [f"{key}={config.parameters.get(key, '-')}" for key in differing]
+        if config.limit is not None:
+            apart.append(f"limit {config.limit}")
+        names.append(f"{report.run.model} ({', '.join(apart)})" if apart else report.run.model)
+    return names
 
 
 def imperfect(report: Report) -> tuple[Tally, ...]:

@@ -68,11 +68,11 @@ def _print_board(board: Sequence[Report], console: Console) -> None:
     heading.append(f"  {fmt.metric_words(first.summary.headline.name)}", style="dim")
     console.print(heading)
     console.print(_rows(board, console))
-    for report in board:
+    for name, report in zip(fmt.row_names(board), board, strict=True):
         counts = fmt.outcomes_text(report)
         if counts:
-            name = f"{report.run.model}: " if len(board) > 1 else ""
-            console.print(Text(f"{name}{counts}", style="dim"))
+            whose = f"{name}: " if len(board) > 1 else ""
+            console.print(Text(f"{whose}{counts}", style="dim"))
 
 
 def _print_groups(report: Report, console: Console) -> None:
@@ -120,11 +120,11 @@ def _rows(board: Sequence[Report], console: Console) -> Table:
         "n",
     )
     table = _table("model", *columns)
-    for report in board:
+    for name, report in zip(fmt.row_names(board), board, strict=True):
         headline, metrics = report.summary.headline, report.summary.metrics
         _add(
             table,
-            _model_lines(_row_name(report), console.width),
+            _model_lines(name, console.width),
             fmt.points(headline.value),
             fmt.span(headline.interval),
             *(fmt.points(metrics[key].value) if key in metrics else "" for key in more),
@@ -133,15 +133,6 @@ def _rows(board: Sequence[Report], console: Console) -> Table:
     for name, value in _baselines(board):
         _add(table, name, value, style="dim")
     return table
-
-
-def _row_name(report: Report) -> str:
-    """The model, and what sets this run apart: who else was asked, and how much."""
-    config = report.run.config
-    apart = [f"{role} {one.name}" for role, one in config.roles.items()]
-    if config.limit is not None:
-        apart.append(f"limit {config.limit}")
-    return f"{report.run.model} ({', '.join(apart)})" if apart else report.run.model
 
 
 def _baselines(board: Sequence[Report]) -> Iterator[tuple[str, str]]:

@@ -140,10 +140,11 @@ def board(benchmark: str, metric: str, runs: Sequence[tuple[Report, str]]) -> Bo
     scale = charts.axis([report.summary.headline for report, _ in runs])
     marks = _marks(runs[0][0])
     compared = []
-    for report, link in runs:
+    names = fmt.row_names([report for report, _ in runs])
+    for name, (report, link) in zip(names, runs, strict=True):
         value = report.summary.headline
         row = Row(value.name, value, charts.bar(value, scale, marks))
-        compared.append(Compared(report.run.model, link, row, fmt.outcomes_text(report)))
+        compared.append(Compared(name, link, row, fmt.outcomes_text(report)))
     return Board(benchmark, metric, charts.axis_labels(scale), tuple(compared), marks)
 
 
