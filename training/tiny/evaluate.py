@@ -20,7 +20,7 @@ from training.tiny.runner import Prompt, Runner
 
 OPEN_ENDING = "\nAnswer the question using a single word or phrase."
 HELDOUT_SEED = 777
-HELDOUT = Amounts(four=120, three=18, two=12, pairs=50, open=100)
+HELDOUT = Amounts(four=72, three=9, two=6, pairs=30, open=60)
 
 
 def measure(runner: Runner, rows: list[Row]) -> dict[str, object]:

@@ -16,6 +16,8 @@ not.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 
 from snellen.benchmarks.flows import words_reader
@@ -23,6 +25,7 @@ from snellen.benchmarks.published import Published, PublishedFile, tsv
 from snellen.benchmarks.questions import question_benchmark
 from snellen.benchmarks.rules import Readers
 from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.core.sample import Row, Sample
 from snellen.extract.rules_official import read_mmbench
 
 VERSION = "1"
@@ -41,45 +44,41 @@ ALIASES = {
     "mmbench_cn_test": {"split": "test", "lang": "cn"},
 }
 _HOME = "https://opencompass.openxlab.space/utils/benchmarks/MMBench"
+_MD5 = {
+    ("dev", "en", "1.0"): "b6caf1133a01c6bb705cf753bb527ed8",
+    ("test", "en", "1.0"): "6939fadb0ce626fefc0bdc9c64efc528",
+    ("dev", "cn", "1.0"): "08b8fc3324a5ed74155350f57be69fbd",
+    ("test", "cn", "1.0"): "7e1239baf0ee4c8b513e19705a0f317e",
+    ("dev", "en", "1.1"): "30c05be8f2f347a50be25aa067248184",
+    ("test", "en", "1.1"): "8d1a704e791df6f5d9fb3ef782b65365",
+    ("dev", "cn", "1.1"): "593f9b5f6bea453d870a798b34ae4f37",
+    ("test", "cn", "1.1"): "156e6569f9547afb16603eca16e85373",
+}
 
 
-def _file(name: str, md5: str) -> PublishedFile:
-    return tsv(f"{_HOME}/{name}.tsv", md5)
+def _published(split: str, lang: str, version: str) -> PublishedFile:
+    edition = "" if version == "1.0" else "_V11"
+    name = f"MMBench_{split.upper()}_{lang.upper()}{edition}.tsv"
+    return tsv(f"{_HOME}/{name}", _MD5[split, lang, version])
 
 
 DATA = Published(
     {"split": ("dev", "test"), "lang": ("en", "cn"), "version": ("1.0", "1.1")},
-    {
-        ("dev", "en", "1.0"): tsv(
-            f"{_HOME}/MMBench_DEV_EN.tsv", "b6caf1133a01c6bb705cf753bb527ed8"
-        ),
-        ("test", "en", "1.0"): tsv(
-            f"{_HOME}/MMBench_TEST_EN.tsv", "6939fadb0ce626fefc0bdc9c64efc528"
-        ),
-        ("dev", "cn", "1.0"): tsv(
-            f"{_HOME}/MMBench_DEV_CN.tsv", "08b8fc3324a5ed74155350f57be69fbd"
-        ),
-        ("test", "cn", "1.0"): tsv(
-            f"{_HOME}/MMBench_TEST_CN.tsv", "7e1239baf0ee4c8b513e19705a0f317e"
-        ),
-        ("dev", "en", "1.1"): tsv(
-            f"{_HOME}/MMBench_DEV_EN_V11.tsv", "30c05be8f2f347a50be25aa067248184"
-        ),
-        ("test", "en", "1.1"): tsv(
-            f"{_HOME}/MMBench_TEST_EN_V11.tsv", "8d1a704e791df6f5d9fb3ef782b65365"
-        ),
-        ("dev", "cn", "1.1"): tsv(
-            f"{_HOME}/MMBench_DEV_CN_V11.tsv", "593f9b5f6bea453d870a798b34ae4f37"
-        ),
-        ("test", "cn", "1.1"): tsv(
-            f"{_HOME}/MMBench_TEST_CN_V11.tsv", "156e6569f9547afb16603eca16e85373"
-        ),
-    },
+    {key: _published(*key) for key in _MD5},
 )
+LEVEL_1 = {
+    "coarse_perception": "perception",
+    "finegrained_perception (instance-level)": "perception",
+    "finegrained_perception (cross-instance)": "perception",
+    "attribute_reasoning": "reasoning",
+    "relation_reasoning": "reasoning",
+    "logic_reasoning": "reasoning",
+}
+"""The first of the three levels of abilities (Fig. 2 of the paper); the file holds the others."""
 
 
 def benchmark(variant: Variant) -> Benchmark:
-    return question_benchmark(
+    questions = question_benchmark(
         variant,
         name="mmbench",
         version=VERSION,
@@ -94,3 +93,12 @@ def benchmark(variant: Variant) -> Benchmark:
         paper="https://arxiv.org/abs/2307.06281",
         source="MMBench (Apache-2.0), the TSV files its authors publish",
     )
+    return replace(questions, samples=partial(_in_three_levels, questions.samples))
+
+
+def _in_three_levels(
+    read: Callable[[Iterable[Row]], Iterator[Sample]], rows: Iterable[Row]
+) -> Iterator[Sample]:
+    for sample in read(rows):
+        top = LEVEL_1.get(sample.groups.get("l2-category", ""))
+        yield replace(sample, groups={"l1-category": top, **sample.groups}) if top else sample

@@ -62,7 +62,7 @@ def open_benchmark(spec: str, variant: Variant = Variant()) -> Benchmark:  # noq
 def _uncontrolled(name: str, variant: Variant) -> Benchmark:
     if is_data(name):
         return own_benchmark(name, variant)
-    named = _named(name.lower())
+    named = _named(name)
     if named is not None and variant.columns and variant.data is None:
         raise UsageError(
             f"{name} knows its columns; --columns is for a data file of your own, or with --data"
@@ -105,18 +105,24 @@ class _Named(NamedTuple):
 
 
 def _named(name: str) -> _Named | None:
-    """By canonical name, loading only that file; else by another tool's name for a variant."""
+    """By canonical name, loading only that file; else by another tool's name for a variant, as
+    it is spelt there or, where that is clear, in any case. Raises UsageError where it is not."""
     entries = doors(GROUP)
-    if name in entries:
-        return _Named(cast(BenchmarkFactory, load(entries[name])), {})
+    if name.lower() in entries:
+        return _Named(cast(BenchmarkFactory, load(entries[name.lower()])), {})
+    found: dict[str, _Named] = {}
     for entry in entries.values():
         try:
             factory = cast(BenchmarkFactory, load(entry))
         except UsageError:
             continue  # a broken plug-in must not stand in the way of the others
         for alias, options in _aliases(factory).items():
-            if alias.lower() == name:
-                return _Named(factory, options)
+            if alias.lower() == name.lower():
+                found[alias] = _Named(factory, options)
+    if name in found or len(found) == 1:
+        return found.get(name) or next(iter(found.values()))
+    if found:
+        raise UsageError(f"{name} may mean {' or '.join(found)}: spell it as one of these")
     return None
 
 

@@ -1,0 +1,49 @@
+"""Every registered benchmark says what it is; every alias leads somewhere, and only once."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from snellen.benchmarks.registry import known_benchmarks, open_benchmark
+from snellen.core.errors import UnknownName, UsageError
+
+KNOWN = known_benchmarks()
+ALIASES = [alias for known in KNOWN for alias in known.aliases]
+
+
+@pytest.mark.parametrize("name", [known.name for known in KNOWN])
+def test_a_benchmark_says_what_it_is(name: str) -> None:
+    benchmark = open_benchmark(name)
+    assert benchmark.name == name
+    assert benchmark.title
+    assert benchmark.version
+    assert benchmark.source
+    assert set(benchmark.options) >= set(benchmark.parameters) & set(benchmark.options)
+    if name != "eyechart":
+        assert benchmark.paper.startswith("https://")
+
+
+@pytest.mark.parametrize("alias", ALIASES)
+def test_other_tools_names_lead_to_a_variant(alias: str) -> None:
+    (home,) = [known.name for known in KNOWN if alias in known.aliases]
+    assert open_benchmark(alias).name == home
+    if [other.lower() for other in ALIASES].count(alias.lower()) == 1:
+        assert open_benchmark(alias.upper()).name == home
+
+
+def test_no_name_means_two_things() -> None:
+    names = Counter([known.name for known in KNOWN] + ALIASES)
+    assert [name for name, count in names.items() if count > 1] == []
+    with pytest.raises(UsageError, match="may mean MMBench_DEV_EN or MMBench_dev_en"):
+        open_benchmark("mmbench_dev_EN")
+
+
+def test_unknown_names_and_options_give_a_sentence() -> None:
+    with pytest.raises(UnknownName, match="did you mean mmbench"):
+        open_benchmark("mmbnch")
+    with pytest.raises(UsageError, match="expected one of dev, test"):
+        open_benchmark("mmbench:split=train")
+    with pytest.raises(UsageError, match="is not of the form key=value"):
+        open_benchmark("mmbench:split=")
