@@ -414,3 +414,15 @@ def test_a_ranking_that_cannot_be_done_fails_alone(checkpoint: Folder) -> None:
     outputs = model.answer_batch([rank("red?", ()), rank("red?", ("yes", "no"))])
     assert isinstance(outputs[0], Failure)
     assert isinstance(outputs[1], Ranked)
+
+
+def test_threads_are_each_models_own(checkpoint: Folder) -> None:
+    import torch
+
+    before = torch.get_num_threads()
+    small, wide = opened(checkpoint("llava")), opened(checkpoint("llava"), threads="2")
+    small.answer_batch([ask("red?")])
+    assert torch.get_num_threads() == 1, "too small to share out"
+    wide.answer_batch([ask("red?")])
+    assert torch.get_num_threads() == 2
+    torch.set_num_threads(before)

@@ -57,16 +57,19 @@ purpose; evaluation uses uniform letters.
 | --- | --- | --- |
 | A | {lists} | text only: the letter of a value in a list and the value of a letter |
 | B | {patches} | eyes only: each patch reads as the words of what it shows |
-| C1 | {words} | eyes frozen: open questions about simple scenes |
+| C1 | {words} | eyes frozen from here on: open questions about simple scenes |
 | C2 | {formats} | all abilities and formats |
 | C3 | {polish} | the same with more multiple choice |
 """
 LIMITS = """## Limits
 
 Training and test pictures come from one generator (same shapes, colours, words, font): nothing is
-claimed outside it. On photographs, other questions or blank pictures it answers with a confident
-word from its small vocabulary. English only; letters A to D; at most three pictures were seen in
-training. It is made for testing tools, not for use.
+claimed outside it. "Which picture contains ..." was not learnt (its score is chance and stays in
+the benchmark as such); counting and relations are weak. On photographs, other questions or blank
+pictures it answers with a confident word from its small vocabulary. English only; letters A to D;
+at most three pictures were seen in training. The recipe was chosen by accuracy on training
+pictures, which never repeat; `eyechart` was only used to choose the early checkpoint. It is made
+for testing tools, not for use.
 """
 
 

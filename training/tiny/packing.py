@@ -79,8 +79,7 @@ class Packer:
     def texts(self, lists: list[tuple[str, list[Exchange]]]) -> Batch:
         """A batch of lists, each followed by look-ups as turns of one conversation.
 
-        Here a turn sees the earlier ones: a repeated look-up can be copied, which is the step
-        from which reading the list itself is learnt (with separate branches it was not).
+        Here a turn sees the earlier ones, so a repeated look-up can also be copied.
         """
         packed = [self._pack(USER + listed, tuple(asked)) for listed, asked in lists]
         return self._pad(packed, None, [tuple(asked) for _, asked in lists], chained=True)

@@ -42,7 +42,6 @@ class AnswerStage:
     steps: int
     mix: Mix
     text: Rates
-    vision: Rates | None
     lookup_share: float
     several_share: float
     floors: dict[str, float]
@@ -50,7 +49,7 @@ class AnswerStage:
 
 
 def answer_stages(steps: Steps) -> list[AnswerStage]:
-    """Stage C: open answers with frozen eyes, then all formats, then mostly multiple choice."""
+    """Stage C, with frozen eyes: open answers, then all formats, then mostly multiple choice."""
     everything = Mix(ALL, choice=0.5, yes_no=0.22)
     return [
         AnswerStage(
@@ -58,7 +57,6 @@ def answer_stages(steps: Steps) -> list[AnswerStage]:
             steps.words,
             Mix(FIRST_ABILITIES, 0.0, yes_no=0.15, lettering=0.1, fewest_things=2, most_things=4),
             Rates(0.005, 1e-3),
-            None,
             lookup_share=0.12,
             several_share=0.08,
             floors={"colour/open": 0.7, "shape/open": 0.65},
@@ -69,7 +67,6 @@ def answer_stages(steps: Steps) -> list[AnswerStage]:
             steps.formats,
             everything,
             Rates(0.005, 1e-3),
-            None,
             lookup_share=0.12,
             several_share=0.15,
             floors={"colour/open": 0.8, "shape/open": 0.8},
@@ -79,7 +76,6 @@ def answer_stages(steps: Steps) -> list[AnswerStage]:
             steps.polish,
             replace(everything, choice=0.62, yes_no=0.2),
             Rates(0.004, 8e-4),
-            None,
             lookup_share=0.10,
             several_share=0.17,
             floors={"colour/mcq": 0.7, "shape/mcq": 0.65},
@@ -142,7 +138,8 @@ class Trainer:
         """Between B and C: pictures get louder, and one text head starts as the eye of a word.
 
         Louder features survive the first layers, in which a token also gets copies of its
-        neighbours; without this, which colour belongs to which shape was not learnt.
+        neighbours. Without the two, which colour belongs to which shape was still guessed after
+        400 steps of C1; with them it was known after 200.
         """
         last = self.model.model.multi_modal_projector.linear_2
         with torch.no_grad():
@@ -154,13 +151,9 @@ class Trainer:
     def learn_answers(self, stage: AnswerStage, each: Callable[[str, int], None]) -> None:
         """One part of stage C; `each` is called after every report."""
         inner = self.model.model
-        parts = [(inner.language_model, stage.text)]
-        frozen = stage.vision is None
-        for module in (inner.vision_tower, inner.multi_modal_projector):
-            module.requires_grad_(not frozen)
-            if stage.vision is not None:
-                parts.append((module, stage.vision))
-        learner = Learner(parts, stage.steps, stage.constant)
+        inner.vision_tower.requires_grad_(False)
+        inner.multi_modal_projector.requires_grad_(False)
+        learner = Learner([(inner.language_model, stage.text)], stage.steps, stage.constant)
 
         def batch(rng: random.Random, step: int) -> Batch:
             kind = rng.random()

@@ -49,7 +49,6 @@ def train(out: Path, seed: int, steps: Steps, keep_every: int, resume: Path | No
 
     if resume is None:
         trainer.learn_lists(steps.lists)
-        keep("A", 0)
         trainer.learn_patches(steps.patches)
         torch.save(model.state_dict(), out / AFTER_B)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,6 +24,8 @@ class Loading:
     """None: what transformers chooses for the architecture."""
     processor: str = "pil"
     remote_code: bool = False
+    threads: int | None = None
+    """CPU threads of torch. None: one for a model too small to share out, else torch's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +41,17 @@ class Loaded:
     """Token ids that end a reply."""
     longest: int | None
     """Tokens the model was made for; None when its configuration does not say."""
+    threads: int
+    """CPU threads that its batches are computed with."""
 
     @property
     def multimodal(self) -> bool:
         return self.processor is not self.tokenizer
+
+
+_TOO_SMALL_TO_SHARE = 30_000_000
+"""Parameters below which one thread is as fast as two, and many times faster where other
+processes want the cores: waiting threads spin."""
 
 
 def require(what: str, *libraries: str) -> None:
@@ -94,7 +104,22 @@ def load_checkpoint(checkpoint: Checkpoint, how: Loading) -> Loaded:
     _keep_greedy(model, tokenizer, ends)
     text_config = model.config.get_text_config()
     longest = getattr(text_config, "max_position_embeddings", None)
-    return Loaded(model, processor, tokenizer, device, ends, longest)
+    threads = _threads(model, how, device)
+    return Loaded(model, processor, tokenizer, device, ends, longest, threads)
+
+
+def _threads(model: Any, how: Loading, device: str) -> int:
+    usual = _usual_threads()
+    small = device == "cpu" and model.num_parameters() < _TOO_SMALL_TO_SHARE
+    return how.threads or (1 if small else usual)
+
+
+@functools.cache
+def _usual_threads() -> int:
+    """torch's own choice, asked for before any model changes it."""
+    import torch
+
+    return int(torch.get_num_threads())
 
 
 def _processor(checkpoint: Checkpoint, how: Loading, folder: str) -> Any:

@@ -34,6 +34,11 @@ OPTIONS = (
     ModelOption("attention", "attention implementation", ("eager", "sdpa", "flash_attention_2")),
     ModelOption("revision", "branch, tag or commit of a hub model"),
     ModelOption("batch_size", "requests answered at once; default 8, on cuda 16", kind="count"),
+    ModelOption(
+        "threads",
+        "CPU threads; default 1 for a model under 30 M parameters, else torch's own",
+        kind="count",
+    ),  # fmt: skip
     ModelOption("trust_remote_code", "run the checkpoint's own Python", ("yes", "no")),
     ModelOption(
         "images", "first: only the first image, for single-image models", ("native", "first")
@@ -75,6 +80,7 @@ class HuggingFace:
     def answer_batch(self, requests: Sequence[Request]) -> list[Output]:
         """Outputs in the order of the requests; what fails, fails alone."""
         loaded = self.load()
+        _use_threads(loaded.threads)
         outputs: dict[int, Output] = {}
         groups: dict[Hashable, list[tuple[int, Asked]]] = defaultdict(list)
         for place, request in enumerate(requests):
@@ -126,6 +132,14 @@ def _generate_timed(loaded: Loaded, group: Sequence[tuple[int, Asked]]) -> dict[
     return {place: _timed(reply, share) for (place, _), reply in zip(group, replies, strict=True)}
 
 
+def _use_threads(count: int) -> None:
+    """torch's setting is one for the whole process: each model sets its own before it works."""
+    import torch
+
+    if torch.get_num_threads() != count:
+        torch.set_num_threads(count)
+
+
 def _timed(output: Output, seconds: float) -> Output:
     if isinstance(output, Generated | Ranked | Drawn):
         return msgspec.structs.replace(output, seconds=round(seconds, 6))
@@ -163,6 +177,7 @@ def open_checkpoint(
         attention=given.get("attention"),
         processor=given.get("processor", "pil"),
         remote_code=given.get("trust_remote_code") == "yes",
+        threads=int(given["threads"]) if "threads" in given else None,
     )
     images = given.get("images", "native")
     identity = Identity(provider, name, _facts(checkpoint, how, images))
