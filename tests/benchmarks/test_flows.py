@@ -121,7 +121,11 @@ def test_rotations_of_the_file_are_used_and_named() -> None:
     ],
 )
 def test_what_cannot_be_rotated_is_asked_once(options: dict[str, str]) -> None:
-    assert len(turns(Sample("1", "choice", "Which?", ("A",), options))) == 1
+    sample = Sample("1", "choice", "Which?", ("A",), options)
+    assert len(turns(sample)) == 1
+    record = ask(circular(SETTINGS, "early")(sample), answering("A"))
+    assert record.asked_once
+    assert record.score == 1.0
 
 
 def test_open_and_yes_no_under_circular_are_asked_once() -> None:

@@ -78,3 +78,25 @@ def test_circular_reports_vanilla_drop_and_its_own_chance() -> None:
     assert metrics["vanilla"].value == 70.0
     assert metrics["drop"].value == pytest.approx(30.0)
     assert metrics["chance"].value == pytest.approx(100 / 4**4)
+
+
+def test_a_failed_sample_without_gold_moves_neither_score_nor_bounds() -> None:
+    records = [
+        record(1, 1.0),
+        record(2, None, outcome="failed", unscored="failed"),
+        record(3, None, outcome="failed", unscored="failed", gold=()),
+    ]
+    assert summed(*records, failures="count-wrong").headline.value == 50.0
+    bounds = summed(*records).bounds
+    assert bounds is not None
+    assert (bounds.worst, bounds.best) == (50.0, 100.0)
+
+
+def test_what_could_not_be_rotated_is_said_and_guessed_by_one_pass() -> None:
+    summary = summed(
+        record(1, 1.0, values={"vanilla": 1.0}, asked_once=True),
+        record(2, 0.0, values={"vanilla": 1.0}),
+        headline="circular",
+    )
+    assert "1 of 2 samples could not be rotated" in summary.notices[0]
+    assert summary.metrics["chance"].value == pytest.approx(100 * (1 / 4 + 1 / 4**4) / 2)

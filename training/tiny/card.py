@@ -51,7 +51,7 @@ word or two-digit number on a plain background, one to three pictures, ten quest
 the layouts that Snellen sends (options with letters, "Please answer yes or no.", "Answer the
 question using a single word or phrase.") and a few others. **The right letter is A {a:.0%},
 B {b:.0%}, C {c:.0%}, D {d:.0%} of the time in training**, which gives the model a position bias on
-purpose; evaluation uses uniform letters.
+purpose; in evaluation every letter a question has is right equally often.
 
 | stage | steps | what is learnt |
 | --- | --- | --- |
@@ -68,8 +68,8 @@ claimed outside it. "Which picture contains ..." was not learnt (its score is ch
 the benchmark as such); counting and relations are weak. On photographs, other questions or blank
 pictures it answers with a confident word from its small vocabulary. English only; letters A to D;
 at most three pictures were seen in training. The recipe was chosen by accuracy on training
-pictures, which never repeat; `eyechart` was only used to choose the early checkpoint. It is made
-for testing tools, not for use.
+pictures, which never repeat; `eyechart` was looked at on an abandoned run, to try the evaluation,
+and to choose the early checkpoint. It is made for testing tools, not for use.
 """
 
 

@@ -45,7 +45,7 @@ def score(
     """
     check_roles_of(columns or {})
     variant = replace(variant, data=str(data) if data else variant.data)
-    if predictions is None:
+    if predictions is None or (data is None and _same_file(benchmark, predictions)):
         return _scored_alone(benchmark, variant, columns, where)
     apart = variant.data is not None or is_data(benchmark)
     asked, replied = _columns_of_two(columns or {}) if apart else ({}, columns or {})
@@ -75,6 +75,16 @@ def score_by_rules(
         )
         for rule in own.benchmark.rules
     }  # fmt: skip
+
+
+def _same_file(benchmark: str, predictions: Path | str) -> bool:
+    """Whether the predictions also stand in the place of the benchmark."""
+    if not is_data(benchmark):
+        return False
+    try:
+        return Path(benchmark).samefile(predictions)
+    except OSError:
+        return False
 
 
 def _scored_alone(

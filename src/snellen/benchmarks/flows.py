@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+import msgspec
+
 from snellen.core.answer import Answer, Found, Outcome, Unparsed, outcome_of
 from snellen.core.flow import Flow, Steps
 from snellen.core.media import Source
@@ -100,7 +102,9 @@ def circular(how: Manner, mode: Circular) -> Callable[[Sample], Flow]:
             done.append(result)
             if failure_of(result) is not None or (mode == "early" and result.correct is False):
                 break
-        return finish(sample, tuple(done), how, saved=len(planned) - len(done), circular=True)
+        record = finish(sample, tuple(done), how, saved=len(planned) - len(done), circular=True)
+        fixed = sample.kind == "choice" and len(planned) == 1
+        return msgspec.structs.replace(record, asked_once=True) if fixed else record
 
     return flow
 

@@ -6,6 +6,7 @@ inferred row by row from the columns (see `rows`).
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from snellen.benchmarks.questions import question_benchmark
@@ -28,4 +29,7 @@ def own_benchmark(path: str, variant: Variant) -> Benchmark:
 
 def own_name(path: str) -> str:
     name = Path(path.split("://")[-1].split("?")[0]).name
-    return name.split(".")[0] or "data"
+    return (
+        re.sub(r"(\.(tsv|csv|jsonl?|parquet|xlsx|txt|eval))?(\.gz)?$", "", name, flags=re.I)
+        or "data"
+    )

@@ -52,6 +52,8 @@ class Record(Struct, frozen=True, omit_defaults=True):
     """Further per-sample numbers, e.g. `vanilla` beside a circular score."""
     saved: int = 0
     """Requests that early stop made unnecessary."""
+    asked_once: bool = False
+    """Under CircularEval: a choice whose options cannot be rotated, asked once."""
     failure: FailureKind | None = None
     """What went wrong, where something did: of the request that ended the sample."""
     unit: str = ""

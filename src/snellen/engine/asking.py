@@ -9,6 +9,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import msgspec
+
 from snellen.core.errors import MediaError, ModelError, UsageError
 from snellen.core.media import check_image
 from snellen.core.message import Media
@@ -189,6 +191,8 @@ def fitting(request: Request, output: Output) -> Output:
         got, asked = type(output).__name__, type(request).__name__
         return Failure("unsupported", f"the model answered {asked} with {got}")
     numbers: list[float] = []
+    if isinstance(output, Generated):
+        return _readable(output)
     if isinstance(output, Ranked):
         numbers = [candidate.logprob for candidate in output.candidates]
     elif isinstance(output, Compared):
@@ -204,6 +208,19 @@ def fitting(request: Request, output: Output) -> Output:
     if all(map(math.isfinite, numbers)):
         return output
     return Failure("nan", "the model's scores of the candidates are not all finite numbers")
+
+
+def _readable(output: Generated) -> Output:
+    """The reply with half surrogate pairs (an emoji cut at the token limit) replaced by U+FFFD:
+    neither JSON nor the store can keep them."""
+    if not isinstance(output.text, str):
+        return Failure("request", f"the reply is {type(output.text).__name__}; expected text")
+    try:
+        output.text.encode()
+    except UnicodeEncodeError:
+        text = output.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return msgspec.structs.replace(output, text=text)
+    return output
 
 
 def _typed(answer: Callable[[Request], object]) -> Send:

@@ -38,7 +38,7 @@ OPTIONS = (
         "threads",
         "CPU threads; default 1 for a model under 30 M parameters, else torch's own",
         kind="count",
-    ),  # fmt: skip
+    ),
     ModelOption("trust_remote_code", "run the checkpoint's own Python", ("yes", "no")),
     ModelOption(
         "images", "first: only the first image, for single-image models", ("native", "first")

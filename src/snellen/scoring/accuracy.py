@@ -92,6 +92,9 @@ def notices(records: Sequence[Record], failures: FailurePolicy = "exclude") -> I
         if count:
             have = "" if reason == "failed" else "has " if count == 1 else "have "
             yield f"{count} of {total} {have}{has} and {'is' if count == 1 else 'are'} {verb}"
+    fixed = sum(record.asked_once for record in records)
+    if fixed:
+        yield f"{fixed} of {total} could not be rotated and were asked once"
     count = counts["no_gold"]
     if count:
         one = count == 1
@@ -110,7 +113,8 @@ def notices(records: Sequence[Record], failures: FailurePolicy = "exclude") -> I
 
 def _score(record: Record, failures: FailurePolicy) -> float | None:
     if record.unscored in ("failed", "missing") and failures == "count-wrong":
-        return 0.0
+        # Without gold it could have no score even if it had been answered.
+        return 0.0 if record.gold else None
     return record.score
 
 
@@ -177,12 +181,17 @@ def _baselines(records: Sequence[Record]) -> dict[str, Metric]:
 def _chance(record: Record) -> float:
     count = 2 if record.kind == "yes_no" else len(record.options)
     # A circular question is right only when every one of its passes is.
-    passes = count if "vanilla" in record.values and record.kind == "choice" else 1
+    rotated = "vanilla" in record.values and record.kind == "choice" and not record.asked_once
+    passes = count if rotated else 1
     return float((1 / count) ** passes)
 
 
 def _bounds(records: Sequence[Record]) -> Bounds:
-    with_gold = [record for record in records if record.unscored not in ("no_gold", "unsupported")]
+    with_gold = [
+        record
+        for record in records
+        if record.score is not None or (record.unscored in ("failed", "missing") and record.gold)
+    ]
     owed = sum(record.score is None for record in with_gold)
     right = sum(record.score or 0.0 for record in with_gold)
     total = max(1, len(with_gold))
