@@ -138,3 +138,9 @@ def test_the_request_offers_the_valid_replies() -> None:
     request = next(asked_once(SETTINGS)(SAMPLE))
     assert isinstance(request, Generate)
     assert request.choices == ("A", "B", "C", "D")
+
+
+def test_the_outcome_is_that_of_the_pass_that_decided() -> None:
+    replies = answering("B", "I cannot help with that request.", "D", "A")
+    record = ask(circular(SETTINGS, "full")(SAMPLE), replies)
+    assert (record.outcome, record.score) == ("refused", 0.0)

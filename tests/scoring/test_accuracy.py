@@ -100,3 +100,15 @@ def test_what_could_not_be_rotated_is_said_and_guessed_by_one_pass() -> None:
     )
     assert "1 of 2 samples could not be rotated" in summary.notices[0]
     assert summary.metrics["chance"].value == pytest.approx(100 * (1 / 4 + 1 / 4**4) / 2)
+
+
+def test_withholding_leaves_no_number_that_failures_could_have_moved() -> None:
+    records = [
+        record(1, 1.0, values={"vanilla": 1.0}),
+        record(2, None, values={"vanilla": 1.0}, outcome="failed", unscored="failed"),
+    ]
+    summary = summed(*records, headline="circular", failures="withhold")
+    assert summary.headline.value is None
+    assert set(summary.metrics) == {"circular", "chance"} | (set(summary.metrics) & {"frequent"})
+    counted = summed(*records, headline="circular", failures="count-wrong")
+    assert counted.metrics["drop"].n == 1

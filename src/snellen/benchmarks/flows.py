@@ -201,9 +201,11 @@ def finish(
     saved: int = 0,
     circular: bool = False,
 ) -> Record:
-    """The sample's record. The outcome is that of the pass that decided: the last one asked."""
+    """The sample's record. The outcome is that of the pass that decided: the one that failed,
+    else the first that was not right, else the last."""
     first, last = passes[0], passes[-1]
-    outcome, unscored = _ending(last)
+    wrong = next((one for one in passes if not one.correct), last)
+    outcome, unscored = _ending(last if failure_of(last) is not None else wrong)
     score = None
     if unscored is None:
         score = float(all(one.correct for one in passes))

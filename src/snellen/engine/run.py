@@ -175,7 +175,10 @@ class _State:
 
     def write(self, status: Status) -> None:
         self.info = msgspec.structs.replace(
-            self.info, status=status, counts=self._counts(), finished=_now()
+            self.info,
+            status=status,
+            counts=self._counts(),
+            finished=None if status == "running" else _now(),
         )
         self.writer.write_info(self.info)
 

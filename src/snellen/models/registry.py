@@ -64,10 +64,15 @@ def open_model(spec: str, options: Mapping[str, str] | None = None) -> Model:
 
 
 def known_models() -> tuple[KnownModel, ...]:
-    """Every model and pattern the installed providers list, by name."""
+    """Every model and pattern the installed providers list, by name; a plug-in that is broken
+    says so in its line."""
     found: list[KnownModel] = []
-    for entry in doors(GROUP).values():
-        load(entry)
+    for name, entry in doors(GROUP).items():
+        try:
+            load(entry)
+        except UsageError as error:
+            found.append(KnownModel(name, str(error)))
+            continue
         found.extend(getattr(sys.modules[entry.module], "KNOWN", ()))
     return tuple(sorted(found))
 

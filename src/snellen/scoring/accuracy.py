@@ -41,12 +41,8 @@ def summarise(
         overall = Metric(
             headline, None, len(scores), note="withheld: samples failed or are missing"
         )
-    metrics = {
-        headline: overall,
-        **_values(records, spread),
-        **_differences(counted),
-        **_baselines(counted),
-    }
+    told = {} if withheld else {**_values(records, spread), **_differences(counted)}
+    metrics = {headline: overall, **told, **_baselines(counted)}
     return Summary(
         headline=overall,
         metrics=metrics,
@@ -146,7 +142,9 @@ def _differences(records: Sequence[Record]) -> dict[str, Metric]:
     drops: list[float] = []
     gains: list[float] = []
     for record in records:
-        values, score = record.values, record.score or 0.0
+        values, score = record.values, record.score
+        if score is None:
+            continue
         if "vanilla" in values:
             drops.append(values["vanilla"] - score)
         if "vanilla_by_rules" in values:

@@ -145,7 +145,7 @@ def _connect(path: Path | None) -> sqlite3.Connection:
     except (OSError, sqlite3.OperationalError) as error:
         raise StorageError(
             f"cannot open the response store {path}: {error}; "
-            "choose another file with --store, or fix the folder's rights"
+            "choose another place with --out or --store, or fix the folder's rights"
         ) from error
     except sqlite3.DatabaseError as error:
         raise _damaged(path, error) from error
