@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -194,7 +193,6 @@ def test_every_flag_has_a_help(capsys) -> None:
                 assert action.help, f"{parser.prog} {action.dest}"
 
 
-@pytest.mark.skipif(shutil.which("head") is None, reason="no head")
 def test_a_reader_that_goes_away_is_no_error(data: Path, tmp_path: Path) -> None:
     import subprocess
     import sys

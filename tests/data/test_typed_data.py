@@ -102,7 +102,8 @@ def test_an_empty_folder(tmp_path, settings) -> None:
 
 
 def test_a_data_set_saved_by_the_library(tmp_path, settings) -> None:
-    datasets = pytest.importorskip("datasets")
+    import datasets
+
     features = datasets.Features(
         {
             "id": datasets.Value("int64"),

@@ -23,7 +23,7 @@ IN_FLIGHT = 4
 class Start:
     """`snellen run` of the slow model, in a process of its own."""
 
-    def __init__(self, home: Path, seconds: float = 0.02) -> None:
+    def __init__(self, home: Path, seconds: float = 0.15) -> None:
         self.home = home
         self.log = home / "sent.log"
         self.data = home / "questions.tsv"
@@ -66,6 +66,7 @@ def test_sigkill_costs_at_most_what_was_in_flight(tmp_path: Path, after: int) ->
     process.communicate()
     assert process.returncode == -signal.SIGKILL
 
+    start.seconds = 0.0
     again = start.open()
     assert again.communicate()[0]
     assert again.returncode == 0
@@ -75,7 +76,7 @@ def test_sigkill_costs_at_most_what_was_in_flight(tmp_path: Path, after: int) ->
 
 
 def test_ctrl_c_is_quick_keeps_what_was_done_and_says_how_to_go_on(tmp_path: Path) -> None:
-    start = Start(tmp_path, seconds=0.1)
+    start = Start(tmp_path)
     process = start.open()
     start.wait_for(12, process)
     pressed = time.monotonic()
@@ -113,7 +114,7 @@ def test_a_torn_line_is_recovered(tmp_path: Path) -> None:
 
 
 def test_two_processes_on_one_run_do_not_corrupt_it(tmp_path: Path) -> None:
-    start = Start(tmp_path, seconds=0.05)
+    start = Start(tmp_path, seconds=0.4)
     first = start.open()
     start.wait_for(4, first)
     second = start.open()

@@ -19,8 +19,6 @@ COLOURS = ("red", "green", "blue", "yellow", "black", "white")
 
 @pytest.fixture(scope="session")
 def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
-    for library in ("torch", "transformers", "datasets"):
-        pytest.importorskip(library, reason="the hf extra is not installed")
     import tiny_checkpoints
 
     root = tmp_path_factory.mktemp("hub")

@@ -13,8 +13,6 @@ from snellen.core.request import Generation
 from snellen.models.huggingface import HuggingFace
 from snellen.models.registry import open_model
 
-pytest.importorskip("torch", reason="the hf extra is not installed")
-
 NAMES = ("snellen/tiny", "snellen/tiny-early")
 COLOURS = {"red": (214, 40, 40), "green": (44, 160, 44), "blue": (31, 80, 200)}
 SHORT = Generation(max_new_tokens=6)

@@ -47,15 +47,11 @@ def drawn(output: Output) -> bytes:
 
 @pytest.fixture(scope="session")
 def drawing(tmp_path_factory: pytest.TempPathFactory) -> Folder:
-    for library in ("torch", "transformers"):
-        pytest.importorskip(library, reason="the hf extra is not installed")
     import drawing_checkpoints
 
     root = tmp_path_factory.mktemp("drawing")
 
     def folder(family: str) -> Path:
-        if family == "diffusion":
-            pytest.importorskip("diffusers", reason="the draw extra is not installed")
         if not (root / family).is_dir():
             getattr(drawing_checkpoints, family)(root / family)
         return root / family
@@ -193,7 +189,6 @@ def test_a_picture_that_is_none_fails_alone(drawing: Folder) -> None:
 def test_folders_that_are_something_else(
     drawing: Folder, checkpoint: Folder, tmp_path: Path
 ) -> None:
-    pytest.importorskip("diffusers")
     with pytest.raises(UsageError, match=r"no model_index\.json"):
         open_model(f"diffusers/{checkpoint('llama')}")
     with pytest.raises(UsageError, match="there is no folder"):

@@ -2,12 +2,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pytest
+import torch
 
 from snellen.core.output import Failure
 from snellen.models.halving import halving
-
-torch = pytest.importorskip("torch", reason="the hf extra is not installed")
 
 
 def test_a_batch_too_large_for_memory_is_halved_until_it_fits() -> None:

@@ -5,11 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import pytest
-
-pytest.importorskip("transformers", reason="the hf extra is not installed")
-
 import drawing_checkpoints
+import pytest
 
 from snellen.api import Results, evaluate
 from snellen.benchmarks.image_answers import TEXT
@@ -84,7 +81,6 @@ def test_without_clip_nothing_is_drawn(folders: dict[str, Path], tmp_path: Path)
 
 
 def test_a_pipeline_answers_the_captions_alone(folders: dict[str, Path], tmp_path: Path) -> None:
-    pytest.importorskip("diffusers", reason="the draw extra is not installed")
     folder = drawing_checkpoints.diffusion(tmp_path / "diffusion")
     name = f"diffusers/{folder}"
     (run,) = level_3(name, tmp_path, folders["clip"], only=PART_3, per_dimension=1).runs
