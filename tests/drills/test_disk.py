@@ -83,7 +83,8 @@ def test_a_folder_that_cannot_be_written(drill: Drill, as_a_user: tuple[str, ...
     assert str(closed) in said
     assert "fix the folder's rights" in said
     store = str(closed / "store.sqlite")
-    assert "choose another place with --out or --store" in drill.run("right", "--store", store, before=as_a_user).said
+    said = drill.run("right", "--store", store, before=as_a_user).said
+    assert "choose another place with --out or --store" in said
     assert not drill.sent()
 
 
