@@ -19,10 +19,10 @@ from snellen.benchmarks.seed_levels import (
     levels,
     of_version,
     parts,
-    ranks,
     subparts,
 )
 from snellen.core.model import Capabilities
+from snellen.scoring.ranks import competition_ranks
 
 ROOT = Path(__file__).parents[2]
 Rows = dict[str, dict[str, str]]
@@ -170,7 +170,7 @@ def test_ranks(table: Callable[[str], Rows], file: str) -> None:
     differing = set()
     for column in TIES[file]:
         values = {model: number(row[column]) for model, row in rows.items()}
-        ours = ranks(values)
+        ours = competition_ranks(values)
         assert set(ours) == {m for m, row in rows.items() if number(row[f"{column}_rank"])}
         for model, rank in ours.items():
             equal = sum(value == values[model] for value in values.values())
@@ -182,7 +182,7 @@ def test_ranks(table: Callable[[str], Rows], file: str) -> None:
 
 
 def test_exact_ties_share_the_smaller_rank() -> None:
-    assert ranks({"a": 3.0, "b": 5.0, "c": 3.0, "d": None, "e": 1.0}) == {
+    assert competition_ranks({"a": 3.0, "b": 5.0, "c": 3.0, "d": None, "e": 1.0}) == {
         "b": 1, "a": 2, "c": 2, "e": 4,
     }  # fmt: skip
 

@@ -218,7 +218,7 @@ def test_golden_predictions(golden, settings, name, count, ids, reply, no_gold) 
     assert sum(not row.gold for row in found) == no_gold
     repeated = ["seedbench_llava15_13b"] if found.warnings else []
     assert repeated == [folder] * len(found.warnings)
-    assert len(found.by_id()) == count - len(found.warnings)
+    assert len({row.id for row in found}) == count - len(found.warnings)
 
 
 def test_golden_seed_holds_one_id_twice(golden, settings) -> None:

@@ -148,15 +148,6 @@ def average(values: Mapping[str, float | None], members: Iterable[str]) -> float
     return sum(present) / len(present) if present and len(present) == len(found) else None
 
 
-def ranks(values: Mapping[str, float | None]) -> dict[str, int]:
-    """Competition ranks, highest value first, of the models that have a value."""
-    present = {name: value for name, value in values.items() if value is not None}
-    return {
-        name: 1 + sum(other > value for other in present.values())
-        for name, value in present.items()
-    }
-
-
 def _grouped(asked: Iterable[Dimension], label: Callable[[Dimension], str]) -> list[Group]:
     members: dict[str, list[str]] = {}
     for one in asked:

@@ -82,10 +82,6 @@ class Predictions:
         """Replies by the names of their rows; a row with an error is a failure, never text."""
         return {name: _reply(row) for name, row in zip(self.names(), self.rows, strict=True)}
 
-    def by_id(self) -> dict[str, Prediction]:
-        """One prediction for each id."""
-        return {row.id: row for row in self.rows}
-
     def table(self) -> Table:
         """The file's own rows as data, for files that hold questions and options themselves."""
         return PredictionTable(self)

@@ -11,8 +11,7 @@ import importlib.util
 import inspect
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -216,7 +215,7 @@ def _load(found: Pipeline, device: str, dtype: str) -> Any:
     from diffusers import DiffusionPipeline
 
     try:
-        with quiet(), _silent():
+        with quiet(), quiet("diffusers"):
             pipeline = DiffusionPipeline.from_pretrained(
                 found.folder, dtype=getattr(torch, dtype), local_files_only=True
             )
@@ -224,22 +223,6 @@ def _load(found: Pipeline, device: str, dtype: str) -> Any:
         raise ModelError(f"{found.name} ({found.kind}) cannot be loaded: {error}") from error
     pipeline.set_progress_bar_config(disable=True)
     return pipeline.to(device)
-
-
-@contextmanager
-def _silent() -> Iterator[None]:
-    """diffusers without its bars and advice: what matters is raised."""
-    from diffusers.utils import logging
-
-    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(verbosity)
-        if bars:
-            logging.enable_progress_bar()
 
 
 def _media(request: Draw) -> list[Media]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import importlib.util
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -210,10 +211,9 @@ def _keep_greedy(model: Any, tokenizer: Any, ends: frozenset[int]) -> None:
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
-    """transformers without its bars and advice: what matters is raised."""
-    from transformers.utils import logging
-
+def quiet(library: str = "transformers") -> Iterator[None]:
+    """A Hugging Face library without its bars and advice: what matters is raised."""
+    logging = importlib.import_module(f"{library}.utils.logging")
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     logging.disable_progress_bar()

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from snellen.benchmarks.seed_levels import Group, ranks
+from snellen.benchmarks.seed_levels import Group
+from snellen.scoring.ranks import competition_ranks
 
 Values = Mapping[str, Mapping[str, float | None]]
 """Row (a model) to column (a dimension) to value, higher being better."""
@@ -45,7 +46,8 @@ def heat_map(values: Values, groups: Sequence[Group], title: str = "") -> str:
         *_names(columns, left, top),
     ]
     by_column = {
-        name: ranks({row: cells.get(name) for row, cells in values.items()}) for name in columns
+        name: competition_ranks({row: cells.get(name) for row, cells in values.items()})
+        for name in columns
     }
     for at, (row, cells) in enumerate(values.items()):
         y = top + ROW * at

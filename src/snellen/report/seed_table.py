@@ -17,7 +17,6 @@ from snellen.benchmarks.seed_levels import (
     levels,
     of_version,
     parts,
-    ranks,
     subparts,
 )
 from snellen.benchmarks.seed_rows import DIMENSION
@@ -25,6 +24,7 @@ from snellen.benchmarks.seed_summary import MARK
 from snellen.core.errors import UsageError
 from snellen.core.run import Report
 from snellen.report.heatmap import Values, heat_map
+from snellen.scoring.ranks import competition_ranks
 
 NAME = "seedbench"
 
@@ -117,7 +117,7 @@ def _table(
         + " |",
         f"| --- |{' --- |' if reached else ''}" + " ---: | ---: |" * len(columns),
     ]
-    ranked = {name: ranks(column) for name, column in columns.items()}
+    ranked = {name: competition_ranks(column) for name, column in columns.items()}
     for model in values:
         cells = [
             _cell(columns[name], ranked[name], model, (model, name) in marked) for name in columns

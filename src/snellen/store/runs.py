@@ -34,7 +34,7 @@ S = TypeVar("S", bound=Struct)
 
 
 class _Slim(Struct):
-    """The fields of a record that summaries need; passes stay undecoded."""
+    """A record's id alone: all that a restart needs to know."""
 
     id: str
 
