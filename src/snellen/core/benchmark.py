@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from snellen.core.flow import Flow
 from snellen.core.model import Capabilities, Modality
@@ -91,6 +91,16 @@ class Benchmark:
     """Variants there are: option name to its values, the default first."""
     rules: tuple[str, ...] = ("snellen",)
     """Whose rules can read its replies."""
+    oracle: float | None = 100.0
+    """Headline if every reply were the gold answer; None where `unscorable` says why not."""
+    blank: float = 0.0
+    """Headline if every reply were empty."""
+    chance: float | None = None
+    """Headline of guessing, where the data do not tell it row by row."""
+    unscorable: str = ""
+    """Why no headline can be computed here, e.g. answers that are withheld."""
+    coverage: Literal["exact", "generic type", "inference only"] = "exact"
+    """Whether the authors' own rule is implemented, a rule of the same type, or only asking."""
     parameters: Mapping[str, str] = field(default_factory=dict)
     """Resolved variant, e.g. {"split": "test", "circular": "early"}: part of the run's config."""
     max_new_tokens: int = 512
@@ -110,6 +120,8 @@ class Variant:
     to the benchmark."""
     extractor: bool = False
     """Whether replies that no rule can read go to the role `extractor`."""
+    judges: int = 0
+    """How many roles (`judge`, `judge-2`, ...) are there to grade replies."""
     clip: bool = False
     """Whether the role `clip` is there to compare pictures."""
     max_new_tokens: int | None = None

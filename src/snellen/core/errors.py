@@ -16,6 +16,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from snellen.core.output import FailureKind
+
 
 class SnellenError(Exception):
     """Base of all deliberate errors; `str(error)` is a sentence for the user."""
@@ -67,4 +69,15 @@ class MediaError(SnellenError):
 
 
 class ModelError(SnellenError):
-    """A model that could not answer; the request stays owed."""
+    """A model that could not answer; the request stays owed.
+
+    `kind` decides whether the engine sends the request again; `retry_after` is the pause in
+    seconds that a server asked for.
+    """
+
+    def __init__(
+        self, message: str, kind: FailureKind = "request", retry_after: float | None = None
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.retry_after = retry_after

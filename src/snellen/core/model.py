@@ -60,6 +60,14 @@ class Model(Protocol):
 
 
 @runtime_checkable
+class Profiled(Protocol):
+    """A model whose profile sets the longest reply, whatever the benchmark would allow: one that
+    thinks before it answers needs more."""
+
+    max_new_tokens: int | None
+
+
+@runtime_checkable
 class BatchModel(Model, Protocol):
     """A local model that answers a batch in one call, outputs in the order of the requests."""
 
@@ -74,6 +82,23 @@ class SingleModel(Model, Protocol):
 
     def answer(self, request: Request) -> object:
         """An `Output`, a plain string (taken as the reply's text), or an awaitable of these."""
+        ...
+
+
+@runtime_checkable
+class RemoteModel(Model, Protocol):
+    """A model behind a server. Each call of `answer` sends one request, once: the engine decides
+    how many are in flight and which are sent again. Raises ModelError with its kind."""
+
+    account: str
+    """Whose limits it shares: models of one account are slowed down together."""
+    concurrency: int
+    """Most requests in flight."""
+
+    async def answer(self, request: Request) -> Output: ...
+
+    async def close(self) -> None:
+        """Ends the connections; called inside the event loop that `answer` ran in."""
         ...
 
 

@@ -9,7 +9,13 @@ from msgspec import Struct
 StopReason = Literal["stop", "length", "refusal"]
 
 FailureKind = Literal[
-    "request",  # the model or server did not answer
+    "request",  # the model or server did not answer, or not so that it could be understood
+    "connection",  # the server could not be reached, or hung up
+    "timeout",  # no answer in time
+    "rate_limit",  # more requests or tokens than the account may have
+    "server",  # the server's own fault (HTTP 5xx)
+    "authentication",  # no key, or one that is refused
+    "too_long",  # more tokens than the model's context holds
     "media",  # a picture could not be read or decoded
     "unsupported",  # the model cannot take this request
     "out_of_memory",
@@ -23,12 +29,20 @@ class Usage(Struct, frozen=True, omit_defaults=True):
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    """All that was written, reasoning included."""
+    reasoning_tokens: int = 0
+    cached_tokens: int = 0
+    """Of the prompt's tokens those the server had cached, which are cheaper."""
 
 
 class Generated(Struct, frozen=True, tag="generated", tag_field="type", omit_defaults=True):
     text: str
     stop_reason: StopReason = "stop"
     reasoning: str | None = None
+    """Thoughts before the answer, split off: kept and shown, never scored."""
+    first_logprobs: dict[str, float] = {}
+    """Log-probabilities (nats) of the likeliest first tokens, where `Generation.logprobs` asked
+    for them and the model gives them."""
     usage: Usage | None = None
     seconds: float | None = None
     """Wall time of the call; for a batch, its share of the batch."""
@@ -71,11 +85,13 @@ class Compared(Struct, frozen=True, tag="compared", tag_field="type", omit_defau
     usage: Usage | None = None
 
 
-class Failure(Struct, frozen=True, tag="failure", tag_field="type"):
+class Failure(Struct, frozen=True, tag="failure", tag_field="type", omit_defaults=True):
     """Not an answer: never cached, never scored, owed on the next start."""
 
     kind: FailureKind
     message: str
+    sent: int = 1
+    """Times the request was sent before it was given up."""
 
 
 Output = Generated | Ranked | Drawn | Compared | Failure

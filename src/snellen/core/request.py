@@ -24,6 +24,8 @@ class Generation(Struct, frozen=True, omit_defaults=True):
     top_p: float = 1.0
     seed: int | None = None
     stop: tuple[str, ...] = ()
+    logprobs: int = 0
+    """Of how many likeliest first tokens to report the log-probability."""
 
 
 GREEDY = Generation()
