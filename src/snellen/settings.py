@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
 HUB = "https://huggingface.co"
 _FALSE = frozenset({"", "0", "false", "no", "off"})
+
+_UNPLUGGED: ContextVar[bool] = ContextVar("_UNPLUGGED", default=False)
+
+
+@contextmanager
+def unplugged() -> Iterator[None]:
+    """Inside, settings read from the environment are `offline` whatever it says: what is not on
+    this machine is not fetched."""
+    before = _UNPLUGGED.set(True)
+    try:
+        yield
+    finally:
+        _UNPLUGGED.reset(before)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +40,8 @@ class Settings:
     """`HF_ENDPOINT`: the hub, or a mirror of it."""
     offline: bool = False
     """`HF_HUB_OFFLINE`: nothing is fetched from a network; the Hugging Face libraries obey too."""
+    prices: Path | None = None
+    """`SNELLEN_PRICES`: a TOML file of prices that win over the catalog's."""
     no_color: bool = False
     """`NO_COLOR` is set and not empty, as no-color.org asks."""
 
@@ -38,9 +55,14 @@ class Settings:
             lmu_data=_lmu_data(env),
             hf_home=Path(hf_home).expanduser() if hf_home else None,
             hf_endpoint=(env.get("HF_ENDPOINT") or HUB).rstrip("/"),
-            offline=env.get("HF_HUB_OFFLINE", "").strip().lower() not in _FALSE,
+            offline=_UNPLUGGED.get() or env.get("HF_HUB_OFFLINE", "").strip().lower() not in _FALSE,
+            prices=_path(env.get("SNELLEN_PRICES")),
             no_color=bool(env.get("NO_COLOR")),
         )
+
+
+def _path(named: str | None) -> Path | None:
+    return Path(named).expanduser().absolute() if named else None
 
 
 def _cache(env: Mapping[str, str]) -> Path:
@@ -58,3 +80,23 @@ def _lmu_data(env: Mapping[str, str]) -> Path | None:
         return Path(named).expanduser().absolute()
     usual = Path(env.get("HOME") or Path.home()) / "LMUData"
     return usual if usual.is_dir() else None
+
+
+def first_set(names: Sequence[str], environment: Mapping[str, str] | None = None) -> str | None:
+    """The value of the first of these variables that is set and not blank, e.g. an API key.
+
+    Keys are read when they are used, and kept in no `Settings`: those may be printed.
+    """
+    env = os.environ if environment is None else environment
+    return next((value for name in names if (value := env.get(name, "").strip())), None)
+
+
+def proxy_for(url: str) -> str | None:
+    """The proxy that `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` name for a URL."""
+    from urllib.parse import urlsplit
+    from urllib.request import getproxies, proxy_bypass
+
+    parts = urlsplit(url)
+    if proxy_bypass(parts.netloc) or parts.hostname in ("localhost", "127.0.0.1", "::1"):
+        return None
+    return getproxies().get(parts.scheme)

@@ -27,7 +27,7 @@ REPOSITORY = Path(__file__).parents[2]
             ModelSpec("hf", "org/model", {"dtype": "bfloat16", "device": "cuda:1"}),
         ),
         ("hf/C:/models/x", ModelSpec("hf", "C:/models/x", {})),
-        ("http://host:8000/v1#name", ModelSpec("http:", "/host:8000/v1#name", {})),
+        ("http://host:8000/v1#name", ModelSpec("http", "http://host:8000/v1#name", {})),
         ("replay/out:1.csv", ModelSpec("replay", "out:1.csv", {})),
         ("./my_model", ModelSpec("hf", "./my_model", {})),
         ("~/m:images=first", ModelSpec("hf", "~/m", {"images": "first"})),

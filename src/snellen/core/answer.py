@@ -34,7 +34,7 @@ OUTCOMES: tuple[Outcome, ...] = (
 )
 
 
-class Found(Struct, frozen=True, tag="found", tag_field="type", omit_defaults=True):
+class Found(Struct, frozen=True, gc=False, tag="found", tag_field="type", omit_defaults=True):
     value: str
     rule: str
     """Name of the rule that read the reply."""
@@ -42,25 +42,25 @@ class Found(Struct, frozen=True, tag="found", tag_field="type", omit_defaults=Tr
     """Start and end of the evidence in the reply, in characters."""
 
 
-class NoMatch(Struct, frozen=True, tag="no_match", tag_field="type"):
+class NoMatch(Struct, frozen=True, gc=False, tag="no_match", tag_field="type"):
     """The reply was understood and fits no option: MMBench's pseudo choice Z."""
 
     rule: str
 
 
-class Unparsed(Struct, frozen=True, tag="unparsed", tag_field="type"):
+class Unparsed(Struct, frozen=True, gc=False, tag="unparsed", tag_field="type"):
     """Nobody could read the reply: MMT-Bench's Z. Never a random option."""
 
 
-class Refused(Struct, frozen=True, tag="refused", tag_field="type"):
+class Refused(Struct, frozen=True, gc=False, tag="refused", tag_field="type"):
     rule: str
 
 
-class Truncated(Struct, frozen=True, tag="truncated", tag_field="type"):
+class Truncated(Struct, frozen=True, gc=False, tag="truncated", tag_field="type"):
     """The reply ended at the token limit before an answer could be read."""
 
 
-class Empty(Struct, frozen=True, tag="empty", tag_field="type"):
+class Empty(Struct, frozen=True, gc=False, tag="empty", tag_field="type"):
     """The model said nothing."""
 
 

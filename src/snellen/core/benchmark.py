@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
+
+from msgspec import structs
 
 from snellen.core.flow import Flow
 from snellen.core.model import Capabilities, Modality
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
-from snellen.core.summary import Summary
+from snellen.core.summary import Metric, Summary
 
 
 class Table(Protocol):
@@ -29,6 +31,13 @@ class Table(Protocol):
     def __len__(self) -> int: ...
 
     def __iter__(self) -> Iterator[Row]: ...
+
+
+@runtime_checkable
+class Listed(Protocol):
+    """A table that knows the ids of its rows, in their order, without reading the rows."""
+
+    def ids(self) -> Iterator[str]: ...
 
 
 FetchProgress = Callable[[int, int | None], None]
@@ -56,6 +65,9 @@ def needs(*inputs: Modality, many_images: bool = False) -> Needs:
 
 
 TEXT = needs("text")
+
+CHANCE = "chance"
+"""The metric that says what guessing would score."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,9 +141,23 @@ class Variant:
     """Whose rules read the replies: `snellen`, `vlmevalkit` or `official`; None leaves it to the
     benchmark."""
     control: str | None = None
-    """`blind` (no picture is shown) or `black` (a black one), to see what the pictures matter."""
+    """`blind` (no picture is shown), `black`, `blur[:PERCENT]`, `wrong-image[:SEED]` or
+    `shuffled-options[:SEED]`: what a score owes to the pictures, or to the order of options."""
     failures: str = "exclude"
-    """`exclude`, `count-wrong` or `withhold`: what failed and missing samples do to scores."""
+    """`exclude`, `count-wrong`, `withhold`, or `withhold>5%` (only where more than that share of
+    the samples did): what failed and missing samples do to scores."""
 
 
 BenchmarkFactory = Callable[[Variant], Benchmark]
+
+
+def summed(benchmark: Benchmark, records: Sequence[Record]) -> Summary:
+    """The benchmark's numbers, with the `chance` it declares where guessing is one pass: the
+    data do not tell it row by row then."""
+    summary = benchmark.summarise(records)
+    chance = benchmark.chance
+    if chance is None or "circular" in benchmark.parameters:
+        return summary
+    headline = summary.headline
+    told = Metric(CHANCE, chance, headline.n, unit=headline.unit, top=headline.top)
+    return structs.replace(summary, metrics={**summary.metrics, CHANCE: told})

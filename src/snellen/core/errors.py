@@ -32,7 +32,8 @@ class UnknownName(UsageError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
         known = sorted(known)
-        near = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.5)
+        lower = {one.lower(): one for one in known}
+        near = [lower[one] for one in difflib.get_close_matches(name.lower(), lower, 3, 0.5)]
         if near:
             advice = "did you mean " + " or ".join(near) + "?"
         elif known and len(known) <= 12:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from snellen.core.errors import MediaError
+from snellen.core.headers import well_headed
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -65,6 +66,8 @@ def decode_image(data: bytes) -> Picture:
 
 def check_image(data: bytes) -> None:
     """Open a picture's header without decoding it. Raises MediaError when it is no picture."""
+    if well_headed(data):
+        return
     from PIL import Image
 
     try:

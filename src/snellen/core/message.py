@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal, overload
 
 from msgspec import Struct
 
@@ -11,11 +12,11 @@ from snellen.core.media import MediaKind
 Role = Literal["system", "user", "assistant"]
 
 
-class Text(Struct, frozen=True, tag="text", tag_field="type"):
+class Text(Struct, frozen=True, gc=False, tag="text", tag_field="type"):
     text: str
 
 
-class Media(Struct, frozen=True, tag="media", tag_field="type"):
+class Media(Struct, frozen=True, gc=False, tag="media", tag_field="type"):
     """A medium named by the SHA-256 of its bytes; the bytes travel beside (`Request.media`)."""
 
     kind: MediaKind
@@ -25,7 +26,7 @@ class Media(Struct, frozen=True, tag="media", tag_field="type"):
 Part = Text | Media
 
 
-class Message(Struct, frozen=True):
+class Message(Struct, frozen=True, gc=False):
     role: Role
     parts: tuple[Part, ...]
 
@@ -39,3 +40,55 @@ class Message(Struct, frozen=True):
 
 def user(*parts: Part) -> Message:
     return Message("user", parts)
+
+
+Messages = Sequence[Message]
+
+
+class LateMessages(Sequence[Message]):
+    """Messages that are made when somebody looks at them: recorded replies are scored without.
+
+    Equal to the tuple of what it makes, and pickled as that.
+    """
+
+    __slots__ = ("_make", "_made")
+
+    def __init__(self, make: Callable[[], tuple[Message, ...]]) -> None:
+        self._make = make
+        self._made: tuple[Message, ...] | None = None
+
+    def looked_at(self) -> tuple[Message, ...]:
+        """The messages if anybody looked at them, else none."""
+        return () if self._made is None else self._made
+
+    def _all(self) -> tuple[Message, ...]:
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+    @overload
+    def __getitem__(self, place: int) -> Message: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Message, ...]: ...
+
+    def __getitem__(self, place: int | slice) -> Message | tuple[Message, ...]:
+        return self._all()[place]
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __iter__(self) -> Iterator[Message]:
+        return iter(self._all())
+
+    def __eq__(self, other: object) -> bool:
+        return self._all() == (tuple(other) if isinstance(other, LateMessages) else other)
+
+    def __hash__(self) -> int:
+        return hash(self._all())
+
+    def __repr__(self) -> str:
+        return repr(self._all())
+
+    def __reduce__(self) -> tuple[type[tuple[Message, ...]], tuple[tuple[Message, ...]]]:
+        return tuple, (self._all(),)

@@ -67,6 +67,25 @@ class Profiled(Protocol):
     max_new_tokens: int | None
 
 
+class Rendered(Struct, frozen=True):
+    """What a request becomes before the model reads it."""
+
+    text: str | None
+    """The prompt after the chat template; None where the backend does not tell."""
+    image_sizes: tuple[tuple[int, int], ...]
+    """Width and height in pixels of the pictures as they are handed over, to the model's processor
+    or to its server, which may shrink them."""
+
+
+@runtime_checkable
+class Rendering(Protocol):
+    """A model that can tell what its prompts look like."""
+
+    async def rendered(self, request: Request) -> Rendered | None:
+        """None where this prompt cannot be told."""
+        ...
+
+
 @runtime_checkable
 class BatchModel(Model, Protocol):
     """A local model that answers a batch in one call, outputs in the order of the requests."""
@@ -74,6 +93,15 @@ class BatchModel(Model, Protocol):
     batch_size: int
 
     def answer_batch(self, requests: Sequence[Request]) -> Sequence[Output]: ...
+
+
+@runtime_checkable
+class PreparingModel(BatchModel, Protocol):
+    """A local model that can make requests ready while it is busy with others."""
+
+    def prepare(self, request: Request) -> None:
+        """Told of a request that will be asked soon, from the thread that asks; must not wait."""
+        ...
 
 
 @runtime_checkable
@@ -99,6 +127,15 @@ class RemoteModel(Model, Protocol):
 
     async def close(self) -> None:
         """Ends the connections; called inside the event loop that `answer` ran in."""
+        ...
+
+
+@runtime_checkable
+class Checked(Protocol):
+    """A model that can be looked at before anything is spent on it."""
+
+    async def check(self) -> None:
+        """Raises UsageError where it could answer nothing: no such server, key or model."""
         ...
 
 

@@ -24,7 +24,7 @@ FailureKind = Literal[
 ]
 
 
-class Usage(Struct, frozen=True, omit_defaults=True):
+class Usage(Struct, frozen=True, gc=False, omit_defaults=True):
     """Tokens as the model counts them; an image counts as its tokens in the prompt."""
 
     prompt_tokens: int = 0
@@ -35,7 +35,7 @@ class Usage(Struct, frozen=True, omit_defaults=True):
     """Of the prompt's tokens those the server had cached, which are cheaper."""
 
 
-class Generated(Struct, frozen=True, tag="generated", tag_field="type", omit_defaults=True):
+class Generated(Struct, frozen=True, gc=False, tag="generated", tag_field="type", omit_defaults=True):
     text: str
     stop_reason: StopReason = "stop"
     reasoning: str | None = None
@@ -48,19 +48,19 @@ class Generated(Struct, frozen=True, tag="generated", tag_field="type", omit_def
     """Wall time of the call; for a batch, its share of the batch."""
 
 
-class CandidateScore(Struct, frozen=True):
+class CandidateScore(Struct, frozen=True, gc=False):
     logprob: float
     """Sum of the log-probabilities (nats) of the candidate's tokens."""
     tokens: int
 
 
-class Ranked(Struct, frozen=True, tag="ranked", tag_field="type", omit_defaults=True):
+class Ranked(Struct, frozen=True, gc=False, tag="ranked", tag_field="type", omit_defaults=True):
     candidates: tuple[CandidateScore, ...]
     usage: Usage | None = None
     seconds: float | None = None
 
 
-class Drawn(Struct, frozen=True, tag="drawn", tag_field="type", omit_defaults=True):
+class Drawn(Struct, frozen=True, gc=False, tag="drawn", tag_field="type", omit_defaults=True):
     """Pictures, named by the SHA-256 of their bytes.
 
     `data` holds the bytes on their way from the model and out of the store, which keeps each
@@ -78,14 +78,14 @@ class Drawn(Struct, frozen=True, tag="drawn", tag_field="type", omit_defaults=Tr
         return Drawn(self.images, self.text, {}, self.usage, self.seconds)
 
 
-class Compared(Struct, frozen=True, tag="compared", tag_field="type", omit_defaults=True):
+class Compared(Struct, frozen=True, gc=False, tag="compared", tag_field="type", omit_defaults=True):
     similarities: tuple[float, ...]
     """Cosine of each candidate with the picture, -1..1, in the order of the request."""
     seconds: float | None = None
     usage: Usage | None = None
 
 
-class Failure(Struct, frozen=True, tag="failure", tag_field="type", omit_defaults=True):
+class Failure(Struct, frozen=True, gc=False, tag="failure", tag_field="type", omit_defaults=True):
     """Not an answer: never cached, never scored, owed on the next start."""
 
     kind: FailureKind

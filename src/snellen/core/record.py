@@ -12,12 +12,30 @@ from snellen.core.message import Message
 from snellen.core.output import FailureKind, Output
 from snellen.core.sample import Kind
 
-Unscored = Literal["failed", "missing", "no_gold", "unsupported"]
+Unscored = Literal["failed", "missing", "no_gold", "unsupported", "ungraded"]
 """Why a sample has no score; such samples are left out of every mean. `unsupported`: the model
-lacks what the question needs, so it was not asked; asking again would change nothing."""
+lacks what the question needs, so it was not asked; asking again would change nothing. `ungraded`:
+there is a reply, but no judge to grade it, or none whose verdict could be read."""
 
 
-class Pass(Struct, frozen=True, omit_defaults=True):
+class Verdict(Struct, frozen=True, gc=False, omit_defaults=True):
+    """What one judge said about a reply, and what was read from it."""
+
+    judge: str
+    """Its role: `judge`, `judge-2`, ..."""
+    output: Output
+    """The reply that was read, or the last one where none could be."""
+    step: str = ""
+    """What it was asked: `extraction`, `grade`, ..."""
+    values: dict[str, float] = {}
+    """Grades by dimension, in the range of the rubric; empty where none could be read."""
+    text: str | None = None
+    """The answer it extracted, where that was its task and it could be read."""
+    tries: int = 1
+    """How often it was asked until its reply could be read."""
+
+
+class Pass(Struct, frozen=True, gc=False, omit_defaults=True):
     """One question put to the model: a circular pass, or the only one."""
 
     prompt: tuple[Message, ...]
@@ -27,13 +45,17 @@ class Pass(Struct, frozen=True, omit_defaults=True):
     gold: tuple[str, ...] = ()
     correct: bool | None = None
     """None when there is no gold or no answer."""
+    credit: float | None = None
+    """What an answer earned that is neither right nor wrong: between 0 and 1."""
     options: dict[str, str] = {}
     row: str | None = None
     extraction: Output | None = None
     """What the LLM extractor said, where it was asked because no rule could read the reply."""
+    verdicts: tuple[Verdict, ...] = ()
+    """What judges said about the reply, in the order they were asked."""
 
 
-class Record(Struct, frozen=True, omit_defaults=True):
+class Record(Struct, frozen=True, gc=False, omit_defaults=True):
     """A sample's whole story. `score` is 0..1, or None with the reason in `unscored`."""
 
     id: str

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 import msgspec
 from msgspec import Struct
 
 from snellen.core.media import Source
-from snellen.core.message import Media, Message, user
+from snellen.core.message import Media, Message, Messages, user
 
 _encoder = msgspec.json.Encoder(order="sorted")
 
@@ -44,7 +43,7 @@ class Drawing(Struct, frozen=True, omit_defaults=True):
     seed: int = 0
 
 
-class Ref(Struct, frozen=True):
+class Ref(Struct, frozen=True, gc=False):
     """Which question a request belongs to: for replaying recorded predictions; not digested."""
 
     sample: str
@@ -53,14 +52,13 @@ class Ref(Struct, frozen=True):
     """Id of the data row asked, where rotations of a question are rows of their own."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Generate:
+class Generate(Struct, frozen=True, kw_only=True):
     """Text out."""
 
-    messages: tuple[Message, ...]
+    messages: Messages
     ref: Ref
     settings: Generation = GREEDY
-    media: Mapping[str, Source] = field(default_factory=dict)
+    media: Mapping[str, Source] = {}
     choices: tuple[str, ...] = ()
     """Replies that would be valid, e.g. option labels; not shown to the model, not digested."""
     to: str = "model"
@@ -68,26 +66,24 @@ class Generate:
     attempt: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rank:
+class Rank(Struct, frozen=True, kw_only=True):
     """Log-likelihood of each candidate text as the reply after the shared context."""
 
-    messages: tuple[Message, ...]
+    messages: Messages
     ref: Ref
     candidates: tuple[str, ...]
-    media: Mapping[str, Source] = field(default_factory=dict)
+    media: Mapping[str, Source] = {}
     to: str = "model"
     attempt: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draw:
+class Draw(Struct, frozen=True, kw_only=True):
     """A picture out, after messages whose text and images may be interleaved."""
 
-    messages: tuple[Message, ...]
+    messages: Messages
     ref: Ref
-    settings: Drawing = Drawing()  # noqa: RUF009 - frozen
-    media: Mapping[str, Source] = field(default_factory=dict)
+    settings: Drawing = Drawing()
+    media: Mapping[str, Source] = {}
     to: str = "model"
     attempt: int = 0
 
@@ -96,14 +92,13 @@ CLIP = "clip"
 """The role of the model that compares pictures."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compare:
+class Compare(Struct, frozen=True, kw_only=True):
     """How alike one picture is to each candidate picture: all named by the hash of their bytes."""
 
     picture: str
     candidates: tuple[str, ...]
     ref: Ref
-    media: Mapping[str, Source] = field(default_factory=dict)
+    media: Mapping[str, Source] = {}
     to: str = CLIP
     attempt: int = 0
 
@@ -121,11 +116,11 @@ def request_digest(request: Request, identity: str) -> bytes:
     identity digest, the messages with media as hashes, the settings and the attempt."""
     wire: tuple[object, ...]
     if isinstance(request, Generate):
-        wire = (identity, "generate", request.messages, request.settings, request.attempt)
+        wire = (identity, "generate", tuple(request.messages), request.settings, request.attempt)
     elif isinstance(request, Rank):
-        wire = (identity, "rank", request.messages, request.candidates, request.attempt)
+        wire = (identity, "rank", tuple(request.messages), request.candidates, request.attempt)
     elif isinstance(request, Draw):
-        wire = (identity, "draw", request.messages, request.settings, request.attempt)
+        wire = (identity, "draw", tuple(request.messages), request.settings, request.attempt)
     else:
         wire = (identity, "compare", request.picture, request.candidates, request.attempt)
     return hashlib.sha256(_encoder.encode(wire)).digest()

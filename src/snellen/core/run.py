@@ -7,6 +7,8 @@ from typing import Literal
 from msgspec import Struct
 
 from snellen.core.model import Capabilities, Identity
+from snellen.core.output import FailureKind, Usage
+from snellen.core.price import Price
 from snellen.core.summary import Summary
 
 Status = Literal["running", "interrupted", "incomplete", "complete"]
@@ -36,6 +38,8 @@ class RunConfig(Struct, frozen=True, omit_defaults=True):
     max_new_tokens: int = 512
     roles: dict[str, Identity] = {}
     """Other models that were asked, e.g. an `extractor`."""
+    until: str = ""
+    """The rule by which the run may end before all samples are asked: `±1`, `A>B`."""
 
 
 class Counts(Struct, frozen=True, omit_defaults=True):
@@ -45,7 +49,7 @@ class Counts(Struct, frozen=True, omit_defaults=True):
     done: int = 0
     failed: int = 0
     sent: int = 0
-    """Requests that reached the model in the latest start."""
+    """Requests that were sent to the model in the latest start, each as often as it was sent."""
     reused: int = 0
     """Requests answered by the store in the latest start."""
     saved: int = 0
@@ -54,6 +58,27 @@ class Counts(Struct, frozen=True, omit_defaults=True):
     """Wall time of the latest start."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
+
+
+class Spent(Struct, frozen=True, omit_defaults=True):
+    """What one model cost, over all starts of a run."""
+
+    sent: int = 0
+    """Requests, each as often as it was sent."""
+    answered: int = 0
+    reused: int = 0
+    """Answers that were taken from the store."""
+    failures: dict[FailureKind, int] = {}
+    """Requests that failed for good in the latest start, by kind."""
+    usage: Usage = Usage()
+    """Tokens of the answers that were asked for."""
+    reused_usage: Usage = Usage()
+    """Tokens of the answers from the store, which were paid for earlier."""
+    seconds: float = 0.0
+    """Sum of the times the model took; longer than the run where requests overlap."""
+    price: Price | None = None
+    cost: float | None = None
+    """Of `usage`, in the currency of `price`; None where no price is known."""
 
 
 class RunInfo(Struct, frozen=True, omit_defaults=True):
@@ -79,8 +104,15 @@ class RunInfo(Struct, frozen=True, omit_defaults=True):
     paper: str = ""
     source: str = ""
     headline: str = "accuracy"
+    remarks: tuple[str, ...] = ()
+    """What the model says about how its replies were computed, where a reader should know."""
     capabilities: Capabilities | None = None
     """What the model declared it can take and give; None in runs that did not note it."""
+    spent: dict[str, Spent] = {}
+    """By role: `model`, `judge`, `extractor`, ..."""
+    stopped: str = ""
+    """Why the latest start ended before all was asked: a spent budget, too many failures, a rule
+    that had seen enough."""
 
 
 class Report(Struct, frozen=True, omit_defaults=True):

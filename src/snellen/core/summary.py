@@ -9,7 +9,7 @@ from msgspec import Struct
 from snellen.core.answer import Outcome
 
 
-class Interval(Struct, frozen=True):
+class Interval(Struct, frozen=True, gc=False):
     low: float
     high: float
     method: str
@@ -19,7 +19,7 @@ class Interval(Struct, frozen=True):
 Unit = Literal["percent", "points"]
 
 
-class Metric(Struct, frozen=True, omit_defaults=True):
+class Metric(Struct, frozen=True, gc=False, omit_defaults=True):
     """A named number. `value` is None when nothing could be scored, or a gate withheld it.
 
     `percent` runs from 0 to 100; `points` has the range its benchmark declares, up to `top`.
@@ -35,14 +35,14 @@ class Metric(Struct, frozen=True, omit_defaults=True):
     """The highest value there can be."""
 
 
-class Bounds(Struct, frozen=True):
+class Bounds(Struct, frozen=True, gc=False):
     """The headline if every unscored sample (failed, missing) were wrong, or right."""
 
     worst: float
     best: float
 
 
-class Summary(Struct, frozen=True, omit_defaults=True):
+class Summary(Struct, frozen=True, gc=False, omit_defaults=True):
     """`groups` maps a column (e.g. "category") to its labels and their headline metric.
 
     `n` counts scored samples, `total` all samples of the run.

@@ -75,12 +75,12 @@ def load_file(path: str | Path) -> Loaded:
                 _add(found.models, name, wrap(value, name, digest), file)
             elif arguments == ["variant"]:
                 _add(found.benchmarks, name, value, file)
-        elif not inspect.isclass(value) and _asks(value):
+        elif not inspect.isclass(value) and asks(value):
             _add(found.models, name, wrap(value, name, digest), file)
     made = {type(value) for _, value in _public(module)}
     for name, value in _public(module):
         own = inspect.isclass(value) and value.__module__ == module.__name__
-        if own and value not in made and _asks(value):
+        if own and value not in made and asks(value):
             _add(found.models, name, wrap(_make(value, file), name, digest), file)
     if not found.models and not found.benchmarks:
         raise UsageError(
@@ -138,7 +138,8 @@ def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:
     return ((name, value) for name, value in vars(module).items() if not name.startswith("_"))
 
 
-def _asks(value: object) -> bool:
+def asks(value: object) -> bool:
+    """Whether an object, or the objects of a class, answer requests."""
     return any(callable(getattr(value, method, None)) for method in _ASKS)
 
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 from snellen.core.errors import ModelError
 from snellen.core.output import Failure, FailureKind
 
-_MODEL_ERRORS = (
+MODEL_ERRORS = (
     ModelError,
     ArithmeticError,
     AssertionError,
@@ -34,8 +34,8 @@ def halving(items: Sequence[T], work: Callable[[Sequence[T]], Sequence[R]]) -> l
     """`work(items)`; when it fails, of each half, down to one item, whose result is a Failure."""
     try:
         return list(work(items))
-    except _MODEL_ERRORS as error:
-        failure = _failure(error)
+    except MODEL_ERRORS as error:
+        failure = failure_of(error)
     # Outside the handler: the error's traceback no longer holds the batch's tensors.
     if failure.kind == "out_of_memory":
         _release()
@@ -45,7 +45,8 @@ def halving(items: Sequence[T], work: Callable[[Sequence[T]], Sequence[R]]) -> l
     return halving(items[:half], work) + halving(items[half:], work)
 
 
-def _failure(error: Exception) -> Failure:
+def failure_of(error: Exception) -> Failure:
+    """What a model raised, as a typed failure."""
     message = " ".join(str(error).split())[:300] or type(error).__name__
     if isinstance(error, Unsupported):
         return Failure("unsupported", message)

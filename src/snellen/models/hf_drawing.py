@@ -14,7 +14,7 @@ from snellen.core.output import Drawn
 from snellen.core.request import Draw
 from snellen.models.drawings import as_drawn, seed_of
 from snellen.models.halving import Unsupported
-from snellen.models.hf_loading import Loaded
+from snellen.models.hf_loaded import Loaded
 from snellen.models.hf_prompt import Prompt, adds_special_tokens, check_length
 
 if TYPE_CHECKING:

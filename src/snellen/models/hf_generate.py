@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snellen.core.output import Generated, StopReason, Usage
 from snellen.core.request import Generate, Generation, request_digest
-from snellen.models.hf_loading import Loaded
+from snellen.models.hf_loaded import Loaded
 from snellen.models.hf_prompt import Prompt, check_length, encode
 
 if TYPE_CHECKING:
@@ -27,26 +27,44 @@ def generate(loaded: Loaded, batch: Sequence[Asked], settings: Generation) -> li
     import torch
 
     texts = [asked.prompt.text for asked in batch]
-    inputs = encode(loaded, texts, [asked.prompt.images for asked in batch], "left")
+    # A decoder goes on from the end; an encoder counts from the beginning.
+    side = "right" if loaded.encodes else "left"
+    inputs = encode(loaded, texts, [asked.prompt.images for asked in batch], side)
     lengths = [int(length) for length in inputs["attention_mask"].sum(1)]
     check_length(loaded, lengths)
     extra: dict[str, Any] = {}
     if settings.temperature > 0:
-        extra["logits_processor"] = [_Lots(settings, [asked.request for asked in batch], loaded)]
+        lots = Lots(settings, [asked.request for asked in batch], loaded)
+        extra["logits_processor"] = [lambda _, scores: lots(scores, range(len(batch)))]
     if settings.stop:
         extra |= {"stop_strings": list(settings.stop), "tokenizer": loaded.tokenizer}
     with torch.inference_mode():
-        tokens = loaded.model.generate(
-            **inputs, max_new_tokens=settings.max_new_tokens, do_sample=False, **extra
+        made = loaded.model.generate(
+            **inputs,
+            max_new_tokens=settings.max_new_tokens,
+            do_sample=False,
+            return_dict_in_generate=True,
+            output_logits=settings.logprobs > 0,
+            **extra,
         )
-    replies = tokens[:, inputs["input_ids"].shape[1] :].tolist()
+    before = 1 if loaded.encodes else inputs["input_ids"].shape[1]
+    replies = made.sequences[:, before:].tolist()
+    first = made.logits[0] if settings.logprobs else [None] * len(replies)
     return [
-        _reply(loaded, reply, length, settings)
-        for reply, length in zip(replies, lengths, strict=True)
+        reply_of(loaded, reply, length, settings, scores)
+        for reply, length, scores in zip(replies, lengths, first, strict=True)
     ]
 
 
-def _reply(loaded: Loaded, tokens: list[int], length: int, settings: Generation) -> Generated:
+def reply_of(
+    loaded: Loaded,
+    tokens: Sequence[int],
+    length: int,
+    settings: Generation,
+    first: Tensor | None = None,
+) -> Generated:
+    """The reply that generated tokens are, to a prompt of `length` tokens. `first` holds the
+    logits (words,) of the first of them."""
     end = next((place for place, token in enumerate(tokens) if token in loaded.ends), None)
     spoken = tokens if end is None else tokens[:end]
     text: str = loaded.tokenizer.decode(
@@ -57,10 +75,23 @@ def _reply(loaded: Loaded, tokens: list[int], length: int, settings: Generation)
     if cuts:
         text = text[: min(cuts)]
     spent = len(tokens) if end is None else end + 1
-    return Generated(text.strip(), reason, usage=Usage(length, spent))
+    return Generated(
+        text.strip(),
+        reason,
+        usage=Usage(length, spent),
+        first_logprobs=_likeliest(loaded, first, settings.logprobs),
+    )
 
 
-class _Lots:
+def _likeliest(loaded: Loaded, logits: Tensor | None, count: int) -> dict[str, float]:
+    if logits is None or count == 0:
+        return {}
+    found = logits.float().log_softmax(-1).topk(min(count, len(logits)))
+    words = [loaded.tokenizer.decode([token]) for token in found.indices.tolist()]
+    return dict(zip(words, found.values.tolist(), strict=True))
+
+
+class Lots:
     """Samples by adding Gumbel noise of the row's own seed: the largest sum is the draw.
 
     (Gumbel 1954; exact for the tempered, top-p truncated distribution.) Neighbours in the batch
@@ -78,7 +109,8 @@ class _Lots:
             generator.manual_seed(int.from_bytes(seed))
             self._generators.append(generator)
 
-    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+    def __call__(self, scores: Tensor, rows: Sequence[int]) -> Tensor:
+        """Scores (rows, words), of those rows of the batch, with each row's noise."""
         import torch
 
         scores = scores.float() / self._settings.temperature
@@ -90,7 +122,9 @@ class _Lots:
         noise = torch.stack(
             [
                 torch.empty_like(row).exponential_(generator=generator)
-                for row, generator in zip(scores, self._generators, strict=True)
+                for row, generator in zip(
+                    scores, [self._generators[number] for number in rows], strict=True
+                )
             ]
         )
         return scores - noise.log()

@@ -7,48 +7,14 @@ import importlib
 import importlib.util
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from snellen.core.errors import MissingExtra, UsageError
 from snellen.models.hf_checkpoint import Checkpoint
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Loading:
-    """How a checkpoint is to be loaded."""
-
-    dtype: str
-    device: str
-    """`auto` is resolved when the weights are loaded."""
-    attention: str | None = None
-    """None: what transformers chooses for the architecture."""
-    processor: str = "pil"
-    remote_code: bool = False
-    threads: int | None = None
-    """CPU threads of torch. None: one for a model too small to share out, else torch's own."""
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """A model ready to answer."""
-
-    model: Any
-    processor: Any
-    """The multimodal processor; for a text-only model its tokenizer."""
-    tokenizer: Any
-    device: str
-    ends: frozenset[int]
-    """Token ids that end a reply."""
-    longest: int | None
-    """Tokens the model was made for; None when its configuration does not say."""
-    threads: int
-    """CPU threads that its batches are computed with."""
-
-    @property
-    def multimodal(self) -> bool:
-        return self.processor is not self.tokenizer
-
+from snellen.models.hf_loaded import Loaded, Loading
+from snellen.models.hf_placing import is_placed, placing, with_adapter
+from snellen.models.hf_processor import first_line, load_processor
+from snellen.models.hf_profile import profiles
 
 _TOO_SMALL_TO_SHARE = 30_000_000
 """Parameters below which one thread is as fast as two, and many times faster where other
@@ -91,22 +57,25 @@ def load_checkpoint(checkpoint: Checkpoint, how: Loading) -> Loaded:
     device = choose_device(how.device)
     folder = checkpoint.fetch()
     with quiet():
-        processor = _processor(checkpoint, how, folder)
+        processor = load_processor(checkpoint, how, folder)
         model = _model(checkpoint, how, folder, device)
     tokenizer = getattr(processor, "tokenizer", processor)
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
-    if processor.chat_template is None and tokenizer.chat_template is None:
-        raise UsageError(
-            f"{checkpoint.name} has no chat template, so there is no telling how it wants to be "
-            "asked; add a chat_template.jinja to the folder, or choose its instruct version"
-        )
+    profile = None
+    if getattr(processor, "chat_template", None) is None and tokenizer.chat_template is None:
+        profile = profiles().get(model.config.model_type)
+        if profile is None:
+            raise UsageError(
+                f"{checkpoint.name} has no chat template, so there is no telling how it wants to "
+                "be asked; add a chat_template.jinja to the folder, or choose its instruct version"
+            )
     ends = _ends(model, tokenizer)
     _keep_greedy(model, tokenizer, ends)
     text_config = model.config.get_text_config()
     longest = getattr(text_config, "max_position_embeddings", None)
     threads = _threads(model, how, device)
-    return Loaded(model, processor, tokenizer, device, ends, longest, threads)
+    return Loaded(model, processor, tokenizer, device, ends, longest, threads, profile)
 
 
 def _threads(model: Any, how: Loading, device: str) -> int:
@@ -123,60 +92,28 @@ def _usual_threads() -> int:
     return int(torch.get_num_threads())
 
 
-def _processor(checkpoint: Checkpoint, how: Loading, folder: str) -> Any:
-    from transformers import AutoImageProcessor, AutoProcessor, AutoTokenizer
-
-    given = {"trust_remote_code": how.remote_code}
-    auto = AutoProcessor if checkpoint.multimodal else AutoTokenizer
-    try:
-        processor = auto.from_pretrained(folder, **given)
-        held = type(getattr(processor, "image_processor", None)).__name__
-        if how.processor == "pil" and held.endswith("ImageProcessor"):
-            # Not given to AutoProcessor: its tokenizer would take `backend` for its own.
-            processor.image_processor = AutoImageProcessor.from_pretrained(
-                folder, backend="pil", **given
-            )
-    except (ImportError, OSError, ValueError, AttributeError, TypeError, KeyError) as error:
-        raise _processor_error(checkpoint, error) from error
-    if checkpoint.multimodal and getattr(processor, "tokenizer", None) is None:
-        raise UsageError(
-            f"{checkpoint.name} describes an image model, but its folder has no processor that "
-            "joins pictures and text (processor_config.json); add the files of the original"
-        )
-    return processor
-
-
-def _processor_error(checkpoint: Checkpoint, error: Exception) -> UsageError:
-    without = importlib.util.find_spec("torchvision") is None
-    if without and ("torchvision" in str(error).lower() or isinstance(error, AttributeError)):
-        name = checkpoint.processor or "the processor"
-        return UsageError(
-            f"{name} of hf/{checkpoint.name} needs torchvision, in the build that belongs to "
-            "the installed torch; install it with: pip install torchvision"
-        )
-    return UsageError(f"the processor of {checkpoint.name} cannot be loaded: {_first(error)}")
-
-
 def _model(checkpoint: Checkpoint, how: Loading, folder: str, device: str) -> Any:
     import torch
     from safetensors import SafetensorError
-    from transformers import AutoModelForCausalLM, AutoModelForImageTextToText
 
-    auto = AutoModelForImageTextToText if checkpoint.multimodal else AutoModelForCausalLM
-    given = {} if how.attention is None else {"attn_implementation": how.attention}
+    given: dict[str, Any] = {"trust_remote_code": how.remote_code}
+    if how.attention is not None:
+        given["attn_implementation"] = how.attention
     try:
-        model, report = auto.from_pretrained(
+        model, report = _auto_class(checkpoint, folder, how).from_pretrained(
             folder,
-            trust_remote_code=how.remote_code,
             dtype=getattr(torch, how.dtype),
             output_loading_info=True,
             **given,
+            **placing(how, device),
         )
-        model = model.to(device).eval()
+        if how.adapter is not None:
+            model = with_adapter(model, how.adapter)
+        model = (model if is_placed(how) else model.to(device)).eval()
     except (ImportError, OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
         architecture = ", ".join(checkpoint.config.get("architectures") or ["unknown"])
         raise UsageError(
-            f"{checkpoint.name} ({architecture}) cannot be loaded: {_first(error)}"
+            f"{checkpoint.name} ({architecture}) cannot be loaded: {first_line(error)}"
         ) from error
     absent = sorted(report.get("missing_keys") or ())
     if absent:
@@ -185,6 +122,24 @@ def _model(checkpoint: Checkpoint, how: Loading, folder: str, device: str) -> An
             f"{absent[0]}; its replies would come from random numbers"
         )
     return model
+
+
+def _auto_class(checkpoint: Checkpoint, folder: str, how: Loading) -> Any:
+    """The class of transformers that knows the architecture, or the checkpoint's own code."""
+    import transformers
+
+    names = ["AutoModelForImageTextToText", "AutoModelForMultimodalLM", "AutoModelForCausalLM"]
+    if not checkpoint.multimodal:
+        names.reverse()
+    own = checkpoint.config.get("auto_map") or {}
+    if how.remote_code and own:
+        return getattr(transformers, next((name for name in names if name in own), "AutoModel"))
+    config = transformers.AutoConfig.from_pretrained(folder, trust_remote_code=how.remote_code)
+    for name in names:
+        auto = getattr(transformers, name, None)
+        if auto is not None and type(config) in auto._model_mapping:
+            return auto
+    return getattr(transformers, names[0])
 
 
 def _ends(model: Any, tokenizer: Any) -> frozenset[int]:
@@ -223,8 +178,3 @@ def quiet(library: str = "transformers") -> Iterator[None]:
         logging.set_verbosity(verbosity)
         if bars:
             logging.enable_progress_bar()
-
-
-def _first(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__

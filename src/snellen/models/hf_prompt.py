@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from snellen.core.message import Media, Message, Part, Text
 from snellen.core.request import Request
 from snellen.models.halving import Unsupported
-from snellen.models.hf_loading import Loaded
+from snellen.models.hf_loaded import Loaded
+from snellen.models.image_policy import first_image
 from snellen.models.pictures import PictureCache
 
 if TYPE_CHECKING:
@@ -22,19 +23,6 @@ class Prompt(NamedTuple):
     images: tuple[Picture, ...]
 
 
-def first_image(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The policy for models that take one image: all but the first left out, text joined."""
-    kept: list[Message] = []
-    seen = False
-    for message in messages:
-        media = message.media()
-        first = () if seen else media[:1]
-        seen = seen or bool(media)
-        text = message.text()
-        kept.append(Message(message.role, (*first, *([Text(text)] if text else []))))
-    return tuple(kept)
-
-
 def render(request: Request, loaded: Loaded, pictures: PictureCache, policy: str) -> Prompt:
     """Raises Unsupported (the model takes no such medium or role) and MediaError."""
     messages = first_image(request.messages) if policy == "first" else request.messages
@@ -42,10 +30,12 @@ def render(request: Request, loaded: Loaded, pictures: PictureCache, policy: str
     for part in wanted:
         if part.kind != "image" or not loaded.multimodal:
             raise Unsupported(f"the model takes no {part.kind} input")
-    placeholder = getattr(loaded.processor, "image_token", None)
+    placeholder = str(getattr(loaded.processor, "image_token", None) or "")
     if placeholder and any(placeholder in message.text() for message in messages):
         raise Unsupported(f"the text holds {placeholder}, the model's own sign for a picture")
     images = tuple(pictures.get(part.digest, request.media) for part in wanted)
+    if loaded.profile is not None:
+        return Prompt(loaded.profile.render(messages), images)
     return Prompt(_render(_conversation(messages, loaded), loaded, True), images)
 
 
@@ -54,6 +44,8 @@ def with_reply(request: Request, prompt: Prompt, reply: str, loaded: Loaded, pol
 
     Templates that put white space between the assistant's header and its words are followed.
     """
+    if loaded.profile is not None:
+        return prompt.text + loaded.profile.between + reply
     messages = first_image(request.messages) if policy == "first" else request.messages
     answered = (*messages, Message("assistant", (Text(reply),)))
     whole = _render(_conversation(answered, loaded), loaded, False)
@@ -99,9 +91,15 @@ def _render(conversation: list[dict[str, Any]], loaded: Loaded, ask: bool) -> st
 
 
 def encode(
-    loaded: Loaded, texts: Sequence[str], images: Sequence[Sequence[Picture]], side: str
+    loaded: Loaded,
+    texts: Sequence[str],
+    images: Sequence[Sequence[Picture]],
+    side: str,
+    *,
+    to_device: bool = True,
 ) -> Any:
-    """Model inputs of rendered prompts as one padded batch on the model's device.
+    """Model inputs of rendered prompts as one padded batch, on the model's device unless they
+    are to stay.
 
     `images` holds one sequence per text; all of them are empty, or none is.
     """
@@ -114,8 +112,10 @@ def encode(
         add_special_tokens=adds_special_tokens(loaded, texts[0]),
         **shown,
     )
-    if "token_type_ids" in inputs and not loaded.multimodal:
-        del inputs["token_type_ids"]
+    for name in ("labels",) if loaded.multimodal else ("labels", "token_type_ids"):
+        inputs.pop(name, None)
+    if not to_device:
+        return inputs
     if not loaded.multimodal:
         return inputs.to(loaded.device)
     return inputs.to(loaded.device, dtype=loaded.model.dtype)
@@ -123,6 +123,8 @@ def encode(
 
 def adds_special_tokens(loaded: Loaded, text: str) -> bool:
     """Whether the tokenizer must add what the template left out (the start token)."""
+    if loaded.profile is not None:
+        return True
     start = loaded.tokenizer.bos_token
     return loaded.multimodal and not (start is not None and text.startswith(start))
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from snellen.core.output import CandidateScore, Failure, Output, Ranked, Usage
 from snellen.core.request import Rank
 from snellen.models.halving import halving
-from snellen.models.hf_loading import Loaded
+from snellen.models.hf_forced import is_forced, said
+from snellen.models.hf_loaded import Loaded
 from snellen.models.hf_prompt import (
     Prompt,
     adds_special_tokens,
@@ -28,6 +29,8 @@ def rank(loaded: Loaded, request: Rank, prompt: Prompt, policy: str, at_once: in
     """
     if not request.candidates:
         raise ValueError("a ranking request without candidates")
+    if is_forced(loaded):
+        return _said(loaded, request, prompt, at_once)
     replies = [
         with_reply(request, prompt, candidate, loaded, policy) for candidate in request.candidates
     ]
@@ -42,9 +45,28 @@ def rank(loaded: Loaded, request: Rank, prompt: Prompt, policy: str, at_once: in
         inputs = encode(loaded, texts, [prompt.images] * len(batch), "right")
         return _score_tails(loaded, inputs, [tails[index] for index in batch])
 
+    return _collected(request, range(len(rows)), score, at_once)
+
+
+def _said(loaded: Loaded, request: Rank, prompt: Prompt, at_once: int) -> Output:
+    def score(batch: Sequence[int]) -> list[_Scored]:
+        return [
+            _Scored(one.logprob, one.tokens, context)
+            for one, context in said(loaded, request, prompt, batch)
+        ]
+
+    return _collected(request, range(len(request.candidates)), score, at_once)
+
+
+def _collected(
+    request: Rank,
+    places: range,
+    score: Callable[[Sequence[int]], list[_Scored]],
+    at_once: int,
+) -> Output:
     scored: list[_Scored] = []
-    for start in range(0, len(rows), at_once):
-        for found in halving(range(start, min(start + at_once, len(rows))), score):
+    for start in range(0, len(places), at_once):
+        for found in halving(places[start : start + at_once], score):
             if isinstance(found, Failure):
                 return found
             scored.append(found)

@@ -10,18 +10,25 @@ from functools import partial
 import msgspec
 
 from snellen.core.errors import MediaError, UsageError
-from snellen.core.model import Identity, Model
+from snellen.core.model import Identity, Model, Rendered
 from snellen.core.output import Drawn, Failure, Generated, Output, Ranked
 from snellen.core.request import Compare, Draw, Generate, Rank, Request
-from snellen.models.halving import Unsupported, halving
+from snellen.models.halving import MODEL_ERRORS, Unsupported, halving
+from snellen.models.hf_answering import Answering
 from snellen.models.hf_checkpoint import Checkpoint, find_checkpoint
 from snellen.models.hf_drawing import draw
 from snellen.models.hf_generate import Asked, generate
-from snellen.models.hf_loading import Loaded, Loading, choose_device, load_checkpoint, require
+from snellen.models.hf_loaded import Loaded, Loading
+from snellen.models.hf_loading import choose_device, load_checkpoint, require
+from snellen.models.hf_preparing import Preparing
+from snellen.models.hf_profile import profiles
+from snellen.models.hf_processor import default_processor
 from snellen.models.hf_prompt import Prompt, render
 from snellen.models.hf_ranking import rank
+from snellen.models.hf_rows import Row, Unsharable
 from snellen.models.known import KnownModel, ModelOption, read_options
 from snellen.models.pictures import PictureCache
+from snellen.models.reasoning import without_thoughts
 
 KNOWN = (
     KnownModel("hf/<hub id>", "A Hugging Face vision-language or text model with chat template."),
@@ -33,7 +40,11 @@ OPTIONS = (
     ModelOption("device", "auto (cuda where there is one), cpu, cuda, cuda:<number>, mps"),
     ModelOption("attention", "attention implementation", ("eager", "sdpa", "flash_attention_2")),
     ModelOption("revision", "branch, tag or commit of a hub model"),
-    ModelOption("batch_size", "requests answered at once; default 8, on cuda 16", kind="count"),
+    ModelOption(
+        "batch_size",
+        "requests answered at once; default 32, halved where memory is short",
+        kind="count",
+    ),
     ModelOption(
         "threads",
         "CPU threads; default 1 for a model under 30 M parameters, else torch's own",
@@ -44,6 +55,13 @@ OPTIONS = (
         "images", "first: only the first image, for single-image models", ("native", "first")
     ),
     ModelOption("processor", "library that resizes pictures", ("pil", "torchvision")),
+    ModelOption("max_new_tokens", "longest reply in tokens, thoughts included", kind="count"),
+    ModelOption("reasoning", "auto: thoughts in tags are split off the reply", ("auto", "off")),
+    ModelOption(
+        "sharing",
+        "auto: what prompts begin with in common is computed once, where that changes no answer",
+        ("auto", "off"),
+    ),
 )
 
 
@@ -51,14 +69,25 @@ class HuggingFace:
     """A checkpoint behind the batch protocol. Weights load on the first batch, or by `load`."""
 
     def __init__(
-        self, checkpoint: Checkpoint, how: Loading, identity: Identity, batch_size: int, images: str
+        self,
+        checkpoint: Checkpoint,
+        how: Loading,
+        identity: Identity,
+        batch_size: int,
+        images: str,
+        sharing: bool,
+        max_new_tokens: int | None = None,
     ) -> None:
         self.identity = identity
         self.capabilities = checkpoint.capabilities(images)
         self.batch_size = batch_size
+        self.max_new_tokens = max_new_tokens
         self._checkpoint = checkpoint
         self._how = how
         self._images = images
+        self._sharing = sharing
+        self._answering: Answering | None = None
+        self._preparing: Preparing | None = None
         self._pictures = PictureCache()
         self._loaded: Loaded | None = None
         self._broken: UsageError | None = None
@@ -71,25 +100,104 @@ class HuggingFace:
             raise self._broken
         if self._loaded is None:
             try:
-                self._loaded = load_checkpoint(self._checkpoint, self._how)
+                self.adopt(load_checkpoint(self._checkpoint, self._how))
             except UsageError as error:
                 self._broken = error
                 raise
+        assert self._loaded is not None
         return self._loaded
+
+    def adopt(self, loaded: Loaded) -> None:
+        """Take weights that were loaded elsewhere, or changed since."""
+        self._loaded = loaded
+        if self._sharing:
+            self._answering = Answering(loaded, self.batch_size)
+            self._preparing = Preparing(loaded, self._images, 4 * self.batch_size)
+
+    @property
+    def images(self) -> str:
+        """`native`, or `first`: only the first image is shown."""
+        return self._images
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader of the results should know about how they were computed."""
+        fault = self._answering.fault if self._answering else None
+        return (f"what prompts share was computed for each: {fault}",) if fault else ()
+
+    async def rendered(self, request: Request) -> Rendered | None:
+        """The prompt after the chat template, and the pictures' sizes before the processor."""
+        if isinstance(request, Compare):
+            return None
+        prompt = render(request, self.load(), self._pictures, self._images)
+        return Rendered(prompt.text, tuple(picture.size for picture in prompt.images))
+
+    def prepare(self, request: Request) -> None:
+        """Start on a request that will be asked soon, while the model is busy with others."""
+        if self._preparing is not None and isinstance(request, Generate | Rank):
+            self._preparing.ahead(request)
 
     def answer_batch(self, requests: Sequence[Request]) -> list[Output]:
         """Outputs in the order of the requests; what fails, fails alone."""
         loaded = self.load()
         _use_threads(loaded.threads)
         outputs: dict[int, Output] = {}
-        groups: dict[Hashable, list[tuple[int, Asked]]] = defaultdict(list)
+        asked: dict[int, Generate | Rank] = {}
         for place, request in enumerate(requests):
             if isinstance(request, Compare):
                 outputs[place] = Failure("unsupported", "the model does not compare pictures")
-                continue
-            if isinstance(request, Draw) and "image" not in self.capabilities.outputs:
-                outputs[place] = Failure("unsupported", "the model draws no pictures")
-                continue
+            elif isinstance(request, Draw):
+                outputs[place] = self._drawn(loaded, request)
+            else:
+                asked[place] = request
+        if self._answering is not None and self._answering.fault is None:
+            outputs |= self._together(self._answering, asked)
+        outputs |= self._apart(
+            loaded, {place: one for place, one in asked.items() if place not in outputs}
+        )
+        told = [outputs[place] for place in range(len(requests))]
+        return [without_thoughts(one) for one in told] if self._how.split_thoughts else told
+
+    def _together(
+        self, answering: Answering, asked: Mapping[int, Generate | Rank]
+    ) -> dict[int, Output]:
+        """Outputs by place, computed with shared beginnings; what cannot be is left out."""
+        assert self._preparing is not None
+        outputs: dict[int, Output] = {}
+        rows: dict[int, list[Row]] = {}
+        for place, request in asked.items():
+            try:
+                made = self._preparing.rows(request)
+                if answering.reaches(request, made):
+                    rows[place] = made
+            except MediaError as error:
+                outputs[place] = Failure("media", str(error))
+            except Unsharable as error:
+                answering.fault = str(error)
+            except MODEL_ERRORS:
+                continue  # asked apart, where it works or its fault is named
+        if not answering.trusted([row for several in rows.values() for row in several]):
+            self._preparing = None
+            return outputs
+        groups: dict[Hashable, list[int]] = defaultdict(list)
+        for place, several in rows.items():
+            request = asked[place]
+            settings = request.settings if isinstance(request, Generate) else None
+            groups[settings, frozenset(several[0].marks)].append(place)
+        for places in groups.values():
+            started = time.perf_counter()
+            found = _answers(answering, [(asked[place], rows[place]) for place in places])
+            share = (time.perf_counter() - started) / len(places)
+            outputs |= {
+                place: _timed(output, share) for place, output in zip(places, found, strict=True)
+            }
+        return outputs
+
+    def _apart(self, loaded: Loaded, asked: Mapping[int, Generate | Rank]) -> dict[int, Output]:
+        """Outputs by place, each prompt computed by itself from its first token."""
+        outputs: dict[int, Output] = {}
+        groups: dict[Hashable, list[tuple[int, Asked]]] = defaultdict(list)
+        for place, request in asked.items():
             try:
                 prompt = render(request, loaded, self._pictures, self._images)
             except MediaError as error:
@@ -98,16 +206,16 @@ class HuggingFace:
                 outputs[place] = Failure("unsupported", str(error))
             else:
                 if isinstance(request, Generate):
-                    key = (request.settings, bool(prompt.images))
+                    # Some families mix up prompts with unlike numbers of pictures.
+                    key = (request.settings, len(prompt.images))
                     groups[key].append((place, Asked(request, prompt)))
-                elif isinstance(request, Rank):
-                    outputs[place] = self._rank(loaded, request, prompt)
                 else:
-                    outputs[place] = self._draw(loaded, request, prompt)
+                    outputs[place] = self._rank(loaded, request, prompt)
+        at_once = 1 if loaded.profile and loaded.profile.alone else self.batch_size
         for group in groups.values():
-            for start in range(0, len(group), self.batch_size):
-                outputs |= _generate_timed(loaded, group[start : start + self.batch_size])
-        return [outputs[place] for place in range(len(requests))]
+            for start in range(0, len(group), at_once):
+                outputs |= _generate_timed(loaded, group[start : start + at_once])
+        return outputs
 
     def _rank(self, loaded: Loaded, request: Rank, prompt: Prompt) -> Output:
         started = time.perf_counter()
@@ -117,10 +225,28 @@ class HuggingFace:
         )
         return _timed(scored[0], time.perf_counter() - started)
 
-    def _draw(self, loaded: Loaded, request: Draw, prompt: Prompt) -> Output:
+    def _drawn(self, loaded: Loaded, request: Draw) -> Output:
+        if "image" not in self.capabilities.outputs:
+            return Failure("unsupported", "the model draws no pictures")
+        try:
+            prompt = render(request, loaded, self._pictures, self._images)
+        except MediaError as error:
+            return Failure("media", str(error))
+        except Unsupported as error:
+            return Failure("unsupported", str(error))
         started = time.perf_counter()
         drawn = halving([request], lambda batch: [draw(loaded, batch[0], prompt)])
         return _timed(drawn[0], time.perf_counter() - started)
+
+
+def _answers(
+    answering: Answering, asked: Sequence[tuple[Generate | Rank, list[Row]]]
+) -> Sequence[Output]:
+    """Outputs of requests of one kind and, for generation, of the same settings."""
+    generates = [(one, rows[0]) for one, rows in asked if isinstance(one, Generate)]
+    if generates:
+        return answering.generate(generates, generates[0][0].settings)
+    return answering.rank([(one, rows) for one, rows in asked if isinstance(one, Rank)])
 
 
 def _generate_timed(loaded: Loaded, group: Sequence[tuple[int, Asked]]) -> dict[int, Output]:
@@ -175,14 +301,17 @@ def open_checkpoint(
         dtype=checkpoint.stored_dtype() if dtype == "auto" else dtype,
         device=device,
         attention=given.get("attention"),
-        processor=given.get("processor", "pil"),
+        processor=given.get("processor", default_processor(checkpoint)),
         remote_code=given.get("trust_remote_code") == "yes",
+        split_thoughts=given.get("reasoning", "auto") == "auto",
         threads=int(given["threads"]) if "threads" in given else None,
     )
     images = given.get("images", "native")
     identity = Identity(provider, name, _facts(checkpoint, how, images))
-    batch_size = int(given.get("batch_size", 16 if on_gpu else 8))
-    return HuggingFace(checkpoint, how, identity, batch_size, images)
+    batch_size = int(given.get("batch_size", 32))
+    sharing = given.get("sharing") != "off"
+    longest = int(given["max_new_tokens"]) if "max_new_tokens" in given else None
+    return HuggingFace(checkpoint, how, identity, batch_size, images, sharing, longest)
 
 
 def _facts(checkpoint: Checkpoint, how: Loading, images: str) -> dict[str, str]:
@@ -192,7 +321,11 @@ def _facts(checkpoint: Checkpoint, how: Loading, images: str) -> dict[str, str]:
         "attention": how.attention or "default",
         "quantisation": checkpoint.quantisation(),
         "remote_code": "yes" if how.remote_code else "",
+        "reasoning": "" if how.split_thoughts else "off",
     }
+    profile = profiles().get(str(checkpoint.config.get("model_type")))
+    if profile is not None:
+        facts["profile"] = profile.digest
     if checkpoint.multimodal:
         facts["images"] = images
         facts["processor"] = " ".join(filter(None, (checkpoint.processor, how.processor)))

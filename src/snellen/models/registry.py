@@ -1,4 +1,5 @@
-"""Models by name: `provider/model`, a bare provider, or a local model folder.
+"""Models by name: `provider/model`, a bare provider, a URL, a local model folder, or a name of
+the catalog.
 
 Options may follow the name, `hf/org/model:dtype=bfloat16,device=cuda:1`; a colon starts options
 only when a `key=` stands behind it, since paths, URLs and devices hold colons too.
@@ -10,16 +11,22 @@ import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.core.doors import doors, load
 from snellen.core.errors import UnknownName, UsageError
 from snellen.core.model import Capabilities, Identity, Model, Provider
-from snellen.models.known import KnownModel
+from snellen.models.known import KnownModel, ModelOption
+from snellen.models.plugins import known_of, provider_of
+
+if TYPE_CHECKING:
+    from snellen.models.catalog import Entry
 
 GROUP = "snellen.models"
+_LONGEST = "max_new_tokens"
 
-_OPTIONS = re.compile(r":(?=[a-z_]+=)")
+_OPTIONS = re.compile(r":(?=[a-z_]+(?:\.[\w.]*)?=)")
+_URL_SCHEMES = ("http:", "https:")
 _PATH_STARTS = ("./", "../", "/", "~", ".\\", "..\\")
 
 
@@ -39,19 +46,44 @@ class ModelInfo(NamedTuple):
     capabilities: Capabilities
 
 
+def split_options(spec: str) -> tuple[str, dict[str, str]]:
+    """A name and the options behind it. Raises UsageError for a malformed option."""
+    stem, *rest = _OPTIONS.split(spec.strip(), maxsplit=1)
+    return stem, _options(spec, rest[0]) if rest else {}
+
+
 def split_spec(spec: str) -> ModelSpec:
-    """Take `provider/model:key=value,...` apart; an existing model folder is `hf/<folder>`.
+    """Take `provider/model:key=value,...` apart; an existing model folder is `hf/<folder>`, and a
+    name of the catalog its provider and id with the options it needs.
 
     Raises UsageError for an empty name or a malformed option.
     """
-    stem, *rest = _OPTIONS.split(spec.strip(), maxsplit=1)
-    options = _options(spec, rest[0]) if rest else {}
+    stem, options = split_options(spec)
     if not stem:
         raise UsageError("a model's name is empty; expected provider/model, e.g. snellen/tiny")
-    provider, _, name = stem.partition("/")
+    provider, slash, name = stem.partition("/")
+    if slash and provider in _URL_SCHEMES:
+        return ModelSpec(provider.removesuffix(":"), stem, options)
     if stem.startswith(_PATH_STARTS) or (provider not in doors(GROUP) and _is_model(stem)):
         return ModelSpec("hf", stem, options)
+    if provider not in doors(GROUP):
+        from snellen.models.catalog import find_entry
+
+        entry = find_entry(stem)
+        if entry is not None:
+            return ModelSpec(entry.provider, entry.id, {**_needed(entry), **options})
     return ModelSpec(provider, name, options)
+
+
+def full_name(spec: str, model: Model) -> str:
+    """`provider/name` of a model that was opened by some name, options left out; the name itself
+    where another model goes by it."""
+    try:
+        parts = split_spec(spec)
+    except UsageError:
+        return spec
+    meant = parts.name and parts.provider == model.identity.provider
+    return f"{parts.provider}/{parts.name}" if meant else spec
 
 
 def open_model(spec: str, options: Mapping[str, str] | None = None) -> Model:
@@ -69,12 +101,10 @@ def known_models() -> tuple[KnownModel, ...]:
     found: list[KnownModel] = []
     for name, entry in doors(GROUP).items():
         try:
-            load(entry)
+            found.extend(known_of(entry))
         except UsageError as error:
             found.append(KnownModel(name, str(error)))
-            continue
-        found.extend(getattr(sys.modules[entry.module], "KNOWN", ()))
-    return tuple(sorted(found))
+    return tuple(sorted(set(found)))
 
 
 def describe_model(spec: str, options: Mapping[str, str] | None = None) -> ModelInfo:
@@ -86,10 +116,35 @@ def describe_model(spec: str, options: Mapping[str, str] | None = None) -> Model
 def _provider(parts: ModelSpec, spec: str) -> Provider:
     providers = doors(GROUP)
     if parts.provider not in providers:
-        names = [known.name for known in known_models()]
+        from snellen.models.catalog import catalog_names
+
+        names = [*(known.name for known in known_models()), *catalog_names()]
         hint = "a Hugging Face model is named hf/<hub id or folder>."
         raise UnknownName("model", spec, names, hint)
-    return cast(Provider, load(providers[parts.provider]))
+    return provider_of(providers[parts.provider])
+
+
+def _needed(entry: Entry) -> dict[str, str]:
+    """The options a catalogued model is opened with; the longest reply where its provider has
+    such an option."""
+    options = dict(entry.options)
+    if entry.revision:
+        options["revision"] = entry.revision
+    if entry.max_new_tokens and _LONGEST in {one.name for one in options_of(entry.provider)}:
+        options[_LONGEST] = str(entry.max_new_tokens)
+    return options
+
+
+def options_of(provider: str) -> tuple[ModelOption, ...]:
+    """The options a provider lists; none where it is not installed. `_OPTIONS` stands before
+    `OPTIONS`: a module that takes only some of another's imports those."""
+    if provider not in doors(GROUP):
+        return ()
+    entry = doors(GROUP)[provider]
+    load(entry)
+    names = vars(sys.modules[entry.module])
+    options: tuple[ModelOption, ...] = names.get("_OPTIONS") or names.get("OPTIONS", ())
+    return options
 
 
 def _is_model(path: str) -> bool:

@@ -1,0 +1,31 @@
+"""What tokens cost."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from snellen.core.output import Usage
+
+_PER = 1_000_000
+
+
+class Price(Struct, frozen=True, omit_defaults=True):
+    """A provider's price list for one model, per million tokens."""
+
+    input: float
+    output: float
+    cached: float | None = None
+    """For tokens of the prompt that the server had cached; None: as dear as the others."""
+    currency: str = "USD"
+    date: str = ""
+    """When the list was read, ISO 8601."""
+    source: str = ""
+    """Where it stands: a URL, or who gave it."""
+
+
+def cost(usage: Usage, price: Price) -> float:
+    """What a reply with that usage costs, in the price's currency."""
+    cached = min(usage.cached_tokens, usage.prompt_tokens)
+    dear = (usage.prompt_tokens - cached) * price.input
+    cheap = cached * (price.input if price.cached is None else price.cached)
+    return (dear + cheap + usage.completion_tokens * price.output) / _PER

@@ -1,0 +1,139 @@
+"""Prompts made ready ahead of the model: pictures decoded and resized, words turned into tokens,
+in a thread of its own, so that the model need not wait for a JPEG."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+from snellen.core.request import Generate, Rank, request_digest
+from snellen.models.halving import Unsupported
+from snellen.models.hf_forced import is_forced
+from snellen.models.hf_loaded import Loaded
+from snellen.models.hf_prompt import check_length, encode, render, with_reply
+from snellen.models.hf_rows import Row, common, row_of
+from snellen.models.pictures import PictureCache
+
+_REMEMBERED = 256_000_000
+"""Bytes of processed pictures kept for the next prompts about them."""
+_AHEAD = 512_000_000
+"""Bytes of prompts made ready before they are asked for."""
+
+
+class Preparing:
+    """Rows of requests, made ahead (`ahead`) or when they are wanted (`rows`)."""
+
+    def __init__(self, loaded: Loaded, policy: str, depth: int) -> None:
+        processor = copy.deepcopy(loaded.processor)
+        if getattr(processor, "image_processor", None) is not None:
+            processor.image_processor = RememberingProcessor(processor.image_processor)
+        tokenizer = getattr(processor, "tokenizer", processor)
+        # A fast tokenizer must not be used by two threads, hence a copy for this one alone.
+        self._loaded = replace(loaded, processor=processor, tokenizer=tokenizer)
+        self._pictures = PictureCache()
+        self._policy = policy
+        self._depth = depth
+        self._waiting: dict[bytes, Future[list[Row]]] = {}
+        self._lock = threading.Lock()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="snellen-prompts")
+
+    def ahead(self, request: Generate | Rank) -> None:
+        """Start on a request that will be asked soon, if there is room."""
+        key = request_digest(request, "")
+        with self._lock:
+            if key not in self._waiting and len(self._waiting) < self._depth and self._roomy():
+                self._waiting[key] = self._thread.submit(self._rows, request)
+
+    def rows(self, request: Generate | Rank) -> list[Row]:
+        """The row of a request; of a ranking, one for each candidate.
+
+        Raises MediaError, Unsupported and whatever the processor raises.
+        """
+        with self._lock:
+            started = self._waiting.pop(request_digest(request, ""), None)
+        return (started or self._thread.submit(self._rows, request)).result()
+
+    def _roomy(self) -> bool:
+        done = [
+            one.result() for one in self._waiting.values() if one.done() and not one.exception()
+        ]
+        return sum(_bytes(row) for rows in done for row in rows[:1]) < _AHEAD
+
+    def _rows(self, request: Generate | Rank) -> list[Row]:
+        if isinstance(request, Rank) and is_forced(self._loaded):
+            raise Unsupported("its replies cannot be read along with the prompt")
+        prompt = render(request, self._loaded, self._pictures, self._policy)
+        names = [part.digest for message in request.messages for part in message.media()]
+        names = names[: len(prompt.images)]
+
+        def row(text: str) -> Row:
+            inputs = encode(self._loaded, [text], [prompt.images], "left", to_device=False)
+            return row_of(inputs, self._loaded.model, names)
+
+        context = row(prompt.text)
+        if isinstance(request, Generate):
+            rows = [context]
+        else:
+            replies = (
+                with_reply(request, prompt, one, self._loaded, self._policy)
+                for one in request.candidates
+            )
+            rows = _scored(context, [row(text) for text in replies])
+        check_length(self._loaded, [len(row.ids) for row in rows])
+        return rows
+
+
+def _scored(context: Row, rows: Sequence[Row]) -> list[Row]:
+    """What is scored begins behind the longest beginning that the bare context shares with all
+    rows, so that candidates whose first letters melt into the context's last token are still
+    compared on equal terms."""
+    if not rows:
+        raise ValueError("a ranking request without candidates")
+    shared = min(common(context.ids, row.ids) for row in rows)
+    if shared < 1:
+        raise Unsupported("the candidates' prompts do not begin like the context")
+    return [replace(row, scored=len(row.ids) - shared) for row in rows]
+
+
+def _bytes(row: Row) -> int:
+    return sum(part.nbytes for part in row.media.values())
+
+
+class RememberingProcessor:
+    """An image processor that works on the same pictures once while it remembers them."""
+
+    def __init__(self, processor: Any) -> None:
+        self._processor = processor
+        self._held = 0
+        self._made: OrderedDict[Hashable, tuple[Any, Any, int]] = OrderedDict()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "_processor":
+            raise AttributeError(name)
+        return getattr(self._processor, name)
+
+    def __call__(self, images: Any = None, *rest: Any, **how: Any) -> Any:
+        key = (tuple(id(one) for one in _flat(images)), repr(rest), repr(sorted(how.items())))
+        if key not in self._made:
+            found = self._processor(images, *rest, **how)
+            size = sum(getattr(part, "nbytes", 0) for part in found.values())
+            # The pictures are held as well, so that their ids stay theirs.
+            self._made[key] = (found, images, size)
+            self._held += size
+            while self._held > _REMEMBERED and len(self._made) > 1:
+                self._held -= self._made.popitem(last=False)[1][2]
+        self._made.move_to_end(key)
+        return copy.copy(self._made[key][0])
+
+
+def _flat(images: Any) -> Iterator[Any]:
+    if isinstance(images, list | tuple):
+        for one in images:
+            yield from _flat(one)
+    else:
+        yield images

@@ -1,0 +1,20 @@
+"""What a model that takes one image is shown of several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from snellen.core.message import Message, Text
+
+
+def first_image(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The policy for models that take one image: all but the first left out, text joined."""
+    kept: list[Message] = []
+    seen = False
+    for message in messages:
+        media = message.media()
+        first = () if seen else media[:1]
+        seen = seen or bool(media)
+        text = message.text()
+        kept.append(Message(message.role, (*first, *([Text(text)] if text else []))))
+    return tuple(kept)

@@ -1,0 +1,70 @@
+"""Thoughts split off a reply, by the tags that reasoning models write them in."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from snellen.core.output import Generated, Output, StopReason
+
+TAGS = (
+    ("<think>", "</think>"),
+    ("<thinking>", "</thinking>"),
+    ("<thought>", "</thought>"),
+    ("<seed:think>", "</seed:think>"),
+    ("<|begin_of_thought|>", "<|end_of_thought|>"),
+    ("◁think▷", "◁/think▷"),
+    ("[THINK]", "[/THINK]"),
+)
+"""Opening and closing tag: DeepSeek-R1 and Qwen3, Claude-like prompts, Gemma, Seed, OpenThinker
+and LLaMA-o1, Kimi-VL, Magistral."""
+SOLUTION = ("<|begin_of_solution|>", "<|end_of_solution|>")
+
+
+class Split(NamedTuple):
+    """A reply without its thoughts. `stop_reason` is "length" for a thought that never ended:
+    the text is then empty, since a thought is no answer."""
+
+    text: str
+    reasoning: str | None
+    stop_reason: StopReason
+
+
+def split_reasoning(reply: str, stop_reason: StopReason = "stop") -> Split:
+    """The reply taken apart.
+
+    A thought opens the reply; of one that was opened in the prompt, by the chat template, the
+    closing tag alone is there. Tags later in a reply are the reply's own words.
+    """
+    start = reply.lstrip()
+    for opening, closing in TAGS:
+        if start.startswith(opening):
+            thought, closed, rest = start[len(opening) :].partition(closing)
+            if not closed:
+                return Split("", thought.strip(), "length")
+            return Split(_solution(rest), thought.strip() or None, stop_reason)
+    for opening, closing in TAGS:
+        thought, closed, rest = reply.partition(closing)
+        if closed and opening not in thought:
+            return Split(_solution(rest), thought.strip() or None, stop_reason)
+    return Split(reply, None, stop_reason)
+
+
+def without_thoughts(output: Output) -> Output:
+    """The output with thoughts in its text, if any, moved to where they belong."""
+    if not isinstance(output, Generated) or output.reasoning is not None:
+        return output
+    split = split_reasoning(output.text, output.stop_reason)
+    if split.reasoning is None and split.text == output.text:
+        return output
+    return msgspec.structs.replace(
+        output, text=split.text, reasoning=split.reasoning, stop_reason=split.stop_reason
+    )
+
+
+def _solution(text: str) -> str:
+    text = text.strip()
+    for tag in SOLUTION:
+        text = text.removeprefix(tag).removesuffix(tag)
+    return text.strip()

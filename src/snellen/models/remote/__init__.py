@@ -1,0 +1,1 @@
+"""Models behind servers: OpenAI-compatible endpoints, Anthropic's and Google's own."""

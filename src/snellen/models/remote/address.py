@@ -1,0 +1,90 @@
+"""Where a provider is, and the key it wants: from options, data and the environment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from snellen.core.errors import UsageError
+from snellen.models.remote.profile import Profile
+from snellen.models.remote.wire import Address
+from snellen.settings import first_set
+
+_ENDS = ("/chat/completions", "/completions", "/messages", "/images/generations", "/models")
+"""What people paste along with a base URL."""
+
+
+class Origin(NamedTuple):
+    """Whom to name when something is wrong with the address or the key."""
+
+    provider: str
+    base_url: str
+    key_env: tuple[str, ...]
+    """The variables that may hold the key."""
+
+
+def find_origin(provider: str, profile: Profile, options: Mapping[str, str]) -> Origin:
+    """Raises UsageError for a URL that is none, and where none is known."""
+    key_env = (options["key_env"],) if "key_env" in options else profile.key_env
+    given = options.get("base_url") or first_set(profile.base_url_env) or profile.base_url
+    if not given:
+        named = f" or set {' or '.join(profile.base_url_env)}" if profile.base_url_env else ""
+        raise UsageError(f"{provider} models need the option base_url=https://...{named}")
+    return Origin(provider, _tidy(provider, given), key_env)
+
+
+def find_key(origin: Origin, profile: Profile, options: Mapping[str, str]) -> str | None:
+    """The key from the environment. Raises UsageError where it is needed and missing."""
+    key = first_set(origin.key_env)
+    if key is None and (profile.key_needed or "key_env" in options):
+        raise UsageError(
+            f"{origin.provider} models need a key: set {_either(origin.key_env)} in the "
+            "environment, or name another variable with the option key_env=NAME"
+        )
+    if key is not None and not (key.isascii() and key.isprintable()):
+        raise UsageError(
+            f"the key in {_either(origin.key_env)} holds a line break or another sign that no key "
+            "has; set it again"
+        )
+    return key
+
+
+def find_address(
+    origin: Origin, profile: Profile, key: str | None, model: str, options: Mapping[str, str]
+) -> Address:
+    """The address with the headers of every request."""
+    headers = {"Content-Type": "application/json"}
+    if profile.dialect == "anthropic":
+        headers["anthropic-version"] = "2023-06-01"
+    if key is not None:
+        bearer = profile.key_header == "Authorization"
+        headers[profile.key_header] = f"Bearer {key}" if bearer else key
+    base_url, query = origin.base_url, ""
+    if origin.provider == "azure":
+        version = options.get("api_version")
+        query = f"api-version={version}" if version else ""
+        base_url += f"/openai/deployments/{model}" if version else "/openai/v1"
+    return Address(base_url=base_url, key=key, headers=headers, query=query)
+
+
+def _tidy(provider: str, url: str) -> str:
+    """The URL without what was pasted along, and with /v1 where a bare host is given."""
+    try:
+        parts = urlsplit(url)
+        sound = parts.scheme in ("http", "https") and bool(parts.hostname)
+        sound = sound and (parts.port is None or parts.port > 0)
+    except ValueError:
+        sound = False
+    if not sound or any(sign.isspace() for sign in url):
+        raise UsageError(f"{url!r} is not a URL; expected e.g. http://localhost:8000/v1")
+    url = url.rstrip("/")
+    for end in _ENDS:
+        url = url.removesuffix(end)
+    if provider == "azure":
+        return url.removesuffix("/openai/v1").removesuffix("/openai")
+    return url if urlsplit(url).path else f"{url}/v1"
+
+
+def _either(names: Sequence[str]) -> str:
+    return " or ".join(names)

@@ -1,0 +1,83 @@
+"""A model behind a server, made of a provider's profile, options and environment."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+from snellen.core.errors import UsageError
+from snellen.core.model import Identity, Model
+from snellen.models.remote.address import Origin, find_address, find_key, find_origin
+from snellen.models.remote.anthropic import Anthropic
+from snellen.models.remote.chat import Chat
+from snellen.models.remote.checking import only_model
+from snellen.models.remote.completions import Completions
+from snellen.models.remote.dialect import Asked, Dialect
+from snellen.models.remote.google import Google
+from snellen.models.remote.model import Remote
+from snellen.models.remote.options import Setup, read_setup
+from snellen.models.remote.profile import URLS, Profile, profiles
+from snellen.models.remote.wire import Wire, require_aiohttp
+
+_LOCAL = ("http://localhost", "http://127.0.0.1")
+
+
+def connect(provider: str, name: str, options: Mapping[str, str]) -> Model:
+    """The model of a provider in `providers.toml`; for `http` and `https`, of a whole URL.
+
+    A server that is named without a model is asked for the one it has. Raises UsageError (option,
+    key, URL, which model) and MissingExtra.
+    """
+    profile = profiles()[provider]
+    given = dict(options)
+    if provider in URLS:
+        given["base_url"], _, name = name.partition("#")
+    setup = read_setup(provider, given, concurrency=profile.concurrency, logprobs=profile.logprobs)
+    _check(provider, profile, setup)
+    dialect = _dialect(profile, setup)
+    origin = find_origin(provider, profile, given)
+    key = find_key(origin, profile, given)
+    if not name and not (provider in URLS or origin.base_url.startswith(_LOCAL)):
+        raise UsageError(f"{provider} needs a model: {provider}/<model>")
+    require_aiohttp(f"{provider}/{name}")
+    wire = Wire(find_address(origin, profile, key, name, given), setup.concurrency, setup.timeout)
+    if not name:
+        name = _only_model(wire, origin)
+    asked = Asked(name, profile, setup)
+    identity = Identity("server" if provider in URLS else provider, name, setup.facts(given))
+    owner = hashlib.sha256((key or "").encode()).hexdigest()[:8]
+    account = f"{origin.base_url} {owner}"
+    return Remote(identity, asked, dialect, wire, account, origin)
+
+
+def _check(provider: str, profile: Profile, setup: Setup) -> None:
+    """Raises UsageError for what this provider does not have."""
+    if profile.effort_in == "tokens" and setup.effort and not setup.effort.isdecimal():
+        raise UsageError(
+            f"option reasoning_effort={setup.effort!r} of {provider} models: expected a number of "
+            "tokens"
+        )
+    if setup.native_video and profile.video == "none":
+        raise UsageError(f"option video=native: {provider} takes no whole videos, only frames")
+    if profile.dialect != "chat" and (setup.endpoint != "chat" or setup.rank != "off"):
+        raise UsageError(f"{provider} has one endpoint and ranks nothing; leave out endpoint, rank")
+
+
+def _only_model(wire: Wire, origin: Origin) -> str:
+    """Asks in a thread where an event loop is running already, as in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(only_model(wire, origin))
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, only_model(wire, origin)).result()
+
+
+def _dialect(profile: Profile, setup: Setup) -> Dialect:
+    if profile.dialect == "anthropic":
+        return Anthropic(setup.effort)
+    if profile.dialect == "google":
+        return Google()
+    return Completions() if setup.endpoint == "completions" else Chat()

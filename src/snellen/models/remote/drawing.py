@@ -1,0 +1,91 @@
+"""Pictures drawn by servers: images/generations, and chat replies that hold pictures."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+
+from snellen.core.errors import ModelError
+from snellen.core.media import check_image, digest_bytes
+from snellen.core.output import Drawn, Failure, Output, Usage
+from snellen.core.request import Draw
+from snellen.models.remote.chat import usage_of, with_extra
+from snellen.models.remote.dialect import (
+    Asked,
+    Body,
+    Dialect,
+    Pictures,
+    Reply,
+    finished,
+    mapping,
+    whole_number,
+)
+from snellen.models.remote.faults import reported
+from snellen.models.remote.shown import written
+from snellen.models.remote.wire import Wire
+
+PATH = "images/generations"
+
+
+async def draw_by_images(
+    wire: Wire, dialect: Dialect, request: Draw, pictures: Pictures, asked: Asked
+) -> Output:
+    """`POST images/generations`: the prompt's text in, pictures out as base64 or by address."""
+    if pictures:
+        return Failure("unsupported", "images/generations takes text alone")
+    body: Body = {"model": asked.model, "n": 1, "prompt": _text(request)}
+    settings = request.settings
+    if settings.width and settings.height:
+        body["size"] = f"{settings.width}x{settings.height}"
+    reply = await wire.post(PATH, written(with_extra(body, asked), pictures))
+    found = reply.get("data")
+    if not isinstance(found, list) or not found:
+        raise reported(reply) or ModelError("the reply holds no pictures", "server")
+    images = [mapping(one).get("b64_json") or mapping(one).get("url") for one in found]
+    usage = mapping(reply.get("usage"))
+    spent = Usage(whole_number(usage.get("input_tokens")), whole_number(usage.get("output_tokens")))
+    return await drawn(wire, [str(one) for one in images if one], "", spent if usage else None)
+
+
+async def draw_by_chat(
+    wire: Wire, dialect: Dialect, request: Draw, pictures: Pictures, asked: Asked
+) -> Output:
+    """A chat request whose reply holds pictures, maybe with text beside them."""
+    call = dialect.call(request, pictures, asked)
+    body = written(call.body, pictures)
+    reply: Reply
+    if asked.setup.stream:
+        reply = dialect.whole([piece async for piece in wire.events(call.path, body)])
+    else:
+        reply = await wire.post(call.path, body)
+    said = finished(dialect.said(reply), asked)
+    if not said.images:
+        if said.stop_reason == "refusal":
+            return Failure("unsupported", f"the provider refuses: {said.text[:200]}")
+        raise ModelError(f"the model answered with text alone: {said.text[:120]!r}", "request")
+    return await drawn(wire, said.images, said.text.strip(), usage_of(reply.get("usage")))
+
+
+async def drawn(
+    wire: Wire, images: tuple[str, ...] | list[str], text: str, usage: Usage | None
+) -> Drawn:
+    """The pictures behind data URLs, bare base64 or addresses. Raises ModelError, MediaError."""
+    data = [await _bytes(wire, image) for image in images]
+    for one in data:
+        check_image(one)
+    names = tuple(digest_bytes(one) for one in data)
+    return Drawn(names, text, dict(zip(names, data, strict=True)), usage)
+
+
+async def _bytes(wire: Wire, image: str) -> bytes:
+    if image.startswith(("http://", "https://")):
+        return await wire.fetch(image)
+    encoded = image.partition(",")[2] if image.startswith("data:") else image
+    try:
+        return base64.b64decode(encoded, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise ModelError(f"a picture of the reply is no base64: {error}", "request") from error
+
+
+def _text(request: Draw) -> str:
+    return "\n".join(filter(None, (message.text() for message in request.messages)))

@@ -1,0 +1,218 @@
+"""What a server's complaint means: a typed error, or the model's refusal to answer."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import msgspec
+
+from snellen.core.errors import ModelError
+from snellen.core.output import FailureKind, StopReason
+
+PAGE = "a web page"
+"""How the description of an HTML page begins."""
+_LONGEST = 300
+"""Characters kept of a server's message."""
+
+TOO_LONG = re.compile(
+    r"context_length_exceeded|exceed_context_size|context[ _-]?(length|window|size)|max_model_len"
+    r"|maximum model length|too many (input )?tokens|prompt is too long|input is too long"
+    r"|input length|longer than the (model|maximum)|range of input length"
+    r"|exceeds? the (model'?s )?(max(imum)?|limit) .*tokens|reduce the length"
+    r"|input token count|total message token length",
+    re.IGNORECASE,
+)
+"""Wordings and codes of OpenAI, Azure, Anthropic, Google, Mistral, DashScope, Zhipu, Moonshot,
+llama.cpp, vLLM, SGLang and LMDeploy for a prompt that is too long."""
+
+REFUSED = re.compile(
+    r"content_filter|content_policy|content management policy|responsibleaipolicy"
+    r"|data_?inspection_?failed|inappropriate content|content exists risk|considered high risk"
+    r"|sensitivecontent|sensitive content|content_moderation|moderation_blocked|safety system"
+    r"|usage guidelines|flagged|new_sensitive|\b1301\b|unsafe content|prohibited_content",
+    re.IGNORECASE,
+)
+"""The same for content that the provider will not have answered (HTTP 400 and 403)."""
+
+UNPAID = re.compile(
+    r"insufficient[_ ](quota|balance|funds|credits?)|arrearage|out of credits|payment required"
+    r"|account.*(suspended|overdue)|exceeded_current_quota",
+    re.IGNORECASE,
+)
+"""An account without money, which waiting does not fill. OpenAI says so by a code; its words are
+Google's for a limit per minute."""
+
+
+CUT = re.compile(r"could not finish the message because max_tokens", re.IGNORECASE)
+"""OpenAI's complaint (HTTP 400) about a reply whose thoughts alone took all its tokens."""
+
+
+class Unanswered(Exception):
+    """The model was not let answer, or not to the end: an empty reply, not a fault."""
+
+    def __init__(self, message: str, stop_reason: StopReason = "refusal") -> None:
+        super().__init__(message)
+        self.stop_reason = stop_reason
+
+
+def fault(
+    status: int, headers: Mapping[str, str], body: bytes, secret: str | None = None
+) -> ModelError | Unanswered:
+    """What an HTTP status from 400 on means; `secret` is blotted out of the message."""
+    message, said = described(body)
+    if secret:
+        message = message.replace(secret, "***")
+    sentence = f"the server answers {status}" + (f": {message}" if message else "")
+    if status == 400 and CUT.search(message):
+        return Unanswered(message, "length")
+    kind = _kind(status, f"{said} {message}")
+    if kind is None:
+        return Unanswered(message)
+    wait = retry_after(headers, body) if kind in ("rate_limit", "server") else None
+    return ModelError(sentence, kind, wait)
+
+
+def _kind(status: int, said: str) -> FailureKind | None:
+    """The kind of failure, or None for a refusal to answer."""
+    if status in (402, 429, 403, 400) and UNPAID.search(said):
+        return "authentication"
+    if status == 429:
+        return "rate_limit"
+    if status == 408:
+        return "timeout"
+    if status >= 500:
+        return "too_long" if status == 500 and "context_length_exceeded" in said else "server"
+    if status in (400, 403, 413, 422, 451):
+        if TOO_LONG.search(said):
+            return "too_long"
+        if REFUSED.search(said):
+            return None
+    if status in (401, 402, 403) or (status == 400 and _names_key(said)):
+        return "authentication"
+    return "request"
+
+
+def _names_key(said: str) -> bool:
+    return (
+        re.search(r"api[ _]key (is )?(not valid|invalid)|invalid.{0,9}api[ _-]?key", said, re.I)
+        is not None
+    )
+
+
+def reported(reply: Mapping[str, Any]) -> ModelError | Unanswered | None:
+    """The fault that a reply with status 200 holds in place of an answer, if any."""
+    error = reply.get("error")
+    base = reply.get("base_resp")
+    if isinstance(base, Mapping) and base.get("status_code"):
+        known = {1002: 429, 1004: 401, 1008: 402, 1026: 400, 1027: 400, 1039: 429}
+        failed = known.get(base["status_code"], 500)
+        sign = "new_sensitive" if base["status_code"] in (1026, 1027) else ""
+        error = {"message": base.get("status_msg", ""), "code": sign}
+        return fault(failed, {}, msgspec.json.encode({"error": error}))
+    if not error:
+        return None
+    code = error.get("code") if isinstance(error, Mapping) else None
+    status: int = code if isinstance(code, int) and 400 <= code < 600 else 500
+    if status == 500 and REFUSED.search(str(error)):
+        status = 400
+    return fault(status, {}, msgspec.json.encode({"error": error}))
+
+
+def described(body: bytes) -> tuple[str, str]:
+    """A server's message in one short line, and the codes that stand beside it."""
+    text = body.decode("utf-8", "replace").strip()
+    try:
+        told: Any = msgspec.json.decode(body)
+    except msgspec.DecodeError:
+        return _from_page(text), ""
+    if isinstance(told, list) and told:
+        told = told[0]
+    if not isinstance(told, Mapping):
+        return _short(text), ""
+    inner = told.get("error") or told.get("detail") or told
+    if not isinstance(inner, Mapping):
+        return _short(inner if isinstance(inner, str) else str(inner)), ""
+    message = inner.get("message") or inner.get("msg") or inner.get("detail") or str(dict(inner))
+    codes = (inner.get(name) for name in ("code", "type", "status", "innererror", "param"))
+    return _short(str(message)), " ".join(str(code) for code in codes if code)
+
+
+def _from_page(text: str) -> str:
+    """The title of an HTML page, else the text itself."""
+    title = re.search(r"<title[^>]*>(.*?)</title>", text, re.IGNORECASE | re.DOTALL)
+    if title:
+        return f"{PAGE}, {_short(title[1])}"
+    return PAGE if re.match(r"<(!doctype|html)", text, re.IGNORECASE) else _short(text)
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+
+
+def retry_after(headers: Mapping[str, str], body: bytes = b"") -> float | None:
+    """Seconds to wait, from `Retry-After` (a number or an HTTP date), from the rate limits'
+    reset times, or from Google's `retryDelay` in the body; None where nothing says."""
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    asked = headers.get("Retry-After")
+    if asked is not None:
+        found = _number(asked)
+        return found if found is not None else _until_date(asked)
+    delay = re.search(rb'"retryDelay"\s*:\s*"([\d.]+)s"', body)
+    if delay:
+        return float(delay[1])
+    resets = [
+        wait
+        for name, value in headers.items()
+        if "ratelimit" in name.lower() and "reset" in name.lower()
+        if _spent(headers, name) and (wait := _until(value)) is not None
+    ]
+    return max(resets, default=None)
+
+
+def _spent(headers: Mapping[str, str], reset: str) -> bool:
+    """Whether the limit that a reset header is about is used up, or does not say."""
+    left = headers.get(re.sub("reset", "remaining", reset, flags=re.IGNORECASE))
+    return left is None or _number(left) in (None, 0.0)
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        found = float(text or "")
+    except ValueError:
+        return None
+    return found if 0 <= found < float("inf") else None
+
+
+def _until_date(text: str) -> float | None:
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
+    except (TypeError, ValueError):
+        return None
+
+
+_SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
+_UNIT = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def _until(text: str) -> float | None:
+    """Seconds from `12`, `6m0s`, `20ms`, a Unix time in s or ms, or an ISO 8601 date."""
+    number = _number(text)
+    if number is not None:
+        if number > 1e11:
+            number /= 1000
+        return max(0.0, number - time.time()) if number > 1e8 else number
+    spans = _SPAN.findall(text)
+    if spans and _SPAN.sub("", text).strip() == "":
+        return sum(float(value) * _UNIT[unit] for value, unit in spans)
+    try:
+        return max(0.0, datetime.fromisoformat(text).timestamp() - time.time())
+    except ValueError:
+        return None

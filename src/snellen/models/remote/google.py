@@ -1,0 +1,156 @@
+"""Google's Gemini API: `POST models/<model>:generateContent`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from snellen.core.errors import ModelError
+from snellen.core.message import Message, Part, Text
+from snellen.core.output import Generated, StopReason, Usage
+from snellen.core.request import Draw, Generate
+from snellen.models.remote.chat import with_extra
+from snellen.models.remote.dialect import (
+    Asked,
+    Body,
+    Call,
+    Pictures,
+    Reply,
+    Said,
+    finished,
+    mapping,
+    merged,
+    whole_number,
+    with_policy,
+)
+from snellen.models.remote.faults import Unanswered, reported
+
+_STOPS: dict[str, StopReason] = {
+    "MAX_TOKENS": "length",
+    "SAFETY": "refusal",
+    "RECITATION": "refusal",
+    "BLOCKLIST": "refusal",
+    "PROHIBITED_CONTENT": "refusal",
+    "SPII": "refusal",
+    "IMAGE_SAFETY": "refusal",
+    "IMAGE_PROHIBITED_CONTENT": "refusal",
+}
+
+
+class Google:
+    """Contents of parts; the system's words stand apart, and the assistant is called model."""
+
+    def call(self, request: Generate | Draw, pictures: Pictures, asked: Asked) -> Call:
+        messages = with_policy(request.messages, asked.setup.images)
+        system = "\n".join(one.text() for one in messages if one.role == "system")
+        body: Body = {
+            "contents": [_turn(one, pictures) for one in messages if one.role != "system"]
+        }
+        if system:
+            body["systemInstruction"] = {"parts": [{"text": system}]}
+        if isinstance(request, Generate):
+            body["generationConfig"] = _config(request, asked)
+        else:
+            body["generationConfig"] = {"responseModalities": ["TEXT", "IMAGE"]}
+        how = "streamGenerateContent?alt=sse" if asked.setup.stream else "generateContent"
+        return Call(f"models/{asked.model}:{how}", with_extra(body, asked))
+
+    def said(self, reply: Reply) -> Said:
+        blocked = mapping(reply.get("promptFeedback")).get("blockReason")
+        if blocked:
+            raise Unanswered(f"the prompt is blocked: {blocked}")
+        candidates = reply.get("candidates")
+        if not isinstance(candidates, list) or not candidates:
+            raise reported(reply) or ModelError("the reply holds no candidates", "server")
+        candidate = mapping(candidates[0])
+        parts = [mapping(one) for one in mapping(candidate.get("content")).get("parts") or ()]
+        texts = [str(one["text"]) for one in parts if "text" in one and not one.get("thought")]
+        thoughts = [str(one["text"]) for one in parts if "text" in one and one.get("thought")]
+        stop = _STOPS.get(str(candidate.get("finishReason")), "stop")
+        images = [_data_url(mapping(one["inlineData"])) for one in parts if "inlineData" in one]
+        return Said("".join(texts), stop, "".join(thoughts) or None, tuple(images))
+
+    def generated(self, reply: Reply, asked: Asked) -> Generated:
+        said = finished(self.said(reply), asked)
+        usage = _usage(reply.get("usageMetadata"))
+        first = _first_logprobs(reply)
+        return Generated(said.text.strip(), said.stop_reason, said.reasoning, first, usage)
+
+    def whole(self, pieces: Sequence[Reply]) -> Reply:
+        """Each event is a reply of its own, whose parts follow those of the one before."""
+        if not pieces:
+            raise ModelError("the stream ended without a reply", "connection")
+        parts: list[object] = []
+        whole: Body = {}
+        candidate: Body = {}
+        for piece in pieces:
+            whole |= piece
+            for one in piece.get("candidates") or ():
+                parts += mapping(one.get("content")).get("parts") or ()
+                candidate |= one
+        if candidate:
+            whole["candidates"] = [{**candidate, "content": {"parts": parts}}]
+        return whole
+
+
+def _config(request: Generate, asked: Asked) -> Body:
+    settings, setup = request.settings, asked.setup
+    config: Body = {"maxOutputTokens": settings.max_new_tokens}
+    if setup.sampling:
+        config["temperature"] = settings.temperature
+        if settings.top_p != 1:
+            config["topP"] = settings.top_p
+    if settings.seed is not None:
+        config["seed"] = settings.seed
+    if settings.stop:
+        config["stopSequences"] = list(settings.stop)
+    if setup.logprobs and settings.logprobs:
+        config |= {"responseLogprobs": True, "logprobs": settings.logprobs}
+    if setup.effort:
+        tokens = setup.effort.isdecimal()
+        thinking: Body = {"includeThoughts": True}
+        thinking["thinkingBudget" if tokens else "thinkingLevel"] = (
+            int(setup.effort) if tokens else setup.effort
+        )
+        config["thinkingConfig"] = thinking
+    return config
+
+
+def _turn(message: Message, pictures: Pictures) -> Body:
+    role = "model" if message.role == "assistant" else "user"
+    return {"role": role, "parts": [_part(part, pictures) for part in merged(message.parts)]}
+
+
+def _part(part: Part, pictures: Pictures) -> Body:
+    if isinstance(part, Text):
+        return {"text": part.text}
+    shown = pictures[part.digest]
+    return {"inlineData": {"mimeType": shown.mime, "data": shown.base64()}}
+
+
+def _data_url(data: Reply) -> str:
+    return f"data:{data.get('mimeType', '')};base64,{data.get('data', '')}"
+
+
+def _first_logprobs(reply: Reply) -> dict[str, float]:
+    result = mapping(mapping(reply["candidates"][0]).get("logprobsResult"))
+    top = result.get("topCandidates")
+    if not isinstance(top, list) or not top:
+        return {}
+    found = (mapping(one) for one in mapping(top[0]).get("candidates") or ())
+    return {
+        str(one["token"]): float(one["logProbability"])
+        for one in found
+        if "token" in one and "logProbability" in one
+    }
+
+
+def _usage(usage: object) -> Usage | None:
+    if not isinstance(usage, dict):
+        return None
+    thought = whole_number(usage.get("thoughtsTokenCount"))
+    return Usage(
+        whole_number(usage.get("promptTokenCount")),
+        whole_number(usage.get("candidatesTokenCount")) + thought,
+        thought,
+        whole_number(usage.get("cachedContentTokenCount")),
+    )

@@ -1,0 +1,161 @@
+"""A model behind a server: one request, one try, typed outcomes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+import msgspec
+
+from snellen.core.errors import ModelError, UsageError
+from snellen.core.message import Media, Text, user
+from snellen.core.model import Capabilities, Identity, Modality, Rendered
+from snellen.core.output import Drawn, Failure, Generated, Output, Ranked
+from snellen.core.request import Compare, Draw, Generate, Generation, Rank, Ref, Request
+from snellen.models.remote.address import Origin
+from snellen.models.remote.checking import explained, served, wrong_name
+from snellen.models.remote.dialect import Asked, Dialect, with_policy
+from snellen.models.remote.drawing import draw_by_chat, draw_by_images
+from snellen.models.remote.faults import Unanswered
+from snellen.models.remote.ranking import rank
+from snellen.models.remote.shown import Gallery, Shown, written
+from snellen.models.remote.telling import rendered
+from snellen.models.remote.wire import Wire
+
+_PROBE = Generate(
+    messages=(user(Text("Reply with the single letter A.")),),
+    ref=Ref("preflight"),
+    settings=Generation(max_new_tokens=16),
+)
+_PASSING = frozenset({"rate_limit", "server", "timeout", "too_long"})
+"""Kinds of failure that may be over by the time the questions are asked."""
+
+
+class Remote:
+    """The `RemoteModel` of every server and provider; what differs is its dialect."""
+
+    def __init__(
+        self,
+        identity: Identity,
+        asked: Asked,
+        dialect: Dialect,
+        wire: Wire,
+        account: str,
+        origin: Origin,
+    ) -> None:
+        self.identity = identity
+        self.capabilities = capabilities_of(asked)
+        self.account = account
+        self.concurrency = asked.setup.concurrency
+        self.max_new_tokens = asked.setup.max_new_tokens
+        self.asked = asked
+        self.wire = wire
+        self._dialect = dialect
+        self._origin = origin
+        self._gallery = Gallery(asked.profile.image_types, asked.setup.image_size)
+
+    async def answer(self, request: Request) -> Output:
+        """Sends the request, once. Raises ModelError with its kind, and MediaError."""
+        lacking = self._lacking(request)
+        if lacking:
+            return Failure("unsupported", lacking)
+        started = time.perf_counter()
+        try:
+            output = await self._answered(request)
+        except Unanswered as ended:
+            if not isinstance(request, Generate):
+                return Failure("unsupported", f"the provider refuses: {ended}")
+            text = str(ended) if ended.stop_reason == "refusal" else ""
+            output = Generated(text, ended.stop_reason)
+        if isinstance(output, Generated | Ranked | Drawn):
+            seconds = round(time.perf_counter() - started, 6)
+            return msgspec.structs.replace(output, seconds=seconds)
+        return output
+
+    async def check(self) -> None:
+        """One tiny request, to see that address, key and model name are right. Raises UsageError
+        with what to do; a server that is merely busy passes."""
+        try:
+            if self.asked.setup.endpoint == "images":
+                await served(self.wire)
+            else:
+                await self._answered(_PROBE)
+        except Unanswered:
+            return
+        except ModelError as error:
+            unlisted = self.asked.setup.endpoint == "images" and error.kind == "request"
+            if error.kind in _PASSING or unlisted:
+                return
+            wrong = None
+            if error.kind == "request":
+                wrong = await wrong_name(self.wire, self._origin, self.asked.model)
+            sentence = wrong or explained(error, self._origin)
+            raise UsageError(f"{sentence}; nothing was asked yet") from error
+        finally:
+            await self.close()
+
+    async def rendered(self, request: Request) -> Rendered | None:
+        """Sizes of the pictures as sent, and the prompt where the server tells it."""
+        if self._lacking(request):
+            return None
+        pictures = await self._shown(request)
+        return await rendered(request, pictures, self.asked, self._dialect, self.wire)
+
+    async def close(self) -> None:
+        await self.wire.close()
+
+    async def _answered(self, request: Request) -> Output:
+        assert not isinstance(request, Compare)
+        pictures = await self._shown(request)
+        if isinstance(request, Rank):
+            return await rank(self.wire, request, pictures, self.asked)
+        if isinstance(request, Draw):
+            draw = draw_by_images if self.asked.setup.endpoint == "images" else draw_by_chat
+            return await draw(self.wire, self._dialect, request, pictures, self.asked)
+        call = self._dialect.call(request, pictures, self.asked)
+        body = written(call.body, pictures)
+        if not self.asked.setup.stream:
+            return self._dialect.generated(await self.wire.post(call.path, body), self.asked)
+        pieces = [piece async for piece in self.wire.events(call.path, body)]
+        return self._dialect.generated(self._dialect.whole(pieces), self.asked)
+
+    async def _shown(self, request: Request) -> Mapping[str, Shown]:
+        messages = with_policy(request.messages, self.asked.setup.images)
+        wanted = [part for message in messages for part in message.media()]
+        return await self._gallery.shown(wanted, request.media)
+
+    def _lacking(self, request: Request) -> str | None:
+        """What the model would need for this request, or None."""
+        can = self.capabilities
+        if isinstance(request, Compare):
+            return "a model behind a server does not compare pictures"
+        if isinstance(request, Rank) and not can.log_likelihood:
+            return "the server gives no log-likelihoods; the option rank says how it would"
+        if isinstance(request, Draw) and "image" not in can.outputs:
+            return "the model draws no pictures; endpoint=images asks one that does"
+        if isinstance(request, Generate) and "text" not in can.outputs:
+            return "the endpoint draws pictures and answers no questions"
+        parts: list[Media] = [part for one in request.messages for part in one.media()]
+        other = next((part.kind for part in parts if part.kind not in can.inputs), None)
+        return f"the model takes no {other} input" if other else None
+
+
+def capabilities_of(asked: Asked) -> Capabilities:
+    """What the options say of the model; nothing is asked of the server."""
+    setup, profile = asked.setup, asked.profile
+    inputs: set[Modality] = {"text"}
+    if setup.images != "none" and setup.endpoint == "chat":
+        inputs.add("image")
+    if setup.native_video and profile.video != "none":
+        inputs.add("video")
+    outputs: set[Modality] = {"image"} if setup.endpoint == "images" else {"text"}
+    if setup.draws:
+        outputs.add("image")
+    return Capabilities(
+        inputs=frozenset(inputs),
+        outputs=frozenset(outputs),
+        many_images=setup.images == "native" and "image" in inputs,
+        interleaved=setup.images == "native" and "image" in inputs,
+        log_likelihood=setup.rank != "off",
+        interleaved_output=setup.draws,
+    )

@@ -1,0 +1,145 @@
+"""The options of a model behind a server, read once into one frozen value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, cast
+
+import msgspec
+
+from snellen.core.errors import UsageError
+from snellen.models.known import ModelOption, read_options
+
+Endpoint = Literal["chat", "completions", "images"]
+Ranking = Literal["off", "echo", "prompt_logprobs"]
+
+EXTRA = "body."
+OPTIONS = (
+    ModelOption("base_url", "address of the endpoint, e.g. https://example.org/v1"),
+    ModelOption("key_env", "environment variable that holds the key"),
+    ModelOption("api_version", "azure only: version of the older, dated API"),
+    ModelOption("concurrency", "most requests in flight", kind="count"),
+    ModelOption("timeout", "seconds to wait for a reply; default 600", kind="count"),
+    ModelOption("max_new_tokens", "longest reply in tokens, thoughts included", kind="count"),
+    ModelOption("reasoning_effort", "how long to think: low, medium, high, or tokens"),
+    ModelOption("reasoning", "auto: thoughts in tags are split off the reply", ("auto", "off")),
+    ModelOption("sampling", "no: temperature and top_p are not sent", ("yes", "no")),
+    ModelOption(
+        "images",
+        "first: only the first image; none: the model takes text alone",
+        ("native", "first", "none"),
+    ),
+    ModelOption("image_size", "longest edge in pixels; larger pictures are shrunk", kind="count"),
+    ModelOption("video", "native: whole videos are sent; default frames", ("frames", "native")),
+    ModelOption("logprobs", "whether the server gives log-probabilities", ("yes", "no")),
+    ModelOption("stream", "yes: the reply is sent piece by piece", ("yes", "no")),
+    ModelOption(
+        "endpoint",
+        "completions: plain text in; images: pictures out",
+        ("chat", "completions", "images"),
+    ),
+    ModelOption("draws", "yes: its chat replies hold pictures", ("yes", "no")),
+    ModelOption(
+        "rank",
+        "how the server gives log-likelihoods: echo (completions), prompt_logprobs (vLLM's chat)",
+        ("off", "echo", "prompt_logprobs"),
+    ),
+    ModelOption("body.<field>", "a further field of each request, e.g. body.top_k=1"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """How a model is asked, whatever its dialect."""
+
+    concurrency: int
+    timeout: float
+    max_new_tokens: int | None
+    effort: str
+    split_thoughts: bool
+    sampling: bool
+    images: str
+    image_size: int | None
+    native_video: bool
+    logprobs: bool
+    stream: bool
+    endpoint: Endpoint
+    draws: bool
+    rank: Ranking
+    body: Mapping[str, Any] = field(default_factory=dict)
+
+    def facts(self, given: Mapping[str, str]) -> dict[str, str]:
+        """What of the options as given can change a reply: for the model's identity."""
+        return {
+            name: value for name, value in given.items() if name in _FACTS or name.startswith(EXTRA)
+        }
+
+
+_FACTS = frozenset(
+    {
+        "reasoning_effort",
+        "reasoning",
+        "sampling",
+        "images",
+        "image_size",
+        "video",
+        "endpoint",
+        "draws",
+    }
+    | {"rank", "api_version", "logprobs"}
+)
+
+
+def read_setup(
+    provider: str, options: Mapping[str, str], *, concurrency: int, logprobs: bool
+) -> Setup:
+    """The options checked. Raises UsageError naming the option."""
+    extra = {name: value for name, value in options.items() if name.startswith(EXTRA)}
+    plain = {name: value for name, value in options.items() if name not in extra}
+    given = read_options(provider, plain, OPTIONS)
+    size, longest = given.get("image_size"), given.get("max_new_tokens")
+    return Setup(
+        concurrency=int(given.get("concurrency", concurrency)),
+        timeout=float(given.get("timeout", 600)),
+        max_new_tokens=int(longest) if longest else None,
+        effort=given.get("reasoning_effort", ""),
+        split_thoughts=given.get("reasoning", "auto") == "auto",
+        sampling=given.get("sampling", "yes") == "yes",
+        images=given.get("images", "native"),
+        image_size=int(size) if size else None,
+        native_video=given.get("video") == "native",
+        logprobs=given["logprobs"] == "yes" if "logprobs" in given else logprobs,
+        stream=given.get("stream") == "yes",
+        endpoint=cast(Endpoint, given.get("endpoint", "chat")),
+        draws=given.get("draws") == "yes",
+        rank=cast(Ranking, given.get("rank", "off")),
+        body=_body(extra),
+    )
+
+
+def put(body: dict[str, Any], path: str, value: Any) -> None:
+    """Set the field at a path whose steps are joined by dots.
+
+    Raises UsageError where a step is taken by a plain value."""
+    *steps, last = path.split(".")
+    for step in steps:
+        body = body.setdefault(step, {})
+        if not isinstance(body, dict):
+            raise UsageError(f"option {EXTRA}{path}: {step} is already a plain value")
+    body[last] = value
+
+
+def _body(extra: Mapping[str, str]) -> dict[str, Any]:
+    """`body.a.b=1` as `{"a": {"b": 1}}`; a value that is no JSON is text."""
+    body: dict[str, Any] = {}
+    for name, value in extra.items():
+        path = name.removeprefix(EXTRA)
+        if not all(path.split(".")):
+            raise UsageError(f"option {name}={value}: expected {EXTRA}<field>=<value>")
+        try:
+            parsed = msgspec.json.decode(value)
+        except msgspec.DecodeError:
+            parsed = value
+        put(body, path, parsed)
+    return body

@@ -1,0 +1,66 @@
+"""What is known of each provider of models: `providers.toml`, as frozen values."""
+
+from __future__ import annotations
+
+import fnmatch
+import functools
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+Dialect = Literal["chat", "anthropic", "google"]
+URLS = ("http", "https")
+"""Providers that stand for any server, by its URL."""
+Video = Literal["none", "video_url"]
+
+
+class Profile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How one provider's endpoint wants to be asked."""
+
+    title: str
+    dialect: Dialect = "chat"
+    base_url: str = ""
+    base_url_env: tuple[str, ...] = ()
+    """Environment variables that may hold the base URL."""
+    key_env: tuple[str, ...] = ()
+    """Environment variables that may hold the key; the first that is set is used."""
+    key_needed: bool = True
+    key_header: str = "Authorization"
+    """The key follows "Bearer" in `Authorization`, and stands alone in any other header."""
+    token_limit: str = "max_tokens"
+    """Name of the field for the longest reply."""
+    temperature: bool = True
+    top_p: bool = True
+    seed: bool = True
+    stop: bool = True
+    logprobs: bool = True
+    effort: str = "reasoning_effort"
+    """Path in the body, its steps joined by dots, for the option `reasoning_effort`."""
+    effort_in: Literal["words", "tokens"] = "words"
+    """Whether that is low, medium, high and so on, or a number of tokens."""
+    effort_with: dict[str, bool] = {}
+    """Fields that switch thinking on, sent along with it."""
+    fixed_sampling: tuple[str, ...] = ()
+    """Patterns of models that take neither temperature nor top_p."""
+    tokenize: bool = False
+    """Whether it has vLLM's paths /tokenize and /detokenize, which tell the prompt."""
+    video: Video = "none"
+    """How a whole video is handed over, for models that take one."""
+    image_types: tuple[str, ...] = ("image/png", "image/jpeg", "image/webp", "image/gif")
+    """Media types of images that are sent as they are; others are sent as PNG."""
+    concurrency: int = 32
+
+
+@functools.cache
+def profiles() -> dict[str, Profile]:
+    """Every named provider."""
+    text = Path(__file__).with_name("providers.toml").read_bytes()
+    return msgspec.toml.decode(text, type=dict[str, Profile])
+
+
+def fixed_sampling(profile: Profile, model: str) -> bool:
+    """Whether the model sets temperature and top_p itself, and refuses requests that do."""
+    name = model.rsplit("/", 1)[-1]
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in profile.fixed_sampling)

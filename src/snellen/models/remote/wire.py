@@ -1,0 +1,205 @@
+"""The connections to one server: one aiohttp session in each event loop, one try per request."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import io
+import json
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from snellen.core.errors import MissingExtra, ModelError
+from snellen.models.remote.faults import PAGE, described, fault
+from snellen.settings import proxy_for
+
+if TYPE_CHECKING:
+    from aiohttp import ClientResponse, ClientSession
+
+_CONNECT = 20.0
+"""Seconds to wait for a connection."""
+_KEEP = 30.0
+"""Seconds an idle connection is kept; servers close theirs after 60 s or more, so that a request
+is seldom sent into a closing one."""
+_LARGE = 1 << 20
+"""Bytes from which aiohttp wants a body as a file, which it writes in pieces."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """Where a model is asked, and by whose leave."""
+
+    base_url: str
+    key: str | None = field(default=None, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    query: str = ""
+    """What stands behind `?` in each URL."""
+
+    def url(self, path: str) -> str:
+        return f"{self.base_url}/{path}" + (f"?{self.query}" if self.query else "")
+
+
+class Wire:
+    """Sends requests, each once, and raises ModelError or Unanswered for whatever goes wrong."""
+
+    def __init__(self, address: Address, concurrency: int, timeout: float) -> None:
+        self._address = address
+        self._concurrency = concurrency
+        self._timeout = timeout
+        self._session: ClientSession | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._proxy: str | None = None
+
+    async def post(self, path: str, body: bytes) -> dict[str, Any]:
+        """The JSON object that answers a JSON body."""
+        async with self._sent("POST", path, body) as response:
+            return decoded(await response.read())
+
+    async def get(self, path: str) -> dict[str, Any]:
+        async with self._sent("GET", path, None) as response:
+            return decoded(await response.read())
+
+    async def fetch(self, url: str) -> bytes:
+        """The bytes behind another URL, e.g. of a drawn picture; the key is not sent along."""
+        async with self._asked("GET", url, None, {}) as response:
+            return await response.read()
+
+    async def events(self, path: str, body: bytes) -> AsyncIterator[dict[str, Any]]:
+        """The JSON objects of a stream of server-sent events, in order."""
+        async with self._sent("POST", path, body) as response:
+            async for line in _lines(response):
+                if not line.startswith(b"data:"):
+                    continue
+                data = line.removeprefix(b"data:").strip()
+                if data == b"[DONE]":
+                    return
+                if data:
+                    yield decoded(data)
+
+    async def close(self) -> None:
+        """Ends the connections of the running event loop."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    def _sent(self, method: str, path: str, body: bytes | None) -> Any:
+        return self._asked(method, self._address.url(path), body, self._address.headers)
+
+    @asynccontextmanager
+    async def _asked(
+        self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]
+    ) -> AsyncIterator[ClientResponse]:
+        import aiohttp
+
+        data = io.BytesIO(body) if body is not None and len(body) > _LARGE else body
+        session = self._in_this_loop()
+        try:
+            async with session.request(
+                method,
+                url,
+                data=data,
+                headers=headers,
+                proxy=self._proxy,
+                # A POST that is sent elsewhere would arrive as a GET.
+                allow_redirects=body is None,
+            ) as response:
+                if 300 <= response.status < 400:
+                    raise _moved(response)
+                if response.status >= 400:
+                    said = await response.read()
+                    raise fault(response.status, response.headers, said, self._address.key)
+                yield response
+        except aiohttp.ConnectionTimeoutError as error:
+            sentence = f"cannot connect to {_host(url)} within {_CONNECT:g} s"
+            raise ModelError(sentence, "connection") from error
+        except TimeoutError as error:
+            raise ModelError(f"no reply within {self._timeout:g} s", "timeout") from error
+        except aiohttp.InvalidURL as error:
+            raise ModelError(f"{url} is not a URL", "request") from error
+        except aiohttp.ClientConnectorError as error:
+            raise ModelError(
+                f"cannot connect to {_host(url)}: {_why(error)}", "connection"
+            ) from error
+        except (aiohttp.ClientError, ConnectionError) as error:
+            raise ModelError(f"the connection broke: {_why(error)}", "connection") from error
+
+    def _in_this_loop(self) -> ClientSession:
+        loop = asyncio.get_running_loop()
+        if self._session is None or self._loop is not loop:
+            import aiohttp
+
+            self._proxy = proxy_for(self._address.base_url)
+            self._loop = loop
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(
+                    limit=self._concurrency, keepalive_timeout=_KEEP, ttl_dns_cache=300
+                ),
+                timeout=aiohttp.ClientTimeout(total=self._timeout, sock_connect=_CONNECT),
+                headers={"Accept-Encoding": "identity", "User-Agent": "snellen"},
+                cookie_jar=aiohttp.DummyCookieJar(),
+                auto_decompress=True,
+            )
+        return self._session
+
+
+def require_aiohttp(what: str) -> None:
+    """Raises MissingExtra where aiohttp is not installed."""
+    if importlib.util.find_spec("aiohttp") is None:
+        raise MissingExtra(what, "api", "aiohttp")
+
+
+def decoded(body: bytes) -> dict[str, Any]:
+    """A reply's JSON object. Raises ModelError for half a reply (`server`: another try may help)
+    and for a web page or other JSON (`request`: another address may)."""
+    try:
+        reply = _parsed(body)
+    except ValueError as error:
+        message, _ = described(body)
+        page = message.startswith(PAGE)
+        said = f": {message[:120]}" if message else ", but empty"
+        sentence = f"the server's reply is not JSON{said}"
+        raise ModelError(sentence, "request" if page else "server") from error
+    if not isinstance(reply, dict):
+        raise ModelError(f"the server's reply is no JSON object: {str(reply)[:120]}", "request")
+    return reply
+
+
+def _parsed(body: bytes) -> Any:
+    try:
+        return msgspec.json.decode(body)
+    except msgspec.DecodeError:
+        # The slower parser takes what strict JSON forbids: NaN, half a surrogate pair.
+        return json.loads(body)
+
+
+async def _lines(response: ClientResponse) -> AsyncIterator[bytes]:
+    """Lines of any length; aiohttp's own are limited to 128 kB, too short for a picture."""
+    rest = b""
+    async for chunk in response.content.iter_any():
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            yield line.strip()
+    yield rest.strip()
+
+
+def _moved(response: ClientResponse) -> ModelError:
+    to = response.headers.get("Location", "nowhere")
+    return ModelError(f"the server answers {response.status}: the API has moved to {to}", "request")
+
+
+def _host(url: str) -> str:
+    return url.split("/")[2] if url.count("/") >= 2 else url
+
+
+def _why(error: BaseException) -> str:
+    """The system's own words, without the library's repetition of the address."""
+    inner = getattr(error, "os_error", None) or error
+    number = getattr(inner, "errno", None)
+    if isinstance(number, int) and number > 0:
+        return os.strerror(number)
+    return str(getattr(inner, "strerror", None) or inner) or type(error).__name__

@@ -1,0 +1,137 @@
+"""Pictures that servers draw."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from typing import Any
+
+import pytest
+from aiohttp import web
+from asking_remote import ask, drawing, picture, question
+from standin_server import StandIn, chat_reply
+
+from snellen.core.errors import MediaError, ModelError, UsageError
+from snellen.core.media import digest_bytes
+from snellen.core.output import Drawn, Failure
+from snellen.models.registry import open_model
+
+DATA = picture("green")
+ENCODED = base64.b64encode(DATA).decode()
+
+
+def drawn(server: StandIn, options: str, *parts: bytes | str) -> Drawn:
+    [output] = ask(f"{server.url}#tiny:{options}", drawing(*parts))
+    assert isinstance(output, Drawn)
+    assert output.images == (digest_bytes(DATA),)
+    assert output.data == {digest_bytes(DATA): DATA}
+    return output
+
+
+def test_base64(server: StandIn) -> None:
+    server.says({"data": [{"b64_json": ENCODED}], "usage": {"input_tokens": 5}})
+    output = drawn(server, "endpoint=images", "A green", "square")
+    assert server.paths == ["/v1/images/generations"]
+    assert server.asked == [{"model": "tiny", "n": 1, "prompt": "A green\nsquare"}]
+    assert output.usage is not None
+    assert output.usage.prompt_tokens == 5
+
+
+def test_an_address(server: StandIn) -> None:
+    async def handler(request: web.Request, asked: dict[str, Any]) -> web.StreamResponse:
+        return web.json_response({"data": [{"url": server.url + "/picture.png"}]})
+
+    server.handler = handler
+    server.files["picture.png"] = DATA
+    drawn(server, "endpoint=images", "A green square")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {
+            "content": "Here:",
+            "images": [{"image_url": {"url": f"data:image/png;base64,{ENCODED}"}}],
+        },
+        {
+            "content": [
+                {"type": "text", "text": "Here:"},
+                {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{ENCODED}"}},
+            ]
+        },
+    ],
+    ids=["images", "parts"],
+)
+def test_a_chat_reply_with_a_picture(server: StandIn, message: dict[str, Any]) -> None:
+    server.says(chat_reply(**message))
+    output = drawn(server, "draws=yes", picture("red"), "The same in green.")
+    assert output.text == "Here:"
+    assert server.asked[0]["modalities"] == ["image", "text"]
+    assert [part["type"] for part in server.asked[0]["messages"][0]["content"]] == [
+        "image_url",
+        "text",
+    ]
+
+
+def test_gemini_draws(server: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GEMINI_API_KEY", "k")
+    inline = {"inlineData": {"mimeType": "image/png", "data": ENCODED}}
+    parts = [{"text": "Here:"}, inline]
+    server.says({"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}]})
+    [output] = ask(f"google/g:base_url={server.url},draws=yes", drawing("A green square"))
+    assert isinstance(output, Drawn)
+    assert (output.text, list(output.data.values())) == ("Here:", [DATA])
+    assert server.asked[0]["generationConfig"] == {"responseModalities": ["TEXT", "IMAGE"]}
+
+
+def test_pictures_that_are_none(server: StandIn) -> None:
+    server.says({"data": [{"b64_json": base64.b64encode(b"no picture").decode()}]})
+    with pytest.raises(MediaError, match="cannot be opened"):
+        ask(f"{server.url}#tiny:endpoint=images", drawing("x"))
+    server.says({"data": [{"b64_json": "%%%"}]})
+    with pytest.raises(ModelError, match="no base64"):
+        ask(f"{server.url}#tiny:endpoint=images", drawing("x"))
+    server.says({"data": []})
+    with pytest.raises(ModelError, match="holds no pictures"):
+        ask(f"{server.url}#tiny:endpoint=images", drawing("x"))
+    server.says(chat_reply("I would rather not."))
+    with pytest.raises(ModelError, match="text alone: 'I would rather not"):
+        ask(f"{server.url}#tiny:draws=yes", drawing("x"))
+
+
+def test_an_address_with_nothing_behind_it(server: StandIn) -> None:
+    server.says({"data": [{"url": f"{server.url}/gone.png"}]})
+    with pytest.raises(ModelError, match="answers 404"):
+        ask(f"{server.url}#tiny:endpoint=images", drawing("x"))
+
+
+@pytest.mark.parametrize(("key", "refused"), [(None, False), ("right", True)])
+def test_a_look_at_a_server_that_draws_costs_no_picture(
+    server: StandIn, key: str | None, refused: bool
+) -> None:
+    server.key = key
+    model: Any = open_model(f"{server.url}#tiny:endpoint=images")
+    if refused:
+        with pytest.raises(UsageError, match="wants a key"):
+            asyncio.run(model.check())
+    else:
+        asyncio.run(model.check())
+    assert server.asked == []
+
+
+def test_what_each_endpoint_takes(server: StandIn) -> None:
+    [shown] = ask(f"{server.url}#tiny:endpoint=images", drawing(DATA, "Again."))
+    assert shown == Failure("unsupported", "the model takes no image input")
+    [asked] = ask(f"{server.url}#tiny:endpoint=images", question("?"))
+    assert isinstance(asked, Failure)
+    [plain] = ask(f"{server.url}#tiny", drawing("x"))
+    assert isinstance(plain, Failure)
+    assert (asked.kind, plain.kind) == ("unsupported", "unsupported")
+    assert server.asked == []
+
+
+def test_capabilities(server: StandIn) -> None:
+    assert open_model(f"{server.url}#tiny:endpoint=images").capabilities.outputs == {"image"}
+    both = open_model(f"{server.url}#tiny:draws=yes").capabilities
+    assert both.outputs == {"text", "image"}
+    assert both.interleaved_output

@@ -1,0 +1,156 @@
+"""What is wrong with key, address or name is found before anything is asked."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+from standin_server import StandIn, chat_reply
+
+from snellen.cli import main
+from snellen.models.registry import open_model
+
+TABLE = "question,A,B,answer\nWhich is a fruit?,apple,chair,A\nWhich flies?,stone,bird,B\n"
+
+
+@pytest.fixture
+def questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "questions.csv"
+    path.write_text(TABLE)
+    return path
+
+
+def run(spec: str, *more: str) -> int:
+    try:
+        return main(["run", "-m", spec, "-b", "questions.csv", "-q", *more])
+    except SystemExit as stop:
+        return int(stop.code or 0)
+
+
+def test_a_run_with_a_server(
+    server: StandIn, questions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(f"{server.url}#tiny") == 0
+    said = capsys.readouterr().out
+    assert " 50.0 " in said
+    assert "\ntiny " in said
+    assert "127.0.0.1" not in said
+    assert len(server.asked) == 3  # one of them a look at the server
+    assert run(f"{server.url}#tiny", "--limit", "1") == 0
+    assert len(server.asked) == 3
+
+
+def test_a_filter_is_never_read_as_an_answer(
+    server: StandIn, questions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The filter's words hold the right letters."""
+    error = {"message": "Flagged. Answer: A", "code": "content_filter"}
+
+    async def filtered(request: web.Request, asked: Any) -> web.StreamResponse:
+        return web.json_response({"error": error}, status=400)
+
+    server.handler = filtered
+    assert run(f"{server.url}#tiny") == 0
+    assert "2 refused" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("thought", ["<think>It is A. Answer: A", "<think>"])
+def test_an_unfinished_thought_is_never_read_as_an_answer(
+    server: StandIn, questions: Path, capsys: pytest.CaptureFixture[str], thought: str
+) -> None:
+    server.says(chat_reply(thought, "length"))
+    assert run(f"{server.url}#tiny") == 0
+    assert "2 truncated" in capsys.readouterr().out
+
+
+def test_a_refused_key(
+    server: StandIn, questions: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    server.key = "right"
+    monkeypatch.setenv("MY_KEY", "wrong")
+    assert run(f"{server.url}#tiny:key_env=MY_KEY") == 2
+    said = capsys.readouterr().err
+    assert "refuses the key in MY_KEY" in said
+    assert "nothing was asked yet" in said
+    assert len(server.asked) == 1
+    assert run(f"{server.url}#tiny") == 2
+    assert "wants a key" in capsys.readouterr().err
+    monkeypatch.setenv("MY_KEY", "right")
+    assert run(f"{server.url}#tiny:key_env=MY_KEY") == 0
+
+
+def test_a_wrong_model(
+    server: StandIn, questions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.models = ["qwen2-vl-7b", "llava"]
+    assert run(f"{server.url}#qwen2-vl") == 2
+    said = capsys.readouterr().err
+    assert "has no model 'qwen2-vl'; it serves qwen2-vl-7b" in said
+    assert len(server.asked) == 1
+
+
+def test_a_wrong_address(
+    server: StandIn, questions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = server.url.replace("/v1", "/api")
+    assert run(f"{wrong}#tiny") == 2
+    assert f"{wrong} is not the address of an API" in capsys.readouterr().err
+    server.says(b"<html><title>Welcome to nginx</title></html>")
+    assert run(f"{server.url}#tiny") == 2
+    assert f"{server.url} is not the address of an API" in capsys.readouterr().err
+
+
+def test_a_server_that_is_not_there(questions: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    for spec in (f"http://127.0.0.1:{port}/v1#x", f"http://127.0.0.1:{port}/v1"):
+        assert run(spec) == 2
+        said = capsys.readouterr().err
+        assert f"cannot connect to 127.0.0.1:{port}: Connection refused" in said
+        assert "start the server, or correct the address" in said
+
+
+def test_a_busy_server_is_no_mistake_of_the_users(server: StandIn) -> None:
+    model: Any = open_model(f"{server.url}#tiny")
+    server.says({"error": {"message": "busy"}}, 503)
+    asyncio.run(model.check())
+    assert len(server.asked) == 1
+
+
+def test_the_models_own_longest_reply_is_asked_for(server: StandIn, questions: Path) -> None:
+    assert run(f"{server.url}#tiny:max_new_tokens=9000") == 0
+    assert {body["max_tokens"] for body in server.asked[1:]} == {9000}
+    assert run(f"{server.url}#tiny:max_new_tokens=9000", "--max-new-tokens", "7") == 0
+    assert server.asked[-1]["max_tokens"] == 7
+
+
+def test_ctrl_c_during_the_look_is_clean(server: StandIn, questions: Path) -> None:
+    async def hang(request: web.Request, asked: object) -> web.StreamResponse:
+        await asyncio.sleep(60)
+        return web.Response()
+
+    server.handler = hang
+    command = [sys.executable, "-m", "snellen", "run", "-m", f"{server.url}#tiny"]
+    process = subprocess.Popen(
+        [*command, "-b", "questions.csv", "-q"], stderr=subprocess.PIPE, env=os.environ, text=True
+    )
+    while not server.asked:
+        time.sleep(0.02)
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Traceback" not in said
+    assert "Unclosed" not in said
