@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 CHROMIUM := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 
-.PHONY: demo test lint types docs format perf browser clean
+.PHONY: demo test lint types docs format perf perf-peers browser clean
 
 demo: $(VENV)/demo.ready
 	$(BIN)/snellen run -m snellen/tiny -b eyechart --circular
@@ -34,6 +34,9 @@ format: $(VENV)/dev.ready
 
 perf: $(VENV)/dev.ready
 	$(BIN)/python -m benchmarks.perf
+
+perf-peers: $(VENV)/dev.ready
+	$(BIN)/python -m benchmarks.perf.peers
 
 # The browser tests skip without a browser; as root on Debian one is a command away.
 browser:

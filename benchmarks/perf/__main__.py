@@ -27,7 +27,10 @@ PARTS = {
     "scoring": "scoring",
     "page": "report_page",
     "memory": "memory",
+    "local": "local_models",
     "tsv": "large_tsv",
+    "remote": "remote",
+    "compare": "compare",
 }
 """Name to the file that measures it."""
 

@@ -31,12 +31,16 @@ class Size(NamedTuple):
     """Size of the large TSV."""
     samples: int
     """Samples of the longest run whose memory is watched."""
+    questions: int
+    """Questions asked of the local models."""
+    requests: int
+    """Requests with a picture that are sent to a server."""
 
 
 SIZES: dict[SizeName, Size] = {
-    "tiny": Size(1, 200, 1, 200, 2, 400),
-    "small": Size(3, 10_000, 5, 3_000, 60, 10_000),
-    "full": Size(5, 100_000, 21, 31_000, 1_500, 100_000),
+    "tiny": Size(1, 200, 1, 200, 2, 400, 4, 40),
+    "small": Size(3, 10_000, 5, 3_000, 60, 10_000, 12, 1_500),
+    "full": Size(5, 100_000, 21, 31_000, 1_500, 100_000, 24, 4_000),
 }
 
 
@@ -55,12 +59,15 @@ class Figure(Struct, frozen=True, omit_defaults=True):
     """Median of value / reference, taken pair by pair."""
     bar: float | None = None
     """What it must not exceed, in `unit`."""
+    at_least: bool = False
+    """The bar is what it must reach."""
 
     @property
     def verdict(self) -> str:
         if self.bar is None:
             return ""
-        return MET if self.value <= self.bar else MISSED
+        met = self.value >= self.bar if self.at_least else self.value <= self.bar
+        return MET if met else MISSED
 
 
 class Share(Struct, frozen=True):
@@ -89,6 +96,7 @@ def figure(
     reference: str = "",
     against: Sequence[float] = (),
     bar: float | None = None,
+    at_least: bool = False,
 ) -> Figure:
     """The figure of some repeats; `against` holds the reference's, pair by pair."""
     ratio = None
@@ -104,6 +112,7 @@ def figure(
         reference,
         ratio,
         bar,
+        at_least,
     )
 
 

@@ -232,8 +232,8 @@ def test_equal_requests_in_flight_are_one() -> None:
 def test_usage_is_added_up() -> None:
     asker, _ = asked(First(), [ask(1), ask(2)])
     assert (
-        asker.parties["model"].traffic.prompt_tokens,
-        asker.parties["model"].traffic.completion_tokens,
+        asker.parties["model"].traffic.fresh.prompt,
+        asker.parties["model"].traffic.fresh.completion,
     ) == (10, 2)
 
 

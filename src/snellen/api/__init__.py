@@ -1,5 +1,6 @@
 """What one does from Python: `evaluate` models, `score` recorded predictions, report runs."""
 
+from snellen.api.comparing import parity
 from snellen.api.evaluating import DEFAULT_OUT, STORE_FILE, Results, Skipped, evaluate
 from snellen.api.naming import named_benchmark, named_model
 from snellen.api.reporting import report_of, write_page
@@ -14,6 +15,7 @@ __all__ = [
     "evaluate",
     "named_benchmark",
     "named_model",
+    "parity",
     "report_of",
     "score",
     "score_by_rules",

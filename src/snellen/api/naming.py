@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from snellen.benchmarks.control import with_control
+from snellen.benchmarks.gate import gate_of, with_gate
 from snellen.benchmarks.registry import open_benchmark
 from snellen.benchmarks.rules import check_rule
 from snellen.core.benchmark import Benchmark, BenchmarkFactory, Variant
 from snellen.core.errors import UnknownName
-from snellen.core.model import Model
+from snellen.core.model import Identity, Model
 from snellen.models.registry import open_model
 
 
@@ -20,9 +21,18 @@ def named_model(model: str | Model, own: Mapping[str, Model]) -> tuple[str, Mode
     if model in own:
         return model, own[model]
     try:
-        return model, open_model(model)
+        opened = open_model(model)
     except UnknownName as error:
         raise (UnknownName("model", model, own) if own else error) from None
+    return _without_address(model, opened.identity), opened
+
+
+def _without_address(spec: str, identity: Identity) -> str:
+    """The name as given, but of a model named by its URL the model's own: servers move."""
+    if not spec.startswith(("http://", "https://")):
+        return spec
+    facts = ",".join(f"{name}={value}" for name, value in sorted(identity.facts.items()))
+    return f"{identity.name}:{facts}" if facts else identity.name
 
 
 def named_benchmark(
@@ -31,12 +41,13 @@ def named_benchmark(
     own: Mapping[str, Benchmark | BenchmarkFactory] | None = None,
 ) -> Benchmark:
     """The benchmark of that name or data file; `own` holds those of loaded files."""
+    plain, share = gate_of(variant)
     if isinstance(name, Benchmark):
-        return with_control(name, variant.control)
+        return with_gate(with_control(name, variant.control), share)
     loaded = (own or {}).get(name)
     if loaded is not None:
-        made = loaded if isinstance(loaded, Benchmark) else loaded(variant)
-        return with_control(made, variant.control)
+        made = loaded if isinstance(loaded, Benchmark) else loaded(plain)
+        return with_gate(with_control(made, variant.control), share)
     try:
         opened = open_benchmark(name, variant)
     except UnknownName as error:

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from snellen.benchmarks.registry import GROUP, open_benchmark
-from snellen.core.benchmark import Benchmark, Variant
+from snellen.core.benchmark import Benchmark, Variant, summed
 from snellen.core.doors import doors
 from snellen.core.media import InlineSource, Source
 from snellen.core.run import Report
@@ -17,10 +17,19 @@ from snellen.report.html import write_html
 from snellen.report.samples import shown_media
 from snellen.report.thumbnails import write_thumbnails
 from snellen.store.responses import ResponseStore
-from snellen.store.runs import RunFolder
+from snellen.store.runs import RunFolder, slim
 
 _RECORDED_ALONE = frozenset(
-    {"circular", "rule", "control", "recipe", "prompt_digest", "cot_digest", "normalisation"}
+    {
+        "circular",
+        "rule",
+        "control",
+        "described",
+        "recipe",
+        "prompt_digest",
+        "cot_digest",
+        "normalisation",
+    }
 )
 """Parameters of a run that are no options of its benchmark."""
 
@@ -30,6 +39,17 @@ def report_of(run: RunFolder) -> Report:
     it has; its status says so."""
     if run.info.status in ("complete", "incomplete") and run.has_report:
         return run.report()
+    info, benchmark = run.info, benchmark_of(run)
+    records = slim(chain(run.records(), run.failures()))
+    failed = sum(record.unscored == "failed" for record in records)
+    counts = msgspec.structs.replace(info.counts, done=len(records) - failed, failed=failed)
+    info = msgspec.structs.replace(info, counts=counts)
+    return Report(info, summed(benchmark, records))
+
+
+def benchmark_of(run: RunFolder) -> Benchmark:
+    """The benchmark as the run was made with it. Raises UsageError subclasses where it is not
+    there any more."""
     info = run.info
     spec = info.benchmark if info.benchmark in doors(GROUP) else info.data.path
     parameters = info.config.parameters
@@ -41,15 +61,7 @@ def report_of(run: RunFolder) -> Report:
         extractor=EXTRACTOR in info.config.roles,
         failures=info.failures,
     )
-    benchmark = open_benchmark(spec, variant)
-    records = [
-        msgspec.structs.replace(record, passes=())
-        for record in chain(run.records(), run.failures())
-    ]
-    failed = sum(record.unscored == "failed" for record in records)
-    counts = msgspec.structs.replace(info.counts, done=len(records) - failed, failed=failed)
-    info = msgspec.structs.replace(info, counts=counts)
-    return Report(info, benchmark.summarise(records))
+    return open_benchmark(spec, variant)
 
 
 def _made(run: RunFolder, benchmark: Benchmark, wanted: set[str]) -> dict[str, Source]:
@@ -77,7 +89,7 @@ def write_page(
             ref.digest: ref.source
             for row in benchmark.open()
             for ref in row.media
-            if ref.digest in wanted
+            if ref.digest in wanted and ref.kind == "image"
         }
         sources |= _made(run, benchmark, wanted - sources.keys())
         for digest in wanted - sources.keys() if responses else ():

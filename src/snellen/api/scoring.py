@@ -7,16 +7,26 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from snellen.api.naming import named_benchmark
+from snellen.api.evaluating import DEFAULT_OUT, STORE_FILE
+from snellen.api.naming import named_benchmark, named_model
+from snellen.benchmarks.judged import judge_roles
 from snellen.benchmarks.own import own_benchmark
 from snellen.benchmarks.registry import is_data
-from snellen.core.benchmark import Benchmark, Variant
+from snellen.core.benchmark import Benchmark, Variant, summed
 from snellen.core.errors import UsageError
+from snellen.core.model import Model
 from snellen.core.record import Record
 from snellen.core.summary import Summary
 from snellen.data.columns import check_roles_of
 from snellen.data.predictions import Predictions, read_predictions
-from snellen.engine.scoring import recorded
+from snellen.engine.preflight import check_roles
+from snellen.engine.scoring import Judges, recorded
+from snellen.models.replay import Replay
+from snellen.store.responses import ResponseStore
+
+COLUMN = "column:"
+"""Before the name of a column of the predictions file that holds a judge's verdicts."""
+DEFAULT_STORE = Path(DEFAULT_OUT) / STORE_FILE
 
 
 class Scored(NamedTuple):
@@ -36,24 +46,28 @@ def score(
     variant: Variant = Variant(),  # noqa: B008 - frozen
     columns: Mapping[str, str] | None = None,
     where: Mapping[str, str] | None = None,
+    judges: Sequence[str | Model] = (),
+    store: Path | str = DEFAULT_STORE,
 ) -> Scored:
     """Score recorded predictions by the benchmark's own flow; no model, no pictures.
 
     A predictions file that also holds gold answers needs no data; one that holds everything may
-    stand in the place of the benchmark. `variant.rule` says whose rules read the replies. Raises
-    UsageError subclasses.
+    stand in the place of the benchmark. `variant.rule` says whose rules read the replies. `judges`
+    grade them where the benchmark asks judges: models, whose verdicts are kept in `store`, or
+    `column:NAME` for verdicts that stand in the predictions file. Raises UsageError subclasses.
     """
     check_roles_of(columns or {})
-    variant = replace(variant, data=str(data) if data else variant.data)
+    variant = replace(variant, data=str(data) if data else variant.data, judges=len(judges))
+    bench = _Bench(judges, Path(store))
     if predictions is None or (data is None and _same_file(benchmark, predictions)):
-        return _scored_alone(benchmark, variant, columns, where)
+        return _scored_alone(benchmark, variant, columns, where, bench)
     apart = variant.data is not None or is_data(benchmark)
     asked, replied = _columns_of_two(columns or {}) if apart else ({}, columns or {})
     read = read_predictions(Path(predictions), columns=replied, where=where)
     chosen = named_benchmark(benchmark, replace(variant, columns=asked))
     if not apart and read.gold_column is not None:
         chosen = replace(chosen, open=read.table)
-    return _scored(chosen, read)
+    return _scored(chosen, read, bench)
 
 
 def score_by_rules(
@@ -92,6 +106,7 @@ def _scored_alone(
     variant: Variant,
     columns: Mapping[str, str] | None,
     where: Mapping[str, str] | None,
+    bench: _Bench,
 ) -> Scored:
     if not is_data(path):
         raise UsageError(
@@ -99,12 +114,41 @@ def _scored_alone(
             "benchmark a file that holds questions, answers and predictions"
         )
     read = read_predictions(Path(path), columns=columns, where=where)
-    return _scored(replace(own_benchmark(path, variant), open=read.table), read)
+    return _scored(replace(own_benchmark(path, variant), open=read.table), read, bench)
 
 
-def _scored(benchmark: Benchmark, read: Predictions) -> Scored:
-    records, warnings = recorded(benchmark, read.replies(), read.digest)
-    summary = benchmark.summarise(records)
+class _Bench(NamedTuple):
+    """The judges as they were named, and where their verdicts are kept."""
+
+    judges: Sequence[str | Model]
+    store: Path
+
+    def models(self, read: Predictions, benchmark: Benchmark) -> dict[str, Model]:
+        roles = judge_roles(len(self.judges))
+        return {
+            role: self._one(judge, read)
+            for role, judge in zip(roles, self.judges, strict=True)
+            if role in benchmark.asks
+        }
+
+    def _one(self, judge: str | Model, read: Predictions) -> Model:
+        if isinstance(judge, str) and judge.startswith(COLUMN):
+            name = judge.removeprefix(COLUMN)
+            return Replay(read.column(name), read.digest, name)
+        return named_model(judge, {})[1]
+
+
+def _scored(benchmark: Benchmark, read: Predictions, bench: _Bench) -> Scored:
+    models = bench.models(read, benchmark)
+    if not models:
+        records, warnings = recorded(benchmark, read.replies(), read.digest)
+    else:
+        live = {role: one for role, one in models.items() if not isinstance(one, Replay)}
+        check_roles(live)
+        with ResponseStore(bench.store if live else None) as store:
+            judges = Judges(models, store)
+            records, warnings = recorded(benchmark, read.replies(), read.digest, judges)
+    summary = summed(benchmark, records)
     return Scored(benchmark, summary, (*read.warnings, *warnings), records)
 
 

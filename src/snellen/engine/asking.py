@@ -4,51 +4,43 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import math
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 
 from snellen.core.errors import MediaError, ModelError, UsageError
-from snellen.core.media import check_image
+from snellen.core.media import InlineSource, Source, check_image
 from snellen.core.message import Media
-from snellen.core.model import BatchModel, Model, SingleModel
-from snellen.core.output import Compared, Drawn, Failure, Generated, Output, Ranked
-from snellen.core.request import Compare, Draw, Generate, Rank, Request, request_digest
+from snellen.core.model import BatchModel, Model, RemoteModel, SingleModel
+from snellen.core.output import Failure, Output
+from snellen.core.price import Price
+from snellen.core.request import Request, request_digest
 from snellen.engine.batch import Batcher
+from snellen.engine.fitting import as_output, fitting
+from snellen.engine.halting import Halt, Halted, MaxFailures, Patience
+from snellen.engine.pacing import Pace
+from snellen.engine.retrying import Line, RetryPolicy
+from snellen.engine.spending import Budget, Traffic
 from snellen.store.responses import ResponseStore
 
 MAIN = "model"
 """The role of the model that is measured; other roles are e.g. `extractor` and `judge`."""
 
+_INLINE = 4 << 20
+"""Bytes up to which a medium is kept in memory from its check until the reply."""
+
 Send = Callable[[Request], Awaitable[Output]]
 
-_ANSWER_TO: dict[type, type] = {
-    Generate: Generated,
-    Rank: Ranked,
-    Draw: Drawn,
-    Compare: Compared,
-}
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """On what terms models are asked. Nothing here changes a reply."""
 
-@dataclass(slots=True)
-class Traffic:
-    """What the answers of one start cost."""
-
-    sent: int = 0
-    reused: int = 0
-    failed: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-
-    def note(self, output: Output) -> None:
-        if isinstance(output, Failure):
-            self.failed += 1
-        elif output.usage is not None:
-            self.prompt_tokens += output.usage.prompt_tokens
-            self.completion_tokens += output.usage.completion_tokens
+    retries: RetryPolicy = RetryPolicy()  # noqa: RUF009 - frozen
+    max_failures: MaxFailures | None = None
+    budget: Budget | None = None
 
 
 class Asked(NamedTuple):
@@ -59,13 +51,31 @@ class Asked(NamedTuple):
 class Party:
     """One model that is asked: how it is reached, and what its replies are stored under."""
 
-    def __init__(self, model: Model, store: ResponseStore) -> None:
+    def __init__(
+        self,
+        model: Model,
+        store: ResponseStore,
+        pace: Pace | None = None,
+        terms: Terms = Terms(),
+        price: Price | None = None,
+        halt: Halt | None = None,
+    ) -> None:
         self._identity = model.identity.digest()
         self._by_row = getattr(model, "by_row", False) is True
+        self._halt = halt or Halt()
+        self._budget = terms.budget
         self.key = store.model_key(model.identity)
+        self.price = price
         self.traffic = Traffic()
+        remote = isinstance(model, RemoteModel)
+        self._patience = Patience(model.identity.name, remote, terms.max_failures, self._halt)
         self._batcher: Batcher | None = None
-        self._send: Send = self._sender(model)
+        if isinstance(model, RemoteModel):
+            pace = pace or Pace(model.concurrency)
+            line = Line(model, pace, terms.retries, self.traffic, self._halt)
+            self._send: Send = line.send
+        else:
+            self._send = self._counted(self._sender(model))
 
     def identity_for(self, request: Request) -> str:
         """Who answers a request. A recording (`by_row`) answers rows, not words: two questions
@@ -76,22 +86,41 @@ class Party:
         return f"{self._identity}/{ref.sample}/{ref.turn}/{ref.row}"
 
     async def answer(self, request: Request) -> Output:
-        """The model's own output; whatever goes wrong on its side is a Failure."""
-        self.traffic.sent += 1
+        """The model's own output; whatever goes wrong on its side is a Failure. Raises Halted
+        when nothing is sent any more."""
         try:
             return fitting(request, await self._send(request))
         except MediaError as error:
             return Failure("media", str(error))
         except ModelError as error:
-            return Failure("request", str(error))
-        except UsageError:
+            return Failure(error.kind, str(error))
+        except (UsageError, Halted):
             raise
         except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code: its fault is data
             return Failure("request", f"{type(error).__name__}: {error}")
 
+    def note(self, output: Output) -> None:
+        """Count what came of a request, and stop the run where the terms say so."""
+        self.traffic.note(output)
+        self._patience.note(output)
+        if self._budget is None:
+            return
+        if not isinstance(output, Failure) and output.usage is not None:
+            self._budget.add(output.usage, self.price)
+        if self._budget.reason:
+            self._halt.stop(self._budget.reason)
+
     def close(self) -> None:
         if self._batcher is not None:
             self._batcher.close()
+
+    def _counted(self, send: Send) -> Send:
+        async def counted(request: Request) -> Output:
+            self._halt.check()
+            self.traffic.sent += 1
+            return await send(request)
+
+        return counted
 
     def _sender(self, model: Model) -> Send:
         if isinstance(model, BatchModel):
@@ -108,11 +137,32 @@ class Party:
 
 class Asker:
     """Answers requests from the store or from the model of their role (`request.to`); each
-    distinct request is sent once. Lives inside one event loop; `close` ends worker threads."""
+    distinct request is sent once. Models of one account share its pace. Lives inside one event
+    loop; `close` ends worker threads.
 
-    def __init__(self, models: Mapping[str, Model], store: ResponseStore) -> None:
+    Raises Halted where a request would have to be sent and nothing is sent any more.
+    """
+
+    def __init__(
+        self,
+        models: Mapping[str, Model],
+        store: ResponseStore,
+        terms: Terms = Terms(),
+        prices: Mapping[str, Price] | None = None,
+    ) -> None:
         self._store = store
-        self.parties = {role: Party(model, store) for role, model in models.items()}
+        self.halt = Halt()
+        self._paces: dict[str, Pace] = {}
+        self.parties = {
+            role: Party(
+                model, store, self._pace_of(model), terms, (prices or {}).get(role), self.halt
+            )
+            for role, model in models.items()
+        }
+        for pace in self._paces.values():
+            self.halt.tell(pace.release)
+        if terms.budget is not None and terms.budget.reason:
+            self.halt.stop(terms.budget.reason)
         self._in_flight: dict[bytes, asyncio.Future[Output]] = {}
         self._complaints: dict[str, str | None] = {}
 
@@ -120,14 +170,12 @@ class Asker:
         """The output: stored, shared with an equal request in flight, or fresh and stored."""
         party = self.parties[request.to]
         digest = request_digest(request, party.identity_for(request))
-        stored = self._store.get(digest)
-        if stored is not None:
-            party.traffic.reused += 1
-            return Asked(digest, stored)
-        shared = self._in_flight.get(digest)
-        if shared is not None:
-            party.traffic.reused += 1
-            return Asked(digest, await asyncio.shield(shared))
+        output = self._store.get(digest)
+        if output is None and (shared := self._in_flight.get(digest)) is not None:
+            output = await asyncio.shield(shared)
+        if output is not None:
+            party.traffic.note_reused(output)
+            return Asked(digest, output)
         return Asked(digest, await self._fresh(digest, request, party))
 
     def close(self) -> None:
@@ -138,27 +186,45 @@ class Asker:
         future = asyncio.get_running_loop().create_future()
         self._in_flight[digest] = future
         try:
-            output = self._bad_medium(request) or await party.answer(request)
+            checked = self._checked(request)
+            if isinstance(checked, Failure):
+                output: Output = checked
+            else:
+                output = await party.answer(checked)
             if not isinstance(output, Failure):
                 self._store.put(digest, output, party.key)
-            party.traffic.note(output)
+            party.note(output)
             future.set_result(output)
             return output
+        except Halted as halted:
+            future.set_exception(halted)
+            # Whoever shares the request hears of it; nobody may.
+            future.exception()
+            raise
         finally:
             del self._in_flight[digest]
             if not future.done():
                 future.cancel()
 
-    def _bad_medium(self, request: Request) -> Failure | None:
-        """A picture that cannot be opened fails its sample before any model sees it."""
+    def _checked(self, request: Request) -> Request | Failure:
+        """The request with the media that were read to check them, so that they are read once.
+        A picture that cannot be opened fails its sample before any model sees it."""
+        read: dict[str, Source] = {}
         for message in request.messages:
             for part in message.media():
                 if part.digest not in self._complaints:
-                    self._complaints[part.digest] = _complaint(part, request)
+                    self._complaints[part.digest] = _complaint(part, request, read)
                 complaint = self._complaints[part.digest]
                 if complaint is not None:
-                    return Failure("media", complaint)
-        return None
+                    return Failure("media", complaint, sent=0)
+        return replace(request, media={**request.media, **read}) if read else request
+
+    def _pace_of(self, model: Model) -> Pace | None:
+        if not isinstance(model, RemoteModel):
+            return None
+        pace = self._paces.setdefault(model.account, Pace(model.concurrency))
+        pace.limit(model.concurrency)
+        return pace
 
 
 def concurrency_of(model: Model) -> int:
@@ -169,58 +235,26 @@ def concurrency_of(model: Model) -> int:
     return int(getattr(model, "concurrency", 16))
 
 
-def as_output(value: object) -> Output:
-    """A model may return plain text for a `Generated`. Raises ModelError for anything else."""
-    if isinstance(value, str):
-        return Generated(value)
-    if isinstance(value, Generated | Ranked | Drawn | Compared | Failure):
-        return value
-    raise ModelError(
-        f"the model returned {type(value).__name__}; expected text or an Output "
-        "(Generated, Ranked, Drawn, Compared or Failure)"
-    )
+def flows_for(models: Mapping[str, Model]) -> int:
+    """How many flows to drive at once. Where the measured model is behind a server its pace
+    holds requests back, so that a few more flows may wait, or be with a judge meanwhile."""
+    main = models[MAIN]
+    flows = concurrency_of(main)
+    if not isinstance(main, RemoteModel):
+        return flows
+    accounts = {
+        model.account: model.concurrency
+        for model in models.values()
+        if isinstance(model, RemoteModel)
+    }
+    return sum(accounts.values()) + max(1, flows // 16)
 
 
-def fitting(request: Request, output: Output) -> Output:
-    """The output, if it is an answer to that kind of request; else a Failure.
-
-    Log-likelihoods and similarities that are no finite numbers are one of kind `nan`: nothing
-    could be ranked by them, and JSON cannot keep them.
-    """
-    if not isinstance(output, (_ANSWER_TO[type(request)], Failure)):
-        got, asked = type(output).__name__, type(request).__name__
-        return Failure("unsupported", f"the model answered {asked} with {got}")
-    numbers: list[float] = []
-    if isinstance(output, Generated):
-        return _readable(output)
-    if isinstance(output, Ranked):
-        numbers = [candidate.logprob for candidate in output.candidates]
-    elif isinstance(output, Compared):
-        numbers = list(output.similarities)
-    elif isinstance(output, Drawn):
-        given = {name: output.data.get(name) for name in output.images}
-        if not given or any(data is None for data in given.values()):
-            return Failure("request", "the model drew nothing, or named pictures it did not give")
-    if isinstance(request, Rank | Compare) and not isinstance(output, Failure):
-        wanted = len(request.candidates)
-        if len(numbers) != wanted:
-            return Failure("request", f"{len(numbers)} scores came back for {wanted} candidates")
-    if all(map(math.isfinite, numbers)):
-        return output
-    return Failure("nan", "the model's scores of the candidates are not all finite numbers")
-
-
-def _readable(output: Generated) -> Output:
-    """The reply with half surrogate pairs (an emoji cut at the token limit) replaced by U+FFFD:
-    neither JSON nor the store can keep them."""
-    if not isinstance(output.text, str):
-        return Failure("request", f"the reply is {type(output.text).__name__}; expected text")
-    try:
-        output.text.encode()
-    except UnicodeEncodeError:
-        text = output.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        return msgspec.structs.replace(output, text=text)
-    return output
+async def disconnect(*models: Model) -> None:
+    """End the connections of models behind servers, inside the loop they were made in."""
+    for model in models:
+        if isinstance(model, RemoteModel):
+            await model.close()
 
 
 def _typed(answer: Callable[[Request], object]) -> Send:
@@ -231,11 +265,14 @@ def _typed(answer: Callable[[Request], object]) -> Send:
     return send
 
 
-def _complaint(part: Media, request: Request) -> str | None:
+def _complaint(part: Media, request: Request, read: dict[str, Source]) -> str | None:
+    """What is wrong with a medium, or None; `read` is given its bytes."""
     try:
         data = request.media[part.digest].read()
         if part.kind == "image":
             check_image(data)
     except MediaError as error:
         return str(error)
+    if len(data) <= _INLINE:
+        read[part.digest] = InlineSource(data)
     return None

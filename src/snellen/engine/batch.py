@@ -19,9 +19,12 @@ _IMAGE_LENGTH = 1000
 """An image weighs about as much as this many characters in a prompt."""
 
 
-class _Waiting(NamedTuple):
+class Waiting(NamedTuple):
+    """A request and whoever waits for its output."""
+
     order: int
     length: int
+    pictures: tuple[str, ...]
     request: Request
     future: asyncio.Future[Output]
 
@@ -29,18 +32,22 @@ class _Waiting(NamedTuple):
 class Batcher:
     """Feeds one model from one worker thread.
 
-    While the model works, requests pile up; each batch is the oldest request and its nearest in
-    length, so that padding is little and nobody starves. The thread is a daemon: Ctrl-C need not
+    While the model works, requests pile up, and the model may be told of them (`ahead`); each batch
+    is the oldest request, those about the same pictures, and its nearest in length, so that what
+    can be shared is, padding is little and nobody starves. The thread is a daemon: Ctrl-C need not
     wait for the model.
     """
 
-    def __init__(self, answer_batch: AnswerBatch, size: int) -> None:
+    def __init__(
+        self, answer_batch: AnswerBatch, size: int, ahead: Callable[[Request], None] | None = None
+    ) -> None:
         self._answer_batch = answer_batch
+        self._ahead = ahead
         self._size = size
-        self._pending: list[_Waiting] = []
+        self._pending: list[Waiting] = []
         self._busy = False
         self._asked = 0
-        self._jobs: queue.SimpleQueue[list[_Waiting] | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[list[Waiting] | None] = queue.SimpleQueue()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
 
@@ -50,7 +57,9 @@ class Batcher:
         assert self._loop is not None
         future: asyncio.Future[Output] = self._loop.create_future()
         self._asked += 1
-        self._pending.append(_Waiting(self._asked, length_of(request), request, future))
+        self._pending.append(waiting(self._asked, request, future))
+        if self._ahead is not None:
+            self._ahead(request)
         if not self._busy:
             self._busy = True
             # Let the other flows that are ready ask first: a fuller batch.
@@ -71,7 +80,7 @@ class Batcher:
         if not self._pending:
             self._busy = False
             return
-        batch = _nearest(self._pending, self._size)
+        batch = nearest(self._pending, self._size)
         taken = {one.order for one in batch}
         self._pending = [one for one in self._pending if one.order not in taken]
         self._jobs.put(batch)
@@ -81,7 +90,7 @@ class Batcher:
         while (batch := self._jobs.get()) is not None:
             deliver: Callable[[], None]
             try:
-                outputs = self._answered([one.request for one in batch])
+                outputs = answered(self._answer_batch, [one.request for one in batch])
                 deliver = partial(self._deliver, batch, outputs)
             except UsageError as error:
                 deliver = partial(self._refuse, batch, error)
@@ -91,24 +100,7 @@ class Batcher:
                 # The loop was closed by Ctrl-C while the model was working.
                 return
 
-    def _answered(self, requests: list[Request]) -> Sequence[Output]:
-        """Outputs of a batch. Raises UsageError alone: weights that cannot be loaded, say, end
-        the run; whatever else goes wrong in a model is data."""
-        try:
-            outputs = self._answer_batch(requests)
-            if len(outputs) != len(requests):
-                raise ModelError(f"{len(outputs)} outputs came back for {len(requests)} requests")
-            return outputs
-        except UsageError:
-            raise
-        except MediaError as error:
-            return [Failure("media", str(error))] * len(requests)
-        except ModelError as error:
-            return [Failure("request", str(error))] * len(requests)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - a model is foreign code
-            return [Failure("request", f"{type(error).__name__}: {error}")] * len(requests)
-
-    def _deliver(self, batch: list[_Waiting], outputs: Sequence[Output]) -> None:
+    def _deliver(self, batch: list[Waiting], outputs: Sequence[Output]) -> None:
         for one, output in zip(batch, outputs, strict=True):
             if not one.future.done():
                 one.future.set_result(output)
@@ -116,10 +108,32 @@ class Batcher:
         # The flows just woken run before this callback's callback, so their next requests meet.
         self._loop.call_soon(self._loop.call_soon, self._dispatch)
 
-    def _refuse(self, batch: list[_Waiting], error: UsageError) -> None:
+    def _refuse(self, batch: list[Waiting], error: UsageError) -> None:
         for one in batch:
             if not one.future.done():
                 one.future.set_exception(error)
+
+
+def answered(answer_batch: AnswerBatch, requests: Sequence[Request]) -> Sequence[Output]:
+    """Outputs of a batch. Raises UsageError alone: weights that cannot be loaded, say, end
+    the run; whatever else goes wrong in a model is data."""
+    try:
+        outputs = answer_batch(requests)
+        if len(outputs) != len(requests):
+            raise ModelError(f"{len(outputs)} outputs came back for {len(requests)} requests")
+        return outputs
+    except UsageError:
+        raise
+    except MediaError as error:
+        return [Failure("media", str(error))] * len(requests)
+    except ModelError as error:
+        return [Failure(error.kind, str(error))] * len(requests)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a model is foreign code
+        return [Failure("request", f"{type(error).__name__}: {error}")] * len(requests)
+
+
+def waiting(order: int, request: Request, future: asyncio.Future[Output]) -> Waiting:
+    return Waiting(order, length_of(request), _pictures(request), request, future)
 
 
 def length_of(request: Request) -> int:
@@ -129,9 +143,17 @@ def length_of(request: Request) -> int:
     return text + extra + _IMAGE_LENGTH * sum(len(m.media()) for m in request.messages)
 
 
-def _nearest(pending: list[_Waiting], size: int) -> list[_Waiting]:
-    """The oldest request and the `size - 1` of its kind nearest to it in length."""
+def nearest(pending: list[Waiting], size: int) -> list[Waiting]:
+    """The oldest request and `size - 1` of its kind: those about the same pictures first, then
+    the nearest in length."""
     oldest = pending[0]
     like = [one for one in pending if type(one.request) is type(oldest.request)]
-    like.sort(key=lambda one: (abs(one.length - oldest.length), one.order))
-    return like[:size]
+
+    def distance(one: Waiting) -> tuple[bool, int, int]:
+        return (one.pictures != oldest.pictures, abs(one.length - oldest.length), one.order)
+
+    return sorted(like, key=distance)[:size]
+
+
+def _pictures(request: Request) -> tuple[str, ...]:
+    return tuple(part.digest for message in request.messages for part in message.media())

@@ -1,18 +1,18 @@
-"""A dead or mis-keyed judge is found before anything is spent."""
+"""A dead or mis-keyed model or judge is found before anything is spent."""
 
 from __future__ import annotations
 
 import asyncio
 import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from snellen.core.errors import UsageError
 from snellen.core.media import InlineSource, digest_bytes
 from snellen.core.message import Text, user
-from snellen.core.model import Model
+from snellen.core.model import Checked, Model, RemoteModel
 from snellen.core.output import Failure, Output
 from snellen.core.request import Compare, Generate, Generation, Ref, Request
-from snellen.engine.asking import Party
+from snellen.engine.asking import Party, disconnect
 from snellen.store.responses import ResponseStore
 
 PROBE = Generate(
@@ -29,12 +29,26 @@ def check_roles(roles: Mapping[str, Model]) -> None:
     Raises UsageError when one fails; what it says does not matter.
     """
     for role, model in roles.items():
+        if isinstance(model, Checked):
+            asyncio.run(model.check())
+            continue
         output = asyncio.run(_probed(model))
         if isinstance(output, Failure):
             raise UsageError(
                 f"the {role} {model.identity.name} does not answer: {output.message}; "
                 "nothing was asked yet"
             )
+
+
+def check_models(models: Iterable[Model], responses: ResponseStore) -> None:
+    """Look at each model behind a server, unless replies of it are stored: it was reached before,
+    and all that is asked may be stored too.
+
+    Raises UsageError when one cannot answer.
+    """
+    for model in models:
+        if isinstance(model, Checked) and not responses.knows(model.identity):
+            asyncio.run(model.check())
 
 
 async def _probed(model: Model) -> Output:
@@ -44,6 +58,9 @@ async def _probed(model: Model) -> Output:
             return await party.answer(_probe(model))
         finally:
             party.close()
+            if isinstance(model, RemoteModel):
+                await model.close()
+            await disconnect(model)
 
 
 def _probe(model: Model) -> Request:

@@ -7,27 +7,34 @@ import hashlib
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
-from snellen.core.benchmark import Benchmark, Table
+from snellen.core.benchmark import Benchmark, Table, summed
 from snellen.core.errors import DataError, StorageError, UsageError
 from snellen.core.flow import Flow
-from snellen.core.model import Model
+from snellen.core.model import Model, RemoteModel
 from snellen.core.output import Failure
+from snellen.core.price import Price
 from snellen.core.record import Pass, Record
-from snellen.core.run import Counts, DataInfo, Report, RunConfig, RunInfo, Status
+from snellen.core.run import Counts, DataInfo, Report, RunConfig, RunInfo, Spent, Status
 from snellen.core.sample import Sample
-from snellen.engine.asking import MAIN, Asker, Traffic, concurrency_of
+from snellen.engine.asking import MAIN, Asker, Terms, disconnect, flows_for
+from snellen.engine.collecting import rare_collection
 from snellen.engine.driving import drive_all
 from snellen.engine.progress import Progress, Silent
+from snellen.engine.spending import Traffic
 from snellen.engine.surroundings import hardware, versions
+from snellen.engine.until import Stopper, Until
 from snellen.store.responses import ResponseStore
 from snellen.store.runs import RunFolder, RunWriter, open_run
+
+_NOTE_EVERY = 5.0
+"""Seconds between two notes in run.json of what was done and spent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +53,11 @@ class Plan:
     failures: str = "exclude"
     command: str = ""
     progress: Progress = field(default_factory=Silent)
+    terms: Terms = Terms()  # noqa: RUF009 - frozen
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    """By role, where they are known."""
+    until: Until | None = None
+    """The rule by which the run may end before all samples are asked."""
 
 
 class Interrupted(Exception):
@@ -59,8 +71,9 @@ class Interrupted(Exception):
 def run(plan: Plan, store: ResponseStore) -> RunFolder:
     """Ask what is owed, write the folder, and return it for reading.
 
-    A complete run is only summed up again. Raises UsageError subclasses, and Interrupted when
-    the user stopped it.
+    A complete run is only summed up again. A run that the plan's terms ended early is kept as
+    interrupted, with the reason. Raises UsageError subclasses, and Interrupted when the user
+    stopped it.
     """
     lacking = plan.benchmark.needs(plan.model.capabilities)
     if lacking:
@@ -73,18 +86,18 @@ def run(plan: Plan, store: ResponseStore) -> RunFolder:
         done = writer.recover()
         state = _State(plan, writer, _first_info(plan, table, config, folder), len(chosen), done)
         owed = chosen - done
+        samples = state.samples(table, chosen, owed)
         # Said before anything is spent, so that a dead run explains itself.
         state.write("running")
         try:
             if owed:
-                samples = (s for s in plan.benchmark.samples(table) if s.id in owed)
                 _drive(plan, samples, store, state)
         except BaseException:
             # What stopped the run is the news, e.g. a full disk, which stops this as well.
             with suppress(StorageError):
                 state.finish("interrupted")
             raise
-        state.finish("incomplete" if state.failed else "complete")
+        state.finish(state.ending())
     return open_run(folder)
 
 
@@ -127,7 +140,8 @@ def config_of(plan: Plan, table: Table) -> RunConfig:
         parameters=dict(plan.benchmark.parameters),
         data=table.digest,
         limit=plan.limit,
-        seed=plan.seed if plan.limit is not None else 0,
+        seed=plan.seed if plan.limit is not None or plan.until is not None else 0,
+        until=plan.until.text if plan.until is not None else "",
         max_new_tokens=plan.benchmark.max_new_tokens,
     )
 
@@ -151,12 +165,29 @@ class _State:
         self.plan, self.writer, self.info = plan, writer, info
         self.needed, self.done, self.failed = needed, len(done), 0
         self.asker: Asker | None = None
+        self.stopper: Stopper | None = None
         self.started = time.monotonic()
         self._saved = 0
+        self._written = 0.0
+        self._earlier = info.spent
         self._score_sum, self._score_count = 0.0, 0
         plan.progress.started(f"{plan.model_name} on {plan.benchmark.name}", needed, len(done))
 
+    def samples(self, table: Table, chosen: set[str], owed: set[str]) -> Iterator[Sample]:
+        """Those that are owed, in the order of the data; or, where a rule may end the run, in its
+        random order until it says so."""
+        found = self.plan.benchmark.samples(table)
+        if self.plan.until is None:
+            return (sample for sample in found if sample.id in owed)
+        every = [sample for sample in found if sample.id in chosen]
+        self.stopper = self.plan.until.stopper(every, self.plan.seed, self.plan.failures)
+        for record in self.writer.records():
+            self.stopper.finished(record)
+        return self.stopper.order(owed)
+
     def finished(self, record: Record) -> None:
+        if self.stopper is not None:
+            self.stopper.finished(record)
         if record.unscored in ("failed", "missing"):
             self.failed += 1
             self.writer.append_failure(record)
@@ -172,15 +203,31 @@ class _State:
         self.plan.progress.advanced(
             self.done, self.failed, traffic.sent, traffic.reused, self._saved, score
         )
+        if time.monotonic() - self._written > _NOTE_EVERY:
+            # What was spent is known even after a kill.
+            self.write("running")
+
+    def ending(self) -> Status:
+        if self.asker is not None and self.asker.halt.reason:
+            return "interrupted"
+        if self.stopper is not None and self.stopper.waiting:
+            return "interrupted"
+        if self.stopper is not None and self.stopper.reason:
+            self.needed = self.done + self.failed
+        return "incomplete" if self.failed else "complete"
 
     def write(self, status: Status) -> None:
         self.info = msgspec.structs.replace(
             self.info,
             status=status,
             counts=self._counts(),
+            spent=self._spent(),
+            stopped=self._stopped(),
+            remarks=tuple(getattr(self.plan.model, "remarks", ())),
             finished=None if status == "running" else _now(),
         )
         self.writer.write_info(self.info)
+        self._written = time.monotonic()
 
     def finish(self, status: Status) -> None:
         """Sum up whatever is there, also after an interruption."""
@@ -188,10 +235,28 @@ class _State:
         records = self.writer.records()
         self._saved = sum(record.saved for record in records)
         self.write(status)
-        self.writer.write_report(Report(self.info, self.plan.benchmark.summarise(records)))
+        summary = summed(self.plan.benchmark, records)
+        if self.stopper is not None:
+            summary = self.stopper.told(summary)
+        self.writer.write_report(Report(self.info, summary))
+
+    def _stopped(self) -> str:
+        halted = self.asker.halt.reason if self.asker is not None else ""
+        if halted or self.stopper is None:
+            return halted
+        return self.stopper.waiting or self.stopper.reason
 
     def _traffic(self) -> Traffic:
         return self.asker.parties[MAIN].traffic if self.asker else Traffic()
+
+    def _spent(self) -> dict[str, Spent]:
+        parties = self.asker.parties if self.asker is not None else {}
+        now = {
+            role: party.traffic.after(self._earlier.get(role), party.price)
+            for role, party in parties.items()
+            if party.traffic.sent or party.traffic.reused or role in self._earlier
+        }
+        return {**self._earlier, **now}
 
     def _counts(self) -> Counts:
         if self.asker is None:
@@ -207,14 +272,15 @@ class _State:
             reused=traffic.reused,
             saved=self._saved,
             seconds=time.monotonic() - self.started,
-            prompt_tokens=traffic.prompt_tokens,
-            completion_tokens=traffic.completion_tokens,
+            prompt_tokens=traffic.fresh.prompt,
+            completion_tokens=traffic.fresh.completion,
         )
 
 
 def _drive(plan: Plan, samples: Iterator[Sample], store: ResponseStore, state: _State) -> None:
     async def main() -> None:
-        asker = Asker({MAIN: plan.model, **plan.roles}, store)
+        models = {MAIN: plan.model, **plan.roles}
+        asker = Asker(models, store, plan.terms, plan.prices)
         state.asker = asker
         try:
             await drive_all(
@@ -222,13 +288,18 @@ def _drive(plan: Plan, samples: Iterator[Sample], store: ResponseStore, state: _
                 flow_of(plan),
                 asker,
                 state.finished,
-                concurrency_of(plan.model),
+                flows_for(models),
+                threaded=plan.benchmark.prepare is not None,
             )
         finally:
             asker.close()
+            await disconnect(*models.values())
 
+    remote = isinstance(plan.model, RemoteModel)
     try:
-        asyncio.run(main())
+        # A local model spends no time to speak of on collecting, and its tensors are large.
+        with rare_collection() if remote else nullcontext():
+            asyncio.run(main())
     except KeyboardInterrupt:
         raise Interrupted(state.writer.path) from None
 
@@ -273,6 +344,7 @@ def _first_info(plan: Plan, table: Table, config: RunConfig, folder: Path) -> Ru
         status="running",
         created=earlier.created if earlier else _now(),
         counts=earlier.counts if earlier else Counts(),
+        spent=earlier.spent if earlier else {},
         failures=plan.failures,
         command=plan.command,
         versions=versions(),

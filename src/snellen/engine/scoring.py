@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from snellen.core.benchmark import Benchmark
-from snellen.core.flow import drive
+from snellen.core.flow import Flow, drive
+from snellen.core.model import Model
 from snellen.core.record import Record
+from snellen.core.sample import Sample
+from snellen.engine.asking import MAIN, Asker, concurrency_of
 from snellen.models.replay import Replay, Reply
+from snellen.store.responses import ResponseStore
 
 
 class Recorded(NamedTuple):
@@ -16,19 +21,39 @@ class Recorded(NamedTuple):
     warnings: tuple[str, ...]
 
 
-def recorded(benchmark: Benchmark, replies: Mapping[str, Reply], digest: str = "") -> Recorded:
+class Judges(NamedTuple):
+    """Models that grade recorded replies, by role, and where their verdicts are kept."""
+
+    models: Mapping[str, Model]
+    store: ResponseStore
+
+
+def recorded(
+    benchmark: Benchmark,
+    replies: Mapping[str, Reply],
+    digest: str = "",
+    judges: Judges | None = None,
+) -> Recorded:
     """Records of the benchmark's samples answered by `replies` (row id to reply).
 
     A sample without a reply is `missing`; replies that belong to no sample are warned about.
+    `judges` are asked what the benchmark asks judges; their verdicts are stored and reused.
     """
     replay = Replay(replies, digest)
     asked: set[str] = set()
-    records = []
-    for sample in benchmark.samples(benchmark.open()):
-        records.append(drive(benchmark.flow(sample), replay.reply))
-        asked.add(sample.id)
-        # Rows behind an early stop are no strangers.
-        asked.update(rotation.row for rotation in sample.rotations)
+
+    def noted() -> Iterator[Sample]:
+        for sample in benchmark.samples(benchmark.open()):
+            asked.add(sample.id)
+            # Rows behind an early stop are no strangers.
+            asked.update([rotation.row for rotation in sample.rotations])
+            yield sample
+
+    if judges is None or not judges.models:
+        flow, reply = benchmark.flow, replay.reply
+        records = [drive(flow(sample), reply) for sample in noted()]
+    else:
+        records = asyncio.run(_graded(benchmark, noted(), replay, judges))
     extra = [key for key in replies if key not in asked]
     warnings: tuple[str, ...] = ()
     if extra:
@@ -37,3 +62,38 @@ def recorded(benchmark: Benchmark, replies: Mapping[str, Reply], digest: str = "
             f"counted (the first has the id {extra[0]!r})",
         )
     return Recorded(records, warnings)
+
+
+async def _graded(
+    benchmark: Benchmark, samples: Iterable[Sample], replay: Replay, judges: Judges
+) -> list[Record]:
+    """As `drive`, with verdicts from the judges; as many flows at once as the widest can take."""
+    asker = Asker(judges.models, judges.store)
+    found: dict[int, Record] = {}
+
+    async def worker(numbered: Iterator[tuple[int, Sample]]) -> None:
+        for position, sample in numbered:
+            found[position] = await _driven(benchmark.flow(sample), replay, asker)
+
+    shared = iter(enumerate(samples))
+    width = max(map(concurrency_of, judges.models.values()))
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(width):
+                group.create_task(worker(shared))
+    finally:
+        asker.close()
+    return [found[position] for position in range(len(found))]
+
+
+async def _driven(flow: Flow, replay: Replay, asker: Asker) -> Record:
+    try:
+        request = next(flow)
+        while True:
+            if request.to == MAIN:
+                request = flow.send(replay.reply(request))
+            else:
+                request = flow.send((await asker.ask(request)).output)
+    except StopIteration as stop:
+        record: Record = stop.value
+        return record

@@ -63,6 +63,22 @@ class ResponseStore:
             self._models[digest] = row.fetchone()[0]
         return self._models[digest]
 
+    def knows(self, identity: Identity) -> bool:
+        """Whether any reply of this model is stored."""
+        statement = (
+            "SELECT 1 FROM responses WHERE model = (SELECT id FROM models WHERE digest = ?) LIMIT 1"
+        )
+        return self._read(statement, identity.digest()) is not None
+
+    def some_of(self, identity: Identity, most: int) -> list[Output]:
+        """Some replies of a model, drawn pictures left out: what its replies are like."""
+        statement = (
+            "SELECT packed, output FROM responses WHERE model = "
+            "(SELECT id FROM models WHERE digest = ?) LIMIT ?"
+        )
+        rows = self._connection.execute(statement, (identity.digest(), most)).fetchall()
+        return [_decode(zlib.decompress(data) if packed else data) for packed, data in rows]
+
     def get(self, digest: bytes) -> Output | None:
         """The stored output of a request, or None."""
         row = self._read("SELECT packed, output FROM responses WHERE digest = ?", digest)

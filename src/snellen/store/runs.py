@@ -11,7 +11,7 @@ media/           thumbnails
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -71,6 +71,13 @@ class RunFolder:
         """Samples that failed in the latest start."""
         return read_records(self.path / FAILURES_FILE)
 
+    def read_as(self, kind: type[S]) -> list[S]:
+        """Finished samples, then failures, with the fields of `kind` alone: quick, because what
+        is not wanted is not decoded."""
+        decoder = msgspec.json.Decoder(kind)
+        files = (self.path / SAMPLES_FILE, self.path / FAILURES_FILE)
+        return [one for file in files if file.exists() for one in _read_lines(file, decoder)]
+
 
 def open_run(path: Path | str) -> RunFolder:
     """Open a run folder for reading."""
@@ -91,6 +98,15 @@ def find_runs(path: Path | str) -> list[RunFolder]:
     if not found:
         raise UsageError(f"no run in {path}: neither it nor a folder in it has a {RUN_FILE}")
     return [open_run(child) for child in found]
+
+
+def distinct_runs(paths: Iterable[Path | str]) -> list[RunFolder]:
+    """The runs at all `paths`, each once, in the order they are first named."""
+    found: dict[Path, RunFolder] = {}
+    for path in paths:
+        for run in find_runs(path):
+            found.setdefault(run.path.resolve(), run)
+    return list(found.values())
 
 
 def _is_run(path: Path) -> bool:
@@ -156,12 +172,9 @@ class RunWriter:
         write_json(self.path / REPORT_FILE, report)
 
     def records(self) -> list[Record]:
-        """All samples of the latest state, failures after the rest, without their passes."""
-        return [
-            msgspec.structs.replace(record, passes=())
-            for name in (SAMPLES_FILE, FAILURES_FILE)
-            for record in read_records(self.path / name)
-        ]
+        """All samples of the latest state, failures after the rest, as a summary needs them."""
+        files = (self.path / SAMPLES_FILE, self.path / FAILURES_FILE)
+        return slim(record for file in files for record in read_records(file))
 
     def _append(self, name: str, record: Record) -> None:
         line = _encode(record) + b"\n"
@@ -177,6 +190,21 @@ class RunWriter:
                 f"cannot write to {self.path / name}: {error.strerror or error}; "
                 "the answers are safe in the store, the same command continues from there"
             ) from error
+
+
+def slim(records: Iterable[Record]) -> list[Record]:
+    """The records without passes and requests, equal groups held once: a long run is summed up
+    in little memory."""
+    groups: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
+    return [
+        msgspec.structs.replace(
+            record,
+            passes=(),
+            requests=(),
+            groups=groups.setdefault(tuple(record.groups.items()), record.groups),
+        )
+        for record in records
+    ]
 
 
 def read_records(path: Path) -> Iterator[Record]:

@@ -1,0 +1,283 @@
+"""Local models: the engine with shared beginnings against transformers' generate, one by one."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from benchmarks.perf.figures import Figure, Part, Size, figure, profiled
+from benchmarks.perf.large_model import build
+
+from snellen.benchmarks.registry import open_benchmark
+from snellen.core.benchmark import Benchmark, Variant
+from snellen.core.flow import Flow
+from snellen.core.message import Media, Text, user
+from snellen.core.output import Generated, Output, Ranked
+from snellen.core.record import Record
+from snellen.core.request import Generate, Generation, Rank, Ref, Request
+from snellen.core.sample import Sample
+from snellen.engine.asking import Asker, concurrency_of
+from snellen.engine.driving import drive_all
+from snellen.models.huggingface import HuggingFace
+from snellen.models.registry import open_model
+from snellen.store.responses import ResponseStore
+
+METHOD = (
+    "One core for the model. Reference A is the loop most toolkits run: transformers' processor "
+    "and generate, one request after the other; for ranking, one forward pass a candidate. "
+    "Snellen is the whole engine over the same requests in a process that has loaded the model, "
+    "the test of whether sharing is safe included. 16 forced new tokens, early stop off, options "
+    "of four; answers are compared and must be identical. The larger model has random weights, "
+    "123 M parameters and 256 tokens a picture."
+)
+_TOKENS = 16
+_BARS = {
+    ("tiny", "rotations"): 3.5,
+    ("large", "rotations"): 3.3,
+    ("tiny", "pairs"): 2.4,
+    ("large", "pairs"): 1.9,
+    ("tiny", "ranking"): 3.0,
+    ("large", "ranking"): 3.0,
+}
+"""How many times faster than reference A."""
+
+
+class _Timed(NamedTuple):
+    apart: float
+    together: float
+    inside: float
+    """Seconds of `together` inside the model's answers."""
+    looked: int
+    """Pictures that went through the vision tower, those of the test of sharing included."""
+
+
+def measure(size: Size) -> Part:
+    figures: list[Figure] = []
+    with tempfile.TemporaryDirectory(prefix="snellen-perf-") as folder:
+        names = {"tiny": "snellen/tiny", "large": str(build(Path(folder, "large")))}
+        for label, name in names.items():
+            for what, flows in _tasks(size.questions).items():
+                figures += _compared(f"{label}, {what}", name, flows, _BARS[label, what])
+        model = _forced(names["large"])
+        asked = [one for flow in _tasks(size.questions)["rotations"]() for one in _requests(flow)]
+        limits = profiled(lambda: model.answer_batch(asked[: model.batch_size]))
+    return Part("local", "Local models", METHOD, tuple(figures), limits)
+
+
+def _compared(
+    label: str, name: str, flows: Callable[[], Iterator[Flow]], bar: float
+) -> list[Figure]:
+    model = _forced(name)
+    timed = _time(model, flows)
+    share = 100 * timed.together / timed.apart
+    return [
+        figure(f"{label}: reference A", "s", [timed.apart]),
+        figure(
+            f"{label}: Snellen", "% of A", [share], reference="reference A", bar=round(100 / bar, 1)
+        ),
+        figure(f"{label}: outside the model", "%", [100 * (1 - timed.inside / timed.together)],
+               bar=3.0 if name != "snellen/tiny" else None),
+        figure(f"{label}: pictures looked at, those of the test included", "", [timed.looked]),
+    ]  # fmt: skip
+
+
+def _time(model: HuggingFace, flows: Callable[[], Iterator[Flow]]) -> _Timed:
+    """Raises RuntimeError when the answers differ."""
+    requests = [request for flow in flows() for request in _requests(flow)]
+    started = perf_counter()
+    expected = [_apart(model, request) for request in requests]
+    apart = perf_counter() - started
+    with _watched(model) as watch:
+        started = perf_counter()
+        answers = _together(model, flows)
+        together = perf_counter() - started
+    got = [answer for request in requests for answer in answers[request.ref]]
+    if not all(_same(one, other) for one, other in zip(got, expected, strict=True)):
+        raise RuntimeError("the answers differ from those of transformers")
+    return _Timed(apart, together, watch.seconds, watch.pictures)
+
+
+class _Watch:
+    seconds = 0.0
+    pictures = 0
+
+
+@contextmanager
+def _watched(model: HuggingFace) -> Iterator[_Watch]:
+    """Counts the time inside the model and the pictures its vision tower sees."""
+    watch, plain = _Watch(), model.answer_batch
+
+    def timed(requests: Sequence[Request]) -> list[Output]:
+        started = perf_counter()
+        try:
+            return plain(requests)
+        finally:
+            watch.seconds += perf_counter() - started
+
+    def seen(_: Any, __: Any, out: Any) -> None:
+        watch.pictures += len(out.last_hidden_state)
+
+    tower = model.load().model.model.vision_tower
+    hook = tower.register_forward_hook(seen)
+    model.answer_batch = timed  # type: ignore[method-assign]
+    try:
+        yield watch
+    finally:
+        hook.remove()
+        model.answer_batch = plain  # type: ignore[method-assign]
+
+
+def _together(model: HuggingFace, flows: Callable[[], Iterator[Flow]]) -> dict[Ref, list[Output]]:
+    """Every answer by the question and pass it belongs to, through the engine."""
+    found: dict[Ref, list[Output]] = {}
+
+    async def main() -> None:
+        with ResponseStore(None) as nowhere:
+            asker = Asker({"model": model}, nowhere)
+            try:
+                waiting = flows()
+                samples = (_numbered(number) for number, _ in enumerate(flows()))
+                await drive_all(
+                    samples,
+                    lambda _: _noting(next(waiting), found),
+                    asker,
+                    lambda record: None,
+                    concurrency_of(model),
+                )
+            finally:
+                asker.close()
+
+    asyncio.run(main())
+    return found
+
+
+def _numbered(number: int) -> Sample:
+    return Sample(str(number), "open", "")
+
+
+def _noting(flow: Flow, found: dict[Ref, list[Output]]) -> Flow:
+    """The flow, with its answers noted."""
+    request = next(flow)
+    while True:
+        output = yield request
+        found.setdefault(request.ref, []).append(output)
+        try:
+            request = flow.send(output)
+        except StopIteration as stop:
+            record: Record = stop.value
+            return record
+
+
+def _requests(flow: Flow) -> Iterator[Request]:
+    """What a flow asks when early stop is off, whatever it is told."""
+    request = next(flow)
+    while True:
+        yield request
+        try:
+            request = flow.send(Generated("A"))
+        except StopIteration:
+            return
+
+
+def _forced(name: str) -> HuggingFace:
+    """The model, made to write as many tokens as it may."""
+    model = open_model(name)
+    assert isinstance(model, HuggingFace)
+    loaded = model.load()
+    # Before anything reads which tokens end a reply.
+    loaded.model.generation_config.eos_token_id = None
+    model.adopt(replace(loaded, ends=frozenset()))
+    return model
+
+
+def _apart(model: HuggingFace, request: Request) -> Output:
+    """Reference A: processor and model as transformers documents them, one request."""
+    import torch
+
+    from snellen.models.hf_prompt import encode, render, with_reply
+    from snellen.models.pictures import PictureCache
+
+    loaded = model.load()
+    torch.set_num_threads(1)
+    prompt = render(request, loaded, PictureCache(), "native")
+    if isinstance(request, Generate):
+        inputs = encode(loaded, [prompt.text], [prompt.images], "left")
+        with torch.inference_mode():
+            made = loaded.model.generate(**inputs, max_new_tokens=_TOKENS, do_sample=False)
+        words = made[0, inputs["input_ids"].shape[1] :]
+        return Generated(loaded.tokenizer.decode(words, skip_special_tokens=True).strip())
+    assert isinstance(request, Rank)
+    context = encode(loaded, [prompt.text], [prompt.images], "left")["input_ids"].shape[1]
+    scores = []
+    for candidate in request.candidates:
+        text = with_reply(request, prompt, candidate, loaded, "native")
+        inputs = encode(loaded, [text], [prompt.images], "left")
+        with torch.inference_mode():
+            steps = loaded.model(**inputs).logits[0].float().log_softmax(-1)
+        ids = inputs["input_ids"][0]
+        scores.append(sum(float(steps[at - 1, ids[at]]) for at in range(context, len(ids))))
+    return Ranked(tuple(_score(one) for one in scores))
+
+
+def _score(logprob: float) -> Any:
+    from snellen.core.output import CandidateScore
+
+    return CandidateScore(logprob, 0)
+
+
+def _same(one: Output, other: Output) -> bool:
+    if isinstance(one, Generated) and isinstance(other, Generated):
+        return one.text == other.text
+    assert isinstance(one, Ranked)
+    assert isinstance(other, Ranked)
+    pairs = zip(one.candidates, other.candidates, strict=True)
+    return all(abs(mine.logprob - theirs.logprob) < 1e-3 for mine, theirs in pairs)
+
+
+def _tasks(questions: int) -> dict[str, Callable[[], Iterator[Flow]]]:
+    asked = open_benchmark("eyechart", Variant(circular="full", max_new_tokens=_TOKENS))
+    chosen = _four_options(asked, questions)
+    return {
+        "rotations": lambda: (asked.flow(sample) for sample in chosen),
+        "pairs": lambda: (_pair(sample, number) for sample in chosen for number in (0, 1)),
+        "ranking": lambda: (_ranking(sample) for sample in chosen),
+    }
+
+
+def _four_options(asked: Benchmark, count: int) -> list[Sample]:
+    """Questions about pictures that no other chosen question is about."""
+    found: dict[str, Sample] = {}
+    for sample in asked.samples(asked.open()):
+        if len(sample.options) == 4 and len(sample.media) == 1:
+            found.setdefault(sample.media[0].digest, sample)
+        if len(found) == count:
+            break
+    return list(found.values())
+
+
+def _pair(sample: Sample, number: int) -> Flow:
+    """One of two yes/no questions about a picture, as MME asks them."""
+    said = list(sample.options.values())[number]
+    text = f"{sample.question} Is it {said}? Please answer yes or no."
+    messages = (user(Media("image", sample.media[0].digest), Text(text)),)
+    ref = Ref(sample.id, number)
+    settings = Generation(max_new_tokens=_TOKENS)
+    yield Generate(messages=messages, ref=ref, settings=settings, media=sample.sources())
+    return _record(sample)
+
+
+def _ranking(sample: Sample) -> Flow:
+    messages = (user(Media("image", sample.media[0].digest), Text(sample.question)),)
+    candidates = tuple(sample.options.values())
+    yield Rank(messages=messages, ref=Ref(sample.id), candidates=candidates, media=sample.sources())
+    return _record(sample)
+
+
+def _record(sample: Sample) -> Record:
+    return Record(id=sample.id, kind=sample.kind, question=sample.question, outcome="answered")

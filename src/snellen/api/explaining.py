@@ -1,0 +1,78 @@
+"""`why`: the difference of two runs, or of a run and recorded predictions, split by cause."""
+
+from __future__ import annotations
+
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+from snellen.analysis.stages import Side
+from snellen.analysis.why import Why, why
+from snellen.api.reporting import benchmark_of
+from snellen.core.errors import UsageError
+from snellen.data.predictions import read_predictions
+from snellen.engine.scoring import recorded
+from snellen.report.comparison import names_of
+from snellen.store.runs import RunFolder, find_runs, open_run
+
+
+class Explained(NamedTuple):
+    """The split, and warnings about a file of predictions."""
+
+    why: Why
+    warnings: tuple[str, ...]
+
+
+def explain(
+    first: Path | str, second: Path | str, *, examples: int = 2, level: float = 0.95
+) -> Explained:
+    """Why the second scored otherwise than the first. Each is a run folder, or one of them a file
+    of predictions, which is read and graded as the other's benchmark does.
+
+    Raises UsageError subclasses.
+    """
+    given = Path(first), Path(second)
+    folders = [path for path in given if path.is_dir()]
+    if not folders:
+        raise UsageError(
+            f"{first} and {second} are no run folders; give two of them, or one and a file of "
+            "predictions"
+        )
+    runs = [_single(path) for path in folders]
+    names = names_of(runs)
+    warnings: tuple[str, ...] = ()
+    sides: list[Side] = []
+    for path in given:
+        if path.is_dir():
+            at = len([side for side in sides if side.info is not None])
+            sides.append(_side(runs[at], names[at]))
+        else:
+            side, warnings = _imported(path, runs[0])
+            sides.append(side)
+    return Explained(why(sides[0], sides[1], examples=examples, level=level), warnings)
+
+
+def _single(path: Path) -> RunFolder:
+    """The run of a folder, or the only one in it."""
+    found = find_runs(path)
+    if len(found) > 1:
+        raise UsageError(
+            f"{path} holds {len(found)} runs; name one, e.g. {path / found[0].path.name}"
+        )
+    return open_run(found[0].path)
+
+
+def _side(run: RunFolder, name: str) -> Side:
+    records = chain(run.records(), run.failures())
+    info = run.info
+    return Side(name, info.benchmark, {one.id: one for one in records}, info.failures, info)
+
+
+def _imported(path: Path, run: RunFolder) -> tuple[Side, tuple[str, ...]]:
+    """Predictions through the flow of the run's own benchmark; for its samples alone."""
+    read = read_predictions(path)
+    records, warnings = recorded(benchmark_of(run), read.replies(), read.digest)
+    asked = {one.id for one in chain(run.records(), run.failures())}
+    kept = {one.id: one for one in records if run.info.config.limit is None or one.id in asked}
+    name, failures = path.name, run.info.failures
+    return Side(name, run.info.benchmark, kept, failures), (*read.warnings, *warnings)

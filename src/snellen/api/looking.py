@@ -1,0 +1,183 @@
+"""What is named for a run, opened as far as this machine alone can, and what it lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from msgspec import Struct
+
+from snellen.api.evaluating import Chosen
+from snellen.api.naming import named_benchmark, named_model
+from snellen.benchmarks.registry import GROUP
+from snellen.core.benchmark import Benchmark, BenchmarkFactory, Variant
+from snellen.core.doors import doors
+from snellen.core.errors import MissingExtra, ModelError, UnknownName, UsageError
+from snellen.core.model import Capabilities, Identity, Model
+from snellen.core.output import Output
+from snellen.core.request import Request
+from snellen.engine.preflight import check_models, check_roles
+from snellen.models.catalog import facts_of
+from snellen.models.registry import split_spec
+from snellen.models.remote.profile import profiles
+from snellen.settings import Settings, first_set, unplugged
+from snellen.store.responses import ResponseStore
+
+_BYTES_PER_PARAMETER = 2
+_FETCHED = frozenset({"hf", "diffusers", "clip"})
+"""Providers whose models are downloaded when they are first used."""
+
+
+Lack = Literal["key", "extra", "data", "model", "judge"]
+
+
+class Missing(Struct, frozen=True):
+    """Something without which the run could not start."""
+
+    what: Lack
+    sentence: str
+
+
+class Look:
+    """Opens what is named, as far as this machine alone can, and notes what it lacks."""
+
+    def __init__(self, own: Mapping[str, Model]) -> None:
+        self.missing: list[Missing] = []
+        self.downloads: list[str] = []
+        self.absent: set[str] = set()
+        self.unopened: list[str] = []
+        self._own = own
+        self._offline = Settings.from_environment().offline
+
+    def model(self, name: str) -> Model:
+        """The model, or a stand-in where it cannot be opened here. Raises UnknownName."""
+        if name in self._own:
+            return self._own[name]
+        lacks_key = self._key(name)
+        try:
+            with unplugged():
+                return named_model(name, self._own)[1]
+        except UnknownName:
+            raise
+        except MissingExtra as error:
+            self._lacks("extra", str(error))
+        except UsageError as error:
+            provider = split_spec(name).provider
+            if provider in _FETCHED and not self._offline:
+                self._fetches(_weights(name))
+            elif not lacks_key:
+                self._lacks("model", str(error))
+        self.unopened.append(name)
+        return StandIn(name)
+
+    def benchmark(
+        self,
+        spec: str | Benchmark,
+        variant: Variant,
+        made: Mapping[str, Benchmark | BenchmarkFactory],
+    ) -> Chosen:
+        """The benchmark; `absent` tells whether its data are here."""
+        with unplugged():
+            found = named_benchmark(spec, variant, made)
+            name = str(spec)
+            try:
+                found.open()
+            except MissingExtra as error:
+                self._lacks("extra", str(error))
+                self.absent.add(name)
+            except UsageError as error:
+                self.absent.add(name)
+                if self._offline or variant.data is not None or not _fetched(name, found):
+                    self._lacks("data", str(error))
+                else:
+                    pull = f": snellen data pull {name}" if found.fetch is not None else ""
+                    self._fetches(f"the data of {name}{pull}")
+        return Chosen(spec, found)
+
+    def probe(self, models: Sequence[Model], roles: Sequence[Mapping[str, Model]]) -> None:
+        """One small request to each reader, judge and model server that could be opened."""
+        real = [
+            {role: model for role, model in one.items() if not isinstance(model, StandIn)}
+            for one in roles
+        ]
+        for one in real:
+            try:
+                check_roles(one)
+            except UsageError as error:
+                self._lacks("judge", str(error))
+        with ResponseStore(None) as nowhere:
+            for model in models:
+                try:
+                    check_models([model], nowhere)
+                except UsageError as error:
+                    self._lacks("model", str(error))
+
+    def notes(self, chosen: Sequence[Chosen]) -> Iterator[str]:
+        """Models that were not opened, and benchmarks that cannot be scored as they are to be
+        run."""
+        for name in self.unopened:
+            yield f"{name} cannot be opened here: whether replies of it are stored is not known"
+        for one in chosen:
+            if one.benchmark.unscorable:
+                yield f"{one.benchmark.name}: {one.benchmark.unscorable}"
+
+    def _key(self, name: str) -> bool:
+        """Whether the model needs a key that is not set."""
+        parts = split_spec(name)
+        profile = profiles().get(parts.provider)
+        if profile is None or not profile.key_needed:
+            return False
+        names = (parts.options["key_env"],) if "key_env" in parts.options else profile.key_env
+        if first_set(names) is not None:
+            return False
+        self._lacks("key", f"{name} needs a key: set {' or '.join(names)}")
+        return True
+
+    def _lacks(self, what: Lack, why: str) -> None:
+        if Missing(what, why) not in self.missing:
+            self.missing.append(Missing(what, why))
+
+    def _fetches(self, what: str) -> None:
+        if what not in self.downloads:
+            self.downloads.append(what)
+
+
+def _fetched(name: str, benchmark: Benchmark) -> bool:
+    """Whether the run would bring the data by itself."""
+    registered = benchmark.name in doors(GROUP)
+    return benchmark.fetch is not None or registered or name.startswith("hf://")
+
+
+def _weights(name: str) -> str:
+    entry = facts_of(name)
+    if entry is None or entry.parameters is None:
+        return f"the weights of {name}, of a size that is not known"
+    size = entry.parameters * _BYTES_PER_PARAMETER
+    return f"the weights of {name}, about {size:.0f} GB at {_BYTES_PER_PARAMETER} bytes a parameter"
+
+
+@dataclass
+class StandIn:
+    """A model that cannot be opened here: what the catalog says it takes, no stored replies."""
+
+    name: str
+
+    @property
+    def identity(self) -> Identity:
+        parts = split_spec(self.name)
+        return Identity(parts.provider, parts.name)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        entry = facts_of(self.name)
+        if entry is None:
+            return Capabilities()
+        return Capabilities(
+            inputs=frozenset(entry.inputs),
+            outputs=frozenset(entry.outputs),
+            many_images=entry.options.get("images") != "first",
+        )
+
+    def answer(self, request: Request) -> Output:
+        raise ModelError(f"{self.name} was only planned")

@@ -1,0 +1,142 @@
+"""The random order of samples in a run that may stop early, and what is known so far."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, cast
+
+from snellen.core.record import Record
+from snellen.core.sample import Sample
+from snellen.core.summary import Interval
+from snellen.scoring.accuracy import FailurePolicy, counted_score
+from snellen.stats.confidence_sequences import ConfidenceSequence
+
+_MOST_STRATA = 20
+
+
+class Unit(NamedTuple):
+    """Samples that are asked together, and the stratum they are drawn from."""
+
+    stratum: str
+    samples: tuple[Sample, ...]
+
+
+def units_in_order(samples: Sequence[Sample], seed: int) -> list[Unit]:
+    """Units in a random order in which every beginning holds the strata nearly in proportion.
+
+    Strata are the labels of the coarsest group column that has 2 to 20; each lies at random
+    within its stratum, by the hash of the seed and its name, and the strata are dealt evenly from
+    a random start.
+    """
+    grouped: dict[str, list[Sample]] = defaultdict(list)
+    for sample in samples:
+        grouped[sample.unit or sample.id].append(sample)
+    column = _stratifying(samples)
+    strata: dict[str, list[tuple[bytes, Unit]]] = defaultdict(list)
+    for name, members in grouped.items():
+        stratum = members[0].groups.get(column, "") if column else ""
+        strata[stratum].append((_lot(seed, name), Unit(stratum, tuple(members))))
+    dealt: list[tuple[float, bytes, Unit]] = []
+    for stratum, drawn in strata.items():
+        start = int.from_bytes(_lot(seed, f"stratum:{stratum}")[:8]) / 2**64
+        drawn.sort(key=lambda one: one[0])
+        dealt += [
+            ((place + start) / len(drawn), lot, unit) for place, (lot, unit) in enumerate(drawn)
+        ]
+    return [unit for _, _, unit in sorted(dealt, key=lambda one: one[:2])]
+
+
+def _stratifying(samples: Sequence[Sample]) -> str | None:
+    labels: dict[str, set[str]] = defaultdict(set)
+    for sample in samples:
+        for column, label in sample.groups.items():
+            labels[column].add(label)
+    fit = {
+        column: len(found) for column, found in labels.items() if 2 <= len(found) <= _MOST_STRATA
+    }
+    return min(fit, key=lambda column: fit[column]) if fit else None
+
+
+def _lot(seed: int, name: str) -> bytes:
+    return hashlib.sha256(f"{seed}:{name}".encode()).digest()
+
+
+class Strata:
+    """A confidence sequence of the mean over samples, fed unit by unit in the order of drawing.
+
+    What is drawn holds the strata nearly, not quite, in their proportion; half the sum of the
+    absolute differences of the shares bounds what that can move a mean of values in 0..1, and
+    stands on both sides of the interval.
+    """
+
+    def __init__(self, units: Sequence[Unit], sequence: ConfidenceSequence) -> None:
+        self._sequence = sequence
+        self._largest = max(len(unit.samples) for unit in units)
+        shares = Counter[str]()
+        for unit in units:
+            shares[unit.stratum] += len(unit.samples)
+        total = shares.total()
+        self._shares = {stratum: count / total for stratum, count in shares.items()}
+        self._seen: dict[str, list[float]] = {stratum: [0.0, 0.0] for stratum in shares}
+        self.samples = 0
+        self.units = 0
+
+    def add(self, stratum: str, values: Sequence[float]) -> None:
+        """Values in 0..1 of the samples of a unit that were scored."""
+        if not values:
+            return
+        seen, total = self._seen[stratum], sum(values)
+        near = (seen[0] + 2 * self._largest * self._sequence.predicted()) / (
+            seen[1] + 2 * self._largest
+        )
+        size = len(values) / self._largest
+        self._sequence.add(total / self._largest, size, size * near)
+        seen[0] += total
+        seen[1] += len(values)
+        self.samples += len(values)
+        self.units += 1
+
+    @property
+    def mean(self) -> float | None:
+        return self._sequence.mean
+
+    def interval(self) -> Interval:
+        return self._sequence.interval(self.slack())
+
+    def slack(self) -> float:
+        if not self.samples:
+            return 1.0
+        return 0.5 * sum(
+            abs(self._seen[stratum][1] / self.samples - share)
+            for stratum, share in self._shares.items()
+        )
+
+
+class InOrder:
+    """Looks at finished units in the order of drawing."""
+
+    def __init__(self, units: Sequence[Unit], failures: str) -> None:
+        self._units = units
+        self._failures = cast(FailurePolicy, failures)
+        self._scores: dict[str, float | None] = {}
+        self._next = 0
+
+    def note(self, record: Record) -> None:
+        self._scores[record.id] = counted_score(record, self._failures)
+
+    def whole(self, place: int) -> bool:
+        """Whether all samples of the unit at that place ended."""
+        return place < len(self._units) and all(
+            one.id in self._scores for one in self._units[place].samples
+        )
+
+    def scores(self, place: int) -> list[float | None]:
+        return [self._scores[one.id] for one in self._units[place].samples]
+
+    def ready(self) -> Iterator[int]:
+        """Places that became ready, each once."""
+        while self.whole(self._next):
+            self._next += 1
+            yield self._next - 1

@@ -1,0 +1,72 @@
+"""Whether what a model gave is an answer to what it was asked."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+
+from snellen.core.errors import ModelError
+from snellen.core.output import Compared, Drawn, Failure, Generated, Output, Ranked
+from snellen.core.request import Compare, Draw, Generate, Rank, Request
+
+_ANSWER_TO: dict[type, type] = {
+    Generate: Generated,
+    Rank: Ranked,
+    Draw: Drawn,
+    Compare: Compared,
+}
+
+
+def as_output(value: object) -> Output:
+    """A model may return plain text for a `Generated`. Raises ModelError for anything else."""
+    if isinstance(value, str):
+        return Generated(value)
+    if isinstance(value, Generated | Ranked | Drawn | Compared | Failure):
+        return value
+    raise ModelError(
+        f"the model returned {type(value).__name__}; expected text or an Output "
+        "(Generated, Ranked, Drawn, Compared or Failure)"
+    )
+
+
+def fitting(request: Request, output: Output) -> Output:
+    """The output, if it is an answer to that kind of request; else a Failure.
+
+    Log-likelihoods and similarities that are no finite numbers are one of kind `nan`: nothing
+    could be ranked by them, and JSON cannot keep them.
+    """
+    if not isinstance(output, (_ANSWER_TO[type(request)], Failure)):
+        got, asked = type(output).__name__, type(request).__name__
+        return Failure("unsupported", f"the model answered {asked} with {got}")
+    numbers: list[float] = []
+    if isinstance(output, Generated):
+        return _readable(output)
+    if isinstance(output, Ranked):
+        numbers = [candidate.logprob for candidate in output.candidates]
+    elif isinstance(output, Compared):
+        numbers = list(output.similarities)
+    elif isinstance(output, Drawn):
+        given = {name: output.data.get(name) for name in output.images}
+        if not given or any(data is None for data in given.values()):
+            return Failure("request", "the model drew nothing, or named pictures it did not give")
+    if isinstance(request, Rank | Compare) and not isinstance(output, Failure):
+        wanted = len(request.candidates)
+        if len(numbers) != wanted:
+            return Failure("request", f"{len(numbers)} scores came back for {wanted} candidates")
+    if all(map(math.isfinite, numbers)):
+        return output
+    return Failure("nan", "the model's scores of the candidates are not all finite numbers")
+
+
+def _readable(output: Generated) -> Output:
+    """The reply with half surrogate pairs (an emoji cut at the token limit) replaced by U+FFFD:
+    neither JSON nor the store can keep them."""
+    if not isinstance(output.text, str):
+        return Failure("request", f"the reply is {type(output.text).__name__}; expected text")
+    try:
+        output.text.encode()
+    except UnicodeEncodeError:
+        text = output.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return msgspec.structs.replace(output, text=text)
+    return output

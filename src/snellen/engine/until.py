@@ -1,0 +1,164 @@
+"""Runs that stop as soon as they have told enough: `±1`, or `A>B`.
+
+Samples are asked in a random order, stratum by stratum in proportion, unit by unit, and looked at
+in that very order, whichever ends first: a quick wrong answer must not count for more. After each
+unit a confidence sequence (`stats.confidence_sequences`) says what is known; it holds however often
+one looks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from msgspec import structs
+
+from snellen.core.errors import UsageError
+from snellen.core.record import Record
+from snellen.core.sample import Sample
+from snellen.core.summary import Interval, Metric, Summary
+from snellen.engine.drawing_order import InOrder, Strata, units_in_order
+from snellen.stats.confidence_sequences import ConfidenceSequence, bets_for_width
+
+ANYTIME = "anytime"
+"""The metric with the interval that holds at every moment."""
+FEWEST = 10
+"""Units before which nothing is decided."""
+
+
+class Stopper(Protocol):
+    """Says in which order samples are asked, and when it is enough."""
+
+    @property
+    def reason(self) -> str:
+        """Why no more samples are needed: a clause; empty until then."""
+
+    @property
+    def waiting(self) -> str:
+        """What the run waits for where it ended for another's sake; else empty."""
+
+    def order(self, owed: set[str]) -> Iterator[Sample]:
+        """The samples that are owed, until it is enough; units are never broken off."""
+
+    def finished(self, record: Record) -> None: ...
+
+    def told(self, summary: Summary) -> Summary:
+        """The summary with what the rule found."""
+
+
+class Until(Protocol):
+    """A rule, before it has seen the samples. `text` is recorded."""
+
+    @property
+    def text(self) -> str: ...
+
+    def stopper(self, samples: Sequence[Sample], seed: int, failures: str) -> Stopper: ...
+
+
+class Duel(NamedTuple):
+    """`A>B`: two models of the run by name, or A and B for the first and the second."""
+
+    first: str
+    second: str
+
+
+def parse_until(text: str) -> Precision | Duel:
+    """`±1` (also `+-1`): a half-width in points; or `A>B`. Raises UsageError."""
+    width = re.fullmatch(r"(?:±|\+-|\+/-)\s*(\d+(?:\.\d+)?)", text.strip())
+    if width and 0 < float(width[1]) < 50:
+        return Precision(float(width[1]))
+    first, sign, second = (part.strip() for part in text.partition(">"))
+    if sign and first and second and first != second:
+        return Duel(first, second)
+    raise UsageError(
+        f"--until {text!r}: expected a half-width in points such as ±1 (or +-1), or two models "
+        "such as 'A>B'"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """`±1`: until the interval of the mean score reaches no further than so many points."""
+
+    points: float
+
+    @property
+    def text(self) -> str:
+        return f"±{self.points:g}"
+
+    def stopper(self, samples: Sequence[Sample], seed: int, failures: str) -> Stopper:
+        return _Narrowing(self, samples, seed, failures)
+
+
+class _Narrowing:
+    """The stopper of `Precision`."""
+
+    waiting = ""
+
+    def __init__(
+        self, rule: Precision, samples: Sequence[Sample], seed: int, failures: str
+    ) -> None:
+        self._rule = rule
+        self._total = len(samples)
+        self._units = units_in_order(samples, seed)
+        self._seen = InOrder(self._units, failures)
+        self._strata = Strata(self._units, ConfidenceSequence(bets_for_width(rule.points / 100)))
+        self.reason = ""
+
+    def order(self, owed: set[str]) -> Iterator[Sample]:
+        for unit in self._units:
+            if self.reason:
+                return
+            yield from (sample for sample in unit.samples if sample.id in owed)
+
+    def finished(self, record: Record) -> None:
+        self._seen.note(record)
+        for place in self._seen.ready():
+            known = [score for score in self._seen.scores(place) if score is not None]
+            self._strata.add(self._units[place].stratum, known)
+            if not self.reason and known and self._strata.units >= FEWEST:
+                self._decide()
+
+    def told(self, summary: Summary) -> Summary:
+        mean = self._strata.mean
+        if mean is None:
+            return summary
+        interval = _points(self._strata.interval())
+        found = Metric(ANYTIME, 100 * mean, self._strata.samples, interval)
+        if self.reason:
+            note = f"--until {self._rule.text}: {self.reason}"
+        else:
+            note = (
+                f"--until {self._rule.text} was not reached: the anytime interval over "
+                f"{self._strata.samples:,} samples is {span(interval)}"
+            )
+        notes = (*summary.notices, note, *_no_mean(summary, 100 * mean))
+        return structs.replace(summary, metrics={**summary.metrics, ANYTIME: found}, notices=notes)
+
+    def _decide(self) -> None:
+        interval = _points(self._strata.interval())
+        if (interval.high - interval.low) / 2 <= self._rule.points:
+            self.reason = (
+                f"enough after {self._strata.samples:,} of {self._total:,} samples, where the "
+                f"anytime interval was {span(interval)}"
+            )
+
+
+def _points(interval: Interval) -> Interval:
+    return structs.replace(interval, low=100 * interval.low, high=100 * interval.high)
+
+
+def span(interval: Interval) -> str:
+    return f"{interval.low:.1f} to {interval.high:.1f}"
+
+
+def _no_mean(summary: Summary, mean: float) -> Iterator[str]:
+    """Says so where the headline is something else than the mean of the samples."""
+    headline = summary.headline
+    if headline.unit != "percent":
+        yield (
+            f"the rule looked at the mean of the samples' scores ({mean:.1f}), not at the headline "
+            f"{headline.name}"
+        )

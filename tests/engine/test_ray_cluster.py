@@ -1,0 +1,142 @@
+"""Replicas on a real Ray cluster of two nodes on this machine, with the bundled model."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ray = pytest.importorskip("ray")
+
+from snellen.benchmarks.registry import open_benchmark  # noqa: E402
+from snellen.core.benchmark import Variant  # noqa: E402
+from snellen.core.errors import UsageError  # noqa: E402
+from snellen.core.message import Text, user  # noqa: E402
+from snellen.core.output import Failure, Generated  # noqa: E402
+from snellen.core.record import Record  # noqa: E402
+from snellen.core.request import Generate, Ref  # noqa: E402
+from snellen.engine.asking import Asker, concurrency_of  # noqa: E402
+from snellen.engine.driving import drive_all  # noqa: E402
+from snellen.engine.ray_cluster import Cluster, Spread  # noqa: E402
+from snellen.models.bundled import WEIGHTS  # noqa: E402
+from snellen.models.registry import open_model  # noqa: E402
+from snellen.store.responses import ResponseStore  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("default")
+HEAD = {"num_cpus": 1, "include_dashboard": False}
+MODEL = "snellen/tiny:batch_size=4"
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    from ray.cluster_utils import Cluster as Nodes
+
+    nodes = Nodes(initialize_head=True, head_node_args=HEAD)
+    nodes.add_node(num_cpus=1)
+    yield nodes
+    ray.shutdown()
+    nodes.shutdown()
+
+
+def driven(model: Any, count: int, midway: Any = None) -> list[Record]:
+    """Records of the first questions of eyechart; `midway` is called when a quarter is done."""
+    benchmark = open_benchmark("eyechart", Variant(circular="full"))
+    records: list[Record] = []
+
+    def finished(record: Record) -> None:
+        records.append(record)
+        if midway is not None and len(records) == count // 4:
+            midway()
+
+    async def main() -> None:
+        samples = benchmark.samples(benchmark.open())
+        with ResponseStore(None) as nowhere:
+            asker = Asker({"model": model}, nowhere)
+            chosen = (sample for sample, _ in zip(samples, range(count), strict=False))
+            try:
+                await drive_all(chosen, benchmark.flow, asker, finished, concurrency_of(model))
+            finally:
+                asker.close()
+
+    asyncio.run(main())
+    return sorted(records, key=lambda record: record.id)
+
+
+def replies(records: list[Record]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for record in records:
+        assert record.failure is None, record
+        outputs = [one.output for one in record.passes]
+        found[record.id] = [one.text for one in outputs if isinstance(one, Generated)]
+    return found
+
+
+def test_an_actor_and_a_node_may_die(cluster: Any) -> None:
+    count = 120
+    expected = replies(driven(open_model(MODEL), count))
+    spread = Spread(MODEL, Cluster(address=cluster.address, replicas=2))
+    lost_node = cluster.add_node(num_cpus=1)
+    started = time.monotonic()
+
+    def kill() -> None:
+        ray.kill(spread.actors[0])
+        cluster.remove_node(lost_node, allow_graceful=False)
+
+    try:
+        records = driven(spread, count, kill)
+    finally:
+        spread.shut()
+    assert len(records) == len({record.id for record in records}) == count
+    assert replies(records) == expected
+    assert spread.losses >= 1
+    assert time.monotonic() - started < 300, "the run went on after the losses"
+
+
+def test_what_a_replica_cannot_load_is_said_in_one_sentence(cluster: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(WEIGHTS / "tiny", folder)
+    spread = Spread(str(folder), Cluster(address=cluster.address))
+    (folder / "model.safetensors").unlink()
+    question = Generate(messages=(user(Text("A?")),), ref=Ref("q"))
+    try:
+        with pytest.raises(UsageError, match=r"cannot load it: .* holds no weights"):
+            asyncio.run(spread.answer(question))
+    finally:
+        spread.shut()
+
+
+def test_a_model_of_ones_own_is_sent_along(cluster: Any, tmp_path: Path) -> None:
+    own = tmp_path / "model.py"
+    own.write_text(
+        "class Loud:\n"
+        "    def answer(self, request):\n"
+        "        return request.messages[0].text().upper()\n"
+    )
+    spread = Spread("Loud", Cluster(address=cluster.address), [own])
+    own.unlink()
+    question = Generate(messages=(user(Text("quiet")),), ref=Ref("q"))
+    try:
+        output = asyncio.run(spread.answer(question))
+    finally:
+        spread.shut()
+    assert isinstance(output, Generated), output
+    assert not isinstance(output, Failure)
+    assert output.text == "QUIET"
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [("127.0.0.1:1", "no Ray cluster answers at 127.0.0.1:1"), ("here", "expected host:port")],
+)
+def test_an_address_where_no_cluster_is(address: str, said: str) -> None:
+    if ray.is_initialized():
+        ray.shutdown()
+    spread = Spread(MODEL, Cluster(address=address))
+    question = Generate(messages=(user(Text("A?")),), ref=Ref("q"))
+    with pytest.raises(UsageError, match=said):
+        asyncio.run(spread.answer(question))

@@ -1,0 +1,138 @@
+"""Tokens and money are counted, and a budget ends a run gracefully."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from remote_runs import QUICK, Scripted, measured, questions
+from standin_server import StandIn, chat_reply
+
+from snellen import evaluate
+from snellen.cli.main import main
+from snellen.core.errors import UsageError
+from snellen.core.output import Failure, Usage
+from snellen.core.price import Price, cost
+from snellen.engine.asking import Terms
+from snellen.engine.spending import Budget
+
+PRICE = Price(2.0, 10.0)
+"""A reply of the stand-in server, 12 tokens in and 3 out, costs 54 millionths."""
+
+
+def test_cached_tokens_are_cheaper() -> None:
+    usage = Usage(prompt_tokens=1_000_000, completion_tokens=100_000, cached_tokens=400_000)
+    assert cost(usage, Price(2.0, 10.0)) == pytest.approx(3.0)
+    assert cost(usage, Price(2.0, 10.0, cached=0.5)) == pytest.approx(1.2 + 0.2 + 1.0)
+
+
+def test_a_run_says_what_it_spent_over_all_starts(server: StandIn, tmp_path: Path) -> None:
+    first = measured(server, tmp_path, 30, prices={"model": PRICE}).info.spent["model"]
+    assert (first.sent, first.answered, first.reused) == (30, 30, 0)
+    assert first.usage == Usage(360, 90)
+    assert first.cost == pytest.approx(30 * 54e-6)
+    again = measured(server, tmp_path, 30, prices={"model": PRICE}).info.spent["model"]
+    assert again == first
+
+
+def test_reused_answers_are_told_apart(server: StandIn, tmp_path: Path) -> None:
+    folder = measured(server, tmp_path, 30, prices={"model": PRICE})
+    (folder.path / "samples.jsonl").unlink()
+    spent = measured(server, tmp_path, 30, prices={"model": PRICE}).info.spent["model"]
+    assert (spent.sent, spent.reused, spent.reused_usage) == (30, 30, Usage(360, 90))
+    assert spent.cost == pytest.approx(30 * 54e-6)
+
+
+def test_a_budget_ends_the_run_and_the_same_command_goes_on(
+    server: StandIn, tmp_path: Path
+) -> None:
+    terms = Terms(retries=QUICK, budget=Budget.parse("600tok"))
+    folder = measured(server, tmp_path, 100, terms, options=":concurrency=4")
+    info = folder.info
+    # 40 replies of 15 tokens; what was in flight came in addition and is kept.
+    assert 40 <= info.spent["model"].answered <= 44
+    assert info.counts.done == info.spent["model"].answered == len(server.asked)
+    assert (info.status, info.counts.failed) == ("interrupted", 0)
+    assert info.stopped.startswith("the budget of 600 tokens is spent")
+    folder = measured(server, tmp_path, 100, options=":concurrency=4")
+    assert (folder.info.status, folder.info.stopped) == ("complete", "")
+    assert len(server.asked) == 100
+
+
+def test_a_budget_in_money_needs_prices(server: StandIn, tmp_path: Path) -> None:
+    model = f"{server.url}#tiny"
+    data = str(questions(tmp_path, 40))
+    out = tmp_path / "out"
+    with pytest.raises(UsageError, match=r"price of .*--price '.*:input=2.5,output=10'"):
+        evaluate(model, data, out=out, budget="1usd")
+    assert server.asked == []
+    with pytest.raises(UsageError, match="no such model is asked"):
+        evaluate(model, data, out=out, prices=["other:input=1,output=2"])
+    results = evaluate(
+        model, data, out=out, budget="0.001usd", prices=[f"{model}:input=2,output=10"]
+    )
+    spent = results.runs[0].info.spent["model"]
+    assert spent.cost is not None
+    assert 0.001 <= spent.cost < 0.0022
+    assert results.runs[0].info.status == "interrupted"
+
+
+def test_the_table_says_what_was_spent(
+    server: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = f"{server.url}#tiny"
+    words = ["run", "-m", model, "-b", str(questions(tmp_path, 40)), "-q", "--out", str(tmp_path)]
+    price = ["--price", f"{model}:input=2,output=10"]
+    assert main([*words, *price, "--budget", "150tok"]) == 1
+    said = capsys.readouterr().out
+    assert "! the run was stopped: the budget of 150 tokens is spent" in said.replace("\n", " ")
+    assert main([*words, *price]) == 0
+    said = capsys.readouterr().out
+    assert "model: 480 tokens in prompts, 120 in replies, 0.0022 USD" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "amount", "unit"),
+    [
+        ("5usd", 5, "USD"),
+        ("$2.50", 2.5, "USD"),
+        ("2Mtok", 2e6, "tokens"),
+        ("500 ktok", 5e5, "tokens"),
+    ],
+)
+def test_budgets(text: str, amount: float, unit: str) -> None:
+    assert Budget.parse(text) == Budget(amount, unit)
+
+
+@pytest.mark.parametrize("text", ["", "5", "usd", "5eur", "$5usd", "0usd", "-1usd"])
+def test_a_bad_budget_is_explained(text: str) -> None:
+    with pytest.raises(UsageError, match=r"--budget .* expected e\.g\. 5usd, 500ktok or 2Mtok"):
+        Budget.parse(text)
+
+
+def test_a_question_that_is_too_long_is_beyond_the_model(server: StandIn, tmp_path: Path) -> None:
+    message = "This model's maximum context length is 10 tokens"
+    server.says({"error": {"message": message, "code": "context_length_exceeded"}}, status=400)
+    folder = measured(server, tmp_path, 3)
+    assert folder.info.status == "complete"
+    assert len(server.asked) == 3
+    for record in folder.records():
+        assert (record.outcome, record.unscored, record.score) == ("unsupported",) * 2 + (None,)
+        output = record.passes[-1].output
+        assert isinstance(output, Failure)
+        assert output.kind == "too_long"
+    measured(server, tmp_path, 3)
+    assert len(server.asked) == 3
+
+
+def test_a_dead_server_ends_the_run_with_its_last_words(server: StandIn, tmp_path: Path) -> None:
+    script = Scripted(trouble=False)
+    server.handler = script
+    measured(server, tmp_path, 10)
+    server.says({"error": {"message": "the model has left"}}, status=404)
+    folder = measured(server, tmp_path / "more", 200)
+    assert folder.info.status == "interrupted"
+    assert "the model has left" in folder.info.stopped
+    assert len(server.asked) < 60
+    server.says(chat_reply("A"))
+    assert measured(server, tmp_path / "more", 200).info.status == "complete"
