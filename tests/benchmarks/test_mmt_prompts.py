@@ -196,7 +196,7 @@ def test_any_benchmark_takes_a_control(tmp_path: Path) -> None:
     sample = next(iter(benchmark.samples(benchmark.open())))
     assert sample.media
     assert benchmark.prepare(sample).media == ()
-    with pytest.raises(UsageError, match="control 'dark': expected one of blind, black"):
+    with pytest.raises(UsageError, match="control 'dark': expected one of blind, black, blur"):
         open_benchmark("eyechart:control=dark")
 
 

@@ -105,7 +105,7 @@ def test_recorded_letters_are_read(letter: str, score: float) -> None:
 
 def test_scores_that_are_no_numbers_become_failures() -> None:
     from snellen.core.request import Ref
-    from snellen.engine.asking import fitting
+    from snellen.engine.fitting import fitting
 
     request = Rank(messages=(), ref=Ref("1"), candidates=("a", "b"))
     for bad in (math.nan, -math.inf):
@@ -122,7 +122,7 @@ def test_scores_that_are_no_numbers_become_failures() -> None:
 def test_outputs_that_do_not_fit_become_failures() -> None:
     from snellen.core.output import Compared, Drawn
     from snellen.core.request import Compare, Draw, Ref
-    from snellen.engine.asking import fitting
+    from snellen.engine.fitting import fitting
 
     draw = Draw(messages=(), ref=Ref("1"))
     compare = Compare(picture="a", candidates=("b", "c"), ref=Ref("1"))

@@ -8,6 +8,7 @@ image <base64 of up to four pictures>.
 Oddities: the authors average over the 14 tasks, which is the headline here; VLMEvalKit averages
 over questions (`accuracy`). In the authors' files answers read "(A)" and a prediction counts only
 if it equals that string: "(C) Point C" is wrong by their script (`--rule official`), not by ours.
+`rotations=file` is VLMEvalKit's BLINK_circular, which holds every rotation as a row.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ VERSION = "1"
 HEADLINE = "task_mean"
 _TASKS = ("task", "category")
 """Columns that may name a question's task: the authors' and VLMEvalKit's."""
+ALIASES = {"BLINK_circular": {"rotations": "file"}}
+_HOME = "https://opencompass.openxlab.space/utils/VLMEval"
 DATA = Published(
-    {},
+    {"rotations": ("none", "file")},
     {
-        (): tsv(
-            "https://opencompass.openxlab.space/utils/VLMEval/BLINK.tsv",
-            "3b6649b6a662184ea046908e5506260e",
-        )
+        ("none",): tsv(f"{_HOME}/BLINK.tsv", "d5e8af148b10ac69f535ff7b23f3f989"),
+        ("file",): tsv(f"{_HOME}/BLINK_circular.tsv", "f44c9f19afda14262cd1e0731bd01f9e"),
     },
 )
 
@@ -51,6 +52,8 @@ def benchmark(variant: Variant) -> Benchmark:
         title="BLINK, 14 tasks of visual perception",
         open=partial(DATA.table, variant),
         fetch=partial(DATA.fetch, variant),
+        options=DATA.options,
+        circular_default="early" if variant.options.get("rotations") == "file" else "off",
         needs=needs("text", "image", many_images=True),
         groups=(*_TASKS, "split"),
         official=Readers(read_blink, words_reader),

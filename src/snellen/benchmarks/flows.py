@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal, NamedTuple
 
 import msgspec
 
-from snellen.core.answer import Answer, Found, Outcome, Unparsed, outcome_of
+from snellen.core.answer import Answer, Found, Outcome, Refused, Unparsed, outcome_of
 from snellen.core.flow import Flow, Steps
 from snellen.core.media import Source
-from snellen.core.message import Message
+from snellen.core.message import LateMessages, Message
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.record import Pass, Record, Unscored
 from snellen.core.request import Generate, Generation, Ref
@@ -32,6 +33,12 @@ YesNoReader = Callable[[str, str], Answer]
 ChoiceReader = Callable[[str, Mapping[str, str], str], Answer]
 """A reply, the options by label and why it stopped, to the label it chooses."""
 
+OpenReader = Callable[[str, str], Answer]
+"""A reply to an open question and why it stopped, to the text of its answer."""
+
+Grade = Callable[[str, Sample], float]
+"""What an answer that was read earns, 0..1, by the sample's gold. Never called without gold."""
+
 _YES_NO = ("Yes", "No")
 
 
@@ -45,8 +52,35 @@ def words_reader(reply: str, stop_reason: str) -> Answer:
     return read_yes_no(reply, stop_reason=stop_reason)
 
 
+def answer_reader(reply: str, stop_reason: str) -> Answer:
+    """The reading of open replies where a benchmark names no other."""
+    return read_open(reply, stop_reason=stop_reason)
+
+
+def equal_to_gold(answer: str, sample: Sample) -> float:
+    """1 for a gold answer after normalising (see `scoring.open_answer`), else 0."""
+    return float(matches(answer, sample.gold))
+
+
 @dataclass(frozen=True, slots=True)
-class Turn:
+class OpenRule:
+    """How open questions are read and graded: the one place where their metrics come in.
+
+    `grade` makes `Record.score`, which may be a fraction; each of `beside` makes a number of that
+    name in `Record.values`. A reply without an answer (empty, refused, truncated, unparsed) earns
+    0 of each; a sample without gold, and a failure, earns nothing and is not counted.
+    """
+
+    read: OpenReader = answer_reader
+    grade: Grade = equal_to_gold
+    beside: Mapping[str, Grade] = field(default_factory=dict)
+
+
+EQUALITY = OpenRule()
+"""The answer that a reply marks, equal to a gold answer."""
+
+
+class Turn(NamedTuple):
     """One pass to be asked: its options, its gold and the data row that holds it."""
 
     options: Mapping[str, str]
@@ -63,6 +97,7 @@ class Manner:
     """Whether replies that no rule can read go to the `extractor` role."""
     yes_no: YesNoReader = words_reader
     choice: ChoiceReader = rules_reader
+    open: OpenRule = EQUALITY
     wording: Wording = DEFAULT
     shown: Callable[[Sample], Shown] | None = None
     """Examples that stand before a question, where there are any."""
@@ -127,15 +162,14 @@ def turns(sample: Sample) -> list[Turn]:
 
 
 def _ask(sample: Sample, turn: Turn, number: int, how: Manner) -> Steps[Pass]:
-    before = how.shown(sample) if how.shown else Shown((), {})
-    messages = (*before.messages, *prompt(sample, turn.options, how.wording))
+    messages = LateMessages(partial(_shown, sample, turn, how))
     choices = tuple(turn.options) if sample.kind == "choice" else ()
     ref = Ref(sample.id, number, turn.row)
     output = yield Generate(
         messages=messages,
         ref=ref,
         settings=how.settings,
-        media={**before.media, **sample.sources()},
+        media=_sources(sample, how) if sample.media or how.shown else {},
         choices=_YES_NO if sample.kind == "yes_no" else choices,
     )
     answer = read(sample, turn, output, how)
@@ -148,16 +182,27 @@ def _ask(sample: Sample, turn: Turn, number: int, how: Manner) -> Steps[Pass]:
     ):
         extraction = yield from _extract(sample, turn, output, ref)
         answer = extraction.answer
+    earned = credit(sample, turn.gold, answer, how) if answer is not None else None
     return Pass(
-        prompt=messages,
+        prompt=messages.looked_at(),
         output=output,
         answer=answer,
         gold=turn.gold,
-        correct=is_correct(sample, turn.gold, answer) if answer is not None else None,
+        correct=None if earned is None else earned == 1.0,
+        credit=earned if earned not in (None, 0.0, 1.0) else None,
         options=dict(turn.options) if turn.options is not sample.options else {},
         row=turn.row,
         extraction=extraction.output if extraction is not None else None,
     )
+
+
+def _shown(sample: Sample, turn: Turn, how: Manner) -> tuple[Message, ...]:
+    asked = prompt(sample, turn.options, how.wording)
+    return (*how.shown(sample).messages, *asked) if how.shown else asked
+
+
+def _sources(sample: Sample, how: Manner) -> Mapping[str, Source]:
+    return {**how.shown(sample).media, **sample.sources()} if how.shown else sample.sources()
 
 
 def _extractable(sample: Sample, turn: Turn) -> bool:
@@ -178,19 +223,25 @@ def _extract(sample: Sample, turn: Turn, output: Generated, ref: Ref) -> Steps[E
 def read(sample: Sample, turn: Turn, output: Output, how: Manner) -> Answer | None:
     if not isinstance(output, Generated):
         return None
+    if output.stop_reason == "refusal":
+        # A filter spoke: whatever letters stand in its words, the model chose none of them.
+        return Refused("stop reason")
     if sample.kind == "choice":
         return how.choice(output.text, turn.options, output.stop_reason)
     if sample.kind == "yes_no":
         return how.yes_no(output.text, output.stop_reason)
-    return read_open(output.text, stop_reason=output.stop_reason)
+    return how.open.read(output.text, output.stop_reason)
 
 
-def is_correct(sample: Sample, gold: tuple[str, ...], answer: Answer) -> bool | None:
+def credit(sample: Sample, gold: tuple[str, ...], answer: Answer, how: Manner) -> float | None:
+    """What an answer earns, 0..1: right or wrong but for open questions; None without gold."""
     if not gold:
         return None
     if not isinstance(answer, Found):
-        return False
-    return matches(answer.value, gold) if sample.kind == "open" else answer.value in gold
+        return 0.0
+    if sample.kind == "open":
+        return how.open.grade(answer.value, sample)
+    return float(answer.value in gold)
 
 
 def finish(
@@ -204,11 +255,11 @@ def finish(
     """The sample's record. The outcome is that of the pass that decided: the one that failed,
     else the first that was not right, else the last."""
     first, last = passes[0], passes[-1]
-    wrong = next((one for one in passes if not one.correct), last)
-    outcome, unscored = _ending(last if failure_of(last) is not None else wrong)
-    score = None
-    if unscored is None:
-        score = float(all(one.correct for one in passes))
+    deciding = last
+    if len(passes) > 1 and failure_of(last) is None:
+        deciding = next((one for one in passes if not one.correct), last)
+    outcome, unscored = _ending(deciding)
+    score = min(map(_earned, passes)) if unscored is None else None
     return Record(
         id=sample.id,
         kind=sample.kind,
@@ -220,9 +271,9 @@ def finish(
         gold=sample.gold,
         options=dict(sample.options),
         groups=dict(sample.groups),
-        media=tuple(ref.digest for ref in sample.media),
+        media=tuple([ref.digest for ref in sample.media]),
         passes=passes,
-        values=dict(_values(passes, how, circular, score)),
+        values=_values(sample, passes, how, circular, score),
         saved=saved if unscored is None else 0,
         unit=sample.unit,
     )
@@ -230,26 +281,44 @@ def finish(
 
 def failure_of(one: Pass) -> Failure | None:
     """The failure that leaves a pass without an answer: the model's, or the extractor's."""
-    for output in (one.output, one.extraction):
-        if isinstance(output, Failure):
-            return output
-    return None
+    if isinstance(one.output, Failure):
+        return one.output
+    return one.extraction if isinstance(one.extraction, Failure) else None
+
+
+def _earned(one: Pass) -> float:
+    return float(bool(one.correct)) if one.credit is None else one.credit
+
+
+def _measures(sample: Sample, one: Pass, how: Manner) -> dict[str, float]:
+    """The further grades of an open answer, as far as it could be graded."""
+    if sample.kind != "open" or one.correct is None:
+        return {}
+    found = one.answer.value if isinstance(one.answer, Found) else None
+    return {
+        name: 0.0 if found is None else grade(found, sample)
+        for name, grade in how.open.beside.items()
+    }
 
 
 def _values(
-    passes: tuple[Pass, ...], how: Manner, circular: bool, score: float | None
-) -> Iterator[tuple[str, float]]:
+    sample: Sample, passes: tuple[Pass, ...], how: Manner, circular: bool, score: float | None
+) -> dict[str, float]:
     """Numbers beside the score: VanillaEval, and what the rules alone would have read."""
     first = passes[0]
-    if circular and first.correct is not None:
-        yield "vanilla", float(first.correct)
-    if not how.extractor or first.correct is None:
-        return
-    by_rule = first.extraction is None
-    yield "match_rate", float(by_rule and isinstance(first.answer, Found))
-    yield "vanilla_by_rules", float(by_rule and first.correct)
-    if score is not None:
-        yield "by_rules", float(score == 1.0 and all(one.extraction is None for one in passes))
+    found = _measures(sample, first, how)
+    if first.correct is None:
+        return found
+    if circular:
+        found["vanilla"] = float(first.correct)
+    if how.extractor:
+        by_rule = first.extraction is None
+        found["match_rate"] = float(by_rule and isinstance(first.answer, Found))
+        found["vanilla_by_rules"] = float(by_rule and first.correct)
+        if score is not None:
+            alone = all(one.extraction is None for one in passes)
+            found["by_rules"] = float(score == 1.0 and alone)
+    return found
 
 
 def _ending(last: Pass) -> tuple[Outcome, Unscored | None]:

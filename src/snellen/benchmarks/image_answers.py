@@ -106,7 +106,7 @@ def draw_and_compare(
         Found(label, RULE),
         sample.gold,
         correct,
-        dict(sample.options),
+        options=dict(sample.options),
     )
     return Picture((drawing, choice), output.images)
 

@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from snellen.benchmarks.flows import ChoiceReader, Manner, Shown, YesNoReader
+from snellen.benchmarks.flows import ChoiceReader, Manner, OpenReader, Shown, YesNoReader
 from snellen.core.answer import Answer, Truncated
 from snellen.core.benchmark import Needs, needs
 from snellen.core.errors import UsageError
@@ -15,7 +15,7 @@ from snellen.core.message import Message, Text
 from snellen.core.model import Capabilities
 from snellen.core.sample import Sample
 from snellen.extract.conclusion import conclusion_of, moved
-from snellen.prompts.choice import DEFAULT, Wording, prompt
+from snellen.prompts.choice import Wording, prompt
 from snellen.prompts.stored import CHAIN_OF_THOUGHT, stored_wording, with_steps
 
 OWN = "snellen"
@@ -49,8 +49,11 @@ def asked_so(
     paper: str | None,
     pool: Callable[[], Iterable[Sample]],
 ) -> Manner:
-    """The manner with the wording, examples and thinking that were chosen."""
-    return with_examples(replace(how, wording=_wording(chosen["prompt"], paper)), chosen, pool)
+    """The manner with the wording, examples and thinking that were chosen; where no wording
+    is, it keeps its own."""
+    name = chosen["prompt"]
+    wording = how.wording if name == OWN else stored_wording(_file(name, paper)).wording
+    return with_examples(replace(how, wording=wording), chosen, pool)
 
 
 def with_examples(
@@ -64,6 +67,7 @@ def with_examples(
             wording=with_steps(how.wording),
             choice=_concluded(how.choice),
             yes_no=concluded(how.yes_no, chosen),
+            open=replace(how.open, read=_concluded_text(how.open.read)),
         )
     shots = int(chosen["shots"])
     shown = _examples(shots, chosen["shots_seed"], pool, how.wording) if shots else None
@@ -101,7 +105,7 @@ def needing(own: Needs, chosen: Mapping[str, str], control: str | None) -> Needs
     """
     if chosen["shots"] == "0":
         return own
-    if control is not None:
+    if control is not None and not control.startswith("shuffled-options"):
         raise UsageError("shots show pictures of their own, which --control would not change")
     many = needs("text", many_images=True)
 
@@ -110,10 +114,6 @@ def needing(own: Needs, chosen: Mapping[str, str], control: str | None) -> Needs
         return own(capabilities) or (many(capabilities) if pictures else None)
 
     return missing
-
-
-def _wording(name: str, paper: str | None) -> Wording:
-    return DEFAULT if name == OWN else stored_wording(_file(name, paper)).wording
 
 
 def _file(name: str, paper: str | None) -> str:
@@ -176,11 +176,7 @@ def _concluded(read: ChoiceReader) -> ChoiceReader:
     return reader
 
 
-def concluded(read: YesNoReader, chosen: Mapping[str, str]) -> YesNoReader:
-    """The reading of conclusions, where the model was asked to think first."""
-    if chosen["cot"] != "on":
-        return read
-
+def _concluded_text(read: OpenReader | YesNoReader) -> YesNoReader:
     def reader(reply: str, stop_reason: str) -> Answer:
         found = conclusion_of(reply)
         if found is None:
@@ -188,3 +184,8 @@ def concluded(read: YesNoReader, chosen: Mapping[str, str]) -> YesNoReader:
         return moved(read(found.text, stop_reason), found.start)
 
     return reader
+
+
+def concluded(read: YesNoReader, chosen: Mapping[str, str]) -> YesNoReader:
+    """The reading of conclusions, where the model was asked to think first."""
+    return _concluded_text(read) if chosen["cot"] == "on" else read

@@ -24,6 +24,7 @@ from snellen.benchmarks.flows import words_reader
 from snellen.benchmarks.published import Published, PublishedFile, tsv
 from snellen.benchmarks.questions import question_benchmark
 from snellen.benchmarks.rules import Readers
+from snellen.benchmarks.withheld import withheld
 from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.core.sample import Row, Sample
 from snellen.extract.rules_official import read_mmbench
@@ -38,6 +39,9 @@ ALIASES = {
     "MMBench_TEST_EN_V11": {"split": "test", "lang": "en", "version": "1.1"},
     "MMBench_DEV_CN_V11": {"split": "dev", "lang": "cn", "version": "1.1"},
     "MMBench_TEST_CN_V11": {"split": "test", "lang": "cn", "version": "1.1"},
+    "MMBench_CN": {"lang": "cn", "version": "1.0"},
+    "MMBench_V11": {"lang": "en", "version": "1.1"},
+    "MMBench_CN_V11": {"lang": "cn", "version": "1.1"},
     "mmbench_en_dev": {"split": "dev", "lang": "en"},
     "mmbench_en_test": {"split": "test", "lang": "en"},
     "mmbench_cn_dev": {"split": "dev", "lang": "cn"},
@@ -93,7 +97,8 @@ def benchmark(variant: Variant) -> Benchmark:
         paper="https://arxiv.org/abs/2307.06281",
         source="MMBench (Apache-2.0), the TSV files its authors publish",
     )
-    return replace(questions, samples=partial(_in_three_levels, questions.samples))
+    levelled = replace(questions, samples=partial(_in_three_levels, questions.samples))
+    return withheld(levelled, variant, "split", "test")
 
 
 def _in_three_levels(

@@ -90,6 +90,7 @@ def benchmark(variant: Variant) -> Benchmark:
         version=VERSION,
         title="MME, perception and cognition by pairs of yes/no questions",
         headline="total",
+        oracle=2800.0,
         open=open,
         fetch=partial(DATA.fetch, variant),
         samples=mme_samples,

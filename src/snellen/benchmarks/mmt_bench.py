@@ -40,6 +40,7 @@ from snellen.benchmarks.mmt_summary import OVERALL, summarise_mmt
 from snellen.benchmarks.published import Published, PublishedFile, tsv
 from snellen.benchmarks.questions import question_benchmark
 from snellen.benchmarks.steps import with_steps
+from snellen.benchmarks.withheld import withheld
 from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.core.record import Record
 from snellen.core.summary import Summary
@@ -51,6 +52,7 @@ ALIASES = {
     "MMT-Bench_ALL": {"split": "all", "images": "single"},
     "MMT-Bench_VAL_MI": {"split": "val", "images": "native"},
     "MMT-Bench_ALL_MI": {"split": "all", "images": "native"},
+    "MMT-Bench_MI": {"images": "native"},
     "mmt_val": {"split": "val", "images": "single"},
     "mmt_test": {"split": "all", "images": "single"},
     "mmt_mi_val": {"split": "val", "images": "native"},
@@ -105,7 +107,7 @@ def benchmark(variant: Variant) -> Benchmark:
         told = (*found.notices, *remarks(records, shown))
         return msgspec.structs.replace(found, notices=told)
 
-    return replace(
+    made = replace(
         plain,
         headline=OVERALL,
         samples=partial(shown_samples, shown=shown),
@@ -114,3 +116,4 @@ def benchmark(variant: Variant) -> Benchmark:
         flow=with_steps(plain.flow, extractor=variant.extractor),
         summarise=summarise,
     )
+    return withheld(made, variant, "split", "all")

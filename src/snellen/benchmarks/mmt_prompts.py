@@ -28,7 +28,6 @@ from snellen.core.errors import DataError, MediaError, UsageError
 from snellen.core.model import Capabilities
 from snellen.core.record import Record
 from snellen.core.sample import Region, Row, Sample
-from snellen.data.columns import row_id
 from snellen.prompts.coordinates import Coordinates, Size, format_of, rewrite, stated_size
 from snellen.prompts.made import decoded
 from snellen.prompts.referring import Referring, refer
@@ -71,19 +70,14 @@ def shown_samples(rows: Iterable[Row], shown: Shown) -> Iterator[Sample]:
     the data hold none, and for coordinates of an image of unknown size.
     """
     path = str(getattr(rows, "path", "mmt-bench"))
-    regions: dict[str, tuple[Region, ...]] = {}
 
-    def noted() -> Iterator[Row]:
-        for row in rows:
-            if BOXES in row.cells:
-                regions[row_id(row)] = _regions(row, path)
-            yield row
+    def with_regions(sample: Sample, row: Row) -> Sample:
+        return replace(sample, regions=_regions(row, path)) if BOXES in row.cells else sample
 
-    for sample in samples(noted(), path=path):
+    for sample in samples(rows, path=path, shape=with_regions):
         task = _task(sample)
         if shown.tasks != "all" and (task is None or shown.tasks not in task.studies):
             continue
-        sample = replace(sample, regions=regions.get(sample.id, ()))
         if shown.referring != "box" and not sample.regions and _in_study(task, "referring"):
             raise DataError(
                 f"{path}: the question {sample.id} has no {BOXES}; referring={shown.referring} "

@@ -7,24 +7,49 @@ inferred row by row from the columns (see `rows`).
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from snellen.benchmarks.questions import question_benchmark
+from snellen.benchmarks.similarity import with_similarity
+from snellen.benchmarks.watching import WORDING, watching_of, with_video
 from snellen.core.benchmark import Benchmark, Table, Variant
+from snellen.core.errors import SnellenError
+from snellen.data.columns import is_video_column
 from snellen.data.table import open_table
 
 VERSION = "1"
 
 
-def own_benchmark(path: str, variant: Variant) -> Benchmark:
-    """The benchmark of a data file; its name is the file's name without suffixes."""
+def own_benchmark(
+    path: str, variant: Variant, make: Callable[..., Benchmark] = question_benchmark
+) -> Benchmark:
+    """The benchmark of a data file; its name is the file's name without suffixes. `make` is called
+    as `question_benchmark` is."""
 
     def open() -> Table:
         return open_table(path, columns=variant.columns)
 
-    return question_benchmark(
-        variant, name=own_name(path), version=VERSION, title=f"own data: {path}", open=open
+    made = partial(
+        make,
+        name=own_name(path),
+        version=VERSION,
+        title=f"own data: {path}",
+        open=open,
     )
+    if not _has_videos(open):
+        return with_similarity(made(variant), variant)
+    rest, watching = watching_of(variant)
+    return with_similarity(with_video(made(rest, wording=WORDING), watching, always=False), variant)
+
+
+def _has_videos(open: Callable[[], Table]) -> bool:
+    """Whether a column names videos: what is shown of them is then part of the run."""
+    try:
+        return any(map(is_video_column, open().columns))
+    except SnellenError:
+        return False  # told when the table is opened to be read
 
 
 def own_name(path: str) -> str:

@@ -20,29 +20,38 @@ class Published:
     """The files of a benchmark's variants.
 
     `options` names the parameters and their values, the first of each being the default; `files`
-    maps one value of each, in that order, to a file. Raises UsageError for values that no file
-    has, DataError where a file can neither be found nor fetched.
+    maps one value of each, in that order, to a file or a split on the hub. Raises
+    UsageError for values that no file has, DataError where a file can neither be found nor fetched.
     """
 
     options: Mapping[str, Sequence[str]]
-    files: Mapping[tuple[str, ...], PublishedFile]
+    files: Mapping[tuple[str, ...], PublishedFile | HubSplit]
 
     def fetch(self, variant: Variant, progress: FetchProgress | None = None) -> Path:
         """The file on this machine: the user's own, a cached one, or freshly fetched."""
         if variant.data is not None:
             return Path(variant.data)
+        chosen = self._chosen(variant)
+        if isinstance(chosen, HubSplit):
+            return Path(open_table(chosen.spec).path)
+        name, remote = chosen
+        return locate(name, Settings.from_environment(), remote=remote, progress=progress)
+
+    def table(self, variant: Variant) -> Table:
+        """The file's rows. Raises as `fetch`."""
+        chosen = None if variant.data else self._chosen(variant)
+        if isinstance(chosen, HubSplit):
+            return open_table(chosen.spec)
+        return open_table(variant.data or str(self.fetch(variant)), columns=variant.columns)
+
+    def _chosen(self, variant: Variant) -> PublishedFile | HubSplit:
         chosen = tuple(
             variant.options.get(name, values[0]) for name, values in self.options.items()
         )
         if chosen not in self.files:
             known = "; ".join(",".join(self._named(key)) for key in self.files)
             raise UsageError(f"no data for {','.join(self._named(chosen))}; there are: {known}")
-        name, remote = self.files[chosen]
-        return locate(name, Settings.from_environment(), remote=remote, progress=progress)
-
-    def table(self, variant: Variant) -> Table:
-        """The file's rows. Raises as `fetch`."""
-        return open_table(variant.data or str(self.fetch(variant)), columns=variant.columns)
+        return self.files[chosen]
 
     def _named(self, values: tuple[str, ...]) -> list[str]:
         return [f"{name}={value}" for name, value in zip(self.options, values, strict=True)]
@@ -53,6 +62,12 @@ class PublishedFile(NamedTuple):
 
     name: str
     remote: Remote
+
+
+class HubSplit(NamedTuple):
+    """A split of a data set on the Hugging Face hub: `hf://org/name?config=..&split=..`."""
+
+    spec: str
 
 
 def tsv(url: str, md5: str) -> PublishedFile:

@@ -7,6 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import cast, get_args
 
+from msgspec.structs import replace
+
 from snellen.benchmarks.flows import Circular, Manner, asked_once, circular
 from snellen.benchmarks.manner import (
     asked_so,
@@ -15,15 +17,16 @@ from snellen.benchmarks.manner import (
     longest_reply,
     needing,
 )
-from snellen.benchmarks.rows import GROUP_COLUMNS, samples
+from snellen.benchmarks.rows import GROUP_COLUMNS, Shape, samples
 from snellen.benchmarks.rules import Readers, chosen_rule, known_rules
+from snellen.benchmarks.similarity import with_similarity
 from snellen.core.benchmark import TEXT, Benchmark, FetchProgress, Needs, Table, Variant
 from snellen.core.errors import UsageError
-from snellen.core.record import Record
 from snellen.core.request import Generation
-from snellen.core.sample import Row, Sample
-from snellen.core.summary import Interval, Summary
-from snellen.scoring.accuracy import FailurePolicy, summarise
+from snellen.core.sample import Kind, Row, Sample
+from snellen.core.summary import Interval
+from snellen.prompts.choice import DEFAULT, Wording
+from snellen.scoring.accuracy import FailurePolicy, Spread, summarise
 from snellen.stats.intervals import clustered_mean, wilson
 
 MAX_NEW_TOKENS = 512
@@ -47,12 +50,21 @@ def question_benchmark(
     official: Readers | None = None,
     paper_prompt: str | None = None,
     circular_default: Circular = "off",
+    kind: Kind | None = None,
+    shape: Shape | None = None,
+    question: str = "",
+    wording: Wording = DEFAULT,
+    rules: Mapping[str, Readers] | None = None,
+    metric: str = "accuracy",
+    spread: Spread | None = None,
 ) -> Benchmark:
     """A benchmark over rows in the common column layout.
 
     `options` lists the variants it has, the first being the default; `keep` selects rows;
     `official` reads replies as the benchmark's authors do; `paper_prompt` names the stored wording
-    of its paper.
+    of its paper. `kind`, `shape` and `question` are those of `samples`; `rules` replaces the known
+    ones, where open questions are graded by a rule of their own; `metric` names the mean of the
+    scores, and `spread` is its interval.
     Raises UsageError for a variant it has not.
     """
     own = options or {}
@@ -61,13 +73,15 @@ def question_benchmark(
     resolved = {key: value for key, value in every.items() if key not in asking_options()}
     longest = longest_reply(max_new_tokens, every)
     settings = Generation(max_new_tokens=variant.max_new_tokens or longest)
-    rules = known_rules(official)
+    rules = rules or known_rules(official)
     rule = chosen_rule(name, variant, rules)
     how = Manner(
         settings,
         extractor=variant.extractor,
         choice=rules[rule].choice,
         yes_no=rules[rule].yes_no,
+        open=rules[rule].open,
+        wording=wording,
     )
     mode = cast(
         Circular, one_of("circular", variant.circular or circular_default, get_args(Circular))
@@ -75,20 +89,29 @@ def question_benchmark(
     failures = cast(FailurePolicy, one_of("failures", variant.failures, get_args(FailurePolicy)))
 
     def rows_to_samples(rows: Iterable[Row]) -> Iterator[Sample]:
-        kept = rows if keep is None else filter(keep, rows)
-        return samples(kept, groups=groups, path=getattr(rows, "path", name))
+        path = getattr(rows, "path", name)
+        return samples(
+            rows, groups=groups, path=path, kind=kind, shape=shape, question=question, keep=keep
+        )
 
+    headline = metric if mode == "off" else "circular"
     how = asked_so(how, every, paper_prompt, lambda: rows_to_samples(open()))
-    return Benchmark(
+    made = Benchmark(
         name=name,
         version=version,
         title=title,
-        headline="accuracy" if mode == "off" else "circular",
+        headline=headline,
         open=open,
         fetch=fetch,
         samples=rows_to_samples,
         flow=asked_once(how) if mode == "off" else circular(how, mode),
-        summarise=partial(summarise_accuracy, failures=failures, mode=mode),
+        summarise=partial(
+            summarise,
+            spread=spread or accuracy_interval,
+            headline=headline,
+            failures=failures,
+            beside=tuple(how.open.beside),
+        ),
         needs=needing(needs, every, variant.control),
         paper=paper,
         source=source,
@@ -102,25 +125,37 @@ def question_benchmark(
         },
         max_new_tokens=settings.max_new_tokens,
     )
+    return with_similarity(made, variant) if kind == "open" else made
 
 
-def summarise_accuracy(
-    records: Sequence[Record], *, failures: FailurePolicy, mode: Circular
-) -> Summary:
-    """Accuracy, or under CircularEval the share of questions right in all rotations."""
-    headline = "accuracy" if mode == "off" else "circular"
-    return summarise(records, spread=accuracy_interval, headline=headline, failures=failures)
-
-
-def accuracy_interval(scores: Sequence[float]) -> Interval | None:
-    """95 % interval of a mean of scores: Wilson for right or wrong, else Student's t."""
+def accuracy_interval(scores: Sequence[float], units: Sequence[str] = ()) -> Interval | None:
+    """95 % interval of a mean of scores: Wilson for right or wrong, else `clustered_interval`."""
     if not scores:
         return None
     if all(score in (0.0, 1.0) for score in scores):
         return wilson(sum(scores), len(scores))
-    if len(scores) < 2:
+    return clustered_interval(scores, units or [""] * len(scores))
+
+
+def clustered_interval(scores: Sequence[float], units: Sequence[str]) -> Interval | None:
+    """95 % interval of a mean of scores in 0..1 whose samples come in units (questions about one
+    picture): Student's t over units, cut to 0..1.
+
+    Where no two samples share a unit and all are right or wrong it is Wilson's; where all scores
+    are the same, Wilson's over as many as there are units, because a width of zero would claim
+    certainty. None for fewer than two units.
+    """
+    clusters = [unit or f"#{position}" for position, unit in enumerate(units)]
+    distinct = len(set(clusters))
+    if not scores:
         return None
-    return clustered_mean(scores, range(len(scores)))
+    alone = distinct == len(scores) and all(score in (0.0, 1.0) for score in scores)
+    if alone or min(scores) == max(scores):
+        return wilson(distinct * sum(scores) / len(scores), distinct)
+    if distinct < 2:
+        return None
+    found = clustered_mean(scores, clusters)
+    return replace(found, low=max(0.0, found.low), high=min(1.0, found.high))
 
 
 def resolve(name: str, variant: Variant, known: Mapping[str, Sequence[str]]) -> dict[str, str]:

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from snellen.benchmarks.control import OPTION, with_control
+from snellen.benchmarks.described import described_benchmark, is_described
+from snellen.benchmarks.gate import gate_of, with_gate
 from snellen.benchmarks.own import own_benchmark
 from snellen.core.benchmark import Benchmark, BenchmarkFactory, Variant
 from snellen.core.doors import doors, load
@@ -56,10 +58,13 @@ def open_benchmark(spec: str, variant: Variant = Variant()) -> Benchmark:  # noq
     name, options = split_spec(spec)
     options = {**variant.options, **options}
     control = options.pop(OPTION, variant.control)
-    return with_control(_uncontrolled(name, replace(variant, options=options)), control)
+    variant, share = gate_of(replace(variant, options=options, control=control))
+    return with_gate(with_control(_uncontrolled(name, variant), control), share)
 
 
 def _uncontrolled(name: str, variant: Variant) -> Benchmark:
+    if is_described(name):
+        return described_benchmark(name, variant)
     if is_data(name):
         return own_benchmark(name, variant)
     named = _named(name)
@@ -74,10 +79,16 @@ def _uncontrolled(name: str, variant: Variant) -> Benchmark:
 
 
 def is_data(name: str) -> bool:
-    """Whether a name means a data file or folder rather than a registered benchmark."""
+    """Whether a name means a data file, its description or a folder rather than a registered
+    benchmark."""
     if name.lower() in doors(GROUP):
         return False
-    return "://" in name or _DATA_SUFFIX.search(name) is not None or Path(name).exists()
+    return (
+        "://" in name
+        or is_described(name)
+        or _DATA_SUFFIX.search(name) is not None
+        or Path(name).exists()
+    )
 
 
 def known_benchmarks() -> list[KnownBenchmark]:
@@ -127,8 +138,9 @@ def _named(name: str) -> _Named | None:
 
 
 def _aliases(factory: BenchmarkFactory) -> Mapping[str, Mapping[str, str]]:
-    """Other tools' names for variants of a benchmark: its file's `ALIASES`, name to options."""
-    declared: Mapping[str, Mapping[str, str]] = getattr(
+    """Other tools' names for variants of a benchmark, name to options: the factory's own
+    `aliases`, else its file's `ALIASES`."""
+    declared: Mapping[str, Mapping[str, str]] = getattr(factory, "aliases", None) or getattr(
         sys.modules[factory.__module__], "ALIASES", {}
     )
     return declared

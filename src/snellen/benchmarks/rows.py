@@ -7,9 +7,11 @@ a gold of yes or no makes a yes/no question; the rest is open.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from string import ascii_uppercase
 
+from snellen.core.benchmark import Listed
 from snellen.core.errors import DataError
 from snellen.core.sample import Kind, Rotation, Row, Sample
 from snellen.data.columns import REPLY_COLUMNS, row_gold, row_id
@@ -17,6 +19,7 @@ from snellen.data.columns import REPLY_COLUMNS, row_gold, row_id
 GROUP_COLUMNS = ("split", "l2-category", "category")
 _ROTATION_STRIDE = 1_000_000
 """MMBench files hold rotation r of question i as the row with index i + r * 1,000,000."""
+_STRIDE_DIGITS = len(str(_ROTATION_STRIDE))
 _KINDS: dict[str, Kind] = {
     "mcq": "choice",
     "choice": "choice",
@@ -30,24 +33,54 @@ _KINDS: dict[str, Kind] = {
 }
 
 
+Shape = Callable[[Sample, Row], Sample]
+"""Makes of a sample what its benchmark needs, with a look at the row it came from."""
+
+
 def samples(
-    rows: Iterable[Row], *, groups: tuple[str, ...] = GROUP_COLUMNS, path: str = "the data"
+    rows: Iterable[Row],
+    *,
+    groups: tuple[str, ...] = GROUP_COLUMNS,
+    path: str = "the data",
+    kind: Kind | None = None,
+    shape: Shape | None = None,
+    question: str = "",
+    keep: Callable[[Row], bool] | None = None,
 ) -> Iterator[Sample]:
     """Samples in the order of their rows; rotations stored as rows join their base question.
 
-    Raises DataError for a row without a question, a gold that is no option, or an id held twice.
+    `kind` is told where all rows are of one kind, whatever their golds look like; `question` is
+    that of rows which have none; `keep` selects rows. Only where rows may be rotations of each
+    other are all held at once. Raises DataError for a row without a question, a gold that is no
+    option, or an id held twice.
     """
-    found: dict[str, Sample] = {}
-    numbers: dict[str, int] = {}
-    for row in rows:
-        sample = sample_of(row, groups=groups, path=path)
-        if sample.id in found:
-            raise DataError(
-                f"{path}: rows {numbers[sample.id] + 1} and {row.number + 1} have the same id "
-                f"{sample.id!r}; ids must be unique"
-            )
-        found[sample.id] = sample
-        numbers[sample.id] = row.number
+
+    def made() -> Iterator[Sample]:
+        numbers: dict[str, int] = {}
+        for row in rows if keep is None else filter(keep, rows):
+            sample = sample_of(row, groups=groups, path=path, told=kind, asked=question)
+            sample = shape(sample, row) if shape else sample
+            if sample.id in numbers:
+                raise DataError(
+                    f"{path}: rows {numbers[sample.id] + 1} and {row.number + 1} have the same id "
+                    f"{sample.id!r}; ids must be unique"
+                )
+            numbers[sample.id] = row.number
+            yield sample
+
+    return _joined(made()) if _may_rotate(rows) else made()
+
+
+def _may_rotate(rows: Iterable[Row]) -> bool:
+    """Whether an id may be that of another row's rotation, as far as the ids are known."""
+    if not isinstance(rows, Listed):
+        return True
+    large = {base for name in rows.ids() if (base := _base_of(name)) is not None}
+    return bool(large) and not large.isdisjoint(rows.ids())
+
+
+def _joined(all_samples: Iterator[Sample]) -> Iterator[Sample]:
+    found = {sample.id: sample for sample in all_samples}
     rotations: dict[str, list[Sample]] = {}
     for sample in found.values():
         base = found.get(_base_id(sample) or "")
@@ -59,29 +92,30 @@ def samples(
             yield _with_rotations(sample, rotations.get(sample.id, []))
 
 
-def sample_of(row: Row, *, groups: tuple[str, ...], path: str) -> Sample:
+def sample_of(
+    row: Row,
+    *,
+    groups: tuple[str, ...],
+    path: str,
+    told: Kind | None = None,
+    asked: str = "",
+) -> Sample:
     cells = row.cells
     options = option_cells(cells)
-    where = f"{path}, row {row.number + 1}"
-    if "question" not in cells and not options and not _is_prediction_row(cells):
-        raise DataError(
-            f"{where}: no question; got the columns {', '.join(cells) or 'none'}; expected "
-            + (
-                "cells separated by commas, not semicolons"
-                if _one_joined(cells)
-                else "a column `question` (name it with --columns question=...)"
-            )
-        )
+    if not ("question" in cells or asked or options or _is_prediction_row(cells)):
+        raise _no_question(row, path)
     golds = row_gold(row)
-    kind = kind_of(cells, options, golds)
+    kind = told or kind_of(cells, options, golds)
     if kind == "choice":
-        golds = tuple(_label(gold, options, where) for gold in golds)
+        golds = tuple(
+            gold if gold in options else _label(gold, options, row, path) for gold in golds
+        )
     if kind == "yes_no":
         golds = tuple(gold.strip().capitalize() for gold in golds)
     return Sample(
         id=row_id(row),
         kind=kind,
-        question=cells.get("question", ""),
+        question=cells.get("question", asked),
         gold=golds,
         options=options if kind == "choice" else {},
         media=row.media,
@@ -93,18 +127,20 @@ def sample_of(row: Row, *, groups: tuple[str, ...], path: str) -> Sample:
 def option_cells(cells: Mapping[str, str]) -> dict[str, str]:
     """Columns A, B, C, ... as far as they go without a gap."""
     options: dict[str, str] = {}
-    for code in range(ord("A"), ord("Z") + 1):
-        text = cells.get(chr(code))
+    for letter in ascii_uppercase:
+        text = cells.get(letter)
         if text is None:
             break
-        options[chr(code)] = text
+        options[letter] = text
     return options
 
 
 def kind_of(cells: Mapping[str, str], options: Mapping[str, str], golds: tuple[str, ...]) -> Kind:
     """Told by a `type` or `question_type` column, else inferred from options and gold."""
     for column in ("type", "question_type"):
-        told = _KINDS.get(cells.get(column, "").strip().lower())
+        if column not in cells:
+            continue
+        told = _KINDS.get(cells[column].strip().lower())
         if told is not None and (told != "choice" or options or not cells.get("question")):
             return told
     if options:
@@ -115,7 +151,19 @@ def kind_of(cells: Mapping[str, str], options: Mapping[str, str], golds: tuple[s
     return "choice" if bare else "open"
 
 
-def _label(gold: str, options: Mapping[str, str], where: str) -> str:
+def _no_question(row: Row, path: str) -> DataError:
+    return DataError(
+        f"{path}, row {row.number + 1}: no question; got the columns "
+        f"{', '.join(row.cells) or 'none'}; expected "
+        + (
+            "cells separated by commas, not semicolons"
+            if _one_joined(row.cells)
+            else "a column `question` (name it with --columns question=...)"
+        )
+    )
+
+
+def _label(gold: str, options: Mapping[str, str], row: Row, path: str) -> str:
     text = gold.strip()
     if not options or text in options:
         return _bare_letter(text) or text
@@ -127,7 +175,7 @@ def _label(gold: str, options: Mapping[str, str], where: str) -> str:
         return matching[0]
     gap = f" (the column {_next_label(options)} is empty there)" if letter else ""
     raise DataError(
-        f"{where}: the answer {gold!r} is none of the options {', '.join(options)}{gap}; "
+        f"{path}, row {row.number + 1}: the answer {gold!r} is none of the options {', '.join(options)}{gap}; "
         "correct it, or leave it empty to count the row as one without gold"
     )
 
@@ -151,9 +199,14 @@ def _is_prediction_row(cells: Mapping[str, str]) -> bool:
 
 
 def _base_id(sample: Sample) -> str | None:
-    if sample.kind != "choice" or not sample.id.isdecimal():
+    return _base_of(sample.id) if sample.kind == "choice" else None
+
+
+def _base_of(name: str) -> str | None:
+    """The id of the row that a row of this id would be a rotation of."""
+    if len(name) < _STRIDE_DIGITS or not name.isdecimal():
         return None
-    index = int(sample.id)
+    index = int(name)
     return str(index % _ROTATION_STRIDE) if index >= _ROTATION_STRIDE else None
 
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple, get_args
 
-from snellen.benchmarks.flows import ChoiceReader, YesNoReader, rules_reader, words_reader
+from snellen.benchmarks.flows import (
+    EQUALITY,
+    ChoiceReader,
+    OpenRule,
+    YesNoReader,
+    rules_reader,
+    words_reader,
+)
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UsageError
 from snellen.extract.rules_vlmevalkit import read_choice_vlmevalkit, read_yes_no_vlmevalkit
@@ -15,10 +22,11 @@ RULES: tuple[str, ...] = get_args(Rule)
 
 
 class Readers(NamedTuple):
-    """How one rule reads; open questions are read alike by all."""
+    """How one rule reads, and how it reads and grades open questions."""
 
     choice: ChoiceReader
     yes_no: YesNoReader
+    open: OpenRule = EQUALITY
 
 
 READERS: Mapping[str, Readers] = {

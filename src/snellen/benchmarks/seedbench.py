@@ -34,6 +34,7 @@ from snellen.benchmarks.rules import READERS, Readers, chosen_rule, known_rules
 from snellen.benchmarks.seed_levels import LEVELS, Level, Version
 from snellen.benchmarks.seed_rows import DRAWN, PART, SPOKEN_AND_DRAWN, SUBPART, seed_samples
 from snellen.benchmarks.seed_summary import headline_of, summarise_seed
+from snellen.benchmarks.watching import watching_of, with_video
 from snellen.core.benchmark import Benchmark, Needs, Table, Variant
 from snellen.core.errors import UsageError
 from snellen.core.flow import Flow
@@ -54,6 +55,8 @@ ALIASES = {
     "SEEDBench2_Plus": {"version": "2-plus"},
     "SEED-Bench-2-Plus": {"version": "2-plus"},
     "SEED-Bench-H": {"version": "H"},
+    "seedbench-2": {"version": "2"},
+    "seedbench_2_plus": {"version": "2-plus"},
 }
 Protocol = Literal["ranking", "generate"]
 
@@ -88,6 +91,9 @@ _RULES: Mapping[Protocol, Mapping[str, Readers]] = {
 
 
 def benchmark(variant: Variant) -> Benchmark:
+    watching = None
+    if variant.data is not None and is_seed_json(variant.data):
+        variant, watching = watching_of(variant, shots=True)
     own = {**DATA.options, "protocol": get_args(Protocol), "level": ("L2", "L1", "L3")}
     asked = resolve("seedbench", variant, {**own, **example_options()})
     options = {name: asked[name] for name in own}
@@ -111,7 +117,7 @@ def benchmark(variant: Variant) -> Benchmark:
 
     how = Manner(settings, extractor=variant.extractor, choice=rules[rule].choice)
     how = with_examples(how, asked, lambda: samples(_table(variant)))
-    return Benchmark(
+    made = Benchmark(
         name="seedbench",
         version=VERSION,
         title=f"SEED-Bench, version {version}, {protocol}",
@@ -142,6 +148,7 @@ def benchmark(variant: Variant) -> Benchmark:
         },
         max_new_tokens=settings.max_new_tokens,
     )
+    return made if watching is None else with_video(made, watching, always=False)
 
 
 def _table(variant: Variant) -> Table:

@@ -8,15 +8,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, time
 from typing import Any
 
+from snellen.data.clips import video_in
 from snellen.data.columns import (
     GOLD_COLUMNS,
     OPTION_LISTS,
+    VIDEO_COLUMNS,
     column_name,
+    is_video_column,
     option_letters,
     parse_list,
 )
 from snellen.data.index import IndexedRow
 from snellen.data.pictures import Stored
+
+_VIDEOS = frozenset(VIDEO_COLUMNS)
 
 
 def text_of(value: object) -> str:
@@ -106,15 +111,21 @@ def _options(cell: str) -> Iterable[tuple[str, str]] | None:
 def finish(cells: dict[str, str], media: Mapping[str, Sequence[Stored]]) -> IndexedRow:
     """A row with its options spread and its pictures in order.
 
-    Paths (`image_path`) count only where no other column has a picture, and `decoded_image`
-    (MathVista) is the picture that another column names.
+    A video that cells name comes last; beside pictures only one of the column `video_path`, because
+    `video` may tell where these were taken from. Paths (`image_path`) count only where no other
+    column has a picture, and `decoded_image` (MathVista) is the picture that another column names.
     """
     spread_options(cells)
+    if not media and _VIDEOS.isdisjoint(cells):
+        return IndexedRow(cells, ())
     if "decoded_image" in media:
         return IndexedRow(cells, media["decoded_image"])
     own = [item for column, items in media.items() if _embeds(column) for item in items]
     paths = [item for column, items in media.items() if not _embeds(column) for item in items]
-    return IndexedRow(cells, own or paths)
+    pictures = own or paths
+    held = any(map(is_video_column, media)) or (pictures and "video_path" not in cells)
+    video = None if held else video_in(cells)
+    return IndexedRow(cells, [*pictures, video] if video else pictures)
 
 
 def _embeds(column: str) -> bool:

@@ -23,6 +23,8 @@ REPLY_COLUMNS = (
 )
 JOINED_IDS = (("image",), ("video", "dim", "i"))
 """Columns that serve as an id together where none of `ID_COLUMNS` exists."""
+VIDEO_COLUMNS = ("video_path", "video")
+"""Columns that name a video; the first that leads to a file counts."""
 OPTION_LISTS = ("choices", "options", "index2ans")
 """Columns whose list (or letter -> text object) is spread over the cells A, B, C, ..."""
 
@@ -42,6 +44,7 @@ ROLES = (
     "image",
     "image_path",
     "video",
+    "video_path",
     "type",
     "split",
     "category",
@@ -77,6 +80,11 @@ def is_image_column(name: str) -> bool:
     return _IMAGE.fullmatch(name) is not None
 
 
+def is_video_column(name: str) -> bool:
+    """`video_path` and `video` name or hold a video."""
+    return name in VIDEO_COLUMNS
+
+
 def option_letters(count: int) -> str | None:
     """The first letters of the alphabet, or None if it is too short."""
     return _LETTERS[:count] if count <= len(_LETTERS) else None
@@ -84,6 +92,8 @@ def option_letters(count: int) -> str | None:
 
 def id_text(cell: str) -> str:
     """An id as it is compared: spreadsheets write 241 as 241.0."""
+    if cell.isalnum():
+        return cell
     return cell.split(".")[0] if _WHOLE_FLOAT.fullmatch(cell) else cell.strip()
 
 
@@ -102,8 +112,11 @@ def row_id(row: Row) -> str:
 
 def gold_column(columns: Iterable[str]) -> str | None:
     """The column that holds the gold answer: the first of `GOLD_COLUMNS` that exists."""
-    existing = set(columns)
-    return next((name for name in GOLD_COLUMNS if name in existing), None)
+    existing = columns if isinstance(columns, Mapping) else frozenset(columns)
+    for name in GOLD_COLUMNS:
+        if name in existing:
+            return name
+    return None
 
 
 def gold_answers(cells: Mapping[str, str], column: str | None) -> tuple[str, ...]:

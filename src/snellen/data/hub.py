@@ -22,6 +22,7 @@ from snellen.core.media import digest_bytes
 from snellen.data.index import IndexedRow, Scan
 from snellen.data.pictures import DatasetPlace, Stored
 from snellen.data.typed import Keys, Place, Record, typed_rows
+from snellen.settings import Settings
 
 SCHEME = "hf://"
 _OPTIONS = ("config", "split", "revision")
@@ -231,7 +232,8 @@ def _library() -> Any:
 @contextmanager
 def _failing(name: DatasetName) -> Iterator[None]:
     """Whatever the library raises about the user's data set, as one sentence."""
-    unreachable = None if name.local else _unreachable(name)
+    offline = Settings.from_environment().offline
+    unreachable = None if name.local else "offline" if offline else _unreachable(name)
     try:
         with _quietly(offline=unreachable is not None):
             yield

@@ -23,7 +23,7 @@ from snellen.core.errors import StorageError
 from snellen.data.columns import OPTION_LISTS, id_of, id_text
 from snellen.data.pictures import Broken, Named, Stored, broken, names_file
 
-SCHEMA = 1
+SCHEMA = 2
 """Raise it whenever what is written, or how cells are read, changes."""
 
 _TABLES = """
@@ -31,6 +31,7 @@ CREATE TABLE about (value TEXT NOT NULL);
 CREATE TABLE rows (number INTEGER PRIMARY KEY, id TEXT, cells BLOB NOT NULL, media BLOB NOT NULL);
 """
 _READ = "SELECT number, cells, media FROM rows ORDER BY number"
+_READ_IDS = "SELECT id FROM rows ORDER BY number"
 
 
 class IndexedRow(NamedTuple):
@@ -71,6 +72,12 @@ class Index:
         with closing(_connect(self.path)) as connection:
             for number, cells, media in connection.execute(_READ):
                 yield number, _cells.decode(cells), _media.decode(media)
+
+    def ids(self) -> Iterator[str]:
+        """The id of every row, in their order, without decoding any."""
+        with closing(_connect(self.path)) as connection:
+            for (name,) in connection.execute(_READ_IDS):
+                yield name
 
 
 def index_key(paths: Sequence[Path], also: Mapping[str, str]) -> str:

@@ -12,8 +12,10 @@ from snellen.core.benchmark import Table
 from snellen.core.errors import MediaError
 from snellen.core.media import FileSource, decode_image
 from snellen.core.sample import Kind, MediaRef, Row
+from snellen.data.clips import FrameFolder, VideoFile
 from snellen.data.columns import row_gold, row_id
-from snellen.data.pictures import Broken, Named, Stored
+from snellen.data.frames import video_size
+from snellen.data.pictures import Broken, Named, NamedVideo, Stored
 from snellen.data.table import IndexedTable
 
 _YES_NO = frozenset({"yes", "no"})
@@ -63,7 +65,7 @@ class Verification:
     distinct: int
     broken: tuple[BrokenPicture, ...]
     sizes: dict[tuple[int, int], int] = field(default_factory=dict)
-    """Distinct pictures by width and height in pixels."""
+    """Distinct pictures and videos by width and height in pixels."""
 
 
 def table_info(table: Table) -> TableInfo:
@@ -113,7 +115,8 @@ def inferred_kind(row: Row) -> Kind:
 
 
 def verify(table: Table, progress: Callable[[int, int], None] | None = None) -> Verification:
-    """Decode every picture; each one that cannot be is named with its row.
+    """Decode every picture, and of every video the first and the last frame; each that cannot be
+    is named with its row.
 
     `progress` is called with the rows done and the rows there are.
     """
@@ -136,7 +139,10 @@ def verify(table: Table, progress: Callable[[int, int], None] | None = None) -> 
 
 def _problem(ref: MediaRef, sizes: Counter[tuple[int, int]]) -> str | None:
     try:
-        sizes[decode_image(ref.source.read()).size] += 1
+        if ref.kind == "video":
+            sizes[video_size(ref)] += 1
+        else:
+            sizes[decode_image(ref.source.read()).size] += 1
     except MediaError as error:
         return str(error)
     return None
@@ -150,8 +156,10 @@ def _stored(table: Table) -> Iterator[tuple[Stored, ...] | None]:
 
 def _size(ref: MediaRef, item: Stored | None) -> int | None:
     """Bytes of a picture, None if it cannot be found."""
-    if item is None or isinstance(item, Named):
-        if not isinstance(ref.source, FileSource):
+    if isinstance(ref.source, FrameFolder):
+        return sum(_size(frame, None) or 0 for frame in ref.source.frames)
+    if item is None or isinstance(item, Named | NamedVideo):
+        if not isinstance(ref.source, FileSource | VideoFile):
             return None
         return Path(ref.source.path).stat().st_size
     return None if isinstance(item, Broken) else item.size

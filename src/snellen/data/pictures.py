@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from snellen.core.media import digest_bytes
+from snellen.core.media import MediaKind, digest_bytes
 from snellen.data.columns import parse_list
 from snellen.data.sources import DATA_URL, decode_base64
 
@@ -42,6 +42,7 @@ class JsonPlace(Struct, frozen=True, tag="json", tag_field="type"):
     keys: tuple[str | int, ...]
     digest: str
     size: int
+    kind: MediaKind = "image"
 
 
 class ParquetPlace(Struct, frozen=True, tag="parquet", tag_field="type"):
@@ -51,6 +52,7 @@ class ParquetPlace(Struct, frozen=True, tag="parquet", tag_field="type"):
     keys: tuple[str | int, ...]
     digest: str
     size: int
+    kind: MediaKind = "image"
 
 
 class DatasetPlace(Struct, frozen=True, tag="dataset", tag_field="type"):
@@ -60,12 +62,25 @@ class DatasetPlace(Struct, frozen=True, tag="dataset", tag_field="type"):
     keys: tuple[str | int, ...]
     digest: str
     size: int
+    kind: MediaKind = "image"
 
 
 class Named(Struct, frozen=True, tag="named", tag_field="type"):
     """A file, or another row whose pictures are meant."""
 
     name: str
+
+
+class NamedVideo(Struct, frozen=True, tag="video", tag_field="type"):
+    """A video that cells of a row name, as an index keeps it."""
+
+    names: tuple[str, ...]
+    """Paths to be tried in this order."""
+    start: float | None = None
+    """Seconds at which the part begins that is meant."""
+    end: float | None = None
+    subtitles: str = ""
+    """The name of its subtitles, where a column has it."""
 
 
 class Broken(Struct, frozen=True, tag="broken", tag_field="type"):
@@ -75,7 +90,7 @@ class Broken(Struct, frozen=True, tag="broken", tag_field="type"):
     digest: str
 
 
-Stored = Slice | JsonPlace | ParquetPlace | DatasetPlace | Named | Broken
+Stored = Slice | JsonPlace | ParquetPlace | DatasetPlace | Named | NamedVideo | Broken
 
 
 def broken(problem: str, cell: bytes | memoryview) -> Broken:

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
+
 from snellen.core.benchmark import Table
 from snellen.core.errors import DataError, UnknownName
 from snellen.core.output import Failure, Generated, StopReason
@@ -33,15 +35,14 @@ _FAILED = "Failed to obtain answer"
 _ERROR = "error"
 
 
-@dataclass(frozen=True, slots=True)
-class Prediction:
+class Prediction(Struct, frozen=True, gc=False):
     """One row of a predictions file. An empty `reply` is an answer of no words, not a missing one;
     empty `gold` means that the file has none for this row."""
 
     id: str
     reply: str
     gold: tuple[str, ...]
-    cells: Mapping[str, str]
+    cells: dict[str, str]
     number: int
     """Row of the file, from 1."""
     failure: str | None = None
@@ -82,6 +83,15 @@ class Predictions:
         """Replies by the names of their rows; a row with an error is a failure, never text."""
         return {name: _reply(row) for name, row in zip(self.names(), self.rows, strict=True)}
 
+    def column(self, name: str) -> dict[str, str]:
+        """The cells of a column by the names of their rows; empty ones are absent. Raises
+        UnknownName."""
+        column = name if name in self.columns else column_name(name, 0)
+        if column not in self.columns:
+            raise UnknownName("column", name, self.columns)
+        named = zip(self.names(), self.rows, strict=True)
+        return {row: one.cells[column] for row, one in named if one.cells.get(column)}
+
     def table(self) -> Table:
         """The file's own rows as data, for files that hold questions and options themselves."""
         return PredictionTable(self)
@@ -107,6 +117,9 @@ class PredictionTable:
 
     def __len__(self) -> int:
         return len(self.predictions)
+
+    def ids(self) -> Iterator[str]:
+        return iter(self.predictions.names())
 
     def __iter__(self) -> Iterator[Row]:
         named = zip(self.predictions.names(), self.predictions.rows, strict=True)
@@ -166,6 +179,8 @@ def read_predictions(
 def _failure(cells: Mapping[str, str], reply_column: str) -> str | None:
     """Why a row has no reply: its `error`, or what VLMEvalKit writes where a reply should be."""
     reply = cells.get(reply_column, "").strip()
+    if reply and not reply.startswith(_FAILED[0]):
+        return None
     if reply.startswith(_FAILED):
         return reply
     return None if reply else cells.get(_ERROR, "").strip() or None
@@ -266,6 +281,8 @@ def _listed(columns: Sequence[str]) -> str:
 
 
 def _id(cells: Mapping[str, str], columns: Sequence[str], number: int, name: str) -> str:
+    if len(columns) == 1 and (only := id_text(cells.get(columns[0], ""))):
+        return only
     values = [id_text(cells.get(column, "")) for column in columns]
     if not all(values):
         raise DataError(f"{name}, row {number}: the id ({'+'.join(columns)}) is empty")

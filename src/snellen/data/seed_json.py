@@ -25,6 +25,7 @@ import msgspec
 from snellen.core.errors import DataError
 from snellen.core.media import FileSource, digest_bytes
 from snellen.core.sample import MediaRef, Row
+from snellen.data.clips import natural
 from snellen.data.columns import column_name
 from snellen.data.files import FileDigests
 from snellen.data.sources import BrokenSource
@@ -145,7 +146,7 @@ class _Finder:
         for folder in self.folders:
             frames = [path for path in (folder / stem).glob("*.*") if path.is_file()]
             if frames:
-                return [self._ref(path) for path in spaced(sorted(frames, key=_natural), FRAMES)]
+                return [self._ref(path) for path in spaced(sorted(frames, key=natural), FRAMES)]
         found = self._file(name)
         return [MediaRef(found.digest, found.source, "video")]
 
@@ -175,12 +176,6 @@ def spaced(items: Sequence[Path], count: int) -> list[Path]:
     if len(items) <= count:
         return list(items)
     return [items[round(place * (len(items) - 1) / (count - 1))] for place in range(count)]
-
-
-def _natural(path: Path) -> list[tuple[bool, int, str]]:
-    """Frame 10 after frame 9."""
-    pieces = re.findall(r"\d+|\D+", path.name)
-    return [(piece.isdecimal(), int(piece) if piece.isdecimal() else 0, piece) for piece in pieces]
 
 
 def _broken(name: str, problem: str) -> MediaRef:

@@ -6,11 +6,13 @@ import binascii
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from io import FileIO
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 import msgspec
+import pybase64
 
 from snellen.core.errors import MediaError
 from snellen.core.media import digest_bytes
@@ -25,7 +27,8 @@ def decode_base64(text: bytes | memoryview) -> bytes:
     Raises ValueError (binascii.Error) for anything else that is not base64.
     """
     try:
-        return binascii.a2b_base64(text, strict_mode=True)
+        # The standard library's decoder takes 40 times as long: 0.1 ms for a picture of 40 kB.
+        return pybase64.b64decode(text, validate=True)
     except binascii.Error:
         return binascii.a2b_base64(bytes(text).translate(None, _SPACE), strict_mode=True)
 
@@ -122,13 +125,13 @@ def bare_base64(text: bytes) -> bytes:
 def read_slice(path: str, offset: int, length: int) -> bytes:
     """Raises MediaError."""
     try:
-        with Path(path).open("rb", buffering=0) as file:
+        with FileIO(path) as file:
             file.seek(offset)
-            chunks = []
-            while length > 0 and (chunk := file.read(length)):
-                chunks.append(chunk)
-                length -= len(chunk)
-            return b"".join(chunks)
+            data = file.read(length)
+            # One read gives 2 GB at most, and perhaps less.
+            while len(data) < length and (more := file.read(length - len(data))):
+                data += more
+            return data
     except OSError as error:
         raise MediaError(f"cannot read {path}: {error.strerror or error}") from error
 

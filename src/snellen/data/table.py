@@ -12,6 +12,7 @@ from typing import BinaryIO
 from snellen.core.benchmark import Table
 from snellen.core.errors import DataError
 from snellen.core.sample import MediaRef, Row
+from snellen.data.clips import locate_video
 from snellen.data.columns import row_id
 from snellen.data.files import FileDigests, locate_picture
 from snellen.data.hub import (
@@ -30,6 +31,7 @@ from snellen.data.pictures import (
     DatasetPlace,
     JsonPlace,
     Named,
+    NamedVideo,
     ParquetPlace,
     Slice,
     Stored,
@@ -70,8 +72,12 @@ class IndexedTable:
     def __iter__(self) -> Iterator[Row]:
         with FileDigests(self.cache) as files:
             for number, cells, stored in self.index:
-                media = tuple(self._medium(item, number + 1, files) for item in stored)
+                media = tuple([self._medium(item, number + 1, files) for item in stored])
                 yield Row(number, cells, media)
+
+    def ids(self) -> Iterator[str]:
+        """The ids of the rows, in their order, without reading the rows."""
+        return self.index.ids()
 
     def stored(self) -> Iterator[tuple[int, tuple[Stored, ...]]]:
         """Row numbers from 0 and where the pictures are, without looking at them."""
@@ -84,16 +90,18 @@ class IndexedTable:
             return MediaRef(item.digest, source)
         if isinstance(item, JsonPlace):
             place = (self.data, item.offset, item.length, item.keys, row, item.digest)
-            return MediaRef(item.digest, JsonCell(*place))
+            return MediaRef(item.digest, JsonCell(*place), item.kind)
         if isinstance(item, ParquetPlace):
             cell = ParquetCell(item.path, item.group, item.place, item.keys, row, item.digest)
-            return MediaRef(item.digest, cell)
+            return MediaRef(item.digest, cell, item.kind)
         if isinstance(item, DatasetPlace) and self.dataset:
-            return MediaRef(
-                item.digest, DatasetCell(self.dataset, item.number, item.keys, item.digest)
-            )
+            saved = DatasetCell(self.dataset, item.number, item.keys, item.digest)
+            return MediaRef(item.digest, saved, item.kind)
         if isinstance(item, Broken):
             return MediaRef(item.digest, BrokenSource(f"{self.path}, row {row}: {item.problem}"))
+        if isinstance(item, NamedVideo):
+            where = f"{self.path}, row {row}"
+            return locate_video(item, self.picture_folders, files, where)
         assert isinstance(item, Named)
         return locate_picture(item.name, self.picture_folders, files, f"{self.path}, row {row}")
 

@@ -23,8 +23,10 @@ CHUNK = 4 << 20
 LONGEST_ROW = 128 << 20
 """Bytes. A longer row is taken for a quote that was never closed."""
 
-_QUOTE = 0x22
 _CR = 0x0D
+_PLAIN_ROW = 1 << 16
+"""Bytes. A row that is no longer and has no quote is split at its delimiters in one go."""
+
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -105,6 +107,9 @@ class _Finder:
         """
         window = self.window
         cells: list[Cell] = []
+        plain = self._plain(position, base)
+        if plain:
+            return plain, self._after(self._end_of_line(position))
         while True:
             if window[position : position + 1] == b'"':
                 cell, end = self._quoted(position, base)
@@ -118,6 +123,21 @@ class _Finder:
             if cells or cell.raw or cell.quoted:
                 cells.append(cell)
             return cells, self._after(end)
+
+    def _plain(self, position: int, base: int) -> list[Cell] | None:
+        """The cells of a short row without quotes; None for any other."""
+        end = self._end_of_line(position)
+        if not 0 < end - position <= _PLAIN_ROW or end == len(self.window):
+            return None
+        row = self.window[position:end]
+        if b'"' in row:
+            return None
+        offset = base + position
+        cells = []
+        for raw in row.split(self.delimiter):
+            cells.append(Cell(raw, offset, False))
+            offset += len(raw) + 1
+        return cells
 
     def _quoted(self, position: int, base: int) -> tuple[Cell, int]:
         window = self.window
@@ -137,14 +157,18 @@ class _Finder:
         """Where the delimiter, line end or file end is that ends an unquoted text."""
         if self.tab < position:
             self.tab = self._find(self.delimiter, position)
+        end = min(self.tab, self._end_of_line(position))
+        if end == len(self.window) and not self.ended:
+            raise _Unfinished
+        return end
+
+    def _end_of_line(self, position: int) -> int:
+        """Where the next line end is, or the end of the window."""
         if self.nl < position:
             self.nl = self._find(b"\n", position)
         if self.cr < position:
             self.cr = self._find(b"\r", position)
-        end = min(self.tab, self.nl, self.cr)
-        if end == len(self.window) and not self.ended:
-            raise _Unfinished
-        return end
+        return min(self.nl, self.cr)
 
     def _find(self, byte: bytes, position: int) -> int:
         found = self.window.find(byte, position)
@@ -233,8 +257,12 @@ def _indexed(
                 media[column] = pictures_in(cell.raw, cell.offset)
                 if not any(isinstance(item, Named) for item in media[column]):
                     continue
-            cells[column] = _decoded(cell, name, f"row {count}")
-        join_columns(cells, chosen)
+            try:
+                cells[column] = (cell.text() if cell.quoted else cell.raw).decode()
+            except UnicodeDecodeError as error:
+                raise _not_text(error, cell, name, f"row {count}") from error
+        if chosen:
+            join_columns(cells, chosen)
         yield finish(cells, media)
     if not count:
         raise DataError(f"{name} has a header but no rows")
@@ -251,10 +279,14 @@ def _decoded(cell: Cell, name: str, where: str) -> str:
     try:
         return cell.text().decode()
     except UnicodeDecodeError as error:
-        raise DataError(
-            f"{name}, {where}: not UTF-8 text (byte 0x{error.object[error.start]:02x} in the cell "
-            f"that begins at byte {cell.offset} of the file); save the file as UTF-8"
-        ) from error
+        raise _not_text(error, cell, name, where) from error
+
+
+def _not_text(error: UnicodeDecodeError, cell: Cell, name: str, where: str) -> DataError:
+    return DataError(
+        f"{name}, {where}: not UTF-8 text (byte 0x{error.object[error.start]:02x} in the cell "
+        f"that begins at byte {cell.offset} of the file); save the file as UTF-8"
+    )
 
 
 def _ragged(number: int, row: Sequence[Cell], expected: int, path: Path, name: str) -> DataError:

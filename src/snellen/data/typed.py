@@ -5,17 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from msgspec import structs
+
 from snellen.core.errors import DataError, UnknownName
 from snellen.data.cells import finish, flat_cells
 from snellen.data.columns import (
     canonical,
     column_name,
     is_image_column,
+    is_video_column,
     parse_list,
     rename_cells,
 )
 from snellen.data.index import IndexedRow
-from snellen.data.pictures import Named, Stored, broken, named_item, short_name
+from snellen.data.pictures import (
+    DatasetPlace,
+    JsonPlace,
+    Named,
+    ParquetPlace,
+    Stored,
+    broken,
+    named_item,
+    short_name,
+)
 from snellen.data.sources import bare_base64, decode_base64
 
 Record = dict[str, Any]
@@ -59,12 +71,24 @@ def typed_row(record: Record, place: Place, chosen: Mapping[str, str]) -> Indexe
         items: list[Stored] = []
         if is_image_column(column) or _holds_bytes(value):
             items = list(_pictures(value, (key,), place))
+        if items and is_video_column(column):
+            items, value = _videos(items, value)
         if items:
             media[column] = items
         if not items or all(isinstance(item, Named) for item in items):
             texts[key] = value
     cells = flat_cells(texts, chosen.get("gold"))
     return finish(rename_cells(cells, chosen), media)
+
+
+def _videos(items: list[Stored], value: Any) -> tuple[list[Stored], Any]:
+    """Videos whose bytes the file holds; the name alone where it holds a path."""
+    if isinstance(items[0], Named):
+        return [], items[0].name
+    kept = JsonPlace | ParquetPlace | DatasetPlace
+    return [
+        structs.replace(item, kind="video") if isinstance(item, kept) else item for item in items
+    ], value
 
 
 def _holds_bytes(value: Any) -> bool:

@@ -148,13 +148,19 @@ def _unread(folded: str) -> Answer:
     text = text_of(folded)
     if _LABEL_Z.match(text.plain):
         return NoMatch("label Z")
-    none_fits = _NONE_FITS.search(text.low)
+    none_fits = _found(_NONE_FITS, phrases.NONE_FITS_STEMS, text.low)
     if none_fits and _opens_or_ends(text.low, none_fits.start()):
         return NoMatch("none fits")
-    refusal = _REFUSAL.search(text.low)
+    refusal = _found(_REFUSAL, phrases.REFUSAL_STEMS, text.low)
     if refusal and _opens_or_ends(text.low, refusal.start()):
         return Refused("refusal phrase")
     return Unparsed()
+
+
+def _found(pattern: re.Pattern[str], stems: tuple[str, ...], low: str) -> re.Match[str] | None:
+    if low.isascii() and not any(stem in low for stem in stems):
+        return None
+    return pattern.search(low)
 
 
 def _opens_or_ends(low: str, position: int) -> bool:

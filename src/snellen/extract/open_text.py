@@ -21,6 +21,7 @@ _TAGGED = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _TEXT_COMMAND = re.compile(r"\\(?:text|mathrm|mathbf|textbf)\s*\{([^{}]*)\}\Z")
+_THOUGHT_START = "<think>"
 _THOUGHT_END = "</think>"
 _STATED = re.compile(
     r"(?:\b(?:final |correct |short )?answers?(?: to (?:the|this) question)?"
@@ -32,6 +33,7 @@ _REFUSAL = re.compile(phrases.REFUSALS, re.IGNORECASE)
 _TOKEN = r"</?s>|<\|[^|<>\n]{1,30}\|>"
 _LEFT_EDGE = re.compile(rf"(?:[\s\"'`*,;:!]|{_TOKEN})*")
 _LAST_TOKEN = re.compile(rf"(?:{_TOKEN})\Z")
+_LAST_TOKENS = re.compile(rf"(?:\s|{_TOKEN})*\Z")
 _RIGHT_DRESS = " \n\t\"'`*.,;:!"
 _SHORT_LINE = 40
 
@@ -60,6 +62,45 @@ def read_open(reply: str, *, stop_reason: str = "stop") -> Answer:
     if stop_reason == "length":
         return Truncated()
     return _last_line(reply, start) or whole or Empty()
+
+
+def read_final(reply: str, *, stop_reason: str = "stop") -> Answer:
+    """The answer that a reply marks, else the whole reply as it stands: for metrics that compare
+    texts by themselves (edit distance, VQA accuracy), where a plain reply is to be left alone.
+
+    A long reply that was cut off (`stop_reason` "length") and marks no answer is `Truncated`.
+    """
+    whole = read_whole(reply, stop_reason=stop_reason)
+    if not isinstance(whole, Found) or whole.span is None:
+        return whole
+    marked = _tagged(reply, whole.span[0]) or _stated(reply, whole.span[0])
+    if marked:
+        return marked
+    long = len(whole.value) > _SHORT_LINE or "\n" in whole.value
+    return Truncated() if stop_reason == "length" and long else whole
+
+
+def read_whole(reply: str, *, stop_reason: str = "stop") -> Answer:
+    """The whole reply without its thinking, white space around it and special tokens at its end:
+    for captions, transcripts and metrics that look for the gold in the reply.
+
+    Thinking that was cut off before it ended is `Truncated`; of other cut replies the text counts.
+    """
+    start = reply.rfind(_THOUGHT_END)
+    start = 0 if start < 0 else start + len(_THOUGHT_END)
+    if start == 0 and stop_reason == "length" and reply.lstrip().startswith(_THOUGHT_START):
+        return Truncated()
+    first = start + len(reply[start:]) - len(reply[start:].lstrip())
+    last = first + len(_LAST_TOKENS.sub("", reply[first:]))
+    if last == first:
+        return Truncated() if stop_reason == "length" else Empty()
+    return Found(reply[first:last], "whole reply", (first, last))
+
+
+def read_raw(reply: str, *, stop_reason: str = "stop") -> Answer:
+    """The reply as other tools take it: all of it, without white space around it."""
+    text = reply.strip()
+    return Found(text, "raw reply") if text else Empty()
 
 
 def _undressed(reply: str, start: int, end: int, rule: str) -> Found | None:

@@ -130,5 +130,12 @@ REFUSALS = (
 )
 """A reply that declines to answer or says that it cannot tell."""
 
+NONE_FITS_STEMS = ("none of ", "no ", "neither of ")
+REFUSAL_STEMS = (
+    *("sorry", "afraid", "apolog", "unable", "not ", "n't", "cant", "wont", "dont", "imposs"),
+    *("difficult to", "as a", "insufficient", "without the"),
+)
+"""In ASCII, `NONE_FITS` and `REFUSALS` hold one of these: looked for first, which is cheaper."""
+
 API_FAILURE = "Failed to obtain answer via API"
 """A failure text that another tool stores as if it were a reply: nothing in it may be read."""

@@ -4,10 +4,12 @@
                 compared as they stand with the labels A to E and the ways to write them.
 `read_equal`    SEED-Bench: the prediction is the label.
 `read_blink`    BLINK: the prediction is the label in parentheses, and nothing else.
+`read_mme_realworld`  MME-RealWorld: the first capital A to E, once set phrases are taken out.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from snellen.core.answer import Answer, Empty, Found, NoMatch, Truncated, Unparsed
@@ -53,6 +55,29 @@ def read_blink(reply: str, options: Mapping[str, str], stop_reason: str = "stop"
     if len(reply) == 3 and reply[0] == "(" and reply[2] == ")":
         return read_equal(reply[1], options, stop_reason)
     return _unread(reply, stop_reason)
+
+
+_LETTER = re.compile(f"[{_LABELS}]")
+_ANNOUNCED = (
+    *("The best answer is", "The correct answer is", "The answer is", "The answer"),
+    *("The best option is", "The correct option is", "Best answer:", "Best option:"),
+)
+_TAGGED = re.compile(r"<answer>(.*?)</answer>", re.DOTALL | re.IGNORECASE)
+
+
+def read_mme_realworld(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
+    """The first capital A to E of the reply, or of what <answer> encloses; nothing in an empty
+    reply. A lone small letter is the label too."""
+    tagged = _TAGGED.search(reply)
+    text = tagged[1].upper() if tagged else reply.strip()
+    for phrase in _ANNOUNCED:
+        text = text.replace(phrase, "")
+    found = _LETTER.search(text)
+    bare = text.strip(" ().").upper()
+    label = found[0] if found else bare if len(bare) == 1 and bare in _LABELS else None
+    if label is None or (options and label not in options):
+        return _unread(reply, stop_reason)
+    return Found(label, RULE)
 
 
 def _label(reply: str) -> str | None:

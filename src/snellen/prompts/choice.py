@@ -76,7 +76,8 @@ def _yes_no(sample: Sample, options: Mapping[str, str], wording: Wording) -> str
 
 def _open(sample: Sample, options: Mapping[str, str], wording: Wording) -> str:
     lines = [wording.hint.format(hint=sample.hint)] if sample.hint else []
-    return "\n".join([*lines, sample.question, wording.open])
+    lines.append(sample.question)
+    return "\n".join([*lines, wording.open] if wording.open else lines)
 
 
 _TEXT_OF_KIND = {"choice": _choice, "yes_no": _yes_no, "open": _open}

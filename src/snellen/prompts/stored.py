@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import tomllib
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib.resources import files
 from typing import NamedTuple
@@ -50,3 +51,11 @@ def with_steps(wording: Wording) -> Wording:
     return replace(
         wording, choose=steps.choose, yes_no=steps.yes_no, open=steps.open, chinese=None, steps=True
     )
+
+
+@functools.cache
+def stored_templates(name: str) -> Mapping[str, str]:
+    """The whole prompts of a file that keeps several, by name, with `{question}` in each."""
+    data = (files("snellen.prompts") / "wordings" / f"{name}.toml").read_bytes()
+    templates = tomllib.loads(data.decode())["templates"]
+    return {key: str(text) for key, text in templates.items()}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 from snellen.core.answer import OUTCOMES, Outcome
@@ -20,8 +21,8 @@ FailurePolicy = Literal["exclude", "count-wrong", "withhold"]
 _BESIDE = ("vanilla", "drop", "by_rules")
 """Metrics that belong next to the headline, where there are any."""
 
-Spread = Callable[[Sequence[float]], Interval | None]
-"""Interval of the mean of scores in 0..1."""
+Spread = Callable[[Sequence[float], Sequence[str]], Interval | None]
+"""Interval of the mean of scores in 0..1, given the unit of each: an empty one is its own."""
 
 
 def summarise(
@@ -30,13 +31,15 @@ def summarise(
     spread: Spread,
     headline: str = "accuracy",
     failures: FailurePolicy = "exclude",
+    beside: tuple[str, ...] = (),
 ) -> Summary:
-    """Summary of records scored 0..1; metrics in percent. Passes are never looked at."""
-    counted = [record for record in records if _score(record, failures) is not None]
-    scores = [_score(record, failures) or 0.0 for record in counted]
+    """Summary of records scored 0..1; metrics in percent. Passes are never looked at. `beside`
+    names values of the records that stand next to the headline in tables."""
+    counted = [record for record in records if counted_score(record, failures) is not None]
+    scores = [counted_score(record, failures) or 0.0 for record in counted]
     owed = [record for record in records if record.unscored in ("failed", "missing")]
     withheld = failures == "withhold" and bool(owed)
-    overall = mean_metric(headline, scores, spread)
+    overall = mean_metric(headline, scores, spread, [record.unit for record in counted])
     if withheld:
         overall = Metric(
             headline, None, len(scores), note="withheld: samples failed or are missing"
@@ -51,17 +54,19 @@ def summarise(
         n=len(counted),
         total=len(records),
         no_gold=sum(record.unscored == "no_gold" for record in records),
-        bounds=_bounds(records) if owed else None,
+        bounds=_bounds(records) if owed or _partly_graded(records) else None,
         notices=tuple(notices(records, failures)),
-        beside=tuple(name for name in _BESIDE if name in metrics),
+        beside=tuple(name for name in (*beside, *_BESIDE) if name in metrics),
     )
 
 
-def mean_metric(name: str, scores: Sequence[float], spread: Spread) -> Metric:
-    """Mean of scores in 0..1 as percent, with its interval."""
+def mean_metric(
+    name: str, scores: Sequence[float], spread: Spread, units: Sequence[str] = ()
+) -> Metric:
+    """Mean of scores in 0..1 as percent, with its interval; `units` as in `Spread`."""
     if not scores:
         return Metric(name, None, 0, note="no sample could be scored")
-    interval = spread(scores)
+    interval = spread(scores, units or [""] * len(scores))
     if interval is not None:
         interval = Interval(
             100 * interval.low, 100 * interval.high, interval.method, interval.level
@@ -98,6 +103,13 @@ def notices(records: Sequence[Record], failures: FailurePolicy = "exclude") -> I
             f"{count} of {total} {'has' if one else 'have'} no gold answer "
             f"and {'is' if one else 'are'} not scored"
         )
+    count = counts["ungraded"]
+    if count:
+        one = count == 1
+        yield (
+            f"{count} of {total} {'was' if one else 'were'} not graded by any judge "
+            f"and {'is' if one else 'are'} left out"
+        )
     count = counts["unsupported"]
     if count:
         one = count == 1
@@ -107,7 +119,8 @@ def notices(records: Sequence[Record], failures: FailurePolicy = "exclude") -> I
         )
 
 
-def _score(record: Record, failures: FailurePolicy) -> float | None:
+def counted_score(record: Record, failures: FailurePolicy) -> float | None:
+    """The score a record counts with, or None where it is left out."""
     if record.unscored in ("failed", "missing") and failures == "count-wrong":
         # Without gold it could have no score even if it had been answered.
         return 0.0 if record.gold else None
@@ -117,23 +130,38 @@ def _score(record: Record, failures: FailurePolicy) -> float | None:
 def _groups(
     records: Sequence[Record], scores: Sequence[float], name: str, spread: Spread
 ) -> dict[str, dict[str, Metric]]:
-    cells: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    cells: dict[str, dict[str, _Cell]] = defaultdict(lambda: defaultdict(_Cell))
     for record, score in zip(records, scores, strict=True):
         for column, label in record.groups.items():
-            cells[column][label].append(score)
+            cells[column][label].add(score, record.unit)
     return {
-        column: {label: mean_metric(name, labels[label], spread) for label in sorted(labels)}
+        column: {label: labels[label].metric(name, spread) for label in sorted(labels)}
         for column, labels in cells.items()
     }
 
 
 def _values(records: Sequence[Record], spread: Spread) -> dict[str, Metric]:
     """Means of the further per-sample values, such as `vanilla` beside a circular score."""
-    cells: dict[str, list[float]] = defaultdict(list)
+    cells: dict[str, _Cell] = defaultdict(_Cell)
     for record in records:
         for name, value in record.values.items():
-            cells[name].append(value)
-    return {name: mean_metric(name, values, spread) for name, values in cells.items()}
+            cells[name].add(value, record.unit)
+    return {name: cell.metric(name, spread) for name, cell in cells.items()}
+
+
+@dataclass(slots=True)
+class _Cell:
+    """Scores that are averaged together, each with its unit."""
+
+    scores: list[float] = field(default_factory=list)
+    units: list[str] = field(default_factory=list)
+
+    def add(self, score: float, unit: str) -> None:
+        self.scores.append(score)
+        self.units.append(unit)
+
+    def metric(self, name: str, spread: Spread) -> Metric:
+        return mean_metric(name, self.scores, spread, self.units)
 
 
 def _differences(records: Sequence[Record]) -> dict[str, Metric]:
@@ -184,11 +212,19 @@ def _chance(record: Record) -> float:
     return float((1 / count) ** passes)
 
 
+def _partly_graded(records: Sequence[Record]) -> bool:
+    """Whether judges graded some replies and could not grade others."""
+    return any(record.unscored == "ungraded" for record in records) and any(
+        record.score is not None for record in records
+    )
+
+
 def _bounds(records: Sequence[Record]) -> Bounds:
     with_gold = [
         record
         for record in records
-        if record.score is not None or (record.unscored in ("failed", "missing") and record.gold)
+        if record.score is not None
+        or (record.unscored in ("failed", "missing", "ungraded") and record.gold)
     ]
     owed = sum(record.score is None for record in with_gold)
     right = sum(record.score or 0.0 for record in with_gold)

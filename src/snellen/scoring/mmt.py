@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from snellen.scoring.ranks import average_ranks, kendall_tau
+from snellen.scoring.ranks import average_ranks
 
 VISUAL_RECOGNITION = "VR"
 """Abbreviation of the meta-task that Overall* and R* leave out."""
@@ -23,7 +23,7 @@ PRINTED_DIGITS = 1
 Accuracies = Mapping[str, float]
 """Accuracy by subtask, in percent."""
 Members = Mapping[str, Sequence[str]]
-"""Subtasks of each meta-task, image type, capability or cluster."""
+"""Subtasks of each meta-task, image type or capability."""
 
 
 class ModelRow(NamedTuple):
@@ -34,16 +34,6 @@ class ModelRow(NamedTuple):
     overall_without_recognition: float
     average_rank_without_recognition: float
     meta_tasks: dict[str, float]
-
-
-class Cluster(NamedTuple):
-    """One row of Table 4."""
-
-    size: int
-    accuracy: float
-    """Mean over models of the plain mean of the cluster's subtasks."""
-    tau: float | None
-    """Kendall's tau-a between the models' cluster means and their overall scores."""
 
 
 def plain_mean(values: Accuracies, members: Iterable[str]) -> float | None:
@@ -90,24 +80,6 @@ def leaderboard(table: Mapping[str, Accuracies], meta_tasks: Members) -> dict[st
         )
         for model, values in table.items()
     }
-
-
-def clusters(
-    table: Mapping[str, Accuracies], members: Members, overall: Mapping[str, float]
-) -> dict[str, Cluster]:
-    """Table 4 over the models of `table`; `overall` is their overall score as printed.
-
-    Raises:
-        ValueError: no models, or a model lacks a subtask.
-    """
-    if not table:
-        raise ValueError("Table 4 needs at least one model, got none")
-    found = {}
-    for cluster, names in members.items():
-        means = {model: _mean(values, names) for model, values in table.items()}
-        accuracy = sum(means.values()) / len(means)
-        found[cluster] = Cluster(len(names), accuracy, kendall_tau(means, overall))
-    return found
 
 
 def _mean(values: Accuracies, names: Sequence[str]) -> float:

@@ -32,21 +32,3 @@ def average_ranks(table: Mapping[str, Mapping[str, float | None]]) -> dict[str, 
         for name in ranked[0]
         if name in everywhere
     }
-
-
-def kendall_tau(first: Mapping[str, float], second: Mapping[str, float]) -> float | None:
-    """Kendall's tau-a between two scores of the same systems: a tied pair counts 0, and the
-    divisor is the number of all pairs (M. G. Kendall, Biometrika 30, 1938). None below two."""
-    names = [name for name in first if name in second]
-    pairs = len(names) * (len(names) - 1) // 2
-    if not pairs:
-        return None
-    total = 0
-    for at, one in enumerate(names):
-        for other in names[at + 1 :]:
-            total += _sign(first[one] - first[other]) * _sign(second[one] - second[other])
-    return total / pairs
-
-
-def _sign(value: float) -> int:
-    return (value > 0) - (value < 0)

@@ -1,0 +1,57 @@
+"""A-Bench: multiple choice about generated images (Zhang et al. 2024,
+https://arxiv.org/abs/2406.03070).
+
+One example row: index 0, question "Is there any object in the picture that is not consistent with
+the laws of nature?", A "Yes", B "No", answer "A", category "part2 -> Technical Quality",
+image <base64>.
+
+Oddities: answers of `test` are kept by the authors; 2864 pictures of 16 generators in all.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from snellen.benchmarks.published import Published, PublishedFile
+from snellen.benchmarks.questions import question_benchmark
+from snellen.benchmarks.withheld import withheld
+from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.data.download import Remote
+
+VERSION = "1"
+ALIASES = {
+    "A-Bench_VAL": {"split": "val"},
+    "A-Bench_TEST": {"split": "test"},
+    "abench_dev": {"split": "val"},
+}
+_HOME = "https://huggingface.co/datasets/zhangzicheng/abench_tsv/resolve/main"
+
+
+def _file(split: str, md5: str) -> PublishedFile:
+    remote = Remote(urls=(f"{_HOME}/A-bench_{split}.tsv",), md5=md5)
+    return PublishedFile(f"A-Bench_{split}.tsv", remote)
+
+
+DATA = Published(
+    {"split": ("val", "test")},
+    {
+        ("val",): _file("VAL", "218563ec50d34bb336c814143a5bb9c1"),
+        ("test",): _file("TEST", "567013fb033a20cf23f51d8e865bd16c"),
+    },
+)
+
+
+def benchmark(variant: Variant) -> Benchmark:
+    asked = question_benchmark(
+        variant,
+        name="a-bench",
+        version=VERSION,
+        title="A-Bench, generated images",
+        open=partial(DATA.table, variant),
+        fetch=partial(DATA.fetch, variant),
+        options=DATA.options,
+        needs=needs("text", "image"),
+        paper="https://arxiv.org/abs/2406.03070",
+        source="A-Bench of its authors (q-future/A-Bench-HF on the hub), as their TSV",
+    )
+    return withheld(asked, variant, "split", "test")

@@ -1,0 +1,45 @@
+"""AesBench: multiple choice about the aesthetics of images (Huang et al. 2024,
+https://arxiv.org/abs/2401.08276).
+
+One example row: index 0, question "What kind of composition is used in this image?", A "Central",
+B "Diagonal", C "Symmetrical", answer "A", category "AesP", image <base64>.
+
+Oddities: `val` is a small set for trial; the paper's numbers are of `test`, more than 20 times as
+large, whose answers its authors keep. Only the multiple-choice part is here.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from snellen.benchmarks.published import Published, tsv
+from snellen.benchmarks.questions import question_benchmark
+from snellen.benchmarks.withheld import withheld
+from snellen.core.benchmark import Benchmark, Variant, needs
+
+VERSION = "1"
+ALIASES = {"AesBench_VAL": {"split": "val"}, "AesBench_TEST": {"split": "test"}}
+_HOME = "https://huggingface.co/datasets/VLMEval/AesBench/resolve/main"
+DATA = Published(
+    {"split": ("val", "test")},
+    {
+        ("val",): tsv(f"{_HOME}/AesBench_VAL.tsv", "3edb0c319e9187aa0b97fe7a11700a8c"),
+        ("test",): tsv(f"{_HOME}/AesBench_TEST.tsv", "58b1f7ba2cc32e1d68896d6ee716bbf8"),
+    },
+)
+
+
+def benchmark(variant: Variant) -> Benchmark:
+    asked = question_benchmark(
+        variant,
+        name="aesbench",
+        version=VERSION,
+        title="AesBench, aesthetics of images",
+        open=partial(DATA.table, variant),
+        fetch=partial(DATA.fetch, variant),
+        options=DATA.options,
+        needs=needs("text", "image"),
+        paper="https://arxiv.org/abs/2401.08276",
+        source="AesBench of its authors, as VLMEvalKit's TSV",
+    )
+    return withheld(asked, variant, "split", "test")

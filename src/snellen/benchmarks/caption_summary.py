@@ -1,0 +1,85 @@
+"""BLEU, ROUGE-L and CIDEr of a set of captions: numbers of the whole, made from its records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from snellen.benchmarks.questions import clustered_interval
+from snellen.core.record import Record
+from snellen.core.summary import Interval, Metric, Summary
+from snellen.scoring.accuracy import FailurePolicy, counted_score
+from snellen.scoring.bleu import LONGEST, BleuCounts, bleu_counts
+from snellen.scoring.cider import cider, document_frequencies
+from snellen.stats.resampling import percentile_interval, resampled_sums
+
+if TYPE_CHECKING:
+    from numpy import float64
+    from numpy.typing import NDArray
+
+HEADLINE = "cider"
+ROUGE_L = "rouge_l"
+BLEU = tuple(f"bleu_{order}" for order in range(1, LONGEST + 1))
+_TOP = 1000.0
+"""CIDEr runs to 10, and is given times 100."""
+
+Words = Callable[[str], Sequence[str]]
+
+
+def summarise_captions(
+    plain: Callable[[Sequence[Record]], Summary],
+    failures: FailurePolicy,
+    words: Words,
+    records: Sequence[Record],
+) -> Summary:
+    """CIDEr as headline, with BLEU and ROUGE-L. Intervals are over pictures: of CIDEr with the
+    document frequencies of the set held fixed, of BLEU by a bootstrap of its counts."""
+    summary = plain(records)
+    if summary.headline.value is None:
+        headline = msgspec.structs.replace(summary.headline, name=HEADLINE, unit="points", top=_TOP)
+        return msgspec.structs.replace(summary, headline=headline)
+    counted = [one for one in records if counted_score(one, failures) is not None]
+    said = [words(one.answer or "") for one in counted]
+    golds = [[words(gold) for gold in one.gold] for one in counted]
+    known = document_frequencies(golds)
+    scores = [cider(one, gold, known) for one, gold in zip(said, golds, strict=True)]
+    headline = _cider(scores)
+    counts = [bleu_counts(one, gold) for one, gold in zip(said, golds, strict=True)]
+    metrics = {HEADLINE: headline, **_bleu(counts), **summary.metrics}
+    return msgspec.structs.replace(
+        summary, headline=headline, metrics=metrics, bounds=None, beside=(BLEU[-1], ROUGE_L)
+    )
+
+
+def _cider(scores: Sequence[float]) -> Metric:
+    spread = clustered_interval([score / 10 for score in scores], [""] * len(scores))
+    interval = spread and Interval(
+        _TOP * spread.low, _TOP * spread.high, spread.method, spread.level
+    )
+    value = 100 * sum(scores) / len(scores)
+    note = "one picture: every n-gram is as frequent as another" if len(scores) == 1 else ""
+    return Metric(HEADLINE, value, len(scores), interval, note, unit="points", top=_TOP)
+
+
+def _bleu(counts: Sequence[BleuCounts]) -> dict[str, Metric]:
+    values = sum(counts, BleuCounts()).scores()
+    rows = [(one.words, one.reference, *one.guessed, *one.correct) for one in counts]
+    draws = _bleu_of_sums(resampled_sums(rows, HEADLINE))
+    return {
+        name: Metric(name, 100 * value, len(counts), percentile_interval(100 * draws[:, order]))
+        for order, (name, value) in enumerate(zip(BLEU, values, strict=True))
+    }
+
+
+def _bleu_of_sums(sums: NDArray[float64]) -> NDArray[float64]:
+    """BLEU-1 to 4 (columns) of rows of summed counts."""
+    import numpy as np
+
+    found = []
+    for row in sums:
+        one, reference, *rest = (int(value) for value in row)
+        counts = BleuCounts(one, reference, tuple(rest[:LONGEST]), tuple(rest[LONGEST:]))
+        found.append(counts.scores())
+    return np.asarray(found, dtype=np.float64)

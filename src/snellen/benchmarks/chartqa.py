@@ -1,0 +1,48 @@
+"""ChartQA: questions about charts (Masry et al. 2022, https://arxiv.org/abs/2203.10244).
+
+One example row: index 0, question "How many stores did Saint Laurent operate in Western Europe in
+2020?", answer "['47']", split "augment" (or "human"), image <base64>.
+
+Oddities: 2,500 questions of the test set, half written by people and half made by a program; the
+published number is the mean of both halves, which are of one size. Many gold answers are years:
+within 5 % of the gold they are right, as any number.
+
+Our rule is relaxed accuracy as the field computes it, Pix2Struct's: 5 % of leeway for numbers, a
+final % divides by 100, commas and currency signs are not understood, a gold of 0 must be met as
+text. The reply is read first: "The answer is 47" is 47 for us, and no number by `--rule official`.
+"""
+
+from __future__ import annotations
+
+from snellen.benchmarks.open_questions import on_golds, open_question_benchmark, open_rules
+from snellen.benchmarks.published import Published, tsv
+from snellen.core.benchmark import Benchmark, Variant
+from snellen.scoring.exact import equal_folded
+from snellen.scoring.relaxed import relaxed_correct
+
+VERSION = "1"
+ALIASES: dict[str, dict[str, str]] = {"ChartQA_TEST": {}}
+DATA = Published(
+    {},
+    {
+        (): tsv(
+            "https://opencompass.openxlab.space/utils/VLMEval/ChartQA_TEST.tsv",
+            "c902e0aa9be5582a7aad6dcf52734b42",
+        )
+    },
+)
+
+
+def benchmark(variant: Variant) -> Benchmark:
+    return open_question_benchmark(
+        variant,
+        name="chartqa",
+        version=VERSION,
+        title="ChartQA, charts",
+        metric="relaxed_accuracy",
+        data=DATA,
+        rules=open_rules(on_golds(relaxed_correct), beside={"exact_match": on_golds(equal_folded)}),
+        groups=("split", "type"),
+        paper="https://arxiv.org/abs/2203.10244",
+        source="ChartQA test set (GPL-3.0), as VLMEvalKit's TSV",
+    )

@@ -1,0 +1,116 @@
+"""CV-Bench: counting, relation, depth and distance as multiple choice (Tong et al. 2024,
+https://arxiv.org/abs/2406.16860, Appendix C).
+
+One example row: index 0, question "How many organs are in the image?", A "3", B "2", C "1", D "0",
+answer "C", split "2D", task "Count", source "ADE20K", image <base64>.
+
+Oddities: 2D questions come from ADE20K and COCO, 3D ones from Omni3D. The headline is the authors':
+accuracy by source, averaged over the sources of a dimension, then over the dimensions that were
+asked: half of CV-Bench is Omni3D. VLMEvalKit keeps 2D and 3D as two benchmarks; `dimension=2D`
+gives its number. The authors' file writes options as a list and answers as "(C)".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import cast
+
+import msgspec
+
+from snellen.benchmarks.published import HubSplit, Published, tsv
+from snellen.benchmarks.questions import question_benchmark
+from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.core.record import Record
+from snellen.core.sample import Row
+from snellen.core.summary import Metric, Summary
+from snellen.scoring.accuracy import FailurePolicy
+from snellen.scoring.together import bounds_of, group_scores, mean_of_means, under
+from snellen.stats.stratified import mean_of_shares
+
+VERSION = "1"
+HEADLINE = "mean_of_sources"
+ALIASES = {"CV-Bench": {}, "CV-Bench-2D": {"dimension": "2D"}, "CV-Bench-3D": {"dimension": "3D"}}
+_HOME = "https://opencompass.openxlab.space/utils/VLMEval"
+DATA = Published(
+    {"dimension": ("all", "2D", "3D")},
+    {
+        ("all",): HubSplit("hf://nyu-visionx/CV-Bench?split=test"),
+        ("2D",): tsv(f"{_HOME}/CV-Bench-2D.tsv", "a7cff4cc2857cc237ee2b89e62bccb2d"),
+        ("3D",): tsv(f"{_HOME}/CV-Bench-3D.tsv", "bb94c0d568d652d15b60e001ac40a170"),
+    },
+)
+_DIMENSIONS = ("split", "type")
+"""Columns that may name a question's dimension: VLMEvalKit's and the authors'."""
+_OF_SOURCE = {"ADE20K": "2D", "COCO": "2D", "Omni3D": "3D"}
+
+
+def benchmark(variant: Variant) -> Benchmark:
+    dimension = variant.options.get("dimension", "all")
+    asked = question_benchmark(
+        variant,
+        name="cvbench",
+        version=VERSION,
+        title="CV-Bench, vision in two and three dimensions",
+        open=partial(DATA.table, variant),
+        fetch=partial(DATA.fetch, variant),
+        options=DATA.options,
+        keep=lambda row: dimension == "all" or _dimension(row) in (dimension, ""),
+        needs=needs("text", "image"),
+        groups=(*_DIMENSIONS, "source", "task", "category"),
+        paper="https://arxiv.org/abs/2406.16860",
+        source="CV-Bench of its authors (Apache-2.0), VLMEvalKit's TSV for a single dimension",
+    )
+    failures = cast(FailurePolicy, variant.failures)
+    return replace(asked, headline=HEADLINE, summarise=partial(_by_sources, asked, failures))
+
+
+def _dimension(row: Row) -> str:
+    told = next((row.cells[name] for name in _DIMENSIONS if row.cells.get(name)), "")
+    return _OF_SOURCE.get(row.cells.get("source", ""), told)
+
+
+def _by_sources(asked: Benchmark, failures: FailurePolicy, records: Sequence[Record]) -> Summary:
+    summary = asked.summarise(records)
+    value = _mean(under(records, failures))
+    if summary.headline.value is None:
+        found = msgspec.structs.replace(summary.headline, name=HEADLINE)
+    elif value is None:
+        found = Metric(HEADLINE, None, summary.n, note="the questions name no source")
+    else:
+        sources = group_scores(under(records, failures), "source")
+        shares = _weights(sources)
+        spread = mean_of_shares(
+            [sum(sources[name]) for name in shares],
+            [len(sources[name]) for name in shares],
+            weights=list(shares.values()),
+        )
+        interval = msgspec.structs.replace(spread, low=100 * spread.low, high=100 * spread.high)
+        found = Metric(HEADLINE, value, summary.n, interval)
+    return msgspec.structs.replace(
+        summary,
+        headline=found,
+        metrics={HEADLINE: found, **summary.metrics},
+        bounds=bounds_of(records, _mean),
+        beside=(asked.headline, *summary.beside),
+    )
+
+
+def _weights(sources: dict[str, list[float]]) -> dict[str, float]:
+    """What each source weighs: an equal part of its dimension, which is an equal part of all."""
+    dimensions = [_OF_SOURCE.get(name, name) for name in sources]
+    return {
+        name: 1 / len(set(dimensions)) / dimensions.count(_OF_SOURCE.get(name, name))
+        for name in sources
+    }
+
+
+def _mean(records: Sequence[Record]) -> float | None:
+    sources = group_scores(records, "source")
+    dimensions: dict[str, list[float]] = {}
+    for name, scores in sources.items():
+        mean = mean_of_means({name: scores})
+        dimensions.setdefault(_OF_SOURCE.get(name, name), []).append(mean or 0.0)
+    value = mean_of_means(dimensions)
+    return None if value is None else 100 * value

@@ -1,0 +1,44 @@
+"""DocVQA: questions about scanned pages (Mathew et al. 2021, https://arxiv.org/abs/2007.00398).
+
+One example row: index 49153, question "What is the 'actual' value per 1000, during the year
+1975?", answer "['0.28']", image <base64>.
+
+Oddities: 5,349 questions about 1,286 pages of the validation set. The answers of the test set
+(5,188) are withheld: its predictions are to be sent to the Robust Reading Competition's server.
+
+Our rule is ANLS (Biten et al. 2019) over trimmed, lower-cased texts. VLMEvalKit and lmms-eval
+divide by the length before trimming, so that white space earns similarity (`--rule vlmevalkit`).
+"""
+
+from __future__ import annotations
+
+from snellen.benchmarks.open_questions import anls_rules, open_question_benchmark
+from snellen.benchmarks.published import Published, tsv
+from snellen.benchmarks.withheld import withheld
+from snellen.core.benchmark import Benchmark, Variant
+
+VERSION = "1"
+ALIASES = {"DocVQA_VAL": {"split": "val"}, "DocVQA_TEST": {"split": "test"}}
+_HOME = "https://opencompass.openxlab.space/utils/VLMEval"
+DATA = Published(
+    {"split": ("val", "test")},
+    {
+        ("val",): tsv(f"{_HOME}/DocVQA_VAL.tsv", "d5ee77e1926ff10690d469c56b73eabf"),
+        ("test",): tsv(f"{_HOME}/DocVQA_TEST.tsv", "6a2f28cac26ef2d3447374e8c6f6c8e9"),
+    },
+)
+
+
+def benchmark(variant: Variant) -> Benchmark:
+    made = open_question_benchmark(
+        variant,
+        name="docvqa",
+        version=VERSION,
+        title="DocVQA, scanned pages",
+        metric="anls",
+        data=DATA,
+        rules=anls_rules(),
+        paper="https://arxiv.org/abs/2007.00398",
+        source="DocVQA (its own terms), as VLMEvalKit's TSV",
+    )
+    return withheld(made, variant, "split", "test")

@@ -1,0 +1,80 @@
+"""DUDE: documents of several pages, with answers that are lists or not there (Van Landeghem et al.
+2023, https://arxiv.org/abs/2305.08455).
+
+A row of this form (made up): index 0, doc_id "0017b64bd017f06db47e56a6a113e22e", question "What is
+the handwritten date on page 1?", answer "Not answerable", image <base64> (a PDF).
+
+Oddities: in VLMEvalKit's file a missing answer means "Not answerable", and a list is one text; in
+the authors' a list of answers is to be met in any order. 5.7 pages a question. DUDE_MINI is a
+subset. The authors also judge the confidence of an answer, which a reply in text does not give.
+
+Our rule: ANLS with a threshold of 0.5, abstaining right or wrong, lists by their best pairing.
+VLMEvalKit has no rule for lists, and drops a similarity of 0.5 itself (`--rule vlmevalkit`); it
+first has GPT-4o extract a short answer from the reply; here a rule reads it, so that wordy replies
+score lower than there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from snellen.benchmarks.documents import PAGES, document_reader
+from snellen.benchmarks.open_questions import BARE, open_question_benchmark, open_rules
+from snellen.benchmarks.published import Published, tsv
+from snellen.core.benchmark import Benchmark, Variant
+from snellen.core.sample import Row, Sample
+from snellen.prompts.pdf_pages import with_pages
+from snellen.scoring.document import NOT_ANSWERABLE, document_anls, list_anls
+from snellen.scoring.edit_distance import anls
+from snellen.scoring.typed_answer import items
+
+VERSION = "1"
+ALIASES = {"DUDE_MINI": {"set": "mini"}}
+_HOME = "https://opencompass.openxlab.space/utils/VLMEval"
+DATA = Published(
+    {"set": ("full", "mini")},
+    {
+        ("full",): tsv(f"{_HOME}/DUDE.tsv", "130d860d08206e1e407cd77150c10d88"),
+        ("mini",): tsv(f"{_HOME}/DUDE_MINI.tsv", "e0c0d998114f0cca7516d12039d2b538"),
+    },
+)
+_LIST = "list"
+
+
+def benchmark(variant: Variant) -> Benchmark:
+    made = open_question_benchmark(
+        variant,
+        name="dude",
+        version=VERSION,
+        title="DUDE, documents of several pages",
+        metric="anls",
+        data=DATA,
+        rules=open_rules(grade, vlmevalkit=_grade_vlmevalkit, read=document_reader),
+        wording=BARE,
+        shape=_answered,
+        groups=("answer_type",),
+        needs=PAGES,
+        paper="https://arxiv.org/abs/2305.08455",
+        source="DUDE (CC BY 4.0), as VLMEvalKit's TSV",
+        max_new_tokens=256,
+    )
+    return replace(made, coverage="generic type", prepare=with_pages)
+
+
+def grade(answer: str, sample: Sample) -> float:
+    """ANLS, of lists where the data say that the answer is one."""
+    if sample.groups.get("answer_type", "").startswith(_LIST):
+        return list_anls(items(answer), items(sample.gold[0]))
+    return document_anls(answer, sample.gold)
+
+
+def _grade_vlmevalkit(answer: str, sample: Sample) -> float:
+    return anls(answer, sample.gold, exclusive=True)
+
+
+def _answered(sample: Sample, row: Row) -> Sample:
+    """The gold of a list stays one text; where there is none the document holds no answer."""
+    gold = sample.gold or (NOT_ANSWERABLE,)
+    if sample.groups.get("answer_type", "").startswith(_LIST):
+        gold = (row.cells.get("answer", NOT_ANSWERABLE),)
+    return replace(sample, gold=gold, unit=row.cells.get("doc_id", sample.unit))

@@ -1,0 +1,236 @@
+"""DynaMath: ten variants of each question, to see whether an answer was luck (Zou et al. 2024,
+https://arxiv.org/abs/2411.00836).
+
+One example row: index 0, qid "1", varid "1", question "The purple and orange curves are f(x) and
+g(x). Is f(x)g(x) even or odd? choice: (A) odd (B) even (C) neither", answer "A", answer_type
+"multiple choice", subject "analytic geometry", knowledge_level "undergraduate", image <base64>.
+
+Oddities: 501 seed questions (`qid`) with ten variants each, which a limit keeps together. The reply
+is to be a JSON object whose key "short answer" holds the answer.
+
+Two numbers: `average` over all rows, and `worst_case`, the share of seed questions that are right
+in every variant (the headline, and OpenVLM's column; VLMEvalKit's program prints the average). A
+float is right within 0.001. A reply that is no object is read by the plain rules, then by a judge.
+Texts must be equal; VLMEvalKit asks that the answer be part of the gold, so that an empty one is
+right there. `prompt=plain` leaves the instruction out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+
+from msgspec import structs
+
+from snellen.benchmarks.graded import Extracting, extracted
+from snellen.benchmarks.graded_benchmark import Declared, as_is, cell, graded_benchmark
+from snellen.benchmarks.judged import Panel
+from snellen.benchmarks.judged_summary import Told, summarise_graded
+from snellen.benchmarks.published import Published, tsv
+from snellen.benchmarks.questions import accuracy_interval
+from snellen.core.answer import Answer, Found, Unparsed
+from snellen.core.benchmark import Benchmark, Variant
+from snellen.core.flow import Flow
+from snellen.core.record import Record
+from snellen.core.request import Generation
+from snellen.core.sample import Row, Sample
+from snellen.core.summary import Metric, Summary
+from snellen.data.columns import row_id
+from snellen.extract.choice import read_choice
+from snellen.extract.numbers import read_number
+from snellen.extract.open_text import read_open
+from snellen.extract.verdicts import read_object
+from snellen.prompts.judging import rubric
+from snellen.scoring.accuracy import mean_metric
+from snellen.scoring.mathematics import number_of, undressed
+from snellen.scoring.open_answer import matches
+
+VERSION = "1"
+ALIASES = {"DynaMath": {"prompt": "json"}, "DynaMath_noprompt": {"prompt": "plain"}}
+DATA = Published(
+    {},
+    {
+        (): tsv(
+            "https://opencompass.openxlab.space/utils/VLMEval/DynaMath.tsv",
+            "b8425ad9a7114571fc9366e013699494",
+        )
+    },
+)
+RUBRIC = "dynamath-answer"
+WORST, AVERAGE = "worst_case", "average"
+TYPE = "answer_type"
+FLOAT, CHOICE = "float", "multiple choice"
+TOLERANCE = 0.001
+OWED = ("failed", "missing")
+SHORT = "short answer"
+_PI = re.compile(r"(?P<times>-?\d*\.?\d*)\s*\*?\s*(?:\\pi|π|pi)")
+_TASKS = {
+    FLOAT: "Format the answer as a three-digit floating-point number and provide it in the "
+    "'short answer' key.",
+    CHOICE: "Provide the corresponding choice option in the 'short answer' key, such as 'A', 'B', "
+    "'C', or 'D'.",
+}
+_ANY_TASK = "Format the answer as a string and provide it in the 'short answer' key."
+_INSTRUCTION = """
+## Answer Instruction
+Reply with a JSON object that has the two keys 'solution' and 'short answer'. {task}
+Example of the expected reply:
+{{"solution": "[step-by-step solution]", "short answer": "[answer]"}}"""
+
+
+def benchmark(variant: Variant) -> Benchmark:
+    json = variant.options.get("prompt", "json") == "json"
+    return graded_benchmark(
+        variant,
+        Declared(
+            name="dynamath",
+            version=VERSION,
+            title="DynaMath, ten variants of each question",
+            data=DATA,
+            samples=partial(samples, instructed=json),
+            flow=_flow,
+            paper="https://arxiv.org/abs/2411.00836",
+            source="DynaMath (Apache-2.0), as VLMEvalKit's TSV",
+            coverage="generic type",
+            rubrics=(RUBRIC,),
+            headline=WORST,
+            options={"prompt": ("json", "plain")},
+            summarise=summarise,
+            max_new_tokens=2048,
+        ),
+    )
+
+
+def samples(rows: Iterable[Row], *, instructed: bool = True) -> Iterator[Sample]:
+    """A sample for each row; the variants of a seed question are one unit."""
+    for row in rows:
+        kind = cell(row.cells, TYPE)
+        gold = cell(row.cells, "answer").strip()
+        question = cell(row.cells, "question")
+        if instructed:
+            task = _INSTRUCTION.format(task=_TASKS.get(kind, _ANY_TASK))
+            question = f"## Question\n{question}\n{task}"
+        names = ("subject", "knowledge_level", TYPE)
+        groups = {name: row.cells[name] for name in names if name in row.cells}
+        yield Sample(
+            id=row_id(row),
+            kind="open",
+            question=question,
+            gold=(gold,) if gold else (),
+            media=row.media,
+            groups=groups,
+            unit=cell(row.cells, "qid"),
+        )
+
+
+def _flow(
+    settings: Generation, panel: Panel, options: Mapping[str, str]
+) -> Callable[[Sample], Flow]:
+    return extracted(
+        Extracting(
+            settings=settings,
+            panel=panel,
+            rubric=RUBRIC,
+            fields=_fields,
+            read=_read,
+            short=lambda sample, text: _typed(sample, text) or Unparsed(),
+            right=_right,
+            shown=as_is,
+        )
+    )
+
+
+def _read(sample: Sample, reply: str, stop_reason: str) -> Answer:
+    """The object's short answer, else the plain rules on the whole reply."""
+    told = read_object(reply.replace("\\", ""))
+    if told is not None and SHORT in told:
+        found = _typed(sample, str(told[SHORT]).strip())
+        if found is not None:
+            return Found(found.value, SHORT)
+    if sample.groups.get(TYPE) == CHOICE:
+        return read_choice(reply, {}, stop_reason=stop_reason)
+    if sample.groups.get(TYPE) == FLOAT:
+        return read_number(reply, stop_reason=stop_reason)
+    answer = read_open(reply, stop_reason=stop_reason)
+    long = isinstance(answer, Found) and answer.rule == "whole reply" and len(answer.value) > 40
+    return Unparsed() if long else answer
+
+
+def _typed(sample: Sample, text: str) -> Found | None:
+    """A short answer as its type wants it; None where it is not of that type."""
+    kind = sample.groups.get(TYPE)
+    if kind == FLOAT:
+        value = _float(text)
+        return None if value is None else Found(repr(value), SHORT)
+    if kind == CHOICE:
+        letters = re.findall(r"(?<![A-Za-z])[A-Ea-e](?![A-Za-z])", text)
+        return Found(letters[0].upper(), SHORT) if len(set(letters)) == 1 else None
+    return Found(text, SHORT) if text else None
+
+
+def _float(text: str) -> float | None:
+    """A number, alone or before its unit; multiples of pi are multiplied."""
+    pi = _PI.fullmatch(text.strip())
+    if pi:
+        times = number_of(pi["times"]) if pi["times"] not in ("", "-") else float(pi["times"] + "1")
+        return None if times is None else times * 3.141592653589793
+    first = text.split()[0] if text.split() else ""
+    whole = number_of(undressed(text))
+    return whole if whole is not None else number_of(undressed(first))
+
+
+def _right(sample: Sample, answer: str) -> bool:
+    gold = sample.gold[0]
+    if sample.groups.get(TYPE) == FLOAT:
+        value, right = _float(answer), _float(gold)
+        return value is not None and right is not None and abs(value - right) <= TOLERANCE
+    if sample.groups.get(TYPE) == CHOICE:
+        return answer.strip().upper() == gold.strip().upper()
+    return matches(answer, (gold,))
+
+
+def _fields(sample: Sample, reply: str) -> Mapping[str, str]:
+    rules = rubric(RUBRIC).rules
+    form = rules.get(sample.groups.get(TYPE, ""), rules["text"])
+    return {"question": sample.question, "reply": reply, "form": form}
+
+
+def summarise(records: Sequence[Record], told: Told) -> Summary:
+    """Worst case over seed questions, overall and by group; the average over rows beside it."""
+    average = summarise_graded(records, how=told)
+    withheld = average.headline.value is None
+    plain = structs.replace(average.headline, name=AVERAGE)
+    lost = 0.0 if told.failures == "count-wrong" else None
+    worst = average.headline if withheld else _worst(records, lost)
+    groups = {
+        column: {
+            label: _worst([one for one in records if one.groups.get(column) == label], lost)
+            for label in labels
+        }
+        for column, labels in average.groups.items()
+    }
+    others = {name: one for name, one in average.metrics.items() if name != told.headline}
+    return structs.replace(
+        average,
+        headline=worst,
+        metrics={WORST: worst, AVERAGE: plain, **others},
+        groups=groups,
+        bounds=None,
+        beside=(AVERAGE, *average.beside),
+    )
+
+
+def _worst(records: Sequence[Record], lost: float | None) -> Metric:
+    """Seed questions all of whose variants are right; those with a variant that has no score are
+    left out, unless failed ones count as `lost`."""
+    seeds: dict[str, list[float | None]] = defaultdict(list)
+    for record in records:
+        seeds[record.unit or record.id].append(lost if record.unscored in OWED else record.score)
+    scores = [
+        min(score for score in variants if score is not None)
+        for variants in seeds.values()
+        if None not in variants
+    ]
+    return mean_metric(WORST, scores, accuracy_interval)

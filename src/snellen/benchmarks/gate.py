@@ -1,0 +1,77 @@
+"""A headline is withheld where too many samples have no score: `withhold>5%`, for any benchmark."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from msgspec import structs
+
+from snellen.core.benchmark import Benchmark, Variant
+from snellen.core.errors import UsageError
+from snellen.core.record import Record
+from snellen.core.summary import Summary
+
+_GATE = re.compile(r"withhold\s*>\s*(?P<share>\d+(?:\.\d+)?)\s*%")
+_BASELINES = ("chance", "frequent")
+FORM = "withhold>5%"
+
+
+class Gated(NamedTuple):
+    """The variant that a benchmark knows, and the share of samples, 0..1, above which there is no
+    headline; None without such a gate."""
+
+    variant: Variant
+    share: float | None
+
+
+def gate_of(variant: Variant) -> Gated:
+    """Take the gate off a variant; up to its share, failed and missing samples are left out.
+
+    Raises UsageError for something like a gate that is none.
+    """
+    found = _GATE.fullmatch(variant.failures)
+    if found is None:
+        if ">" in variant.failures:
+            raise UsageError(
+                f"--failures {variant.failures!r}: expected a share of the samples, e.g. '{FORM}'"
+            )
+        return Gated(variant, None)
+    share = float(found["share"]) / 100
+    if not 0 < share < 1:
+        raise UsageError(
+            f"--failures {variant.failures!r}: expected a share between 0 and 100 %; `withhold` "
+            "gives no score if a single sample failed"
+        )
+    return Gated(replace(variant, failures="exclude"), share)
+
+
+def with_gate(benchmark: Benchmark, share: float | None) -> Benchmark:
+    """The benchmark with the gate; unchanged for None."""
+    if share is None:
+        return benchmark
+    summarise = benchmark.summarise
+
+    def gated(records: Sequence[Record]) -> Summary:
+        summary = summarise(records)
+        lost = sum(record.unscored in ("failed", "missing") for record in records)
+        return _withheld(summary, lost, share) if lost > share * len(records) else summary
+
+    return replace(benchmark, summarise=gated)
+
+
+def _withheld(summary: Summary, lost: int, share: float) -> Summary:
+    told = f"withheld: {lost} of {summary.total} samples failed or are missing, more than "
+    told += f"{100 * share:g} %"
+    headline = structs.replace(summary.headline, value=None, interval=None, note=told)
+    kept = {name: one for name, one in summary.metrics.items() if name in _BASELINES}
+    return structs.replace(
+        summary,
+        headline=headline,
+        metrics={headline.name: headline, **kept},
+        groups={},
+        beside=(),
+        notices=(f"the headline is {told}", *summary.notices),
+    )

@@ -1,0 +1,52 @@
+"""GMAI-MMBench: medical multiple choice (Chen et al. 2024, https://arxiv.org/abs/2408.03361).
+
+One example row: index 0, question "What is the abnormality in this image?", A "...", ..., E "...",
+answer "C", category "DD", clinical vqa task "Disease Diagnosis", department "Pulmonary Medicine",
+perceptual granularity "image level", modality "CT", split "VAL", image <base64>.
+
+Oddities: despite its name it is asked once, not circularly. The file of `val` has 9.3 GB. `test` is
+published in eleven parts behind a form: join them into one file and give it with `--data`; its
+answers are withheld. The authors' own rule for questions of several right answers is another task.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from snellen.benchmarks.published import Published, PublishedFile, tsv
+from snellen.benchmarks.questions import question_benchmark
+from snellen.benchmarks.withheld import withheld
+from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.data.download import Remote
+
+VERSION = "1"
+ALIASES = {
+    "GMAI-MMBench_VAL": {"split": "val"},
+    "GMAI_mm_bench_VAL": {"split": "val"},
+    "GMAI-MMBench_TEST": {"split": "test"},
+}
+_HOME = "https://huggingface.co/datasets/VLMEval/GMAI-MMBench/resolve/main"
+DATA = Published(
+    {"split": ("val", "test")},
+    {
+        ("val",): tsv(f"{_HOME}/GMAI-MMBench_VAL.tsv", "254bd581627866f1c499d3d6b4422324"),
+        ("test",): PublishedFile("GMAI-MMBench_TEST.tsv", Remote(urls=())),
+    },
+)
+
+
+def benchmark(variant: Variant) -> Benchmark:
+    asked = question_benchmark(
+        variant,
+        name="gmai-mmbench",
+        version=VERSION,
+        title="GMAI-MMBench, medical images",
+        open=partial(DATA.table, variant),
+        fetch=partial(DATA.fetch, variant),
+        options=DATA.options,
+        needs=needs("text", "image"),
+        groups=("clinical vqa task", "department", "perceptual granularity", "modality", "split"),
+        paper="https://arxiv.org/abs/2408.03361",
+        source="OpenGVLab/GMAI-MMBench (conditions to accept), as VLMEvalKit's TSV",
+    )
+    return withheld(asked, variant, "split", "test")

@@ -1,0 +1,50 @@
+"""GQA: composed questions about scenes (Hudson and Manning 2019,
+https://arxiv.org/abs/1902.09506).
+
+One example row: index 201307251, question "Is it overcast?", answer "no", image <base64>.
+
+Oddities: 12,578 questions of the balanced test-dev set about 398 pictures, so that intervals are
+taken over pictures. Golds are lower-case words, some with several.
+
+Our rule is equality in lower case where one final dot does not count, as LLaVA-1.5's evaluation
+has it; the authors' own compares as is, which a reply "No." or "No" fails. VLMEvalKit and lmms-eval
+compare in lower case with the dot (`--rule vlmevalkit`). The authors' further metrics
+(consistency, validity) need the scene graphs and are not computed.
+"""
+
+from __future__ import annotations
+
+from snellen.benchmarks.open_questions import on_golds, open_question_benchmark, open_rules
+from snellen.benchmarks.published import Published, tsv
+from snellen.core.benchmark import Benchmark, Variant
+from snellen.scoring.exact import equal, equal_folded, equal_without_dot
+
+VERSION = "1"
+ALIASES: dict[str, dict[str, str]] = {"GQA_TestDev_Balanced": {}}
+DATA = Published(
+    {},
+    {
+        (): tsv(
+            "https://opencompass.openxlab.space/utils/VLMEval/GQA_TestDev_Balanced.tsv",
+            "99b62f22e224d9b2f32dcbe41359d1c9",
+        )
+    },
+)
+
+
+def benchmark(variant: Variant) -> Benchmark:
+    return open_question_benchmark(
+        variant,
+        name="gqa",
+        version=VERSION,
+        title="GQA, composed questions about scenes",
+        metric="exact_match",
+        data=DATA,
+        rules=open_rules(
+            on_golds(equal_without_dot),
+            vlmevalkit=on_golds(equal_folded),
+            official=on_golds(equal),
+        ),
+        paper="https://arxiv.org/abs/1902.09506",
+        source="GQA balanced test-dev set (CC BY 4.0), as VLMEvalKit's TSV",
+    )

@@ -1,0 +1,124 @@
+"""HallusionBench: yes/no questions about figures and changed figures (Guan et al. 2023,
+https://arxiv.org/abs/2310.14566).
+
+One example row: index "0_VD_illusion_0_1_0", question "Is the right orange circle larger than the
+left orange circle?", answer "No", category "VD", l2-category "illusion", image <base64>.
+
+Oddities: the id holds set, figure and question: its fields 3, 4 and 5, counted from 0. aAcc is the
+share of right answers; fAcc that of figures all of whose questions are right; qAcc that of
+questions that are right about every figure. The headline is the mean of the three, as OpenVLM's
+table has it. VLMEvalKit's file has the 951 questions with a figure; the authors' has 1129, of which
+those without a figure belong to other groups, so that the numbers of the two files differ. The
+authors let GPT-4 judge replies, and count "unclear" as right where there is no figure; here the
+reply must say yes or no.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import cast
+
+import msgspec
+
+from snellen.benchmarks.published import Published, tsv
+from snellen.benchmarks.questions import question_benchmark
+from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.core.record import Record
+from snellen.core.sample import Row, Sample
+from snellen.core.summary import Interval, Metric, Summary
+from snellen.prompts.choice import Wording
+from snellen.scoring.accuracy import FailurePolicy
+from snellen.scoring.hallusion import Place, hallusion_scores, set_counts
+from snellen.scoring.together import bounds_of, under
+from snellen.stats.resampling import percentile_interval, resampled_sums
+
+VERSION = "1"
+HEADLINE = "mean_of_three"
+ALIASES: dict[str, dict[str, str]] = {"hallusion_bench_image": {}}
+_URL = "https://opencompass.openxlab.space/utils/VLMEval/HallusionBench.tsv"
+DATA = Published({}, {(): tsv(_URL, "0c23ac0dc9ef46832d7a24504f2a0c7c")})
+_GOLDS = {"0": "No", "1": "Yes"}
+_ID_COLUMNS = ("set_id", "figure_id", "question_id")
+
+
+def benchmark(variant: Variant) -> Benchmark:
+    asked = question_benchmark(
+        variant,
+        name="hallusionbench",
+        version=VERSION,
+        title="HallusionBench, figures and changed figures",
+        open=partial(DATA.table, variant),
+        fetch=partial(DATA.fetch, variant),
+        needs=needs("text", "image"),
+        groups=("category", "l2-category", "subcategory"),
+        kind="yes_no",
+        shape=_shaped,
+        wording=Wording(yes_no=""),
+        paper="https://arxiv.org/abs/2310.14566",
+        source="HallusionBench of its authors (BSD-3-Clause), as VLMEvalKit's TSV",
+    )
+    failures = cast(FailurePolicy, variant.failures)
+    return replace(
+        asked,
+        headline=HEADLINE,
+        summarise=partial(_summed, asked, failures),
+    )
+
+
+def _shaped(sample: Sample, row: Row) -> Sample:
+    """Gold as a word; the unit is the place `kind/set/figure/question`."""
+    cells = row.cells
+    golds = sample.gold or ((cells["gt_answer"],) if cells.get("gt_answer") else ())
+    kind = cells.get("l2-category") or cells.get("subcategory", "")
+    if all(name in cells for name in _ID_COLUMNS):
+        fields = [cells[name] for name in _ID_COLUMNS]
+        kind = f"{cells.get('category', '')}-{kind}"
+        name = "_".join((kind, *fields))
+    else:
+        name, fields = sample.id, sample.id.split("_")[3:6]
+    place = "/".join((kind, *fields)) if len(fields) == len(_ID_COLUMNS) else f"?/{name}/0/0"
+    golds = tuple(_GOLDS.get(gold.strip(), gold) for gold in golds)
+    return replace(sample, id=name, gold=golds, unit=place)
+
+
+def _summed(asked: Benchmark, failures: FailurePolicy, records: Sequence[Record]) -> Summary:
+    summary = asked.summarise(records)
+    seen = under(records, failures)
+    found = hallusion_scores(seen, _place)
+    if summary.headline.value is None or found is None:
+        mean = Metric(HEADLINE, None, summary.n, note=summary.headline.note)
+        return msgspec.structs.replace(summary, headline=mean)
+    parts = {
+        "aAcc": Metric("aAcc", found.answers, summary.n, summary.headline.interval),
+        "fAcc": Metric("fAcc", found.figures, found.figure_count),
+        "qAcc": Metric("qAcc", found.questions, found.question_count),
+    }
+    mean = Metric(HEADLINE, found.mean, summary.n, _interval(seen))
+    return msgspec.structs.replace(
+        summary,
+        headline=mean,
+        metrics={HEADLINE: mean, **parts, **summary.metrics},
+        bounds=bounds_of(records, _mean),
+        beside=(*parts, *summary.beside),
+    )
+
+
+def _interval(records: Sequence[Record]) -> Interval | None:
+    """Of the mean of three, over resampled sets of figures."""
+    rows = set_counts(records, _place)
+    if len(rows) < 2:
+        return None
+    sums = resampled_sums(rows, seed=HEADLINE)
+    return percentile_interval(100 / 3 * (sums[:, 0::2] / sums[:, 1::2]).sum(axis=1))
+
+
+def _mean(records: Sequence[Record]) -> float | None:
+    found = hallusion_scores(records, _place)
+    return found.mean if found else None
+
+
+def _place(record: Record) -> Place:
+    kind, set_id, figure, question = record.unit.rsplit("/", 3)
+    return Place(kind, set_id, figure, question)

@@ -1,0 +1,47 @@
+"""InfographicVQA: questions about infographics (Mathew et al. 2022,
+https://arxiv.org/abs/2104.12756).
+
+A row of this form (made up): index 98313, question "Which social platform has heavy female
+audience?", answer "['pinterest']", image <base64>.
+
+Oddities: 2,801 questions of the validation set; the pictures are tall, up to several thousand
+pixels. Some answers are several words in any order, for which the data list each order as a gold.
+The answers of the test set (3,288) are withheld: its predictions are to be sent to the Robust
+Reading Competition's server.
+
+Our rule is ANLS (Biten et al. 2019) over trimmed, lower-cased texts. VLMEvalKit and lmms-eval
+divide by the length before trimming, so that white space earns similarity (`--rule vlmevalkit`).
+"""
+
+from __future__ import annotations
+
+from snellen.benchmarks.open_questions import anls_rules, open_question_benchmark
+from snellen.benchmarks.published import Published, tsv
+from snellen.benchmarks.withheld import withheld
+from snellen.core.benchmark import Benchmark, Variant
+
+VERSION = "1"
+ALIASES = {"InfoVQA_VAL": {"split": "val"}, "InfoVQA_TEST": {"split": "test"}}
+_HOME = "https://opencompass.openxlab.space/utils/VLMEval"
+DATA = Published(
+    {"split": ("val", "test")},
+    {
+        ("val",): tsv(f"{_HOME}/InfoVQA_VAL.tsv", "2342e9c225222f0ef4dec545ebb126fe"),
+        ("test",): tsv(f"{_HOME}/InfoVQA_TEST.tsv", "df535bf51b88dc9718252c34131a6227"),
+    },
+)
+
+
+def benchmark(variant: Variant) -> Benchmark:
+    made = open_question_benchmark(
+        variant,
+        name="infovqa",
+        version=VERSION,
+        title="InfographicVQA",
+        metric="anls",
+        data=DATA,
+        rules=anls_rules(),
+        paper="https://arxiv.org/abs/2104.12756",
+        source="InfographicVQA (its own terms), as VLMEvalKit's TSV",
+    )
+    return withheld(made, variant, "split", "test")

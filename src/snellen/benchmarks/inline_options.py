@@ -1,0 +1,69 @@
+"""Options that stand in the question, one a line ("A. red"), where the data have no columns."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import NamedTuple
+
+from snellen.core.sample import Row, Sample
+
+_LINE = re.compile(r"\(?([A-Z])[.):]\s*(.*\S)\s*")
+_DRESSED = re.compile(r"\(?([A-Z])[.):]\s+|\(([A-Z])\)\s*")
+
+
+class Inline(NamedTuple):
+    """A question without its options, and these by label."""
+
+    question: str
+    options: dict[str, str]
+
+
+def inline_options(question: str) -> Inline:
+    """Lines at the end of a question that are labelled A, B, C, ... in this order. A question
+    without at least two such lines has no options and stays as it is."""
+    lines = question.rstrip().splitlines()
+    matches = [_LINE.fullmatch(line.strip()) for line in lines]
+    for start, match in enumerate(matches):
+        if match is None or match[1] != "A":
+            continue
+        found = [one for one in matches[start:] if one is not None]
+        labels = "".join(one[1] for one in found)
+        complete = len(found) == len(matches) - start >= 2
+        if complete and labels == "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: len(labels)]:
+            stem = "\n".join(lines[:start]).rstrip()
+            return Inline(stem, {one[1]: one[2] for one in found})
+    return Inline(question, {})
+
+
+def undressed(text: str, label: str) -> str:
+    """The text of an option without its own label: "red" of "A. red" or "(A) red"."""
+    match = _DRESSED.match(text)
+    return text[match.end() :] if match and label in match.groups() else text
+
+
+def label_of(gold: str) -> str | None:
+    """The label with which a gold begins: A of "A. red", "(A) red" and "A"."""
+    bare = gold.strip()
+    if len(bare) == 1 and bare.isascii() and bare.isupper():
+        return bare
+    match = _DRESSED.match(bare)
+    return next((label for label in match.groups() if label), None) if match else None
+
+
+def with_inline_options(sample: Sample, row: Row) -> Sample:
+    """A shape: options out of the question, and the gold, which is one of them, as its label."""
+    if sample.options:
+        return sample
+    question, options = inline_options(sample.question)
+    if not options:
+        return sample
+    golds = tuple(_label(gold, options) for gold in sample.gold)
+    return replace(sample, kind="choice", question=question, options=options, gold=golds)
+
+
+def _label(gold: str, options: dict[str, str]) -> str:
+    label = label_of(gold)
+    if label in options:
+        return str(label)
+    return next((key for key, text in options.items() if text == gold.strip()), gold)

@@ -1,0 +1,40 @@
+"""Several tables as one, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+
+from snellen.core.benchmark import Table
+from snellen.core.media import digest_bytes
+from snellen.core.sample import Row
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Rows are counted through all tables."""
+
+    path: str
+    tables: Sequence[Table]
+
+    @property
+    def columns(self) -> Sequence[str]:
+        return tuple(dict.fromkeys(name for table in self.tables for name in table.columns))
+
+    @property
+    def digest(self) -> str:
+        return digest_bytes("\n".join(table.digest for table in self.tables).encode())
+
+    def __len__(self) -> int:
+        return sum(map(len, self.tables))
+
+    def __iter__(self) -> Iterator[Row]:
+        numbers = count()
+        for table in self.tables:
+            for row in table:
+                yield replace(row, number=next(numbers))
+
+
+def joined(path: str, tables: Sequence[Table]) -> Table:
+    return tables[0] if len(tables) == 1 else Joined(path, tuple(tables))

@@ -1,0 +1,168 @@
+"""Judges as steps of a flow: `judgement = yield from judged(panel, "mm-vet", ...)`.
+
+A judge is whatever model has the role `judge` (`judge-2`, ... where there are several). Each is
+asked with a stored rubric; its reply is read by a function of `extract.verdicts`. A reply that
+cannot be read is asked for again, a little warmer each time; after the last try that judge has no
+verdict. It is then never replaced by a number: with no verdict at all the sample is `ungraded`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from msgspec import structs
+
+from snellen.core.benchmark import Variant
+from snellen.core.flow import Steps
+from snellen.core.message import Message
+from snellen.core.output import Failure, Generated, Output
+from snellen.core.record import Verdict
+from snellen.core.request import Generate, Generation, Ref
+from snellen.extract.verdicts import GRADE, Reading
+from snellen.prompts.judging import rubric
+
+JUDGE = "judge"
+VOTES = ("1", "3", "5")
+"""How often each judge may be asked about one reply: the option `votes`."""
+AGREEMENT = "agreement"
+"""Value: 1 where all verdicts about a sample are the same, else 0."""
+_WARMER = (0.0, 0.5, 1.0)
+"""Temperature of each try; the first of several votes is greedy too."""
+_VOTING = 0.2
+
+Read = Callable[[str], Reading | None]
+"""A judge's reply to what it says, or None where that cannot be told."""
+
+
+def judge_roles(count: int) -> tuple[str, ...]:
+    """`judge`, `judge-2`, ..."""
+    return tuple(JUDGE if number == 1 else f"{JUDGE}-{number}" for number in range(1, count + 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """The judges there are, and how each is asked."""
+
+    roles: tuple[str, ...] = ()
+    votes: int = 1
+    """How often each is asked about the same reply; its verdicts count alike."""
+    max_new_tokens: int = 1024
+
+    def __bool__(self) -> bool:
+        return bool(self.roles)
+
+
+def panel_of(variant: Variant, *, votes: int = 1, max_new_tokens: int = 1024) -> Panel:
+    """The judges that a run has."""
+    return Panel(judge_roles(variant.judges), votes, max_new_tokens)
+
+
+def judge_parameters(panel: Panel, *rubrics: str) -> dict[str, str]:
+    """What a run records about how its judges are asked; who they are stands in its roles."""
+    if not panel:
+        return {}
+    found = {f"rubric_{name}": rubric(name).short_digest for name in rubrics}
+    return found if panel.votes == 1 else {**found, "votes": str(panel.votes)}
+
+
+class Judgement(NamedTuple):
+    """What all judges said about one reply."""
+
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def failure(self) -> Failure | None:
+        """The first judge that did not answer: the sample failed, and is asked again later."""
+        outputs = (verdict.output for verdict in self.verdicts)
+        return next((output for output in outputs if isinstance(output, Failure)), None)
+
+    @property
+    def read(self) -> tuple[Verdict, ...]:
+        """The verdicts that could be read."""
+        return tuple(one for one in self.verdicts if one.values or one.text is not None)
+
+    def by_judge(self, name: str = GRADE) -> dict[str, float]:
+        """Each judge's mean grade, in the range of the rubric."""
+        grades: dict[str, list[float]] = {}
+        for verdict in self.read:
+            grades.setdefault(verdict.judge, []).append(verdict.values[name])
+        return {judge: sum(values) / len(values) for judge, values in grades.items()}
+
+    def grade(self, name: str = GRADE) -> float | None:
+        """The judges' common grade (see `common`); None where nobody's could be read."""
+        grades = [verdict.values[name] for verdict in self.read]
+        return common(grades) if grades else None
+
+
+def common(grades: Sequence[float]) -> float:
+    """One grade of several: of rights and wrongs (1 and 0) the majority, a tie being worth one
+    half because nobody's vote is preferred; of other grades the mean."""
+    mean = sum(grades) / len(grades)
+    if set(grades) <= {0.0, 1.0}:
+        return float(mean > 0.5) if mean != 0.5 else 0.5
+    return mean
+
+
+def judged(
+    panel: Panel,
+    rubric_name: str,
+    fields: Mapping[str, str],
+    read: Read,
+    ref: Ref,
+    *,
+    step: str = GRADE,
+) -> Steps[Judgement]:
+    """Ask every judge, each as often as there are votes, and read what they say.
+
+    `fields` fill the rubric; `step` names the task in the records. Without judges nothing is
+    asked, and the judgement is empty.
+    """
+    messages = rubric(rubric_name).messages(**fields)
+    verdicts = []
+    for role in panel.roles:
+        for vote in range(panel.votes):
+            verdict = yield from _asked(panel, role, vote, messages, read, ref)
+            verdicts.append(structs.replace(verdict, step=step))
+    return Judgement(tuple(verdicts))
+
+
+def spread_of(
+    judgement: Judgement, score: Callable[[float], float], name: str = GRADE
+) -> Iterator[tuple[str, float]]:
+    """Values of a record where there are several verdicts: each judge's score under its role, and
+    whether all agree."""
+    grades = [verdict.values[name] for verdict in judgement.read]
+    if len(judgement.verdicts) < 2 or not grades:
+        return
+    by_judge = judgement.by_judge(name)
+    if len(by_judge) > 1:
+        for judge, grade in by_judge.items():
+            yield judge, score(grade)
+    if len(grades) > 1:
+        yield AGREEMENT, float(len(set(grades)) == 1)
+
+
+def _asked(
+    panel: Panel, role: str, vote: int, messages: tuple[Message, ...], read: Read, ref: Ref
+) -> Steps[Verdict]:
+    output: Output = Failure("request", "not asked")
+    for number, temperature in enumerate(_WARMER):
+        attempt = vote * len(_WARMER) + number
+        warm = temperature or (_VOTING if vote else 0.0)
+        output = yield Generate(
+            messages=messages,
+            ref=ref,
+            settings=Generation(max_new_tokens=panel.max_new_tokens, temperature=warm),
+            to=role,
+            attempt=attempt,
+        )
+        if not isinstance(output, Generated):
+            return Verdict(role, output, tries=number + 1)
+        reading = read(output.text)
+        if reading is not None:
+            return Verdict(
+                role, output, values=dict(reading.values), text=reading.text, tries=number + 1
+            )
+    return Verdict(role, output, tries=len(_WARMER))

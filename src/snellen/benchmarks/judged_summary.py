@@ -1,0 +1,85 @@
+"""Summaries of graded replies: accuracy with what judges add, and questions of several labels."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from msgspec import structs
+
+from snellen.benchmarks.judged import AGREEMENT, Panel
+from snellen.benchmarks.questions import accuracy_interval
+from snellen.core.record import Record
+from snellen.core.summary import Metric, Summary
+from snellen.scoring.accuracy import FailurePolicy, mean_metric, summarise
+from snellen.stats.agreement import cohen_kappa, fleiss_kappa
+
+SEPARATOR = ", "
+"""Between the labels of a question that has several of one kind, e.g. MathVista's skills."""
+KAPPA = "kappa"
+NEEDS_JUDGE = (
+    "is graded by a judge, and none is given: replies are collected, and scored once the same "
+    "command is given with --judge MODEL"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """How graded records are summed up."""
+
+    headline: str
+    panel: Panel
+    failures: FailurePolicy
+    several: tuple[str, ...] = ()
+    """Groupings whose labels are several in one, joined by `SEPARATOR`: a question counts once
+    under each."""
+    must_judge: bool = False
+    """Whether there is no score without a judge."""
+
+
+def summarise_graded(records: Sequence[Record], *, how: Told) -> Summary:
+    """Mean score in percent, per group, and how far several judges agree."""
+    found = summarise(
+        records, spread=accuracy_interval, headline=how.headline, failures=how.failures
+    )
+    if how.must_judge and not how.panel:
+        headline = structs.replace(found.headline, note="needs a judge: give one with --judge")
+        return structs.replace(
+            found, headline=headline, metrics={**found.metrics, how.headline: headline}
+        )
+    metrics = {**found.metrics, **agreement(records, how.panel)}
+    groups = {
+        column: by_label(records, column, how.headline) if column in how.several else labels
+        for column, labels in found.groups.items()
+    }
+    beside = (*found.beside, *(name for name in (AGREEMENT, KAPPA) if name in metrics))
+    return structs.replace(found, metrics=metrics, groups=groups, beside=beside)
+
+
+def by_label(records: Sequence[Record], column: str, name: str) -> dict[str, Metric]:
+    """The mean score under each of a question's labels."""
+    cells: dict[str, list[float]] = defaultdict(list)
+    for record in records:
+        if record.score is not None and column in record.groups:
+            for label in record.groups[column].split(SEPARATOR):
+                cells[label].append(record.score)
+    return {label: mean_metric(name, cells[label], accuracy_interval) for label in sorted(cells)}
+
+
+def agreement(records: Sequence[Record], panel: Panel) -> Mapping[str, Metric]:
+    """Cohen's kappa of two judges, Fleiss' of more, over the samples that all of them graded.
+    The share of samples with one verdict stands among the values."""
+    if len(panel.roles) < 2:
+        return {}
+    rows = [
+        [record.values[role] for role in panel.roles]
+        for record in records
+        if all(role in record.values for role in panel.roles)
+    ]
+    if len(panel.roles) == 2:
+        kappa = cohen_kappa([row[0] for row in rows], [row[1] for row in rows])
+    else:
+        kappa = fleiss_kappa(rows)
+    note = "" if kappa is not None else "all grades are the same, or there are none"
+    return {KAPPA: Metric(KAPPA, kappa, len(rows), note=note, unit="points", top=1.0)}

@@ -1,0 +1,164 @@
+"""Benchmarks that are a file, a kind of question and a rule: listed in `data/listed.toml`.
+
+One example entry: `[mmcr]` with title, paper, source, kind "choice", circular "early", coverage
+"generic type" and one file. Each name is an entry point of its own, `listed:mmcr`.
+
+Their rules are generic: choices and yes/no as everywhere in Snellen, open answers by the metric
+that the entry names (see `described.METRICS`). Where the authors' rule is of another type, nothing
+is scored: replies are kept, and `unscored` says what is missing. Oddities are those of the files.
+"""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from importlib.resources import files
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from snellen.benchmarks.described import METRICS
+from snellen.benchmarks.flows import Circular, OpenRule
+from snellen.benchmarks.published import HubSplit, Published, PublishedFile
+from snellen.benchmarks.questions import accuracy_interval, clustered_interval, question_benchmark
+from snellen.benchmarks.rows import GROUP_COLUMNS
+from snellen.benchmarks.rules import READERS
+from snellen.benchmarks.watching import WORDING, watching_of, with_video
+from snellen.core.benchmark import Benchmark, Table, Variant, needs
+from snellen.core.model import Modality
+from snellen.core.sample import Kind, Row, Sample
+from snellen.data.download import Remote
+from snellen.prompts.choice import DEFAULT
+
+VERSION = "1"
+_FILE = "listed.toml"
+
+
+class File(Struct, frozen=True, forbid_unknown_fields=True):
+    """A data file; `value` is the option's value that means it, `alias` another tool's name."""
+
+    name: str
+    url: str = ""
+    md5: str | None = None
+    hub: str = ""
+    value: str = ""
+    alias: str = ""
+
+    def published(self) -> PublishedFile | HubSplit:
+        if self.hub:
+            return HubSplit(self.hub)
+        urls = (self.url,) if self.url else ()
+        return PublishedFile(self.name, Remote(urls=urls, md5=self.md5))
+
+
+class Entry(Struct, frozen=True, forbid_unknown_fields=True):
+    """What the list says about one benchmark."""
+
+    title: str
+    paper: str
+    source: str
+    coverage: Literal["exact", "generic type", "inference only"]
+    files: tuple[File, ...]
+    option: str = ""
+    """Name of the option that chooses the file, where there are several."""
+    kind: Kind | None = None
+    """Of all rows; None where each tells its own."""
+    metric: str = "accuracy"
+    """Of open answers."""
+    groups: tuple[str, ...] = GROUP_COLUMNS
+    aliases: tuple[str, ...] = ()
+    circular: Circular = "off"
+    many_images: bool = False
+    video: bool = False
+    skip: dict[str, str] = {}
+    """Rows whose cells have these values are left out."""
+    unscored: str = ""
+    """Why nothing is scored."""
+
+
+class Listed:
+    """The factory of one entry. `aliases` are its names in other tools."""
+
+    def __init__(self, name: str, entry: Entry) -> None:
+        self.name, self.entry = name, entry
+        first = {entry.option: entry.files[0].value} if entry.option else {}
+        self.aliases: Mapping[str, Mapping[str, str]] = {
+            **dict.fromkeys(entry.aliases, first),
+            **{one.alias: {entry.option: one.value} for one in entry.files if one.alias},
+        }
+
+    def __call__(self, variant: Variant) -> Benchmark:
+        if not self.entry.video:
+            return self._made(variant, partial(self._data().table, variant))
+        rest, watching = watching_of(variant)
+        made = self._made(rest, partial(self._data().table, rest))
+        return with_video(made, watching)
+
+    def _data(self) -> Published:
+        entry = self.entry
+        if not entry.option:
+            return Published({}, {(): entry.files[0].published()})
+        values = tuple(one.value for one in entry.files)
+        return Published(
+            {entry.option: values}, {(one.value,): one.published() for one in entry.files}
+        )
+
+    def _made(self, variant: Variant, open: Callable[[], Table]) -> Benchmark:
+        entry, data, metric = self.entry, self._data(), METRICS[self.entry.metric]
+        inputs: tuple[Modality, ...] = ("text",) if entry.video else ("text", "image")
+        made = question_benchmark(
+            variant,
+            name=self.name,
+            version=VERSION,
+            title=entry.title,
+            open=open,
+            fetch=partial(data.fetch, variant),
+            options=data.options,
+            needs=needs(*inputs, many_images=entry.many_images),
+            keep=self._kept if entry.skip else None,
+            kind=entry.kind,
+            shape=_without_gold if entry.unscored else None,
+            groups=entry.groups,
+            rules={
+                name: readers._replace(open=OpenRule(metric.read, metric.grade))
+                for name, readers in READERS.items()
+            },
+            wording=WORDING if entry.video else DEFAULT,
+            metric=entry.metric,
+            spread=clustered_interval if entry.metric == "anls" else accuracy_interval,
+            circular_default=entry.circular,
+            paper=entry.paper,
+            source=entry.source,
+        )
+        return replace(
+            made,
+            coverage=entry.coverage,
+            unscorable=entry.unscored,
+            oracle=None if entry.unscored else 100.0,
+        )
+
+    def _kept(self, row: Row) -> bool:
+        return all(row.cells.get(column) != value for column, value in self.entry.skip.items())
+
+
+def _without_gold(sample: Sample, row: Row) -> Sample:
+    """A gold that no rule here can compare must not make a number."""
+    return replace(sample, gold=())
+
+
+@functools.cache
+def listed() -> Mapping[str, Entry]:
+    text = (files("snellen.benchmarks") / "data" / _FILE).read_text(encoding="utf-8")
+    return msgspec.convert(tomllib.loads(text), dict[str, Entry])
+
+
+def __getattr__(name: str) -> Listed:
+    """The factory of an entry, by its name with underscores."""
+    for known, entry in listed().items():
+        if known.replace("-", "_") == name:
+            return Listed(known, entry)
+    raise AttributeError(f"{_FILE} has no entry {name!r}")

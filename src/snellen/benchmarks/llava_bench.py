@@ -1,0 +1,177 @@
+"""LLaVA-Bench (In-the-Wild): open questions beside a reference (Liu et al. 2023,
+https://arxiv.org/abs/2304.08485).
+
+One example row: index 0, question "What is the name of this famous sight in the photo?", caption
+"An aerial view of Diamond Head ...", gpt4_ans "Diamond Head", category "conv", image <base64>.
+
+Oddities: 60 questions about 24 pictures in three categories (conv, detail, complex; the authors'
+files write llava_bench_conv). The judge sees no picture but the caption, and scores two answers:
+the stored one of GPT-4, which saw the caption, and the model's.
+
+The number is the mean score of the model over that of the reference, times 100: it may pass 100.
+A judge answers with two numbers in its first line; others leave the sample ungraded, where the
+authors' script and VLMEvalKit put -1 for both into the means. The order is never swapped, as the
+authors have it. There is no score without a judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from msgspec import structs
+
+from snellen.benchmarks.graded import asked, record_of, ungraded
+from snellen.benchmarks.graded_benchmark import Declared, as_is, cell, graded_benchmark
+from snellen.benchmarks.judged import Panel, judged, spread_of
+from snellen.benchmarks.judged_summary import Told, summarise_graded
+from snellen.benchmarks.published import Published, tsv
+from snellen.core.answer import Empty, Found
+from snellen.core.benchmark import Benchmark, Variant
+from snellen.core.flow import Flow
+from snellen.core.output import Generated
+from snellen.core.record import Pass, Record
+from snellen.core.request import Generation, Ref
+from snellen.core.sample import Row, Sample
+from snellen.core.summary import Metric, Summary
+from snellen.data.columns import row_id
+from snellen.extract.verdicts import read_pair
+from snellen.prompts.judging import rubric
+from snellen.stats.resampling import percentile_interval, resampled_sums
+
+VERSION = "1"
+ALIASES: dict[str, dict[str, str]] = {
+    "LLaVABench": {},
+    "llava_in_the_wild": {},
+    "llava_bench_in_the_wild": {},
+}
+DATA = Published(
+    {},
+    {
+        (): tsv(
+            "https://opencompass.openxlab.space/utils/VLMEval/LLaVABench.tsv",
+            "d382a093f749a697820d3dadd61c8428",
+        )
+    },
+)
+RUBRIC = "llava-bench"
+CATEGORY = "category"
+CAPTION = "caption"
+RELATIVE = "relative"
+MODEL, REFERENCE = "model_score", "reference_score"
+"""Values: the two scores of the judge over 10."""
+_TOP = 10.0
+_PREFIX = "llava_bench_"
+
+
+def benchmark(variant: Variant) -> Benchmark:
+    return graded_benchmark(
+        variant,
+        Declared(
+            name="llava-bench",
+            version=VERSION,
+            title="LLaVA-Bench (In-the-Wild), answers beside a reference",
+            data=DATA,
+            samples=samples,
+            flow=_flow,
+            paper="https://arxiv.org/abs/2304.08485",
+            source="LLaVA-Bench (Apache-2.0), as VLMEvalKit's TSV",
+            coverage="generic type",
+            rubrics=(RUBRIC,),
+            headline=RELATIVE,
+            must_judge=True,
+            summarise=summarise,
+            max_new_tokens=1024,
+            judge_tokens=1024,
+        ),
+    )
+
+
+def samples(rows: Iterable[Row]) -> Iterator[Sample]:
+    """A sample for each row: the reference is its gold, the caption its hint."""
+    for row in rows:
+        reference = cell(row.cells, "gpt4_ans", "reference", "gpt_answer", "answer")
+        category = cell(row.cells, CATEGORY).strip().removeprefix(_PREFIX)
+        yield Sample(
+            id=row_id(row),
+            kind="open",
+            question=row.cells.get("question", ""),
+            gold=(reference,) if reference else (),
+            media=row.media,
+            hint=cell(row.cells, CAPTION),
+            groups={CATEGORY: category} if category else {},
+        )
+
+
+def _flow(
+    settings: Generation, panel: Panel, options: Mapping[str, str]
+) -> Callable[[Sample], Flow]:
+    read = partial(read_pair, names=(REFERENCE, MODEL), low=0.0, high=_TOP)
+
+    def flow(sample: Sample) -> Flow:
+        # The caption is for the judge's eyes alone.
+        shown = as_is(replace(sample, hint=""))
+        output = yield from asked(sample, shown, settings)
+        if not isinstance(output, Generated):
+            return record_of(sample, (Pass(shown, output, gold=sample.gold),))
+        found = yield from judged(panel, RUBRIC, _fields(sample, output.text), read, Ref(sample.id))
+        text = output.text.strip()
+        answer = Found(text, "whole reply") if text else Empty()
+        one = Pass(shown, output, answer, sample.gold, verdicts=found.verdicts)
+        model, reference = found.grade(MODEL), found.grade(REFERENCE)
+        if model is None or reference is None or found.failure is not None:
+            return ungraded(sample, (one,), found)
+        values = {MODEL: model / _TOP, REFERENCE: reference / _TOP}
+        values |= dict(spread_of(found, lambda grade: grade / _TOP, MODEL))
+        return record_of(sample, (one,), score=model / _TOP, values=values)
+
+    return flow
+
+
+def _fields(sample: Sample, reply: str) -> Mapping[str, str]:
+    rules = rubric(RUBRIC).rules
+    return {
+        "caption": sample.hint,
+        "question": sample.question,
+        "reference": sample.gold[0] if sample.gold else "",
+        "reply": reply,
+        "rule": rules.get(sample.groups.get(CATEGORY, ""), rules["conv"]),
+    }
+
+
+def summarise(records: Sequence[Record], told: Told) -> Summary:
+    """The relative score over all and per category, in place of the model's own mean."""
+    found = summarise_graded(records, how=told)
+    if not told.panel:
+        return found
+    headline = _relative(records, found.headline)
+    labels = {
+        label: _relative([one for one in records if one.groups.get(CATEGORY) == label], metric)
+        for label, metric in found.groups.get(CATEGORY, {}).items()
+    }
+    return structs.replace(
+        found,
+        headline=headline,
+        metrics={**found.metrics, RELATIVE: headline},
+        groups={**found.groups, **({CATEGORY: labels} if labels else {})},
+        bounds=None,
+        beside=(MODEL, REFERENCE, *found.beside),
+    )
+
+
+def _relative(records: Sequence[Record], plain: Metric) -> Metric:
+    """100 times the ratio of the means, with a bootstrap over questions. What was withheld stays
+    withheld."""
+    rows = [
+        (one.values[MODEL], one.values[REFERENCE])
+        for one in records
+        if one.score is not None and REFERENCE in one.values
+    ]
+    reference = sum(row[1] for row in rows)
+    if plain.value is None or not reference:
+        return plain
+    sums = resampled_sums(rows, RELATIVE)
+    spread = percentile_interval(100 * sums[:, 0] / sums[:, 1])
+    value = 100 * sum(row[0] for row in rows) / reference
+    return Metric(RELATIVE, value, len(rows), spread, unit="points", top=max(100.0, value))

@@ -1,0 +1,121 @@
+"""LogicVista: logic puzzles whose options are drawn in the picture (Xiao et al. 2024,
+https://arxiv.org/abs/2407.04973).
+
+One example row: index 0, question "What choice (A, B, C, or D) should be in place of the question
+mark that fits the pattern?", answer "C", skill "['inductive']" (in the authors' JSON a list),
+image <base64>.
+
+Oddities: 448 questions with labels up to I and no option texts; three have two right letters
+("B, D"); one answer is a digit, which VLMEvalKit rejects and we accept; one row has no answer and
+is asked but not scored by us, where the authors count it as wrong.
+
+Right only if exactly the gold letters are named. Rules read first; what they cannot read goes to a
+judge that writes the chosen letters. The authors and VLMEvalKit have a judge read every reply: so
+does the rule `official`, where there is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from snellen.benchmarks.graded import Extracting, extracted
+from snellen.benchmarks.graded_benchmark import (
+    OFFICIAL,
+    OWN_RULE,
+    RULE,
+    Declared,
+    as_is,
+    cell,
+    graded_benchmark,
+    listed,
+)
+from snellen.benchmarks.judged import Panel
+from snellen.benchmarks.judged_summary import SEPARATOR
+from snellen.benchmarks.published import Published, tsv
+from snellen.core.answer import Answer, Found
+from snellen.core.benchmark import Benchmark, Variant
+from snellen.core.flow import Flow
+from snellen.core.request import Generation
+from snellen.core.sample import Row, Sample
+from snellen.data.columns import row_id
+from snellen.extract.several import read_letters
+from snellen.extract.verdicts import read_labels
+
+VERSION = "1"
+ALIASES: dict[str, dict[str, str]] = {"LogicVista": {}}
+DATA = Published(
+    {},
+    {
+        (): tsv(
+            "https://opencompass.openxlab.space/utils/VLMEval/LogicVista.tsv",
+            "41c5d33adf33765c399e0e6ae588c061",
+        )
+    },
+)
+RUBRIC = "letters"
+SKILL = "skill"
+LABELS = "ABCDEFGHI"
+
+
+def benchmark(variant: Variant) -> Benchmark:
+    return graded_benchmark(
+        variant,
+        Declared(
+            name="logicvista",
+            version=VERSION,
+            title="LogicVista, logic puzzles with drawn options",
+            data=DATA,
+            samples=samples,
+            flow=_flow,
+            paper="https://arxiv.org/abs/2407.04973",
+            source="LogicVista (Apache-2.0), as VLMEvalKit's TSV",
+            rubrics=(RUBRIC,),
+            rules=(OWN_RULE, OFFICIAL),
+            several=(SKILL,),
+            max_new_tokens=1024,
+            judge_tokens=64,
+        ),
+    )
+
+
+def samples(rows: Iterable[Row]) -> Iterator[Sample]:
+    """A sample for each row; its gold is one value, the letters in order."""
+    for row in rows:
+        skills = listed(cell(row.cells, SKILL, "skills"))
+        gold = labels_of(cell(row.cells, "answer"))
+        yield Sample(
+            id=row_id(row),
+            kind="open",
+            question=cell(row.cells, "question"),
+            gold=(gold,) if gold else (),
+            media=row.media,
+            groups={SKILL: SEPARATOR.join(skills)} if skills else {},
+        )
+
+
+def labels_of(text: str) -> str:
+    """Letters in any spelling ("b,d", ["b", "d"]) as "B, D"."""
+    return ", ".join(sorted(label.upper() for label in listed(text)))
+
+
+def _flow(
+    settings: Generation, panel: Panel, options: Mapping[str, str]
+) -> Callable[[Sample], Flow]:
+    return extracted(
+        Extracting(
+            settings=settings,
+            panel=panel,
+            rubric=RUBRIC,
+            fields=lambda sample, reply: {"question": sample.question, "reply": reply},
+            read=_read,
+            always=options[RULE] == OFFICIAL,
+            short=lambda sample, text: Found(text, "letters"),
+            right=lambda sample, answer: answer in sample.gold,
+            verdict=read_labels,
+            shown=as_is,
+        )
+    )
+
+
+def _read(sample: Sample, reply: str, stop_reason: str) -> Answer:
+    return read_letters(reply, LABELS, stop_reason=stop_reason)

@@ -1,0 +1,113 @@
+"""Replies about videos that judges mark in points: 0 to 3, or two marks added up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from msgspec import structs
+
+from snellen.benchmarks.graded import asked, record_of, ungraded
+from snellen.benchmarks.judged import Panel, Read, judged
+from snellen.benchmarks.judged_summary import Told, summarise_graded
+from snellen.core.answer import Empty, Found
+from snellen.core.flow import Flow
+from snellen.core.output import Generated
+from snellen.core.record import Pass, Record
+from snellen.core.request import Generation, Ref
+from snellen.core.sample import Sample
+from snellen.core.summary import Interval, Metric, Summary
+from snellen.prompts.choice import Wording, prompt
+
+BARE = Wording(hint="{hint}", open="")
+"""Nothing but the question, and what stands before it about its video."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marking:
+    """How one kind of question is marked."""
+
+    rubric: str
+    read: Read
+    names: tuple[str, ...]
+    """The marks of a verdict, which are added up."""
+    top: float
+    """The highest sum there can be."""
+
+
+def marked(
+    settings: Generation,
+    panel: Panel,
+    marking: Callable[[Sample], Marking],
+    wording: Wording = BARE,
+) -> Callable[[Sample], Flow]:
+    """Ask, then have the reply marked; the score is the sum of the marks over the highest. An empty
+    reply is worth nothing, and no judge is asked. Each of several marks is a value of the
+    record, over the highest."""
+
+    def flow(sample: Sample) -> Flow:
+        how = marking(sample)
+        shown = prompt(sample, wording=wording)
+        output = yield from asked(sample, shown, settings)
+        if not isinstance(output, Generated):
+            return record_of(sample, (Pass(shown, output, gold=sample.gold),))
+        if not output.text.strip():
+            empty = Pass(shown, output, Empty(), sample.gold, False)
+            return record_of(sample, (empty,), score=0.0)
+        fields = {
+            "question": sample.question,
+            "gold": sample.gold[0] if sample.gold else "",
+            "reply": output.text,
+        }
+        found = yield from judged(panel, how.rubric, fields, how.read, Ref(sample.id))
+        answer = Found(output.text.strip(), "whole reply")
+        one = Pass(shown, output, answer, sample.gold, verdicts=found.verdicts)
+        marks = {name: found.grade(name) for name in how.names}
+        most = how.top / len(how.names)
+        given = {name: mark for name, mark in marks.items() if mark is not None}
+        if len(given) < len(how.names) or found.failure is not None:
+            return ungraded(sample, (one,), found)
+        return record_of(
+            sample,
+            (one,),
+            score=sum(given.values()) / how.top,
+            values={name: mark / most for name, mark in given.items()} if len(given) > 1 else {},
+        )
+
+    return flow
+
+
+def in_points(records: Sequence[Record], told: Told, top: float) -> Summary:
+    """The summary with its headline, overall and by group, in points up to `top`; failed and
+    ungraded samples are left out."""
+    found = summarise_graded(records, how=told)
+    headline = points(found.headline, top)
+    return structs.replace(
+        found,
+        headline=headline,
+        metrics={**found.metrics, told.headline: headline},
+        groups=_groups(found.groups, top),
+        bounds=None,
+    )
+
+
+def points(metric: Metric, top: float) -> Metric:
+    """A metric of percent as one of points."""
+    scale = top / 100
+    value, interval = metric.value, metric.interval
+    return structs.replace(
+        metric,
+        value=None if value is None else value * scale,
+        interval=None
+        if interval is None
+        else Interval(interval.low * scale, interval.high * scale, interval.method, interval.level),
+        unit="points",
+        top=top,
+    )
+
+
+def _groups(groups: Mapping[str, Mapping[str, Metric]], top: float) -> dict[str, dict[str, Metric]]:
+    return {
+        column: {label: points(metric, top) for label, metric in labels.items()}
+        for column, labels in groups.items()
+    }

@@ -1,0 +1,216 @@
+"""MathVista: mathematics about pictures (Lu et al. 2023, https://arxiv.org/abs/2310.02255).
+
+One example row of the TSV: index 0, question "Hint: Please answer the question requiring a
+floating-point number with one decimal place ...\\nQuestion: When a spring does work ...", answer
+"1.2", question_type "free_form", answer_type "float", choices "[]", task "textbook question
+answering", skills "['scientific reasoning']", image <base64>. The authors' JSON has `pid`, the bare
+question, `unit`, `precision` and the groups inside `metadata`; the hint is then added here.
+
+Oddities: a multiple-choice question's answer is the text of the choice; a question counts under
+each of its skills; two of the thousand answers of testmini are lists.
+
+Rules first, and only what they cannot read goes to a judge that copies out the short answer (the
+paper extracts every reply by GPT-4). Numbers are compared as numbers: "3.0" is 3, floats are
+rounded to the places of the gold. VLMEvalKit compares floats without rounding and lists never
+rightly. The rule `official` is the authors' of 2023 on short answers: any text is forced to the
+nearest choice by edit distance, and 3.0 is no integer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from snellen.benchmarks.graded import Extracting, extracted
+from snellen.benchmarks.graded_benchmark import (
+    OFFICIAL,
+    OWN_RULE,
+    RULE,
+    Declared,
+    as_is,
+    cell,
+    graded_benchmark,
+    listed,
+)
+from snellen.benchmarks.judged import Panel
+from snellen.benchmarks.judged_summary import SEPARATOR
+from snellen.benchmarks.published import Published, tsv
+from snellen.benchmarks.rows import option_cells
+from snellen.core.answer import Answer, Empty, Found, NoMatch
+from snellen.core.benchmark import Benchmark, Variant
+from snellen.core.flow import Flow
+from snellen.core.request import Generation
+from snellen.core.sample import Row, Sample
+from snellen.data.columns import row_id
+from snellen.extract.choice import read_choice
+from snellen.extract.numbers import read_list, read_number
+from snellen.extract.open_text import read_open
+from snellen.prompts.judging import rubric
+from snellen.scoring.mathvista import answer_type_of, normalised, places, same_value
+
+VERSION = "1"
+ALIASES: dict[str, dict[str, str]] = {
+    "MathVista_MINI": {},
+    "MathVista": {},
+    "mathvista_testmini": {},
+    "mathvista_testmini_format": {},
+}
+DATA = Published(
+    {},
+    {
+        (): tsv(
+            "https://opencompass.openxlab.space/utils/VLMEval/MathVista_MINI.tsv",
+            "f199b98e178e5a2a20e7048f5dcb0464",
+        )
+    },
+)
+RUBRIC = "short-answer"
+SKILLS = "skills"
+TYPE = "answer_type"
+_GROUPS = ("question_type", TYPE, "language", "source", "category", "task", "context", "grade")
+_CHOOSE = "Please answer the question and provide the correct option letter, e.g., A, B, C, D, at "
+_HINTS = {
+    "integer": "Please answer the question requiring an integer answer and provide the final value,"
+    " e.g., 1, 2, 3, at the end.",
+    "list": "Please answer the question requiring a Python list as an answer and provide the final "
+    "list, e.g., [1, 2, 3], [1.2, 1.3, 1.4], at the end.",
+    "text": "",
+}
+_FLOATS = ("zero", "one", "two", "three")
+_EXAMPLES = ("1, 2, 3", "1.2, 1.3, 1.4", "1.23, 1.34, 1.45", "1.234, 1.345, 1.456")
+
+
+def benchmark(variant: Variant) -> Benchmark:
+    return graded_benchmark(
+        variant,
+        Declared(
+            name="mathvista",
+            version=VERSION,
+            title="MathVista testmini, mathematics about pictures",
+            data=DATA,
+            samples=samples,
+            flow=_flow,
+            paper="https://arxiv.org/abs/2310.02255",
+            source="MathVista (CC BY-SA 4.0), as VLMEvalKit's TSV",
+            rubrics=(RUBRIC,),
+            rules=(OWN_RULE, OFFICIAL),
+            several=(SKILLS,),
+            max_new_tokens=1024,
+        ),
+    )
+
+
+def samples(rows: Iterable[Row]) -> Iterator[Sample]:
+    """A sample for each row; the gold of a choice is its label."""
+    for row in rows:
+        options = option_cells(row.cells)
+        gold = cell(row.cells, "answer")
+        kind = answer_type_of(cell(row.cells, TYPE))
+        groups = {name: cell(row.cells, name, f"metadata.{name}") for name in _GROUPS}
+        skills = listed(cell(row.cells, SKILLS, f"metadata.{SKILLS}"))
+        label = cell(row.cells, "answer_option") or next(
+            (name for name, text in options.items() if text.strip() == gold.strip()), gold
+        )
+        yield Sample(
+            id=row_id(row),
+            kind="choice" if options else "open",
+            question=_question(row.cells, options, kind, gold),
+            gold=((label if options else gold),) if gold else (),
+            options=options,
+            media=row.media,
+            groups={
+                **{name: text for name, text in groups.items() if text},
+                **({SKILLS: SEPARATOR.join(skills)} if skills else {}),
+            },
+        )
+
+
+def _question(cells: Mapping[str, str], options: Mapping[str, str], kind: str, gold: str) -> str:
+    """The question as the TSV has it, with hint and choices; built the same way from the
+    authors' JSON, which has them apart."""
+    question = cell(cells, "query", "question")
+    if not question or "Hint:" in question:
+        return question
+    if options:
+        hint = f"{_CHOOSE}the end."
+    elif kind == "float":
+        digits = min(places(gold), len(_FLOATS) - 1)
+        noun = "place" if digits == 1 else "places"
+        hint = (
+            f"Please answer the question requiring a floating-point number with {_FLOATS[digits]} "
+            f"decimal {noun} and provide the final value, e.g., {_EXAMPLES[digits]}, at the end."
+        )
+    else:
+        hint = _HINTS[kind]
+    unit = f" (Unit: {cells['unit']})" if cells.get("unit") else ""
+    lines = [f"Hint: {hint}"] if hint else []
+    lines.append(f"Question: {question}{unit}")
+    if options:
+        lines += ["Choices:", *(f"({label}) {text}" for label, text in options.items())]
+    return "\n".join(lines)
+
+
+def _flow(
+    settings: Generation, panel: Panel, options: Mapping[str, str]
+) -> Callable[[Sample], Flow]:
+    official = options[RULE] == OFFICIAL
+    return extracted(
+        Extracting(
+            settings=settings,
+            panel=panel,
+            rubric=RUBRIC,
+            fields=_fields,
+            read=_read_official if official else _read,
+            always=official,
+            short=_read_official if official else None,
+            right=_right_official if official else _right,
+            shown=as_is,
+        )
+    )
+
+
+def _kind(sample: Sample) -> str:
+    return sample.groups.get(TYPE, "text")
+
+
+def _read(sample: Sample, reply: str, stop_reason: str) -> Answer:
+    if sample.options:
+        return read_choice(reply, sample.options, stop_reason=stop_reason)
+    if _kind(sample) == "list":
+        return read_list(reply, stop_reason=stop_reason)
+    if _kind(sample) in ("integer", "float"):
+        return read_number(reply, stop_reason=stop_reason)
+    return read_open(reply, stop_reason=stop_reason)
+
+
+def _right(sample: Sample, answer: str) -> bool:
+    if sample.options:
+        return answer in sample.gold
+    return same_value(answer, sample.gold[0], answer_type_of(_kind(sample)))
+
+
+def _read_official(sample: Sample, text: str, stop_reason: str = "stop") -> Answer:
+    """A short answer in the question's form, as the authors' script makes it."""
+    if not text.strip():
+        return Empty()
+    gold = sample.gold[0] if sample.gold else ""
+    choices = tuple(sample.options.values())
+    made = normalised(text, answer_type_of(_kind(sample)), gold, choices)
+    if made is None:
+        return NoMatch("normalised")
+    if choices:
+        made = next(label for label, choice in sample.options.items() if choice == made)
+    return Found(made, "normalised")
+
+
+def _right_official(sample: Sample, answer: str) -> bool:
+    """Equality of texts: of two choices that read the same both are right."""
+    options = sample.options
+    if options:
+        return options.get(answer) == options.get(sample.gold[0])
+    return answer.strip() == sample.gold[0].strip()
+
+
+def _fields(sample: Sample, reply: str) -> Mapping[str, str]:
+    rules = rubric(RUBRIC).rules
+    kind = "choice" if sample.options else _kind(sample)
+    return {"question": sample.question, "choices": "", "reply": reply, "form": rules[kind]}

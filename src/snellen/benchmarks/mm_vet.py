@@ -1,0 +1,118 @@
+"""MM-Vet: open questions that need several abilities (Yu et al. 2023,
+https://arxiv.org/abs/2308.02490).
+
+One example row: index 0, question "What is x in the equation?", answer "-1<AND>-5", category
+"ocr,math" (in the authors' files the list `capability`), image <base64>.
+
+Oddities: <AND> and <OR> stand in the answers; a question counts under each of its six abilities
+(rec, ocr, know, gen, spat, math), and once under their combination.
+
+A judge gives each reply 0.0 to 1.0 from a few-shot table (Sec. 3.2); the score is 100 times the
+mean. Our rubric is our own wording of that task, so numbers of other judges' prompts are near but
+not the same; its digest is recorded. A verdict that cannot be read leaves the sample ungraded;
+VLMEvalKit counts it as 0. `votes` asks each judge several times, as the authors repeat their runs.
+There is no score without a judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+
+from snellen.benchmarks.graded import Grading, graded
+from snellen.benchmarks.graded_benchmark import Declared, as_is, cell, graded_benchmark, listed
+from snellen.benchmarks.judged import Panel
+from snellen.benchmarks.judged_summary import SEPARATOR
+from snellen.benchmarks.published import Published, tsv
+from snellen.core.benchmark import Benchmark, Variant
+from snellen.core.flow import Flow
+from snellen.core.request import Generation
+from snellen.core.sample import Row, Sample
+from snellen.data.columns import row_gold, row_id
+from snellen.extract.verdicts import read_grade
+
+VERSION = "1"
+ALIASES = {
+    "MMVet": {"split": "all"},
+    "MMVet_Hard": {"split": "hard"},
+    "mmvet": {"split": "all"},
+}
+_HOME = "https://opencompass.openxlab.space/utils/VLMEval"
+DATA = Published(
+    {"split": ("all", "hard")},
+    {
+        ("all",): tsv(f"{_HOME}/MMVet.tsv", "748aa6d4aa9d4de798306a63718455e3"),
+        ("hard",): tsv(f"{_HOME}/MMVet_Hard.tsv", "63a598819a936a2e77c410a78a21ff16"),
+    },
+)
+RUBRIC = "mm-vet"
+ABILITY = "capability"
+COMBINATION = "integration"
+"""The abilities that a question needs together."""
+MAX_NEW_TOKENS = 1024
+
+
+def benchmark(variant: Variant) -> Benchmark:
+    return graded_benchmark(
+        variant,
+        Declared(
+            name="mm-vet",
+            version=VERSION,
+            title="MM-Vet, open questions graded by a judge",
+            data=DATA,
+            samples=samples,
+            flow=_flow,
+            paper="https://arxiv.org/abs/2308.02490",
+            source="MM-Vet (CC BY-NC 4.0), as VLMEvalKit's TSV",
+            coverage="generic type",
+            rubrics=(RUBRIC,),
+            headline="score",
+            must_judge=True,
+            several=(ABILITY,),
+            max_new_tokens=MAX_NEW_TOKENS,
+            judge_tokens=64,
+        ),
+    )
+
+
+def samples(rows: Iterable[Row]) -> Iterator[Sample]:
+    """A sample for each row; the gold is kept in one piece, with its <AND> and <OR>."""
+    for row in rows:
+        needed = listed(cell(row.cells, "capability", "capabilities", "category"))
+        golds = row_gold(row)
+        yield Sample(
+            id=row_id(row),
+            kind="open",
+            question=row.cells.get("question", ""),
+            gold=(" <OR> ".join(golds),) if golds else (),
+            media=row.media,
+            groups={
+                ABILITY: SEPARATOR.join(needed),
+                COMBINATION: "+".join(sorted(needed)),
+            }
+            if needed
+            else {},
+        )
+
+
+def _flow(
+    settings: Generation, panel: Panel, options: Mapping[str, str]
+) -> Callable[[Sample], Flow]:
+    return graded(
+        Grading(
+            settings=settings,
+            panel=panel,
+            rubric=RUBRIC,
+            fields=_fields,
+            read=partial(read_grade, low=0.0, high=1.0),
+            shown=as_is,
+        )
+    )
+
+
+def _fields(sample: Sample, reply: str) -> Mapping[str, str]:
+    """One row of the table: its cells hold no line breaks."""
+    gold = sample.gold[0] if sample.gold else ""
+    gold = gold.replace("<AND>", " <AND> ").replace("<OR>", " <OR> ")
+    texts = {"question": sample.question, "gold": gold, "reply": reply}
+    return {name: " ".join(text.split()) for name, text in texts.items()}

@@ -1,0 +1,269 @@
+"""MMDU: long dialogues about several pictures (Liu et al. 2024, https://arxiv.org/abs/2406.11833).
+
+One example row: index 0, question "['I would like to learn about ... <ImageHere><ImageHere>', 'What
+else ...']", answer "['The first ...', '...']", image "['/9j/...', '/9j/...']" (lists as Python
+writes them).
+
+Oddities: 110 dialogues of up to 27 turns and 20 pictures; `<ImageHere>` marks where the next
+picture stands, and pictures that no mark calls for stand before the first question. The model's own
+replies stay in the dialogue, not the references.
+
+A judge marks each reply beside the reference in six dimensions and overall, 0 to 10; the headline
+is 10 times the mean overall mark over all turns. A dialogue that outgrows the model's context ends
+there: the turns that do not fit earn 0, its outcome is `truncated`, and no earlier turn is ever
+dropped to make room. `answered_only` is the mean over the turns that were answered. A dialogue with
+a verdict that cannot be read is ungraded (VLMEvalKit counts such a turn as 0 in one row of its
+table and leaves it out in another). There is no score without a judge.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import msgspec
+from msgspec import structs
+
+from snellen.benchmarks.graded import record_of, ungraded
+from snellen.benchmarks.graded_benchmark import Declared, cell, graded_benchmark
+from snellen.benchmarks.judged import Judgement, Panel, judged
+from snellen.benchmarks.judged_summary import Told, summarise_graded
+from snellen.benchmarks.published import Published, tsv
+from snellen.core.answer import Answer, Empty, Found
+from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.core.errors import DataError
+from snellen.core.flow import Flow, Steps
+from snellen.core.message import Media, Message, Part, Text
+from snellen.core.output import Failure, Generated, Output
+from snellen.core.record import Pass, Record
+from snellen.core.request import Generate, Generation, Ref
+from snellen.core.sample import MediaRef, Row, Sample
+from snellen.core.summary import Metric, Summary
+from snellen.data.columns import parse_list, row_id
+from snellen.extract.verdicts import read_marks
+
+VERSION = "1"
+ALIASES: dict[str, dict[str, str]] = {"MMDU": {}}
+DATA = Published(
+    {},
+    {
+        (): tsv(
+            "https://opencompass.openxlab.space/utils/VLMEval/MMDU.tsv",
+            "848b635a88a078f49aebcc6e39792061",
+        )
+    },
+)
+RUBRIC = "mmdu"
+OVERALL = "Overall Score"
+MARKS = (
+    OVERALL,
+    "Creativity",
+    "Richness",
+    "Visual Perception",
+    "Logical Coherence",
+    "Answer Accuracy",
+    "Image Relationship Understanding",
+)
+ANSWERED = "answered_only"
+"""Value: the mean overall mark of the turns that were answered."""
+FITTED = "turns_answered"
+"""Value: the share of turns that were answered."""
+_TOP = 10.0
+_SLOT = re.compile(r"<ImageHere>", re.IGNORECASE)
+
+
+def benchmark(variant: Variant) -> Benchmark:
+    return graded_benchmark(
+        variant,
+        Declared(
+            name="mmdu",
+            version=VERSION,
+            title="MMDU, long dialogues about several pictures",
+            data=DATA,
+            samples=samples,
+            flow=_flow,
+            paper="https://arxiv.org/abs/2406.11833",
+            source="MMDU (CC BY-NC 4.0), as VLMEvalKit's TSV",
+            coverage="generic type",
+            rubrics=(RUBRIC,),
+            headline="score",
+            must_judge=True,
+            summarise=summarise,
+            needs=needs("text", "image", many_images=True),
+            max_new_tokens=1024,
+            judge_tokens=1024,
+        ),
+    )
+
+
+def samples(rows: Iterable[Row]) -> Iterator[Sample]:
+    """A sample for each dialogue: its golds are the references in order, and its hint holds the
+    questions as a JSON list. Raises DataError for lists that differ in length."""
+    path = str(getattr(rows, "path", "mmdu"))
+    for row in rows:
+        questions = _texts(cell(row.cells, "question"))
+        references = _texts(cell(row.cells, "answer"))
+        if not questions or (references and len(references) != len(questions)):
+            raise DataError(
+                f"{path}, row {row.number + 1}: {len(questions)} questions and {len(references)} "
+                "answers; expected two lists of the same length"
+            )
+        yield Sample(
+            id=row_id(row),
+            kind="open",
+            question=questions[0],
+            gold=references,
+            media=row.media,
+            hint=msgspec.json.encode(questions).decode(),
+        )
+
+
+def _texts(text: str) -> tuple[str, ...]:
+    items = parse_list(text)
+    return (text,) if items is None and text else tuple(map(str, items or ()))
+
+
+class _Turn(NamedTuple):
+    done: Pass
+    judgement: Judgement
+
+
+def _flow(
+    settings: Generation, panel: Panel, options: Mapping[str, str]
+) -> Callable[[Sample], Flow]:
+    def flow(sample: Sample) -> Flow:
+        questions = msgspec.json.decode(sample.hint, type=tuple[str, ...])
+        asked = user_messages(questions, sample.media)
+        said: tuple[Message, ...] = ()
+        turns: list[_Turn] = []
+        for number, (question, message) in enumerate(zip(questions, asked, strict=True)):
+            said = (*said, message)
+            output = yield Generate(
+                messages=said,
+                ref=Ref(sample.id, number),
+                settings=settings,
+                media=sample.sources(),
+            )
+            turn = yield from _marked(sample, number, question, said, output, panel)
+            turns.append(turn)
+            if isinstance(output, Failure) or turn.judgement.failure is not None:
+                break
+            if isinstance(output, Generated):
+                said = (*said, Message("assistant", (Text(output.text),)))
+        return _record(sample, turns, len(questions), panel)
+
+    return flow
+
+
+def user_messages(questions: Sequence[str], media: Sequence[MediaRef]) -> tuple[Message, ...]:
+    """What the user says turn by turn, each picture where the next mark stands. Pictures beyond
+    the marks stand before the first question; marks beyond the pictures vanish."""
+    marks = sum(len(_SLOT.findall(question)) for question in questions)
+    spare = max(0, len(media) - marks)
+    rest = iter(media[spare:])
+    messages = []
+    for number, question in enumerate(questions):
+        parts: list[Part] = []
+        if number == 0:
+            parts += [Media(ref.kind, ref.digest) for ref in media[:spare]]
+        for position, text in enumerate(_SLOT.split(question)):
+            ref = next(rest, None) if position else None
+            if ref is not None:
+                parts.append(Media(ref.kind, ref.digest))
+            if text.strip():
+                parts.append(Text(text))
+        messages.append(Message("user", tuple(parts)))
+    return tuple(messages)
+
+
+def _marked(
+    sample: Sample,
+    number: int,
+    question: str,
+    said: tuple[Message, ...],
+    output: Output,
+    panel: Panel,
+) -> Steps[_Turn]:
+    reference = sample.gold[number] if sample.gold else ""
+    gold = (reference,) if reference else ()
+    if not isinstance(output, Generated):
+        return _Turn(Pass(said, output, gold=gold), Judgement(()))
+    text = output.text.strip()
+    answer: Answer = Found(text, "whole reply") if text else Empty()
+    if not text:
+        return _Turn(Pass(said, output, answer, gold), Judgement(()))
+    fields = {
+        "question": _SLOT.sub("", question).strip(),
+        "reference": reference,
+        "reply": text,
+    }
+    read = partial(read_marks, names=MARKS, low=0.0, high=_TOP)
+    found = yield from judged(panel, RUBRIC, fields, read, Ref(sample.id, number))
+    return _Turn(Pass(said, output, answer, gold, verdicts=found.verdicts), found)
+
+
+def _record(sample: Sample, turns: Sequence[_Turn], planned: int, panel: Panel) -> Record:
+    passes = tuple(turn.done for turn in turns)
+    last = turns[-1]
+    overflow = isinstance(last.done.output, Failure) and last.done.output.kind == "too_long"
+    if isinstance(last.done.output, Failure) and not overflow:
+        return record_of(sample, passes)
+    answered = turns[:-1] if overflow else turns
+    silent = [turn for turn in answered if isinstance(turn.done.answer, Empty)]
+    marked = [turn for turn in answered if turn.judgement.read]
+    if last.judgement.failure is not None:
+        return ungraded(sample, passes, last.judgement)
+    if not panel or len(marked) + len(silent) < len(answered):
+        return record_of(
+            sample, passes, outcome="truncated" if overflow else None, unscored="ungraded"
+        )
+    totals = {
+        name: sum(turn.judgement.grade(name) or 0.0 for turn in marked) / _TOP for name in MARKS
+    }
+    values = {name: total / planned for name, total in totals.items()}
+    values[FITTED] = len(answered) / planned
+    if answered:
+        values[ANSWERED] = totals[OVERALL] / len(answered)
+    record = record_of(
+        sample,
+        passes,
+        score=values[OVERALL],
+        values=values,
+        outcome="truncated" if overflow else "answered" if marked else "empty",
+    )
+    return structs.replace(record, failure="too_long") if overflow else record
+
+
+def summarise(records: Sequence[Record], told: Told) -> Summary:
+    """Means over turns rather than dialogues, which have up to 27 and as few as one."""
+    found = summarise_graded(records, how=told)
+    if found.headline.value is None:
+        return found
+    overall = _over_turns(records, found.headline, OVERALL)
+    metrics = {
+        name: _over_turns(records, metric, name) if name in (*MARKS, FITTED) else metric
+        for name, metric in found.metrics.items()
+        if name not in (told.headline, OVERALL)
+    }
+    return structs.replace(
+        found, headline=overall, metrics={told.headline: overall, **metrics}, bounds=None
+    )
+
+
+def _over_turns(records: Sequence[Record], plain: Metric, name: str) -> Metric:
+    """The mean of a value with the number of a dialogue's turns as weight. The interval is that
+    of the mean over dialogues, which are the units that were drawn."""
+    scored = [one for one in records if one.score is not None and name in one.values]
+    turns = sum(len(one.gold) for one in scored)
+    if not turns:
+        return plain
+    total = sum(one.values[name] * len(one.gold) for one in scored)
+    shift = 100 * total / turns - (plain.value or 0.0)
+    interval = plain.interval
+    if interval is not None:
+        interval = structs.replace(
+            interval, low=max(0.0, interval.low + shift), high=min(100.0, interval.high + shift)
+        )
+    return structs.replace(plain, value=100 * total / turns, interval=interval)

@@ -1,0 +1,109 @@
+"""MME-RealWorld: multiple choice about large photographs, in English and Chinese
+(Zhang et al. 2024, https://arxiv.org/abs/2408.13257).
+
+One example row: index 0, question "What is the color of the traffic light ...?", A "(A) Red",
+B "(B) Green", C "(C) Yellow", D "(D) Blue", E "(E) The image does not feature the object.",
+answer "B", category "Perception/Autonomous_Driving", l2-category "Attribute_Color", image <base64>.
+
+Oddities: five options, the last always says that the question cannot be answered from the image;
+option cells may begin with their own letter. A category is task/subtask; both levels are groups
+here. The first capital A to E anywhere is the authors' reading (`--rule official`), which reads
+"Because it is big, the answer is (D)" as B; ours does not. VLMEvalKit's copy of it also reads an
+empty reply as A; no rule of ours does.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import partial
+
+from snellen.benchmarks.flows import words_reader
+from snellen.benchmarks.published import Published, PublishedFile
+from snellen.benchmarks.questions import question_benchmark
+from snellen.benchmarks.rules import Readers
+from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.core.sample import Row, Sample
+from snellen.data.download import Remote
+from snellen.extract.rules_official import read_mme_realworld
+from snellen.prompts.choice import Wording
+
+VERSION = "1"
+ALIASES = {
+    "MME-RealWorld-CN": {"edition": "cn"},
+    "MME-RealWorld-Lite": {"edition": "lite"},
+    "mmerealworld": {"edition": "en"},
+    "mmerealworld_cn": {"edition": "cn"},
+    "mmerealworld_lite": {"edition": "lite"},
+}
+_LITE = (
+    "https://huggingface.co/datasets/yifanzhang114/MME-RealWorld-Base64/resolve/main/"
+    "mme_realworld_lite.tsv"
+)
+
+
+def _made(name: str, md5: str) -> PublishedFile:
+    """A file that VLMEvalKit makes from the authors' JSON files: no address of its own."""
+    return PublishedFile(name, Remote(urls=(), md5=md5))
+
+
+DATA = Published(
+    {"edition": ("en", "cn", "lite")},
+    {
+        ("en",): _made("MME-RealWorld.tsv", "fd341132362fc41e707cb37ee6e4dcda"),
+        ("cn",): _made("MME-RealWorld-CN.tsv", "daaa763d52a760a38606d5dedb3fe444"),
+        ("lite",): PublishedFile(
+            "MME-RealWorld-Lite.tsv",
+            Remote(urls=(_LITE,), md5="4c17057d7d3b6c4a0d4397c3dae0881c"),
+        ),
+    },
+)
+_CHINESE = Wording(
+    question="{question}",
+    options="选项如下所示:",
+    option="({label}) {text}",
+    choose="根据图像选择上述多项选择题的最佳答案。"
+    "只需回答正确选项的字母（A, B, C, D 或 E）。\n最佳答案为：",
+)
+_WORDING = Wording(
+    question="{question}",
+    options="The choices are listed below:",
+    option="({label}) {text}",
+    choose="Select the best answer to the above multiple-choice question based on the image. "
+    "Respond with only the letter (A, B, C, D, or E) of the correct option.\nThe best answer is:",
+    chinese=_CHINESE,
+)
+_LABELLED = re.compile(r"\(([A-E])\)\s*")
+
+
+def benchmark(variant: Variant) -> Benchmark:
+    return question_benchmark(
+        variant,
+        name="mme-realworld",
+        version=VERSION,
+        title="MME-RealWorld, large photographs",
+        open=partial(DATA.table, variant),
+        fetch=partial(DATA.fetch, variant),
+        options=DATA.options,
+        needs=needs("text", "image"),
+        groups=("category", "l2-category"),
+        wording=_WORDING,
+        shape=_shaped,
+        official=Readers(read_mme_realworld, words_reader),
+        max_new_tokens=128,
+        paper="https://arxiv.org/abs/2408.13257",
+        source="MME-RealWorld of its authors (CC BY-NC-SA 4.0), as VLMEvalKit's TSV",
+    )
+
+
+def _shaped(sample: Sample, row: Row) -> Sample:
+    """Options without their own letters; task and subtask as groups of their own."""
+    options = {
+        label: text[found.end() :]
+        if (found := _LABELLED.match(text)) and found[1] == label
+        else text
+        for label, text in sample.options.items()
+    }
+    task, slash, subtask = row.cells.get("category", "").partition("/")
+    levels = {"task": task, "subtask": subtask} if slash else {}
+    return replace(sample, options=options, groups={**levels, **sample.groups})

@@ -1,0 +1,98 @@
+"""Accuracy and F1 of MMLongBench-Doc (Ma et al. 2024, https://arxiv.org/abs/2407.01523, Sec. 3.1)
+as sums over documents: a questions' score counts towards precision where the model answered, and
+towards recall where there is an answer."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from snellen.benchmarks.questions import clustered_interval
+from snellen.core.record import Record
+from snellen.core.summary import Interval, Metric, Summary
+from snellen.scoring.accuracy import FailurePolicy, counted_score, mean_metric
+from snellen.scoring.document import NOT_ANSWERABLE
+from snellen.stats.resampling import percentile_interval, resampled_sums
+
+FORMAT = "answer_format"
+EVIDENCE = "evidence"
+PAGE_COUNT = "pages"
+F1 = "f1"
+_COLUMNS = 4
+
+
+def summarise_documents(
+    plain: Callable[[Sequence[Record]], Summary],
+    failures: FailurePolicy,
+    records: Sequence[Record],
+) -> Summary:
+    """F1 as headline, accuracy beside it; a question counts under each of its sources."""
+    summary = plain(records)
+    if summary.headline.value is None:
+        headline = msgspec.structs.replace(summary.headline, name=F1)
+        return msgspec.structs.replace(summary, headline=headline)
+    counted = [(one, counted_score(one, failures)) for one in records]
+    known = [(record, score) for record, score in counted if score is not None]
+    headline = Metric(F1, 100 * f1([_counts(*one) for one in known]), len(known), _interval(known))
+    groups = {name: cells for name, cells in summary.groups.items() if name != EVIDENCE}
+    by_source = _by_source(known)
+    return msgspec.structs.replace(
+        summary,
+        headline=headline,
+        metrics={F1: headline, **summary.metrics},
+        groups={**groups, **({EVIDENCE: by_source} if by_source else {})},
+        bounds=None,
+        beside=("accuracy", *summary.beside),
+    )
+
+
+def f1(rows: Sequence[Sequence[float]]) -> float:
+    """Harmonic mean of precision and recall, 0..1, of rows of `_counts`."""
+    sums = [sum(column) for column in zip(*rows, strict=True)] if rows else [0.0] * _COLUMNS
+    precise, answered, recalled, answerable = sums
+    precision = precise / answered if answered else 0.0
+    recall = recalled / answerable if answerable else 0.0
+    total = precision + recall
+    return 2 * precision * recall / total if total else 0.0
+
+
+def _counts(record: Record, score: float) -> tuple[float, float, float, float]:
+    """Score and count if the model answered, score and count if there is an answer."""
+    answered = float(record.answer != NOT_ANSWERABLE)
+    answerable = float(record.gold != (NOT_ANSWERABLE,))
+    return score * answered, answered, score * answerable, answerable
+
+
+def _interval(known: Sequence[tuple[Record, float]]) -> Interval | None:
+    """Bootstrap over documents."""
+    documents: dict[str, list[float]] = defaultdict(lambda: [0.0] * _COLUMNS)
+    for record, score in known:
+        row = documents[record.unit or record.id]
+        for column, value in enumerate(_counts(record, score)):
+            row[column] += value
+    if len(documents) < 2:
+        return None
+    import numpy as np
+
+    sums = resampled_sums(list(documents.values()), "mmlongbench-doc")
+    with np.errstate(invalid="ignore", divide="ignore"):
+        precision, recall = sums[:, 0] / sums[:, 1], sums[:, 2] / sums[:, 3]
+        draws = 2 * precision * recall / (precision + recall)
+    found = percentile_interval(100 * draws)
+    return found
+
+
+def _by_source(known: Sequence[tuple[Record, float]]) -> dict[str, Metric]:
+    cells: dict[str, list[tuple[float, str]]] = defaultdict(list)
+    for record, score in known:
+        for source in filter(None, record.groups.get(EVIDENCE, "").split(",")):
+            cells[source].append((score, record.unit))
+    return {
+        source: mean_metric(
+            "accuracy", [score for score, _ in cells[source]], clustered_interval,
+            [unit for _, unit in cells[source]],
+        )
+        for source in sorted(cells)
+    }  # fmt: skip

@@ -1,0 +1,99 @@
+"""MMMU: college exams in 30 subjects of 6 disciplines (Yue et al. 2023,
+https://arxiv.org/abs/2311.16502).
+
+One example row: index 0, id "validation_Accounting_1", question "<image 1> Baxter Company has a
+relevant range of production between 15,000 and 30,000 units. ...", A "$6", B "$7", C "$8", D "$9",
+answer "B", split "validation", category "Accounting", l2-category "Business", image <list of
+base64>.
+
+Oddities: images stand where `<image k>` names them, also in options; about 6 % of the questions are
+open, with a text, a number or a list of these as gold; `dev` and `val` share a file. Answers of
+`test` are kept by the authors.
+
+Our rule is the authors' parsing without its last step: where it finds no option the reply is
+unread and wrong, while their script draws one by lot; `--rule official` draws too, by a seed of the
+reply. VLMEvalKit turns an open question into a choice between the gold answer and "Other Answers";
+we compare the text by the authors' rule.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from snellen.benchmarks.flows import OpenRule, words_reader
+from snellen.benchmarks.published import Published, tsv
+from snellen.benchmarks.questions import question_benchmark
+from snellen.benchmarks.rules import READERS, Readers
+from snellen.benchmarks.withheld import withheld
+from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.core.sample import Row, Sample
+from snellen.extract.mmmu import draw_option, matches_mmmu, read_mmmu, read_mmmu_open
+
+VERSION = "1"
+ALIASES = {
+    "MMMU_DEV_VAL": {"split": "val"},
+    "MMMU_TEST": {"split": "test"},
+    "mmmu_val": {"split": "val"},
+    "mmmu_test": {"split": "test"},
+}
+_HOME = "https://opencompass.openxlab.space/utils/VLMEval"
+_DEV_VAL = tsv(f"{_HOME}/MMMU_DEV_VAL.tsv", "585e8ad75e73f75dcad265dfd0417d64")
+DATA = Published(
+    {"split": ("val", "dev", "test")},
+    {
+        ("val",): _DEV_VAL,
+        ("dev",): _DEV_VAL,
+        ("test",): tsv(f"{_HOME}/MMMU_TEST.tsv", "c19875d11a2d348d07e5eb4bdf33166d"),
+    },
+)
+_CHOICE = "multiple-choice"
+_SPLITS = {"validation": "val"}
+"""What the file calls a split, where it is not our name."""
+
+
+def _equal(answer: str, sample: Sample) -> float:
+    return float(matches_mmmu(answer, sample.gold))
+
+
+OPEN = OpenRule(read_mmmu_open, _equal)
+RULES = {
+    "snellen": Readers(read_mmmu, words_reader, OPEN),
+    "vlmevalkit": READERS["vlmevalkit"]._replace(open=OPEN),
+    "official": Readers(draw_option, words_reader, OPEN),
+}
+
+
+def benchmark(variant: Variant) -> Benchmark:
+    asked = question_benchmark(
+        variant,
+        name="mmmu",
+        version=VERSION,
+        title="MMMU, college exams in 30 subjects",
+        open=partial(DATA.table, variant),
+        fetch=partial(DATA.fetch, variant),
+        options=DATA.options,
+        keep=partial(_of_split, variant.options.get("split", "val")),
+        needs=needs("text", "image", many_images=True),
+        groups=("l2-category", "category", "subject", "topic_difficulty"),
+        rules=RULES,
+        shape=_shaped,
+        max_new_tokens=1024,
+        paper="https://arxiv.org/abs/2311.16502",
+        source="MMMU of its authors (Apache-2.0, MMMU/MMMU on the hub), as VLMEvalKit's TSV",
+    )
+    return withheld(asked, variant, "split", "test")
+
+
+def _of_split(split: str, row: Row) -> bool:
+    told = row.cells.get("split", split).lower()
+    return _SPLITS.get(told, told) == split
+
+
+def _shaped(sample: Sample, row: Row) -> Sample:
+    """A question that its row calls so, or that has no options, is open, whatever its answer looks
+    like. Rows of recorded replies may have neither question nor options."""
+    told = row.cells.get("question_type", "")
+    if (told and told != _CHOICE) or (not told and sample.question and not sample.options):
+        return replace(sample, kind="open", options={})
+    return sample

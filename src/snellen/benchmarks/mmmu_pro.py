@@ -1,0 +1,80 @@
+"""MMMU-Pro: MMMU's questions that need the image, with ten options, four, or all in a picture
+(Yue et al. 2024, https://arxiv.org/abs/2409.02813).
+
+One example row: id "test_History_1", question "<image 1> This print was likely ...", A "...", ...,
+J "...", answer "C", category "History", image <list of base64>; under `setting=vision` a row has
+one picture, a screenshot or photograph of question and options, and neither as text.
+
+Oddities: 1730 questions in each setting, no split, all answers public. The paper's score is the
+mean of `10` and `vision`, two runs here. Options that stand in a picture are not written into
+the prompt, and any letter may be chosen. Reading is MMMU's (see `mmmu`) without its random option.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+
+from snellen.benchmarks.mmmu import RULES
+from snellen.benchmarks.published import HubSplit, Published, tsv
+from snellen.benchmarks.questions import question_benchmark
+from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.core.sample import Row, Sample
+from snellen.prompts.choice import Wording
+
+VERSION = "1"
+ALIASES = {
+    "MMMU_Pro_10c": {"setting": "10"},
+    "MMMU_Pro_V": {"setting": "vision"},
+    "mmmu_pro_standard": {"setting": "10"},
+    "mmmu_pro_vision": {"setting": "vision"},
+    "MMMU_Pro_10c_COT": {"setting": "10", "cot": "on"},
+    "MMMU_Pro_V_COT": {"setting": "vision", "cot": "on"},
+}
+_HOME = "https://opencompass.openxlab.space/utils/VLMEval"
+DATA = Published(
+    {"setting": ("10", "4", "vision")},
+    {
+        ("10",): tsv(f"{_HOME}/MMMU_Pro_10c.tsv", "22cee868fe6b680d14b99bfff6db8172"),
+        ("4",): HubSplit("hf://MMMU/MMMU_Pro?config=standard (4 options)&split=test"),
+        ("vision",): tsv(f"{_HOME}/MMMU_Pro_V.tsv", "d01441a87b3dbe721b5a04652ae38009"),
+    },
+)
+_DIRECTLY = "Answer with the option letter from the given choices directly."
+_IN_PICTURE = "Answer the following multiple-choice question in the image."
+_OPTIONS = 10
+
+
+def benchmark(variant: Variant) -> Benchmark:
+    vision = variant.options.get("setting") == "vision"
+    asked = question_benchmark(
+        variant,
+        name="mmmu-pro",
+        version=VERSION,
+        title="MMMU-Pro, college exams that need the image",
+        open=partial(DATA.table, variant),
+        fetch=partial(DATA.fetch, variant),
+        options=DATA.options,
+        needs=needs("text", "image", many_images=not vision),
+        groups=("category", "subject", "topic_difficulty", "l2-category"),
+        rules=RULES,
+        wording=Wording(question="{question}", options="", choose=_DIRECTLY),
+        kind="choice",
+        max_new_tokens=1024,
+        paper="https://arxiv.org/abs/2409.02813",
+        source="MMMU-Pro of its authors (Apache-2.0, MMMU/MMMU_Pro on the hub), VLMEvalKit's TSV",
+    )
+    if not vision:
+        return asked
+    samples = partial(_in_pictures, asked.samples)
+    return replace(asked, samples=samples, chance=100 / _OPTIONS)
+
+
+def _in_pictures(
+    read: Callable[[Iterable[Row]], Iterator[Sample]], rows: Iterable[Row]
+) -> Iterator[Sample]:
+    asking = f"{_IN_PICTURE} {_DIRECTLY}"
+    worded = (replace(row, cells={**row.cells, "question": asking}) for row in rows)
+    for sample in read(worded):
+        yield replace(sample, options={})

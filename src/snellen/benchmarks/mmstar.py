@@ -1,0 +1,40 @@
+"""MMStar: 1500 multiple-choice questions that cannot be answered without the image
+(Chen et al. 2024, https://arxiv.org/abs/2403.20330).
+
+One example row: index 0, question "Which option describe the object relationship in the image
+correctly?", A "The suitcase is on the book.", B "The suitcase is beneath the cat.", C "...",
+D "...", answer "A", category "coarse perception", l2_category "image scene and topic",
+image <base64>.
+
+Oddities: `l2_category` is the finer level here, not the coarser. The authors' copy writes the
+options into the question. The paper's multi-modal gain and leakage compare runs of the same model
+with and without pictures: `--control blind` makes the second. Our rule is accuracy by question, as
+VLMEvalKit's.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from snellen.benchmarks.published import Published, tsv
+from snellen.benchmarks.questions import question_benchmark
+from snellen.core.benchmark import Benchmark, Variant, needs
+
+VERSION = "1"
+_URL = "https://opencompass.openxlab.space/utils/VLMEval/MMStar.tsv"
+DATA = Published({}, {(): tsv(_URL, "e1ecd2140806c1b1bbf54b43372efb9e")})
+
+
+def benchmark(variant: Variant) -> Benchmark:
+    return question_benchmark(
+        variant,
+        name="mmstar",
+        version=VERSION,
+        title="MMStar, questions that need the image",
+        open=partial(DATA.table, variant),
+        fetch=partial(DATA.fetch, variant),
+        needs=needs("text", "image"),
+        groups=("category", "l2-category", "l2_category"),
+        paper="https://arxiv.org/abs/2403.20330",
+        source="MMStar of its authors (Lin-Chen/MMStar on the hub), as VLMEvalKit's TSV",
+    )

@@ -1,0 +1,111 @@
+"""MMVP: pairs of images that CLIP takes for alike and people do not, one question about each pair
+(Tong et al. 2024, https://arxiv.org/abs/2401.06209).
+
+One example row: index 1, question "Are the butterfly's wings closer to being open or closed?",
+A "Open", B "Closed", answer "A", image <base64>; the next row asks the same of the other image of
+the pair and has the answer "B".
+
+Oddities: 300 questions make 150 pairs of consecutive rows; a pair is right only if both its answers
+are (Sec. 3.1), which is the headline; `accuracy` counts questions. The authors' own file holds the
+options in one cell, "(a) Open (b) Closed". Both questions of a pair are kept or dropped by a limit
+together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import cast
+
+import msgspec
+
+from snellen.benchmarks.published import Published, tsv
+from snellen.benchmarks.questions import question_benchmark
+from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.core.record import Record
+from snellen.core.sample import Row, Sample
+from snellen.core.summary import Interval, Metric, Summary
+from snellen.scoring.accuracy import FailurePolicy
+from snellen.scoring.together import all_right, bounds_of, under
+from snellen.stats.intervals import wilson
+
+VERSION = "1"
+HEADLINE = "pair_accuracy"
+_URL = "https://opencompass.openxlab.space/utils/VLMEval/MMVP.tsv"
+DATA = Published({}, {(): tsv(_URL, "8cb732b141a0cba5b42159df2839e557")})
+_JOINED = re.compile(r"\(a\)\s*(.+?)\s*\(b\)\s*(.+)", re.IGNORECASE | re.DOTALL)
+
+
+def benchmark(variant: Variant) -> Benchmark:
+    asked = question_benchmark(
+        variant,
+        name="mmvp",
+        version=VERSION,
+        title="MMVP, pairs of images that CLIP takes for alike",
+        open=partial(DATA.table, variant),
+        fetch=partial(DATA.fetch, variant),
+        needs=needs("text", "image"),
+        paper="https://arxiv.org/abs/2401.06209",
+        source="MMVP of its authors (MIT, MMVP/MMVP on the hub), as VLMEvalKit's TSV",
+    )
+    failures = cast(FailurePolicy, variant.failures)
+    return replace(
+        asked,
+        headline=HEADLINE,
+        chance=25.0,
+        samples=partial(_paired, asked.samples),
+        summarise=partial(_by_pairs, asked, failures),
+    )
+
+
+def _paired(
+    read: Callable[[Iterable[Row]], Iterator[Sample]], rows: Iterable[Row]
+) -> Iterator[Sample]:
+    """Samples in order, the pair's number as their unit. Where ids are numbers they tell the
+    pairs, so that a part of the rows keeps its pairs."""
+    held = list(read(_split_options(rows)))
+    numbers = [int(one.id) for one in held] if all(one.id.isdecimal() for one in held) else []
+    first = min(numbers, default=0) % 2
+    for position, sample in enumerate(held):
+        number = numbers[position] - first if numbers else position
+        yield replace(sample, unit=f"pair {number // 2 + 1}")
+
+
+def _split_options(rows: Iterable[Row]) -> Iterator[Row]:
+    """Rows of the authors' file in the common layout."""
+    for row in rows:
+        joined = _JOINED.fullmatch(row.cells.get("options", "").strip())
+        if joined and "A" not in row.cells:
+            gold = row.cells.get("correct answer", "").strip("() ").upper()
+            cells = {**row.cells, "A": joined[1], "B": joined[2], "answer": gold}
+            row = replace(row, cells=cells)
+        yield row
+
+
+def _by_pairs(asked: Benchmark, failures: FailurePolicy, records: Sequence[Record]) -> Summary:
+    summary = asked.summarise(records)
+    pairs = list(_pairs(under(records, failures)).values())
+    if summary.headline.value is None or not pairs:
+        found = Metric(HEADLINE, None, len(pairs), note=summary.headline.note)
+    else:
+        spread = wilson(sum(pairs), len(pairs))
+        interval = Interval(100 * spread.low, 100 * spread.high, spread.method, spread.level)
+        found = Metric(HEADLINE, 100 * sum(pairs) / len(pairs), len(pairs), interval)
+    return msgspec.structs.replace(
+        summary,
+        headline=found,
+        metrics={HEADLINE: found, **summary.metrics},
+        bounds=bounds_of(records, _pair_accuracy),
+        beside=(asked.headline, *summary.beside),
+    )
+
+
+def _pairs(records: Sequence[Record]) -> dict[str, float]:
+    return all_right(records, lambda record: record.unit)
+
+
+def _pair_accuracy(records: Sequence[Record]) -> float | None:
+    found = _pairs(records).values()
+    return 100 * sum(found) / len(found) if found else None

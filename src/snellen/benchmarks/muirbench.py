@@ -1,0 +1,45 @@
+"""MuirBench: 2600 multiple-choice questions over several images each (Wang et al. 2024,
+https://arxiv.org/abs/2406.09411).
+
+One example row: index 0, question "If I want to display full screen with multiple apps, what
+should I do? <image> <image>", A "Use Split View", B "...", answer "A", category "Ordering",
+image <list of base64>.
+
+Oddities: every `<image>` of the question and of its options is a place where the next image stands;
+some questions have an option "None of the choices provided", because each answerable question has
+an unanswerable twin. Wording and place of the images are the authors'.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from snellen.benchmarks.published import Published, tsv
+from snellen.benchmarks.questions import question_benchmark
+from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.prompts.choice import Wording
+
+VERSION = "1"
+_URL = "https://opencompass.openxlab.space/utils/VLMEval/MUIRBench.tsv"
+DATA = Published({}, {(): tsv(_URL, "2e5e6fd7699761b08a7cb3ab8c0c2ec8")})
+_WORDING = Wording(
+    question="{question}",
+    options="",
+    choose="Answer with the option's letter from the given choices directly.",
+)
+
+
+def benchmark(variant: Variant) -> Benchmark:
+    return question_benchmark(
+        variant,
+        name="muirbench",
+        version=VERSION,
+        title="MuirBench, several images in one question",
+        open=partial(DATA.table, variant),
+        fetch=partial(DATA.fetch, variant),
+        needs=needs("text", "image", many_images=True),
+        groups=("task", "image_relation", "image_type", "category"),
+        wording=_WORDING,
+        paper="https://arxiv.org/abs/2406.09411",
+        source="MuirBench (MUIRBENCH/MUIRBENCH on the hub), as VLMEvalKit's TSV",
+    )

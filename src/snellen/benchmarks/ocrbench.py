@@ -1,0 +1,82 @@
+"""OCRBench: reading text of ten kinds (Liu et al. 2023, https://arxiv.org/abs/2305.07895).
+
+One example row: index 0, question "what is written in the image?", answer "['CENTRE']", category
+"Regular Text Recognition", image <base64>. The authors' JSON calls the columns answers and type.
+
+Oddities: 1,000 questions, so that the number of right answers is the published score of 0 to 1000
+(`final_score`; the headline is the same in percent). 300 are of six kinds of recognition, 200 each
+of scene text, documents and key information, 100 are handwritten expressions.
+
+Our rule is the authors': the gold must stand in the reply. So long replies are favoured, and one
+that transcribes the whole picture is right. lmms-eval folds full-width letters besides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+import msgspec
+
+from snellen.benchmarks.open_questions import (
+    BARE,
+    open_question_benchmark,
+    open_rules,
+    whole_reply,
+)
+from snellen.benchmarks.published import Published, tsv
+from snellen.core.benchmark import Benchmark, Variant
+from snellen.core.record import Record
+from snellen.core.sample import Sample
+from snellen.core.summary import Metric, Summary
+from snellen.scoring.ocr import EXPRESSIONS, holds_gold
+
+VERSION = "1"
+FINAL = "final_score"
+_KIND = ("category", "type")
+_QUESTIONS = 1000
+DATA = Published(
+    {},
+    {
+        (): tsv(
+            "https://opencompass.openxlab.space/utils/VLMEval/OCRBench.tsv",
+            "e953d98a987cc6e26ef717b61260b778",
+        )
+    },
+)
+
+
+def benchmark(variant: Variant) -> Benchmark:
+    made = open_question_benchmark(
+        variant,
+        name="ocrbench",
+        version=VERSION,
+        title="OCRBench, text of ten kinds",
+        metric="accuracy",
+        data=DATA,
+        rules=open_rules(_grade, read=whole_reply),
+        wording=BARE,
+        groups=_KIND,
+        paper="https://arxiv.org/abs/2305.07895",
+        source="OCRBench (MIT), as VLMEvalKit's TSV",
+    )
+    return replace(made, summarise=partial(_summarise, made))
+
+
+def _grade(answer: str, sample: Sample) -> float:
+    kinds = [sample.groups[name] for name in _KIND if name in sample.groups]
+    return float(holds_gold(answer, sample.gold, expression=EXPRESSIONS in kinds))
+
+
+def _summarise(made: Benchmark, records: Sequence[Record]) -> Summary:
+    """The number of right answers beside the accuracy, where all 1,000 were scored."""
+    summary = made.summarise(records)
+    if summary.headline.value is None:
+        return summary
+    right = summary.headline.value / 100 * summary.n
+    note = "" if summary.n == _QUESTIONS else f"of {summary.n} questions, not {_QUESTIONS}"
+    final = Metric(FINAL, right, summary.n, note=note, unit="points", top=float(summary.n))
+    return msgspec.structs.replace(
+        summary, metrics={**summary.metrics, FINAL: final}, beside=(FINAL, *summary.beside)
+    )

@@ -1,0 +1,44 @@
+"""OCR-VQA: questions about the covers of books (Mishra et al. 2019, ICDAR,
+https://doi.org/10.1109/ICDAR.2019.00156).
+
+One example row: index 0, question "Who is the author of this book?", answer "['Sandra Boynton']",
+image <base64>.
+
+Oddities: about five questions a cover, made from templates (title, author, genre, year, and yes/no
+questions about genre). The test set has 100,424 questions (`set=test`); TESTCORE is VLMEvalKit's
+much smaller subset, and the default.
+
+Our rule is equality in lower case. So "by Sandra Boynton" is wrong, as in all published numbers.
+"""
+
+from __future__ import annotations
+
+from snellen.benchmarks.open_questions import on_golds, open_question_benchmark, open_rules
+from snellen.benchmarks.published import Published, tsv
+from snellen.core.benchmark import Benchmark, Variant
+from snellen.scoring.exact import equal_folded
+
+VERSION = "1"
+ALIASES = {"OCRVQA_TESTCORE": {"set": "testcore"}, "OCRVQA_TEST": {"set": "test"}}
+_HOME = "https://opencompass.openxlab.space/utils/VLMEval"
+DATA = Published(
+    {"set": ("testcore", "test")},
+    {
+        ("testcore",): tsv(f"{_HOME}/OCRVQA_TESTCORE.tsv", "c5239fe77db8bdc1f2ad8e55e0d1fe97"),
+        ("test",): tsv(f"{_HOME}/OCRVQA_TEST.tsv", "ca46a6d74b403e9d6c0b670f6fc00db9"),
+    },
+)
+
+
+def benchmark(variant: Variant) -> Benchmark:
+    return open_question_benchmark(
+        variant,
+        name="ocrvqa",
+        version=VERSION,
+        title="OCR-VQA, covers of books",
+        metric="exact_match",
+        data=DATA,
+        rules=open_rules(on_golds(equal_folded)),
+        paper="https://doi.org/10.1109/ICDAR.2019.00156",
+        source="OCR-VQA (research use), as VLMEvalKit's TSV",
+    )

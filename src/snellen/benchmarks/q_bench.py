@@ -1,0 +1,50 @@
+"""Q-Bench, perception: multiple choice about low-level vision (Wu et al. 2023,
+https://arxiv.org/abs/2309.14181).
+
+One example row: index 0, question "How is the lighting of this building?", A "High", B "Low",
+C "Medium", answer "A", category "0,0", image <base64>.
+
+Oddities: of the three tasks of the paper only perception (A1) is multiple choice and here. Answers
+of `test` are kept by the authors. Many questions have the options Yes and No; they are choices all
+the same.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from snellen.benchmarks.published import Published, tsv
+from snellen.benchmarks.questions import question_benchmark
+from snellen.benchmarks.withheld import withheld
+from snellen.core.benchmark import Benchmark, Variant, needs
+
+VERSION = "1"
+ALIASES = {
+    "Q-Bench1_VAL": {"split": "val"},
+    "Q-Bench1_TEST": {"split": "test"},
+    "qbench_dev": {"split": "val"},
+}
+_HOME = "https://huggingface.co/datasets/zhangzicheng/qbench_tsv/resolve/main"
+DATA = Published(
+    {"split": ("val", "test")},
+    {
+        ("val",): tsv(f"{_HOME}/Q-Bench1_VAL.tsv", "837bdb6cd2da571713543462815187b7"),
+        ("test",): tsv(f"{_HOME}/Q-Bench1_TEST.tsv", "15e759bfd58c9d5f30b23a317d347153"),
+    },
+)
+
+
+def benchmark(variant: Variant) -> Benchmark:
+    asked = question_benchmark(
+        variant,
+        name="q-bench",
+        version=VERSION,
+        title="Q-Bench, low-level perception",
+        open=partial(DATA.table, variant),
+        fetch=partial(DATA.fetch, variant),
+        options=DATA.options,
+        needs=needs("text", "image"),
+        paper="https://arxiv.org/abs/2309.14181",
+        source="Q-Bench of its authors (q-future/Q-Bench-HF on the hub), as their TSV",
+    )
+    return withheld(asked, variant, "split", "test")

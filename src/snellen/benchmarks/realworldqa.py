@@ -1,0 +1,36 @@
+"""RealWorldQA: questions about photographs, many from vehicles (xAI 2024,
+https://x.ai/news/grok-1.5v).
+
+One example row: index 0, question "In which direction is the front wheel of the car on the right
+side facing?", A "Left", B "Straight", C "Right", answer "C", image <base64>.
+
+Oddities: VLMEvalKit's TSV is all multiple choice. The original mixes multiple choice, whose options
+and instruction stand in the question, with short answers: there lmms-eval compares the whole reply
+with the answer. We read both by the kind of the row.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from snellen.benchmarks.published import Published, tsv
+from snellen.benchmarks.questions import question_benchmark
+from snellen.core.benchmark import Benchmark, Variant, needs
+
+VERSION = "1"
+_URL = "https://opencompass.openxlab.space/utils/VLMEval/RealWorldQA.tsv"
+DATA = Published({}, {(): tsv(_URL, "4de008f55dc4fd008ca9e15321dc44b7")})
+
+
+def benchmark(variant: Variant) -> Benchmark:
+    return question_benchmark(
+        variant,
+        name="realworldqa",
+        version=VERSION,
+        title="RealWorldQA, space in photographs",
+        open=partial(DATA.table, variant),
+        fetch=partial(DATA.fetch, variant),
+        needs=needs("text", "image"),
+        paper="https://x.ai/news/grok-1.5v",
+        source="RealWorldQA of xAI (CC BY-ND 4.0), as VLMEvalKit's TSV",
+    )

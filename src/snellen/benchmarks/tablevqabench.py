@@ -1,0 +1,121 @@
+"""TableVQA-Bench: pictures of tables, in four parts (Kim et al. 2024,
+https://arxiv.org/abs/2404.19205).
+
+A row of this form (made up): index 0, qa_id "vwtq-1", split "vwtq", question "which team won the
+most?", answer "Ajax", image <base64>. Parts: vwtq (750, tables of Wikipedia), vwtq_syn (250, the
+same drawn anew), vtabfact (250, statements; gold "1" or "0"), fintabnetqa (250, financial
+reports).
+
+Oddities: each part has its own prompt, with examples in text, and its own rule. Several answers
+are joined by |, in replies by ||. "Answer: " in front of a reply is cut off. A statement whose
+reply holds both true and false is wrong.
+
+The headline is the plain mean of the four parts, which differ in size; VLMEvalKit prints no
+overall number. For fintabnetqa the score is the relieved accuracy (with or without units), its
+exact one stands in `exact_amount`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache, partial
+
+import msgspec
+
+from snellen.benchmarks.open_questions import BARE, open_question_benchmark, open_rules
+from snellen.benchmarks.published import Published, tsv
+from snellen.core.benchmark import Benchmark, Variant
+from snellen.core.record import Record
+from snellen.core.sample import Row, Sample
+from snellen.core.summary import Metric, Summary
+from snellen.prompts.stored import stored_templates
+from snellen.scoring.table import same_amount, same_figure, same_items, statement_correct
+
+VERSION = "1"
+HEADLINE = "mean_of_parts"
+PARTS = ("vwtq", "vwtq_syn", "vtabfact", "fintabnetqa")
+_SYNTHETIC = "_syn"
+_STATEMENTS = {"1": "True", "0": "False"}
+_PREFIX = re.compile(r"^Answer: ")
+DATA = Published(
+    {},
+    {
+        (): tsv(
+            "https://pai-aigc-photog.oss-cn-hangzhou.aliyuncs.com/mentor-vil/datasets/"
+            "tablevqa-bench.tsv",
+            "2550adc61bdc82d8e62f3b003de7c62d",
+        )
+    },
+)
+
+
+def benchmark(variant: Variant) -> Benchmark:
+    made = open_question_benchmark(
+        variant,
+        name="tablevqabench",
+        version=VERSION,
+        title="TableVQA-Bench, pictures of tables",
+        metric="accuracy",
+        data=DATA,
+        rules=open_rules(grade, beside={"exact_amount": exact_amount}),
+        wording=BARE,
+        shape=_asked,
+        groups=("split",),
+        paper="https://arxiv.org/abs/2404.19205",
+        source="TableVQA-Bench (MIT), as VLMEvalKit's TSV",
+    )
+    return replace(made, headline=HEADLINE, summarise=partial(_summarise, made))
+
+
+def grade(answer: str, sample: Sample) -> float:
+    """By the rule of the part that the sample is of."""
+    said, gold = _PREFIX.sub("", answer), sample.gold[0]
+    part = sample.groups.get("split", "").removesuffix(_SYNTHETIC)
+    rule = {"vtabfact": statement_correct, "fintabnetqa": same_figure}.get(part, same_items)
+    return float(rule(said, gold))
+
+
+def exact_amount(answer: str, sample: Sample) -> float:
+    """The same but for financial tables, whose units must be right."""
+    if sample.groups.get("split") != "fintabnetqa":
+        return grade(answer, sample)
+    return float(same_amount(_PREFIX.sub("", answer), sample.gold[0]))
+
+
+@cache
+def _templates() -> Mapping[str, str]:
+    return stored_templates("tablevqabench")
+
+
+def _asked(sample: Sample, row: Row) -> Sample:
+    """The question in its part's prompt; the gold as it is to be replied, and whole, even where
+    it looks like a list."""
+    template = _templates().get(sample.groups.get("split", "").removesuffix(_SYNTHETIC))
+    gold = "|".join(sample.gold)
+    if sample.groups.get("split") == "vtabfact":
+        gold = _STATEMENTS.get(gold, gold)
+    question = template.format(question=sample.question) if template else sample.question
+    return replace(sample, question=question, gold=(gold,) if gold else ())
+
+
+def _summarise(made: Benchmark, records: Sequence[Record]) -> Summary:
+    """The plain mean of the parts beside the mean over questions; none where a part is absent."""
+    summary = made.summarise(records)
+    parts = summary.groups.get("split", {})
+    values = [parts[name].value for name in PARTS if name in parts]
+    known = [value for value in values if value is not None]
+    if len(known) < len(PARTS):
+        note = summary.headline.note or f"only {len(known)} of the {len(PARTS)} parts are here"
+        mean = Metric(HEADLINE, None, summary.n, note=note)
+    else:
+        mean = Metric(HEADLINE, sum(known) / len(PARTS), summary.n)
+    metrics = {HEADLINE: mean, **summary.metrics}
+    return msgspec.structs.replace(
+        summary,
+        headline=mean,
+        metrics=metrics,
+        bounds=None,
+        beside=("accuracy", *summary.beside),
+    )

@@ -1,0 +1,39 @@
+"""TaskMeAnything v1, ImageQA-Random: generated multiple choice (Zhang et al. 2024,
+https://arxiv.org/abs/2406.11775).
+
+One example row: index 0, question "How many red metallic spheres are there?", A "1", B "3", C "4",
+D "6", answer "C", category "2d-how-many", image <base64>.
+
+Oddities: the questions are drawn from a generator; this file is the fixed draw that its authors
+publish. Our rule is accuracy by question.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from snellen.benchmarks.published import Published, tsv
+from snellen.benchmarks.questions import question_benchmark
+from snellen.core.benchmark import Benchmark, Variant, needs
+
+VERSION = "1"
+ALIASES: dict[str, dict[str, str]] = {"TaskMeAnything_v1_imageqa_random": {}}
+_URL = (
+    "https://huggingface.co/datasets/weikaih/TaskMeAnything-v1-imageqa-random/resolve/main/"
+    "TaskMeAnything-v1-imageqa-random.tsv"
+)
+DATA = Published({}, {(): tsv(_URL, "023fef69e2ca21827afb77c5ec3bc889")})
+
+
+def benchmark(variant: Variant) -> Benchmark:
+    return question_benchmark(
+        variant,
+        name="taskmeanything",
+        version=VERSION,
+        title="TaskMeAnything v1, ImageQA-Random",
+        open=partial(DATA.table, variant),
+        fetch=partial(DATA.fetch, variant),
+        needs=needs("text", "image"),
+        paper="https://arxiv.org/abs/2406.11775",
+        source="weikaih/TaskMeAnything-v1-imageqa-random on the hub",
+    )

@@ -1,0 +1,144 @@
+"""VCR-wiki: restore text that is covered in a picture (Zhang et al. 2024,
+https://arxiv.org/abs/2406.06462).
+
+A row of this form (made up): index 0, question "What is the covered texts in the image? ...",
+answer "['of the largest cities', 'since 1998']" (one entry for each covered text), image <base64>:
+a photograph over an excerpt of Wikipedia, of which some runs of words are covered, partly (easy)
+or but for a few pixels (hard).
+
+Oddities: the number is the mean over covered texts, not over pictures. English and Chinese.
+
+Our rule is the authors': of the reply, the run of words nearest to each covered text must equal
+it; `jaccard` is the share of words in common. They split words with spaCy's models; here a rule
+splits English words, and Chinese is split into characters (see `scoring.text_restoration`), so
+that Jaccard for Chinese is another number. VLMEvalKit takes what follows the last "Assistant: ".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import cast
+
+import msgspec
+
+from snellen.benchmarks.open_questions import open_question_benchmark, open_rules, whole_reply
+from snellen.benchmarks.published import Published, PublishedFile, tsv
+from snellen.benchmarks.questions import clustered_interval
+from snellen.core.benchmark import Benchmark, Variant
+from snellen.core.record import Record
+from snellen.core.sample import Row, Sample
+from snellen.core.summary import Metric, Summary
+from snellen.prompts.choice import Wording
+from snellen.scoring.accuracy import FailurePolicy, counted_score, mean_metric
+from snellen.scoring.text_restoration import Restored, restored
+
+VERSION = "1"
+HEADLINE = "exact_match"
+JACCARD = "jaccard"
+_ASKS = {
+    "en": "What is the covered texts in the image? Please restore the covered texts without "
+    "outputting the explanations.",
+    "zh": "图像中被覆盖的文本是什么？请在不输出解释的情况下还原被覆盖的文本。",
+}
+"""lmms-eval's and the data's own question."""
+_MD5 = {
+    ("en", "easy", "500"): "fd9258db52f8685dc710619a0ea0a261",
+    ("en", "easy", "100"): "9df5d7266683458621ecbe122beb72f0",
+    ("en", "easy", "all"): "8a9b96885f251d1c85f42f84073327f1",
+    ("en", "hard", "500"): "0a22a85080b6a1f52b1f95e302d43df4",
+    ("en", "hard", "100"): "1b20f5cbcbeae0b0bec77f7a36143958",
+    ("en", "hard", "all"): "2d8b8b1ee0eba0e0b618fd3aa7d9710e",
+    ("zh", "easy", "500"): "beca5fd54176adf44cf94bd9b50cf048",
+    ("zh", "easy", "100"): "4a86a5678a79844d6d22ab0629c51cd5",
+    ("zh", "easy", "all"): "5050fe7f0027ad2068fd4c7f220edaea",
+    ("zh", "hard", "500"): "617e3360f75c54455625cb0a8da5c1e7",
+    ("zh", "hard", "100"): "b0e38c85f5d5e63894a3b881c372a62b",
+    ("zh", "hard", "all"): "54bbfef448206518b03127ef8b61404c",
+}
+
+
+def _published(lang: str, level: str, rows: str) -> PublishedFile:
+    part = "" if rows == "all" else f"-{rows}"
+    name = f"VCR-wiki-{lang}-{level}-test{part}"
+    return tsv(
+        f"https://huggingface.co/datasets/vcr-org/{name}/resolve/main/{name}.tsv",
+        _MD5[lang, level, rows],
+    )
+
+
+DATA = Published(
+    {"lang": ("en", "zh"), "level": ("easy", "hard"), "rows": ("500", "100", "all")},
+    {key: _published(*key) for key in _MD5},
+)
+ALIASES = {
+    f"VCR_{lang}_{level}_{rows}".upper(): {"lang": lang, "level": level, "rows": rows}
+    for lang, level, rows in _MD5
+} | {
+    f"vcr_wiki_{lang}_{level}": {"lang": lang, "level": level, "rows": "all"}
+    for lang in ("en", "zh")
+    for level in ("easy", "hard")
+}
+
+
+def benchmark(variant: Variant) -> Benchmark:
+    lang = variant.options.get("lang", "en")
+    chinese = lang == "zh"
+    made = open_question_benchmark(
+        variant,
+        name="vcr-wiki",
+        version=VERSION,
+        title="VCR-wiki, covered text",
+        metric=HEADLINE,
+        data=DATA,
+        rules=open_rules(
+            partial(_mean, lambda one: one.exact, chinese),
+            read=whole_reply,
+            beside={JACCARD: partial(_mean, lambda one: one.jaccard, chinese)},
+        ),
+        wording=Wording(open=""),
+        shape=_in_lines,
+        question=_ASKS.get(lang, ""),
+        paper="https://arxiv.org/abs/2406.06462",
+        source="VCR-wiki (CC BY-SA 4.0), its authors' TSV files",
+        max_new_tokens=512,
+    )
+    failures = cast(FailurePolicy, variant.failures)
+    return replace(made, coverage="generic type", summarise=partial(_summarise, made, failures))
+
+
+def _in_lines(sample: Sample, row: Row) -> Sample:
+    """The gold is one answer with a line for each covered text."""
+    gold = ("\n".join(sample.gold),) if sample.gold else ()
+    return replace(sample, gold=gold)
+
+
+def _mean(part: Callable[[Restored], float], chinese: bool, answer: str, sample: Sample) -> float:
+    texts = sample.gold[0].split("\n")
+    return sum(part(restored(answer, one, chinese=chinese)) for one in texts) / len(texts)
+
+
+def _summarise(made: Benchmark, failures: FailurePolicy, records: Sequence[Record]) -> Summary:
+    """Means over covered texts: a picture weighs as many as it has."""
+    summary = made.summarise(records)
+    if summary.headline.value is None:
+        return summary
+    counted = [record for record in records if counted_score(record, failures) is not None]
+    exact = _over_texts(HEADLINE, counted, [record.score or 0.0 for record in counted])
+    values = [record.values.get(JACCARD, 0.0) for record in counted]
+    metrics = {HEADLINE: exact, JACCARD: _over_texts(JACCARD, counted, values)}
+    return msgspec.structs.replace(
+        summary, headline=exact, metrics={**summary.metrics, **metrics}, bounds=None
+    )
+
+
+def _over_texts(name: str, records: Sequence[Record], values: Sequence[float]) -> Metric:
+    repeated = [
+        (value, record.id)
+        for record, value in zip(records, values, strict=True)
+        for _ in record.gold[0].split("\n")
+    ]
+    scores, units = [one for one, _ in repeated], [unit for _, unit in repeated]
+    found = mean_metric(name, scores, clustered_interval, units)
+    return msgspec.structs.replace(found, n=len(records))

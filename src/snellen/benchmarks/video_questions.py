@@ -1,0 +1,170 @@
+"""Multiple-choice benchmarks about videos: where the videos lie, options, means of tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import msgspec
+
+from snellen.benchmarks.inline_options import label_of, undressed
+from snellen.benchmarks.published import Published
+from snellen.benchmarks.questions import clustered_interval, question_benchmark
+from snellen.benchmarks.rules import Readers
+from snellen.benchmarks.watching import watching_of, with_video
+from snellen.core.benchmark import Benchmark, Table, Variant
+from snellen.core.record import Record
+from snellen.core.sample import Row, Sample
+from snellen.core.summary import Interval, Metric, Summary
+from snellen.data.columns import option_letters, parse_list
+from snellen.data.table import IndexedTable, open_table
+from snellen.prompts.choice import Wording
+from snellen.settings import Settings
+from snellen.stats.stratified import mean_of_shares
+
+VIDEO_NAMES = ("videoid", "video_id", "video_name", "videopath")
+"""Columns that name a video in the published files, where none is called `video`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VideoQuestions:
+    """What one benchmark says about itself."""
+
+    name: str
+    version: str
+    title: str
+    data: Published
+    wording: Wording
+    groups: tuple[str, ...]
+    paper: str
+    source: str
+    official: Readers | None = None
+    headline: str | None = None
+    """Name of the mean over the labels of `mean_of`; without it the mean over questions."""
+    mean_of: str = ""
+    only: Collection[str] = ()
+    """Labels that count in the mean; all where none is named."""
+    defaults: Mapping[str, str] = field(default_factory=dict)
+    """How videos are shown where the variant does not say."""
+    keep: Callable[[Row], bool] | None = None
+    options: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+def video_benchmark(variant: Variant, told: VideoQuestions) -> Benchmark:
+    """A benchmark of questions about videos, answered by an option. Raises UsageError.
+
+    Questions about one video are one unit of the interval.
+    """
+    rest, watching = watching_of(variant, told.defaults)
+    asked = question_benchmark(
+        rest,
+        name=told.name,
+        version=told.version,
+        title=told.title,
+        open=partial(video_table, rest, told.data, told.name),
+        fetch=partial(told.data.fetch, rest),
+        keep=told.keep,
+        options={**told.data.options, **told.options},
+        groups=told.groups,
+        kind="choice",
+        shape=choice_sample,
+        wording=told.wording,
+        official=told.official,
+        paper=told.paper,
+        source=told.source,
+        max_new_tokens=128,
+        spread=clustered_interval,
+    )
+    if told.headline is not None and asked.headline == "accuracy":
+        asked = replace(
+            asked,
+            headline=told.headline,
+            summarise=partial(mean_over_groups, asked, told.headline, told.mean_of, told.only),
+        )
+    return with_video(asked, watching, told.defaults)
+
+
+def video_table(variant: Variant, data: Published, name: str) -> Table:
+    """The rows with their videos: looked for beside the file, and in `videos/<name>` of the cache,
+    where archives that were fetched by hand are unpacked."""
+    return with_videos(data.table(variant), variant, name)
+
+
+def with_videos(table: Table, variant: Variant, name: str) -> Table:
+    """The same rows, whose videos are also looked for in the cache."""
+    if not isinstance(table, IndexedTable):
+        return table
+    named = next((one for one in VIDEO_NAMES if one in table.columns), None)
+    if named and not {"video", "video_path"} & set(table.columns):
+        opened = open_table(table.path, columns={**variant.columns, "video": named})
+        table = opened if isinstance(opened, IndexedTable) else table
+    home = str(Settings.from_environment().cache / "videos" / name)
+    return replace(table, picture_folders=(*table.picture_folders, home))
+
+
+def choice_sample(sample: Sample, row: Row) -> Sample:
+    """The sample with the options of its list `candidates` (or letters), without the labels that
+    stand in their texts, its gold as a label, and its video as its unit."""
+    listed = parse_list(row.cells.get("candidates", ""))
+    options = dict(sample.options)
+    if listed and not options:
+        letters = option_letters(len(listed)) or ""
+        options = dict(zip(letters, map(str, listed), strict=False))
+    bare = {label: undressed(text, label) for label, text in options.items()}
+    return replace(
+        sample,
+        options=bare,
+        gold=tuple(_gold(gold, options) for gold in sample.gold),
+        unit=video_of(row),
+    )
+
+
+def video_of(row: Row) -> str:
+    """What tells the video of a row from others."""
+    names = ("video_path", "video", *VIDEO_NAMES)
+    return next((row.cells[name] for name in names if row.cells.get(name)), "")
+
+
+def mean_over_groups(
+    asked: Benchmark,
+    headline: str,
+    column: str,
+    only: Collection[str],
+    records: Sequence[Record],
+) -> Summary:
+    """The plain mean of the labels' accuracies (each label weighs the same) beside the mean over
+    questions. No headline where the questions name no label."""
+    summary = asked.summarise(records)
+    labels = summary.groups.get(column, {})
+    shares = [
+        metric
+        for label, metric in labels.items()
+        if metric.value is not None and (not only or label.lower() in only)
+    ]
+    if summary.headline.value is None:
+        mean = msgspec.structs.replace(summary.headline, name=headline)
+    elif not shares:
+        mean = Metric(headline, None, summary.n, note=f"the questions name no {column}")
+    else:
+        value = sum(metric.value or 0.0 for metric in shares) / len(shares)
+        mean = Metric(headline, value, sum(metric.n for metric in shares), _interval(shares))
+    metrics = {headline: mean, **summary.metrics}
+    return msgspec.structs.replace(summary, headline=mean, metrics=metrics)
+
+
+def _interval(shares: Sequence[Metric]) -> Interval:
+    sizes = [metric.n for metric in shares]
+    right = [round((metric.value or 0.0) / 100 * metric.n, 6) for metric in shares]
+    found = mean_of_shares(right, sizes)
+    return Interval(100 * found.low, 100 * found.high, found.method, found.level)
+
+
+def _gold(gold: str, options: Mapping[str, str]) -> str:
+    """A gold may be a label, a dressed option ("(A) red"), or an option's text."""
+    text = gold.strip()
+    label = label_of(text)
+    if label in options:
+        return str(label)
+    found = [key for key, option in options.items() if option.strip() == text]
+    return found[0] if len(found) == 1 else gold

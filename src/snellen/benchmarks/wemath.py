@@ -1,0 +1,207 @@
+"""We-Math: composite problems beside their single steps (Qiao et al. 2024,
+https://arxiv.org/abs/2407.01284).
+
+One example row: index 0, ID "1", key "2steps_1", question "As shown in the figure, ...", A "12 cm",
+..., G "No correct answer", answer "B", knowledge concept "Area of Polygons", requirement "Please
+answer ... <Answer>: <<your option>>", image <base64>.
+
+Oddities: the rows of one problem share an `ID`: two or three steps (2steps_1, 2steps_2, ...) and
+the composite (2steps_multi); a limit keeps them together. 525 composites.
+
+The headline is the strict score (see scoring.wemath): a composite counts as mastered only if every
+one of its steps is right too. Replies are read by the rules for choices, then by a judge; nobody
+draws an option at random, as VLMEvalKit does when its judge fails. `cot=on` asks the column
+`requirement`. The means per group of the paper's tree of knowledge are given per concept only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from msgspec import structs
+
+from snellen.benchmarks.graded import Extracting, extracted
+from snellen.benchmarks.graded_benchmark import Declared, cell, graded_benchmark
+from snellen.benchmarks.judged import Panel
+from snellen.benchmarks.judged_summary import Told, summarise_graded
+from snellen.benchmarks.published import Published, tsv
+from snellen.benchmarks.questions import accuracy_interval
+from snellen.benchmarks.rows import option_cells
+from snellen.core.answer import Answer, Found
+from snellen.core.benchmark import Benchmark, Variant
+from snellen.core.flow import Flow
+from snellen.core.message import Message
+from snellen.core.record import Record
+from snellen.core.request import Generation
+from snellen.core.sample import Row, Sample
+from snellen.core.summary import Metric, Summary
+from snellen.extract.choice import read_choice
+from snellen.prompts.choice import Wording, prompt
+from snellen.prompts.judging import rubric
+from snellen.scoring.accuracy import mean_metric
+from snellen.scoring.wemath import MODES, Composite, Mode, mastery
+
+VERSION = "1"
+ALIASES = {"WeMath": {"cot": "off"}, "WeMath_COT": {"cot": "on"}}
+DATA = Published(
+    {},
+    {
+        (): tsv(
+            "https://opencompass.openxlab.space/utils/VLMEval/WeMath.tsv",
+            "b5e969a075f01290a542411fb7766388",
+        )
+    },
+)
+RUBRIC = "short-answer"
+STRICT = "score_strict"
+KEY, CONCEPT = "key", "knowledge concept"
+COMPOSITE = "multi"
+_STATED = re.compile(r"<?\bAnswer\b>?\s*:?\s*(?P<rest>[^\n]*)\Z", re.IGNORECASE)
+_STEPS = {"S1": "one-step", "2steps_multi": "two-step", "3steps_multi": "three-step"}
+
+
+def benchmark(variant: Variant) -> Benchmark:
+    cot = variant.options.get("cot") == "on"
+    return graded_benchmark(
+        variant,
+        Declared(
+            name="wemath",
+            version=VERSION,
+            title="We-Math, composite problems beside their steps",
+            data=DATA,
+            samples=partial(samples, cot=cot),
+            flow=_flow,
+            paper="https://arxiv.org/abs/2407.01284",
+            source="We-Math (CC BY-NC 4.0), as VLMEvalKit's TSV",
+            rubrics=(RUBRIC,),
+            headline=STRICT,
+            options={"cot": ("off", "on")},
+            summarise=summarise,
+            max_new_tokens=1024,
+        ),
+    )
+
+
+def samples(rows: Iterable[Row], *, cot: bool = False) -> Iterator[Sample]:
+    """A sample for each row; a problem's steps and the composite are one unit."""
+    for row in rows:
+        gold = cell(row.cells, "answer").strip().upper()
+        groups = {name: row.cells[name] for name in (KEY, CONCEPT) if name in row.cells}
+        yield Sample(
+            id=row.cells.get("index")
+            or f"{row.cells.get('id', row.number)}/{row.cells.get(KEY, '')}",
+            kind="choice",
+            question=cell(row.cells, "question"),
+            gold=(gold,) if gold else (),
+            options=option_cells(row.cells),
+            media=row.media,
+            # Shown below the options.
+            hint=cell(row.cells, "requirement") if cot else "",
+            groups=groups,
+            unit=cell(row.cells, "id"),
+        )
+
+
+def _flow(
+    settings: Generation, panel: Panel, options: Mapping[str, str]
+) -> Callable[[Sample], Flow]:
+    return extracted(
+        Extracting(
+            settings=settings,
+            panel=panel,
+            rubric=RUBRIC,
+            fields=_fields,
+            read=_read,
+            right=lambda sample, answer: answer in sample.gold,
+            shown=_shown,
+        )
+    )
+
+
+def _shown(sample: Sample) -> tuple[Message, ...]:
+    """Question and options; the requirement stands below them."""
+    return prompt(replace(sample, hint=""), None, Wording(choose=sample.hint))
+
+
+def _read(sample: Sample, reply: str, stop_reason: str) -> Answer:
+    """What follows the last "Answer", as the instruction asks for it, else the whole reply."""
+    stated = _STATED.search(reply)
+    if sample.hint and stated is not None:
+        found = read_choice(stated["rest"].strip(" <>:."), sample.options)
+        if isinstance(found, Found):
+            return Found(found.value, "stated answer", stated.span("rest"))
+    return read_choice(reply, sample.options, stop_reason=stop_reason)
+
+
+def _fields(sample: Sample, reply: str) -> Mapping[str, str]:
+    listed = " ".join(f"{label}. {text}" for label, text in sample.options.items())
+    return {
+        "question": sample.question,
+        "choices": f"Choices: {listed}\n",
+        "reply": reply,
+        "form": rubric(RUBRIC).rules["choice"],
+    }
+
+
+def summarise(records: Sequence[Record], told: Told) -> Summary:
+    """The four dimensions, strict and loose, and the accuracy of single steps and composites."""
+    plain = summarise_graded(records, how=told)
+    if plain.headline.value is None:
+        return plain
+    lost = 0.0 if told.failures == "count-wrong" else None
+    problems = composites(records, lost)
+    found: dict[str, Metric] = {}
+    for mode in MODES:
+        found |= _metrics(problems, mode)
+    kinds: dict[str, list[float]] = defaultdict(list)
+    for record in records:
+        if record.score is not None:
+            key = record.groups.get(KEY, "")
+            kinds[_STEPS.get(key, _STEPS["S1"])].append(record.score)
+    steps = {name: mean_metric(name, kinds[name], accuracy_interval) for name in kinds}
+    others = {name: one for name, one in plain.metrics.items() if name != told.headline}
+    return structs.replace(
+        plain,
+        headline=found[STRICT],
+        metrics={**found, **steps, **others},
+        bounds=None,
+        beside=("score_loose", *steps, *plain.beside),
+    )
+
+
+def composites(records: Sequence[Record], lost: float | None) -> list[Composite]:
+    """Problems with all of their parts; those with a part that has no score are left out, unless
+    failed parts count as `lost`."""
+    parts: dict[str, dict[str, float | None]] = defaultdict(dict)
+    for record in records:
+        owed = record.unscored in ("failed", "missing")
+        parts[record.unit][record.groups.get(KEY, "")] = lost if owed else record.score
+    found = []
+    for held in parts.values():
+        for steps in ("2steps", "3steps"):
+            mine = {key: score for key, score in held.items() if key.startswith(steps)}
+            whole = mine.pop(f"{steps}_{COMPOSITE}", None)
+            scores = [score for score in mine.values() if score is not None]
+            if whole is not None and len(scores) == len(mine) == int(steps[0]):
+                right = tuple(score == 1.0 for score in scores)
+                found.append(Composite(right, whole == 1.0))
+    return found
+
+
+def _metrics(problems: Sequence[Composite], mode: Mode) -> dict[str, Metric]:
+    rates = mastery(problems, mode)
+    if rates is None:
+        name = f"score_{mode}"
+        return {name: Metric(name, None, 0, note="no composite problem has all of its parts")}
+    named = {
+        f"score_{mode}": rates.score,
+        f"insufficient_knowledge_{mode}": rates.insufficient,
+        f"inadequate_generalisation_{mode}": rates.inadequate,
+        f"complete_mastery_{mode}": rates.complete,
+        f"rote_memorisation_{mode}": rates.rote,
+    }
+    return {name: Metric(name, 100 * value, rates.n) for name, value in named.items()}

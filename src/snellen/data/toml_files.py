@@ -1,0 +1,21 @@
+"""Descriptions in TOML files of the user's own."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from snellen.core.errors import DataError
+
+
+def read_toml(path: str) -> dict[str, Any]:
+    """Raises DataError with the place of a mistake."""
+    try:
+        return tomllib.loads(Path(path).expanduser().read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise DataError(f"{path}: there is no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} cannot be read: {error}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise DataError(f"{path} is no TOML: {error}") from error

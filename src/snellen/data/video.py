@@ -1,0 +1,254 @@
+"""Frames of a video at given moments, decoded with bounded memory (PyAV, the extra `video`).
+
+Only what lies around a wanted moment is decoded: the file is entered at the key frame before it,
+and one frame is held at a time. A moment shows the frame a player would show: the last one whose
+time has come. Times are those of the frames, in seconds from the video's first one, so that a
+variable frame rate needs no rule of its own. Frames are RGB and upright.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from snellen.core.errors import MediaError, MissingExtra
+
+if TYPE_CHECKING:
+    import numpy
+    from PIL.Image import Image as Picture
+
+_SAME = 1e-4
+"""Seconds by which times may differ: a frame's time is a fraction, a moment is not."""
+_NEAR = 2.0
+"""Seconds that are decoded rather than jumped over, where no index tells of a key frame."""
+_SLACK = 1.0
+"""Seconds a video may end before its header says."""
+
+
+class Shot(NamedTuple):
+    """A frame and its own time, which is at or before the moment that was asked for."""
+
+    moment: float
+    time: float
+    picture: Picture
+
+
+@dataclass(frozen=True, slots=True)
+class VideoFacts:
+    """What a file says of its video; times in seconds."""
+
+    duration: float
+    """From the first frame to the end of the last."""
+    fps: float
+    """The mean over the video."""
+    width: int
+    height: int
+    """Pixels as they are stored, before a rotation."""
+    codec: str
+
+
+Opened = str | bytes
+"""A path, or the bytes of a video that lies inside a data file."""
+
+
+def video_facts(video: Opened, name: str) -> VideoFacts:
+    """Read the header. Raises MediaError, MissingExtra."""
+    with _opened(video, name) as reader:
+        return reader.facts
+
+
+def frame_times(video: Opened, name: str) -> numpy.ndarray[Any, Any]:
+    """The time of every frame in seconds, in order: the file is read, and nothing is decoded.
+    Eight bytes are held for each frame. Raises MediaError, MissingExtra."""
+    with _opened(video, name) as reader:
+        return reader.times()
+
+
+def frames_at(video: Opened, moments: Sequence[float], name: str) -> Iterator[Shot]:
+    """The frames shown at these moments, each once for each moment, in the order of time.
+
+    A moment before the first frame shows the first, one up to a second after the end the last.
+    Raises MediaError that begins with `name` where the video has no such moment (a file that was
+    cut short) or cannot be decoded, and MissingExtra.
+    """
+    with _opened(video, name) as reader:
+        yield from reader.shots(sorted(moments))
+
+
+@contextmanager
+def _opened(video: Opened, name: str) -> Iterator[_Reader]:
+    try:
+        import av
+        from av.error import FFmpegError
+    except ImportError as error:
+        raise MissingExtra("reading a video", "video", "av") from error
+    av.logging.set_level(None)
+    try:
+        with av.open(io.BytesIO(video) if isinstance(video, bytes) else video) as container:
+            yield _Reader(container, name)
+    except FileNotFoundError:
+        raise MediaError(f"{name}: there is no such video file") from None
+    except (FFmpegError, OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise MediaError(f"{name}: the video cannot be decoded: {reason}") from error
+
+
+class _Reader:
+    """One open video. Decoding goes forward; `_enter` jumps."""
+
+    def __init__(self, container: Any, name: str) -> None:
+        if not container.streams.video:
+            raise MediaError(f"{name}: the file holds no video")
+        self._container = container
+        self._stream = container.streams.video[0]
+        self._stream.thread_type = "AUTO"
+        self._name = name
+        self._base = float(self._stream.time_base)
+        self._origin = self._first_time()
+        self._near = _NEAR
+        self.facts = self._facts()
+
+    def shots(self, moments: Sequence[float]) -> Iterator[Shot]:
+        """`moments` ascend."""
+        frames: Iterator[Any] = iter(())
+        shown: Any = None
+        ahead: Any = None
+        for moment in moments:
+            at = -math.inf if shown is None else self._time(shown)
+            if self._is_far(moment, at if ahead is None else self._time(ahead)):
+                frames, shown, ahead = self._enter(moment, at), None, None
+            while ahead is None or self._time(ahead) <= moment + _SAME:
+                shown = ahead if ahead is not None else shown
+                ahead = next(frames, None)
+                if ahead is None:
+                    break
+                if shown is None:
+                    shown = ahead
+            if shown is None:
+                raise MediaError(
+                    f"{self._name}: nothing at {moment:.1f} s can be decoded; the file is cut "
+                    "short or damaged, get it again"
+                )
+            if ahead is None:
+                self._check_end(moment, shown)
+            yield Shot(moment, self._time(shown), _upright(shown))
+
+    def times(self) -> numpy.ndarray[Any, Any]:
+        import numpy
+
+        stamps = numpy.fromiter(
+            (
+                packet.pts
+                for packet in self._container.demux(self._stream)
+                if packet.pts is not None and not packet.is_discard
+            ),
+            dtype=numpy.int64,
+        )
+        if not len(stamps):
+            raise MediaError(f"{self._name}: the video has no frames")
+        stamps.sort()
+        found: numpy.ndarray[Any, Any] = stamps * self._base - self._origin
+        return found
+
+    def _facts(self) -> VideoFacts:
+        stream = self._stream
+        context = stream.codec_context
+        if context is None:
+            raise MediaError(f"{self._name}: the video is in a format that cannot be decoded")
+        fps = float(stream.average_rate or stream.guessed_rate or 0.0)
+        if stream.duration:
+            length = float(stream.duration * stream.time_base)
+            begun = (stream.start_time or 0) * self._base
+            length -= max(0.0, self._origin - begun)
+        else:
+            length = self._measured_end(fps)
+        return VideoFacts(length, fps, context.width, context.height, context.name)
+
+    def _first_time(self) -> float:
+        """Time of the first frame: of the packets around the beginning, the earliest."""
+        stamps: list[int] = []
+        for packet in self._container.demux(self._stream):
+            if packet.pts is not None and not packet.is_discard:
+                stamps.append(packet.pts)
+            if len(stamps) >= 32:  # more frames than any codec reorders
+                break
+        if not stamps:
+            raise MediaError(f"{self._name}: the video has no frames")
+        self._rewind()
+        return min(stamps) * self._base
+
+    def _rewind(self) -> None:
+        begun = self._stream.start_time
+        self._container.seek(min(0, begun or 0), stream=self._stream, backward=True)
+
+    def _measured_end(self, fps: float) -> float:
+        """The end of the last frame, where only the whole file has a length: read from the last
+        key frame on. Raises MediaError where no stream reaches the end the header tells."""
+        told = (self._container.duration or 0) / 1_000_000
+        if told:
+            self._container.seek(int(told * 1_000_000), backward=True)
+        end = reached = 0.0
+        for packet in self._container.demux():
+            if packet.pts is None:
+                continue
+            until = (packet.pts + (packet.duration or 0)) * float(packet.time_base)
+            reached = max(reached, until)
+            if packet.stream.index == self._stream.index:
+                end = max(end, until if packet.duration else until + (1 / fps if fps else 0.0))
+        if told and reached < told - max(_SLACK, 0.02 * told):
+            raise self._cut_short(reached, told)
+        self._rewind()
+        return (end or told) - self._origin
+
+    def _is_far(self, moment: float, at: float) -> bool:
+        """Whether to jump: a key frame lies between, or, where no index tells, two seconds."""
+        if at == -math.inf:
+            return True
+        entries = self._stream.index_entries
+        if not len(entries):
+            return moment - at > self._near
+        place = entries.search_timestamp(int((moment + self._origin) / self._base), backward=True)
+        if place < 0:
+            return moment - at > self._near
+        key = entries[place].timestamp * self._base - self._origin
+        return bool(key > at + _SAME)
+
+    def _enter(self, moment: float, at: float) -> Iterator[Any]:
+        """Frames from the key frame before a moment on. Where that is no later than the frame at
+        hand, jumping gained nothing, and it is done less from then on."""
+        stamp = int((max(0.0, moment) + self._origin) / self._base)
+        self._container.seek(stamp, stream=self._stream, backward=True)
+        first = True
+        for frame in self._container.decode(self._stream):
+            if frame.pts is None:
+                continue
+            if first and self._time(frame) <= at:
+                self._near *= 2
+            first = False
+            yield frame
+
+    def _time(self, frame: Any) -> float:
+        return float(frame.pts * self._base - self._origin)
+
+    def _check_end(self, moment: float, last: Any) -> None:
+        length = (last.duration or 0) * self._base or 1 / (self.facts.fps or 1.0)
+        end = self._time(last) + length
+        if moment > end + _SLACK:
+            raise self._cut_short(end, self.facts.duration)
+
+    def _cut_short(self, end: float, told: float) -> MediaError:
+        return MediaError(
+            f"{self._name}: the video ends after {end:.1f} s, expected {told:.1f} s as its header "
+            "says; the file is cut short, get it again"
+        )
+
+
+def _upright(frame: Any) -> Picture:
+    """The frame in RGB, turned as its display matrix says."""
+    picture: Picture = frame.to_image()
+    turned = round(frame.rotation) % 360
+    return picture.rotate(turned, expand=True) if turned else picture

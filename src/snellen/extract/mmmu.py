@@ -1,0 +1,111 @@
+"""MMMU's published parsing rules, without its random option (Yue et al. 2023, arXiv:2311.16502,
+`parse_and_eval` of the authors' repository).
+
+A choice: a label in parentheses, else a label between blanks, else a label before a full stop,
+else (in replies of more than five words) the text of an option; of several, the one that stands
+last. An open reply: what follows the last word that announces a result, line by line, and every
+number in it. Where no option is found the authors draw one by lot: `draw_option` does so from a
+seed made of the question and the reply, for numbers beside theirs.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping
+
+from snellen.core.answer import Answer, Empty, Found, Truncated, Unparsed
+
+RULE = "official"
+DRAWN = "official: drawn by lot"
+_EDGES = (",", ".", "!", "?", ";", ":", "'")
+_WORDS_FOR_CONTENT = 5
+_ANNOUNCING = ("could be ", "so ", "is ", "thus ", "therefore ", "final ", "answer ", "result ")
+_NUMBERS = (
+    re.compile(r"-?\b\d{1,3}(?:,\d{3})+\b"),
+    re.compile(r"-?\d+(?:\.\d+)?[eE][+-]?\d+"),
+    re.compile(r"-?(?:\d+\.\d+|\.\d+|\d+\b)(?![eE][+-]?\d+)(?![,\d])"),
+)
+_BETWEEN = "\n"
+"""Stands between the candidate answers of one open reply; none of them holds a line break."""
+
+
+def read_mmmu(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
+    """The option a reply names last, by the plainest way of naming that finds one."""
+    bare = reply
+    for edge in _EDGES:
+        bare = bare.strip(edge)
+    text = f" {bare} "
+    labels = list(options) or list("ABCDEFGHIJ")
+    for written, sought in (("({})", "({})"), (" {} ", " {} "), ("{}.", " {} ")):
+        named = [label for label in labels if written.format(label) in text]
+        if named:
+            return Found(max(named, key=lambda label: text.rfind(sought.format(label))), RULE)
+    low = text.lower()
+    held = [label for label, content in options.items() if content and content.lower() in low]
+    if held and len(text.split()) > _WORDS_FOR_CONTENT:
+        return Found(max(held, key=lambda label: low.rfind(options[label].lower())), RULE)
+    return _unread(reply, stop_reason)
+
+
+def draw_option(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
+    """As `read_mmmu`; where that finds nothing, an option by lot, always the same one for the
+    same options and reply."""
+    found = read_mmmu(reply, options, stop_reason)
+    if isinstance(found, Found) or not options:
+        return found
+    seed = "\n".join(("42", reply, *options.values()))
+    return Found(random.Random(seed).choice(list(options)), DRAWN)
+
+
+def read_mmmu_open(reply: str, stop_reason: str = "stop") -> Answer:
+    """The candidate answers of a reply, a line each."""
+    if not reply.strip():
+        return _unread(reply, stop_reason)
+    lines = reply.strip().strip(".").lower().split("\n")
+    found = [
+        tail
+        for number, line in enumerate(lines)
+        if (tail := _announced(line, last=number == len(lines) - 1))
+    ]
+    return Found(_BETWEEN.join(found or lines), RULE)
+
+
+def matches_mmmu(candidates: str, golds: tuple[str, ...]) -> bool:
+    """Whether a gold text is contained in a candidate, or a gold number equals one of them after
+    rounding to two decimals."""
+    wanted = [form for gold in golds for form in _forms(gold)]
+    texts = [wish for wish in wanted if isinstance(wish, str)]
+    lines = candidates.split(_BETWEEN)
+    numbers = [number for line in lines for rule in _NUMBERS for number in rule.findall(line)]
+    for form in (form for one in (*lines, *numbers) for form in _forms(one)):
+        if isinstance(form, str):
+            if any(text in form for text in texts):
+                return True
+        elif form in wanted:
+            return True
+    return False
+
+
+def _announced(line: str, *, last: bool) -> str:
+    """The shortest text after an announcing word; empty where there is none but a lone mark."""
+    words = (*_ANNOUNCING, "=") if last else _ANNOUNCING
+    tails = [line.rsplit(word, 1)[-1].strip() for word in words if word in line]
+    shortest = min(filter(None, tails), key=len, default="")
+    return "" if shortest in _EDGES else shortest
+
+
+def _forms(text: str) -> tuple[str | float, ...]:
+    text = text.strip()
+    try:
+        return (round(float(text.replace(",", "")), 2),)
+    except ValueError:
+        low = text.lower()
+        # A lone character must not be found inside every word.
+        return (f" {low}", f"{low} ") if len(low) == 1 else (low,)
+
+
+def _unread(reply: str, stop_reason: str) -> Answer:
+    if stop_reason == "length":
+        return Truncated()
+    return Unparsed() if reply.strip() else Empty()

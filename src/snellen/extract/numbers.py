@@ -1,0 +1,58 @@
+"""Read a reply whose answer is a number or a list of numbers.
+
+The number in what the reply marks as its answer, else the only number of its last line, else the
+only number of the reply. Two numbers that may both be meant are none: nobody could read it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from snellen.core.answer import Answer, Found, Unparsed
+from snellen.extract.open_text import read_open
+
+_NUMBER = re.compile(
+    r"(?<![\w.])[-+−]?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w]*\d)"
+    r"|(?<![\w.])[-+−]?\.\d+"
+)
+_LIST = re.compile(r"\[[^\[\]]*\]")
+_MARKED = frozenset({"boxed", "answer", "stated answer"})
+_FRACTION = re.compile(r"\\[dt]?frac\s*\{[^{}]*\}\s*\{[^{}]*\}|(?<![\w.])-?\d+\s*/\s*\d+(?!\w)")
+
+
+def read_number(reply: str, *, stop_reason: str = "stop") -> Answer:
+    """The number a reply gives, as it is written there; fractions are kept as such."""
+    answer = read_open(reply, stop_reason=stop_reason)
+    if not isinstance(answer, Found):
+        return answer
+    start = answer.span[0] if answer.span else 0
+    found = _only(answer.value, answer.rule, start)
+    if found is not None:
+        return found
+    if answer.rule in _MARKED:
+        return Unparsed()
+    begin = reply.rstrip().rfind("\n") + 1
+    return _only(reply[begin:], "last line", begin) or _only(reply, "only number", 0) or Unparsed()
+
+
+def read_list(reply: str, *, stop_reason: str = "stop") -> Answer:
+    """The last list in brackets."""
+    lists = list(_LIST.finditer(reply))
+    if lists:
+        return Found(lists[-1][0], "last list", lists[-1].span())
+    answer = read_open(reply, stop_reason=stop_reason)
+    return Unparsed() if isinstance(answer, Found) else answer
+
+
+def _only(text: str, rule: str, offset: int) -> Found | None:
+    fractions = list(_FRACTION.finditer(text))
+    rest = _FRACTION.sub(" ", text)
+    numbers = list(_NUMBER.finditer(text)) if not fractions else list(_NUMBER.finditer(rest))
+    if fractions and not numbers and len(fractions) == 1:
+        match = fractions[0]
+    elif numbers and not fractions and len({number[0] for number in numbers}) == 1:
+        match = numbers[0]
+    else:
+        return None
+    value = match[0].replace("−", "-").replace(" ", "")
+    return Found(value, rule, (offset + match.start(), offset + match.end()))

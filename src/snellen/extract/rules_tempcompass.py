@@ -1,0 +1,61 @@
+"""The replies that TempCompass's own scripts read without a language model (`eval_*.py` of the
+authors' repository, Liu et al. 2024, https://arxiv.org/abs/2403.00476)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from snellen.core.answer import Answer, Empty, Found, Unparsed
+
+_NAME = re.compile(
+    r"(?P<name>(?:Sentence|Caption|Option|Description)? ?[A-Z0-9])[:.)] ?(?P<text>.*)"
+)
+
+
+def read_choice_of(reply: str, options: Mapping[str, str]) -> Answer:
+    """The whole option, a bare letter, or a text that starts with "A." or "A)"."""
+    text = reply.strip()
+    if not text:
+        return Empty()
+    for label, option in options.items():
+        if text in (f"{label}. {option}", f"{label}) {option}"):
+            return Found(label, "whole option")
+    if text in options:
+        return Found(text, "bare label")
+    if text[0] in options and text[1:2] in (".", ")"):
+        return Found(text[0], "opening label")
+    return Unparsed()
+
+
+def read_yes_no_of(reply: str) -> Answer:
+    """The word that a reply starts with."""
+    text = reply.strip().lower()
+    if not text:
+        return Empty()
+    for word in ("yes", "no"):
+        if text.startswith(word):
+            return Found(word.capitalize(), "opening word")
+    return Unparsed()
+
+
+def named_sentences(question: str) -> dict[str, str]:
+    """The sentences of a matching question by name: {"Sentence A": "A man ..."}."""
+    matches = [_NAME.fullmatch(line.strip()) for line in question.splitlines()[1:]]
+    return {match["name"].strip(): match["text"].strip() for match in matches if match}
+
+
+def read_match_of(reply: str, sentences: Mapping[str, str]) -> Answer:
+    """The whole line, its sentence, or its name, "Sentence A" or "A"; a full stop may follow."""
+    text = _bare(reply)
+    if not text:
+        return Empty()
+    for name, sentence in sentences.items():
+        lines = (f"{name}: {sentence}", f"{name}. {sentence}", f"{name}) {sentence}")
+        if text in map(_bare, (*lines, sentence, name, name.split()[-1])):
+            return Found(name, "sentence or name")
+    return Unparsed()
+
+
+def _bare(text: str) -> str:
+    return text.strip().lower().rstrip(".")

@@ -1,0 +1,183 @@
+"""Read what a judge replied: a grade, two grades, a yes or no, an object of marks, a short answer.
+
+Every reader returns None where the reply does not say it in a form that was asked for. None is
+never a grade: whoever asks may ask again, and else leaves the sample ungraded.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from snellen.extract.clean import without_thought
+
+
+class Reading(NamedTuple):
+    """What a verdict says: grades by dimension, in the rubric's own range, or a text."""
+
+    values: Mapping[str, float] = {}
+    text: str | None = None
+
+
+GRADE = "grade"
+"""Name of the only grade, where there is one."""
+_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
+_DRESS = " \t\n\"'`*_.[](){}"
+_LABELLED = re.compile(
+    r"(?:score|grade|rating|correctness|judge?ment|verdict|mark)\b\W{0,12}?(?:is\W{1,4})?"
+    r"(-?\d+(?:\.\d+)?)(?![\d.]*\d)",
+    re.IGNORECASE,
+)
+_OF = re.compile(r"\s*(?:/|out of)\s*\d+(?:\.\d+)?\s*\Z", re.IGNORECASE)
+_PAIR = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?)\s*(?:,|\s|/|;|and)\s*(\d+(?:\.\d+)?)(?![\d.]*\d)")
+_POSITIVE = frozenset({"yes", "correct", "true", "right", "consistent", "1"})
+_NEGATIVE = frozenset({"no", "incorrect", "false", "wrong", "inconsistent", "0"})
+_SAID = _POSITIVE | _NEGATIVE
+_WORD = re.compile(r"[a-z]+|\d+")
+_LEAD = re.compile(
+    r"\A(?:the\s+)?(?:extracted|final|short)?\s*(?:answer|result)s?\s*(?:is)?\s*[:：]?\s*",
+    re.IGNORECASE,
+)
+_LABELS_LEAD = re.compile(r"\A(?:letters?|answers?)\s*:\s*", re.IGNORECASE)
+_TOKEN = re.compile(r"[^\W_]+")
+_NONE = re.compile(r"[zZ]+")
+_RUN = re.compile(r"[A-Y]{1,9}")
+_LABEL = re.compile(r"[A-Za-z]|\d+")
+_FENCE = re.compile(r"```(?:json|python)?\s*(.*?)```", re.DOTALL)
+_PYTHON_QUOTES = re.compile(r"'((?:[^'\\]|\\.)*)'(?=\s*[:,}\]])")
+_NO_ANSWER = frozenset({"none", "null", "n/a", "na", "z", "no answer", "not answered", "unknown"})
+
+
+def read_grade(reply: str, low: float, high: float, *, whole: bool = False) -> Reading | None:
+    """One number in low..high: the whole reply, a labelled one ("Score: 4"), or the only number
+    there is. `whole` accepts integers alone."""
+    text = without_thought(reply).strip()
+    bare = _OF.sub("", text.strip(_DRESS))
+    labelled = _LABELLED.findall(text)
+    numbers = _NUMBER.findall(_OF.sub("", text))
+    if _NUMBER.fullmatch(bare):
+        found = bare
+    elif labelled and len(set(labelled)) == 1:
+        found = labelled[-1]
+    elif len(numbers) == 1:
+        found = numbers[0]
+    else:
+        return None
+    value = float(found)
+    if not low <= value <= high or (whole and value != int(value)):
+        return None
+    return Reading({GRADE: value})
+
+
+def read_pair(reply: str, names: tuple[str, str], low: float, high: float) -> Reading | None:
+    """Two numbers in low..high in the first line that is not empty, as LLaVA-Bench's judge is
+    told to begin: "8 10", "8, 10"."""
+    lines = [line for line in without_thought(reply).splitlines() if line.strip()]
+    if not lines:
+        return None
+    found = _PAIR.search(lines[0])
+    if found is None or len(_NUMBER.findall(lines[0])) != 2:
+        return None
+    pair = [float(found[1]), float(found[2])]
+    if not all(low <= value <= high for value in pair):
+        return None
+    return Reading(dict(zip(names, pair, strict=True)))
+
+
+def read_right(reply: str) -> Reading | None:
+    """Right (1) or wrong (0): yes/no, correct/incorrect, true/false, 1/0. The word that the reply
+    opens with, else what all of these words say together; None where they differ."""
+    words = _WORD.findall(without_thought(reply).lower().replace("n't", " not"))
+    said = [
+        (word in _POSITIVE) != (position > 0 and words[position - 1] == "not")
+        for position, word in enumerate(words)
+        if word in _SAID
+    ]
+    opening = bool(words) and words[0] in _SAID
+    if not said or (not opening and len(set(said)) > 1):
+        return None
+    return Reading({GRADE: float(said[0])})
+
+
+def read_marks(reply: str, names: Sequence[str], low: float, high: float) -> Reading | None:
+    """A mark for every name, from an object of JSON or as Python writes it. Marks outside
+    low..high are clipped (MMDU's rule); a name that is absent leaves the whole unread."""
+    found = read_object(reply)
+    if found is None:
+        return None
+    given = {re.sub(r"[\s_]+", " ", str(key)).strip().casefold(): v for key, v in found.items()}
+    marks: dict[str, float] = {}
+    for name in names:
+        mark = _number(given.get(name.casefold()))
+        if mark is None:
+            return None
+        marks[name] = min(max(mark, low), high)
+    return Reading(marks)
+
+
+def read_object(reply: str) -> Mapping[str, object] | None:
+    """The last object in a reply, bare or fenced."""
+    text = without_thought(reply)
+    fenced = _FENCE.findall(text)
+    for piece in (*reversed(fenced), text):
+        for start in [match.start() for match in re.finditer(r"\{", piece)]:
+            end = piece.rfind("}")
+            value = _decoded(piece[start : end + 1]) if end > start else None
+            if value is not None:
+                return value
+    return None
+
+
+def read_answer(reply: str) -> Reading | None:
+    """The short answer that a judge extracted: the reply's last line without a lead-in. A judge
+    that found none gives the empty text."""
+    text = without_thought(reply).strip()
+    if not text:
+        return None
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    core = _LEAD.sub("", lines[-1]).strip().strip("\"'`*").strip()
+    if core.casefold().strip(_DRESS) in _NO_ANSWER:
+        return Reading(text="")
+    return Reading(text=core) if core else None
+
+
+def read_labels(reply: str) -> Reading | None:
+    """The labels a judge was to write, in alphabetical order ("B, D"): capitals in one run, or
+    single letters and numbers of any case apart. Z, an empty list, and a single word that is no
+    label are the empty text: none of the options. None for a sentence."""
+    core = _LABELS_LEAD.sub("", without_thought(reply).strip())
+    tokens = [token for token in _TOKEN.findall(core) if not _NONE.fullmatch(token)]
+    if not core or core.isspace():
+        return None
+    if len(tokens) == 1 and _RUN.fullmatch(tokens[0]):
+        tokens = list(tokens[0])
+    elif len(tokens) == 1 and not _LABEL.fullmatch(tokens[0]):
+        tokens = []
+    if not all(_LABEL.fullmatch(token) for token in tokens):
+        return None
+    return Reading(text=", ".join(sorted({token.upper() for token in tokens})))
+
+
+def _decoded(piece: str) -> Mapping[str, object] | None:
+    for text in (piece, _PYTHON_QUOTES.sub(lambda match: json.dumps(match[1]), piece)):
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict):
+            return value
+    return None
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, str):
+        bare = _OF.sub("", value.strip(_DRESS))
+        return float(bare) if _NUMBER.fullmatch(bare) else None
+    return None

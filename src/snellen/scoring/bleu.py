@@ -1,0 +1,78 @@
+"""Corpus BLEU as the COCO caption tools compute it (Papineni et al. 2002, ACL; Chen et al. 2015,
+https://arxiv.org/abs/1504.00325, Sec. 3.2).
+
+Counts are summed over the corpus before anything is divided, so parts of a corpus add up:
+`BleuCounts` of two halves is that of the whole. The reference length is that of the reference
+nearest in length, the shorter of two that are as near.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+LONGEST = 4
+_TINY, _SMALL = 1e-15, 1e-9
+"""Added above and below, so that a count of 0 gives no error: the tools' own numbers."""
+
+Words = Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class BleuCounts:
+    """What BLEU is made of: words, words of the nearest references, and for n = 1..4 how many
+    n-grams there are and how many of these are in a reference."""
+
+    words: int = 0
+    reference: int = 0
+    guessed: tuple[int, ...] = (0,) * LONGEST
+    correct: tuple[int, ...] = (0,) * LONGEST
+
+    def __add__(self, other: BleuCounts) -> BleuCounts:
+        return BleuCounts(
+            self.words + other.words,
+            self.reference + other.reference,
+            tuple(a + b for a, b in zip(self.guessed, other.guessed, strict=True)),
+            tuple(a + b for a, b in zip(self.correct, other.correct, strict=True)),
+        )
+
+    def scores(self) -> tuple[float, ...]:
+        """BLEU-1 to BLEU-4, 0..1."""
+        ratio = (self.words + _TINY) / (self.reference + _SMALL)
+        brevity = math.exp(1 - 1 / ratio) if ratio < 1 else 1.0
+        product, found = 1.0, []
+        for order, (right, all_) in enumerate(zip(self.correct, self.guessed, strict=True), 1):
+            product *= (right + _TINY) / (all_ + _SMALL)
+            found.append(brevity * product ** (1 / order))
+        return tuple(found)
+
+
+def bleu_counts(caption: Words, references: Sequence[Words]) -> BleuCounts:
+    """The counts of one caption. Raises ValueError without references."""
+    if not references:
+        raise ValueError("BLEU needs at least one reference")
+    most: Counter[tuple[str, ...]] = Counter()
+    for reference in references:
+        most |= ngrams(reference)
+    guessed, correct = [0] * LONGEST, [0] * LONGEST
+    for gram, count in ngrams(caption).items():
+        guessed[len(gram) - 1] += count
+        correct[len(gram) - 1] += min(count, most[gram])
+    nearest = min((abs(len(one) - len(caption)), len(one)) for one in references)[1]
+    return BleuCounts(len(caption), nearest, tuple(guessed), tuple(correct))
+
+
+def corpus_bleu(pairs: Iterable[tuple[Words, Sequence[Words]]]) -> tuple[float, ...]:
+    """BLEU-1 to BLEU-4 of captions with their references."""
+    return sum((bleu_counts(*pair) for pair in pairs), BleuCounts()).scores()
+
+
+def ngrams(words: Words, longest: int = LONGEST) -> Counter[tuple[str, ...]]:
+    """Every run of 1 to `longest` words with its count."""
+    return Counter(
+        tuple(words[start : start + size])
+        for size in range(1, longest + 1)
+        for start in range(len(words) - size + 1)
+    )

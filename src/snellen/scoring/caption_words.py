@@ -1,0 +1,63 @@
+"""Captions as words, the way the COCO evaluation tools split them.
+
+Chen et al. 2015 (https://arxiv.org/abs/1504.00325, Sec. 3.1): Stanford's Penn Treebank tokenizer
+in lower case, then marks of punctuation are dropped. That tokenizer is a Java program; here its
+rules are restated as far as captions need them: contractions are split ("isn't" -> is n't, "dog's"
+-> dog 's, "cannot" -> can not), hyphenated words and numbers stay whole, dots of abbreviations
+stay ("mr.", "u.s."), $ and % stand alone. Brackets become words such as -lrb-: the tools mean to
+drop them, but look for them in upper case.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from functools import lru_cache
+
+_DROPPED = frozenset(
+    ("'", "`", ".", "?", "!", ",", ":", "-", ";", '"', "''", "``", "--", "“", "”", "’")
+)
+_DOTS = re.compile(r"\.{2,}")
+_BRACKETS = {"(": "-lrb-", ")": "-rrb-", "[": "-lsb-", "]": "-rsb-", "{": "-lcb-", "}": "-rcb-"}
+_ABBREVIATIONS = (
+    "mr|mrs|ms|dr|st|jr|sr|prof|gen|rep|sen|gov|capt|lt|col|sgt|rev|hon|mt|ave|blvd|rd|inc|co|corp"
+    "|ltd|bros|vs|etc|jan|feb|mar|apr|jun|jul|aug|sept|sep|oct|nov|dec|e\\.g|i\\.e|a\\.m|p\\.m"
+)
+_TOKEN = re.compile(
+    rf"""
+    https?://\S+ | www\.\S+                                     # addresses
+    | (?:[a-z]\.){{2,}} | \b(?:{_ABBREVIATIONS})\.              # abbreviations
+    | \b(?-i:[A-HJ-Z])\.(?=\s+\w|["”])                             # initials
+    | \.{{2,}} | -{{2,}}                                        # ellipses and dashes
+    | n['’]t\b | ['’](?:s|re|ve|d|ll|m)\b                       # ends of contractions
+    | \d+(?:[.,:/]\d+)*(?:st|nd|rd|th|s)?(?![-\w])              # numbers
+    | o['’]clock | ['’]\d\ds?\b | [dlo]['’](?=[a-z]{{3}})[a-z]+
+    | [^\W_]+?(?=n['’]t\b)                                      # what a contraction begins with
+    | [^\W_]+(?:[-/&._][^\W_]+)*                                # words
+    | ``|'' | \S
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_SPLIT_WORDS = {
+    "cannot": "can not",
+    "gonna": "gon na",
+    "gotta": "got ta",
+    "wanna": "wan na",
+    "lemme": "lem me",
+    "gimme": "gim me",
+    "dunno": "du n no",
+    "'tis": "'t is",
+    "'twas": "'t was",
+}
+
+
+@lru_cache(maxsize=65536)
+def caption_words(caption: str) -> tuple[str, ...]:
+    """The words of a caption, lower-cased, without marks of punctuation."""
+    found = []
+    for token in _TOKEN.findall(html.unescape(caption)):
+        low = token.lower()
+        for word in _SPLIT_WORDS.get(low, low).split():
+            if word not in _DROPPED and not _DOTS.fullmatch(word):
+                found.append(_BRACKETS.get(word, word))
+    return tuple(found)

@@ -1,0 +1,109 @@
+"""Answers about documents of several pages: lists, answers that the document does not hold, and
+comparison by the type of the gold answer.
+
+DUDE: Van Landeghem et al. 2023 (https://arxiv.org/abs/2305.08455, Sec. 4.2). SlideVQA: Tanaka et
+al. 2023 (https://arxiv.org/abs/2301.04883). MMLongBench-Doc: Ma et al. 2024
+(https://arxiv.org/abs/2407.01523, Appendix), whose typed comparison is from MMLongBench's code.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import string
+from collections import Counter
+from collections.abc import Sequence
+
+from snellen.scoring.edit_distance import anls, folded, similarity
+
+NOT_ANSWERABLE = "Not answerable"
+_ABSTAINS = re.compile(
+    r"\b(?:not answerable|unanswerable|can(?:not|'t) be (?:answered|determined)"
+    r"|no answer|(?:is|are) not (?:(?:mentioned|provided|stated) )?in the (?:document|slides?))\b",
+    re.IGNORECASE,
+)
+_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+_MOST_PERMUTED = 7
+"""Longest list whose best pairing is sought among all; longer ones are paired greedily."""
+
+
+def abstains(answer: str) -> bool:
+    """Whether the answer says that the document holds no answer."""
+    return _ABSTAINS.search(answer) is not None
+
+
+def document_anls(answer: str, golds: Sequence[str]) -> float:
+    """ANLS where a gold of "Not answerable" asks for abstaining, which then is right or wrong."""
+    if any(folded(gold) == NOT_ANSWERABLE.lower() for gold in golds):
+        return float(abstains(answer))
+    return 0.0 if abstains(answer) else anls(answer, golds)
+
+
+def list_anls(answers: Sequence[str], golds: Sequence[str]) -> float:
+    """ANLS of two lists regardless of order: the best pairing's sum over the longer length."""
+    if not answers or not golds:
+        return float(not answers and not golds)
+    short, long = sorted((list(answers), list(golds)), key=len)
+    marks = [[anls(one, [other]) for other in long] for one in short]
+    return _best_pairing(marks) / len(long)
+
+
+def _best_pairing(marks: Sequence[Sequence[float]]) -> float:
+    columns = range(len(marks[0]))
+    if len(marks[0]) <= _MOST_PERMUTED:
+        orders = itertools.permutations(columns, len(marks))
+        return max(sum(row[at] for row, at in zip(marks, order, strict=True)) for order in orders)
+    cells = sorted(
+        ((mark, row, at) for row, line in enumerate(marks) for at, mark in enumerate(line)),
+        reverse=True,
+    )
+    rows: set[int] = set()
+    taken: set[int] = set()
+    total = 0.0
+    for mark, row, at in cells:
+        if row not in rows and at not in taken:
+            rows.add(row)
+            taken.add(at)
+            total += mark
+    return total
+
+
+def bag_of_words_f1(answer: str, golds: Sequence[str]) -> float:
+    """F1 of the words of the answer and of the nearest gold, as SQuAD defines it (Rajpurkar et
+    al. 2016, Sec. 6.1): lower case, no punctuation, no articles, each word as often as it occurs.
+    """
+    return max((_f1(_squad_words(answer), _squad_words(gold)) for gold in golds), default=0.0)
+
+
+def squad_equal(answer: str, golds: Sequence[str]) -> bool:
+    """Equal to a gold by SQuAD's normalisation."""
+    return _squad_words(answer) in [_squad_words(gold) for gold in golds]
+
+
+def _f1(said: Sequence[str], gold: Sequence[str]) -> float:
+    if not said or not gold:
+        return float(not said and not gold)
+    common = sum((Counter(said) & Counter(gold)).values())
+    return 2 * common / (len(said) + len(gold))
+
+
+def _squad_words(text: str) -> list[str]:
+    bare = "".join(sign for sign in text.lower() if sign not in string.punctuation)
+    return _ARTICLES.sub(" ", bare).split()
+
+
+def words_f1_vlmevalkit(answer: str, gold: str) -> float:
+    """VLMEvalKit's F1 for SlideVQA, held to 1: words are not counted, so a word repeated in the
+    answer counts as often as it is said and recall could pass 1."""
+    said, wanted = folded(answer).split(), folded(gold).split()
+    if not said or not wanted:
+        return 0.0
+    hits = sum(word in wanted for word in said)
+    precision, recall = hits / len(said), min(1.0, hits / len(wanted))
+    return 2 * precision * recall / (precision + recall) if hits else 0.0
+
+
+def nearness(one: str, other: str) -> float:
+    """ANLS of two cleaned texts without further folding."""
+    found = similarity(one, other)
+    return found if found > 0.5 else 0.0

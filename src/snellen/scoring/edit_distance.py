@@ -1,0 +1,48 @@
+"""ANLS: average normalised Levenshtein similarity of an answer and its nearest gold answer.
+
+Biten et al. 2019 (https://arxiv.org/abs/1907.00490, Sec. 3.3): similarity = 1 - edits / length of
+the longer text; below the threshold of 0.5 it is 0, because the answer then is another one, not a
+misread one. Upper and lower case are alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rapidfuzz.distance import Levenshtein
+
+THRESHOLD = 0.5
+
+
+def similarity(one: str, other: str) -> float:
+    """1 - edits / length of the longer text, 0..1; two empty texts are the same."""
+    return float(Levenshtein.normalized_similarity(one, other))
+
+
+def anls(
+    answer: str, golds: Sequence[str], *, threshold: float = THRESHOLD, exclusive: bool = False
+) -> float:
+    """The highest similarity with a gold answer, or 0 below the threshold.
+
+    Texts are trimmed, lower-cased and their inner white space collapsed (the DocVQA task, Mathew
+    et al. 2021, Sec. 5). `exclusive` drops the threshold itself too (the documents of VLMEvalKit).
+    """
+    said = folded(answer)
+    best = max((similarity(said, folded(gold)) for gold in golds), default=0.0)
+    return best if best > threshold or (best == threshold and not exclusive) else 0.0
+
+
+def anls_vlmevalkit(answer: str, golds: Sequence[str]) -> float:
+    """As VLMEvalKit and lmms-eval: edits are counted between the folded texts but divided by the
+    longer length before trimming and collapsing, so white space earns similarity."""
+    said = folded(answer)
+    ratios = [
+        Levenshtein.distance(said, folded(gold)) / max(len(answer), len(gold), 1) for gold in golds
+    ]
+    best = 1.0 - min(ratios, default=1.0)
+    return best if best >= THRESHOLD else 0.0
+
+
+def folded(text: str) -> str:
+    """Lower case, white space trimmed and collapsed."""
+    return " ".join(text.lower().split())

@@ -1,0 +1,31 @@
+"""Equality and containment of short answers, as the benchmarks of the field define them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def equal(answer: str, golds: Sequence[str]) -> bool:
+    """Equal to a gold as it stands, but for white space around it (GQA's own script)."""
+    return answer.strip() in {gold.strip() for gold in golds}
+
+
+def equal_folded(answer: str, golds: Sequence[str]) -> bool:
+    """Equal to a gold, trimmed and lower-cased (OCR-VQA; GQA in lmms-eval)."""
+    return answer.strip().lower() in {gold.strip().lower() for gold in golds}
+
+
+def equal_without_dot(answer: str, golds: Sequence[str]) -> bool:
+    """`equal_folded` where one final dot of the answer does not count (GQA in LLaVA-1.5)."""
+    return equal_folded(answer.strip().removesuffix("."), golds)
+
+
+def contained(answer: str, golds: Sequence[str]) -> bool:
+    """A gold, trimmed and lower-cased with dots removed, stands anywhere in the answer so treated
+    (MTVQA, Tang et al. 2024, https://arxiv.org/abs/2405.11985). An empty gold never does."""
+    said = _bare(answer)
+    return any(gold in said for gold in map(_bare, golds) if gold)
+
+
+def _bare(text: str) -> str:
+    return text.strip().lower().replace(".", "")

@@ -1,0 +1,211 @@
+"""Is an answer to a question of mathematics the same as the gold: as text, as a number, as a term?
+
+Three tests, the cheapest first: equal texts once LaTeX's dress is taken off; equal numbers, as far
+as plain decimals, fractions, powers of ten and percentages go; equal terms by Math-Verify (extra
+`maths`), which parses LaTeX with a grammar and compares with SymPy. Nothing is ever evaluated as
+code. What no test can read is not equal.
+
+A ratio a:b is the number a/b, as MATH-Vision's authors compare it (arXiv:2402.14804, their
+published verdicts). Numbers count as equal within 1e-6.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from functools import lru_cache
+from typing import Any
+
+from snellen.core.errors import MissingExtra
+
+TOLERANCE = 1e-6
+EXTRA = "maths"
+_LONGEST = 300
+"""Characters of a term that is worth parsing; longer ones are sentences."""
+_SECONDS = 5
+_DRESS = re.compile(
+    r"\\(?:displaystyle|left|right|limits|,|;|!|:|quad|qquad)(?![A-Za-z])|\\[()\[\]]|\\?\$|~"
+)
+_TEXT = re.compile(r"\\(?:text|mathrm|mathbf|textbf|mbox|mathit|operatorname)\s*\{([^{}]*)\}")
+_BOX = re.compile(r"\\f?boxed\s*\{(.*)\}", re.DOTALL)
+_DEGREE = re.compile(r"\^?\{?\\circ\}?|°")
+_SPACE = re.compile(r"\s+")
+_NUMBER = r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+|\.(?!\d))?(?:[eE][-+]?\d{1,3})?"
+_PLAIN = re.compile(rf"(?P<top>{_NUMBER})(?:[/:](?P<bottom>{_NUMBER}))?(?P<percent>\\?%)?")
+_FRACTION = re.compile(
+    r"(?P<sign>[-+]?)(?P<whole>\d+)?\\[dt]?frac\{(?P<top>\d+)\}\{(?P<bottom>\d+)\}"
+)
+_RATIO = re.compile(r"[^:]+:[^:]+")
+_TOWER = re.compile(r"\^\{?[\w.]{1,8}\^|\^\{[^{}]*\^|\^\{?\s*\d{6,}|\d{4,}\s*!|!\s*!")
+"""Terms whose value is too large to be written down are compared as text alone."""
+_BRACED = re.compile(r"\{[^{}]*\}")
+_NUMERIC_WORDS = re.compile(
+    r"\\(?:displaystyle|frac|dfrac|tfrac|sqrt|pi|cdot|times|left|right|div|log|ln|sin|cos|tan)"
+    r"(?![A-Za-z])|\bsqrt\b|\bpi\b"
+)
+_NOT_NUMERIC = re.compile(r"[A-Za-z%°π]|\\circ")
+_POWER_TIMES = re.compile(r"(\^\{[^{}]*\})\s*(?=\d)")
+"""A power before a digit is a product; without the sign the parser takes the digit for another."""
+_STARRED = re.compile(r"\*\*\(([^()]*)\)|\*\*([A-Za-z0-9.]+)")
+_ROOT_WORD = re.compile(r"(?<![\\A-Za-z])sqrt\(([^()]*)\)")
+_WORD = re.compile(r"(?<!\\)\b[A-Za-z]{4,}\b")
+
+
+def equal(answer: str, gold: str) -> bool:
+    """Whether two answers are the same text, number or term. Raises MissingExtra where a term
+    has to be parsed and Math-Verify is not installed."""
+    left, right = undressed(answer), undressed(gold)
+    if not left or not right:
+        return False
+    if left == right:
+        return True
+    number, other = number_of(left), number_of(right)
+    if number is not None and other is not None:
+        return abs(number - other) < TOLERANCE
+    return _same_term(left, right)
+
+
+def equal_official(answer: str, gold: str) -> bool:
+    """MATH-Vision's own verdict on a short answer: equal texts in any case, or two values that
+    agree once rounded to two places. A unit, a degree or a percent sign leaves no value."""
+    if answer.strip().lower() == gold.strip().lower():
+        return True
+    left, right = _value(_closed(answer)), _value(_closed(gold))
+    return (
+        left is not None and right is not None and abs(round(left, 2) - round(right, 2)) < TOLERANCE
+    )
+
+
+@lru_cache(maxsize=65536)
+def undressed(text: str) -> str:
+    """The text in lower case without spaces, dollar signs, sizes, units of angle, boxes and a
+    final dot; texts inside \\text{...} are kept. It ends where a brace is closed that was never
+    opened: readers of \\boxed{...} leave such tails."""
+    boxed = _BOX.fullmatch(text.strip())
+    core = boxed[1] if boxed else text
+    core = _DEGREE.sub("", _DRESS.sub("", _TEXT.sub(r"\1", core)))
+    core = _balanced(core).replace("\\dfrac", "\\frac").replace("\\tfrac", "\\frac")
+    core = _SPACE.sub("", core).rstrip(".\\").lower()
+    inner = core[1:-1]
+    if core.startswith("{") and core.endswith("}") and not set("{},") & set(inner):
+        return inner
+    return core
+
+
+def number_of(text: str) -> float | None:
+    """The number that an undressed text is: 12, 1,000, .5, 3/4, 5:19, 20%, 2\\frac{1}{2}."""
+    fraction = _FRACTION.fullmatch(text)
+    if fraction:
+        top, bottom = int(fraction["top"]), int(fraction["bottom"])
+        if bottom == 0:
+            return None
+        value = int(fraction["whole"] or 0) + top / bottom
+        return -value if fraction["sign"] == "-" else value
+    plain = _PLAIN.fullmatch(text)
+    if plain is None:
+        return None
+    over = _decimal(plain["top"])
+    under = 1.0 if plain["bottom"] is None else _decimal(plain["bottom"])
+    if over is None or not under:
+        return None
+    return over / under / (100 if plain["percent"] else 1)
+
+
+def _closed(text: str) -> str:
+    """Lower case, without dollar signs, up to a brace that was never opened."""
+    core = _SPACE.sub(" ", _balanced(text.strip().strip("$")).strip().lower())
+    return core[1:-1] if _BRACED.fullmatch(core) else core
+
+
+@lru_cache(maxsize=65536)
+def _value(text: str) -> float | None:
+    """The number that a text or a numeric term of LaTeX is."""
+    bare = text.replace(" ", "")
+    if not text or _NOT_NUMERIC.search(_NUMERIC_WORDS.sub(" ", text)):
+        return None
+    plain = number_of(bare)
+    if plain is not None:
+        return plain
+    if _hopeless(bare):
+        return None
+    for term in _parsed(text):
+        if getattr(term, "is_number", False) and getattr(term, "is_real", False):
+            return float(term)
+    return None
+
+
+def require() -> None:
+    """Raises MissingExtra where terms cannot be compared."""
+    try:
+        import math_verify  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra("comparing terms", EXTRA, "Math-Verify") from error
+
+
+def _decimal(text: str) -> float | None:
+    try:
+        return float(text.replace(",", ""))
+    except ValueError:
+        return None
+
+
+def _balanced(text: str) -> str:
+    depth = 0
+    for position, sign in enumerate(text):
+        depth += (sign == "{") - (sign == "}")
+        if depth < 0:
+            return text[:position]
+    return text
+
+
+@lru_cache(maxsize=65536)
+def _same_term(left: str, right: str) -> bool:
+    if _hopeless(left) or _hopeless(right):
+        return False
+    ours, theirs = _parsed(left), _parsed(right)
+    if not ours or not theirs:
+        return False
+    require()
+    from math_verify import verify
+
+    return bool(verify(list(theirs), list(ours), timeout_seconds=_patience()))
+
+
+def _hopeless(text: str) -> bool:
+    """Sentences, and numbers too large: no term to be parsed."""
+    return (
+        len(text) > _LONGEST
+        or _TOWER.search(text) is not None
+        or _WORD.search(text.replace("sqrt", "")) is not None
+    )
+
+
+@lru_cache(maxsize=65536)
+def _parsed(text: str) -> tuple[Any, ...]:
+    """What Math-Verify reads in a text, SymPy's terms first; empty where it reads nothing."""
+    require()
+    from math_verify import LatexExtractionConfig, parse
+
+    config = LatexExtractionConfig(boxed_match_priority=-1)
+    found = parse(
+        f"${_as_latex(text)}$",
+        extraction_config=(config,),
+        parsing_timeout=_patience(),
+    )
+    return tuple(found)
+
+
+def _as_latex(text: str) -> str:
+    """Ratios as quotients, and powers and roots as other languages write them, in LaTeX."""
+    if _RATIO.fullmatch(text):
+        over, under = text.split(":")
+        text = f"\\frac{{{over}}}{{{under}}}"
+    text = _POWER_TIMES.sub(r"\1\\cdot ", text)
+    text = _STARRED.sub(lambda match: f"^{{{match[1] or match[2]}}}", text)
+    return _ROOT_WORD.sub(r"\\sqrt{\1}", text)
+
+
+def _patience() -> int | None:
+    """Seconds a term may take. Math-Verify counts them by a signal, which only the main thread
+    can wait for; `_hopeless` keeps the worst terms away from the others."""
+    return _SECONDS if threading.current_thread() is threading.main_thread() else None

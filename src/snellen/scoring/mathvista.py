@@ -1,0 +1,91 @@
+"""MathVista: an extracted answer, brought to the form of the question, against the gold
+(Lu et al. 2023, arXiv:2310.02255, Sec. 3.3).
+
+Two rules. `same_value` is ours: numbers are compared as numbers, floats after rounding to the
+places of the gold, lists item by item. `normalised` is the authors' as of the published scores of
+2023: every extraction is forced into the question's form, the nearest choice by edit distance
+included, and compared as text; an integer must be written as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+from snellen.scoring.mathematics import number_of, undressed
+
+AnswerType = Literal["text", "integer", "float", "list"]
+ANSWER_TYPES: tuple[AnswerType, ...] = get_args(AnswerType)
+_CLOSE = 1e-9
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def answer_type_of(text: str) -> AnswerType:
+    """The declared type, `text` where it is none of the four."""
+    return text if text in ANSWER_TYPES else "text"
+
+
+def same_value(answer: str, gold: str, kind: AnswerType) -> bool:
+    """Whether a free-form answer has the value of the gold."""
+    if kind == "list":
+        ours, theirs = numbers_of(answer), numbers_of(gold)
+        return ours is not None and theirs is not None and _all_close(ours, theirs)
+    value, right = number_of(undressed(answer)), number_of(undressed(gold))
+    if value is None or right is None:
+        return undressed(answer) != "" and undressed(answer) == undressed(gold)
+    if kind == "float":
+        value = round(value, places(gold))
+    return abs(value - right) < _CLOSE
+
+
+def normalised(extraction: str, kind: AnswerType, gold: str, choices: Sequence[str]) -> str | None:
+    """The extraction in the question's form; None where it cannot be brought to it. `choices` are
+    those of a multiple-choice question."""
+    text = extraction.strip()
+    if choices:
+        return _choice(text, choices)
+    if kind == "list":
+        return text
+    try:
+        if kind == "integer":
+            return str(int(text))
+        if kind == "float":
+            return str(round(float(text), places(gold)))
+    except (ValueError, OverflowError):
+        return None
+    return text
+
+
+def places(gold: str) -> int:
+    """Digits after the point: MathVista's `precision` is that of its golds."""
+    return len(gold.strip().partition(".")[2])
+
+
+def nearest(text: str, choices: Sequence[str]) -> int:
+    """Position of the choice with the smallest Levenshtein distance, the first of equals."""
+    from rapidfuzz.distance import Levenshtein
+
+    return min(range(len(choices)), key=lambda place: Levenshtein.distance(text, choices[place]))
+
+
+def numbers_of(text: str) -> list[float] | None:
+    """The numbers of a list such as [1, 2.5]."""
+    core = text.strip()
+    if not (core.startswith("[") and core.endswith("]")):
+        return None
+    found = [number_of(undressed(item)) for item in core[1:-1].split(",")]
+    return None if None in found else [value for value in found if value is not None]
+
+
+def _choice(text: str, choices: Sequence[str]) -> str:
+    inner = text[1:].partition(")")[0] if text.startswith("(") else text
+    letter = inner.strip().upper() if len(inner.strip()) == 1 else ""
+    if letter and letter in _LETTERS[: len(choices)]:
+        return choices[_LETTERS.index(letter)]
+    return choices[nearest(text, choices)]
+
+
+def _all_close(ours: Sequence[float], theirs: Sequence[float]) -> bool:
+    return len(ours) == len(theirs) and all(
+        abs(one - other) < _CLOSE for one, other in zip(ours, theirs, strict=True)
+    )

@@ -1,0 +1,34 @@
+"""Relaxed accuracy of ChartQA (Masry et al. 2022, https://arxiv.org/abs/2203.10244, Sec. 5.1): a
+number is right within 5 % of the gold, any other answer only if it is equal.
+
+As the public implementations (Pix2Struct's, used by lmms-eval and VLMEvalKit) have it: both sides
+are numbers if Python reads them as such, a text ending in % is divided by 100, commas and
+currency signs are not understood, and a gold of 0 is compared as text. Years are numbers: 2018 is
+right where 2019 is the gold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+TOLERANCE = 0.05
+
+
+def relaxed_correct(answer: str, golds: Sequence[str], tolerance: float = TOLERANCE) -> bool:
+    """Whether the answer is within `tolerance` (a share of the gold) of a gold, or equal to it
+    but for upper and lower case."""
+    return any(_correct(answer.strip(), gold.strip(), tolerance) for gold in golds)
+
+
+def _correct(answer: str, gold: str, tolerance: float) -> bool:
+    said, target = _number(answer), _number(gold)
+    if said is not None and target:
+        return abs(said - target) / abs(target) <= tolerance
+    return answer.lower() == gold.lower()
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text.rstrip("%")) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        return None

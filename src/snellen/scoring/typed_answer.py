@@ -1,0 +1,129 @@
+"""MMLongBench-Doc's comparison by the type of the gold answer (Ma et al. 2024,
+https://arxiv.org/abs/2407.01523, Appendix B.3): Int, Float, Str, List or None.
+
+The rules are those of the authors' script. Where it would raise, on a list that cannot be parsed
+or a number that is none, the answer is wrong. The script also means to strip units such as
+"miles" and "million", without effect; so they stay here too.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from snellen.scoring.document import NOT_ANSWERABLE, abstains, nearness
+
+_PARENTHESES = re.compile(r"\s*\([^)]*\)")
+_EDGE_QUOTES = re.compile(r"^['\"]|['\"]$")
+_PHONE = re.compile(r"[\d\-\s+()]+")
+_TIME = re.compile(r"a\.m\.|p\.m\.")
+_DATE = re.compile(r"\d{4}[-\s]\d{2}([-\s]\d{2})?")
+_EMAIL = re.compile(r"[a-z0-9._%+-]+@[a-z0-9.-]+\.[a-z]{2,}")
+_LIST = re.compile(r"\s*(?:'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"|([^,\[\]]+))")
+_NEAR = 0.01
+
+
+def typed_score(answer: str, gold: str, answer_format: str) -> float:
+    """What an answer earns, 0..1. `answer_format` is the data's: Int, Float, Str, List or None.
+
+    A gold of "Not answerable" asks for abstaining, in any words.
+    """
+    if gold == NOT_ANSWERABLE:
+        return float(abstains(answer))
+    if abstains(answer):
+        return 0.0
+    return _BY_TYPE.get(answer_format, _text)(answer, gold)
+
+
+def _whole_number(answer: str, gold: str) -> float:
+    """The gold as a whole number equals the answer cut to one: 3.9 is right for 3."""
+    said, target = _float(answer), _float(gold)
+    if said is None or target is None:
+        return 0.0
+    return float(int(said) == int(target))
+
+
+def _number(answer: str, gold: str) -> float:
+    """Within 1 % of the gold, of a hundredth or of a hundred times it (percent), or equal after
+    rounding to the fewer decimals, two at least."""
+    said, target = _percent(answer), _percent(gold)
+    if said is None or target is None:
+        return 0.0
+    places = max(2, min(_decimals(answer), _decimals(gold)))
+    return float(
+        any(
+            math.isclose(said, one, rel_tol=_NEAR) or round(said, places) == round(one, places)
+            for one in (target, target / 100, target * 100)
+        )
+    )
+
+
+def _text(answer: str, gold: str) -> float:
+    said, target = cleaned(answer), cleaned(gold)
+    return float(said == target) if _is_exact(target) else nearness(said, target)
+
+
+def _list(answer: str, gold: str) -> float:
+    """Lists of one length, sorted. If the first gold is a number or of the exact kind all must be
+    equal, else the score is that of the worst pair."""
+    said, targets = sorted(map(cleaned, items(answer))), sorted(map(cleaned, items(gold)))
+    if len(said) != len(targets) or not targets:
+        return 0.0
+    if _float(targets[0]) is not None or _is_exact(targets[0]):
+        return float(said == targets)
+    return min(nearness(one, other) for one, other in zip(said, targets, strict=True))
+
+
+_BY_TYPE: Mapping[str, Callable[[str, str], float]] = {
+    "Int": _whole_number,
+    "Float": _number,
+    "Str": _text,
+    "List": _list,
+    "None": _list,
+}
+
+
+def cleaned(text: str) -> str:
+    """Lower case, without parts in parentheses, outer quotes, a leading $ and trailing %."""
+    text = _PARENTHESES.sub("", text.lower().strip())
+    text = _EDGE_QUOTES.sub("", text.strip()).strip()
+    return text.lstrip("$").strip().rstrip("%").strip()
+
+
+def items(text: str) -> Sequence[str]:
+    """The items of a list written as Python or JSON writes it; any other text is one item."""
+    text = text.strip()
+    if not (text.startswith("[") and text.endswith("]")):
+        return [text] if text else []
+    found = ("".join(part or "" for part in one) for one in _LIST.findall(text[1:-1]))
+    return [item.strip() for item in found if item.strip()]
+
+
+def _is_exact(text: str) -> bool:
+    """URLs, code files, pages, numbers, times, dates and addresses are compared exactly."""
+    return (
+        "https://" in text
+        or text.endswith((".py", "ipynb"))
+        or text.startswith("page")
+        or _PHONE.fullmatch(text) is not None
+        or _TIME.search(text) is not None
+        or _DATE.fullmatch(text) is not None
+        or _EMAIL.fullmatch(text) is not None
+    )
+
+
+def _float(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _percent(text: str) -> float | None:
+    return _float(text.strip().rstrip("%").strip())
+
+
+def _decimals(text: str) -> int:
+    return len(text.strip().rstrip("%").strip().partition(".")[2])

@@ -1,0 +1,64 @@
+"""We-Math's four dimensions: does a right answer rest on its steps? (Qiao et al. 2024,
+arXiv:2407.01284, Sec. 3.3)
+
+A composite problem and its sub-steps, each right or wrong, fall under one of
+IK insufficient knowledge: a step wrong, the composite wrong;
+IG inadequate generalisation: every step right, the composite wrong;
+CM complete mastery: the composite right, every step right (strict) or at least one (loose);
+RM rote memorisation: the composite right, a step wrong (strict) or all wrong (loose).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple, get_args
+
+Mode = Literal["strict", "loose"]
+MODES: tuple[Mode, ...] = get_args(Mode)
+Dimension = Literal["IK", "IG", "CM", "RM"]
+DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
+
+
+class Composite(NamedTuple):
+    """A composite problem: whether each sub-step and the whole were right."""
+
+    steps: tuple[bool, ...]
+    whole: bool
+
+
+class Mastery(NamedTuple):
+    """Shares in 0..1. `rote` is RM among the composites that are right (CM and RM), 0 if none
+    is."""
+
+    score: float
+    insufficient: float
+    inadequate: float
+    complete: float
+    rote: float
+    n: int
+
+
+def dimension(problem: Composite, mode: Mode) -> Dimension:
+    if not problem.whole:
+        return "IG" if all(problem.steps) else "IK"
+    mastered = all(problem.steps) if mode == "strict" else any(problem.steps)
+    return "CM" if mastered else "RM"
+
+
+def mastery(problems: Iterable[Composite], mode: Mode) -> Mastery | None:
+    """The rates, and the score (n - IG/2 - RM - IK) / n; None without problems."""
+    held: Sequence[Composite] = list(problems)
+    if not held:
+        return None
+    counts = Counter(dimension(problem, mode) for problem in held)
+    n = len(held)
+    right = counts["CM"] + counts["RM"]
+    return Mastery(
+        score=(n - 0.5 * counts["IG"] - counts["RM"] - counts["IK"]) / n,
+        insufficient=counts["IK"] / n,
+        inadequate=counts["IG"] / n,
+        complete=counts["CM"] / n,
+        rote=counts["RM"] / right if right else 0.0,
+        n=n,
+    )
