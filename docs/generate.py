@@ -22,8 +22,10 @@ from snellen.benchmarks.registry import known_benchmarks, open_benchmark
 from snellen.cli.parser import build_parser
 from snellen.core.benchmark import Benchmark
 from snellen.core.doors import doors
+from snellen.models.catalog import catalog
 from snellen.models.known import ModelOption
 from snellen.models.registry import GROUP, known_models
+from snellen.report.catalogue import COLUMNS, row
 
 if TYPE_CHECKING:
     Group = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -169,12 +171,32 @@ def models() -> str:
         ),
         "",
     ]
+    takers: dict[tuple[ModelOption, ...], list[str]] = {}
     for name, entry in sorted(doors(GROUP).items()):
-        options = _options(entry.module)
+        takers.setdefault(_options(entry.module), []).append(name)
+    for options, names in takers.items():
         if options:
             rows = [(f"`{one.name}`", _option_meaning(one)) for one in options]
-            lines += [f"## Options of {name}", "", *_table(("option", "meaning"), rows), ""]
-    return "\n".join(lines)
+            lines += [f"## Options of {', '.join(names)}", "", *_table(("option", "meaning"), rows)]
+            lines.append("")
+    return "\n".join([*lines, *_catalogued()])
+
+
+def _catalogued() -> Iterator[str]:
+    """The models that have names of their own, with their facts."""
+    yield from ("## Models by name", "")
+    yield (
+        f"{len(catalog())} models can be named without a provider; prices are in dollars per "
+        "million tokens. Where each fact was read: `snellen info NAME`, and "
+        "[Models by name](catalog.md)."
+    )
+    yield from ("", f"| {' | '.join(COLUMNS)} | stands for | also called |")
+    yield "|" + " --- |" * (len(COLUMNS) + 2)
+    for entry in catalog():
+        name, *cells = (_cell(_escaped(cell)) for cell in row(entry))
+        aliases = ", ".join(f"`{alias}`" for alias in entry.names[1:])
+        yield f"| {' | '.join([f'`{name}`', *cells, f'`{entry.spec}`', aliases])} |"
+    yield ""
 
 
 def _options(module: str) -> tuple[ModelOption, ...]:

@@ -9,15 +9,20 @@ repository, because its sets have licences of their own. The page is made from t
 
 from __future__ import annotations
 
+import gzip
 import json
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 from msgspec import json as msgjson
 
 from snellen.api import score
+from snellen.api.scoring import Scored
+from snellen.benchmarks.registry import known_benchmarks, open_benchmark
 from snellen.core.benchmark import Variant
 from snellen.core.record import Record
 from snellen.core.summary import Summary
@@ -45,6 +50,8 @@ class Entry(Struct, frozen=True):
     source: str
     count: str = ""
     """The whole numbers behind ours, e.g. 101/211."""
+    because: str = ""
+    """Why it differs, where it does."""
 
     @property
     def agrees(self) -> bool:
@@ -60,6 +67,17 @@ def counted(golden: Path) -> list[Entry]:
         _blink,
         _mme,
         _pope,
+        _mmmu,
+        _chartqa,
+        _anls,
+        _vizwiz,
+        _captions,
+        _mathvista,
+        _mathvision,
+        _logicvista,
+        _mm_vet,
+        _llava_bench,
+        _tempcompass,
     )
     return [entry for entries in sets for entry in entries(golden)]
 
@@ -72,6 +90,7 @@ def page() -> str:
     """docs/reproduction.md."""
     entries = read_counts()
     agreeing = sum(entry.agrees for entry in entries)
+    named = sum(bool(entry.because) for entry in entries)
     lines = [
         "# Numbers reproduced",
         "",
@@ -79,15 +98,84 @@ def page() -> str:
         "",
         "Published predictions of real models, scored by Snellen, beside the number their authors "
         "or the official script give for the same predictions. Ours are rounded to the digits of "
-        f"the official number; {agreeing} of {len(entries)} agree.",
+        f"the official number; {agreeing} of {len(entries)} agree, and {named} differ for a reason "
+        "that is named.",
         "",
     ]
     for benchmark in dict.fromkeys(entry.benchmark for entry in entries):
         of_it = [entry for entry in entries if entry.benchmark == benchmark]
         lines += [f"## {benchmark}", "", *_rows(of_it), ""]
         lines += [f"Official numbers: {text}." for text in dict.fromkeys(e.source for e in of_it)]
+        lines += [f"{e.system}: {e.because}." for e in of_it if e.because]
         lines.append("")
-    return "\n".join(lines)
+    return "\n".join([*lines, *_evidence(entries)])
+
+
+def _evidence(entries: Sequence[Entry]) -> Iterator[str]:
+    """Every registered benchmark, and what is known of its numbers."""
+    yield from (
+        "## Every benchmark",
+        "",
+        "What its rule rests on: recorded replies with official scores (above), published tables "
+        "that its formulas reproduce, or only the reading of its authors' description. What "
+        "differs from reference tools, and why, stands at the top of the benchmark's file in "
+        "`src/snellen/benchmarks/`.",
+        "",
+        "| benchmark | headline | rule | evidence |",
+        "| --- | --- | --- | --- |",
+    )
+    for known in known_benchmarks():
+        made = open_benchmark(known.name)
+        of_it = [one for one in entries if SETS.get(one.benchmark) == known.name]
+        evidence = TABLES.get(known.name, "reading only")
+        if of_it:
+            agreeing = sum(one.agrees for one in of_it)
+            more = f"; {TABLES[known.name]}" if known.name in TABLES else ""
+            evidence = f"{agreeing} of {len(of_it)} official numbers{more}"
+        elif made.coverage == "inference only":
+            evidence = "not scored"
+        yield f"| {known.name} | {made.headline} | {made.coverage} | {evidence} |"
+
+
+SETS = {
+    "ScienceQA, 211 questions with a picture": "scienceqa",
+    "MMBench dev (2023-07-12)": "mmbench",
+    "SEED-Bench, questions about a picture": "seedbench",
+    "BLINK validation, mean of the tasks": "blink",
+    "MME": "mme",
+    "POPE (COCO)": "pope",
+    "MMMU validation": "mmmu",
+    "ChartQA test": "chartqa",
+    "FUNSD-QA, as DocVQA": "docvqa",
+    "VizWiz validation, a subset": "vizwiz",
+    "Captions": "coco-caption",
+    "MathVista testmini": "mathvista",
+    "MATH-Vision test": "mathvision",
+    "LogicVista": "logicvista",
+    "MM-Vet": "mm-vet",
+    "LLaVA-Bench (In-the-Wild)": "llava-bench",
+    "TempCompass": "tempcompass",
+}
+"""Titles of the sets to the benchmarks they are evidence for."""
+TABLES = {
+    "mme": "the paper's leaderboards recomputed",
+    "mmt-bench": "the paper's table 2 recomputed",
+    "seedbench": "the paper's level tables recomputed",
+    "infovqa": "the metric is DocVQA's",
+    "ok-vqa": "the metric is VizWiz's",
+    "textvqa": "the metric is VizWiz's",
+    "ocrbench": "its 1,000 gold answers are right",
+}
+_MATHVISION = {
+    "GPT4-CoT_Text_Only_": "id 1577 is right there; their parser stops at the dot of `5.so,even`",
+    "Qwen-VL-Max-CoT": r"id 2535 is right here; their parser cannot read `\frac12`",
+    "Qwen-VL-Max": r"id 2454 is right here; their parser cannot read `$-\!2$`",
+}
+_MATHVISTA = {
+    "gpt4_2shot_solution": "pid 23, a sentence, is given a choice there that is not the nearest",
+    "llavar": "pid 770 and 917, where 1.0 and 1.5 are taken for the whole number 1 in this file "
+    "alone",
+}
 
 
 def _rows(entries: Sequence[Entry]) -> Iterator[str]:
@@ -96,7 +184,7 @@ def _rows(entries: Sequence[Entry]) -> Iterator[str]:
     for one in entries:
         ours, official = (f"{value:.{one.digits}f}" for value in (one.ours, one.official))
         count = f" ({one.count})" if one.count else ""
-        sign = "=" if one.agrees else "**differs**"
+        sign = "=" if one.agrees else "differs, see below" if one.because else "**differs**"
         yield f"| {one.system} | {one.number} | {ours}{count} | {official} | {sign} |"
 
 
@@ -207,6 +295,197 @@ def _pope(golden: Path) -> Iterator[Entry]:
         yield Entry(name, system, f"F1, {track}", metric.value, f1, 4, source)
 
 
+def _mmmu(golden: Path) -> Iterator[Entry]:
+    source = "MMMU's eval script over LLaVA's and Qwen-VL's outputs, options drawn by lot taken off"
+    for system, right in (("llava1.5_13b", 329), ("qwen_vl", 309)):
+        summary, records = _scored(golden, "mmmu", f"mmmu_val/{system}.jsonl")
+        ours, official = _value(summary, "accuracy"), 100 * right / 900
+        count = _right(records)
+        yield Entry("MMMU validation", system, "accuracy", ours, official, 4, source, count)
+
+
+def _chartqa(golden: Path) -> Iterator[Entry]:
+    summary, records = _scored(golden, "chartqa", "chartqa_chartast/predictions.csv")
+    source = "ChartAst's published outputs and verdicts"
+    name, system = "ChartQA test", "ChartAst"
+    ours, count = summary.headline.value or 0.0, _right(records)
+    yield Entry(name, system, "relaxed accuracy", ours, 79.88, 2, source, count)
+    for split, official in (("human", 66.24), ("augment", 93.52)):
+        part = summary.groups["split"][split].value or 0.0
+        yield Entry(name, system, f"relaxed accuracy, {split}", part, official, 2, source)
+
+
+def _anls(golden: Path) -> Iterator[Entry]:
+    source = "standard ANLS over LayTextLLM's published outputs (`--rule vlmevalkit`)"
+    for which, official in (("zero", 69.3033), ("all", 79.6092)):
+        file = f"funsd_qa_anls_laytextllm/laytextllm_{which}.jsonl"
+        summary, _ = _scored(golden, "docvqa", file, "vlmevalkit")
+        ours = summary.headline.value or 0.0
+        yield Entry("FUNSD-QA, as DocVQA", f"LayTextLLM {which}", "ANLS", ours, official, 4, source)
+
+
+def _vizwiz(golden: Path) -> Iterator[Entry]:
+    rows = list(_lines(golden / "vizwiz_val_subset" / "vizwiz_val_subset.jsonl"))
+    source = "the official VQA evaluation over published replies"
+    for system, official in (("base", 33.773), ("fusion", 53.270), ("skill", 41.792)):
+        replies = [
+            {
+                "id": row["image"],
+                "question": row["question"],
+                "answers": row["answers"],
+                "prediction": row["preds"][system],
+            }
+            for row in rows
+            if system in row["preds"]
+        ]
+        ours = _replayed("vizwiz", replies).summary.headline.value or 0.0
+        name = "VizWiz validation, a subset"
+        count = f"n = {len(replies)}"
+        yield Entry(name, system, "VQA accuracy", ours, official, 3, source, count)
+
+
+def _captions(golden: Path) -> Iterator[Entry]:
+    official = _official(golden, "captions_magic")
+    source = "the COCO caption tools over MAGIC's published captions; METEOR is not computed"
+    numbers = {f"BLEU-{n}": (f"bleu_{n}", f"Bleu_{n}") for n in range(1, 5)}
+    numbers |= {"ROUGE-L": ("rouge_l", "ROUGE_L"), "CIDEr": ("cider", "CIDEr")}
+    for which in ("flickr30k/magic", "mscoco/magic"):
+        file = golden / "captions_magic" / f"{which.replace('/', '_')}.jsonl.gz"
+        replies = [
+            {"id": row["image"], "answers": row["refs"], "prediction": row["prediction"]}
+            for row in _lines(file)
+        ]
+        metrics = _replayed("coco-caption", replies).summary.metrics
+        told = official[which]
+        assert isinstance(told, dict)
+        for number, (ours, theirs) in numbers.items():
+            value = metrics[ours].value or 0.0
+            yield Entry("Captions", which, number, value, 100 * float(told[theirs]), 4, source)
+
+
+def _mathvista(golden: Path) -> Iterator[Entry]:
+    home = golden / "mathvista_testmini"
+    right = {"chatgpt": 235, "claude": 264, "frequent_guess": 263, "gpt4_2shot_code": 260,
+             "gpt4_2shot_solution": 292, "instruct_blip2_vicuna_13b": 253,
+             "llama_adapter_v2": 239, "llavar": 252}  # fmt: skip
+    source = "MathVista's published extractions and verdicts (`--rule official`)"
+    for system, count in right.items():
+        data = home / "problems_testmini.jsonl.gz"
+        found = _judged("mathvista", home / f"{system}.jsonl.gz", data,
+                        {"prediction": "extraction"})  # fmt: skip
+        ours = found.summary.headline.value or 0.0
+        yield Entry("MathVista testmini", system, "accuracy", ours, count / 10, 1, source,
+                    _right(found.records), _MATHVISTA.get(system, ""))  # fmt: skip
+
+
+def _mathvision(golden: Path) -> Iterator[Entry]:
+    home = golden / "mathvision_test"
+    source = "MATH-Vision's published answers and verdicts (`--rule official`)"
+    for file in sorted(home.glob("*.jsonl.gz")):
+        system = file.name.removesuffix(".jsonl.gz")
+        if system.startswith("problems"):
+            continue
+        official = [row["correct"] is True for row in _lines(file)]
+        found = _judged("mathvision", file, home / "problems_test.jsonl.gz",
+                        {"prediction": "model_answer"})  # fmt: skip
+        ours, theirs = found.summary.headline.value or 0.0, 100 * sum(official) / len(official)
+        yield Entry("MATH-Vision test", system, "accuracy", ours, theirs, 3, source,
+                    _right(found.records), _MATHVISION.get(system, ""))  # fmt: skip
+
+
+def _logicvista(golden: Path) -> Iterator[Entry]:
+    home = golden / "logicvista"
+    source = (
+        "LogicVista's published verdicts, GPT-4's letters replayed as a judge's; the row without "
+        "an answer is not scored here and wrong there, so right answers are compared"
+    )
+    for model, told in _official(golden, "logicvista").items():
+        assert isinstance(told, dict)
+        found = score(
+            "logicvista",
+            home / "model_answers.jsonl.gz",
+            data=home / "questions.jsonl.gz",
+            columns={"prediction": "raw"},
+            where={"model": model},
+            judges=["column:extracted"],
+            variant=Variant(rule="official"),
+        )
+        ours = sum(record.score or 0.0 for record in found.records)
+        yield Entry("LogicVista", model, "right answers", ours, float(told["correct"]), 0, source)
+
+
+def _mm_vet(golden: Path) -> Iterator[Entry]:
+    source = "MM-Vet's grader over LLaVA's outputs, its grades replayed"
+    for size, official in (("13b", 36.1), ("7b", 31.2)):
+        file = golden / "mmvet_llava15" / f"llava-v1.5-{size}.jsonl"
+        summary = score("mm-vet", file, judges=["column:grade_1run"]).summary
+        ours = summary.headline.value or 0.0
+        yield Entry("MM-Vet", f"LLaVA-1.5-{size}", "score", ours, official, 1, source)
+
+
+def _llava_bench(golden: Path) -> Iterator[Entry]:
+    told = _official(golden, "llavabench_wild_reviews")
+    source = (
+        "LLaVA's published GPT-4 reviews replayed; the authors' script rounds two means to three "
+        "places before it divides them, and the three runs are averaged"
+    )
+    for size in ("13b", "7b"):
+        rows = [
+            {**row, **{f"review_{n}": one["content"] for n, one in enumerate(row["reviews"], 1)}}
+            for row in _lines(golden / "llavabench_wild_reviews" / f"llava-v1.5-{size}.jsonl")
+        ]
+        ratios = []
+        for n in (1, 2, 3):
+            found = _replayed("llava-bench", rows, own=True, judges=[f"column:review_{n}"])
+            model, reference = (
+                round(sum(10 * one.values[name] for one in found.records) / len(rows), 3)
+                for name in ("model_score", "reference_score")
+            )
+            ratios.append(round(100 * model / reference, 1))
+        official = told[f"{size}-mean-all"]
+        assert isinstance(official, float)
+        yield Entry("LLaVA-Bench (In-the-Wild)", f"LLaVA-1.5-{size}", "relative score",
+                    sum(ratios) / 3, official, 2, source)  # fmt: skip
+
+
+def _tempcompass(golden: Path) -> Iterator[Entry]:
+    source = "TempCompass's published replies and ChatGPT ratings replayed (`--rule official`)"
+    for run, told in _official(golden, "tempcompass").items():
+        assert isinstance(told, dict)
+        model, task = run.split("/")
+        file = golden / "tempcompass" / f"{model}_{task}.jsonl.gz"
+        if not file.exists():
+            continue  # its replies are not part of the set
+        found = score(
+            "tempcompass",
+            file,
+            variant=Variant(rule="official", options={"task": task}),
+            judges=["column:rating"],
+        )
+        ours = found.summary.headline.value or 0.0
+        theirs = 100 * float(told["total_rating"]) / int(told["n"])
+        yield Entry("TempCompass", model, task, ours, theirs, 4, source, _right(found.records))
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    data = path.read_bytes()
+    return map(json.loads, (gzip.decompress(data) if path.suffix == ".gz" else data).splitlines())
+
+
+def _judged(benchmark: str, file: Path, data: Path, columns: dict[str, str]) -> Scored:
+    return score(benchmark, file, data=data, columns=columns, variant=Variant(rule="official"))
+
+
+def _replayed(
+    benchmark: str, rows: Iterable[dict[str, Any]], *, own: bool = False, judges: Sequence[str] = ()
+) -> Scored:
+    """Rows scored from a file of their own, which is the data as well where they are complete."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "replies.jsonl")
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return score(benchmark, file, data=file if own else None, judges=judges)
+
+
 def main(argv: Sequence[str]) -> int:
     if len(argv) != 1:
         print(__doc__, file=sys.stderr)
@@ -219,7 +498,7 @@ def main(argv: Sequence[str]) -> int:
             print(f"{entry.benchmark}, {entry.system}, {entry.number}: "
                   f"{entry.ours} is not {entry.official}")  # fmt: skip
     print(f"{len(entries)} numbers, {sum(entry.agrees for entry in entries)} agree")
-    return 0 if all(entry.agrees for entry in entries) else 1
+    return 0 if all(entry.agrees or entry.because for entry in entries) else 1
 
 
 if __name__ == "__main__":

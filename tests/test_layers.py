@@ -33,7 +33,8 @@ MAY_IMPORT["engine"] = LEAVES | {"benchmarks", "store"}
 MAY_IMPORT["analysis"] = MAY_IMPORT["engine"] | {"engine"}
 MAY_IMPORT["report"] = MAY_IMPORT["engine"] | {"engine", "analysis"}
 MAY_IMPORT["api"] = MAY_IMPORT["report"] | {"report"}
-MAY_IMPORT["cli"] = MAY_IMPORT["api"] | {"api"}
+MAY_IMPORT["view"] = MAY_IMPORT["api"] | {"api"}
+MAY_IMPORT["cli"] = MAY_IMPORT["view"] | {"view"}
 ENTRANCES = {"__init__", "__main__"}
 
 BANNED_CALLS = {"eval", "exec", "compile", "__import__"}

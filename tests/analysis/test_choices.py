@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
+
+import pytest
 
 from snellen.analysis.choices import Refusals, choices
 from snellen.api import evaluate
@@ -14,14 +17,19 @@ from snellen.core.output import Generated
 from snellen.core.record import Pass, Record
 
 
-def one(answer: str | None, gold: str) -> Pass:
+def one(answer: str | None, gold: str, labels: str = "AB") -> Pass:
     read = Found(answer, "bare label") if answer else Refused("phrase")
-    return Pass((), Generated(answer or "I cannot help."), read, (gold,), answer == gold)
+    options = dict.fromkeys(labels, "x")
+    reply = Generated(answer or "I cannot help.")
+    return Pass((), reply, read, (gold,), answer == gold, options=options)
 
 
 def record(number: int, score: float, *passes: Pass, category: str = "c") -> Record:
     groups = {"category": category}
-    return Record(str(number), "choice", "q", "answered", score, groups=groups, passes=passes)
+    options = passes[0].options
+    return Record(
+        str(number), "choice", "q", "answered", score, groups=groups, passes=passes, options=options
+    )
 
 
 def test_letters_refusals_and_the_bound() -> None:
@@ -40,6 +48,51 @@ def test_letters_refusals_and_the_bound() -> None:
     assert found.refusals == {"c": Refusals(0, 2), "faces": Refusals(2, 4)}
     assert round(found.accuracy or 0, 3) == 33.333
     assert round(found.upper_bound or 0, 3) == 66.667
+    assert [one.excess for one in found.letters] == [0.0, 0.0]
+    assert found.bias is not None
+    assert (found.bias.statistic, found.bias.freedom, found.bias.p) == (0.0, 1, 1.0)
+
+
+def rotated(number: int, said: list[str]) -> Record:
+    """A question of as many options as passes; the gold stands in another place in each."""
+    labels = "ABCD"[: len(said)]
+    passes = [one(word, labels[at], labels) for at, word in enumerate(said)]
+    return record(number, 0.0, *passes)
+
+
+def test_a_preferred_place_is_found_by_number_of_options() -> None:
+    found = choices(
+        [rotated(n, ["A", "A", "B"]) for n in range(20)]
+        + [rotated(n, ["A", "B"]) for n in range(20, 30)]
+    )
+    assert found.bias is not None
+    assert found.test == "Pearson, all rotations"
+    # 40, 20 and 0 against 20 each; the questions of two options are even.
+    assert found.bias.statistic == pytest.approx((20**2 + 0 + 20**2) / 20)
+    assert found.bias.freedom == 3
+    excess = {one.label: one.excess for one in found.letters}
+    assert excess == pytest.approx({"A": 20 / 80, "B": 0.0, "C": -20 / 80})
+
+
+def test_a_model_that_follows_the_text_is_not_accused() -> None:
+    rng = random.Random(3)
+    records = []
+    for number in range(200):
+        ahead = rng.randrange(4) if rng.random() < 0.5 else 0
+        records.append(rotated(number, ["ABCD"[(turn + ahead) % 4] for turn in range(4)]))
+    found = choices(records)
+    assert found.bias is not None
+    assert found.bias.p > 0.99
+
+
+def test_single_passes_are_compared_with_the_gold() -> None:
+    records = [record(n, 0.0, one("A", "B", "ABCD")) for n in range(30)]
+    records += [record(n, 1.0, one("A", "A", "ABCD")) for n in range(30, 60)]
+    records += [record(n, 0.0, one("B", "A", "ABCD")) for n in range(60, 70)]
+    found = choices(records)
+    assert found.bias is not None
+    assert found.test.startswith("Stuart-Maxwell")
+    assert (found.bias.statistic, found.bias.freedom) == (pytest.approx(20**2 / 40), 1)
 
 
 def test_early_stop_is_said_to_censor(tmp_path: Path, capsys) -> None:
@@ -49,11 +102,15 @@ def test_early_stop_is_said_to_censor(tmp_path: Path, capsys) -> None:
             html=False,
         )  # fmt: skip
     capsys.readouterr()
-    assert main(["analyse", str(tmp_path)]) == 0
+    assert main(["analyse", "letters", str(tmp_path), "-o", str(tmp_path / "letters.svg")]) == 0
     said = capsys.readouterr().out
     assert said.count("censored by early stop") == 1
-    assert "upper bound without refusals" in said
-    assert main(["analyse", str(tmp_path), "--json"]) == 0
-    reports = json.loads(capsys.readouterr().out)
-    (full,) = [one["choices"] for one in reports if one["choices"]]
-    assert sum(full["gold"].values()) == full["passes"]
+    assert "Pearson, all rotations" in said
+    assert (tmp_path / "letters.svg").read_text().startswith("<svg")
+    assert main(["analyse", "letters", str(tmp_path), "--json"]) == 0
+    letters, tests = json.loads(capsys.readouterr().out)["tables"]
+    assert sum(row["gold"] for row in letters["rows"]) > 20
+    assert 0 <= tests["rows"][0]["p"] <= 1
+    assert main(["analyse", "refusals", str(tmp_path), "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["tables"][0]["rows"]
+    assert (row["refused"], row["score"]) == (0, row["upper bound"])

@@ -15,7 +15,7 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.perf.document import Results, missed, page  # noqa: E402
 from benchmarks.perf.figures import figure, profiled  # noqa: E402
 
-PARTS = ["startup", "engine", "scoring", "page", "memory", "tsv"]
+PARTS = ["startup", "engine", "scoring", "page", "memory", "tsv", "remote", "compare"]
 
 
 def perf(*words: str) -> subprocess.CompletedProcess[str]:

@@ -49,3 +49,11 @@ def test_it_holds_the_truth_about_as_often_as_it_says() -> None:
 def test_impossible_counts_are_refused(right: list[int], sizes: list[int], problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         mean_of_shares(right, sizes)
+
+
+def test_weights_say_what_each_share_counts() -> None:
+    right, sizes = [3.0, 8.0, 20.0], [10, 10, 40]
+    assert mean_of_shares(right, sizes, weights=[1 / 3] * 3) == mean_of_shares(right, sizes)
+    alone = mean_of_shares(right[:1], sizes[:1])
+    first = mean_of_shares(right, sizes, weights=[1.0, 0.0, 0.0])
+    assert (first.low, first.high) == pytest.approx((alone.low, alone.high))

@@ -1,4 +1,5 @@
-"""Writes the bundled benchmark: `python -m training.tiny.eyechart [--out FILE]`.
+"""Writes the bundled benchmark: `python -m training.tiny.eyechart [--out FILE]`. With another
+`--seed` and `--times`, more of its kind.
 
 Nine abilities in four families; pictures come from seeds that training never uses. The columns
 are VLMEvalKit's: an `image` cell holds one base64 PNG, a JSON list of them, or the `index` of an
@@ -12,7 +13,7 @@ import base64
 import csv
 import json
 import random
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from training.tiny.drawing import draw, png
@@ -48,6 +49,10 @@ class Amounts:
     two: int = 6
     pairs: int = 11
     open: int = 24
+
+    def times(self, factor: int) -> Amounts:
+        """So many times as many of each."""
+        return Amounts(**{name: factor * amount for name, amount in asdict(self).items()})
 
 
 @dataclass(frozen=True)
@@ -174,8 +179,11 @@ def main() -> None:
     """Write the file and say what is in it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=DATA)
-    path: Path = parser.parse_args().out
-    rows = build()
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--times", type=int, default=1, help="times as many questions")
+    given = parser.parse_args()
+    path: Path = given.out
+    rows = build("test", given.seed, Amounts().times(given.times))
     write(rows, path)
     for kind in ("mcq", "yes_no", "open"):
         print(f"{kind:8}{sum(row.type == kind for row in rows):5}")

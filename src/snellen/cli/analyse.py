@@ -1,64 +1,139 @@
-"""`snellen analyse`: what stands behind the numbers of finished runs."""
+"""`snellen analyse`: what stands behind the numbers of finished runs. No model is asked."""
 
 from __future__ import annotations
 
-import json
 from argparse import Namespace
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from snellen.analysis.choices import Choices, Refusals, censored, choices
 from snellen.cli.main import COMPLETE
-from snellen.store.runs import find_runs
+from snellen.core.errors import UsageError
+from snellen.report.findings import Finding, print_finding, to_json
+
+if TYPE_CHECKING:
+    from snellen.analysis.score_tables import ScoreTable
+    from snellen.store.runs import RunFolder
+
+_TABLES = (".csv", ".tsv")
 
 
 def main(arguments: Namespace) -> int:
-    found = []
-    for path in arguments.runs:
-        for run in find_runs(path):
-            reason = censored(run.info)
-            made = None if reason else choices(run.records(), arguments.group)
-            found.append((run.name, reason, made))
+    found = ANALYSES[arguments.analysis](arguments)
+    if arguments.output is not None:
+        from snellen.report.pictures import save_plot
+
+        if found.plot is None:
+            raise UsageError(f"{arguments.analysis} has nothing to draw; leave out -o")
+        save_plot(found.plot(), Path(arguments.output))
     if arguments.json:
-        print(json.dumps([_as_json(*one) for one in found], ensure_ascii=False))
+        print(to_json(found))
     else:
-        for name, reason, made in found:
-            _show(name, reason, made)
+        from rich.console import Console
+
+        print_finding(found, Console())
     return COMPLETE
 
 
-def _as_json(name: str, reason: str | None, made: Choices | None) -> dict[str, object]:
-    if made is None:
-        return {"run": name, "choices": None, "reason": reason}
-    plain = made._asdict() | {
-        "refused": made.refused._asdict(),
-        "refusals": {label: one._asdict() for label, one in made.refusals.items()},
-    }
-    return {"run": name, "choices": plain}
+def runs_of(sources: list[str]) -> tuple[list[RunFolder], list[str]]:
+    """The runs, each once, and a name for each."""
+    from snellen.report.comparison import names_of
+    from snellen.store.runs import find_runs
+
+    found = {run.path.resolve(): run for source in sources for run in find_runs(source)}
+    runs = list(found.values())
+    return runs, names_of(runs)
 
 
-def _show(name: str, reason: str | None, made: Choices | None) -> None:
-    print(name)
-    if made is None:
-        print(f"  choice distribution, refusals and upper bound: {reason}")
-        return
-    if not made.passes:
-        print("  no multiple-choice question was answered")
-        return
-    told, golds = sum(made.predicted.values()), sum(made.gold.values())
-    print(f"  letters over {made.passes} passes, chosen against gold:")
-    for label in sorted({*made.predicted, *made.gold}):
-        chosen = _share(made.predicted.get(label, 0), told)
-        print(f"    {label}  {chosen}  {_share(made.gold.get(label, 0), golds)}")
-    print(f"  refused: {_refused(made.refused)}")
-    for label, one in made.refusals.items():
-        if one.refused:
-            print(f"    {label or 'no category'}: {_refused(one)}")
-    if made.accuracy is not None and made.upper_bound is not None:
-        print(f"  score {made.accuracy:.1f}, upper bound without refusals {made.upper_bound:.1f}")
+def _scores(arguments: Namespace) -> tuple[ScoreTable, list[RunFolder]]:
+    """Scores from one CSV file, or from runs, which are returned too."""
+    from snellen.analysis.score_tables import chosen, of_csv, of_reports
+    from snellen.api import report_of
+    from snellen.data.table import open_table
+
+    groups = [one.strip() for one in arguments.only.split(",") if one.strip()]
+    files = [one for one in arguments.sources if Path(one).suffix.lower() in _TABLES]
+    if files:
+        if len(arguments.sources) > 1:
+            raise UsageError("give one CSV of scores, or runs, and not several sources of both")
+        return chosen(of_csv(open_table(files[0])), arguments.model, groups), []
+    runs, names = runs_of(arguments.sources)
+    kept = [at for at, name in enumerate(names) if not arguments.model or name in arguments.model]
+    table = of_reports([report_of(run) for run in runs], names, arguments.group)
+    return chosen(table, arguments.model, groups), [runs[at] for at in kept]
 
 
-def _share(count: int, total: int) -> str:
-    return f"{100 * count / total:5.1f} %" if total else "    -  "
+def _letters(arguments: Namespace) -> Finding:
+    from snellen.report.choice_findings import letters
+
+    return letters(*runs_of(arguments.sources))
 
 
-def _refused(one: Refusals) -> str:
-    return f"{one.refused} of {one.passes} passes ({100 * one.refused / max(1, one.passes):.1f} %)"
+def _refusals(arguments: Namespace) -> Finding:
+    from snellen.report.choice_findings import refusals
+
+    return refusals(*runs_of(arguments.sources), arguments.group)
+
+
+def _steps(arguments: Namespace) -> Finding:
+    from snellen.report.choice_findings import steps
+
+    return steps(*runs_of(arguments.sources))
+
+
+def _abilities(arguments: Namespace) -> Finding:
+    from snellen.report.score_findings import hard_abilities
+
+    if arguments.hardest < 1 or arguments.samples < 0:
+        raise UsageError("--hardest must be at least 1 and --samples at least 0")
+    table, runs = _scores(arguments)
+    return hard_abilities(table, runs, arguments.group, arguments.hardest, arguments.samples)
+
+
+def _radar(arguments: Namespace) -> Finding:
+    from snellen.report.score_findings import profile, radar
+
+    table, _ = _scores(arguments)
+    return (profile if arguments.rows else radar)(table, arguments.group)
+
+
+def _gain(arguments: Namespace) -> Finding:
+    from snellen.analysis.gains import gains
+    from snellen.report.score_findings import gain
+
+    runs, _ = runs_of(arguments.sources)
+    return gain(gains(runs, arguments.by, arguments.group, arguments.base))
+
+
+def _languages(arguments: Namespace) -> Finding:
+    from snellen.analysis.gains import gains
+    from snellen.analysis.score_tables import of_csv
+    from snellen.data.table import open_table
+    from snellen.report.score_findings import language_tables, languages
+
+    files = [one for one in arguments.sources if Path(one).suffix.lower() in _TABLES]
+    if not files:
+        runs, _ = runs_of(arguments.sources)
+        return languages(gains(runs, "lang", base="en"))
+    if len(files) != 2 or len(arguments.sources) != 2:
+        raise UsageError("give two CSV files of scores, English first, or runs in both languages")
+    first, second = (of_csv(open_table(one)) for one in files)
+    return language_tables(first, second, arguments.of)
+
+
+def _yes_no(arguments: Namespace) -> Finding:
+    from snellen.report.yes_no_findings import yes_no_problems
+
+    return yes_no_problems(*runs_of(arguments.sources), arguments.group)
+
+
+ANALYSES: Mapping[str, Callable[[Namespace], Finding]] = {
+    "letters": _letters,
+    "refusals": _refusals,
+    "steps": _steps,
+    "abilities": _abilities,
+    "radar": _radar,
+    "gain": _gain,
+    "languages": _languages,
+    "yes-no": _yes_no,
+}

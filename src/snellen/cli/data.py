@@ -1,18 +1,22 @@
-"""`snellen data pull|verify|info|convert`."""
+"""`snellen data pull|verify|check|info|convert`."""
 
 from __future__ import annotations
 
 import json
+import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
+import msgspec
+
+from snellen.benchmarks.described import is_described
 from snellen.benchmarks.registry import is_data, open_benchmark
 from snellen.benchmarks.rows import samples
 from snellen.cli.main import COMPLETE, INCOMPLETE
-from snellen.core.benchmark import FetchProgress, Table
+from snellen.core.benchmark import FetchProgress, Table, Variant
 from snellen.core.errors import DataError
 from snellen.data.convert import convert
 from snellen.data.foreign import is_foreign
@@ -22,9 +26,14 @@ from snellen.data.table import check_unique_ids, open_table
 
 
 def main(arguments: Namespace) -> int:
-    return {"pull": _pull, "verify": _verify, "info": _info, "convert": _convert}[arguments.action](
-        arguments
-    )
+    actions = {
+        "pull": _pull,
+        "verify": _verify,
+        "check": _check,
+        "info": _info,
+        "convert": _convert,
+    }
+    return actions[arguments.action](arguments)
 
 
 def _pull(arguments: Namespace) -> int:
@@ -34,7 +43,7 @@ def _pull(arguments: Namespace) -> int:
         return COMPLETE
     with bar(benchmark.name) as progress:
         path = benchmark.fetch(progress)
-    print(f"{path}: {len(open_table(str(path)))} rows")
+    print(f"{path}: {len(benchmark.open())} rows")
     return COMPLETE
 
 
@@ -57,6 +66,27 @@ def _verify(arguments: Namespace) -> int:
         print(f"{table.path}: {len(table)} rows, {found.pictures} pictures, "
               f"{len(problems)} problems")  # fmt: skip
     return INCOMPLETE if problems else COMPLETE
+
+
+def _check(arguments: Namespace) -> int:
+    """Everything about data of one's own that can be told without a model."""
+    from snellen.analysis.data_check import findings
+
+    variant = Variant(columns=arguments.columns or {})
+    benchmark = open_benchmark(arguments.data, variant)
+    table = benchmark.open()
+    found = findings(benchmark, table)
+    if arguments.json:
+        told = {"benchmark": benchmark.name, "rows": len(table), "findings": found}
+        sys.stdout.write(msgspec.json.encode(told).decode() + "\n")
+    else:
+        for one in found:
+            rows = ", ".join(map(str, one.rows))
+            where = f"row{'s' if len(one.rows) > 1 else ''} {rows}: " if rows else ""
+            print(f"{one.check:<14} {where}{one.message}")
+        print(f"{arguments.data}: {len(table)} rows, {len(found)} "
+              f"finding{'' if len(found) == 1 else 's'}")  # fmt: skip
+    return INCOMPLETE if found else COMPLETE
 
 
 def _info(arguments: Namespace) -> int:
@@ -92,7 +122,8 @@ def _check_rows(table: Table) -> None:
 def _table(name: str) -> Table:
     if is_foreign(name) or name.lower().endswith(".xlsx"):
         return read_predictions(name).table()
-    return open_table(name) if is_data(name) else open_benchmark(name).open()
+    plain = is_data(name) and not is_described(name)
+    return open_table(name) if plain else open_benchmark(name).open()
 
 
 @contextmanager

@@ -21,10 +21,28 @@ def main(arguments: Namespace) -> int:
 
     if arguments.top < 1:
         raise UsageError(f"--top is {arguments.top}; expected at least 1 place")
+    if arguments.suite is not None:
+        return _suite(arguments)
+    if not arguments.sources:
+        raise UsageError("no sources; give run folders, a folder of runs or a CSV of numbers")
     files = [one for one in arguments.sources if Path(one).suffix.lower() in _PRINTED]
     folders = [one for one in arguments.sources if one not in files]
     printed = [printed_scores(open_table(one)) for one in files]
     reports = [report_of(run) for one in folders for run in find_runs(one)]
+    if arguments.filter:
+        from snellen.models.choosing import fulfils
+
+        fits = fulfils(arguments.filter)
+        reports = [one for one in reports if fits(one.run.model)]
+        printed = [
+            one._replace(scores={name: found for name, found in one.scores.items() if fits(name)})
+            for one in printed
+        ]
+        if not reports and not any(any(one.scores.values()) for one in printed):
+            raise UsageError(
+                f"no model here fulfils --filter {arguments.filter!r}; a model that is not in the "
+                "catalog fulfils no filter"
+            )
     found = standings(reports, printed, arguments.top)
     if arguments.format == "table":
         from rich.console import Console
@@ -32,5 +50,37 @@ def main(arguments: Namespace) -> int:
         print_standings(found, Console())
     else:
         text = EXPORTS[arguments.format](found)
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+    return COMPLETE
+
+
+def _suite(arguments: Namespace) -> int:
+    """The table of a suite, over runs and imported results."""
+    from snellen.api import report_of
+    from snellen.benchmarks.suites import suite_named
+    from snellen.data.table import open_table
+    from snellen.report.suites import SUITE_EXPORTS, imported, print_suite, suite_table
+    from snellen.store.runs import find_runs
+
+    results = [one for file in arguments.results for one in imported(open_table(file))]
+    reports = [report_of(run) for one in arguments.sources for run in find_runs(one)]
+    if arguments.filter:
+        from snellen.models.choosing import fulfils
+
+        fits = fulfils(arguments.filter)
+        reports = [one for one in reports if fits(one.run.model)]
+        results = [one for one in results if fits(one.model)]
+    found = suite_table(suite_named(arguments.suite), reports, results)
+    if not found.rows:
+        raise UsageError(
+            f"nothing of the suite {arguments.suite} is there; run it with -b {arguments.suite}, "
+            "or give results of elsewhere by --with FILE.csv (model,member,value)"
+        )
+    if arguments.format == "table":
+        from rich.console import Console
+
+        print_suite(found, Console())
+    else:
+        text = SUITE_EXPORTS[arguments.format](found)
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
     return COMPLETE

@@ -8,23 +8,46 @@ from argparse import Namespace
 
 from snellen.benchmarks.registry import is_data, known_benchmarks, open_benchmark, split_spec
 from snellen.benchmarks.seed_levels import level_of
+from snellen.benchmarks.suites import built_in
 from snellen.cli.main import COMPLETE
 from snellen.core.benchmark import Variant
 from snellen.core.doors import doors
-from snellen.core.errors import UnknownName
+from snellen.core.errors import UnknownName, UsageError
+from snellen.models.catalog import Entry, catalog_names, facts_of
 from snellen.models.registry import describe_model, known_models
 
 _BENCHMARKS, _MODELS = "snellen.benchmarks", "snellen.models"
 
 
 def main(arguments: Namespace) -> int:
-    if arguments.what == "models":
+    if arguments.what == "models" and arguments.filter:
+        _print_catalog(arguments.filter, arguments.json)
+    elif arguments.what == "models":
         _print_names([(known.name, known.title) for known in known_models()], arguments.json)
+        if not arguments.json:
+            print("and models of the catalog by their names: snellen list models --filter all")
     elif arguments.what == "benchmarks":
+        if arguments.filter:
+            raise UsageError("--filter chooses models; benchmarks have no facts to filter by")
         _print_names([(known.name, known.title) for known in known_benchmarks()], arguments.json)
+    elif arguments.what == "suites":
+        _print_names([(name, suite.title) for name, suite in built_in().items()], arguments.json)
+    elif arguments.name.lower() in built_in():
+        _print_facts(_suite_facts(arguments.name.lower()))
     else:
         _print_facts(_facts(arguments.name))
     return COMPLETE
+
+
+def _suite_facts(name: str) -> dict[str, str]:
+    suite = built_in()[name]
+    return {
+        "suite": name,
+        "title": suite.title,
+        "members": "; ".join(f"{one.name} ({', '.join(one.benchmarks)})" for one in suite.members),
+        "average": "plain mean of the members" if suite.average else "none",
+        "source": suite.source,
+    }
 
 
 def _print_names(rows: list[tuple[str, str]], as_json: bool) -> None:
@@ -36,18 +59,37 @@ def _print_names(rows: list[tuple[str, str]], as_json: bool) -> None:
         print(f"{name:<{width}}  {title}")
 
 
+def _print_catalog(filter: str, as_json: bool) -> None:
+    import msgspec
+    from rich.console import Console
+
+    from snellen.models.catalog import catalog
+    from snellen.models.choosing import choose
+    from snellen.report.catalogue import print_entries
+
+    entries = choose(catalog(), filter)
+    if as_json:
+        print(msgspec.json.encode(entries).decode())
+    else:
+        print_entries(entries, Console())
+
+
 def _facts(name: str) -> dict[str, str]:
     stem = split_spec(name).name.lower()
     is_model = name.partition("/")[0] in doors(_MODELS)
     if stem in doors(_BENCHMARKS) or (is_data(stem) and not is_model):
         return _benchmark_facts(name)
+    entry = facts_of(name)
+    if entry is not None:
+        return _catalogued(name, entry)
     try:
         return _model_facts(name)
     except UnknownName as no_model:
         try:
             return _benchmark_facts(name)
         except UnknownName:
-            known = [*(one.name for one in known_models()), *doors(_BENCHMARKS)]
+            models = [*(one.name for one in known_models()), *catalog_names()]
+            known = [*models, *doors(_BENCHMARKS)]
             raise UnknownName("model or benchmark", name, known) from no_model
 
 
@@ -66,8 +108,21 @@ def _benchmark_facts(name: str) -> dict[str, str]:
         "also called": aliases,
         "paper": benchmark.paper,
         "source": benchmark.source,
+        "coverage": benchmark.coverage,
+        "not scored": benchmark.unscorable,
         "longest reply": f"{benchmark.max_new_tokens} tokens",
     }
+
+
+def _catalogued(name: str, entry: Entry) -> dict[str, str]:
+    """The catalog's facts, and what this machine can tell of the model, or why it cannot."""
+    from snellen.report.catalogue import facts
+
+    try:
+        here = _model_facts(name)
+    except UsageError as error:
+        here = {"on this machine": str(error)}
+    return {**here, **facts(entry)} if "model" in here else {**facts(entry), **here}
 
 
 def _model_facts(name: str) -> dict[str, str]:

@@ -9,9 +9,17 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from snellen import __version__
+from snellen.cli import (
+    parser_analyse,
+    parser_compare,
+    parser_controls,
+    parser_executor,
+    parser_taskmap,
+    parser_view,
+)
 
 CIRCULAR = ("early", "full", "off")
-FAILURES = ("exclude", "count-wrong", "withhold")
+FAILURES = "|".join(parser_compare.FAILURES)
 RULES = ("snellen", "vlmevalkit", "official")
 EVERY_RULE = "all"
 EXPORTS = (
@@ -24,7 +32,6 @@ EXPORTS = (
     "seed-table",
     "seed-heatmap",
 )
-CONTROLS = ("blind", "black")
 FORMATS = ("table", "json", "csv", "markdown", "latex", "html")
 
 
@@ -32,6 +39,7 @@ _RULE = (
     "whose rules read the replies: `snellen`, `vlmevalkit` (without a judge) or `official`, the "
     "script of the benchmark's authors where it has one"
 )
+_FILTER = "models of the catalog by their facts, e.g. open,size<10,modality=video,name~qwen"
 
 
 class Parser(argparse.ArgumentParser):
@@ -74,12 +82,18 @@ def build_parser() -> Parser:
     parser.add_argument("--version", action="version", version=f"snellen {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _run(commands)
+    _plan(commands)
     _score(commands)
     _report(commands)
     _export(commands)
     _leaderboard(commands)
-    _analyse(commands)
+    _parity(commands)
+    parser_compare.add(commands)
+    parser_controls.add(commands)
+    parser_analyse.add(commands)
     _label(commands)
+    parser_taskmap.add(commands)
+    parser_view.add(commands)
     _look_up(commands)
     _data(commands)
     return parser
@@ -95,44 +109,105 @@ def _command(
 
 def _run(commands: argparse._SubParsersAction[Parser]) -> None:
     run = _command(commands, "run", "run", "ask models about benchmarks and report")
+    _questions(run)
     run.add_argument(
-        "-m", "--model", action="append", required=True, metavar="MODEL",
-        help="provider/model[:key=value,...], e.g. snellen/tiny, hf/ORG/NAME:dtype=bfloat16, "
-        "random; repeat for several",
+        "--serve", metavar="COMMAND",
+        help="start this model server, ask it, and stop it; {port} stands for the port and "
+        "{model} for the name after -m, e.g. 'vllm serve {model} --port {port}'",
     )  # fmt: skip
     run.add_argument(
-        "-b", "--benchmark", action="append", required=True, metavar="BENCHMARK",
-        help="a name such as eyechart or scienceqa:split=val, or a data file of your own; "
-        "repeat for several",
-    )  # fmt: skip
-    run.add_argument("--out", default="snellen-results", metavar="DIR", help="where runs are kept")
-    run.add_argument("--store", metavar="FILE", help="response store (default: OUT/store.sqlite)")
-    run.add_argument("--limit", type=int, metavar="N", help="ask a random N of the samples")
-    run.add_argument("--seed", type=int, default=0, help="chooses the samples of --limit")
-    run.add_argument("--max-new-tokens", type=int, metavar="N", help="longest reply, in tokens")
-    run.add_argument(
-        "--extractor", action="append", default=[], metavar="MODEL",
-        help="a model that reads the replies no rule can read; repeat to compare several",
+        "--serve-timeout", type=float, metavar="SECONDS",
+        help="how long a server may take until it is ready",
     )  # fmt: skip
     run.add_argument(
-        "--clip", metavar="MODEL",
-        help="a CLIP model that compares drawn pictures, e.g. clip/openai/clip-vit-large-patch14",
+        "--retries", type=int, metavar="N",
+        help="how often a request to a server is sent again when it failed in a way that may "
+        "pass (default: 7)",
     )  # fmt: skip
     run.add_argument(
-        "--control", choices=CONTROLS,
-        help="ask without the pictures: `blind` shows none (text-only models may be asked), "
-        "`black` shows black ones of the same size",
+        "--max-failures", metavar="N|P%",
+        help="end the run when more requests failed for good (default: when the first 20 to a "
+        "server all did)",
     )  # fmt: skip
-    run.add_argument("--load", action="append", default=[], metavar="FILE.py",
-                     help="a Python file with a model or benchmark of your own")  # fmt: skip
-    run.add_argument("--rule", choices=RULES, help=_RULE)
     run.add_argument(
-        "--no-recipe", action="store_true",
-        help="ask as the benchmark asks everybody, not as a model's authors prescribe",
+        "--budget", metavar="AMOUNT",
+        help="send nothing more once this command has spent so much, e.g. 5usd or 2Mtok",
     )  # fmt: skip
+    run.add_argument(
+        "--price", action="append", default=[], metavar="MODEL:input=USD,output=USD",
+        help="what a million tokens of a model cost, where Snellen knows no price",
+    )  # fmt: skip
+    parser_executor.add(run)
+    parser_controls.add_until(run)
     run.add_argument("--no-html", action="store_true", help="write no report.html")
     run.add_argument("-q", "--quiet", action="store_true", help="show no progress")
     _variant(run)
+
+
+def _questions(parser: Parser) -> None:
+    """Which models are asked about what: the same for `run` and `plan`."""
+    parser.add_argument(
+        "-m", "--model", action="append", default=[], metavar="MODEL",
+        help="provider/model[:key=value,...], e.g. snellen/tiny, hf/ORG/NAME:dtype=bfloat16, "
+        "random; repeat for several",
+    )  # fmt: skip
+    parser.add_argument(
+        "-b", "--benchmark", action="append", required=True, metavar="BENCHMARK",
+        help="a name such as eyechart or scienceqa:split=val, a suite such as openvlm-core, or a "
+        "data file or TOML file of your own; repeat for several",
+    )  # fmt: skip
+    parser.add_argument(
+        "--out", default="snellen-results", metavar="DIR", help="where runs are kept"
+    )
+    parser.add_argument(
+        "--store", metavar="FILE", help="response store (default: OUT/store.sqlite)"
+    )
+    parser.add_argument("--limit", type=int, metavar="N", help="ask a random N of the samples")
+    parser.add_argument("--seed", type=int, default=0, help="chooses the samples of --limit")
+    parser.add_argument("--max-new-tokens", type=int, metavar="N", help="longest reply, in tokens")
+    parser.add_argument(
+        "--extractor", action="append", default=[], metavar="MODEL",
+        help="a model that reads the replies no rule can read; repeat to compare several",
+    )  # fmt: skip
+    parser.add_argument(
+        "--judge", action="append", default=[], metavar="MODEL",
+        help="a model that grades replies where a benchmark needs it; repeat for several, whose "
+        "verdicts are put together",
+    )  # fmt: skip
+    parser.add_argument(
+        "--clip", metavar="MODEL",
+        help="a CLIP model that compares drawn pictures, e.g. clip/openai/clip-vit-large-patch14",
+    )  # fmt: skip
+    parser.add_argument(
+        "--control", metavar="CONTROL",
+        help="`blind` shows no picture (text-only models may be asked), `black` black ones, "
+        "`blur[:PERCENT]` blurred ones, `wrong-image[:SEED]` those of other questions; "
+        "`shuffled-options[:SEED]` reorders the options",
+    )  # fmt: skip
+    parser.add_argument("--load", action="append", default=[], metavar="FILE.py",
+                        help="a Python file with a model or benchmark of your own")  # fmt: skip
+    parser.add_argument("--rule", choices=RULES, help=_RULE)
+    parser.add_argument(
+        "--no-recipe", action="store_true",
+        help="ask as the benchmark asks everybody, not as a model's authors prescribe",
+    )  # fmt: skip
+
+
+def _plan(commands: argparse._SubParsersAction[Parser]) -> None:
+    plan = _command(commands, "plan", "plan", "tell what a run would ask, cost and lack")
+    _questions(plan)
+    plan.add_argument("--accuracy", type=float, metavar="SHARE",
+                      help="share of passes taken to be right (default: 0.6)")  # fmt: skip
+    plan.add_argument("--reply-tokens", type=int, metavar="N",
+                      help="tokens a reply is taken to have (default: 64)")  # fmt: skip
+    plan.add_argument("--picture-tokens", type=int, metavar="N",
+                      help="tokens a picture is taken to have (default: 1000)")  # fmt: skip
+    plan.add_argument("--price", metavar="PRICE",
+                      help="dollars per million tokens, e.g. input=2.5,output=10")  # fmt: skip
+    plan.add_argument("--probe", action="store_true",
+                      help="send readers, judges and servers one small request each")  # fmt: skip
+    plan.add_argument("--json", action="store_true", help="print one JSON object")
+    _variant(plan)
 
 
 def _variant(parser: Parser) -> None:
@@ -147,8 +222,9 @@ def _variant(parser: Parser) -> None:
         "pass, `full` asks all, `off` asks once; MMBench is circular by itself",
     )  # fmt: skip
     parser.add_argument(
-        "--failures", default="exclude", choices=FAILURES,
-        help="what failed and missing samples do to the score (default: left out, with a notice)",
+        "--failures", default="exclude", type=parser_compare.failure_rule, metavar=FAILURES,
+        help="what failed and missing samples do to the score (default: left out, with a notice); "
+        "with a share, it is withheld where more of them failed",
     )  # fmt: skip
 
 
@@ -170,6 +246,15 @@ def _score(commands: argparse._SubParsersAction[Parser]) -> None:
     score.add_argument(
         "--where", type=_pairs, metavar="COLUMN=VALUE,...", help="score only these rows"
     )
+    score.add_argument(
+        "--judge", action="append", default=[], metavar="MODEL",
+        help="a model that grades the replies where the benchmark needs it, or column:NAME for "
+        "verdicts in the predictions file; repeat for several",
+    )  # fmt: skip
+    score.add_argument(
+        "--store", metavar="FILE",
+        help="where the verdicts of judges are kept (default: snellen-results/store.sqlite)",
+    )  # fmt: skip
     score.add_argument("--json", action="store_true", help="print one JSON object")
     _variant(score)
 
@@ -179,15 +264,6 @@ def _report(commands: argparse._SubParsersAction[Parser]) -> None:
     report.add_argument("runs", nargs="+", metavar="RUN", help="run folders, or a folder of runs")
     report.add_argument("--format", default="table", choices=FORMATS, help="default: table")
     report.add_argument("-o", "--output", metavar="FILE", help="write to a file")
-
-
-def _analyse(commands: argparse._SubParsersAction[Parser]) -> None:
-    analyse = _command(
-        commands, "analyse", "analyse", "letters chosen, refusals, and the bound without them"
-    )
-    analyse.add_argument("runs", nargs="+", metavar="RUN", help="run folders, or a folder of runs")
-    analyse.add_argument("--group", default="category", help="count refusals by this grouping")
-    analyse.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _label(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -204,15 +280,54 @@ def _label(commands: argparse._SubParsersAction[Parser]) -> None:
 def _leaderboard(commands: argparse._SubParsersAction[Parser]) -> None:
     board = _command(commands, "leaderboard", "leaderboard", "rank models by each number they have")
     board.add_argument(
-        "sources", nargs="+", metavar="SOURCE",
+        "sources", nargs="*", metavar="SOURCE",
         help="run folders, a folder of runs, or a CSV of MME numbers (model, subtask, acc, "
         "acc_plus)",
     )  # fmt: skip
+    board.add_argument(
+        "--suite", metavar="SUITE",
+        help="one table with the average of a suite, e.g. openvlm-core, or of your own TOML file",
+    )  # fmt: skip
+    board.add_argument(
+        "--with", action="append", default=[], metavar="FILE.csv", dest="results",
+        help="results of elsewhere for --suite: the columns model, member, value",
+    )  # fmt: skip
     board.add_argument("--top", type=int, default=10, metavar="N", help="places of a board")
+    board.add_argument("--filter", metavar="FILTER", help=f"only {_FILTER}")
     board.add_argument(
         "--format", default="table", choices=("table", "json", "csv", "markdown"),
         help="default: table",
     )  # fmt: skip
+
+
+def _parity(commands: argparse._SubParsersAction[Parser]) -> None:
+    parity = _command(commands, "parity", "parity", "compare two backends of one model")
+    parity.add_argument(
+        "-m", "--model", action="append", required=True, metavar="MODEL",
+        help="given twice, e.g. hf/ORG/NAME and vllm/ORG/NAME",
+    )  # fmt: skip
+    parity.add_argument("-b", "--benchmark", required=True, metavar="BENCHMARK",
+                        help="where the questions come from")  # fmt: skip
+    parity.add_argument("-n", "--limit", type=int, default=64, metavar="N",
+                        help="ask a random N of the samples (default: 64)")  # fmt: skip
+    parity.add_argument("--seed", type=int, default=0, help="chooses the samples")
+    parity.add_argument("--max-new-tokens", type=int, metavar="N", help="longest reply, in tokens")
+    parity.add_argument(
+        "--tolerance", type=float, default=0.02, metavar="NATS",
+        help="how far log-probabilities of one token may differ (default: 0.02)",
+    )  # fmt: skip
+    parity.add_argument("--out", default="snellen-results", metavar="DIR",
+                        help="where replies and logs are kept")  # fmt: skip
+    parity.add_argument(
+        "--store", metavar="FILE", help="response store (default: OUT/store.sqlite)"
+    )
+    parity.add_argument("--load", action="append", default=[], metavar="FILE.py",
+                        help="a Python file with a model or benchmark of your own")  # fmt: skip
+    parity.add_argument(
+        "--serve-timeout", type=float, metavar="SECONDS",
+        help="how long a server may take until it is ready",
+    )  # fmt: skip
+    parity.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def _export(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -232,10 +347,11 @@ def _export(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def _look_up(commands: argparse._SubParsersAction[Parser]) -> None:
     known = _command(commands, "list", "lookup", "list what is known by name")
-    known.add_argument("what", choices=("models", "benchmarks"), help="what to list")
+    known.add_argument("what", choices=("models", "benchmarks", "suites"), help="what to list")
+    known.add_argument("--filter", metavar="FILTER", help=_FILTER)
     known.add_argument("--json", action="store_true", help="print JSON")
     info = _command(commands, "info", "lookup", "tell about a model or a benchmark")
-    info.add_argument("name", help="a model, a benchmark or a data file")
+    info.add_argument("name", help="a model, a benchmark, a suite or a data file")
     info.set_defaults(what="info")
     doctor = _command(commands, "doctor", "doctor", "check this installation")
     doctor.add_argument("--json", action="store_true", help="print JSON")
@@ -253,6 +369,13 @@ def _data(commands: argparse._SubParsersAction[Parser]) -> None:
         action = actions.add_parser(name, help=help)
         action.add_argument("data", help="a data file, or a benchmark's name")
         action.add_argument("--json", action="store_true", help="print JSON")
+    check = actions.add_parser(
+        "check", help="all that is wrong or doubtful in data of your own, with row numbers"
+    )
+    check.add_argument("data", help="a data file, its TOML description, or a benchmark's name")
+    check.add_argument("--columns", type=_pairs, metavar="ROLE=NAME,...",
+                       help="what your columns are called")  # fmt: skip
+    check.add_argument("--json", action="store_true", help="print JSON")
     convert = actions.add_parser("convert", help="TSV, JSONL or Parquet into one another")
     convert.add_argument("data", help="a data file, or a benchmark's name")
     convert.add_argument("target", help="the file to write; its suffix tells the format")

@@ -24,6 +24,8 @@ def main(arguments: Namespace) -> int:
         print(_page(runs, arguments.output))
     elif arguments.output is None:
         _show([report for _, report in runs], arguments.format)
+        if arguments.format == "table":
+            _gains([run for run, _ in runs])
     else:
         _save(_text([report for _, report in runs], arguments.format), Path(arguments.output))
     return COMPLETE if all(run.info.status == "complete" for run, _ in runs) else INCOMPLETE
@@ -38,6 +40,16 @@ def _show(reports: list[Report], form: str) -> None:
     from snellen.report.table import print_runs
 
     print_runs(reports, Console())
+
+
+def _gains(runs: list[RunFolder]) -> None:
+    """What the scores owe to pictures, thinking or examples, where runs tell it."""
+    from rich.console import Console
+
+    from snellen.analysis.controls import gains
+    from snellen.report.controls_table import print_gains
+
+    print_gains(gains(runs), Console())
 
 
 def _text(reports: list[Report], form: str) -> str:

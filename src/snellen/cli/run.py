@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from argparse import Namespace
+from collections.abc import Callable
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,8 @@ from snellen.core.benchmark import FetchProgress, Variant
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from snellen.engine.ray_cluster import Cluster
+
 _EVERY = 3.0
 """Seconds between two lines about a download."""
 
@@ -22,9 +25,11 @@ _EVERY = 3.0
 def main(arguments: Namespace) -> int:
     from rich.console import Console
 
+    from snellen.analysis.controls import gains_beside
     from snellen.api import evaluate
     from snellen.engine.progress import Silent
     from snellen.engine.run import Interrupted
+    from snellen.report.controls_table import print_gains
     from snellen.report.progress import watching
     from snellen.report.table import print_runs
     from snellen.store.exports import write_submission
@@ -51,12 +56,23 @@ def main(arguments: Namespace) -> int:
                 seed=arguments.seed,
                 extractors=arguments.extractor,
                 clip=arguments.clip,
+                judges=arguments.judge,
+                warned=told(console),
                 load=arguments.load,
+                serve=arguments.serve,
+                serve_timeout=arguments.serve_timeout,
+                serving=None if arguments.quiet else told(console),
                 command=arguments.command_line,
                 progress=progress,
                 fetching=fetched(console),
                 html=not arguments.no_html,
                 recipes=not arguments.no_recipe,
+                retries=arguments.retries,
+                max_failures=arguments.max_failures,
+                budget=arguments.budget,
+                prices=arguments.price,
+                until=arguments.until,
+                cluster=cluster_of(arguments),
             )
     except Interrupted as stopped:
         console.print(
@@ -75,13 +91,49 @@ def main(arguments: Namespace) -> int:
     if not results.runs:
         return MISTAKE
     print_runs([one.report() for one in results.runs], Console())
+    print_gains(gains_beside(results.runs), Console())
     for one in results.runs:
         page = one.path / "report.html"
         print(f"{'report' if page.exists() else 'run'}: {page if page.exists() else one.path}")
         if one.info.status == "complete" and (submission := write_submission(one)) is not None:
             print(f"the answers are withheld, so there is no score; to submit: {submission}")
+    for lost in results.lost:
+        print(f"{lost}\ncontinue with: {arguments.command_line}", file=sys.stderr)
     incomplete = any(one.info.status != "complete" for one in results.runs)
     return INCOMPLETE if incomplete else COMPLETE
+
+
+def cluster_of(arguments: Namespace) -> Cluster | None:
+    """Where replicas run. Raises UsageError for flags of an executor that was not asked for."""
+    from snellen.core.errors import UsageError
+    from snellen.engine.ray_cluster import Cluster
+
+    given = {
+        "address": arguments.address,
+        "replicas": arguments.replicas,
+        "gpus": arguments.gpus_per_replica,
+        "cpus": arguments.cpus_per_replica,
+    }
+    named = {name: value for name, value in given.items() if value is not None}
+    if arguments.executor == "local":
+        if named:
+            raise UsageError(
+                "--replicas, --gpus-per-replica, --cpus-per-replica and --address belong to a "
+                "cluster; add --executor ray"
+            )
+        return None
+    if arguments.serve:
+        raise UsageError("--serve starts one server here; on a cluster name vllm/ORG/NAME with -m")
+    return Cluster(**named)
+
+
+def told(console: Console) -> Callable[[str], None]:
+    """Lines about a server, above whatever else is shown."""
+
+    def tell(line: str) -> None:
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+    return tell
 
 
 def fetched(console: Console) -> FetchProgress:

@@ -20,6 +20,7 @@ def main(arguments: Namespace) -> int:
     from dataclasses import replace
 
     from snellen.api import score
+    from snellen.api.scoring import DEFAULT_STORE
     from snellen.report.scorecard import print_scorecard, scorecard
 
     scored = score(
@@ -28,7 +29,11 @@ def main(arguments: Namespace) -> int:
         variant=replace(variant, rule=arguments.rule),
         columns=arguments.columns,
         where=arguments.where,
+        judges=arguments.judge,
+        store=arguments.store or DEFAULT_STORE,
     )
+    if scored.benchmark.unscorable:
+        _warn([f"{scored.benchmark.name}: {scored.benchmark.unscorable}"])
     _warn(scored.warnings)
     if arguments.json:
         card = scorecard(scored.benchmark, scored.summary, scored.warnings)

@@ -35,7 +35,7 @@ def embed(folder: Path, chosen: Sequence[Record], room: int) -> Embedded:
     wanted: dict[str, None] = {}
     for record in chosen:
         text = msgspec.json.encode(describe(record))
-        size = len(_inert(text)) + 1
+        size = len(inert(text)) + 1
         if size <= room:
             samples.append(msgspec.Raw(text))
             wanted |= dict.fromkeys(record.media)
@@ -52,7 +52,7 @@ def embed(folder: Path, chosen: Sequence[Record], room: int) -> Embedded:
     whole = msgspec.json.encode(
         {"samples": samples, "pictures": pictures, "outcomes": fmt.OUTCOME_WORDS}
     )
-    return Embedded(_inert(whole).decode(), len(samples), dropped)
+    return Embedded(inert(whole).decode(), len(samples), dropped)
 
 
 def data_urls(folder: Path, digests: Iterable[str]) -> dict[str, str]:
@@ -70,7 +70,7 @@ def thumbnail_base64(folder: Path, digest: str) -> str:
         return ""
 
 
-def _inert(data: bytes) -> bytes:
+def inert(data: bytes) -> bytes:
     """JSON that no HTML parser can take for markup: `<`, `>` and `&` stand in strings only."""
     for sign in (b"<", b">", b"&"):
         data = data.replace(sign, b"\\u%04x" % ord(sign))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from snellen.core.price import Price
 from snellen.core.run import Report, RunInfo
 from snellen.report import format as fmt
 
@@ -44,6 +45,7 @@ def _model(run: RunInfo) -> Iterator[Fact]:
     yield Fact("name", identity.name)
     yield from _sorted(identity.facts)
     yield Fact("identity digest", identity.digest(), True)
+    yield from (Fact("remark", remark) for remark in run.remarks)
 
 
 def _benchmark(run: RunInfo) -> Iterator[Fact]:
@@ -71,7 +73,13 @@ def _scoring(report: Report) -> Iterator[Fact]:
         "count-wrong": "failed and missing samples count as wrong",
         "withhold": "no score while a sample failed or is missing",
     }
-    yield Fact("failures", effect.get(report.run.failures, report.run.failures))
+    rule = report.run.failures
+    most = rule.removeprefix("withhold>")
+    told = f"no score while more than {most} of the samples failed or are missing"
+    yield Fact("failures", effect.get(rule, rule if most == rule else told))
+    for role, one in report.run.config.roles.items():
+        told = ", ".join(f"{key} {value}" for key, value in sorted(one.facts.items()))
+        yield Fact(fmt.words(role), f"{one.provider}/{one.name}" + (f" ({told})" if told else ""))
     yield Fact("most new tokens", fmt.number(report.run.config.max_new_tokens))
     yield Fact("seed", str(report.run.config.seed))
 
@@ -88,10 +96,24 @@ def _run(run: RunInfo, folder: Path) -> Iterator[Fact]:
     yield Fact("requests, latest start", requests)
     if counts.saved:
         yield Fact("saved by early stop", fmt.plural(counts.saved, "request"))
-    if counts.prompt_tokens or counts.completion_tokens:
-        prompt, reply = fmt.number(counts.prompt_tokens), fmt.number(counts.completion_tokens)
-        yield Fact("tokens", f"{prompt} in prompts, {reply} in replies")
+    for role, spent in run.spent.items():
+        told = fmt.spending(spent)
+        if told:
+            yield Fact(f"{fmt.words(role)}, all starts", told)
+        if spent.price is not None:
+            yield Fact(f"price of the {fmt.words(role)}", _price(spent.price))
+    if run.stopped:
+        yield Fact("stopped", run.stopped)
     yield Fact("folder", folder.name, True)
+
+
+def _price(price: Price) -> str:
+    cached = "" if price.cached is None else f", {price.cached:g} cached"
+    where = ", ".join(filter(None, (price.source, price.date)))
+    listed = (
+        f"{price.input:g} in{cached}, {price.output:g} out, {price.currency} per million tokens"
+    )
+    return f"{listed} ({where})" if where else listed
 
 
 def _time(text: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from snellen.core.answer import OUTCOMES, Outcome
-from snellen.core.run import Report, RunInfo
+from snellen.core.run import Report, RunInfo, Spent
 from snellen.core.summary import Interval, Metric
 
 NONE = "–"
@@ -24,6 +24,12 @@ METRIC_WORDS = {
     "circular": "circular accuracy",
     "vanilla": "vanilla accuracy",
     "frequent": "most frequent answer",
+    "anls": "ANLS",
+    "vqa_accuracy": "VQA accuracy",
+    "mean_of_parts": "mean of parts",
+    "cider": "CIDEr",
+    "rouge_l": "ROUGE-L",
+    **{f"bleu_{order}": f"BLEU-{order}" for order in range(1, 5)},
 }
 """Names of metrics that need more than their underscores replaced."""
 
@@ -111,18 +117,23 @@ def metric_words(name: str) -> str:
 
 
 def row_names(runs: Sequence[Report]) -> list[str]:
+    """A name for each run among its like."""
+    return run_names([report.run for report in runs])
+
+
+def run_names(runs: Sequence[RunInfo]) -> list[str]:
     """A name for each run among its like: the model, and in brackets what sets it apart (who
     else was asked, a limit, parameters that the runs do not share)."""
-    configs = [report.run.config for report in runs]
+    configs = [run.config for run in runs]
     keys = dict.fromkeys(key for config in configs for key in config.parameters)
     differing = [key for key in keys if len({c.parameters.get(key) for c in configs}) > 1]
     names = []
-    for report, config in zip(runs, configs, strict=True):
+    for run, config in zip(runs, configs, strict=True):
         apart = [f"{role} {one.name}" for role, one in config.roles.items()]
         apart += [f"{key}={config.parameters.get(key, '-')}" for key in differing]
         if config.limit is not None:
             apart.append(f"limit {config.limit}")
-        names.append(f"{report.run.model} ({', '.join(apart)})" if apart else report.run.model)
+        names.append(f"{run.model} ({', '.join(apart)})" if apart else run.model)
     return names
 
 
@@ -160,6 +171,51 @@ def _lost(report: Report) -> str:
 def _status_notice(run: RunInfo) -> Iterable[str]:
     if run.status in ("running", "interrupted"):
         state = "is going on, or was killed" if run.status == "running" else "was interrupted"
+        if run.stopped:
+            state = f"was stopped: {run.stopped}"
         done = f"{number(run.counts.done)} of {number(run.counts.samples)} done"
         go_on = f"; continue with: {run.command}" if run.command else ""
-        yield f"the run {state}: {done}{go_on}"
+        yield f"the run {state}{'; ' if run.stopped else ': '}{done}{go_on}"
+
+
+def spending(spent: Spent) -> str:
+    """Sends, failures by kind, tokens and money, where they are known."""
+    parts = [*_sends(spent), *_tokens(spent)]
+    if spent.cost is not None and spent.price is not None:
+        parts.append(money(spent.cost, spent.price.currency))
+    return ", ".join(parts)
+
+
+def notable(run: RunInfo) -> Iterable[str]:
+    """What was spent by role, where it cost money or did not go smoothly."""
+    for role, spent in run.spent.items():
+        if spent.cost is not None or spent.failures or any(_sends(spent)):
+            yield f"{words(role)}: {spending(spent)}"
+
+
+def money(amount: float, currency: str) -> str:
+    """Two decimals, more below a cent."""
+    digits = 2 if amount >= 0.01 or not amount else 4
+    return f"{amount:,.{digits}f} {currency}"
+
+
+def _sends(spent: Spent) -> Iterable[str]:
+    again = spent.sent - spent.answered - sum(spent.failures.values())
+    if again > 0:
+        yield f"{plural(spent.sent, 'send')} for {plural(spent.answered, 'answer')}"
+    if spent.failures:
+        kinds = sorted(spent.failures.items(), key=lambda item: -item[1])
+        told = ", ".join(f"{number(count)} {words(kind)}" for kind, count in kinds)
+        yield f"{plural(sum(spent.failures.values()), 'request')} failed ({told})"
+
+
+def _tokens(spent: Spent) -> Iterable[str]:
+    used = spent.usage
+    if used.prompt_tokens or used.completion_tokens:
+        cached = f" ({number(used.cached_tokens)} cached)" if used.cached_tokens else ""
+        thought = f" ({number(used.reasoning_tokens)} reasoning)" if used.reasoning_tokens else ""
+        prompt, reply = number(used.prompt_tokens), number(used.completion_tokens)
+        yield f"{prompt} tokens in prompts{cached}, {reply} in replies{thought}"
+    old = spent.reused_usage
+    if old.prompt_tokens or old.completion_tokens:
+        yield f"{number(old.prompt_tokens + old.completion_tokens)} more were paid for earlier"

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from importlib import resources
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 from urllib.parse import quote
 
+from snellen.analysis.controls import gains_beside
 from snellen.core.answer import Outcome
 from snellen.core.errors import StorageError
-from snellen.core.record import Record
+from snellen.core.record import Pass, Record
 from snellen.core.run import Report
 from snellen.report import format as fmt
 from snellen.report import views
 from snellen.report.embedded import data_urls, embed
 from snellen.report.facts import run_facts
+from snellen.report.frame import environment, frame
 from snellen.report.samples import Result, describe_prompt, prompt_media, result_of, select_samples
 from snellen.store.runs import RunFolder
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 PAGE_FILE = "report.html"
 MOST_PAGE_BYTES = 15_000_000
@@ -50,7 +46,8 @@ class _Overlook:
 
 def write_html(run: RunFolder, out: Path | None = None, report: Report | None = None) -> Path:
     """Write a run's self-contained page and return where it is: `out`, or `report.html` in the
-    run's folder. Reads the folder alone; at most 500 samples and 15 MB.
+    run's folder. Reads the folder, and its neighbours for what the
+    score owes to the pictures; at most 500 samples and 15 MB.
 
     Raises UsageError when the run has no `report.json` yet, StorageError when the page cannot
     be written.
@@ -59,26 +56,40 @@ def write_html(run: RunFolder, out: Path | None = None, report: Report | None = 
     overlook = _Overlook()
     chosen = select_samples(overlook.watch(chain(run.records(), run.failures())))
     first = overlook.first
-    template = _environment().get_template("report.html")
+    template = environment().get_template("report.html")
     page = template.render(
-        **_frame("theme.js", "report.js"),
-        run=report.run,
-        summary=report.summary,
-        headline=report.summary.headline,
-        notices=fmt.notices(report),
-        hero=views.headline(report),
-        ends=views.ends(overlook.tallies),
-        groupings=views.groupings(report),
-        circular=views.circular(report),
-        drop=report.summary.metrics.get("drop"),
-        others=views.others(report),
-        facts=run_facts(report, run.path),
-        prompt=describe_prompt(first.passes[0]) if first and first.passes else [],
+        **frame(("page.css",), ("theme.js", "sample.js", "report.js")),
+        **result_parts(report, overlook.tallies),
+        **protocol_parts(report, run.path, first.passes[0] if first and first.passes else None),
+        gains=gains_beside([run]),
         prompt_pictures=data_urls(run.path, prompt_media(first) if first else ()),
         shown=embed(run.path, chosen, MOST_PAGE_BYTES - FRAME_BYTES),
-        total=overlook.tallies.total(),
     )
     return _write(out or run.path / PAGE_FILE, page)
+
+
+def result_parts(report: Report, tallies: views.Tallies) -> dict[str, Any]:
+    """What the template `result.html` is given; `tallies` are those of the samples there are."""
+    summary = report.summary
+    return {
+        "run": report.run,
+        "summary": summary,
+        "headline": summary.headline,
+        "notices": fmt.notices(report),
+        "hero": views.headline(report),
+        "ends": views.ends(tallies),
+        "total": sum(tallies.values()),
+        "groupings": views.groupings(report),
+        "circular": views.circular(report),
+        "drop": summary.metrics.get("drop"),
+        "others": views.others(report),
+    }
+
+
+def protocol_parts(report: Report, folder: Path, first: Pass | None) -> dict[str, Any]:
+    """What the template `protocol.html` is given beside `run` and the pictures of the prompt."""
+    prompt = describe_prompt(first) if first else []
+    return {"facts": run_facts(report, folder), "prompt": prompt}
 
 
 def write_overview(runs: Sequence[tuple[RunFolder, Report]], out: Path) -> Path:
@@ -87,9 +98,9 @@ def write_overview(runs: Sequence[tuple[RunFolder, Report]], out: Path) -> Path:
     boards: dict[tuple[str, str], list[int]] = {}
     for at, (report, _) in enumerate(reports):
         boards.setdefault((report.run.benchmark, report.summary.headline.name), []).append(at)
-    template = _environment().get_template("overview.html")
+    template = environment().get_template("overview.html")
     page = template.render(
-        **_frame("theme.js"),
+        **frame(("page.css",), ("theme.js",)),
         boards=[
             views.board(benchmark, metric, [reports[at] for at in members])
             for (benchmark, metric), members in boards.items()
@@ -101,43 +112,6 @@ def write_overview(runs: Sequence[tuple[RunFolder, Report]], out: Path) -> Path:
         ],
     )
     return _write(out, page)
-
-
-def _frame(*scripts: str) -> dict[str, str]:
-    """Style and script of a page, and the policy that lets no other script run."""
-    script = "\n".join(_page_file(name) for name in scripts)
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    policy = (
-        "default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
-        f"script-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    )
-    return {"style": _page_file("page.css"), "script": script, "policy": policy}
-
-
-def _environment() -> Environment:
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
-
-    environment = Environment(
-        autoescape=True,
-        loader=FunctionLoader(_page_file),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "points": fmt.points,
-        "span": fmt.span,
-        "level": fmt.level,
-        "number": fmt.number,
-        "words": fmt.words,
-        "metric": fmt.metric_words,
-        "plural": fmt.plural,
-    }
-    return environment
-
-
-def _page_file(name: str) -> str:
-    return (resources.files("snellen.report") / "page" / name).read_text(encoding="utf-8")
 
 
 def _write(out: Path, page: str) -> Path:

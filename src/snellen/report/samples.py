@@ -6,7 +6,7 @@ import hashlib
 import heapq
 from collections.abc import Iterable
 from itertools import chain
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from snellen.core.answer import Found, NoMatch, Refused
 from snellen.core.message import Message, Text
@@ -114,7 +114,12 @@ def describe(record: Record) -> dict[str, Any]:
     }
 
 
-def result_of(record: Record) -> Result:
+class _Scored(Protocol):
+    @property
+    def score(self) -> float | None: ...
+
+
+def result_of(record: _Scored) -> Result:
     """Whether the sample was right; None in `score` is neither."""
     if record.score is None:
         return "unscored"
@@ -131,6 +136,7 @@ def _describe_pass(turn: Pass, options: dict[str, str]) -> dict[str, Any]:
         "answer": _describe_answer(turn),
         "gold": list(turn.gold),
         "correct": turn.correct,
+        "credit": turn.credit,
         "options": options,
         "row": turn.row,
     }

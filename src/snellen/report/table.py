@@ -73,6 +73,9 @@ def _print_board(board: Sequence[Report], console: Console) -> None:
         if counts:
             whose = f"{name}: " if len(board) > 1 else ""
             console.print(Text(f"{whose}{counts}", style="dim"))
+        for line in fmt.notable(report.run):
+            whose = f"{name}, " if len(board) > 1 else ""
+            console.print(Text(f"{whose}{line}", style="dim"))
 
 
 def _print_groups(report: Report, console: Console) -> None:
@@ -86,6 +89,14 @@ def _print_groups(report: Report, console: Console) -> None:
             _add(table, fmt.words(label), *row)
         console.print()
         console.print(table)
+
+
+def text_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """Rows under these headings; the first column is text, the others are numbers."""
+    table = _table(*columns)
+    for row in rows:
+        _add(table, *row)
+    return table
 
 
 def _table(*columns: str) -> Table:

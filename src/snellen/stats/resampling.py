@@ -15,10 +15,13 @@ from snellen.stats.intervals import DEFAULT_DRAWS, DEFAULT_LEVEL
 
 if TYPE_CHECKING:
     from numpy import float64
+    from numpy.random import Generator
     from numpy.typing import NDArray
 
 _CELLS = 2_000_000
 """Picked rows held at once."""
+_ALIKE = 0.1
+"""Kinds of rows, as a share of the rows, up to which counting them is quicker than picking."""
 
 
 def resampled_sums(
@@ -36,9 +39,38 @@ def resampled_sums(
 
     if not rows or draws < 1:
         raise ValueError(f"a bootstrap needs rows and draws, got {len(rows)} and {draws}")
-    values = np.asarray(rows, dtype=np.float64)
+    return _picked_sums(np.asarray(rows, dtype=np.float64), seeded(seed), draws)
+
+
+def stacked_sums(rows: NDArray[float64], random: Generator, draws: int) -> NDArray[float64]:
+    """As `resampled_sums`, and quick where many of the `rows` (n, columns) are alike: how often
+    each kind of row is drawn is then multinomial, and the rows themselves need not be picked.
+
+    Raises:
+        ValueError: no rows, or draws < 1.
+    """
+    import numpy as np
+
+    if not len(rows) or draws < 1:
+        raise ValueError(f"a bootstrap needs rows and draws, got {len(rows)} and {draws}")
+    kinds, counts = np.unique(rows, axis=0, return_counts=True)
+    if len(kinds) > _ALIKE * len(rows):
+        return _picked_sums(rows, random, draws)
+    drawn = random.multinomial(len(rows), counts / len(rows), size=draws)
+    return np.asarray(drawn @ kinds, dtype=np.float64)
+
+
+def seeded(seed: str) -> Generator:
+    """A generator of its own for each text."""
+    import numpy as np
+
     digest = hashlib.sha256(seed.encode()).digest()
-    random = np.random.default_rng(int.from_bytes(digest[:8]))
+    return np.random.default_rng(int.from_bytes(digest[:8]))
+
+
+def _picked_sums(values: NDArray[float64], random: Generator, draws: int) -> NDArray[float64]:
+    import numpy as np
+
     size = len(values)
     step = max(1, _CELLS // (size * values.shape[1]))
     parts = []

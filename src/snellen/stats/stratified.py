@@ -16,9 +16,14 @@ from snellen.stats.intervals import DEFAULT_LEVEL, wilson
 
 
 def mean_of_shares(
-    right: Sequence[float], sizes: Sequence[int], level: float = DEFAULT_LEVEL
+    right: Sequence[float],
+    sizes: Sequence[int],
+    level: float = DEFAULT_LEVEL,
+    *,
+    weights: Sequence[float] | None = None,
 ) -> Interval:
-    """Interval of the mean of `right[i] / sizes[i]`, each weighing the same; ends in 0..1.
+    """Interval of the mean of `right[i] / sizes[i]`, each weighing the same unless `weights` say
+    what each weighs, which then sum to 1; ends in 0..1.
 
     Raises:
         ValueError: no shares, as many counts as sizes are not given, or a count outside 0..size.
@@ -28,15 +33,14 @@ def mean_of_shares(
             f"a mean of shares needs one count for each of at least one size, got {len(right)} "
             f"counts and {len(sizes)} sizes"
         )
-    total = below = above = 0.0
-    for count, size in zip(right, sizes, strict=True):
+    number = len(sizes)
+    mean = below = above = 0.0
+    for count, size, weight in zip(right, sizes, weights or [1 / number] * number, strict=True):
         limits = wilson(count, size, level)
         share = count / size
-        total += share
-        below += (share - limits.low) ** 2
-        above += (limits.high - share) ** 2
-    number = len(sizes)
-    mean = total / number
-    low = max(0.0, mean - math.sqrt(below) / number)
-    high = min(1.0, mean + math.sqrt(above) / number)
+        mean += weight * share
+        below += (weight * (share - limits.low)) ** 2
+        above += (weight * (limits.high - share)) ** 2
+    low = max(0.0, mean - math.sqrt(below))
+    high = min(1.0, mean + math.sqrt(above))
     return Interval(low, high, "wilson" if number == 1 else "wilson, combined", level)

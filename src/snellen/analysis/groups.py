@@ -1,0 +1,75 @@
+"""Where two runs differ: the groups of a benchmark, by how surely they do."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from snellen.analysis.aligned import Aligned
+from snellen.core.summary import Interval
+from snellen.stats.paired import holm, paired_mean
+
+if TYPE_CHECKING:
+    from numpy import float64
+    from numpy.typing import NDArray
+
+_FEWEST = 10
+"""Samples of a group below which its difference is not told."""
+
+
+class GroupDifference(Struct, frozen=True):
+    """`p_holm` is adjusted for all groups of the pair that were looked at."""
+
+    column: str
+    label: str
+    difference: float
+    interval: Interval | None
+    n: int
+    p: float
+    p_holm: float
+
+
+def group_differences(
+    together: Aligned, differences: NDArray[float64], level: float
+) -> Iterator[GroupDifference]:
+    """Groups by how surely they differ, the surest first."""
+    import numpy as np
+
+    members: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for at, sample in enumerate(together.samples):
+        for column, label in sample.groups.items():
+            members[column, label].append(at)
+    columns = {column: 0 for column, _ in members}
+    for column, _ in members:
+        columns[column] += 1
+    found = []
+    for (column, label), rows in members.items():
+        if len(rows) < _FEWEST or columns[column] < 2:
+            continue
+        part = differences[rows]
+        _, clusters = np.unique(together.clusters[rows], return_inverse=True)
+        mean = paired_mean(part, clusters, level)
+        p = _p_of(part, mean.value, mean.error)
+        found.append((column, label, 100 * mean.value, in_points(mean.interval), len(rows), p))
+    adjusted = holm([one[-1] for one in found])
+    every = [GroupDifference(*one, p) for one, p in zip(found, adjusted, strict=True)]
+    yield from sorted(every, key=lambda one: (one.p, -abs(one.difference)))
+
+
+def _p_of(differences: NDArray[float64], mean: float, error: float | None) -> float:
+    """A quick p-value for many groups: from the standard error, by the normal distribution; by
+    signs alone where every difference is the same."""
+    if error is None:
+        return 0.5 ** (len(differences) - 1) if mean else 1.0
+    return 2 * (1 - NormalDist().cdf(abs(mean) / error))
+
+
+def in_points(interval: Interval | None) -> Interval | None:
+    """An interval of shares in 0..1 on the scale of 100."""
+    if interval is None:
+        return None
+    return Interval(100 * interval.low, 100 * interval.high, interval.method, interval.level)

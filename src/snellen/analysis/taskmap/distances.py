@@ -1,0 +1,48 @@
+"""How far tasks are from one another: `1 - cos` of their vectors (MMT-Bench, Sec. 5.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy import float64
+    from numpy.typing import NDArray
+
+
+def gram_of_products(downs: NDArray[float64], ups: NDArray[float64]) -> NDArray[float64]:
+    """Inner products of the matrices `up @ down` of several tasks, shape (tasks, tasks), without
+    ever making one: `downs` is (tasks, rank, inputs), `ups` (tasks, outputs, rank).
+
+    <B A, B' A'> = sum of (B^T B') * (A A'^T): a weight change of a billion numbers costs as
+    little as its two factors.
+    """
+    tasks, rank, _ = downs.shape
+    inputs = downs.reshape(tasks * rank, -1)
+    outputs = ups.transpose(0, 2, 1).reshape(tasks * rank, -1)
+    products = (inputs @ inputs.T) * (outputs @ outputs.T)
+    gram: NDArray[float64] = products.reshape(tasks, rank, tasks, rank).sum(axis=(1, 3))
+    return gram
+
+
+def cosine_distances(gram: NDArray[float64]) -> NDArray[float64]:
+    """Distances 0..2 from inner products, shape (tasks, tasks), symmetric with a zero diagonal.
+
+    Raises:
+        ValueError: a vector of length zero, which has no direction.
+    """
+    norms = np.sqrt(np.diag(gram))
+    if not np.all(norms > 0):
+        raise ValueError(f"vector {int(np.argmin(norms))} has no length")
+    cosines = gram / np.outer(norms, norms)
+    distances: NDArray[float64] = np.clip(1 - (cosines + cosines.T) / 2, 0.0, 2.0)
+    np.fill_diagonal(distances, 0.0)
+    return distances
+
+
+def nearest(distances: NDArray[float64], task: int, among: Sequence[int], count: int) -> list[int]:
+    """The `count` tasks nearest to `task` out of `among`, the nearest first, itself left out."""
+    others = [other for other in among if other != task]
+    return sorted(others, key=lambda other: (distances[task, other], other))[:count]

@@ -1,0 +1,106 @@
+"""What a model would score on a task, from its scores on the nearest tasks (MMT-Bench, Sec. 5.2:
+"the performance of LVLMs on a new task can be predicted if it is close to one of the subtasks")."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from msgspec import Struct
+
+from snellen.analysis.taskmap.agreement import Ties, kendall_tau
+from snellen.analysis.taskmap.distances import nearest
+from snellen.analysis.taskmap.scores import Scores
+
+if TYPE_CHECKING:
+    from numpy import float64
+    from numpy.typing import NDArray
+
+
+class LeftOut(Struct, frozen=True):
+    """A task predicted as if no model had been scored on it."""
+
+    task: str
+    neighbours: tuple[str, ...]
+    error: float
+    """Mean absolute error over models, in points, of the mean over the nearest tasks."""
+    plain_error: float
+    """The same of the mean over all other tasks: what the map has to beat."""
+    tau: float | None
+    """Between predicted and true scores of the models."""
+    plain_tau: float | None
+
+
+class Predicted(Struct, frozen=True):
+    """Scores of models on a task that none was scored on."""
+
+    task: str
+    neighbours: tuple[str, ...]
+    scores: dict[str, float]
+
+
+class Prediction(Struct, frozen=True):
+    """Leave-one-out errors, and predictions for the tasks without scores."""
+
+    nearest: int
+    error: float | None
+    plain_error: float | None
+    """Means over the tasks left out; None when there are fewer than two."""
+    left_out: tuple[LeftOut, ...]
+    predicted: tuple[Predicted, ...]
+
+
+def predict(
+    scores: Scores,
+    tasks: Sequence[str],
+    distances: NDArray[float64],
+    count: int = 3,
+    ties: Ties = "zero",
+) -> Prediction:
+    """Predict each of `tasks` from the `count` nearest others that every model was scored on.
+
+    `distances` is (tasks, tasks). Tasks that only some models were scored on are predicted for
+    none and used for none.
+    """
+    columns = {name: at for at, name in enumerate(scores.tasks)}
+    complete = [
+        at
+        for at, name in enumerate(tasks)
+        if name in columns and not np.isnan(scores.values[:, columns[name]]).any()
+    ]
+    values = {at: scores.values[:, columns[tasks[at]]] for at in complete}
+    left_out = []
+    for at in complete if len(complete) > 1 else ():
+        near = nearest(distances, at, complete, count)
+        ours = np.mean([values[other] for other in near], axis=0)
+        plain = np.mean([values[other] for other in complete if other != at], axis=0)
+        left_out.append(
+            LeftOut(
+                task=tasks[at],
+                neighbours=tuple(tasks[other] for other in near),
+                error=float(np.abs(ours - values[at]).mean()),
+                plain_error=float(np.abs(plain - values[at]).mean()),
+                tau=kendall_tau(ours.tolist(), values[at].tolist(), ties),
+                plain_tau=kendall_tau(plain.tolist(), values[at].tolist(), ties),
+            )
+        )
+    predicted = []
+    for at, name in enumerate(tasks):
+        if name in columns or not complete:
+            continue
+        near = nearest(distances, at, complete, count)
+        means = np.mean([values[other] for other in near], axis=0)
+        told = dict(zip(scores.models, means.tolist(), strict=True))
+        predicted.append(Predicted(name, tuple(tasks[other] for other in near), told))
+    return Prediction(
+        nearest=count,
+        error=_mean([one.error for one in left_out]),
+        plain_error=_mean([one.plain_error for one in left_out]),
+        left_out=tuple(left_out),
+        predicted=tuple(predicted),
+    )
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None

@@ -1,0 +1,125 @@
+"""Trains the vectors that are not there yet, and keeps each as soon as it is ready."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from snellen.analysis.taskmap.spreading import Job, Trained, train_spread
+from snellen.analysis.taskmap.tasks import Task
+from snellen.analysis.taskmap.vectors import (
+    Facts,
+    digest_of,
+    read_facts,
+    vector_path,
+    write_vector,
+)
+from snellen.core.errors import MediaError, ModelError, UsageError
+from snellen.engine.ray_cluster import Cluster
+from snellen.models.hf_tuning import Tuning, tune
+from snellen.models.huggingface import HuggingFace
+
+
+class Vector(NamedTuple):
+    """A trained vector on disk."""
+
+    path: Path
+    facts: Facts
+
+
+class Finished(NamedTuple):
+    """Told after each task: how many of how many, and whether the vector was there already."""
+
+    done: int
+    wanted: int
+    seed: int
+    facts: Facts
+    found: bool
+
+
+class Stopped(Exception):
+    """Ctrl-C, after every finished vector was kept."""
+
+    def __init__(self, folder: Path, kept: int, wanted: int) -> None:
+        super().__init__(str(folder))
+        self.folder, self.kept, self.wanted = folder, kept, wanted
+
+
+class Spreading(NamedTuple):
+    """Train on a cluster: where, and the model's name there."""
+
+    cluster: Cluster
+    spec: str
+
+
+def train(
+    model: HuggingFace,
+    tasks: Sequence[Task],
+    how: Sequence[Tuning],
+    folder: Path,
+    told: Callable[[Finished], None] = lambda _: None,
+    spreading: Spreading | None = None,
+) -> list[list[Vector]]:
+    """A vector for each task, for each of the settings `how`; those in `folder` are not trained
+    again. Weights are loaded when the first vector is missing, on a cluster only there.
+
+    Raises UsageError (see `tune`; a sample the model cannot take), StorageError, and `Stopped`.
+    """
+    identity = model.identity.digest()
+    jobs = [
+        [Job(task, one, vector_path(folder, digest_of(task, identity, one))) for task in tasks]
+        for one in how
+    ]
+    every = [job for row in jobs for job in row]
+    facts: dict[Path, Facts] = {}
+    done = 0
+
+    def finished(job: Job, known: Facts, found: bool) -> None:
+        nonlocal done
+        facts[job.path] = known
+        done += 1
+        named = msgspec.structs.replace(known, task=job.task.name)
+        told(Finished(done, len(every), job.how.seed, named, found))
+
+    try:
+        owed = []
+        for job in every:
+            known = read_facts(job.path)
+            if known is None:
+                owed.append(job)
+            else:
+                finished(job, known, True)
+        with closing(_trained(model, owed, spreading)) as results:
+            for one in results:
+                written = write_vector(one.job.path, one.job.task, one.tuned, one.seconds)
+                finished(one.job, written, False)
+    except KeyboardInterrupt:
+        raise Stopped(folder, done, len(every)) from None
+    # Equal samples under two names have one vector: each is named as its task is.
+    return [
+        [
+            Vector(job.path, msgspec.structs.replace(facts[job.path], task=job.task.name))
+            for job in row
+        ]
+        for row in jobs
+    ]
+
+
+def _trained(
+    model: HuggingFace, jobs: Sequence[Job], spreading: Spreading | None
+) -> Generator[Trained]:
+    if spreading is not None and jobs:
+        yield from train_spread(spreading.spec, jobs, spreading.cluster)
+        return
+    for job in jobs:
+        started = time.perf_counter()
+        try:
+            tuned = tune(model.load(), job.task.lessons, job.how, model.images)
+        except (ModelError, MediaError) as error:
+            raise UsageError(f"task {job.task.name!r} cannot be trained on: {error}") from error
+        yield Trained(job, tuned, time.perf_counter() - started)

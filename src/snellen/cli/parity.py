@@ -1,0 +1,38 @@
+"""`snellen parity`."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from snellen.cli.main import COMPLETE, INCOMPLETE
+from snellen.cli.run import fetched, told
+from snellen.core.benchmark import Variant
+
+
+def main(arguments: Namespace) -> int:
+    import msgspec
+    from rich.console import Console
+
+    from snellen.api import parity
+    from snellen.report.parity_table import print_parity
+
+    console = Console(stderr=True)
+    found = parity(
+        arguments.model,
+        arguments.benchmark,
+        limit=arguments.limit,
+        seed=arguments.seed,
+        out=arguments.out,
+        store=arguments.store,
+        variant=Variant(max_new_tokens=arguments.max_new_tokens),
+        load=arguments.load,
+        tolerance=arguments.tolerance,
+        serve_timeout=arguments.serve_timeout,
+        serving=told(console),
+        fetching=fetched(console),
+    )
+    if arguments.json:
+        print(msgspec.json.encode({**msgspec.structs.asdict(found), "equal": found.equal}).decode())
+    else:
+        print_parity(found, Console())
+    return COMPLETE if found.equal else INCOMPLETE

@@ -1,0 +1,24 @@
+"""`snellen view`."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from snellen.cli.main import COMPLETE
+
+
+def main(arguments: Namespace) -> int:
+    from snellen.view.server import PageServer
+    from snellen.view.shown import Shelf
+
+    with PageServer(Shelf(arguments.runs), arguments.port) as server:
+        print(f"{server.url}  (Ctrl-C stops it)", flush=True)
+        if arguments.open:
+            import webbrowser
+
+            webbrowser.open(server.url)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            print()
+    return COMPLETE

@@ -1,0 +1,28 @@
+"""`snellen why`."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+
+from snellen.cli.main import COMPLETE
+from snellen.core.errors import UsageError
+
+
+def main(arguments: Namespace) -> int:
+    from snellen.api.explaining import explain
+    from snellen.report.reasons import WHY_EXPORTS, print_why
+
+    if arguments.examples < 0:
+        raise UsageError(f"--examples is {arguments.examples}; expected 0 or more")
+    found, warnings = explain(arguments.first, arguments.second, examples=arguments.examples)
+    for warning in warnings:
+        print(f"snellen: {warning}", file=sys.stderr)
+    form = "json" if arguments.json else arguments.format
+    if form == "table":
+        from rich.console import Console
+
+        print_why(found, Console())
+    else:
+        sys.stdout.write(WHY_EXPORTS[form](found))
+    return COMPLETE

@@ -1,0 +1,255 @@
+"""What `snellen compare` says: tables for the terminal, Markdown, JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from snellen.analysis.paired import Compared, Comparison, GroupDifference, Pair
+from snellen.core.summary import Interval
+from snellen.report import format as fmt
+from snellen.store.runs import RunFolder
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+GROUPS = 5
+"""Groups shown of each pair."""
+PAIRS = 3
+"""Most pairs whose groups are shown; JSON holds all."""
+
+
+class Grid(NamedTuple):
+    """A table: its title, its headings (numbers stand right of the first `text` columns), rows."""
+
+    title: str
+    text: int
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+def names_of(runs: Sequence[RunFolder]) -> list[str]:
+    """A name for each run, told apart from the others of its benchmark: by what `run_names` says,
+    else by the digest of its configuration, else by its path."""
+    by_benchmark: dict[str, list[int]] = {}
+    for at, run in enumerate(runs):
+        by_benchmark.setdefault(run.info.benchmark, []).append(at)
+    names = [""] * len(runs)
+    for members in by_benchmark.values():
+        infos = [runs[at].info for at in members]
+        called, folders = fmt.run_names(infos), [info.name for info in infos]
+        for at, name in zip(members, called, strict=True):
+            if called.count(name) > 1:
+                twice = folders.count(runs[at].info.name) > 1
+                name += f" [{runs[at].path if twice else runs[at].info.name[-8:]}]"
+            names[at] = name
+    return names
+
+
+def grids(found: Comparison) -> Iterator[Grid]:
+    """Ranks of each benchmark, then the differences, then the groups where a pair differs most."""
+    for one in found.benchmarks:
+        yield _ranks(one, found.level)
+    yield _differences(found)
+    for pair in found.pairs if len(found.pairs) <= PAIRS else ():
+        told = [one for one in pair.groups if one.difference][:GROUPS]
+        if told:
+            yield _groups(pair, told, found.level)
+
+
+def _ranks(one: Compared, level: float) -> Grid:
+    rows = [
+        (
+            place.run,
+            fmt.points(place.score),
+            str(place.rank),
+            str(place.low) if place.low == place.high else f"{place.low}–{place.high}",
+            f"{100 * place.first:.0f} %",
+        )
+        for place in sorted(one.places, key=lambda place: place.rank)
+    ]
+    title = f"{one.benchmark}  {fmt.metric_words(one.metric)}, {fmt.plural(one.n, 'sample')}"
+    return Grid(title, 1, ("run", "score", "rank", f"{100 * level:g} % ranks", "best"), rows)
+
+
+def _differences(found: Comparison) -> Grid:
+    several = len({pair.benchmark for pair in found.pairs}) > 1
+    rows = [
+        (
+            *([pair.benchmark] if several else []),
+            f"{pair.second} – {pair.first}",
+            signed(pair.difference),
+            difference_span(pair.interval),
+            f"+{fmt.number(pair.second_better)} –{fmt.number(pair.first_better)}",
+            p_text(pair.p_holm),
+            fmt.points(pair.detectable),
+            fmt.NONE if pair.needed is None else fmt.number(pair.needed),
+        )
+        for pair in found.pairs
+    ]
+    p = "p" if len(found.pairs) == 1 else "Holm p"
+    head = ("difference", "points", f"{100 * found.level:g} % interval", "samples", p)
+    first = ("benchmark",) if several else ()
+    return Grid("", 1 + several, (*first, *head, "finds", "needs"), rows)
+
+
+def _groups(pair: Pair, told: Sequence[GroupDifference], level: float) -> Grid:
+    rows = [
+        (
+            f"{fmt.words(one.column)}: {fmt.words(one.label)}",
+            signed(one.difference),
+            difference_span(one.interval),
+            fmt.number(one.n),
+            p_text(one.p_holm),
+        )
+        for one in told
+    ]
+    title = f"{pair.second} – {pair.first} on {pair.benchmark}: where they differ most"
+    return Grid(title, 1, ("group", "points", f"{100 * level:g} % interval", "n", "Holm"), rows)
+
+
+def verdicts(found: Comparison) -> Iterator[str]:
+    """A sentence for each pair."""
+    for pair in found.pairs:
+        yield verdict(pair, found)
+
+
+def verdict(pair: Pair, found: Comparison) -> str:
+    """Whether the difference is told apart from chance, and what would tell it."""
+    alpha = 1 - found.level
+    if pair.p_holm < alpha:
+        higher, lower = (
+            (pair.second, pair.first) if pair.difference > 0 else (pair.first, pair.second)
+        )
+        sure = f"{higher} is better than {lower} on {pair.benchmark}"
+        adjusted = "after Holm, " if len(found.pairs) > 1 else ""
+        return f"{sure} (p {p_told(pair.p_holm)}, {adjusted}{pair.test})"
+    text = f"{pair.benchmark}: {pair.second} and {pair.first} cannot be told apart"
+    if pair.needed is not None and pair.needed > pair.n:
+        text += (
+            f"; a difference of {abs(pair.difference):.1f} points needs about "
+            f"{fmt.number(pair.needed)} samples"
+        )
+    return text
+
+
+def legend(found: Comparison) -> str:
+    """What the columns mean."""
+    tests = " and ".join(dict.fromkeys(pair.test for pair in found.pairs))
+    many = len(found.pairs)
+    adjusted = f", adjusted by Holm for {many} comparisons" if many > 1 else ""
+    return (
+        f"samples: won and lost; p by {tests}{adjusted}; finds: the least true difference found "
+        f"with a power of {100 * found.power:g} %; needs: samples for the difference seen"
+    )
+
+
+def notices(found: Comparison) -> Iterator[str]:
+    yield from found.notices
+    for one in found.benchmarks:
+        for notice in one.notices:
+            yield f"{one.benchmark}: {notice}"
+        if one.unscored:
+            yield (
+                f"{one.benchmark}: {fmt.plural(one.unscored, 'sample')} not scored in all runs, "
+                "left out of the comparison"
+            )
+
+
+def signed(value: float) -> str:
+    """A difference with its sign."""
+    text = f"{value:+.1f}"
+    return "0.0" if text in ("+0.0", "-0.0") else text.replace("-", "–")
+
+
+def difference_span(interval: Interval | None) -> str:
+    if interval is None:
+        return fmt.NONE
+    return f"{signed(interval.low)} to {signed(interval.high)}"
+
+
+def p_text(p: float) -> str:
+    """Two digits that matter; below a ten-thousandth only that."""
+    if p < 0.0001:
+        return "<0.0001"
+    return f"{p:.2f}" if p >= 0.1 else f"{p:.2g}"
+
+
+def p_told(p: float) -> str:
+    """A p-value in a sentence."""
+    text = p_text(p)
+    return text.replace("<", "< ") if text.startswith("<") else f"= {text}"
+
+
+def print_comparison(found: Comparison, console: Console) -> None:
+    """Notices, tables, what the columns mean, and a sentence for each pair."""
+    from rich.text import Text
+
+    for notice in notices(found):
+        console.print(Text(f"! {notice}", style="yellow"))
+    for grid in grids(found):
+        if grid.title:
+            console.print(Text(grid.title, style="bold"))
+        console.print(table_of(grid))
+        if not grid.title:
+            console.print(Text(legend(found), style="dim"))
+        console.print()
+    for line in verdicts(found):
+        console.print(Text(line))
+
+
+def table_of(grid: Grid) -> object:
+    """A grid as a table of the terminal."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(
+        box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), header_style="", show_edge=False
+    )
+    for at, heading in enumerate(grid.headings):
+        words = at < grid.text
+        table.add_column(
+            Text(heading),
+            justify="left" if words else "right",
+            no_wrap=not words,
+            overflow="fold",
+        )
+    for row in grid.rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def to_markdown(found: Comparison) -> str:
+    lines = [f"- {notice}" for notice in notices(found)]
+    for grid in grids(found):
+        lines += ["", *markdown_of(grid)]
+        if not grid.title:
+            lines += ["", legend(found)]
+    lines += ["", *(f"- {line}" for line in verdicts(found))]
+    return "\n".join(lines).strip() + "\n"
+
+
+def markdown_of(grid: Grid) -> Iterator[str]:
+    """The lines of a grid as a Markdown table."""
+    if grid.title:
+        yield f"**{grid.title}**"
+        yield ""
+    yield "| " + " | ".join(grid.headings) + " |"
+    marks = (" --- " if at < grid.text else " ---: " for at in range(len(grid.headings)))
+    yield "|" + "|".join(marks) + "|"
+    for row in grid.rows:
+        yield "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
+
+
+def to_json(found: Comparison) -> str:
+    """One object, percentages and p-values unrounded."""
+    return msgspec.json.encode(found).decode() + "\n"
+
+
+COMPARISON_EXPORTS: Mapping[str, Callable[[Comparison], str]] = {
+    "json": to_json,
+    "markdown": to_markdown,
+}

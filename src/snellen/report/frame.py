@@ -1,0 +1,68 @@
+"""What every page shares: its frame, its style, and the policy that lets no foreign script run."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from snellen.report import format as fmt
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+HOME = "snellen.report"
+"""The package that has the parts which all pages share, in its folder `page`."""
+
+
+def frame(
+    styles: tuple[str, ...], scripts: tuple[str, ...], home: str = HOME, *, beside: bool = False
+) -> dict[str, str]:
+    """Style, script and policy of a page. `home`: the package that is asked first for the files.
+
+    The page may load nothing; with `beside`, what its own server has or what lies beside its
+    file.
+    """
+    script = "\n".join(page_file(name, home) for name in scripts)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    own = " 'self' file:" if beside else ""
+    policy = (
+        f"default-src 'none'; img-src data:{own}; style-src 'unsafe-inline'; "
+        f"script-src 'sha256-{digest}'{own}; base-uri 'none'; form-action 'none'"
+    )
+    if beside:
+        policy += "; connect-src 'self'"
+    style = "\n".join(page_file(name, home) for name in styles)
+    return {"style": style, "script": script, "policy": policy}
+
+
+def environment(home: str = HOME) -> Environment:
+    """Templates of `home`, then of the report; whatever they are given is escaped."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    made = Environment(
+        autoescape=True,
+        loader=FunctionLoader(lambda name: page_file(name, home)),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {
+        "points": fmt.points,
+        "span": fmt.span,
+        "level": fmt.level,
+        "number": fmt.number,
+        "words": fmt.words,
+        "metric": fmt.metric_words,
+        "plural": fmt.plural,
+    }
+    return made
+
+
+def page_file(name: str, home: str = HOME) -> str:
+    """A file of `home`, or else of the report."""
+    file = resources.files(home) / "page" / name
+    if not file.is_file():
+        file = resources.files(HOME) / "page" / name
+    return file.read_text(encoding="utf-8")

@@ -1,0 +1,94 @@
+/* What samples are filtered by: one number per sample and column, so that 100,000 of them are
+   looked through at every key stroke. */
+
+const known = JSON.parse(document.getElementById("known").textContent);
+
+const unpacked = (text, Type) => {
+  const bytes = Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
+  return new Type(bytes.buffer);
+};
+
+const joined = (one, other, Type) => {
+  const both = new Type(one.length + other.length);
+  both.set(one);
+  both.set(other, one.length);
+  return both;
+};
+
+/** The samples of one run, which may grow. `generation` changes when numbers lost their meaning. */
+class Columns {
+  constructor() { this.forget(); }
+
+  forget() {
+    Object.assign(this, {
+      generation: 0, ids: [], groups: new Map(), rowsById: null,
+      result: new Uint8Array(0), outcome: new Uint8Array(0), kind: new Uint8Array(0),
+      score: new Float32Array(0), answer: new Uint32Array(0),
+    });
+  }
+
+  get rows() { return this.ids.length; }
+
+  /** Take what the store sent. Returns whether anything changed. */
+  add(part) {
+    const anew = part.generation !== this.generation;
+    if (anew) this.forget();
+    this.generation = part.generation;
+    if (!part.ids.length || part.from !== this.rows) return anew;
+    const before = this.rows;
+    this.ids = this.ids.concat(part.ids);
+    this.rowsById = null;
+    for (const name of ["result", "outcome", "kind"]) this[name] = joined(this[name], unpacked(part[name], Uint8Array), Uint8Array);
+    this.score = joined(this.score, unpacked(part.score, Float32Array), Float32Array);
+    this.answer = joined(this.answer, unpacked(part.answer, Uint32Array), Uint32Array);
+    for (const [name, { labels, codes }] of Object.entries(part.groups)) {
+      const old = this.groups.get(name)?.codes ?? new Uint32Array(before);
+      this.groups.set(name, { labels, codes: joined(old, unpacked(codes, Uint32Array), Uint32Array) });
+    }
+    return true;
+  }
+
+  /** The number of the sample with this id, or -1; of several, the last. */
+  find(id) {
+    this.rowsById ||= new Map(this.ids.map((each, row) => [each, row]));
+    return this.rowsById.get(id) ?? -1;
+  }
+
+  /** Groupings that tell samples apart, the coarse ones first. */
+  groupings() {
+    return [...this.groups].filter(([, { labels }]) => labels.length > 1 && labels.length <= 1000)
+      .sort((one, other) => one[1].labels.length - other[1].labels.length);
+  }
+
+  facets() {
+    const groups = this.groupings().map(([name, { labels, codes }]) => ({ name: "g." + name, title: words(name), codes, values: ["", ...labels], shown: words }));
+    return [
+      { name: "result", title: "Result", codes: this.result, values: known.results, shown: (value) => RESULTS[value] },
+      { name: "outcome", title: "Outcome", codes: this.outcome, values: known.outcomes, shown: (value) => known.words[value] },
+      { name: "kind", title: "Kind", codes: this.kind, values: known.kinds, shown: (value) => KINDS[value] || value },
+      ...groups,
+    ];
+  }
+}
+
+/** Rows that fit every chosen value, and for each value of each facet how many rows there would be
+    were it the one chosen. `masks`: bits by row that must be set. */
+const filtered = (count, facets, chosen, masks) => {
+  const wanted = facets.map(({ name, values }) => (chosen[name] === undefined ? -1 : values.indexOf(chosen[name])));
+  const codes = facets.map((facet) => facet.codes);
+  const tallies = facets.map(({ values }) => new Uint32Array(values.length));
+  const rows = new Uint32Array(count);
+  let found = 0;
+  for (let row = 0; row < count; row++) {
+    if (masks.some((mask) => !(mask[row >> 3] & (1 << (row & 7))))) continue;
+    let odd = -1, misses = 0;
+    for (let at = 0; at < codes.length && misses < 2; at++) {
+      if (chosen[facets[at].name] !== undefined && codes[at][row] !== wanted[at]) { misses++; odd = at; }
+    }
+    if (misses === 0) {
+      rows[found++] = row;
+      for (let at = 0; at < codes.length; at++) tallies[at][codes[at][row]]++;
+    } else if (misses === 1) tallies[odd][codes[odd][row]]++;
+  }
+  return { rows: rows.subarray(0, found), tallies };
+};

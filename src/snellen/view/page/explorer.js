@@ -1,0 +1,196 @@
+/* Samples in a list beside the one that is open, with filters, search and keys. */
+
+class Explorer {
+  /** `source` has what is shown: count(), facets(), search(text), fill(row, element),
+      detail(row), id(row), find(id), label, hint. `wanted`: what the address says.
+      `remember(parameters)` puts the state into the address. */
+  constructor(source, wanted, remember) {
+    Object.assign(this, { source, remember, chosen: {}, text: wanted.get("text") || "", mask: null, opened: null, turn: 0 });
+    for (const { name } of source.facets()) if (wanted.has(name)) this.chosen[name] = wanted.get(name);
+    this.wishes = new Map([...wanted].filter(([name]) => name.startsWith("g.")));
+    this.wish = wanted.get("sample");
+    this.build();
+    if (this.text) this.seek();
+  }
+
+  build() {
+    this.search = make("input", { type: "search", autocomplete: "off", spellcheck: "false", placeholder: "Search questions, prompts, replies", "aria-label": "Search questions, prompts and replies" });
+    this.search.value = this.text;
+    this.search.addEventListener("input", () => { this.text = this.search.value; this.seek(); });
+    this.selects = make("span", { class: "selects" });
+    this.clear = make("button", { type: "button" }, "Clear");
+    this.clear.addEventListener("click", () => this.reset());
+    this.chips = make("div", { class: "chips", role: "group", "aria-label": this.source.label });
+    this.found = make("p", { class: "found", role: "status", "aria-live": "polite" });
+    this.list = new LongList({ label: "Samples", fill: (row, element) => this.source.fill(row, element), choose: (at) => this.open(at) });
+    this.detail = make("article", { class: "detail", tabindex: "-1", "aria-label": "Sample" }, this.nothing());
+    const form = make("form", { class: "narrow", role: "search" }, this.search, this.selects, this.clear);
+    form.addEventListener("submit", (event) => event.preventDefault());
+    this.panes = make("div", { class: "panes" }, make("div", { class: "side-list" }, this.found, this.list.element), this.detail);
+    this.element = make("section", { class: "explorer", "aria-label": "Samples" }, make("div", { class: "sieve" }, this.chips, form), this.panes);
+  }
+
+  nothing() { return make("p", { class: "nothing" }, this.source.hint); }
+
+  /** Look for the text; answers that come late, for a text that is no longer looked for, are dropped. */
+  async seek() {
+    const turn = ++this.turn;
+    if (!this.text.trim()) { this.mask = null; this.update(); return; }
+    try {
+      const mask = await this.source.search(this.text);
+      if (turn === this.turn) { this.mask = mask; this.update(); }
+    } catch (error) { complain(error); }
+  }
+
+  /** The data grew: filter again, and keep what is open. */
+  async grown() {
+    for (const { name } of this.source.facets()) {
+      if (this.wishes.has(name) && this.chosen[name] === undefined) this.chosen[name] = this.wishes.get(name);
+      this.wishes.delete(name);
+    }
+    if (this.text.trim()) await this.seek();
+    else this.update();
+  }
+
+  update() {
+    const started = performance.now();
+    const facets = this.source.facets(), count = this.source.count();
+    const { rows, tallies } = filtered(count, facets, this.chosen, this.mask ? [this.mask] : []);
+    this.places = null;
+    this.list.show(rows);
+    this.drawChips(facets[0], tallies[0]);
+    this.drawSelects(facets.slice(1), tallies.slice(1));
+    const all = count.toLocaleString("en"), some = rows.length.toLocaleString("en");
+    this.found.textContent = rows.length === count ? `${all} samples` : `${some} of ${all} samples`;
+    this.clear.disabled = !Object.keys(this.chosen).length && !this.text;
+    if (this.wish) {
+      const row = this.source.find(this.wish);
+      if (row >= 0) { this.wish = null; this.openRow(row, false); }
+    } else this.list.mark(this.place(this.opened));
+    this.note();
+    this.element.dataset.filtered = (performance.now() - started).toFixed(1);
+  }
+
+  /** Where a row stands in the list, or -1. */
+  place(row) {
+    if (row === null) return -1;
+    const rows = this.list.rows;
+    let low = 0, high = rows.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (rows[middle] < row) low = middle + 1; else high = middle;
+    }
+    return rows[low] === row ? low : -1;
+  }
+
+  drawChips(facet, tally) {
+    const held = document.activeElement?.closest?.(".chips") === this.chips ? document.activeElement.dataset.value : null;
+    const everything = tally.reduce((sum, each) => sum + each, 0);
+    const chip = (value, text, number, kind) => {
+      const button = make("button", { type: "button", class: "chip-button " + kind, "aria-pressed": String((this.chosen[facet.name] ?? "") === value), "data-value": value || "*" },
+        make("span", {}, text), make("b", {}, number.toLocaleString("en")));
+      button.addEventListener("click", () => this.choose(facet.name, value));
+      return button;
+    };
+    this.chips.replaceChildren(chip("", "all", everything, "every"),
+      ...facet.values.map((value, at) => (tally[at] || this.chosen[facet.name] === value || facet.always?.includes(value)
+        ? chip(value, facet.shown(value), tally[at], facet.kind ? facet.kind(value) : value) : null)).filter(Boolean));
+    if (held !== null) [...this.chips.children].find((each) => each.dataset.value === held)?.focus();
+  }
+
+  drawSelects(facets, tallies) {
+    const names = facets.map(({ name }) => name).join("|");
+    if (this.selects.dataset.names !== names) {
+      this.selects.dataset.names = names;
+      this.selects.replaceChildren(...facets.map((facet) => {
+        const select = make("select", { name: facet.name, "aria-label": facet.title });
+        select.addEventListener("change", () => this.choose(facet.name, select.value));
+        return make("label", {}, select);
+      }));
+    }
+    facets.forEach((facet, nth) => {
+      const select = this.selects.children[nth].firstChild, tally = tallies[nth];
+      const present = facet.values.map((value, at) => [value, tally[at]]).filter(([value, number]) => value !== "" && (number || this.chosen[facet.name] === value));
+      if (facet.name.startsWith("g.")) present.sort((one, other) => one[0].localeCompare(other[0], "en", { numeric: true }));
+      const all = make("option", {}, `${facet.title}: all`);
+      all.value = "";
+      select.replaceChildren(all, ...present.map(([value, number]) => make("option", { value }, `${facet.shown(value)} (${number.toLocaleString("en")})`)));
+      select.value = this.chosen[facet.name] ?? "";
+      select.classList.toggle("on", this.chosen[facet.name] !== undefined);
+      select.parentElement.hidden = present.length < 2 && this.chosen[facet.name] === undefined;
+    });
+  }
+
+  choose(name, value) {
+    if (value) this.chosen[name] = value; else delete this.chosen[name];
+    this.update();
+    this.list.element.scrollTop = 0;
+  }
+
+  reset() {
+    this.chosen = {};
+    this.text = this.search.value = "";
+    this.turn++;
+    this.mask = null;
+    this.update();
+  }
+
+  note() {
+    const parameters = { ...this.chosen };
+    if (this.text.trim()) parameters.text = this.text.trim();
+    if (this.opened !== null) parameters.sample = this.source.id(this.opened);
+    this.remember(new URLSearchParams(parameters));
+  }
+
+  open(at) {
+    if (at < 0 || at >= this.list.rows.length) return;
+    this.openRow(this.list.rows[at], true);
+  }
+
+  async openRow(row, reading) {
+    this.opened = row;
+    this.list.mark(this.place(row));
+    this.note();
+    this.panes.classList.toggle("reading", reading || this.panes.classList.contains("reading"));
+    if (reading || matchMedia("(max-width: 60rem)").matches) this.panes.classList.add("reading");
+    try {
+      const body = await this.source.detail(row);
+      if (this.opened !== row) return;
+      this.detail.replaceChildren(this.detailBar(row), body);
+      this.detail.scrollTop = 0;
+    } catch (error) { complain(error); }
+  }
+
+  detailBar(row) {
+    const at = this.place(row);
+    const step = (text, title, by) => {
+      const button = make("button", { type: "button", title, "aria-label": title }, text);
+      button.disabled = at < 0 || at + by < 0 || at + by >= this.list.rows.length;
+      button.addEventListener("click", () => this.open(this.place(this.opened) + by));
+      return button;
+    };
+    const back = make("button", { type: "button", class: "back" }, "← List");
+    back.addEventListener("click", () => { this.close(); this.list.element.focus(); });
+    const where = at < 0 ? "outside the filter" : `${(at + 1).toLocaleString("en")} of ${this.list.rows.length.toLocaleString("en")}`;
+    return make("div", { class: "detail-bar" }, back, make("code", {}, this.source.id(row)), make("span", { class: "soft" }, where),
+      make("span", { class: "steps" }, step("↑", "Previous sample (k)", -1), step("↓", "Next sample (j)", 1)));
+  }
+
+  /** On a narrow screen, back to the list. */
+  close() { this.panes.classList.remove("reading"); }
+
+  key(event) {
+    const at = this.place(this.opened);
+    const inDetail = this.detail.contains(document.activeElement);
+    const moves = { j: at + 1, k: at < 0 ? 0 : at - 1, g: 0, G: this.list.rows.length - 1 };
+    if (!inDetail) Object.assign(moves, { ArrowDown: at + 1, ArrowUp: at < 0 ? 0 : at - 1, Home: 0, End: this.list.rows.length - 1 });
+    if (event.key in moves) {
+      this.open(Math.max(0, Math.min(this.list.rows.length - 1, moves[event.key])));
+      return true;
+    }
+    if (event.key === "/") { this.search.focus(); this.search.select(); return true; }
+    if (event.key === "x") { this.reset(); return true; }
+    if (event.key === "Escape" && this.panes.classList.contains("reading")) { this.close(); return true; }
+    return Boolean(this.source.key?.(event, this));
+  }
+}

@@ -1,0 +1,113 @@
+/* Where the data come from: the server, or files beside the page. Both have the same answers. */
+
+const asked = async (path, query) => {
+  const response = await fetch(path + "?" + new URLSearchParams(query));
+  const answer = await response.json();
+  if (!response.ok) throw new Error(answer.error || response.statusText);
+  return answer;
+};
+
+class Server {
+  runs() { return asked("api/runs", {}); }
+  head(run) { return asked("api/run", { run }); }
+  numbers(run) { return asked("api/numbers", { run }); }
+  columns(run, from, generation) { return asked("api/columns", { run, from, generation }); }
+  samples(run, rows) { return asked("api/samples", { run, rows: rows.join(",") }); }
+  compare(first, second) { return asked("api/compare", { first, second }); }
+
+  async search(run, text, from) {
+    const { bits, rows, generation } = await asked("api/search", { run, text, from });
+    return { bits: unpacked(bits, Uint8Array), rows, generation };
+  }
+
+  picture(run, digest, sample, whole) {
+    return `media/${encodeURIComponent(run)}/${digest}?` + new URLSearchParams(whole ? { sample, whole: 1 } : { sample });
+  }
+
+  get grows() { return true; }
+}
+
+/** Files that call `snellen.put(name, value)`: scripts load from a folder where nothing else does. */
+class Files {
+  constructor({ chunk, pictures }) {
+    this.chunk = chunk;
+    this.pictures = new Set(pictures);
+    this.kept = new Map();
+    this.waiting = new Map();
+    window.snellen = { put: (name, value) => this.waiting.get(name)?.(value) };
+  }
+
+  load(name) {
+    if (!this.kept.has(name)) {
+      const arrived = new Promise((resolve, reject) => {
+        this.waiting.set(name, resolve);
+        const script = make("script", { src: `data/${name.split("/").map(encodeURIComponent).join("/")}.js` });
+        script.onerror = () => { this.kept.delete(name); reject(new Error(`data/${name}.js is missing beside this page`)); };
+        script.onload = () => script.remove();
+        document.head.append(script);
+      });
+      this.kept.set(name, arrived);
+      if (this.kept.size > 60) this.kept.delete([...this.kept.keys()].find((each) => each.includes("/samples-")));
+    }
+    return this.kept.get(name);
+  }
+
+  runs() { return this.load("runs"); }
+  head(run) { return this.load(`${run}/head`); }
+  numbers(run) { return this.load(`${run}/numbers`); }
+  columns(run) { return this.load(`${run}/columns`); }
+
+  async samples(run, rows) {
+    const chunks = [...new Set(rows.map((row) => Math.floor(row / this.chunk)))];
+    const loaded = new Map(await Promise.all(chunks.map(async (at) => [at, await this.load(`${run}/samples-${at}`)])));
+    return rows.map((row) => loaded.get(Math.floor(row / this.chunk))[row % this.chunk]);
+  }
+
+  async compare(first, second) {
+    const pairs = await this.load("pairs");
+    return pairs[JSON.stringify([first, second])] ?? { why_not: "this difference was not computed when the pages were written" };
+  }
+
+  async search(run, text) {
+    const { generation, rows } = await this.columns(run);
+    const needle = text.trim().toLowerCase();
+    const bits = new Uint8Array((rows + 7) >> 3);
+    for (let at = 0; at * this.chunk < rows; at++) {
+      const texts = await this.load(`${run}/texts-${at}`);
+      texts.forEach((each, nth) => {
+        const row = at * this.chunk + nth;
+        if (each.includes(needle)) bits[row >> 3] |= 1 << (row & 7);
+      });
+    }
+    return { bits, rows, generation };
+  }
+
+  picture(run, digest) { return this.pictures.has(digest) ? `media/${digest.slice(0, 2)}/${digest}.jpg` : null; }
+
+  get grows() { return false; }
+}
+
+const store = known.files ? new Files(known.files) : new Server();
+
+/** Samples of a run by number, fetched once; the oldest are let go. */
+class Samples {
+  constructor(run, most = 3000) { Object.assign(this, { run, most, kept: new Map(), asked: new Map() }); }
+
+  have(row) { return this.kept.get(row); }
+
+  forget() { this.kept.clear(); this.asked.clear(); }
+
+  async get(rows) {
+    const missing = rows.filter((row) => !this.kept.has(row) && !this.asked.has(row));
+    for (let at = 0; at < missing.length; at += 50) {
+      const part = missing.slice(at, at + 50);
+      const coming = store.samples(this.run, part).then((samples) => part.forEach((row, nth) => this.kept.set(row, samples[nth])))
+        .finally(() => part.forEach((row) => this.asked.delete(row)));
+      part.forEach((row) => this.asked.set(row, coming));
+    }
+    await Promise.all([...new Set(rows.map((row) => this.asked.get(row)).filter(Boolean))]);
+    const samples = rows.map((row) => this.kept.get(row));
+    while (this.kept.size > this.most) this.kept.delete(this.kept.keys().next().value);
+    return samples;
+  }
+}

@@ -1,0 +1,160 @@
+"""The pages, served to this machine alone."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import msgspec
+
+from snellen.core.errors import SnellenError, UsageError
+from snellen.view.shell import shell
+from snellen.view.pictures import content_type
+from snellen.view.shown import Shelf
+
+HOST = "127.0.0.1"
+PORT = 8420
+"""Taken where it is free and none was named."""
+MOST_SAMPLES = 200
+"""Samples in one answer."""
+_JSON, _HTML = "application/json; charset=utf-8", "text/html; charset=utf-8"
+_NAMES = (HOST, "localhost")
+
+Query = dict[str, str]
+
+
+class PageServer(ThreadingHTTPServer):
+    """Serves a shelf of runs until it is shut down. Bound to this machine's loopback address.
+
+    Raises UsageError when the port is taken.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, shelf: Shelf, port: int | None = None) -> None:
+        self.shelf = shelf
+        self.shell = shell({}).encode()
+        try:
+            super().__init__((HOST, PORT if port is None else port), _Handler)
+        except OverflowError:
+            raise UsageError(f"the port is {port}; expected 0 to 65535") from None
+        except OSError as error:
+            if port is not None:
+                taken = error.errno == errno.EADDRINUSE
+                why = "is taken by another program" if taken else f"cannot be used: {error}"
+                raise UsageError(
+                    f"port {port} {why}; name another with --port, or leave --port away"
+                ) from error
+            super().__init__((HOST, 0), _Handler)
+
+    @property
+    def url(self) -> str:
+        return f"http://{HOST}:{self.server_port}/"
+
+
+class _Missing(Exception):
+    """There is nothing at this address."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Answers GET alone. No part of an address is ever joined to a path."""
+
+    server: PageServer
+    protocol_version = "HTTP/1.1"
+    server_version = "snellen"
+    sys_version = ""
+
+    def do_GET(self) -> None:
+        if self.headers.get("Host", "").rpartition(":")[0] not in _NAMES:
+            # A foreign page that had its own name resolved to this machine.
+            self._send(HTTPStatus.FORBIDDEN, _JSON, b'{"error": "for this machine alone"}')
+            return
+        parts = urlsplit(self.path)
+        try:
+            kind, body = self._answer(unquote(parts.path), _query(parts.query))
+        except _Missing:
+            self._send(HTTPStatus.NOT_FOUND, _JSON, b'{"error": "nothing is here"}')
+        except SnellenError as error:
+            problem = msgspec.json.encode({"error": str(error)})
+            self._send(HTTPStatus.UNPROCESSABLE_ENTITY, _JSON, problem)
+        else:
+            self._send(HTTPStatus.OK, kind, body)
+
+    def _answer(self, path: str, query: Query) -> tuple[str, bytes]:
+        if path == "/":
+            return _HTML, self.server.shell
+        if path.startswith("/media/"):
+            return self._picture(path.split("/")[2:], query)
+        found = _ANSWERS.get(path)
+        if found is None:
+            raise _Missing
+        try:
+            return _JSON, msgspec.json.encode(found(self.server.shelf, query))
+        except (KeyError, ValueError, IndexError) as error:
+            raise UsageError(f"the address {path} lacks something: {error}") from error
+
+    def _picture(self, words: list[str], query: Query) -> tuple[str, bytes]:
+        """`/media/RUN/DIGEST`: the thumbnail, or with `whole=1` the original."""
+        if len(words) != 2:
+            raise _Missing
+        pictures = self.server.shelf.one(words[0]).pictures
+        found = pictures.whole if "whole" in query else pictures.small
+        data = found(words[1], query.get("sample", ""))
+        if data is None:
+            raise _Missing
+        return content_type(data), data
+
+    def _send(self, status: HTTPStatus, kind: str, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.send_header("Cross-Origin-Resource-Policy", "same-origin")
+        self.send_header("Referrer-Policy", "no-referrer")
+        # Pictures are named by their digest: what a name stands for never changes.
+        lasting = kind.startswith("image/")
+        self.send_header("Cache-Control", "private, max-age=86400" if lasting else "no-store")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def send_error(
+        self, code: int, message: str | None = None, explain: str | None = None
+    ) -> None:
+        """Whatever is no GET, or no HTTP: no page for it, one sentence."""
+        self.close_connection = True
+        status = HTTPStatus.METHOD_NOT_ALLOWED if code == HTTPStatus.NOT_IMPLEMENTED else code
+        self._send(HTTPStatus(status), _JSON, b'{"error": "this is read with GET"}')
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing: the terminal is for the address and for errors."""
+
+
+def _query(text: str) -> Query:
+    return {name: values[-1] for name, values in parse_qs(text, keep_blank_values=True).items()}
+
+
+def _samples(shelf: Shelf, query: Query) -> Any:
+    numbers = [int(number) for number in query["rows"].split(",")][:MOST_SAMPLES]
+    if min(numbers) < 0:
+        raise IndexError(min(numbers))
+    return shelf.one(query["run"]).samples(numbers)
+
+
+_ANSWERS: dict[str, Callable[[Shelf, Query], Any]] = {
+    "/api/runs": lambda shelf, _: shelf.overview(),
+    "/api/run": lambda shelf, query: shelf.one(query["run"]).head(),
+    "/api/numbers": lambda shelf, query: shelf.one(query["run"]).numbers(),
+    "/api/columns": lambda shelf, query: shelf.one(query["run"]).columns(
+        int(query.get("from", "0")), int(query.get("generation", "0"))
+    ),
+    "/api/samples": _samples,
+    "/api/search": lambda shelf, query: shelf.one(query["run"]).search(
+        query["text"], int(query.get("from", "0"))
+    ),
+    "/api/compare": lambda shelf, query: shelf.compared(query["first"], query["second"]),
+}
+"""Address to what is found there."""

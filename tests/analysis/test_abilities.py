@@ -1,0 +1,137 @@
+"""Scores by group from runs and CSV files: hardest, strong and weak, and their plots."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from snellen.analysis.abilities import abilities, extremes, hard_samples
+from snellen.analysis.score_tables import Score, ScoreTable, chosen, of_csv
+from snellen.api import evaluate
+from snellen.cli import main
+from snellen.core.benchmark import Variant
+from snellen.core.errors import DataError, UsageError
+from snellen.data.table import open_table
+from snellen.store.runs import RunFolder, find_runs
+
+SVG = "{http://www.w3.org/2000/svg}"
+WIDE = "model,group,CP,AR\none,open,10,50\nother,open,30,20\n"
+LONG = "model,subtask,accuracy\none,CP,10\none,AR,50\nother,CP,30\nother,AR,20\nother,LR,5\n"
+
+
+def table(tmp_path: Path, text: str) -> ScoreTable:
+    file = tmp_path / "scores.csv"
+    file.write_text(text)
+    return of_csv(open_table(str(file)))
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[RunFolder]:
+    out = tmp_path_factory.mktemp("runs")
+    for model in ("random", "random:seed=1"):
+        evaluate(
+            [model], ["eyechart"], out=out, variant=Variant(circular="full"), limit=80, html=False
+        )
+    return find_runs(out)
+
+
+def test_hardest_first(tmp_path: Path) -> None:
+    found = abilities(table(tmp_path, LONG))
+    assert [(one.name, one.best.value, one.model, one.mean) for one in found] == [
+        ("CP", 30.0, "other", 20.0),
+        ("AR", 50.0, "one", 35.0),
+    ]
+
+
+def test_groups_are_named_as_asked(tmp_path: Path) -> None:
+    made = chosen(table(tmp_path, WIDE), ["other"], ["AR", "CP"])
+    assert made.scores == {"other": {"AR": Score(20.0), "CP": Score(30.0)}}
+    with pytest.raises(UsageError, match="no group 'XX'"):
+        chosen(made, groups=["XX"])
+    with pytest.raises(UsageError, match="no model 'nobody'"):
+        chosen(made, ["nobody"])
+
+
+def test_a_group_that_some_lack_is_told(tmp_path: Path) -> None:
+    made = table(tmp_path, LONG)
+    assert made.groups == ["CP", "AR"]
+    assert made.notices == ("not every model has a score in: LR",)
+
+
+def test_mme_numbers_are_summed_to_scores(tmp_path: Path) -> None:
+    made = table(tmp_path, "model,subtask,acc,acc_plus\none,Existence,86.67,73.33\n")
+    assert (made.unit, made.top) == ("points", 200.0)
+    assert made.scores["one"]["existence"].value == pytest.approx(160.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("name,score\none,5\n", "no column 'model'"),
+        ("model,subtask,accuracy\none,CP,five\n", "the value is 'five'"),
+        ("model,group\none,open\n", "holds no scores"),
+    ],
+)
+def test_other_tables_are_refused(tmp_path: Path, text: str, sentence: str) -> None:
+    with pytest.raises(DataError, match=sentence):
+        table(tmp_path, text)
+
+
+def test_strong_and_weak(tmp_path: Path) -> None:
+    first, other = extremes(table(tmp_path, WIDE), 1)
+    assert (first.strong, first.weak) == ((("ar", 15.0),), (("cp", -10.0),))
+    assert (other.strong, other.weak) == ((("cp", 10.0),), (("ar", -15.0),))
+
+
+def test_samples_that_all_have_wrong(runs: list[RunFolder]) -> None:
+    found = hard_samples(runs, "category", ["colour", "shape"], 2)
+    assert {one.ability for one in found} == {"colour", "shape"}
+    assert len(found) <= 4
+    for one in found:
+        for run, answer in zip(runs, one.answers, strict=True):
+            (record,) = [record for record in run.records() if record.id == one.record.id]
+            assert (record.score, record.answer) == (0.0, answer)
+
+
+def test_commands(runs: list[RunFolder], tmp_path: Path, capsys) -> None:
+    folder = str(runs[0].path.parent)
+    picture = tmp_path / "radar.svg"
+    assert main(["analyse", "radar", folder, "-o", str(picture), "--json"]) == 0
+    scores, standing = json.loads(capsys.readouterr().out)["tables"]
+    assert len(scores["rows"]) == 9
+    assert {row["model"] for row in standing["rows"]} == {"random", "random:seed=1"}
+    drawn = ET.fromstring(picture.read_text())
+    lines = [one for one in drawn.iter(f"{SVG}polygon") if one.get("stroke-width") == "2"]
+    assert len(lines) == 2
+    assert lines[0].get("stroke-dasharray") != lines[1].get("stroke-dasharray")
+    assert main(["analyse", "abilities", folder, "--json", "--hardest", "2"]) == 0
+    hardest, wrong = json.loads(capsys.readouterr().out)["tables"]
+    best = [row["A_max"] for row in hardest["rows"]]
+    assert best == sorted(best)
+    assert {row["ability"] for row in wrong["rows"]} <= {
+        row["category"].replace("_", " ") for row in hardest["rows"][:2]
+    }
+    assert main(["analyse", "radar", folder, "--group", "nothing"]) == 2
+    assert "is not grouped by 'nothing'" in capsys.readouterr().err
+
+
+def test_other_files_than_plots_are_refused(runs: list[RunFolder], tmp_path: Path, capsys) -> None:
+    folder = str(runs[0].path.parent)
+    assert main(["analyse", "radar", folder, "-o", str(tmp_path / "radar.pdf")]) == 2
+    assert "plots are .svg or .png files" in capsys.readouterr().err
+    assert main(["analyse", "steps", folder, "-o", str(tmp_path / "steps.svg")]) == 2
+    assert "has nothing to draw" in capsys.readouterr().err
+
+
+def test_a_png_is_a_png(runs: list[RunFolder], tmp_path: Path) -> None:
+    pytest.importorskip("resvg_py")
+    from PIL import Image
+
+    picture = tmp_path / "radar.png"
+    assert main(["analyse", "radar", str(runs[0].path.parent), "-o", str(picture)]) == 0
+    with Image.open(picture) as opened:
+        assert opened.width > 600
+        assert len(opened.convert("RGB").getcolors(1 << 20) or ()) > 10

@@ -1,0 +1,121 @@
+"""`snellen data check`: what is wrong or doubtful in data, with the rows it is about."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from pathlib import Path
+
+import pytest
+from PIL import Image, ImageDraw
+
+from snellen.analysis.data_check import look_of
+from snellen.cli import main
+
+
+def picture(shift: int = 0, kind: str = "PNG", seed: int = 1) -> bytes:
+    image = Image.new("RGB", (64, 64), "white")
+    draw = ImageDraw.Draw(image)
+    for number in range(12):
+        x, y = (number * 37 * seed + shift) % 60, (number * 23 * seed * seed) % 60
+        draw.ellipse((x, y, x + 14, y + 14), fill=(number * 20, 255 - number * 20, 90))
+    file = io.BytesIO()
+    image.save(file, kind)
+    return file.getvalue()
+
+
+def text(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def checked(
+    capsys: pytest.CaptureFixture[str], file: Path, *words: str
+) -> tuple[int, dict[str, list[tuple[int, ...]]]]:
+    code = main(["data", "check", str(file), "--json", *words])
+    told = json.loads(capsys.readouterr().out)
+    found: dict[str, list[tuple[int, ...]]] = {}
+    for one in told["findings"]:
+        found.setdefault(one["check"], []).append(tuple(one["rows"]))
+    return code, found
+
+
+def table(path: Path, *rows: str) -> Path:
+    path.write_text("\n".join(("id\tquestion\tA\tB\tanswer\timage", *rows)) + "\n")
+    return path
+
+
+def test_good_data_have_no_findings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = table(
+        tmp_path / "good.tsv",
+        f"1\tWhat is it?\tcat\tdog\tA\t{text(picture())}",
+        f"2\tWhat is it?\tcat\tdog\tB\t{text(picture(seed=5))}",
+        "3\tIs water wet?\t\t\tYes\t",
+    )
+    assert checked(capsys, file) == (0, {})
+    assert main(["data", "check", str(file)]) == 0
+    assert "3 rows, 0 findings" in capsys.readouterr().out
+
+
+def test_each_finding_names_its_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = text(picture())
+    file = table(
+        tmp_path / "bad.tsv",
+        f"1\tWhat is it?\tcat\tCat.\tA\t{shown}",
+        f"2\tWhat is it?\tcat\tdog\t\t{text(b'no picture')}",
+        f"3\tWhich animal do you see in the picture?\tcat\tdog\tA\t{shown}",
+        f"4\tWhich animal do you see in this picture?\tcat\tdog\tA\t{shown}",
+        f"5\tWhat is it?\tcow\then\tA\t{text(picture(kind='JPEG'))}",
+        "6\tWhich word?\t\t\tsorry, I cannot help with that\t",
+    )
+    code, found = checked(capsys, file)
+    assert code == 1
+    assert found == {
+        "pictures": [(2,)],
+        "options": [(1,)],
+        "answers": [(2,)],
+        "gold": [(6,)],
+        "questions": [(3, 4)],
+        "near pictures": [(1, 5)],
+    }
+
+
+def test_rows_that_cannot_be_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = table(tmp_path / "ids.tsv", "1\tq\tx\ty\tA\t", "2\tr\tx\ty\tA\t", "1\ts\tx\ty\tA\t")
+    assert checked(capsys, file) == (1, {"ids": [(1, 3)]})
+    file = table(tmp_path / "gold.tsv", "1\tq\tx\ty\tC\t")
+    code, found = checked(capsys, file)
+    assert (code, found) == (1, {"rows": [()]})
+
+
+def test_a_description_is_checked_by_its_own_metric(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "numbers.tsv").write_text("question\tanswer\nHow many?\t\nHow far?\t12 km\n")
+    file = tmp_path / "numbers.toml"
+    file.write_text('data = "numbers.tsv"\nkind = "open"\nmetric = "exact"\n')
+    assert checked(capsys, file) == (1, {"answers": [(1,)]})
+
+
+def test_copies_look_alike_whatever_their_bytes() -> None:
+    plain, packed = look_of(picture()), look_of(picture(kind="JPEG"))
+    assert plain is not None
+    assert packed is not None
+    assert plain.like(packed)
+    other = look_of(picture(seed=5))
+    assert other is not None
+    assert not plain.like(other)
+    flat = io.BytesIO()
+    Image.new("RGB", (8, 8), "red").save(flat, "PNG")
+    assert look_of(flat.getvalue()) is None
+
+
+def test_one_place_tells_two_pictures_apart() -> None:
+    image = Image.open(io.BytesIO(picture()))
+    ImageDraw.Draw(image).rectangle((30, 30, 34, 34), fill="black")
+    file = io.BytesIO()
+    image.save(file, "PNG")
+    plain, marked = look_of(picture()), look_of(file.getvalue())
+    assert plain is not None
+    assert marked is not None
+    assert not plain.like(marked)

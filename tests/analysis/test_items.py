@@ -1,0 +1,116 @@
+"""`snellen items`: samples over many real runs."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import json
+import random
+from pathlib import Path
+
+import pytest
+from made_runs import Told, rows, run, write
+
+import snellen
+from snellen.analysis.items import itemise
+from snellen.cli import main
+from snellen.core.errors import UsageError
+from snellen.store.runs import RunFolder
+
+COUNT = 60
+MISLABELLED = "7"
+
+
+def answers(skill: float, seed: int) -> dict[str, str]:
+    """Right on easier questions: the higher the number, the harder. One label is wrong, and the
+    better models say what is true."""
+    draw = random.Random(seed)
+    found = {}
+    for row in rows(COUNT):
+        number = int(row["index"])
+        right = draw.random() < skill - 0.4 * number / COUNT
+        found[row["index"]] = row["answer"] if right else draw.choice("ABC")
+    if skill > 0.6:
+        found[MISLABELLED] = "C"
+    return found
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> list[RunFolder]:
+    data = write(tmp_path / "mine.tsv", rows(COUNT))
+    made = []
+    for at, skill in enumerate((0.3, 0.5, 0.7, 0.9, 1.1, 1.3)):
+        told = answers(skill, at)
+        model = Told(f"m{at}", lambda request, told=told: told[request.ref.sample])  # type: ignore[misc]
+        made.append(run(model, data, tmp_path / "out"))
+    return made
+
+
+def test_a_wrong_label_is_doubted(runs: list[RunFolder]) -> None:
+    found = itemise(runs, [f"m{at}" for at in range(6)])
+    assert found.strong == ("m5", "m4", "m3")
+    top = found.suspects[0]
+    assert (top.id, top.gold, top.answer) == (MISLABELLED, "B", "C")
+    assert top.agree >= 4
+    assert found.expected is not None
+    assert found.expected < 1
+    items = {one.id: one for one in found.items}
+    told = [one.discrimination for one in found.items if one.discrimination is not None]
+    assert items[MISLABELLED].discrimination == pytest.approx(min(told), abs=0.5)
+    hard = [items[str(at)].difficulty for at in range(COUNT)]
+    assert sum(hard[: COUNT // 2]) < sum(hard[COUNT // 2 :])
+    assert len(found.sizes) == 6
+    assert len(found.items) == found.n == COUNT
+
+
+def test_the_command_tells_it_in_four_ways(runs: list[RunFolder], capsys) -> None:
+    out = str(runs[0].path.parent)
+    assert main(["items", out, "--agreement", "60"]) == 0
+    table = capsys.readouterr().out
+    assert "mine: 60 samples over 6 runs" in table
+    assert "What is thing number 7?" in table
+    assert main(["items", out, "--json", "--agreement", "60"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["suspects"][0]["id"] == MISLABELLED
+    assert main(["items", out, "--format", "csv", "--agreement", "60"]) == 0
+    lines = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert MISLABELLED in {line["id"] for line in lines if line["label_in_doubt"] == "1"}
+    assert {line["id"] for line in lines if line["in_subset"] == "1"} == set(told["subset"])
+    assert main(["items", out, "--format", "markdown"]) == 0
+    assert "| id | question |" in capsys.readouterr().out
+    assert main(["items", out, "--agreement", "10"]) == 2
+
+
+def test_few_runs_say_what_they_cannot_tell(runs: list[RunFolder]) -> None:
+    found = itemise(runs[:2], ["a", "b"])
+    assert (found.strong, found.suspects, found.sizes) == ((), (), ())
+    assert any("labels are doubted from 3 runs on" in notice for notice in found.notices)
+    assert any("a subset is chosen from 4 runs on" in notice for notice in found.notices)
+    with pytest.raises(UsageError, match="two or more runs of one benchmark; got 1"):
+        itemise(runs[:1], ["a"])
+
+
+def test_pictures_that_look_alike_are_named(tmp_path: Path, capsys) -> None:
+    """The same drawing saved twice, once as PNG and once as JPEG, and another drawing."""
+    from PIL import Image, ImageDraw
+
+    def drawn(places: list[tuple[int, int]], form: str) -> str:
+        picture = Image.new("RGB", (96, 96), "white")
+        for number, (x, y) in enumerate(places):
+            ImageDraw.Draw(picture).ellipse((x, y, x + 26, y + 26), fill=(40 * number, 90, 120))
+        stream = io.BytesIO()
+        picture.save(stream, form, **({"quality": 95} if form == "JPEG" else {}))
+        return base64.b64encode(stream.getvalue()).decode()
+
+    here, there = [(4, 6), (50, 12), (30, 60)], [(60, 60), (8, 40), (40, 4)]
+    table = rows(3)
+    for row, picture in zip(
+        table, (drawn(here, "PNG"), drawn(here, "JPEG"), drawn(there, "PNG")), strict=True
+    ):
+        row["image"] = picture
+    data = write(tmp_path / "seen.tsv", table)
+    out = tmp_path / "out"
+    snellen.evaluate(["random", "random:seed=1"], [str(data)], out=out, html=False)
+    assert main(["items", str(out), "--pictures", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["pictures"] == [["0", "1"]]

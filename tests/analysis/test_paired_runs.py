@@ -1,0 +1,247 @@
+"""`snellen compare`: real runs side by side."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_runs import Told, by_id, rows, run, write
+
+import snellen
+from snellen.analysis.aligned import aligned
+from snellen.analysis.composite import composite
+from snellen.analysis.paired import Comparison, compare
+from snellen.cli import main
+from snellen.core.benchmark import Variant
+from snellen.core.errors import UsageError
+from snellen.report.comparison import names_of, to_markdown
+from snellen.stats.paired import holm, mcnemar
+from snellen.store.runs import find_runs
+
+
+def letters(correct: int, count: int) -> dict[str, str]:
+    """Right on the first `correct` of `count` questions whose gold is A or B in turn."""
+    golds = ["A" if number % 2 == 0 else "B" for number in range(count)]
+    return {
+        str(at): gold if at < correct else ("B" if gold == "A" else "A")
+        for at, gold in enumerate(golds)
+    }
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return write(tmp_path / "mine.tsv", rows(120))
+
+
+def test_a_pair_is_told_apart_by_the_samples_only_one_has_right(data: Path, tmp_path: Path) -> None:
+    worse = run(Told("worse", by_id(letters(60, 120))), data, tmp_path / "out")
+    better = run(Told("better", by_id(letters(90, 120))), data, tmp_path / "out")
+    found = compare([worse, better], ["worse", "better"])
+    (pair,) = found.pairs
+    assert (pair.first_score, pair.second_score) == (50.0, 75.0)
+    assert pair.difference == pytest.approx(25.0)
+    assert (pair.first_better, pair.second_better) == (0, 30)
+    assert (pair.p, pair.test) == (mcnemar(0, 30).mid_p, "McNemar mid-p")
+    assert pair.p_exact == mcnemar(0, 30).exact
+    assert pair.interval is not None
+    assert pair.interval.low < 25 < pair.interval.high
+    # The interval of the difference is far narrower than two Wilson intervals side by side.
+    assert pair.interval.high - pair.interval.low < 16
+    assert pair.needed is not None
+    assert pair.needed < 120
+    (one,) = found.benchmarks
+    assert [(place.run, place.rank, place.low, place.high) for place in one.places] == [
+        ("worse", 2, 2, 2),
+        ("better", 1, 1, 1),
+    ]
+
+
+def test_twins_are_not_told_apart(data: Path, tmp_path: Path) -> None:
+    first = run(Told("first", by_id(letters(60, 120))), data, tmp_path / "out")
+    second = run(Told("second", by_id(letters(61, 120))), data, tmp_path / "out")
+    (pair,) = compare([first, second], ["first", "second"]).pairs
+    assert pair.p_holm > 0.3
+    assert pair.needed is not None
+    assert pair.needed > 120
+    same = run(Told("same", by_id(letters(60, 120))), data, tmp_path / "out")
+    (pair,) = compare([first, same], ["first", "same"]).pairs
+    assert (pair.difference, pair.interval, pair.p, pair.needed) == (0.0, None, 1.0, None)
+
+
+def test_holm_runs_over_every_benchmark(data: Path, tmp_path: Path) -> None:
+    other = write(tmp_path / "other.tsv", rows(40))
+    runs, names = [], []
+    for name, count in (("a", 60), ("b", 80), ("c", 70)):
+        for table, share in ((data, count), (other, count // 3)):
+            model = Told(name, by_id(letters(share, 120)))
+            runs.append(run(model, table, tmp_path / "out"))
+            names.append(name)
+    found = compare(runs, names)
+    assert len(found.pairs) == 6
+    assert [pair.p_holm for pair in found.pairs] == holm([pair.p for pair in found.pairs])
+    assert [one.benchmark for one in found.benchmarks] == ["mine", "other"]
+    first = compare(runs, names, baseline=True)
+    assert {pair.first for pair in first.pairs} == {"a"}
+    assert len(first.pairs) == 4
+
+
+def test_the_group_that_differs_is_named(data: Path, tmp_path: Path) -> None:
+    right = {str(at): "A" if at % 2 == 0 else "B" for at in range(120)}
+    lost = {key: "C" if int(key) % 4 == 3 else value for key, value in right.items()}
+    first = run(Told("whole", by_id(right)), data, tmp_path / "out")
+    second = run(Told("lost", by_id(lost)), data, tmp_path / "out")
+    (pair,) = compare([first, second], ["whole", "lost"]).pairs
+    top = pair.groups[0]
+    assert (top.column, top.label, top.difference, top.n) == ("category", "kind 3", -100.0, 30)
+    assert top.p_holm < 1e-6
+    assert all(one.difference == 0.0 for one in pair.groups[1:])
+
+
+def test_samples_of_one_unit_count_together(tmp_path: Path) -> None:
+    """Two questions about one picture, answered alike by each model: half as many clusters."""
+    runs = eyechart_runs(tmp_path)
+    together = aligned(runs)
+    assert together.clustered
+    (pair,) = compare(runs, ["a", "b"]).pairs
+    assert pair.clusters < pair.n
+    assert (pair.test, pair.p_exact) == ("paired bootstrap", None)
+
+
+def eyechart_runs(tmp_path: Path) -> list[snellen.RunFolder]:
+    results = snellen.evaluate(
+        ["random", "random:seed=1"], ["eyechart"], out=tmp_path / "out", html=False
+    )
+    return list(results.runs)
+
+
+def test_failures_are_left_out_of_both(data: Path, tmp_path: Path) -> None:
+    def failing(request: snellen.Generate) -> object:
+        number = int(request.ref.sample)
+        return snellen.Failure("request", "gone") if number < 20 else "A"
+
+    whole = run(Told("whole", by_id({})), data, tmp_path / "out")
+    part = run(Told("part", failing), data, tmp_path / "out")  # type: ignore[arg-type]
+    found = compare([whole, part], ["whole", "part"])
+    (pair,), (one,) = found.pairs, found.benchmarks
+    assert (pair.n, one.unscored) == (100, 20)
+    assert pair.difference == 0.0
+
+
+def test_other_data_are_refused_in_one_sentence(data: Path, tmp_path: Path, capsys) -> None:
+    changed = rows(120)
+    changed[5]["question"] = "What else?"
+    (tmp_path / "new").mkdir()
+    newer = write(tmp_path / "new" / "mine.tsv", changed[:100])
+    first = run(Told("first", by_id(letters(60, 120))), data, tmp_path / "out")
+    second = run(Told("second", by_id(letters(80, 120))), newer, tmp_path / "out")
+    with pytest.raises(UsageError, match="different data"):
+        compare([first, second], ["first", "second"])
+    assert main(["compare", str(first.path), str(second.path)]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "--common" in said
+    found = compare([first, second], ["first", "second"], common=True)
+    assert found.pairs[0].n == 99
+    assert "99 of 120 samples are compared" in found.benchmarks[0].notices[0]
+
+
+def test_a_limit_is_other_samples(data: Path, tmp_path: Path) -> None:
+    first = run(Told("first", by_id({})), data, tmp_path / "out")
+    second = run(Told("second", by_id({})), data, tmp_path / "out", limit=30)
+    with pytest.raises(UsageError, match=r"30 are in all of them"):
+        compare([first, second], ["first", "second"])
+    assert compare([first, second], ["first", "second"], common=True).pairs[0].n == 30
+
+
+def test_one_run_of_each_benchmark_compares_nothing(data: Path, tmp_path: Path) -> None:
+    first = run(Told("first", by_id({})), data, tmp_path / "out")
+    other = run(Told("other", by_id({})), write(tmp_path / "o.tsv", rows(9)), tmp_path / "out")
+    with pytest.raises(UsageError, match="no two of the runs are of one benchmark"):
+        compare([first, other], ["first", "other"])
+
+
+def test_the_command_tells_it_in_three_ways(data: Path, tmp_path: Path, capsys) -> None:
+    for name, count in (("worse", 60), ("better", 90)):
+        run(Told(name, by_id(letters(count, 120))), data, tmp_path / "out")
+    out = str(tmp_path / "out")
+    assert main(["compare", out]) == 0
+    table = capsys.readouterr().out
+    assert "worse – better" in table  # the runs come by name
+    assert "better is better than worse on mine (p < 0.0001, McNemar mid-p)" in table
+    assert main(["compare", out, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["pairs"][0]["difference"] == pytest.approx(-25.0)
+    assert main(["compare", out, "--format", "markdown"]) == 0
+    assert capsys.readouterr().out == to_markdown(comparison(out))
+    assert main(["compare", out, "--level", "5"]) == 2
+    assert "--level 5" in capsys.readouterr().err
+
+
+def comparison(out: str) -> Comparison:
+    runs = find_runs(out)
+    return compare(runs, names_of(runs))
+
+
+def test_runs_of_one_name_are_told_apart(data: Path, tmp_path: Path) -> None:
+    short = run(Told("one", by_id({})), data, tmp_path / "a", variant=Variant(max_new_tokens=8))
+    long = run(Told("one", by_id({})), data, tmp_path / "a", variant=Variant(max_new_tokens=9))
+    again = run(Told("one", by_id({})), data, tmp_path / "b", variant=Variant(max_new_tokens=9))
+    names = names_of([short, long, again])
+    assert len(set(names)) == 3
+    assert names[0] == f"one [{short.name[-8:]}]"
+    assert names[1:] == [f"one [{long.path}]", f"one [{again.path}]"]
+
+
+def test_mmes_sum_is_resampled_image_by_image(tmp_path: Path) -> None:
+    """Against MME's own summary: the same sums, and an interval about the difference."""
+    from snellen.benchmarks.mme_subtasks import SUBTASKS
+
+    table = [
+        {
+            "index": f"{name}-{image}-{question}",
+            "image": f"{name}{image}",
+            "question": f"Is it {question}? Please answer yes or no.",
+            "answer": ("Yes", "No")[question],
+            "category": name,
+        }
+        for name in SUBTASKS
+        for image in range(12)
+        for question in range(2)
+    ]
+    import base64
+    import io
+
+    from PIL import Image
+
+    for number, row in enumerate(table):
+        picture = Image.new("RGB", (4, 4), (number // 2 % 256, number // 512, 7))
+        stream = io.BytesIO()
+        picture.save(stream, "PNG")
+        row["image"] = base64.b64encode(stream.getvalue()).decode()
+    data = write(tmp_path / "MME.tsv", table)
+    draw = np.random.default_rng(1)
+    wrong = {row["index"]: draw.random() for row in table}
+
+    def at(share: float):
+        return lambda request: ("Yes", "No")[
+            int(request.ref.sample[-1]) ^ int(wrong[request.ref.sample] > share)
+        ]
+
+    runs = [
+        snellen.evaluate(
+            [Told(name, at(share))], ["mme"], out=tmp_path / "out", html=False,
+            variant=Variant(data=str(data)),
+        ).runs[0]
+        for name, share in (("a", 0.7), ("b", 0.8))
+    ]  # fmt: skip
+    measure = composite(aligned(runs))
+    assert measure is not None
+    headlines = [one.report().summary.headline.value for one in runs]
+    assert measure.values() == pytest.approx(headlines)
+    (pair,) = compare(runs, ["a", "b"]).pairs
+    assert pair.difference == pytest.approx(headlines[1] - headlines[0])
+    assert pair.interval is not None
+    assert pair.interval.low < pair.difference < pair.interval.high
+    assert pair.p < 0.01

@@ -1,0 +1,55 @@
+"""Task vectors trained by two actors of a real Ray cluster on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from snellen.analysis.taskmap.training import Finished
+from snellen.api.task_mapping import Choice, Settings, task_map
+from snellen.core.errors import UsageError
+from snellen.engine.ray_cluster import Cluster
+from snellen.models.hf_tuning import Tuning
+
+ray = pytest.importorskip("ray")
+pytestmark = pytest.mark.filterwarnings("default")
+MODEL = "snellen/tiny-early"
+ABILITIES = ("colour", "count", "shape")
+
+
+def settings(learning_rate: float = 1e-3, targets: str = "language") -> Settings:
+    tuning = Tuning(epochs=1, batch_size=8, learning_rate=learning_rate, targets=targets)
+    return Settings(choice=Choice(only=ABILITIES, limit=8), tuning=tuning)
+
+
+def test_actors_give_the_vectors_of_this_process(tmp_path: Path) -> None:
+    spread: list[Finished] = []
+    there = task_map(
+        MODEL,
+        "eyechart",
+        settings=settings(),
+        out=tmp_path / "there",
+        cluster=Cluster(replicas=2),
+        told=spread.append,
+    )
+    here = task_map(MODEL, "eyechart", settings=settings(), out=tmp_path / "here")
+    assert [one.done for one in spread] == [1, 2, 3]
+    assert sorted(one.facts.task for one in spread) == list(ABILITIES)
+    names = [
+        sorted(path.name for path in (tmp_path / out / "vectors").iterdir())
+        for out in ("here", "there")
+    ]
+    assert names[0] == names[1]
+    for one, other in zip(here.distances, there.distances, strict=True):
+        assert one == pytest.approx(other, abs=1e-4)
+    assert not ray.is_initialized()
+    with pytest.raises(UsageError, match="no layer that can be tuned is named 'head'"):
+        task_map(
+            MODEL,
+            "eyechart",
+            settings=settings(targets="head"),
+            out=tmp_path / "there",
+            cluster=Cluster(replicas=1),
+        )
+    assert not ray.is_initialized()

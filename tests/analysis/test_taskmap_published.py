@@ -1,0 +1,90 @@
+"""Table 4 of MMT-Bench and what can be had of Table 3, from the published scores."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from snellen.cli import main
+
+TABLES = Path(
+    os.environ.get("SNELLEN_PAPER_TABLES", Path(__file__).parents[3] / "shared" / "paper_tables")
+)
+LATER = (
+    "InternVL-Chat-v1.2-34B,Qwen-VL-Plus,GPT-4V,LLaVA-NEXT-34B,Yi-VL-34B,DeepSeek-VL-7B,Yi-VL-6B,"
+    "LLaVA-NEXT-13B,Claude3V-Haiku,LLaVA-NEXT-7B"
+)
+"""Models that the paper's Table 4 does not have yet."""
+
+pytestmark = pytest.mark.skipif(not TABLES.is_dir(), reason=f"no published tables at {TABLES}")
+
+
+def agreement(capsys: pytest.CaptureFixture[str], *flags: str, clusters: str = "") -> dict:
+    asked = ["taskmap", "--scores", str(TABLES / "mmt_subtask_scores.csv")]
+    asked += ["--clusters", clusters or str(TABLES / "mmt_clusters.csv")]
+    asked += ["--overall", str(TABLES / "mmt_table2.csv")]
+    asked += ["--without", "Frequency Guess,Random Guess", "--without", LATER, *flags]
+    assert main([*asked, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)["agreement"]
+
+
+def published() -> dict[str, dict[str, str]]:
+    with (TABLES / "mmt_table4_clusters.csv").open() as file:
+        return {row["cluster"]: row for row in csv.DictReader(file)}
+
+
+def test_table_4(capsys: pytest.CaptureFixture[str]) -> None:
+    found = {one["name"]: one for one in agreement(capsys)["clusters"]}
+    table = published()
+    assert {name: len(one["tasks"]) for name, one in found.items()} == {
+        name: int(row["n_tasks"]) for name, row in table.items()
+    }
+    off = {name for name, one in found.items() if f"{one['accuracy']:.1f}" != table[name]["acc"]}
+    assert off == {"5", "6"}
+    taus = {name: one["tau"] for name, one in found.items()}
+    printed = {name: float(row["kendall_tau"]) for name, row in table.items()}
+    assert {name for name in taus if round(taus[name], 2) != printed[name]} == {
+        "4",
+        "5",
+        "10",
+        "12",
+    }
+    assert {name for name in taus if round(abs(taus[name] - printed[name]), 3) > 0.012} == {"5"}
+
+
+def test_the_listed_clusters_are_shipped(capsys: pytest.CaptureFixture[str]) -> None:
+    shipped = agreement(capsys, clusters="mmt-bench")["clusters"]
+    read = agreement(capsys)["clusters"]
+    assert [(one["name"], sorted(one["tasks"])) for one in shipped] == [
+        (one["name"], sorted(one["tasks"])) for one in read
+    ]
+    assert [one["tau"] for one in shipped] == pytest.approx([one["tau"] for one in read])
+
+
+def test_the_papers_six_domains(capsys: pytest.CaptureFixture[str]) -> None:
+    found = agreement(capsys)["clusters"]
+    assert [one["name"] for one in found if one["domain"] == "in"] == ["2", "3", "10"]
+    assert [one["name"] for one in found if one["domain"] == "out"] == ["8", "9", "11"]
+
+
+def test_ties_as_the_formula_says_do_not_give_the_table(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = {one["name"]: one["tau"] for one in agreement(capsys, "--ties", "one")["clusters"]}
+    table = published()
+    assert [round(found[name], 3) for name in ("9", "11")] == [0.126, 0.389]
+    assert all(f"{found[name]:.2f}" != table[name]["kendall_tau"] for name in ("9", "11"))
+
+
+@pytest.mark.parametrize(("ties", "tau"), [("zero", 0.134), ("one", 0.204)])
+def test_the_first_row_of_table_3_is_not_029(
+    capsys: pytest.CaptureFixture[str], ties: str, tau: float
+) -> None:
+    found = agreement(capsys, "--ties", ties)
+    assert len(found["models"]) == 20
+    assert round(found["every_pair"], 3) == tau
+    assert found["by_distance"] == []

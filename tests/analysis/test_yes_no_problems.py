@@ -1,0 +1,81 @@
+"""MME's four problems: by hand, and on recorded replies of a real model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from snellen.analysis.yes_no_problems import Share, broken_reasoning, by_group, problems
+from snellen.api import score
+from snellen.core.answer import Found
+from snellen.core.message import user
+from snellen.core.output import Generated
+from snellen.core.record import Pass, Record
+
+
+def asked(
+    name: str, reply: str, answer: str | None, gold: str, unit: str = "", question: str = "Is it?"
+) -> Record:
+    one = Pass((user(),), Generated(reply), Found(answer, "official") if answer else None, (gold,))
+    outcome = "answered" if answer else "unparsed"
+    return Record(
+        name, "yes_no", question, outcome, float(answer == gold), answer=answer, gold=(gold,),
+        unit=unit, passes=(one,), groups={"category": name[0]},
+    )  # fmt: skip
+
+
+def test_counts() -> None:
+    records = [
+        asked("a1", "Yes.", "Yes", "Yes", "a"),
+        asked("a2", "Yes, it is.", "Yes", "No", "a"),
+        asked("b1", "No", "No", "Yes", "b"),
+        asked("b2", "No", "No", "No", "b"),
+        asked("c1", "A man stands there.", None, "Yes", "c"),
+        asked("c2", "Yes", "Yes", "No", "c"),
+        Record("d", "yes_no", "q", "failed", unscored="failed"),
+    ]
+    found = problems(records)
+    assert found.not_following == Share(1, 6)
+    assert (found.contradictory, found.both_yes, found.both_no) == (Share(2, 2), 1, 1)
+    assert (found.yes, found.gold_yes) == (Share(3, 5), Share(2, 5))
+    assert found.yes_bias == pytest.approx(0.2)
+    assert found.imagined == Share(2, 3)
+    assert {name: one.yes for name, one in by_group(records, "category").items()} == {
+        "a": Share(2, 2),
+        "b": Share(0, 2),
+        "c": Share(1, 1),
+    }
+    assert problems([]).yes_bias is None
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer", "gold", "question", "why"),
+    [
+        ("Yes, this is not an office.", "Yes", "No", "Is this an office?", "denies: is not"),
+        ("Yes, this is an office.", "Yes", "No", "Is this an office?", None),
+        ("No, it is a shop, so the answer is yes.", "No", "Yes", "Is it a shop?", "closes with yes"),
+        ("No, 20 + 25 = 45.", "No", "Yes", "Is the answer 45?", "arrives at 45, asked about 45"),
+        ("Yes, 20 + 25 = 45.", "Yes", "No", "Is the answer 54?", "arrives at 45, asked about 54"),
+        ("Yes, there are 4 bananas.", "Yes", "No", "Are there 4 bananas?", None),
+        ("No, this is not Rio Bravo (1959).", "No", "Yes", "Is it Rio Bravo (1959)?", None),
+        ("Yes.", "Yes", "No", "Is this an office?", None),
+        ("Yes, this is not an office.", "Yes", "Yes", "Is this a shop?", None),
+        ("It is not an office. Yes", "Yes", "No", "Is this an office?", None),
+    ],
+)
+def test_the_rule_for_broken_reasoning(
+    reply: str, answer: str, gold: str, question: str, why: str | None
+) -> None:
+    found = list(broken_reasoning([asked("a", reply, answer, gold, question=question)]))
+    assert [one.why for one in found] == ([why] if why else [])
+
+
+def test_recorded_replies(golden: Callable[[str], Path]) -> None:
+    found = problems(score("mme", golden("mme_lavin") / "predictions.csv").records)
+    # The official script reads no yes or no in twelve replies.
+    assert found.not_following == Share(12, 2374)
+    assert (found.both_yes, found.both_no) == (319, 417)
+    assert found.yes_bias == pytest.approx((1082 - 1182) / 2362)
+    assert found.broken_reasoning.whole == 920
