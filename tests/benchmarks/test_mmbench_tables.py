@@ -1,0 +1,67 @@
+"""The overall scores printed in MMBench's paper follow from its own level-2 cells."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from snellen.benchmarks.registry import open_benchmark
+from snellen.core.record import Record
+
+ROOT = Path(__file__).parents[2]
+TABLES = Path(os.environ.get("SNELLEN_PAPER_TABLES", ROOT.parent / "shared" / "paper_tables"))
+pytestmark = pytest.mark.skipif(
+    not TABLES.is_dir(), reason=f"no paper tables at {TABLES} (set SNELLEN_PAPER_TABLES)"
+)
+LEVEL = "l2-category"
+SPLITS = {
+    "mmbench_table3_test_l2.csv": "n_test_inferred",
+    "mmbench_table10_dev_l2.csv": "n_dev_inferred",
+    "mmbench_table11_test_l2.csv": "n_test_inferred",
+    "mmbench_table12_cn_dev_l2.csv": "n_dev_inferred",
+    "mmbench_table13_cn_test_l2.csv": "n_test_inferred",
+}
+ROWS = 142
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def records(cells: dict[str, float], sizes: dict[str, int]) -> Iterator[Record]:
+    """As many right answers in each group as its printed percentage can only mean."""
+    for group, size in sizes.items():
+        right = round(cells[group] * size / 100)
+        assert abs(100 * right / size - cells[group]) < 0.0501, group
+        for number in range(size):
+            yield Record(
+                id=f"{group}{number}",
+                kind="choice",
+                question="",
+                outcome="answered",
+                score=float(number < right),
+                groups={LEVEL: group},
+            )
+
+
+def test_every_overall_score_is_the_mean_over_questions() -> None:
+    found = 0
+    summarise = open_benchmark("mmbench").summarise
+    for name, column in SPLITS.items():
+        counts = rows(TABLES / "mmbench_split_sizes_inferred.csv")
+        sizes = {row["L2_abbr"]: int(row[column]) for row in counts if row["L2_abbr"] != "ALL"}
+        for row in rows(TABLES / name):
+            if not row["overall"]:
+                continue
+            cells = {group: float(row[group]) for group in sizes}
+            summary = summarise(list(records(cells, sizes)))
+            assert summary.headline.value == pytest.approx(float(row["overall"]), abs=0.0501)
+            shown = {group: cell.value for group, cell in summary.groups[LEVEL].items()}
+            assert shown == {group: pytest.approx(cells[group], abs=0.0501) for group in cells}
+            found += 1
+    assert found == ROWS
