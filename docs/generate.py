@@ -4,6 +4,7 @@ docs/cli.md         every command and flag, from the parser itself
 docs/benchmarks.md  every registered benchmark
 docs/models.md      every model provider and its options
 docs/reproduction.md  our numbers beside official ones (see docs/reproduce.py)
+docs/families.md    families of models that were tried (see docs/families.py)
 
 With `--check` nothing is written; the exit code is 1 when a page differs from what would be.
 """
@@ -233,11 +234,18 @@ def reproduction() -> str:
     return made
 
 
+def families() -> str:
+    """The families that were tried, from the record that their tests keep."""
+    made: str = runpy.run_path(str(FOLDER / "families.py"))["page"]()
+    return made
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "cli.md": cli,
     "benchmarks.md": benchmarks,
     "models.md": models,
     "reproduction.md": reproduction,
+    "families.md": families,
 }
 
 

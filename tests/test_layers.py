@@ -90,11 +90,17 @@ def module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+MODULES = {module_name(path) for path in FILES}
+
+
 def top_level(path: Path) -> Iterator[str]:
-    """Imports that run when the module is imported."""
+    """Imports that run when the module is imported; `from room import file` imports the file."""
     for node in ast.parse(path.read_text()).body:
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("snellen."):
-            yield node.module
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            yield from names & MODULES
+            if names - MODULES:
+                yield node.module
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))

@@ -15,11 +15,13 @@ from importlib import import_module
 from pathlib import Path
 
 import msgspec
+from benchmarks.perf.comparison import Comparison
 from benchmarks.perf.document import Results, missed, page, table
 from benchmarks.perf.figures import SIZES, Part, SizeName
 from benchmarks.perf.machine import this_machine
 
 RESULTS = Path(__file__).with_name("results.json")
+PEERS = Path(__file__).with_name("peers.json")
 DOCUMENT = Path(__file__).parents[2] / "docs" / "performance.md"
 PARTS = {
     "startup": "startup",
@@ -30,7 +32,10 @@ PARTS = {
     "local": "local_models",
     "tsv": "large_tsv",
     "remote": "remote",
+    "ray": "ray_replicas",
+    "remote-memory": "remote_memory",
     "compare": "compare",
+    "view": "view_pages",
 }
 """Name to the file that measures it."""
 
@@ -46,7 +51,8 @@ def main() -> int:
         return 0
     if arguments.page:
         results = msgspec.json.decode(RESULTS.read_bytes(), type=Results)
-        DOCUMENT.write_text(page(results), encoding="utf-8")
+        peers = msgspec.json.decode(PEERS.read_bytes(), type=Comparison)
+        DOCUMENT.write_text(page(results, peers), encoding="utf-8")
         return 0
     machine = this_machine()
     parts = []
@@ -81,7 +87,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--size", choices=SIZES, default="full")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here")
     parser.add_argument(
-        "--page", action="store_true", help="only write docs/performance.md from results.json"
+        "--page", action="store_true", help="only write docs/performance.md, from the JSON files"
     )
     parser.add_argument("--part", choices=PARTS, help=argparse.SUPPRESS)
     arguments = parser.parse_args()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from benchmarks.perf.figures import MISSED, Figure, Part
+from benchmarks.perf.comparison import BAR, WIDE, Comparison, Rates
+from benchmarks.perf.figures import MET, MISSED, Figure, Part
 from benchmarks.perf.machine import Machine
 from msgspec import Struct
 
@@ -45,9 +46,10 @@ def table(part: Part) -> str:
     return "\n".join(lines)
 
 
-def page(results: Results) -> str:
+def page(results: Results, peers: Comparison | None = None) -> str:
     """`docs/performance.md`."""
-    return "\n".join(_page(results)) + "\n"
+    beside = () if peers is None else beside_peers(peers)
+    return "\n".join((*_page(results), *beside)) + "\n"
 
 
 def _page(results: Results) -> Iterator[str]:
@@ -97,6 +99,41 @@ def _row(one: Figure) -> str:
 
 def _limits(part: Part) -> str:
     return ", ".join(f"`{share.what}` {share.percent:.0f} %" for share in part.limits)
+
+
+def beside_peers(found: Comparison) -> Iterator[str]:
+    """The section about other tools."""
+    machine = found.machine
+    yield ""
+    yield "## Beside other tools"
+    yield ""
+    yield (
+        f"{found.requests:,} of the same requests, with a JPEG of about 40 kB each, sent to the "
+        "same server by other tools from their package index, each in an environment of its own: "
+        "as it comes, and told to use as many connections as Snellen's widest run. Importing and "
+        f"starting are not counted. Medians of {found.repeats}; measured on {machine.day} with "
+        f"`make perf-peers` on {machine.cores} cores of {machine.processor}, Python "
+        f"{machine.python}, load average before {machine.load:.2f}. The bar is that Snellen at "
+        f"{WIDE} connections is {BAR:.0f} times as fast as each of them as it comes."
+    )
+    yield ""
+    yield "| | requests per second | CPU per request | Snellen's rate over it |"
+    yield "|---|---:|---:|---:|"
+    for width, ours in found.snellen.items():
+        yield _rates(f"Snellen, {width} connections", ours, "")
+    for one in found.peers:
+        if one.default is None or one.wide is None or one.ratio is None:
+            yield f"| {one.name} | not measured: {one.missing} | | |"
+            continue
+        verdict = MET if one.ratio >= BAR else MISSED
+        name = f"{one.name} {one.version}"
+        yield _rates(f"{name}, as it comes", one.default, f"{number(one.ratio)}: {verdict}")
+        wide = found.snellen[WIDE].rate / one.wide.rate
+        yield _rates(f"{name}, {WIDE} connections", one.wide, number(wide))
+
+
+def _rates(name: str, rates: Rates, ratio: str) -> str:
+    return f"| {name} | {number(rates.rate)} | {number(rates.cpu)} ms | {ratio} |"
 
 
 def number(value: float) -> str:

@@ -8,14 +8,19 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.perf.figures import Part, Size, figure, profiled, seconds
+from benchmarks.perf.many_runs import RUNS, leaderboard_seconds, make_runs
 
 import snellen
 
 METHOD = (
     "Choice questions in a TSV without pictures, and a CSV of replies: bare letters, sentences, "
     "option texts, and some that nobody can read. The bare loop reads both files and compares "
-    "the reply's first letter with the gold."
+    "the reply's first letter with the gold. The leaderboards are commands, start included: of "
+    f"{RUNS} runs of as many questions each, ended or killed; a killed one has no numbers yet, so "
+    "all its samples are read. All of it grows with the number of replies and with their length, "
+    "not with the number of options or pictures: no picture is opened, and no prompt is made."
 )
+SCORE_BAR, LEADERBOARD_BAR = 1.0, 10.0
 _COLOURS = ("red", "green", "blue", "white", "black", "yellow", "orange", "purple")
 
 
@@ -29,11 +34,17 @@ def measure(size: Size) -> Part:
         for _ in range(size.repeats):
             bare.append(seconds(lambda: bare_loop(data, replies)))
             scored.append(seconds(lambda: snellen.score(str(data), replies)))
+        made = [make_runs(data, Path(folder, "runs"), killed=killed) for killed in (False, True)]
+        ended, killed = (
+            [leaderboard_seconds(runs) for _ in range(min(size.repeats, 3))] for runs in made
+        )
         limits = profiled(lambda: snellen.score(str(data), replies))
     figures = (
         figure("bare loop", "s", bare),
         figure("snellen.score, first time", "s", [first]),
-        figure("snellen.score", "s", scored, reference="bare loop", against=bare),
+        figure("snellen.score", "s", scored, reference="bare loop", against=bare, bar=SCORE_BAR),
+        figure(f"leaderboard of {RUNS} ended runs", "s", ended, bar=LEADERBOARD_BAR),
+        figure(f"leaderboard of {RUNS} killed runs", "s", killed, bar=LEADERBOARD_BAR),
     )
     return Part("scoring", f"Scoring {size.rows:,} predictions", METHOD, figures, limits)
 

@@ -82,6 +82,13 @@ def _lmu_data(env: Mapping[str, str]) -> Path | None:
     return usual if usual.is_dir() else None
 
 
+def hush_bars() -> None:
+    """The Hugging Face libraries show no progress bars: those that are imported from now on, here
+    and in processes that are started from here."""
+    for library in ("HF_HUB", "HF_DATASETS"):
+        os.environ.setdefault(f"{library}_DISABLE_PROGRESS_BARS", "1")
+
+
 def first_set(names: Sequence[str], environment: Mapping[str, str] | None = None) -> str | None:
     """The value of the first of these variables that is set and not blank, e.g. an API key.
 

@@ -7,11 +7,13 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from snellen.analysis.abilities import abilities, extremes, hard_samples
 from snellen.analysis.score_tables import Score, ScoreTable, chosen, of_csv
 from snellen.api import evaluate
 from snellen.cli import main
+from snellen.core.answer import Found
 from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError, UsageError
 from snellen.data.table import open_table
@@ -93,7 +95,14 @@ def test_samples_that_all_have_wrong(runs: list[RunFolder]) -> None:
     for one in found:
         for run, answer in zip(runs, one.answers, strict=True):
             (record,) = [record for record in run.records() if record.id == one.record.id]
-            assert (record.score, record.answer) == (0.0, answer)
+            assert record.score == 0.0
+            wrong = next(each for each in record.passes if not each.correct)
+            options = wrong.options or record.options
+            if answer is not None:
+                assert answer in options.values() or answer in ("Yes", "No")
+                assert options.get(wrong.gold[0], wrong.gold[0]) != answer
+            else:
+                assert not isinstance(wrong.answer, Found)
 
 
 def test_commands(runs: list[RunFolder], tmp_path: Path, capsys) -> None:
@@ -102,7 +111,10 @@ def test_commands(runs: list[RunFolder], tmp_path: Path, capsys) -> None:
     assert main(["analyse", "radar", folder, "-o", str(picture), "--json"]) == 0
     scores, standing = json.loads(capsys.readouterr().out)["tables"]
     assert len(scores["rows"]) == 9
-    assert {row["model"] for row in standing["rows"]} == {"random", "random:seed=1"}
+    assert {row["model"] for row in standing["rows"]} == {
+        "random (limit 80)",
+        "random:seed=1 (limit 80)",
+    }
     drawn = ET.fromstring(picture.read_text())
     lines = [one for one in drawn.iter(f"{SVG}polygon") if one.get("stroke-width") == "2"]
     assert len(lines) == 2
@@ -118,6 +130,31 @@ def test_commands(runs: list[RunFolder], tmp_path: Path, capsys) -> None:
     assert "is not grouped by 'nothing'" in capsys.readouterr().err
 
 
+def test_cards_hold_the_pictures(runs: list[RunFolder], tmp_path: Path, capsys) -> None:
+    folder, cards = str(runs[0].path.parent), tmp_path / "cards.svg"
+    words = ["analyse", "abilities", folder, "--hardest", "9", "--samples", "1", "--json"]
+    assert main([*words, "--cards", str(cards)]) == 0
+    wrong = json.loads(capsys.readouterr().out)["tables"][1]["rows"]
+    drawn = ET.fromstring(cards.read_text())
+    pictures = [one.get("href") or "" for one in drawn.iter(f"{SVG}image")]
+    assert len(pictures) >= len(wrong) > 0
+    assert all(url.startswith("data:image/jpeg;base64,") for url in pictures)
+    texts = ["".join(one.itertext()) for one in drawn.iter(f"{SVG}text")]
+    assert sum("A_max" in text for text in texts) == len(wrong)
+
+
+def test_leaderboards_are_drawn(tmp_path: Path, capsys) -> None:
+    scores, picture = tmp_path / "mme.csv", tmp_path / "boards.svg"
+    scores.write_text(
+        "model,subtask,acc,acc_plus\none,Existence,86.67,73.33\nother,Existence,50,0\n"
+    )
+    assert main(["leaderboard", str(scores), "-o", str(picture), "--format", "json"]) == 0
+    drawn = ET.fromstring(picture.read_text())
+    bars = [float(one.get("width") or 0) for one in drawn.iter(f"{SVG}rect") if one.get("x")]
+    assert len(bars) == 2
+    assert bars[1] / bars[0] == pytest.approx(50 / 160, abs=0.001)
+
+
 def test_other_files_than_plots_are_refused(runs: list[RunFolder], tmp_path: Path, capsys) -> None:
     folder = str(runs[0].path.parent)
     assert main(["analyse", "radar", folder, "-o", str(tmp_path / "radar.pdf")]) == 2
@@ -127,9 +164,6 @@ def test_other_files_than_plots_are_refused(runs: list[RunFolder], tmp_path: Pat
 
 
 def test_a_png_is_a_png(runs: list[RunFolder], tmp_path: Path) -> None:
-    pytest.importorskip("resvg_py")
-    from PIL import Image
-
     picture = tmp_path / "radar.png"
     assert main(["analyse", "radar", str(runs[0].path.parent), "-o", str(picture)]) == 0
     with Image.open(picture) as opened:

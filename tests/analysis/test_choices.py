@@ -6,6 +6,7 @@ import json
 import random
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from snellen.analysis.choices import Refusals, choices
@@ -83,6 +84,13 @@ def test_a_model_that_follows_the_text_is_not_accused() -> None:
     found = choices(records)
     assert found.bias is not None
     assert found.bias.p > 0.99
+
+
+def test_questions_that_cannot_be_rotated_do_not_change_the_test() -> None:
+    turned = [rotated(n, ["A", "A", "B"]) for n in range(20)]
+    lone = msgspec.structs.replace(record(99, 1.0, one("C", "C", "ABC")), asked_once=True)
+    assert choices([*turned, lone]).bias == choices(turned).bias
+    assert choices([*turned, lone]).predicted["C"] == 1
 
 
 def test_single_passes_are_compared_with_the_gold() -> None:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from mmt_rows import row, several, write
 from scipy import stats
 
 from snellen.analysis.gains import gains
@@ -17,6 +18,7 @@ from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
 from snellen.core.output import Generated
 from snellen.core.record import Pass, Record
+from snellen.stats.intervals import clustered_mean
 from snellen.store.runs import find_runs
 
 
@@ -39,25 +41,31 @@ def test_a_gain_is_the_paired_difference(folder: Path) -> None:
     assert (whole.base, whole.value, whole.group, whole.n) == ("none", "blind", "", 120)
     tables = {
         run.info.config.parameters.get("control", "none"): {
-            record.id: record.score for record in run.records()
+            record.id: record for record in run.records()
         }
         for run in runs
     }
-    pairs = [(tables["none"][name], tables["blind"][name]) for name in tables["none"]]
-    expected = stats.ttest_rel([b for _, b in pairs], [a for a, _ in pairs])
-    low, high = expected.confidence_interval()
-    assert whole.difference == pytest.approx(
-        100 * sum(b - a for a, b in pairs) / len(pairs)  # type: ignore[operator]
-    )
+    pairs = [(one, tables["blind"][name]) for name, one in tables["none"].items()]
+    differences = [(other.score or 0.0) - (one.score or 0.0) for one, other in pairs]
+    expected = clustered_mean(differences, [one.unit or one.id for one, _ in pairs])
+    assert whole.difference == pytest.approx(100 * sum(differences) / 120)
     assert whole.interval is not None
-    assert (whole.interval.low, whole.interval.high) == pytest.approx((100 * low, 100 * high))
+    assert (whole.interval.low, whole.interval.high) == pytest.approx(
+        (100 * expected.low, 100 * expected.high)
+    )
+    better, worse = (sum(sign * one > 0 for one in differences) for sign in (1, -1))
+    fewer = stats.binom.cdf(min(better, worse), better + worse, 0.5)
+    equal = stats.binom.pmf(min(better, worse), better + worse, 0.5)
+    assert whole.p == pytest.approx(min(1.0, 2 * fewer - equal))
     assert sum(one.n for one in parts) == 120
     assert sum(one.n * one.difference for one in parts) / 120 == pytest.approx(whole.difference)
 
 
 def test_command_and_mistakes(folder: Path, tmp_path: Path, capsys) -> None:
     picture = tmp_path / "gain.svg"
-    assert main(["analyse", "gain", str(folder), "--by", "control", "--json", "-o", str(picture)]) == 0
+    assert (
+        main(["analyse", "gain", str(folder), "--by", "control", "--json", "-o", str(picture)]) == 0
+    )
     ((row,),) = [one["rows"] for one in json.loads(capsys.readouterr().out)["tables"]]
     assert row["control"] == "none → blind"
     assert row["after"] - row["before"] == pytest.approx(row["gain"])
@@ -93,6 +101,22 @@ def test_steps_add_up() -> None:
     assert step_rates([], extractor=False).share("label") is None
 
 
+def test_languages_of_runs(tmp_path: Path, capsys) -> None:
+    data = write(
+        tmp_path / "mmbench.tsv", [row(number, "ocr", "perception") for number in range(8)]
+    )
+    for language in ("en", "cn"):
+        evaluate(
+            ["random"], [f"mmbench:lang={language}"], out=tmp_path / "runs", html=False,
+            variant=Variant(data=str(data)),
+        )  # fmt: skip
+    picture = tmp_path / "languages.svg"
+    assert main(["analyse", "languages", str(tmp_path / "runs"), "--json", "-o", str(picture)]) == 0
+    ((found,),) = [one["rows"] for one in json.loads(capsys.readouterr().out)["tables"]]
+    assert (found["lang"], found["n"]) == ("en → cn", 8)
+    assert "Chinese" in picture.read_text()
+
+
 def test_languages_of_the_paper_tables(tmp_path: Path, capsys) -> None:
     english, chinese = tmp_path / "en.csv", tmp_path / "cn.csv"
     english.write_text("model,overall\nGPT-4v,74.3\nVisualGLM-6B,35.3\nAlone,1\n")
@@ -104,3 +128,29 @@ def test_languages_of_the_paper_tables(tmp_path: Path, capsys) -> None:
     assert rows[1]["difference"] == pytest.approx(-2.2)
     assert told["notices"] == ["1 models have a score in one language alone"]
     assert main(["analyse", "languages", str(english)]) == 2
+
+
+def test_prompt_studies_of_mmt_bench(tmp_path: Path, capsys) -> None:
+    """Several images against one, and two ways of showing a region, by subtask."""
+    boxes = "[[10, 10, 40, 30]]"
+    rows = [
+        row(number, "face_retrieval", "image_retrieval", image=several(["red", "blue"]))
+        for number in range(6)
+    ] + [row(number, "animal_keypoint", "keypoint", boxes=boxes) for number in range(6, 12)]
+    data = write(tmp_path / "mmt.tsv", rows, ("boxes",))
+    for options in ("images=native", "images=stitch", "images=native,referring=both"):
+        evaluate(
+            ["random"], [f"mmt-bench:{options}"], out=tmp_path / "runs", html=False,
+            variant=Variant(data=str(data)),
+        )  # fmt: skip
+    runs = find_runs(tmp_path / "runs")
+    found = gains(runs, "images", "category", base="stitch").gains
+    assert {(one.base, one.value, one.group) for one in found} == {
+        ("stitch", "native", group) for group in ("", "face_retrieval", "animal_keypoint")
+    }
+    (whole,) = gains(runs, "referring").gains
+    assert {whole.base, whole.value} == {"box", "both"}
+    assert whole.n == 12
+    folder = str(tmp_path / "runs")
+    assert main(["analyse", "gain", folder, "--by", "referring", "--base", "box"]) == 0
+    assert "box → both" in capsys.readouterr().out

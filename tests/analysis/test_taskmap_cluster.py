@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from snellen.analysis.taskmap.tasks import Choice
 from snellen.analysis.taskmap.training import Finished
-from snellen.api.task_mapping import Choice, Settings, task_map
+from snellen.api.task_mapping import Settings, task_map
 from snellen.core.errors import UsageError
 from snellen.engine.ray_cluster import Cluster
 from snellen.models.hf_tuning import Tuning
@@ -23,6 +25,14 @@ def settings(learning_rate: float = 1e-3, targets: str = "language") -> Settings
     return Settings(choice=Choice(only=ABILITIES, limit=8), tuning=tuning)
 
 
+@pytest.fixture
+def cluster() -> Iterator[None]:
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    yield
+    ray.shutdown()
+
+
+@pytest.mark.usefixtures("cluster")
 def test_actors_give_the_vectors_of_this_process(tmp_path: Path) -> None:
     spread: list[Finished] = []
     there = task_map(
@@ -43,7 +53,6 @@ def test_actors_give_the_vectors_of_this_process(tmp_path: Path) -> None:
     assert names[0] == names[1]
     for one, other in zip(here.distances, there.distances, strict=True):
         assert one == pytest.approx(other, abs=1e-4)
-    assert not ray.is_initialized()
     with pytest.raises(UsageError, match="no layer that can be tuned is named 'head'"):
         task_map(
             MODEL,
@@ -52,4 +61,3 @@ def test_actors_give_the_vectors_of_this_process(tmp_path: Path) -> None:
             out=tmp_path / "there",
             cluster=Cluster(replicas=1),
         )
-    assert not ray.is_initialized()

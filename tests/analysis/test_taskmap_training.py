@@ -11,11 +11,11 @@ import pytest
 
 from snellen.analysis.taskmap import training
 from snellen.analysis.taskmap.findings import Findings
-from snellen.analysis.taskmap.tasks import tasks_of
+from snellen.analysis.taskmap.tasks import Choice, tasks_of
 from snellen.analysis.taskmap.training import Finished, Stopped
 from snellen.analysis.taskmap.vectors import read_factors, read_facts
 from snellen.api.naming import named_benchmark, named_model
-from snellen.api.task_mapping import Choice, Settings, task_map
+from snellen.api.task_mapping import Settings, task_map
 from snellen.cli import main
 from snellen.core.benchmark import Variant
 from snellen.core.errors import MissingExtra, UsageError
@@ -92,8 +92,7 @@ def test_the_model_is_left_as_it_was() -> None:
     tasks = tasks_of(
         named_benchmark("eyechart", Variant()),
         model.capabilities,
-        limit=8,
-        only=("colour", "count"),
+        Choice(limit=8, only=("colour", "count")),
     )
     before = {name: value.clone() for name, value in loaded.model.state_dict().items()}
     wanted = {name: value.requires_grad for name, value in loaded.model.named_parameters()}
@@ -119,9 +118,7 @@ def test_what_is_learnt_is_the_products_of_the_factors(mapped: Path) -> None:
     tasks = tasks_of(
         benchmark,
         model.capabilities,
-        halves=True,
-        kinds=("choice",),
-        only=("existence", "position"),
+        Choice(halves=True, kinds=("choice",), only=("existence", "position")),
     )
     found = findings(mapped).map
     assert found is not None
@@ -145,7 +142,8 @@ def test_halves_share_no_picture_and_have_all_samples() -> None:
     _, model = named_model(MODEL, {})
     benchmark = named_benchmark("eyechart", Variant())
     whole = tasks_of(benchmark, model.capabilities)
-    halves = {task.name: task for task in tasks_of(benchmark, model.capabilities, halves=True).kept}
+    split = tasks_of(benchmark, model.capabilities, Choice(halves=True))
+    halves = {task.name: task for task in split.kept}
     assert len(halves) == 2 * len(whole.kept) == 18
     for task in whole.kept:
         one, other = halves[f"{task.name}/1"], halves[f"{task.name}/2"]

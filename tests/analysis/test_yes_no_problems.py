@@ -55,7 +55,13 @@ def test_counts() -> None:
     [
         ("Yes, this is not an office.", "Yes", "No", "Is this an office?", "denies: is not"),
         ("Yes, this is an office.", "Yes", "No", "Is this an office?", None),
-        ("No, it is a shop, so the answer is yes.", "No", "Yes", "Is it a shop?", "closes with yes"),
+        (
+            "No, it is a shop, so the answer is yes.",
+            "No",
+            "Yes",
+            "Is it a shop?",
+            "closes with yes",
+        ),
         ("No, 20 + 25 = 45.", "No", "Yes", "Is the answer 45?", "arrives at 45, asked about 45"),
         ("Yes, 20 + 25 = 45.", "Yes", "No", "Is the answer 54?", "arrives at 45, asked about 54"),
         ("Yes, there are 4 bananas.", "Yes", "No", "Are there 4 bananas?", None),

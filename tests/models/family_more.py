@@ -54,7 +54,7 @@ def open_gates(model: Any) -> None:
 def phi4() -> Made:
     tokenizer = words(image_token="<|image|>", audio_token="<|audio|>")
     image, audio = tokenizer.convert_tokens_to_ids(["<|image|>", "<|audio|>"])
-    settings = text(tokenizer, "")
+    settings = text(tokenizer, "", max_position_embeddings=4096)
     for name in ("model_type", "head_dim"):
         del settings[name]
     config = hf.Phi4MultimodalConfig(
@@ -218,7 +218,7 @@ def deepseek_vl() -> Made:
 
 FAMILIES = (
     Family("Llama 3.2 Vision", mllama),
-    Family("Phi-4 multimodal", phi4, torchvision=True),
+    Family("Phi-4 multimodal", phi4, pictures=2, torchvision=True),
     Family("Ovis2", ovis2),
     Family("Aria", aria),
     Family("Command A Vision", cohere2_vision, torchvision=True),

@@ -46,6 +46,8 @@ class Family(NamedTuple):
     """Whether it answers prompts without pictures."""
     torchvision: bool = False
     """Whether its processor works with torchvision alone."""
+    needs: str = ""
+    """A class of transformers that older versions lack."""
 
     def build(self, folder: Path) -> Path:
         """Saves it, random weights of a fixed seed, as its makers' checkpoints are saved."""
@@ -66,9 +68,11 @@ def saveable(processor: Any) -> Any:
     """A processor, what it lacks left out of what is saved."""
     kind = type(processor)
     held = [name for name in kind.get_attributes() if getattr(processor, name, None) is not None]
-    processor.__class__ = type(
-        kind.__name__, (kind,), {"get_attributes": classmethod(lambda _: held)}
-    )
+    changed = {
+        "get_attributes": classmethod(lambda _: held),
+        "save_pretrained": transformers.ProcessorMixin.save_pretrained,
+    }
+    processor.__class__ = type(kind.__name__, (kind,), changed)
     return processor
 
 
@@ -165,7 +169,10 @@ def resizer(family: str, name: str, **settings: Any) -> Any:
 
 def with_video(kind: Any, video: str, pictures: Any, tokenizer: Any, **more: Any) -> Any:
     """A processor that takes videos as well; without torchvision, the same without that part."""
-    more["video_processor"] = getattr(transformers, video)() if TORCHVISION else None
+    # ERNIE's writes times into frames, with a font that it does not bring along.
+    settings = {"draw_on_frames": False} if "Ernie" in video else {}
+    films = getattr(transformers, video)(**settings) if TORCHVISION else None
+    more["video_processor"] = films
     made = kind if TORCHVISION else blind_to_video(kind)
     return made(image_processor=pictures, tokenizer=tokenizer, **more)
 

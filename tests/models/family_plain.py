@@ -115,24 +115,6 @@ def paligemma() -> Made:
     return Made(hf.PaliGemmaForConditionalGeneration(config), processor)
 
 
-def fuyu() -> Made:
-    signs = ["|SPEAKER|", "|NEWLINE|", "<s>", "</s>", "<0x04>", "<0x00>", "<0x01>", "<0x02>"]
-    signs += ["<0x03>", "<box>", "</box>", "<point>", "</point>", "\u2581"]
-    tokenizer = words(*signs)
-    config = hf.FuyuConfig(
-        text_config=text(tokenizer, "persimmon"),
-        image_size=32,
-        patch_size=8,
-        image_token_id=tokenizer.convert_tokens_to_ids("|SPEAKER|"),
-        **{name: value for name, value in text(tokenizer, "fuyu").items() if name in SHARED},
-    )
-    pictures = resizer("fuyu", "FuyuImageProcessor", size=square(), patch_size=square(8))
-    return Made(hf.FuyuForCausalLM(config), hf.FuyuProcessor(pictures, tokenizer))
-
-
-SHARED = ("pad_token_id", "eos_token_id", "bos_token_id", "tie_word_embeddings")
-
-
 def chameleon() -> Made:
     tokenizer = words(
         bos="<s>", image_token="<image>", boi_token="<racm3:break>", eoi_token="<eoss>"
@@ -190,7 +172,8 @@ def kosmos2_5() -> Made:
     tokenizer = words(bos="<s>", image_token="<s>", boi_token="<image>", eoi_token="</image>")
     pictures = resizer("kosmos2_5", "Kosmos2_5ImageProcessor", patch_size=square(8))
     # 4096 patches of the smallest picture, whatever the checkpoint says, take half a minute.
-    hf.Kosmos2_5Processor.images_kwargs |= {"max_patches": 64}
+    settings = getattr(hf.Kosmos2_5Processor, "images_kwargs", {})
+    settings |= {"max_patches": 64}
     processor = hf.Kosmos2_5Processor(pictures, tokenizer, num_image_tokens=8)
     config = hf.Kosmos2_5Config(
         vision_config={
@@ -267,7 +250,6 @@ FAMILIES = (
     Family("InstructBLIP (Vicuna)", instructblip, pictures=1, words_alone=False),
     Family("InstructBLIP (Flan-T5)", instructblip_t5, pictures=1, words_alone=False),
     Family("PaliGemma", paligemma, words_alone=False),
-    Family("Fuyu", fuyu, pictures=1, words_alone=False, torchvision=True),
     Family("Chameleon", chameleon),
     Family("Kosmos-2", kosmos2, pictures=1, words_alone=False),
     Family("Kosmos-2.5", kosmos2_5, pictures=1, words_alone=False),

@@ -112,7 +112,9 @@ def hunyuan() -> Made:
             tokenizer,
             "hunyuan_vl_text",
             rope_parameters={
-                "rope_type": "xdrope", "xdrope_section": [2, 2, 2, 2], "rope_theta": 10000.0,
+                "rope_type": "xdrope",
+                "factor": 1.0,
+                "alpha": 1000.0, "xdrope_section": [2, 2, 2, 2], "rope_theta": 10000.0,
             },
         ),
         vision_config=vision(
@@ -174,7 +176,9 @@ def emu3() -> Made:
     tokenizer = words("<|extra_200|>", bos="<|begin|>", **named)
     codes = [f"<|visual token {number:06d}|>" for number in range(16)]
     tokenizer.add_tokens([*codes, *(f"<unused{number}>" for number in range(20))])
-    settings = text(tokenizer, "emu3_text_model", attention_dropout=0.0)
+    settings = text(
+        tokenizer, "emu3_text_model", attention_dropout=0.0, bos_token_id=tokenizer.bos_token_id
+    )
     config = hf.Emu3Config(
         text_config=settings,
         vq_config={
@@ -234,7 +238,7 @@ FAMILIES = (
     Family("VideoLLaMA 3", video_llama3),
     Family("ERNIE 4.5 VL", ernie),
     Family("Hunyuan VL", hunyuan),
-    Family("MiniCPM-V 4.6", minicpmv),
+    Family("MiniCPM-V 4.6", minicpmv, torchvision=True),
     Family("Emu3", emu3),
     Family("Llama 4", llama4, torchvision=True),
 )

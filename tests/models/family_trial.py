@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from questions_for_models import ask, noise, rank
 
 from snellen.core.output import Failure, Generated, Output, Ranked
 from snellen.core.request import Generate, Generation, Rank
+from snellen.models.hf_generate import generating
 from snellen.models.hf_prompt import render
 from snellen.models.huggingface import HuggingFace
 from snellen.models.pictures import PictureCache
@@ -24,7 +26,8 @@ CANDIDATES = ("red", "a dark green square", "yes")
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What was seen of a family. Everything named was done; what differed would have raised."""
+    """What was seen of a family. Replies, batches, rankings and sharing were compared with the
+    model's own `generate` on the way; what differed would have raised."""
 
     model_type: str
     processor: str
@@ -33,7 +36,6 @@ class Trial:
     words_alone: bool
     template: str
     """Where the prompt's form came from: the checkpoint's own, or the profile."""
-    ranking: str
     sharing: str
     """`yes`, or why not."""
 
@@ -93,9 +95,10 @@ def try_out(family: Family, folder: Path) -> Trial:
         processor=type(loaded.processor).__name__,
         pictures=family.pictures,
         words_alone=family.words_alone,
-        template="profile" if loaded.profile else "checkpoint",
-        ranking="yes",
-        sharing=remarks[0].split(": ", 1)[1] if remarks else "yes",
+        template="profile" if loaded.plain else "checkpoint",
+        sharing=re.sub(r" by [\d.]+% of the largest", "", remarks[0].split(": ", 1)[1])
+        if remarks
+        else "yes",
     )
 
 
@@ -139,11 +142,12 @@ class Forcing:
 def steps_of(model: HuggingFace, request: Generate | Rank, length: int, *changes: Any) -> Any:
     """Logits of each step of the model's own `generate` over its processor's output."""
     loaded = model.load()
-    prompt = render(request, loaded, PictureCache(), "native")
+    prompt = render(request, loaded, PictureCache(), model.images)
     images = {"images": [list(prompt.images)]} if prompt.images else {}
     context = loaded.processor(text=[prompt.text], return_tensors="pt", **images)
     context.pop("labels", None)
-    made = loaded.model.generate(
+    context = context.to(dtype=torch.float32)
+    made = generating(loaded)(
         **context,
         max_new_tokens=length,
         do_sample=False,
@@ -157,11 +161,14 @@ def steps_of(model: HuggingFace, request: Generate | Rank, length: int, *changes
 def by_hand(model: HuggingFace, request: Rank) -> list[float]:
     """Log-likelihoods of the candidates while the model is made to say them."""
     loaded = model.load()
-    between = loaded.profile.between if loaded.profile else ""
+    between = loaded.profile.between if loaded.plain and loaded.profile else ""
     found = []
     for candidate in request.candidates:
         tail = loaded.tokenizer(between + candidate, add_special_tokens=False)["input_ids"]
-        steps = steps_of(model, request, len(tail), Forcing(tail))
+        forcing = Forcing(tail)
+        steps = steps_of(model, request, len(tail), forcing)
+        if forcing.left:
+            pytest.fail("its generate does not let itself be forced")
         found.append(
             sum(float(step.log_softmax(-1)[one]) for step, one in zip(steps, tail, strict=True))
         )
@@ -179,7 +186,3 @@ def spoken(model: HuggingFace, request: Generate) -> str:
             break
     text: str = loaded.tokenizer.decode(chosen, skip_special_tokens=True)
     return text.strip()
-
-
-def facts(trial: Trial) -> dict[str, Any]:
-    return asdict(trial)

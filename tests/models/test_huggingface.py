@@ -387,13 +387,12 @@ def test_a_missing_library_names_the_extra(
 def test_a_processor_that_needs_torchvision_says_so(checkpoint: Folder, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(checkpoint("llava"), tmp_path / "m"))
     described = json.loads((folder / "processor_config.json").read_text())
-    described["processor_class"] = "Qwen2VLProcessor"
-    described["video_processor"] = {"video_processor_type": "Qwen2VLVideoProcessor"}
+    described["processor_class"] = "PixtralProcessor"
     (folder / "processor_config.json").write_text(json.dumps(described))
     if importlib.util.find_spec("torchvision") is not None:
         opened(folder).load()
         return
-    with pytest.raises(UsageError, match="Qwen2VLProcessor of hf/m needs torchvision"):
+    with pytest.raises(UsageError, match="PixtralProcessor of hf/m needs torchvision"):
         opened(folder).load()
 
 

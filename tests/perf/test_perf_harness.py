@@ -12,10 +12,16 @@ import pytest
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
+from benchmarks.perf.__main__ import PARTS as MEASURED  # noqa: E402
+from benchmarks.perf.comparison import Comparison  # noqa: E402
 from benchmarks.perf.document import Results, missed, page  # noqa: E402
 from benchmarks.perf.figures import figure, profiled  # noqa: E402
 
-PARTS = ["startup", "engine", "scoring", "page", "memory", "tsv", "remote", "compare"]
+PARTS = [
+    "startup", "engine", "scoring", "page", "memory", "tsv", "remote", "remote-memory", "compare",
+    "view",
+]  # fmt: skip
+"""All but `local`, which runs the bundled models over and over: minutes, and 2 GB."""
 
 
 def perf(*words: str) -> subprocess.CompletedProcess[str]:
@@ -26,7 +32,7 @@ def perf(*words: str) -> subprocess.CompletedProcess[str]:
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     file = tmp_path_factory.mktemp("perf") / "results.json"
-    done = perf("--size", "tiny", "--json", str(file))
+    done = perf(*PARTS, "--size", "tiny", "--json", str(file))
     found = msgspec.json.decode(file.read_bytes(), type=Results)
     assert done.stderr.splitlines() == missed(found.parts)
     assert done.returncode == bool(missed(found.parts))
@@ -54,7 +60,14 @@ def test_the_page_holds_every_figure(results: Results) -> None:
 def test_the_committed_page_is_that_of_the_committed_results() -> None:
     committed = ROOT / "benchmarks" / "perf" / "results.json"
     results = msgspec.json.decode(committed.read_bytes(), type=Results)
-    assert (ROOT / "docs" / "performance.md").read_text(encoding="utf-8") == page(results)
+    beside = msgspec.json.decode(committed.with_name("peers.json").read_bytes(), type=Comparison)
+    text = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+    assert text == page(results, beside)
+    assert all(f"{one.name} {one.version}" in text or one.missing in text for one in beside.peers)
+
+
+def test_no_part_is_forgotten() -> None:
+    assert {*PARTS, "local"} == set(MEASURED)
 
 
 def test_an_unknown_part_is_named() -> None:

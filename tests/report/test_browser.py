@@ -1,12 +1,12 @@
 """The page in a real browser: nothing fetched, nothing executed that a model said."""
 
 import os
-import shutil
 from itertools import pairwise
 from pathlib import Path
 
 import msgspec
 import pytest
+from browsing import launched
 from playwright import sync_api
 from synthetic import build_report, record, write_run
 
@@ -14,23 +14,12 @@ from snellen.core.message import Text, user
 from snellen.core.output import Generated
 from snellen.report.html import write_html, write_overview
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-)  # fmt: skip
 ATTACK = "</script><script>window.hurt=1</script><img src=x onerror='window.hurt=1'><!--"
 
 
 @pytest.fixture(scope="module")
 def browser():
-    found = next(filter(None, map(shutil.which, NAMES)), None)
-    if found is None:
-        pytest.skip(f"no browser: none of {', '.join(NAMES)} is installed")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=list(FLAGS))
-        yield browser
-        browser.close()
+    yield from launched()
 
 
 @pytest.fixture(scope="module")

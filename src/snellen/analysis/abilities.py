@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from snellen.analysis.score_tables import Score, ScoreTable
+from snellen.core.answer import Found
 from snellen.core.errors import UsageError
 from snellen.core.record import Record
 from snellen.store.runs import RunFolder
@@ -22,7 +23,9 @@ class Ability(NamedTuple):
 
 
 class HardSample(NamedTuple):
-    """A sample that every model has wrong, with what each said."""
+    """A sample that every model has wrong, with what each said where it went wrong: the text of
+    the option it chose there (letters move with the rotations), else its answer; None where none
+    could be read."""
 
     ability: str
     record: Record
@@ -69,10 +72,19 @@ def hard_samples(
             and all((table[record.id].score or 0.0) <= 0.0 for table in tables)
         ]
         found += [
-            HardSample(name, record, tuple(table[record.id].answer for table in tables))
+            HardSample(name, record, tuple(_said(table[record.id]) for table in tables))
             for record in wrong[:each]
         ]
     return found
+
+
+def _said(record: Record) -> str | None:
+    wrong = next((one for one in record.passes if not one.correct), None)
+    if wrong is None:
+        return record.answer
+    if not isinstance(wrong.answer, Found):
+        return None
+    return (wrong.options or record.options).get(wrong.answer.value) or wrong.answer.value
 
 
 def extremes(table: ScoreTable, count: int = 3) -> list[Extremes]:

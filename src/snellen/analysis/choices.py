@@ -44,8 +44,8 @@ class Choices(NamedTuple):
     its rotations, every text stood in every place, so a model that looks at the texts alone
     chooses each place equally often: Pearson's test of that, by number of options (passes of a
     question that follows its text keep each other in balance, so that the test errs on the side
-    of no bias). Elsewhere the chosen letters are compared with the gold ones, pass by pass:
-    the Stuart-Maxwell test.
+    of no bias; questions whose options cannot be rotated are left out). Elsewhere the chosen
+    letters are compared with the gold ones, pass by pass: the Stuart-Maxwell test.
     """
 
     passes: int
@@ -89,13 +89,15 @@ def choices(records: Iterable[Record], group: str = "category") -> Choices:
         if record.kind != "choice" or record.unscored in ("failed", "missing"):
             continue
         label = record.groups.get(group, "")
-        rotated = rotated and len(record.passes) == len(record.options)
+        if not record.asked_once:
+            rotated = rotated and len(record.passes) == len(record.options)
         for one in record.passes:
             asked[label] += 1
             refused[label] += isinstance(one.answer, Refused)
             gold.update(one.gold[:1])
             if isinstance(one.answer, Found):
                 predicted[one.answer.value] += 1
+            if isinstance(one.answer, Found) and not record.asked_once:
                 labels = tuple(one.options or record.options)
                 told.append(_Told(labels, one.answer.value, next(iter(one.gold), None)))
         if record.score is not None:

@@ -69,7 +69,8 @@ def _p_of(differences: NDArray[float64], mean: float, error: float | None) -> fl
 
 
 def in_points(interval: Interval | None) -> Interval | None:
-    """An interval of shares in 0..1 on the scale of 100."""
+    """An interval of differences of shares on the scale of 100, kept in -100..100."""
     if interval is None:
         return None
-    return Interval(100 * interval.low, 100 * interval.high, interval.method, interval.level)
+    low, high = max(-100.0, 100 * interval.low), min(100.0, 100 * interval.high)
+    return Interval(low, high, interval.method, interval.level)

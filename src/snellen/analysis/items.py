@@ -4,7 +4,7 @@ bad ones, which labels may be wrong, and how few samples would rank the models a
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -166,13 +166,18 @@ def _suspects(
 
 
 def _expected(together: Aligned, strong: Sequence[int]) -> float:
-    """Sum over choice and yes/no samples of the chance that all strong models err alike."""
-    wrong = [1 - float(together.scores[:, at].mean()) for at in strong]
-    total = 0.0
-    for sample in together.samples:
+    """Sum over choice and yes/no samples of the chance that all strong models err alike, each with
+    its own error rate on questions of so many options."""
+    alike: dict[int, list[int]] = defaultdict(list)
+    for at, sample in enumerate(together.samples):
         options = len(sample.options) or (2 if sample.gold in (("Yes",), ("No",)) else 0)
         if options >= 2:
-            total += (options - 1) * math.prod(one / (options - 1) for one in wrong)
+            alike[options].append(at)
+    total = 0.0
+    for options, rows in alike.items():
+        wrong = [1 - float(together.scores[rows, at].mean()) for at in strong]
+        others = options - 1
+        total += len(rows) * others * math.prod(one / others for one in wrong)
     return total
 
 

@@ -118,29 +118,19 @@ def compare(
     `names` are what the runs are called. p-values are adjusted by Holm over everything compared.
     Raises UsageError where no benchmark has two runs, and as `aligned` does.
     """
-    by_benchmark: dict[str, list[int]] = defaultdict(list)
-    for at, run in enumerate(runs):
-        by_benchmark[run.info.benchmark].append(at)
-    alone = [name for name, members in by_benchmark.items() if len(members) < 2]
-    if len(alone) == len(by_benchmark):
-        raise UsageError(
-            f"no two of the runs are of one benchmark (got {', '.join(alone) or 'none'}); give two "
-            "runs of the same benchmark"
-        )
+    by_benchmark, alone = _by_benchmark(runs)
     benchmarks, pairs = [], []
     for benchmark, members in by_benchmark.items():
-        if len(members) > 1:
-            together = aligned([runs[at] for at in members], common=common)
-            called = [names[at] for at in members]
-            measure = composite(together)
-            benchmarks.append(_compared(benchmark, [runs[at] for at in members], called, together,
-                                        measure, level))  # fmt: skip
-            chosen = [
-                (a, b) for a, b in combinations(range(len(members)), 2) if not (baseline and a)
-            ]
-            pairs += [
-                _pair(benchmark, called, together, measure, two, level, power) for two in chosen
-            ]
+        mine, called = [runs[at] for at in members], [names[at] for at in members]
+        together = aligned(mine, common=common)
+        measure = composite(together)
+        benchmarks.append(_compared(benchmark, mine, called, together, measure, level))
+        chosen = combinations(range(len(members)), 2)
+        pairs += [
+            _pair(benchmark, called, together, measure, two, level, power)
+            for two in chosen
+            if not (baseline and two[0])
+        ]
     adjusted = holm([pair.p for pair in pairs])
     told = tuple(f"{name}: only one run, not compared" for name in alone)
     return Comparison(
@@ -152,6 +142,20 @@ def compare(
         ),
         told,
     )
+
+
+def _by_benchmark(runs: Sequence[RunFolder]) -> tuple[dict[str, list[int]], list[str]]:
+    """Places of the runs of each benchmark that has two or more, and the other benchmarks."""
+    found: dict[str, list[int]] = defaultdict(list)
+    for at, run in enumerate(runs):
+        found[run.info.benchmark].append(at)
+    alone = [name for name, members in found.items() if len(members) < 2]
+    if len(alone) == len(found):
+        raise UsageError(
+            f"no two of the runs are of one benchmark (got {', '.join(alone) or 'none'}); give two "
+            "runs of the same benchmark"
+        )
+    return {name: members for name, members in found.items() if len(members) > 1}, alone
 
 
 def _compared(
@@ -243,7 +247,6 @@ def _pair(
     differences = scores[:, 1] - scores[:, 0]
     mean = paired_mean(differences, together.clusters, level)
     lost, won = int((differences < 0).sum()), int((differences > 0).sum())
-    right_or_wrong = bool(((scores == 0) | (scores == 1)).all())
     seed = f"compare {benchmark}"
     if measure is None:
         drawn = _mean_bootstrap(differences, together.clusters, seed, level)
@@ -253,8 +256,7 @@ def _pair(
         drawn = measure.difference(one, other, seed, level)
         values = [measure.values()[at] for at in two]
         difference, interval = drawn.value, drawn.interval
-    simple = measure is None and right_or_wrong and not together.clustered
-    test = mcnemar(lost, won) if simple else None
+    test = mcnemar(lost, won) if measure is None and _simple(scores, together) else None
     return Pair(
         benchmark=benchmark,
         first=names[one],
@@ -276,6 +278,11 @@ def _pair(
         groups=tuple(group_differences(together, differences, level)),
         **({} if measure else _reach(differences, mean, level, power)),
     )
+
+
+def _simple(scores: NDArray[float64], together: Aligned) -> bool:
+    """Whether McNemar's test applies: every sample alone, and right or wrong."""
+    return not together.clustered and bool(((scores == 0) | (scores == 1)).all())
 
 
 def _reach(

@@ -64,7 +64,12 @@ def of_reports(reports: Sequence[Report], names: Sequence[str], group: str) -> S
             if one.value is not None
         }
         unit, top = next((one.unit, one.top) for one in metrics.values())
-    return _shared(ScoreTable(scores, unit, top))
+    told = [
+        f"{name}, {notice}"
+        for report, name in zip(reports, names, strict=True)
+        for notice in report.summary.notices
+    ]
+    return _shared(ScoreTable(scores, unit, top, tuple(told)))
 
 
 def of_csv(table: Table) -> ScoreTable:
@@ -101,9 +106,7 @@ def of_csv(table: Table) -> ScoreTable:
     return _shared(ScoreTable(long, "percent", 100.0))
 
 
-def chosen(
-    table: ScoreTable, models: Sequence[str] = (), groups: Sequence[str] = ()
-) -> ScoreTable:
+def chosen(table: ScoreTable, models: Sequence[str] = (), groups: Sequence[str] = ()) -> ScoreTable:
     """Only these models and groups, in this order; nothing named is everything. Groups are
     matched without regard to case, and called as they are named here.
 
@@ -119,11 +122,12 @@ def chosen(
             f"no group {strange[0]!r} with a score of every model; there are "
             f"{', '.join(known.values())}"
         )
-    own = {name: known[name.casefold()] for name in groups} or {name: name for name in known.values()}
+    own = {name: known[name.casefold()] for name in groups} or {
+        name: name for name in known.values()
+    }
     kept = models or list(table.scores)
     scores = {
-        model: {called: table.scores[model][name] for called, name in own.items()}
-        for model in kept
+        model: {called: table.scores[model][name] for called, name in own.items()} for model in kept
     }
     gone = set(table.scores) - set(kept)
     notices = tuple(one for one in table.notices if one.partition(",")[0] not in gone)

@@ -73,6 +73,8 @@ _DECODING = {
 _SHOWN = {"images", "image_size", "video", "min_pixels", "max_pixels"}
 """Facts of a model that say how it draws its words, and how it is handed pictures."""
 _WORDS = 12
+_AROUND = 12
+"""Words shown of a difference, and characters around one in white space."""
 
 
 class Side(NamedTuple):
@@ -292,7 +294,10 @@ def _words(mine: str, theirs: str) -> str:
     for kind, a, b, c, d in matcher.get_opcodes():
         if kind != "equal":
             return f"{_quoted(first[a:b])}, and {_quoted(second[c:d])}"
-    return "white space"
+    pairs = enumerate(zip(mine, theirs, strict=False))
+    at = next((place for place, (one, other) in pairs if one != other), min(len(mine), len(theirs)))
+    around = slice(max(0, at - _AROUND), at + _AROUND)
+    return f"white space: {mine[around]!r}, and {theirs[around]!r}"
 
 
 def _quoted(words: Sequence[str]) -> str:

@@ -49,7 +49,7 @@ class Share(Struct, frozen=True):
     cause: Cause
     points: float
     interval: Interval | None
-    """Of the part that aligned samples have in it; None where they have none."""
+    """Of the points, as far as aligned samples make them; None where they make none."""
     gained: int
     """Samples that score higher in the second run for this cause."""
     lost: int
@@ -76,7 +76,7 @@ class Why(Struct, frozen=True):
     second_score: float
     difference: float
     interval: Interval | None
-    """Of the difference over the aligned samples."""
+    """Of the difference, as far as aligned samples make it."""
     aligned: int
     shares: tuple[Share, ...]
     settings: tuple[Setting, ...]
@@ -106,12 +106,7 @@ def why(first: Side, second: Side, *, examples: int = 2, level: float = 0.95) ->
         for cause in CAUSES
     ]
     means = [100 * _mean(one.values()) for one in scores]
-    import numpy as np
-
-    numbers = _clusters([first.records[name] for name in both])
-    overall = paired_mean(
-        np.array([scores[1][name] - scores[0][name] for name in both]), numbers, level
-    )
+    apart = sum(move.points for move in moved.values())
     return Why(
         benchmark=first.benchmark,
         first=first.name,
@@ -119,12 +114,26 @@ def why(first: Side, second: Side, *, examples: int = 2, level: float = 0.95) ->
         first_score=means[0],
         second_score=means[1],
         difference=means[1] - means[0],
-        interval=in_points(overall.interval),
+        interval=_shifted(_overall(first, both, scores, level), apart),
         aligned=len(both),
         shares=tuple(one for one in shares if one.gained or one.lost or one.apart),
         settings=tuple(settings(first, second)),
         notices=tuple(_notices(first, second)),
     )
+
+
+def _overall(
+    first: Side,
+    both: Sequence[str],
+    scores: tuple[dict[str, float], dict[str, float]],
+    level: float,
+) -> Interval | None:
+    """Of the difference over the samples both scored."""
+    import numpy as np
+
+    differences = np.array([scores[1][name] - scores[0][name] for name in both])
+    numbers = _clusters([first.records[name] for name in both])
+    return in_points(paired_mean(differences, numbers, level).interval)
 
 
 def _counted(side: Side) -> dict[str, float]:
@@ -190,7 +199,7 @@ def _share(
     return Share(
         cause,
         100 * mean.value + move.points,
-        in_points(mean.interval) if mine else None,
+        _shifted(in_points(mean.interval), move.points) if mine else None,
         len(gained),
         len(lost),
         len(move.ids),
@@ -261,3 +270,11 @@ def _clusters(records: Sequence[Record]) -> NDArray[int64]:
 def _mean(values: Iterable[float]) -> float:
     every = list(values)
     return sum(every) / len(every) if every else 0.0
+
+
+def _shifted(interval: Interval | None, by: float) -> Interval | None:
+    """An interval about a number that samples of one run alone have moved, kept in -100..100."""
+    if interval is None:
+        return None
+    low, high = max(-100.0, interval.low + by), min(100.0, interval.high + by)
+    return Interval(low, high, interval.method, interval.level)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
+
+from msgspec import structs
 
 from snellen.analysis.stages import Side
 from snellen.analysis.why import Why, why
@@ -12,8 +15,10 @@ from snellen.api.reporting import benchmark_of
 from snellen.core.errors import UsageError
 from snellen.data.predictions import read_predictions
 from snellen.engine.scoring import recorded
-from snellen.report.comparison import names_of
 from snellen.store.runs import RunFolder, find_runs, open_run
+
+_NEAR = 0.05
+"""Points by which a headline may differ from the mean of its samples."""
 
 
 class Explained(NamedTuple):
@@ -39,7 +44,7 @@ def explain(
             "predictions"
         )
     runs = [_single(path) for path in folders]
-    names = names_of(runs)
+    names = _names(runs, folders)
     warnings: tuple[str, ...] = ()
     sides: list[Side] = []
     for path in given:
@@ -49,7 +54,36 @@ def explain(
         else:
             side, warnings = _imported(path, runs[0])
             sides.append(side)
-    return Explained(why(sides[0], sides[1], examples=examples, level=level), warnings)
+    found = why(sides[0], sides[1], examples=examples, level=level)
+    scores = {found.first: found.first_score, found.second: found.second_score}
+    told = [line for run, name in zip(runs, names, strict=True)
+            for line in _no_mean(run, name, scores[name])]  # fmt: skip
+    return Explained(structs.replace(found, notices=(*found.notices, *told)), warnings)
+
+
+def _no_mean(run: RunFolder, name: str, mean: float) -> Iterator[str]:
+    """Says so where the headline is something else than the mean of the samples' scores."""
+    if not run.has_report:
+        return
+    headline = run.report().summary.headline
+    if headline.value is not None and abs(headline.value - mean) > _NEAR:
+        yield (
+            f"{name}: the headline {headline.name} is {headline.value:.1f} and no mean over "
+            f"samples; split is the mean of the samples' scores, {mean:.1f}"
+        )
+
+
+def _names(runs: Sequence[RunFolder], folders: Sequence[Path]) -> list[str]:
+    """The models' names where they differ, else the folders as they were given: what sets the
+    runs apart is told beside."""
+    for names in (
+        [run.info.model for run in runs],
+        [folder.name for folder in folders],
+        [str(folder) for folder in folders],
+    ):
+        if len(set(names)) == len(names):
+            return names
+    return ["first", "second"]
 
 
 def _single(path: Path) -> RunFolder:

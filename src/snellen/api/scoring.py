@@ -19,8 +19,10 @@ from snellen.core.record import Record
 from snellen.core.summary import Summary
 from snellen.data.columns import check_roles_of
 from snellen.data.predictions import Predictions, read_predictions
+from snellen.engine.managed import Servers
 from snellen.engine.preflight import check_roles
 from snellen.engine.scoring import Judges, recorded
+from snellen.engine.serving import Say
 from snellen.models.replay import Replay
 from snellen.store.responses import ResponseStore
 
@@ -48,17 +50,33 @@ def score(
     where: Mapping[str, str] | None = None,
     judges: Sequence[str | Model] = (),
     store: Path | str = DEFAULT_STORE,
+    serving: Say | None = None,
 ) -> Scored:
     """Score recorded predictions by the benchmark's own flow; no model, no pictures.
 
     A predictions file that also holds gold answers needs no data; one that holds everything may
     stand in the place of the benchmark. `variant.rule` says whose rules read the replies. `judges`
     grade them where the benchmark asks judges: models, whose verdicts are kept in `store`, or
-    `column:NAME` for verdicts that stand in the predictions file. Raises UsageError subclasses.
+    `column:NAME` for verdicts that stand in the predictions file. The server of a judge such as
+    vllm/ORG/NAME is started, and stopped at the end; `serving` is told in lines how that goes.
+    Raises UsageError subclasses.
     """
     check_roles_of(columns or {})
     variant = replace(variant, data=str(data) if data else variant.data, judges=len(judges))
-    bench = _Bench(judges, Path(store))
+    with Servers(Path(store).parent, say=serving) as servers:
+        bench = _Bench(judges, Path(store), servers)
+        return _read_and_scored(benchmark, predictions, data, variant, columns, where, bench)
+
+
+def _read_and_scored(
+    benchmark: str,
+    predictions: Path | str | None,
+    data: Path | str | None,
+    variant: Variant,
+    columns: Mapping[str, str] | None,
+    where: Mapping[str, str] | None,
+    bench: _Bench,
+) -> Scored:
     if predictions is None or (data is None and _same_file(benchmark, predictions)):
         return _scored_alone(benchmark, variant, columns, where, bench)
     apart = variant.data is not None or is_data(benchmark)
@@ -122,6 +140,7 @@ class _Bench(NamedTuple):
 
     judges: Sequence[str | Model]
     store: Path
+    servers: Servers
 
     def models(self, read: Predictions, benchmark: Benchmark) -> dict[str, Model]:
         roles = judge_roles(len(self.judges))
@@ -135,7 +154,8 @@ class _Bench(NamedTuple):
         if isinstance(judge, str) and judge.startswith(COLUMN):
             name = judge.removeprefix(COLUMN)
             return Replay(read.column(name), read.digest, name)
-        return named_model(judge, {})[1]
+        managed = self.servers.managed(judge) if isinstance(judge, str) else None
+        return managed or named_model(judge, {})[1]
 
 
 def _scored(benchmark: Benchmark, read: Predictions, bench: _Bench) -> Scored:

@@ -14,8 +14,8 @@ from snellen.analysis.taskmap.findings import TaskMap
 from snellen.analysis.taskmap.halves import halves_of
 from snellen.analysis.taskmap.mapping import distances_of, mean_of, stability_of
 from snellen.analysis.taskmap.scores import Scores, from_cells
-from snellen.analysis.taskmap.tasks import FEWEST, tasks_of
-from snellen.analysis.taskmap.training import Finished, Spreading, train
+from snellen.analysis.taskmap.tasks import Choice, Tasks, tasks_of
+from snellen.analysis.taskmap.training import Finished, Spreading, Vector, train
 from snellen.analysis.taskmap.vectors import layers_of
 from snellen.api.naming import named_benchmark, named_model
 from snellen.core.benchmark import Benchmark, FetchProgress, Variant
@@ -31,18 +31,6 @@ VECTORS = "vectors"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
-    """Which samples make which tasks; see `tasks_of`."""
-
-    group: str = "category"
-    kinds: Sequence[str] = ()
-    only: Sequence[str] = ()
-    halves: bool = False
-    limit: int | None = None
-    fewest: int = FEWEST
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """How tasks become a map."""
 
@@ -52,6 +40,9 @@ class Settings:
     """Maps that are made, with the seeds `tuning.seed`, `tuning.seed + 1`, ..."""
     linkage: Linkage = "average"
     clusters: int = 12
+
+    def every_seed(self) -> tuple[int, ...]:
+        return tuple(range(self.tuning.seed, self.tuning.seed + self.seeds))
 
 
 def task_map(
@@ -79,40 +70,42 @@ def task_map(
             f"{name} cannot be fine-tuned: a task map needs the weights of a model, in this "
             "process; give hf/<hub id or folder> or snellen/tiny-early"
         )
-    asked = named_benchmark(benchmark, variant)
-    if asked.fetch is not None:
-        asked.fetch(fetching)
-    choice = settings.choice
-    tasks = tasks_of(
-        asked,
-        opened.capabilities,
-        group=choice.group,
-        halves=choice.halves,
-        limit=choice.limit,
-        seed=settings.tuning.seed,
-        fewest=choice.fewest,
-        kinds=choice.kinds,
-        only=choice.only,
-    )
-    seeds = tuple(range(settings.tuning.seed, settings.tuning.seed + settings.seeds))
-    hows = [msgspec.structs.replace(settings.tuning, seed=seed) for seed in seeds]
     spreading = None
     if cluster is not None:
         if not isinstance(model, str):
             raise UsageError("on a cluster a model goes by its name; give a name, not an object")
         spreading = Spreading(cluster, model)
+    asked = named_benchmark(benchmark, variant)
+    if asked.fetch is not None:
+        asked.fetch(fetching)
+    tasks = tasks_of(asked, opened.capabilities, settings.choice, settings.tuning.seed)
+    hows = [msgspec.structs.replace(settings.tuning, seed=seed) for seed in settings.every_seed()]
     vectors = train(opened, tasks.kept, hows, Path(out) / VECTORS, told, spreading)
+    return _mapped(name, opened, asked, settings, tasks, vectors)
+
+
+def _mapped(
+    name: str,
+    model: HuggingFace,
+    benchmark: Benchmark,
+    settings: Settings,
+    tasks: Tasks,
+    vectors: Sequence[Sequence[Vector]],
+) -> TaskMap:
+    """The map of vectors by seed and task."""
     maps = [distances_of(one) for one in vectors]
     distances = mean_of(maps)
     names = [task.name for task in tasks.kept]
     tree = tree_of(distances, settings.linkage)
+    clusters = cut(tree, settings.clusters)
+    seeds = settings.every_seed()
     return TaskMap(
         model=name,
-        identity=opened.identity,
-        benchmark=asked.name,
-        parameters=dict(asked.parameters),
-        group=choice.group,
-        kinds=tuple(choice.kinds),
+        identity=model.identity,
+        benchmark=benchmark.name,
+        parameters=dict(benchmark.parameters),
+        group=settings.choice.group,
+        kinds=tuple(settings.choice.kinds),
         tuning=settings.tuning,
         seeds=seeds,
         layers=len(layers_of(vectors[0][0].path)),
@@ -121,8 +114,8 @@ def task_map(
         distances=tuple(tuple(row) for row in distances.tolist()),
         tree=tree,
         cophenetic=cophenetic_correlation(tree, distances),
-        clusters=tuple(tuple(names[at] for at in found) for found in cut(tree, settings.clusters)),
-        halves=halves_of(names, distances) if choice.halves else (),
+        clusters=tuple(tuple(names[at] for at in found) for found in clusters),
+        halves=halves_of(names, distances) if settings.choice.halves else (),
         stability=stability_of(names, seeds, maps),
     )
 

@@ -90,12 +90,13 @@ def _summed(asked: Benchmark, failures: FailurePolicy, records: Sequence[Record]
     if summary.headline.value is None or found is None:
         mean = Metric(HEADLINE, None, summary.n, note=summary.headline.note)
         return msgspec.structs.replace(summary, headline=mean)
+    spread = _intervals(seen)
     parts = {
         "aAcc": Metric("aAcc", found.answers, summary.n, summary.headline.interval),
-        "fAcc": Metric("fAcc", found.figures, found.figure_count),
-        "qAcc": Metric("qAcc", found.questions, found.question_count),
+        "fAcc": Metric("fAcc", found.figures, found.figure_count, spread.get("fAcc")),
+        "qAcc": Metric("qAcc", found.questions, found.question_count, spread.get("qAcc")),
     }
-    mean = Metric(HEADLINE, found.mean, summary.n, _interval(seen))
+    mean = Metric(HEADLINE, found.mean, summary.n, spread.get(HEADLINE))
     return msgspec.structs.replace(
         summary,
         headline=mean,
@@ -105,13 +106,18 @@ def _summed(asked: Benchmark, failures: FailurePolicy, records: Sequence[Record]
     )
 
 
-def _interval(records: Sequence[Record]) -> Interval | None:
-    """Of the mean of three, over resampled sets of figures."""
+def _intervals(records: Sequence[Record]) -> dict[str, Interval | None]:
+    """Of the mean of three and of its last two, over resampled sets of figures."""
     rows = set_counts(records, _place)
     if len(rows) < 2:
-        return None
+        return {}
     sums = resampled_sums(rows, seed=HEADLINE)
-    return percentile_interval(100 / 3 * (sums[:, 0::2] / sums[:, 1::2]).sum(axis=1))
+    shares = 100 * sums[:, 0::2] / sums[:, 1::2]
+    return {
+        HEADLINE: percentile_interval(shares.mean(axis=1)),
+        "fAcc": percentile_interval(shares[:, 1]),
+        "qAcc": percentile_interval(shares[:, 2]),
+    }
 
 
 def _mean(records: Sequence[Record]) -> float | None:

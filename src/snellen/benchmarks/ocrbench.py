@@ -29,7 +29,7 @@ from snellen.benchmarks.published import Published, tsv
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.record import Record
 from snellen.core.sample import Sample
-from snellen.core.summary import Metric, Summary
+from snellen.core.summary import Interval, Metric, Summary
 from snellen.scoring.ocr import EXPRESSIONS, holds_gold
 
 VERSION = "1"
@@ -76,7 +76,12 @@ def _summarise(made: Benchmark, records: Sequence[Record]) -> Summary:
         return summary
     right = summary.headline.value / 100 * summary.n
     note = "" if summary.n == _QUESTIONS else f"of {summary.n} questions, not {_QUESTIONS}"
-    final = Metric(FINAL, right, summary.n, note=note, unit="points", top=float(summary.n))
+    share = summary.n / 100
+    spread = summary.headline.interval
+    if spread is not None:
+        low, high = share * spread.low, share * spread.high
+        spread = Interval(low, high, spread.method, spread.level)
+    final = Metric(FINAL, right, summary.n, spread, note, "points", float(summary.n))
     return msgspec.structs.replace(
         summary, metrics={**summary.metrics, FINAL: final}, beside=(FINAL, *summary.beside)
     )

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
 
+from snellen.benchmarks.pope_intervals import MEAN, POOLED, Answering, Intervals, intervals
 from snellen.benchmarks.readings import SAYS_YES
 from snellen.core.record import Record
-from snellen.core.summary import Bounds, Interval, Metric, Summary
+from snellen.core.summary import Bounds, Metric, Summary
 from snellen.scoring.accuracy import FailurePolicy, count_outcomes, notices
 from snellen.scoring.yes_no import NO, YES, Confusion, Reply, confusion
-from snellen.stats.resampling import percentile_interval, resampled_sums
-
-if TYPE_CHECKING:
-    from numpy import float64
-    from numpy.typing import NDArray
 
 TRACK = "category"
 TRACKS = ("adversarial", "popular", "random")
 HEADLINE = "f1"
 _OWED = ("failed", "missing")
 _PARTS = ("accuracy", "precision", "recall", "yes_rate")
-
-Answering = Callable[[Record], Reply | None]
-"""What a record answers to its gold; None where it does not count."""
 
 
 def tracks_of(cell: str) -> list[str]:
@@ -47,7 +39,8 @@ def summarise_pope(
     scored = [record for record in records if answering(record) is not None]
     owed = any(record.unscored in _OWED for record in records)
     withheld = failures == "withhold" and owed
-    metrics = dict(_means(tables, len(scored), _intervals(by_track, answering)))
+    spread = intervals(by_track, answering)
+    metrics = dict(_means(tables, len(scored), spread))
     headline = Metric(
         HEADLINE,
         None if withheld else metrics[HEADLINE].value,
@@ -56,21 +49,24 @@ def summarise_pope(
         "withheld: samples failed or are missing" if withheld else _said(tables, reading),
     )
     others = {
-        key: _mean_f1(key, _confusions(by_track, _answers(name, "")), scored)
+        key: _mean_f1(key, by_track, _answers(name, ""), scored)
         for key, name in _other_readings(records, reading, readings)
     }
     pooled = _pooled(tables)
-    always = _confusions(by_track, lambda one: Reply(one.gold[0], YES) if one.gold else None)
+    told = Metric(POOLED, pooled.f1, pooled.n, spread.get((POOLED, MEAN)))
+    always = _mean_f1(
+        "always_yes", by_track, lambda one: Reply(one.gold[0], YES) if one.gold else None, scored
+    )
     return Summary(
         headline=headline,
         metrics={
             **({} if withheld else metrics),
             HEADLINE: headline,
             **({} if withheld else others),
-            **({} if withheld else {"f1_pooled": Metric("f1_pooled", pooled.f1, pooled.n)}),
-            "always_yes": _mean_f1("always_yes", always, scored),
+            **({} if withheld else {POOLED: told}),
+            always.name: always,
         },
-        groups={} if withheld else _groups(tables, _intervals(by_track, answering)),
+        groups={} if withheld else _groups(tables, spread),
         outcomes=count_outcomes(records),
         n=len(scored),
         total=len(records),
@@ -131,40 +127,46 @@ def _confusions(
 
 
 def _means(
-    tables: Mapping[str, Confusion], n: int, intervals: Mapping[str, Interval | None]
+    tables: Mapping[str, Confusion], n: int, spread: Intervals
 ) -> Iterator[tuple[str, Metric]]:
     counted = [table for table in tables.values() if table.n]
     for name in (HEADLINE, *_PARTS):
         values = [float(getattr(table, name)) for table in counted]
         if values:
-            interval = intervals.get("") if name == HEADLINE else None
-            yield name, Metric(name, sum(values) / len(values), n, interval)
+            yield name, Metric(name, sum(values) / len(values), n, spread.get((name, MEAN)))
         else:
             yield name, Metric(name, None, 0, note="no sample could be scored")
 
 
-def _mean_f1(name: str, tables: Mapping[str, Confusion], scored: Sequence[Record]) -> Metric:
+def _mean_f1(
+    name: str,
+    by_track: Mapping[str, Sequence[Record]],
+    answering: Answering,
+    scored: Sequence[Record],
+) -> Metric:
+    tables = _confusions(by_track, answering)
     values = [table.f1 for table in tables.values() if table.n]
-    return Metric(name, sum(values) / len(values) if values else None, len(scored))
+    spread = intervals(by_track, answering).get((HEADLINE, MEAN))
+    return Metric(name, sum(values) / len(values) if values else None, len(scored), spread)
 
 
 def _pooled(tables: Mapping[str, Confusion]) -> Confusion:
     return Confusion(*(sum(cells) for cells in zip(*tables.values(), strict=True)))
 
 
-def _groups(
-    tables: Mapping[str, Confusion], intervals: Mapping[str, Interval | None]
-) -> dict[str, dict[str, Metric]]:
+def _groups(tables: Mapping[str, Confusion], spread: Intervals) -> dict[str, dict[str, Metric]]:
     counted = {track: table for track, table in tables.items() if table.n}
     groups = {
         TRACK: {
-            track: Metric(HEADLINE, table.f1, table.n, intervals.get(track), _counts(table))
+            track: Metric(
+                HEADLINE, table.f1, table.n, spread.get((HEADLINE, track)), _counts(table)
+            )
             for track, table in counted.items()
         }
     }
     for name in _PARTS:
         groups[name] = {
-            track: Metric(name, float(getattr(table, name)), table.n)
+            track: Metric(name, float(getattr(table, name)), table.n, spread.get((name, track)))
             for track, table in counted.items()
         }
     return groups if counted else {}
@@ -173,38 +175,6 @@ def _groups(
 def _counts(table: Confusion) -> str:
     tp, fp, tn, fn, unread = table
     return f"TP {tp}, FP {fp}, TN {tn}, FN {fn}" + (f", unread no {unread}" if unread else "")
-
-
-def _intervals(
-    by_track: Mapping[str, Sequence[Record]], answering: Answering
-) -> dict[str, Interval | None]:
-    """Of each track's F1 and, under "", of their mean: images are resampled with all their
-    questions, because the tracks ask about the same images."""
-    tracks = list(by_track)
-    rows: dict[str, list[float]] = {}
-    for at, track in enumerate(tracks):
-        for record in by_track[track]:
-            reply = answering(record)
-            if reply is None:
-                continue
-            table = confusion([reply])
-            row = rows.setdefault(record.unit or record.id, [0.0] * (2 * len(tracks)))
-            row[2 * at] += table.true_positive
-            row[2 * at + 1] += table.false_positive + table.false_negative
-    if len(rows) < 2:
-        return {}
-    sums = resampled_sums(list(rows.values()), seed="pope")
-    f1 = [_f1(sums[:, 2 * at], sums[:, 2 * at + 1]) for at in range(len(tracks))]
-    found = {track: percentile_interval(f1[at]) for at, track in enumerate(tracks)}
-    mean: NDArray[float64] = sum(f1[1:], f1[0]) / len(f1)
-    return {**found, "": percentile_interval(mean)}
-
-
-def _f1(right: NDArray[float64], missed: NDArray[float64]) -> NDArray[float64]:
-    import numpy as np
-
-    whole = 2 * right + missed
-    return np.where(whole > 0, 100 * 2 * right / np.maximum(whole, 1), 0.0)
 
 
 def _bounds(by_track: Mapping[str, Sequence[Record]]) -> Bounds:

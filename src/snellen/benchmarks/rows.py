@@ -102,7 +102,9 @@ def sample_of(
 ) -> Sample:
     cells = row.cells
     options = option_cells(cells)
-    if not ("question" in cells or asked or options or _is_prediction_row(cells)):
+    # A picture alone may hold its question.
+    to_ask = "question" in cells or asked or options or row.media
+    if not to_ask and not _is_prediction_row(cells):
         raise _no_question(row, path)
     golds = row_gold(row)
     kind = told or kind_of(cells, options, golds)
@@ -175,8 +177,9 @@ def _label(gold: str, options: Mapping[str, str], row: Row, path: str) -> str:
         return matching[0]
     gap = f" (the column {_next_label(options)} is empty there)" if letter else ""
     raise DataError(
-        f"{path}, row {row.number + 1}: the answer {gold!r} is none of the options {', '.join(options)}{gap}; "
-        "correct it, or leave it empty to count the row as one without gold"
+        f"{path}, row {row.number + 1}: the answer {gold!r} is none of the options "
+        f"{', '.join(options)}{gap}; correct it, or leave it empty to count the row as one "
+        "without gold"
     )
 
 

@@ -1,4 +1,5 @@
-"""`snellen analyse`: what stands behind the numbers of finished runs. No model is asked."""
+"""`snellen analyse`: what stands behind the numbers of finished runs. No model is asked, unless
+`errors` is told a judge."""
 
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from snellen.store.runs import RunFolder
 
 _TABLES = (".csv", ".tsv")
+_LABELS = (".json", ".csv")
 
 
 def main(arguments: Namespace) -> int:
@@ -87,7 +89,26 @@ def _abilities(arguments: Namespace) -> Finding:
     if arguments.hardest < 1 or arguments.samples < 0:
         raise UsageError("--hardest must be at least 1 and --samples at least 0")
     table, runs = _scores(arguments)
+    if arguments.cards is not None:
+        _save_cards(arguments, table, runs)
     return hard_abilities(table, runs, arguments.group, arguments.hardest, arguments.samples)
+
+
+def _save_cards(arguments: Namespace, table: ScoreTable, runs: list[RunFolder]) -> None:
+    from snellen.analysis.abilities import abilities, hard_samples
+    from snellen.analysis.error_samples import Wrong
+    from snellen.api.error_labels import pictures_of
+    from snellen.report.hard_cards import cards_of, hard_cards
+    from snellen.report.pictures import save_plot
+
+    if not runs:
+        raise UsageError("--cards shows samples, which a CSV of scores does not hold; give runs")
+    ordered = abilities(table)[: arguments.hardest]
+    names = [one.name for one in ordered]
+    found = hard_samples(runs, arguments.group, names, max(1, arguments.samples))
+    shown = pictures_of([Wrong(runs[0], one.ability, one.record) for one in found])
+    cards = cards_of(found, ordered, list(table.scores), shown)
+    save_plot(hard_cards("Wrong in every run", cards), Path(arguments.cards))
 
 
 def _radar(arguments: Namespace) -> Finding:
@@ -127,6 +148,56 @@ def _yes_no(arguments: Namespace) -> Finding:
     return yes_no_problems(*runs_of(arguments.sources), arguments.group)
 
 
+def _errors(arguments: Namespace) -> Finding:
+    labels = [one for one in arguments.sources if Path(one).suffix.lower() in _LABELS]
+    if not labels:
+        return _error_page(arguments)
+    if len(labels) < len(arguments.sources):
+        raise UsageError("give runs, to write a page, or saved labels, to count them; not both")
+    from snellen.analysis.error_samples import read_labels
+    from snellen.report.error_findings import error_types
+
+    return error_types([read_labels(Path(one)) for one in labels])
+
+
+def _error_page(arguments: Namespace) -> Finding:
+    from snellen.analysis.error_samples import drawn, write_labels
+    from snellen.api.error_labels import judged, pictures_of
+    from snellen.report.error_findings import sampled
+    from snellen.report.error_page import error_page
+    from snellen.report.pictures import save_text
+
+    runs, _ = runs_of(arguments.sources)
+    page = Path(arguments.page)
+    found = drawn(runs, arguments.group, arguments.each, arguments.seed)
+    before, notices = None, []
+    if arguments.judge is not None:
+        before, unread, blind = judged(found, arguments.judge, arguments.store)
+        kept = page.with_suffix(".judge.json")
+        write_labels(before, kept)
+        notices.append(f"{kept}: labels of {before.labeller}")
+        if blind:
+            notices.append(f"{blind} of {len(found)} samples were judged without their pictures")
+        if unread:
+            notices.append(f"{unread} of {len(found)} replies of the judge name no type of error")
+    save_text(error_page(found, pictures_of(found), before), page)
+    return sampled(found, str(page), notices)
+
+
+def _readers(arguments: Namespace) -> Finding:
+    from snellen.analysis.extraction import read_labels
+    from snellen.analysis.reading_quality import known_qualities, quality_in_run
+    from snellen.report.reader_findings import readers
+
+    if bool(arguments.sources) != (arguments.labels is not None):
+        raise UsageError("runs and --labels belong together; without both, rules are told alone")
+    if not arguments.sources:
+        return readers(known_qualities())
+    labels = read_labels(Path(arguments.labels))
+    runs, _ = runs_of(arguments.sources)
+    return readers([quality_in_run(run, labels) for run in runs])
+
+
 ANALYSES: Mapping[str, Callable[[Namespace], Finding]] = {
     "letters": _letters,
     "refusals": _refusals,
@@ -136,4 +207,6 @@ ANALYSES: Mapping[str, Callable[[Namespace], Finding]] = {
     "gain": _gain,
     "languages": _languages,
     "yes-no": _yes_no,
+    "errors": _errors,
+    "readers": _readers,
 }

@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from snellen.benchmarks.described import is_described
 from snellen.benchmarks.registry import is_data, open_benchmark
 from snellen.benchmarks.rows import samples
-from snellen.cli.main import COMPLETE, INCOMPLETE
+from snellen.cli.main import COMPLETE, INCOMPLETE, MISTAKE
 from snellen.core.benchmark import FetchProgress, Table, Variant
 from snellen.core.errors import DataError
 from snellen.data.convert import convert
@@ -23,6 +24,9 @@ from snellen.data.foreign import is_foreign
 from snellen.data.info import table_info, verify
 from snellen.data.predictions import read_predictions
 from snellen.data.table import check_unique_ids, open_table
+
+if TYPE_CHECKING:
+    from snellen.api.pulling import Step
 
 
 def main(arguments: Namespace) -> int:
@@ -37,14 +41,18 @@ def main(arguments: Namespace) -> int:
 
 
 def _pull(arguments: Namespace) -> int:
-    benchmark = open_benchmark(arguments.benchmark)
-    if benchmark.fetch is None:
-        print(f"{benchmark.name} is shipped with Snellen or is your own file: nothing to fetch")
-        return COMPLETE
-    with bar(benchmark.name) as progress:
-        path = benchmark.fetch(progress)
-    print(f"{path}: {len(benchmark.open())} rows")
-    return COMPLETE
+    """Each benchmark's line as soon as it is ready; one that cannot be had does not stop others."""
+    from snellen.api.pulling import pull
+
+    failed = False
+    with _bars() as watch:
+        for one in pull(arguments.benchmarks, watch):
+            if one.problem:
+                failed = True
+                print(f"snellen: {one.problem}", file=sys.stderr)
+            else:
+                print(f"{one.path}: {one.rows} rows", flush=True)
+    return MISTAKE if failed else COMPLETE
 
 
 def _verify(arguments: Namespace) -> int:
@@ -124,6 +132,25 @@ def _table(name: str) -> Table:
         return read_predictions(name).table()
     plain = is_data(name) and not is_described(name)
     return open_table(name) if plain else open_benchmark(name).open()
+
+
+@contextmanager
+def _bars() -> Iterator[Callable[[Step], None]]:
+    """`bar` for several benchmarks at once: a line for each that is fetched or prepared."""
+    from rich.console import Console
+    from rich.progress import Progress, TaskID
+
+    console = Console(stderr=True)
+    lines: dict[tuple[str, str], TaskID] = {}
+    with Progress(console=console, disable=not console.is_terminal, transient=True) as shown:
+
+        def watch(step: Step) -> None:
+            key = (step.name, step.doing)
+            if key not in lines:
+                lines[key] = shown.add_task(f"{step.name}: {step.doing}", total=step.total)
+            shown.update(lines[key], completed=step.done, total=step.total)
+
+        yield watch
 
 
 @contextmanager

@@ -12,8 +12,12 @@ from snellen.core.errors import StorageError, UsageError
 from snellen.store import exports
 from snellen.store.runs import RunFolder, find_runs
 
+PAGES = "pages"
+
 
 def main(arguments: Namespace) -> int:
+    if arguments.to == PAGES:
+        return _pages(arguments)
     runs = [run for path in arguments.runs for run in find_runs(path)]
     content = _FORMATS[arguments.to](runs)
     if arguments.output is None:
@@ -24,6 +28,16 @@ def main(arguments: Namespace) -> int:
         Path(arguments.output).write_bytes(data)
     except OSError as error:
         raise StorageError(f"cannot write {arguments.output}: {error.strerror or error}") from error
+    return COMPLETE
+
+
+def _pages(arguments: Namespace) -> int:
+    if arguments.output is None:
+        raise UsageError("pages are a folder of files: name it with -o DIR")
+    from snellen.view.files import write_pages
+    from snellen.view.shown import Shelf
+
+    print(write_pages(Shelf(arguments.runs), Path(arguments.output)))
     return COMPLETE
 
 

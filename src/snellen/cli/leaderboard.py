@@ -44,6 +44,12 @@ def main(arguments: Namespace) -> int:
                 "catalog fulfils no filter"
             )
     found = standings(reports, printed, arguments.top)
+    if arguments.output is not None:
+        from snellen.report.board_plot import board_plot
+        from snellen.report.pictures import save_plot
+
+        boards = [board for standing in found for board in standing.boards]
+        save_plot(board_plot(found[0].title, boards), Path(arguments.output))
     if arguments.format == "table":
         from rich.console import Console
 

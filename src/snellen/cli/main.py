@@ -12,6 +12,7 @@ from importlib import import_module
 
 from snellen.cli.parser import parsed
 from snellen.core.errors import SnellenError
+from snellen.settings import hush_bars
 
 COMPLETE, INCOMPLETE, MISTAKE, INTERRUPTED = 0, 1, 2, 130
 
@@ -23,6 +24,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parsed(argv)
     arguments.command_line = " ".join(["snellen", *map(_quoted, argv)])
     try:
+        if getattr(arguments, "quiet", False) or not _watched_by_a_person():
+            hush_bars()
         command = import_module(f"snellen.cli.{arguments.module}")
         with _sigterm_as_ctrl_c():
             code: int = command.main(arguments)
@@ -44,6 +47,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("snellen: stopped", file=sys.stderr)
         return INTERRUPTED
+
+
+def _watched_by_a_person() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()
 
 
 @contextmanager

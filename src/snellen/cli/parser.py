@@ -31,6 +31,7 @@ EXPORTS = (
     "seed-results",
     "seed-table",
     "seed-heatmap",
+    "pages",
 )
 FORMATS = ("table", "json", "csv", "markdown", "latex", "html")
 
@@ -294,6 +295,7 @@ def _leaderboard(commands: argparse._SubParsersAction[Parser]) -> None:
     )  # fmt: skip
     board.add_argument("--top", type=int, default=10, metavar="N", help="places of a board")
     board.add_argument("--filter", metavar="FILTER", help=f"only {_FILTER}")
+    board.add_argument("-o", "--output", metavar="FILE.svg", help="draw the boards too")
     board.add_argument(
         "--format", default="table", choices=("table", "json", "csv", "markdown"),
         help="default: table",
@@ -340,9 +342,9 @@ def _export(commands: argparse._SubParsersAction[Parser]) -> None:
         "MMT-Bench's server takes for its ALL split; mmt-table: its Table 2 for these runs, with "
         "average ranks, as Markdown; seed-results: SEED-Bench's "
         "results.json; seed-table: its levels, subparts and ranks as Markdown; seed-heatmap: ranks "
-        "per dimension as SVG",
+        "per dimension as SVG; pages: a folder of pages as `snellen view` shows them",
     )  # fmt: skip
-    export.add_argument("-o", "--output", metavar="FILE", help="write to a file")
+    export.add_argument("-o", "--output", metavar="FILE", help="write to a file, pages to a folder")
 
 
 def _look_up(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -360,8 +362,11 @@ def _look_up(commands: argparse._SubParsersAction[Parser]) -> None:
 def _data(commands: argparse._SubParsersAction[Parser]) -> None:
     data = _command(commands, "data", "data", "fetch, check, convert and describe data files")
     actions = data.add_subparsers(title="actions", metavar="ACTION", required=True, dest="action")
-    pull = actions.add_parser("pull", help="download a benchmark's data, checked")
-    pull.add_argument("benchmark", help="a name, e.g. scienceqa:split=val")
+    pull = actions.add_parser(
+        "pull", help="fetch and index the data of benchmarks, several at once"
+    )
+    pull.add_argument("benchmarks", nargs="+", metavar="BENCHMARK",
+                      help="a name, e.g. scienceqa:split=val")  # fmt: skip
     for name, help in (
         ("verify", "open every picture and check ids and answers"),
         ("info", "rows, columns, pictures, kinds of question"),

@@ -32,14 +32,18 @@ def add(commands: Any) -> None:
         actions, "yes-no", "not following, contradictory pairs, bias to yes, broken reasoning"
     )
     _group(pairs, default="")
+    _errors(actions)
+    _readers(actions)
 
 
-def _action(actions: Any, name: str, help: str, sources: str = _RUNS) -> argparse.ArgumentParser:
+def _action(
+    actions: Any, name: str, help: str, sources: str = _RUNS, least: str = "+"
+) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = actions.add_parser(
         name, help=help, description=help[0].upper() + help[1:] + "."
     )
     parser.set_defaults(module="analyse", parser=parser)
-    parser.add_argument("sources", nargs="+", metavar="RUN" if sources is _RUNS else "SOURCE",
+    parser.add_argument("sources", nargs=least, metavar="RUN" if sources is _RUNS else "SOURCE",
                         help=sources)  # fmt: skip
     parser.add_argument("-o", "--output", metavar="FILE.svg", help="draw it: an SVG or PNG file")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -69,6 +73,8 @@ def _abilities(actions: Any) -> None:
                         help="show samples of the N hardest groups (default: 4)")  # fmt: skip
     parser.add_argument("--samples", type=int, default=3, metavar="N",
                         help="samples of each (default: 3)")  # fmt: skip
+    parser.add_argument("--cards", metavar="FILE.svg",
+                        help="draw these samples with their pictures")  # fmt: skip
 
 
 def _radar(actions: Any) -> None:
@@ -100,3 +106,31 @@ def _languages(actions: Any) -> None:
     )  # fmt: skip
     parser.add_argument("--of", default="overall", metavar="COLUMN",
                         help="the column of the CSV files (default: overall)")  # fmt: skip
+
+
+def _errors(actions: Any) -> None:
+    parser = _action(
+        actions, "errors", "a page to label why answers are wrong, and what the labels amount to",
+        f"{_RUNS}; or saved labels (.json, .csv), to count them and see how far labellers agree",
+    )  # fmt: skip
+    _group(parser)
+    parser.add_argument("--page", metavar="FILE.html", default="errors.html",
+                        help="the labelling page to write (default: errors.html)")  # fmt: skip
+    parser.add_argument("--each", type=int, default=5, metavar="N",
+                        help="wrong answers of each subtask and run (default: 5)")  # fmt: skip
+    parser.add_argument("--seed", type=int, default=0, help="chooses them (default: 0)")
+    parser.add_argument("--judge", metavar="MODEL",
+                        help="a model that labels them first; its labels are kept beside the page, "
+                        "as FILE.judge.json")  # fmt: skip
+    parser.add_argument("--store", metavar="FILE", default="snellen-results/store.sqlite",
+                        help="where the judge's replies are kept "
+                        "(default: snellen-results/store.sqlite)")  # fmt: skip
+
+
+def _readers(actions: Any) -> None:
+    parser = _action(
+        actions, "readers", "precision and recall of the rules that read replies, on labelled ones",
+        f"{_RUNS}, whose language models that read replies are compared with --labels", least="*",
+    )  # fmt: skip
+    parser.add_argument("--labels", metavar="FILE.csv",
+                        help="a filled sheet of `snellen label`")  # fmt: skip

@@ -19,6 +19,9 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         "multi-modal leakage",
     )  # fmt: skip
     controls.add_argument("--json", action="store_true", help="print one JSON object")
+    card = _command(commands, "card", "print the protocol card of a benchmark")
+    card.add_argument("name", metavar="BENCHMARK", help="a name, or a data file of your own")
+    card.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def add_until(run: argparse.ArgumentParser) -> None:

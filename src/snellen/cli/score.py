@@ -19,8 +19,11 @@ def main(arguments: Namespace) -> int:
         return _by_every_rule(arguments, variant)
     from dataclasses import replace
 
+    from rich.console import Console
+
     from snellen.api import score
     from snellen.api.scoring import DEFAULT_STORE
+    from snellen.cli.run import told
     from snellen.report.scorecard import print_scorecard, scorecard
 
     scored = score(
@@ -31,6 +34,7 @@ def main(arguments: Namespace) -> int:
         where=arguments.where,
         judges=arguments.judge,
         store=arguments.store or DEFAULT_STORE,
+        serving=None if arguments.json else told(Console(stderr=True)),
     )
     if scored.benchmark.unscorable:
         _warn([f"{scored.benchmark.name}: {scored.benchmark.unscorable}"])
@@ -39,8 +43,6 @@ def main(arguments: Namespace) -> int:
         card = scorecard(scored.benchmark, scored.summary, scored.warnings)
         print(json.dumps(card, ensure_ascii=False))
     else:
-        from rich.console import Console
-
         print_scorecard(scored.benchmark, scored.summary, Console())
     return _code([scored.summary])
 

@@ -117,7 +117,8 @@ def _is_number(text: str) -> bool:
 
 
 def _mapped(arguments: Namespace, console: Console) -> TaskMap:
-    from snellen.api.task_mapping import Choice, Settings, task_map
+    from snellen.analysis.taskmap.tasks import Choice
+    from snellen.api.task_mapping import Settings, task_map
     from snellen.models.hf_tuning import Tuning
 
     settings = Settings(

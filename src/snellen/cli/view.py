@@ -11,14 +11,15 @@ def main(arguments: Namespace) -> int:
     from snellen.view.server import PageServer
     from snellen.view.shown import Shelf
 
-    with PageServer(Shelf(arguments.runs), arguments.port) as server:
-        print(f"{server.url}  (Ctrl-C stops it)", flush=True)
-        if arguments.open:
-            import webbrowser
+    try:
+        with PageServer(Shelf(arguments.runs), arguments.port) as server:
+            print(f"{server.url}  (Ctrl-C stops it)", flush=True)
+            if arguments.open:
+                import webbrowser
 
-            webbrowser.open(server.url)
-        try:
+                webbrowser.open(server.url)
             server.serve_forever()
-        except KeyboardInterrupt:
-            print()
+    except KeyboardInterrupt:
+        # How it is meant to end.
+        print()
     return COMPLETE

@@ -6,35 +6,55 @@ for is not bad, but has to be opened.
 
 from __future__ import annotations
 
+import zlib
+
 _PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR"
+_DEPTHS = {0: (1, 2, 4, 8, 16), 2: (8, 16), 3: (1, 2, 4, 8), 4: (8, 16), 6: (8, 16)}
+"""Bits that a sample may have, by colour type (PNG, third edition, table 8)."""
 _MOST = 50_000_000
 """Pixels up to which nobody takes a picture for a decompression bomb."""
 _NO_FRAME = frozenset({0xC4, 0xC8, 0xCC})
 """Between the markers of frames (ISO/IEC 10918-1, table B.1): tables, and one that is reserved."""
+_SCAN = 0xDA
+_COMPONENTS = frozenset({1, 3, 4})
 
 
 def well_headed(data: bytes) -> bool:
-    """Whether these are the bytes of a PNG or JPEG whose header gives a sensible size."""
+    """Whether these are the bytes of a PNG or JPEG whose header, up to where the pixels begin,
+    is whole and gives a sensible size."""
     size = _jpeg_size(data) if data.startswith(b"\xff\xd8\xff") else _png_size(data)
     return size is not None and 0 < size[0] * size[1] <= _MOST
 
 
 def _png_size(data: bytes) -> tuple[int, int] | None:
-    if not data.startswith(_PNG) or len(data) < 33:
+    """Width and height, where the first chunk is sound and leads to the data."""
+    if not data.startswith(_PNG) or zlib.crc32(data[12:29]) != int.from_bytes(data[29:33], "big"):
         return None
-    return int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
+    depth, colour, *rest = data[24:29]
+    if depth not in _DEPTHS.get(colour, ()) or rest not in ([0, 0, 0], [0, 0, 1]):
+        return None
+    at = 33
+    while at + 8 <= len(data):
+        if data[at + 4 : at + 8] == b"IDAT":
+            return int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
+        at += 12 + int.from_bytes(data[at : at + 4], "big")
+    return None
 
 
 def _jpeg_size(data: bytes) -> tuple[int, int] | None:
-    """Width and height from the frame header, which the segments before it lead to."""
-    at = 2
-    while at + 9 < len(data) and data[at] == 0xFF:
+    """Width and height from the frame header, where segments lead over it to the first scan."""
+    at, size = 2, None
+    while at + 4 <= len(data) and data[at] == 0xFF:
         marker = data[at + 1]
-        if 0xC0 <= marker <= 0xCF and marker not in _NO_FRAME:
-            high = int.from_bytes(data[at + 5 : at + 7], "big")
-            return int.from_bytes(data[at + 7 : at + 9], "big"), high
         length = int.from_bytes(data[at + 2 : at + 4], "big")
-        if length < 2 or not 0xC0 <= marker <= 0xFE:
+        if length < 2 or not 0xC0 <= marker <= 0xFE or at + 2 + length > len(data):
             return None
+        if marker == _SCAN:
+            return size
+        if marker <= 0xCF and marker not in _NO_FRAME:
+            frame = data[at + 4 : at + 10]
+            if len(frame) < 6 or frame[0] != 8 or frame[5] not in _COMPONENTS:
+                return None
+            size = int.from_bytes(frame[3:5], "big"), int.from_bytes(frame[1:3], "big")
         at += 2 + length
     return None

@@ -51,7 +51,7 @@ class LateMessages(Sequence[Message]):
     Equal to the tuple of what it makes, and pickled as that.
     """
 
-    __slots__ = ("_make", "_made")
+    __slots__ = ("_made", "_make")
 
     def __init__(self, make: Callable[[], tuple[Message, ...]]) -> None:
         self._make = make

@@ -35,7 +35,9 @@ class Usage(Struct, frozen=True, gc=False, omit_defaults=True):
     """Of the prompt's tokens those the server had cached, which are cheaper."""
 
 
-class Generated(Struct, frozen=True, gc=False, tag="generated", tag_field="type", omit_defaults=True):
+class Generated(
+    Struct, frozen=True, gc=False, tag="generated", tag_field="type", omit_defaults=True
+):
     text: str
     stop_reason: StopReason = "stop"
     reasoning: str | None = None

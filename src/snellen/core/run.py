@@ -58,6 +58,11 @@ class Counts(Struct, frozen=True, omit_defaults=True):
     """Wall time of the latest start."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    process_memory: int = 0
+    """Bytes of main memory that the process held at its highest; 0 where it is not known."""
+    device_memory: int = 0
+    """Bytes of accelerator memory that torch held at its highest in the latest start; 0 where
+    none was used by this process."""
 
 
 class Spent(Struct, frozen=True, omit_defaults=True):

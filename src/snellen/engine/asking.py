@@ -31,6 +31,9 @@ MAIN = "model"
 _INLINE = 4 << 20
 """Bytes up to which a medium is kept in memory from its check until the reply."""
 
+_LOOKED_AT = 20_000
+"""Media of which is remembered whether they can be opened."""
+
 Send = Callable[[Request], Awaitable[Output]]
 
 
@@ -213,6 +216,8 @@ class Asker:
         for message in request.messages:
             for part in message.media():
                 if part.digest not in self._complaints:
+                    if len(self._complaints) >= _LOOKED_AT:
+                        del self._complaints[next(iter(self._complaints))]
                     self._complaints[part.digest] = _complaint(part, request, read)
                 complaint = self._complaints[part.digest]
                 if complaint is not None:

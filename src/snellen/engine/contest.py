@@ -128,7 +128,7 @@ def run_contest(
             keep(*models)
             folder = run(plan, store)
             if folder.info.status == "interrupted" and not side.waiting and not side.reason:
-                # A spent budget, or a model that does not answer: the other has nothing to wait for.
+                # A spent budget, a model that does not answer: the other waits for nothing.
                 return [folder]
         if not contest.widen():
             return [run(plan, store) for plan in made]

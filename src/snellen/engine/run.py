@@ -26,6 +26,7 @@ from snellen.core.sample import Sample
 from snellen.engine.asking import MAIN, Asker, Terms, disconnect, flows_for
 from snellen.engine.collecting import rare_collection
 from snellen.engine.driving import drive_all
+from snellen.engine.memory import forget, peak
 from snellen.engine.progress import Progress, Silent
 from snellen.engine.spending import Traffic
 from snellen.engine.surroundings import hardware, versions
@@ -108,17 +109,23 @@ class UnsupportedBenchmark(UsageError):
 def chosen_ids(plan: Plan, table: Table) -> set[str]:
     """Ids of the samples to be asked. A limit keeps the units (`Sample.unit`) whose hash with the
     seed is smallest: a random subset, the same for every model, and nested (100 is part of 200).
-    Units stay whole: at most `limit` samples, but never less than one unit."""
+    Units stay whole: at most `limit` samples, but never less than one unit.
+
+    A few rows may have their question in the picture alone: they are asked as they are. Raises
+    DataError where a row has neither, or none has a question."""
     units: dict[str, list[str]] = {}
+    told, mute = False, None
     for sample in plan.benchmark.samples(table):
+        told = told or bool(sample.question)
         if not sample.question:
-            raise DataError(
-                f"{table.path}: the row {sample.id!r} has no question to ask; got the columns "
-                f"{', '.join(table.columns)}; name it with --columns question=..."
-            )
+            mute = sample.id
+            if not sample.media:
+                raise _nothing_to_ask(mute, table)
         units.setdefault(sample.unit or sample.id, []).append(sample.id)
     if not units:
         raise UsageError(f"{plan.benchmark.name}: no question is left to ask in {table.path}")
+    if mute is not None and not told:
+        raise _nothing_to_ask(mute, table)
 
     def lot(unit: str) -> bytes:
         return hashlib.sha256(f"{plan.seed}:{unit}".encode()).digest()
@@ -129,6 +136,13 @@ def chosen_ids(plan: Plan, table: Table) -> set[str]:
             break
         chosen.update(units[unit])
     return chosen
+
+
+def _nothing_to_ask(row: str, table: Table) -> DataError:
+    return DataError(
+        f"{table.path}: the row {row!r} has no question to ask; got the columns "
+        f"{', '.join(table.columns)}; name it with --columns question=..."
+    )
 
 
 def config_of(plan: Plan, table: Table) -> RunConfig:
@@ -167,6 +181,7 @@ class _State:
         self.asker: Asker | None = None
         self.stopper: Stopper | None = None
         self.started = time.monotonic()
+        forget()
         self._saved = 0
         self._written = 0.0
         self._earlier = info.spent
@@ -263,7 +278,7 @@ class _State:
             return msgspec.structs.replace(
                 self.info.counts, samples=self.needed, done=self.done, failed=self.failed
             )
-        traffic = self._traffic()
+        traffic, memory = self._traffic(), peak()
         return Counts(
             samples=self.needed,
             done=self.done,
@@ -274,6 +289,8 @@ class _State:
             seconds=time.monotonic() - self.started,
             prompt_tokens=traffic.fresh.prompt,
             completion_tokens=traffic.fresh.completion,
+            process_memory=memory.process,
+            device_memory=memory.device,
         )
 
 

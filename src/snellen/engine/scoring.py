@@ -7,11 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from snellen.core.benchmark import Benchmark
+from snellen.core.errors import UsageError
 from snellen.core.flow import Flow, drive
 from snellen.core.model import Model
 from snellen.core.record import Record
 from snellen.core.sample import Sample
-from snellen.engine.asking import MAIN, Asker, concurrency_of
+from snellen.engine.asking import MAIN, Asker, concurrency_of, disconnect
+from snellen.engine.halting import Halted
 from snellen.models.replay import Replay, Reply
 from snellen.store.responses import ResponseStore
 
@@ -38,6 +40,7 @@ def recorded(
 
     A sample without a reply is `missing`; replies that belong to no sample are warned about.
     `judges` are asked what the benchmark asks judges; their verdicts are stored and reused.
+    Raises UsageError where the judges cannot be asked to the end.
     """
     replay = Replay(replies, digest)
     asked: set[str] = set()
@@ -73,7 +76,10 @@ async def _graded(
 
     async def worker(numbered: Iterator[tuple[int, Sample]]) -> None:
         for position, sample in numbered:
-            found[position] = await _driven(benchmark.flow(sample), replay, asker)
+            try:
+                found[position] = await _driven(benchmark.flow(sample), replay, asker)
+            except Halted:
+                return
 
     shared = iter(enumerate(samples))
     width = max(map(concurrency_of, judges.models.values()))
@@ -83,6 +89,12 @@ async def _graded(
                 group.create_task(worker(shared))
     finally:
         asker.close()
+        await disconnect(*judges.models.values())
+    if asker.halt.reason:
+        raise UsageError(
+            f"{asker.halt.reason}; nothing is scored, and the verdicts that were given are kept: "
+            "the same command goes on from there"
+        )
     return [found[position] for position in range(len(found))]
 
 

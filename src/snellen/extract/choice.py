@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from snellen.core.answer import Answer, Empty, Found, NoMatch, Refused, Truncated, Unparsed
 from snellen.extract import contents, labels, phrases, statements
-from snellen.extract.clean import Text, fold, text_of, without_thought
+from snellen.extract.clean import Text, fold, holds_any, text_of, without_thought
 from snellen.extract.letters import Reading
 from snellen.extract.options import Options, prepared
 
@@ -139,7 +139,7 @@ def _by_content(text: Text, options: Options) -> Reading | None:
 
 
 def _declines(text: Text) -> bool:
-    if text.low.isascii() and not any(stem in text.low for stem in _DECLINING_STEMS):
+    if text.low.isascii() and not holds_any(text.low, _DECLINING_STEMS):
         return False
     return bool(_REFUSAL.search(text.low) or _NONE_FITS.search(text.low))
 
@@ -158,7 +158,7 @@ def _unread(folded: str) -> Answer:
 
 
 def _found(pattern: re.Pattern[str], stems: tuple[str, ...], low: str) -> re.Match[str] | None:
-    if low.isascii() and not any(stem in low for stem in stems):
+    if low.isascii() and not holds_any(low, stems):
         return None
     return pattern.search(low)
 

@@ -90,6 +90,8 @@ def _others(text: Text, start: int, label: str, options: Options) -> bool:
 
 def _places(low: str, content: str, start: int, end: int) -> list[tuple[int, int]]:
     """Where `content` stands as whole words (whole numbers) in low[start:end]."""
+    if content not in DIGIT_WORDS and low.find(content, start, end) < 0:
+        return []
     if content in _TOO_COMMON or (len(content) == 1 and content.isascii() and content.isalpha()):
         return []
     found = []

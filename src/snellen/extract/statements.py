@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from snellen.extract import contents, phrases
-from snellen.extract.clean import Text
+from snellen.extract.clean import Text, holds_any
 from snellen.extract.letters import (
     CLOSERS,
     LETTER,
@@ -42,8 +42,8 @@ _CHOOSING = re.compile(
 _CONCLUDING = re.compile(phrases.CONCLUDING)
 _JUDGED_AFTER = re.compile(rf"{CLOSERS}\s{{0,6}}(?i:{any_of(phrases.JUDGED_CORRECT)})")
 _CORRECTION = re.compile(phrases.CORRECTIONS + "|" + rf"\b(?:{phrases.CONCLUDING})\b")
-_STEMS = ("answer", "correct", "option", "choice", "letter", "response", "label")
-_OTHER_STEMS = (
+_STEMS = (
+    *("answer", "correct", "option", "choice", "letter", "response", "label"),
     "antwo",
     "respuest",
     "respost",
@@ -62,12 +62,7 @@ _LIST_REACH = 1500
 
 def may_state(text: Text) -> bool:
     """A cheap test that rules out a stated answer in most short replies."""
-    low = text.low
-    return (
-        any(stem in low for stem in _STEMS)
-        or any(stem in low for stem in _OTHER_STEMS)
-        or not text.plain.isascii()
-    )
+    return holds_any(text.low, _STEMS) or not text.plain.isascii()
 
 
 def stated_answer(text: Text, options: Options) -> Reading | None:

@@ -47,14 +47,14 @@ class Checkpoint:
                 interleaved=False,
                 log_likelihood=True,
             )
-        native = images == "native"
+        interleaved = images == "native"
         outputs: tuple[Modality, ...] = (
             ("text", "image") if self.config.get("model_type") in DRAWING_TYPES else ("text",)
         )
         return Capabilities(
             outputs=frozenset(outputs),
-            many_images=native,
-            interleaved=native,
+            many_images=images != "first",
+            interleaved=interleaved,
             log_likelihood=True,
         )
 

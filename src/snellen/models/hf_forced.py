@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from snellen.core.output import CandidateScore
 from snellen.core.request import Rank
+from snellen.models.hf_generate import generating
 from snellen.models.hf_loaded import Loaded
 from snellen.models.hf_prompt import Prompt, check_length, encode
 
@@ -31,7 +32,7 @@ def said(
     """Scores of the candidates at those places, each with the tokens of the prompt before it."""
     import torch
 
-    between = loaded.profile.between if loaded.profile else ""
+    between = loaded.profile.between if loaded.plain and loaded.profile else ""
     texts = [between + request.candidates[place] for place in places]
     tails = [loaded.tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts]
     if not all(tails):
@@ -39,11 +40,9 @@ def said(
     images = [prompt.images] * len(places)
     inputs = encode(loaded, [prompt.text] * len(places), images, "left")
     lengths = [int(length) for length in inputs["attention_mask"].sum(1)]
-    check_length(
-        loaded, [length + len(tail) for length, tail in zip(lengths, tails, strict=True)]
-    )
+    check_length(loaded, [length + len(tail) for length, tail in zip(lengths, tails, strict=True)])
     with torch.inference_mode():
-        made = loaded.model.generate(
+        made = generating(loaded)(
             **inputs,
             max_new_tokens=max(map(len, tails)),
             do_sample=False,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snellen.core.output import Generated, StopReason, Usage
 from snellen.core.request import Generate, Generation, request_digest
+from snellen.models.hf_checkpoint import DRAWING_TYPES
 from snellen.models.hf_loaded import Loaded
 from snellen.models.hf_prompt import Prompt, check_length, encode
 
@@ -39,7 +41,7 @@ def generate(loaded: Loaded, batch: Sequence[Asked], settings: Generation) -> li
     if settings.stop:
         extra |= {"stop_strings": list(settings.stop), "tokenizer": loaded.tokenizer}
     with torch.inference_mode():
-        made = loaded.model.generate(
+        made = generating(loaded)(
             **inputs,
             max_new_tokens=settings.max_new_tokens,
             do_sample=False,
@@ -54,6 +56,17 @@ def generate(loaded: Loaded, batch: Sequence[Asked], settings: Generation) -> li
         reply_of(loaded, reply, length, settings, scores)
         for reply, length, scores in zip(replies, lengths, first, strict=True)
     ]
+
+
+def generating(loaded: Loaded) -> Callable[..., Any]:
+    """The model's `generate`; of a model that also draws the general one, since its own passes
+    nothing on that changes the choice of words."""
+    from transformers import GenerationMixin
+
+    if loaded.model.config.model_type in DRAWING_TYPES:
+        return partial(GenerationMixin.generate, loaded.model)
+    found: Callable[..., Any] = loaded.model.generate
+    return found
 
 
 def reply_of(

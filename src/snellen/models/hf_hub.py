@@ -37,6 +37,18 @@ def fetch_config(name: str, revision: str | None) -> Path:
         raise refused(name, error, revision) from error
 
 
+def fetch_folder(name: str) -> Path:
+    """All files of a small repository, e.g. an adapter's, in the hub's cache. Raises UsageError."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HTTPError
+
+    offline = Settings.from_environment().offline
+    try:
+        return Path(snapshot_download(name, local_files_only=offline))
+    except (OSError, ValueError, HTTPError) as error:
+        raise refused(name, error) from error
+
+
 def refused(name: str, error: Exception, revision: str | None = None) -> UsageError:
     """What the hub, or the way to it, said about a model."""
     from huggingface_hub.errors import (

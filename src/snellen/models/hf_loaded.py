@@ -47,7 +47,9 @@ class Loaded:
     threads: int
     """CPU threads that its batches are computed with."""
     profile: Profile | None = None
-    """How it is asked, for a checkpoint without chat template."""
+    """What is peculiar to the family, if anything is."""
+    plain: bool = False
+    """Whether the profile says how it is asked, for want of a chat template."""
 
     @property
     def multimodal(self) -> bool:

@@ -62,20 +62,21 @@ def load_checkpoint(checkpoint: Checkpoint, how: Loading) -> Loaded:
     tokenizer = getattr(processor, "tokenizer", processor)
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
-    profile = None
-    if getattr(processor, "chat_template", None) is None and tokenizer.chat_template is None:
-        profile = profiles().get(model.config.model_type)
-        if profile is None:
-            raise UsageError(
-                f"{checkpoint.name} has no chat template, so there is no telling how it wants to "
-                "be asked; add a chat_template.jinja to the folder, or choose its instruct version"
-            )
+    profile = profiles().get(model.config.model_type)
+    plain = getattr(processor, "chat_template", None) is None and tokenizer.chat_template is None
+    if plain and (profile is None or not profile.prompt):
+        raise UsageError(
+            f"{checkpoint.name} has no chat template, so there is no telling how it wants to "
+            "be asked; add a chat_template.jinja to the folder, or choose its instruct version"
+        )
     ends = _ends(model, tokenizer)
     _keep_greedy(model, tokenizer, ends)
     text_config = model.config.get_text_config()
     longest = getattr(text_config, "max_position_embeddings", None)
     threads = _threads(model, how, device)
-    return Loaded(model, processor, tokenizer, device, ends, longest, threads, profile)
+    if is_placed(how):
+        device = str(model.device)
+    return Loaded(model, processor, tokenizer, device, ends, longest, threads, profile, plain)
 
 
 def _threads(model: Any, how: Loading, device: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -104,5 +105,13 @@ def with_adapter(model: Any, folder: str) -> Any:
     adapter belongs to another model."""
     from peft import PeftModel
 
-    adapted = PeftModel.from_pretrained(model, folder)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        adapted = PeftModel.from_pretrained(model, folder)
+    for one in told:
+        if "missing adapter keys" in str(one.message):
+            raise ValueError(f"the adapter {folder} was not trained on this model")
+    if getattr(model, "hf_quantizer", None) is not None:
+        # Merged weights would be rounded once more: the adapter stays beside them.
+        return adapted.get_base_model()
     return adapted.merge_and_unload()

@@ -9,23 +9,13 @@ from snellen.core.errors import UsageError
 from snellen.models.hf_checkpoint import Checkpoint
 from snellen.models.hf_loaded import Loading
 
-NEEDS_TORCHVISION = frozenset({"FuyuProcessor"})
-"""Processors that cannot work with what Pillow resized, though transformers lets them try."""
-
 _REFUSALS = (ImportError, OSError, ValueError, AttributeError, TypeError, KeyError)
-
-
-def default_processor(checkpoint: Checkpoint) -> str:
-    """The library that resizes pictures unless another is asked for."""
-    return "torchvision" if checkpoint.processor in NEEDS_TORCHVISION else "pil"
 
 
 def load_processor(checkpoint: Checkpoint, how: Loading, folder: str) -> Any:
     """The processor, for a text-only model the tokenizer. Raises UsageError."""
     from transformers import AutoProcessor, AutoTokenizer
 
-    if checkpoint.processor in NEEDS_TORCHVISION and not _has_torchvision():
-        raise _refused(checkpoint, ImportError("torchvision"))
     given = {"trust_remote_code": how.remote_code}
     auto = AutoProcessor if checkpoint.multimodal else AutoTokenizer
     try:
@@ -47,7 +37,8 @@ def load_processor(checkpoint: Checkpoint, how: Loading, folder: str) -> Any:
 
 def _resize_with_pil(processor: Any, folder: str, given: dict[str, Any]) -> None:
     """Not given to AutoProcessor: its tokenizer would take `backend` for its own."""
-    from transformers import AutoImageProcessor
+    # Older versions give a stand-in at the top where torchvision is not installed.
+    from transformers.models.auto.image_processing_auto import AutoImageProcessor
 
     held = type(getattr(processor, "image_processor", None)).__name__
     if held.endswith("ImageProcessor"):
@@ -67,11 +58,12 @@ def _without_video(
     if _has_torchvision() or how.processor != "pil" or how.remote_code:
         return None
     import transformers
+    from transformers.models.auto.image_processing_auto import AutoImageProcessor
 
     named = getattr(transformers, checkpoint.processor, None)
     parts = {
         "tokenizer": transformers.AutoTokenizer,
-        "image_processor": transformers.AutoImageProcessor,
+        "image_processor": AutoImageProcessor,
         "feature_extractor": transformers.AutoFeatureExtractor,
     }
     try:

@@ -20,9 +20,9 @@ _CONTENT = "{content}"
 class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The prompt of a family."""
 
-    prompt: str
-    """Text with `{content}` where the words stand."""
     source: str
+    prompt: str = ""
+    """Text with `{content}` where the words stand; "": its checkpoints have chat templates."""
     image: str = ""
     """Sign of a picture among the words; "": the processor puts the picture in front."""
     between: str = ""
@@ -31,9 +31,11 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Most pictures in a prompt; None: as many as fit."""
     said: bool = False
     """Whether a reply that is ranked must be said behind the prompt, not read along with it."""
+    concatenates: bool = False
+    """Whether embeddings of several pictures can stand where one's would."""
     alone: bool = False
-    """Whether prompts of unlike length cannot share a batch: the processor loses the pictures'
-    places when it fills up."""
+    """Whether prompts cannot share a batch: the processor, when it fills up, loses the places of
+    the pictures, or changes what is seen of them."""
 
     @property
     def digest(self) -> str:

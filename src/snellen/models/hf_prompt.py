@@ -8,6 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from snellen.core.message import Media, Message, Part, Text
 from snellen.core.request import Request
 from snellen.models.halving import Unsupported
+from snellen.models.hf_concatenated import (
+    POLICY,
+    check_concatenable,
+    widened,
+    with_queries,
+)
 from snellen.models.hf_loaded import Loaded
 from snellen.models.image_policy import first_image
 from snellen.models.pictures import PictureCache
@@ -25,8 +31,9 @@ class Prompt(NamedTuple):
 
 def render(request: Request, loaded: Loaded, pictures: PictureCache, policy: str) -> Prompt:
     """Raises Unsupported (the model takes no such medium or role) and MediaError."""
-    messages = first_image(request.messages) if policy == "first" else request.messages
-    wanted = [part for message in messages for part in message.media()]
+    messages = _messages(request, policy)
+    shown = request.messages if policy == POLICY else messages
+    wanted = [part for message in shown for part in message.media()]
     for part in wanted:
         if part.kind != "image" or not loaded.multimodal:
             raise Unsupported(f"the model takes no {part.kind} input")
@@ -34,9 +41,17 @@ def render(request: Request, loaded: Loaded, pictures: PictureCache, policy: str
     if placeholder and any(placeholder in message.text() for message in messages):
         raise Unsupported(f"the text holds {placeholder}, the model's own sign for a picture")
     images = tuple(pictures.get(part.digest, request.media) for part in wanted)
-    if loaded.profile is not None:
-        return Prompt(loaded.profile.render(messages), images)
-    return Prompt(_render(_conversation(messages, loaded), loaded, True), images)
+    if policy == POLICY and len(images) > 1:
+        check_concatenable(loaded)
+    if loaded.plain and loaded.profile is not None:
+        text = loaded.profile.render(messages)
+    else:
+        text = _render(_conversation(messages, loaded), loaded, True)
+    return Prompt(widened(text, loaded, len(images)) if policy == POLICY else text, images)
+
+
+def _messages(request: Request, policy: str) -> Sequence[Message]:
+    return request.messages if policy == "native" else first_image(request.messages)
 
 
 def with_reply(request: Request, prompt: Prompt, reply: str, loaded: Loaded, policy: str) -> str:
@@ -44,11 +59,12 @@ def with_reply(request: Request, prompt: Prompt, reply: str, loaded: Loaded, pol
 
     Templates that put white space between the assistant's header and its words are followed.
     """
-    if loaded.profile is not None:
+    if loaded.plain and loaded.profile is not None:
         return prompt.text + loaded.profile.between + reply
-    messages = first_image(request.messages) if policy == "first" else request.messages
-    answered = (*messages, Message("assistant", (Text(reply),)))
+    answered = (*_messages(request, policy), Message("assistant", (Text(reply),)))
     whole = _render(_conversation(answered, loaded), loaded, False)
+    if policy == POLICY:
+        whole = widened(whole, loaded, len(prompt.images))
     if whole.startswith(prompt.text):
         between, found, _ = whole[len(prompt.text) :].partition(reply)
         if found and not between.strip():
@@ -112,6 +128,8 @@ def encode(
         add_special_tokens=adds_special_tokens(loaded, texts[0]),
         **shown,
     )
+    if len(images[0]) > 1 and loaded.plain and loaded.profile and loaded.profile.pictures == 1:
+        inputs = with_queries(inputs, loaded, len(images[0]))
     for name in ("labels",) if loaded.multimodal else ("labels", "token_type_ids"):
         inputs.pop(name, None)
     if not to_device:
@@ -123,7 +141,7 @@ def encode(
 
 def adds_special_tokens(loaded: Loaded, text: str) -> bool:
     """Whether the tokenizer must add what the template left out (the start token)."""
-    if loaded.profile is not None:
+    if loaded.plain:
         return True
     start = loaded.tokenizer.bos_token
     return loaded.multimodal and not (start is not None and text.startswith(start))

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from snellen.models.hf_cache import NOTHING, Kept, Latest, PrefixStore, stacked, taken
-from snellen.models.hf_rows import Row, common
+from snellen.models.hf_rows import Row, Unsharable, common
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -54,7 +54,7 @@ class Sharing:
             (found for part in model.modules() if (found := getattr(part, "get_rope_index", None))),
             None,
         )
-        self._axes = 1 if self._rope is None else 3
+        self._axes = 1 if self._rope is None else _axes(model)
         self._large = model.num_parameters() > _SMALL
 
     def begin(self, rows: Sequence[Row], keep: int = 1) -> Begun:
@@ -204,6 +204,8 @@ class Sharing:
         )
         after = [int(place.max()) + 1 if place.numel() else kept.next_position
                  for place, kept in zip(places, known, strict=True)]  # fmt: skip
+        if getattr(out, "past_key_values", None) is None:
+            raise Unsharable("it does not give back the keys and values of a prompt")
         return Begun(out.logits[:, -keep:], out.past_key_values, whole, after)
 
     def _places(self, row: Row, kept: Kept, end: int) -> Tensor:
@@ -250,6 +252,13 @@ class Sharing:
 
     def _last(self, keep: int) -> dict[str, int]:
         return {"logits_to_keep": keep} if "logits_to_keep" in self._takes else {}
+
+
+def _axes(model: Any) -> int:
+    """Axes along which positions are counted: time, height, width, and for some the text's own."""
+    rope = getattr(model.config.get_text_config(), "rope_parameters", None) or {}
+    sections = rope.get("xdrope_section") or rope.get("mrope_section") or ()
+    return len(sections) or 3
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ class Factors(NamedTuple):
     """Shape (outputs, rank)."""
 
 
-class Progress(NamedTuple):
+class Progress(Struct, frozen=True):
     """How well the replies are known, by teacher forcing."""
 
     loss: float
@@ -129,11 +129,13 @@ def tune(
 ) -> Tuned:
     """Train factors on `lessons` and take them out of the model again, also when interrupted.
 
-    `step` is called after each batch. Raises UsageError (no layer to tune, a loss that is not a
-    number) and what `render` raises: Unsupported, MediaError.
+    `step` is called after each batch. Raises UsageError (a model with an encoder, no layer to
+    tune, a loss that is not a number) and what models raise on a request (`MODEL_ERRORS`,
+    MediaError).
     """
     import torch
 
+    _check(loaded)
     torch.set_num_threads(loaded.threads)
     pupil = _Pupil(loaded, policy)
     with _adapted(loaded, how) as adapted:
@@ -155,6 +157,14 @@ def tune(
                 step()
         after = pupil.progress(lessons, how.batch_size)
         return Tuned(_factors(adapted), before, after)
+
+
+def _check(loaded: Loaded) -> None:
+    if getattr(loaded.model.config, "is_encoder_decoder", False):
+        raise UsageError(
+            f"{type(loaded.model).__name__} reads prompts with an encoder of its own; only models "
+            "that continue their prompt can be fine-tuned here: use another one"
+        )
 
 
 @contextmanager

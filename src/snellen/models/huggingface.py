@@ -20,49 +20,17 @@ from snellen.models.hf_drawing import draw
 from snellen.models.hf_generate import Asked, generate
 from snellen.models.hf_loaded import Loaded, Loading
 from snellen.models.hf_loading import choose_device, load_checkpoint, require
+from snellen.models.hf_options import KNOWN, OPTIONS, facts_of
+from snellen.models.hf_placing import find_adapter
 from snellen.models.hf_preparing import Preparing
-from snellen.models.hf_profile import profiles
-from snellen.models.hf_processor import default_processor
 from snellen.models.hf_prompt import Prompt, render
 from snellen.models.hf_ranking import rank
 from snellen.models.hf_rows import Row, Unsharable
-from snellen.models.known import KnownModel, ModelOption, read_options
+from snellen.models.known import read_options
 from snellen.models.pictures import PictureCache
 from snellen.models.reasoning import without_thoughts
 
-KNOWN = (
-    KnownModel("hf/<hub id>", "A Hugging Face vision-language or text model with chat template."),
-    KnownModel("hf/<folder>", "The same from a local folder; ./folder alone will do."),
-)
-DTYPES = ("auto", "float32", "bfloat16", "float16")
-OPTIONS = (
-    ModelOption("dtype", "default float32 on cpu, bfloat16 on cuda; auto: as stored", DTYPES),
-    ModelOption("device", "auto (cuda where there is one), cpu, cuda, cuda:<number>, mps"),
-    ModelOption("attention", "attention implementation", ("eager", "sdpa", "flash_attention_2")),
-    ModelOption("revision", "branch, tag or commit of a hub model"),
-    ModelOption(
-        "batch_size",
-        "requests answered at once; default 32, halved where memory is short",
-        kind="count",
-    ),
-    ModelOption(
-        "threads",
-        "CPU threads; default 1 for a model under 30 M parameters, else torch's own",
-        kind="count",
-    ),
-    ModelOption("trust_remote_code", "run the checkpoint's own Python", ("yes", "no")),
-    ModelOption(
-        "images", "first: only the first image, for single-image models", ("native", "first")
-    ),
-    ModelOption("processor", "library that resizes pictures", ("pil", "torchvision")),
-    ModelOption("max_new_tokens", "longest reply in tokens, thoughts included", kind="count"),
-    ModelOption("reasoning", "auto: thoughts in tags are split off the reply", ("auto", "off")),
-    ModelOption(
-        "sharing",
-        "auto: what prompts begin with in common is computed once, where that changes no answer",
-        ("auto", "off"),
-    ),
-)
+__all__ = ["KNOWN", "OPTIONS", "HuggingFace", "open_checkpoint", "provider"]
 
 
 class HuggingFace:
@@ -301,32 +269,17 @@ def open_checkpoint(
         dtype=checkpoint.stored_dtype() if dtype == "auto" else dtype,
         device=device,
         attention=given.get("attention"),
-        processor=given.get("processor", default_processor(checkpoint)),
+        processor=given.get("processor", "pil"),
         remote_code=given.get("trust_remote_code") == "yes",
         split_thoughts=given.get("reasoning", "auto") == "auto",
         threads=int(given["threads"]) if "threads" in given else None,
+        adapter=str(find_adapter(given["adapter"])) if "adapter" in given else None,
+        quantisation=given.get("quantisation"),
+        device_map=given.get("device_map"),
     )
     images = given.get("images", "native")
-    identity = Identity(provider, name, _facts(checkpoint, how, images))
+    identity = Identity(provider, name, facts_of(checkpoint, how, images))
     batch_size = int(given.get("batch_size", 32))
     sharing = given.get("sharing") != "off"
     longest = int(given["max_new_tokens"]) if "max_new_tokens" in given else None
     return HuggingFace(checkpoint, how, identity, batch_size, images, sharing, longest)
-
-
-def _facts(checkpoint: Checkpoint, how: Loading, images: str) -> dict[str, str]:
-    facts = {
-        "revision": checkpoint.revision,
-        "dtype": how.dtype,
-        "attention": how.attention or "default",
-        "quantisation": checkpoint.quantisation(),
-        "remote_code": "yes" if how.remote_code else "",
-        "reasoning": "" if how.split_thoughts else "off",
-    }
-    profile = profiles().get(str(checkpoint.config.get("model_type")))
-    if profile is not None:
-        facts["profile"] = profile.digest
-    if checkpoint.multimodal:
-        facts["images"] = images
-        facts["processor"] = " ".join(filter(None, (checkpoint.processor, how.processor)))
-    return {name: value for name, value in facts.items() if value}

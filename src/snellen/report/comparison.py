@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from snellen.analysis.paired import Compared, Comparison, GroupDifference, Pair
+from snellen.analysis.groups import GroupDifference
+from snellen.analysis.paired import Compared, Comparison, Pair
 from snellen.core.summary import Interval
 from snellen.report import format as fmt
 from snellen.store.runs import RunFolder

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from snellen.analysis.controls import Gain, Leakage, told
 from snellen.report import format as fmt
-from snellen.report.comparison import signed
+from snellen.report.comparison import difference_span, signed
 from snellen.report.table import text_table
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def print_gains(gains: Sequence[Gain], console: Console) -> None:
                 fmt.points(gain.score),
                 fmt.points(gain.other),
                 signed(gain.gain),
-                fmt.span(gain.interval),
+                difference_span(gain.interval),
                 fmt.number(gain.n),
             )
             for gain in mine
@@ -37,7 +37,7 @@ def print_gains(gains: Sequence[Gain], console: Console) -> None:
         whose = "" if several else f" of {mine[0].model}"
         heading.append(f"  gains{whose} on the same samples", style="dim")
         console.print(heading)
-        console.print(text_table(("factor", "plain", "so", "gain", "interval", "n"), rows))
+        console.print(text_table(("factor", "plain", "changed", "gain", "interval", "n"), rows))
         for gain in mine:
             clauses = ", ".join(told(gain))
             if clauses:

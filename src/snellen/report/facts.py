@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from snellen.analysis.card_file import stored_card
 from snellen.core.price import Price
 from snellen.core.run import Report, RunInfo
 from snellen.report import format as fmt
+from snellen.report.protocol_card import card_lines
 
 
 class Fact(NamedTuple):
@@ -32,7 +34,9 @@ def run_facts(report: Report, folder: Path) -> list[Facts]:
         Facts("Model", tuple(_model(run))),
         Facts("Benchmark", tuple(_benchmark(run))),
         Facts("Scoring", tuple(_scoring(report))),
+        Facts("Protocol card", tuple(_card(run))),
         Facts("Run", tuple(_run(run, folder))),
+        Facts("Resources", tuple(_resources(run))),
         Facts("Versions", tuple(_sorted(run.versions))),
         Facts("Hardware", tuple(_sorted(run.hardware))),
     )
@@ -63,6 +67,15 @@ def _benchmark(run: RunInfo) -> Iterator[Fact]:
         yield Fact("source", run.source)
 
 
+def _card(run: RunInfo) -> Iterator[Fact]:
+    """Of the benchmark as it is by itself; none for data of one's own, or another version."""
+    card = stored_card(run.benchmark, run.config.version)
+    if card is None:
+        return
+    yield from (Fact(name, value) for name, value in card_lines(card) if name != "data")
+    yield Fact("card digest", card.digest, True)
+
+
 def _scoring(report: Report) -> Iterator[Fact]:
     interval = report.summary.headline.interval
     yield Fact("headline", fmt.metric_words(report.summary.headline.name))
@@ -90,21 +103,32 @@ def _run(run: RunInfo, folder: Path) -> Iterator[Fact]:
     yield Fact("started", _time(run.created))
     if run.finished:
         yield Fact("finished", _time(run.finished))
-    if counts.seconds:
-        yield Fact("time, latest start", fmt.duration(counts.seconds))
     requests = f"{fmt.number(counts.sent)} sent, {fmt.number(counts.reused)} from the store"
     yield Fact("requests, latest start", requests)
     if counts.saved:
         yield Fact("saved by early stop", fmt.plural(counts.saved, "request"))
+    if run.stopped:
+        yield Fact("stopped", run.stopped)
+    yield Fact("folder", folder.name, True)
+
+
+def _resources(run: RunInfo) -> Iterator[Fact]:
+    """Time, memory, tokens and money, as far as they are known."""
+    counts = run.counts
+    if counts.seconds:
+        yield Fact("wall time, latest start", fmt.duration(counts.seconds))
+    if counts.device_memory:
+        yield Fact("device memory, highest", fmt.size(counts.device_memory))
+    if counts.process_memory:
+        yield Fact("process memory, highest", fmt.size(counts.process_memory))
     for role, spent in run.spent.items():
+        if spent.seconds:
+            yield Fact(f"time of the {fmt.words(role)}, summed", fmt.duration(spent.seconds))
         told = fmt.spending(spent)
         if told:
             yield Fact(f"{fmt.words(role)}, all starts", told)
         if spent.price is not None:
             yield Fact(f"price of the {fmt.words(role)}", _price(spent.price))
-    if run.stopped:
-        yield Fact("stopped", run.stopped)
-    yield Fact("folder", folder.name, True)
 
 
 def _price(price: Price) -> str:

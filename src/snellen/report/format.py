@@ -106,6 +106,14 @@ def duration(seconds: float) -> str:
     return f"{count} {large} {rest} {small}" if rest else f"{count} {large}"
 
 
+def size(count: int) -> str:
+    """Bytes in the unit that fits, e.g. `1.2 GB`."""
+    for unit, bytes_ in (("GB", 1e9), ("MB", 1e6)):
+        if count >= bytes_:
+            return f"{count / bytes_:.1f} {unit}"
+    return f"{count / 1e3:.1f} kB"
+
+
 def words(name: str) -> str:
     """A group's or field's name for people: underscores become blanks."""
     return name.replace("_", " ")

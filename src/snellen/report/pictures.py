@@ -23,6 +23,15 @@ def save_plot(svg: str, path: Path) -> None:
             data = _png(svg)
         case other:
             raise UsageError(f"plots are .svg or .png files, not {other or 'without a suffix'!r}")
+    _save(data, path)
+
+
+def save_text(text: str, path: Path) -> None:
+    """Raises StorageError where the file cannot be written."""
+    _save(text.encode(), path)
+
+
+def _save(data: bytes, path: Path) -> None:
     try:
         path.write_bytes(data)
     except OSError as error:

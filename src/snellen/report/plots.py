@@ -25,12 +25,10 @@ from snellen.report.palette import (
     width_of,
 )
 
-_TYPE = 12
+TYPE = 12
 _ROW = 22
-_HEAD = 15
+HEAD = 15
 _SHORTEST_TICKS = 4
-_MOST_FILLED = 3
-"""Areas of more series than this lie over one another."""
 
 
 class Value(NamedTuple):
@@ -46,11 +44,11 @@ def frame(width: float, height: float, title: str, parts: Sequence[str], told: s
     """A whole SVG file with its title."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
-        f'viewBox="0 0 {width:.0f} {height:.0f}" {FONT} font-size="{_TYPE}" role="img" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}" {FONT} font-size="{TYPE}" role="img" '
         f'aria-label="{escape(told or title, quote=True)}">\n'
         f'<rect width="100%" height="100%" fill="{PAPER}"/>\n'
         + (
-            f'<text x="12" y="22" font-size="{_HEAD}" font-weight="bold" fill="{INK}">'
+            f'<text x="12" y="22" font-size="{HEAD}" font-weight="bold" fill="{INK}">'
             f"{escape(title)}</text>\n"
             if title
             else ""
@@ -74,14 +72,14 @@ def dots(
     are where `ends` is set."""
     rows = list(dict.fromkeys(row for held in series.values() for row in held))
     names = list(series)
-    left = 24 + max((width_of(row, _TYPE) for row in rows), default=0)
+    left = 24 + max((width_of(row, TYPE) for row in rows), default=0)
     wide = 460.0
-    keys, below = _legend(names, left, 46, left + wide, lines=False)
+    keys, below = legend(names, left, 46, left + wide, lines=False)
     start = below + 12
-    ticks = _ticks(*_reach(series, top, ends))
+    ticks = ticks_of(*_reach(series, top, ends))
     scale = _Scale(left, wide, ticks[0], ticks[-1])
     spread = any(one.interval for held in series.values() for one in held.values())
-    offset = 4.0 if len(names) > 1 and spread else 0.0
+    offset = min(4.0, 11 / len(names)) if len(names) > 1 and (spread or not joined) else 0.0
     bottom = start + _ROW * len(rows)
     parts = [*keys, *_upright_grid(ticks, scale, start - 4, bottom)]
     for at, row in enumerate(rows):
@@ -113,7 +111,7 @@ def shares(title: str, rows: Mapping[str, Mapping[str, float]]) -> str:
     """Each row a bar of its parts, as shares of their sum, with a part's percentage in it where
     there is room; parts are in the order of the first row."""
     kinds = list(dict.fromkeys(kind for row in rows.values() for kind in row))
-    left = 24 + max((width_of(row, _TYPE) for row in rows), default=0)
+    left = 24 + max((width_of(row, TYPE) for row in rows), default=0)
     wide, high = 460.0, 26
     keys, below = _hatched_legend(kinds, left, 46, left + wide)
     start = below + 12
@@ -140,48 +138,6 @@ def shares(title: str, rows: Mapping[str, Mapping[str, float]]) -> str:
     return frame(left + wide + 24, start + (high + 10) * len(rows) + 8, title, parts)
 
 
-def radars(title: str, series: Series, *, top: float = 100.0) -> str:
-    """A line around a centre for each series, an axis for each row that all have; the outer ring
-    is `top`."""
-    names = list(series)
-    axes = [row for row in series[names[0]] if all(row in series[name] for name in names)]
-    radius = 190.0
-    side = max((width_of(axis, _TYPE) for axis in axes), default=0) + 24
-    centre_x = max(side + radius, 12 + width_of(title, _HEAD) / 2)
-    keys, below = _legend(names, 16, 46, 2 * centre_x - 16)
-    centre_y = below + 34 + radius
-    parts = [*keys]
-    ticks = _ticks(0, top)
-    filled = 0.06 if len(names) <= _MOST_FILLED else 0
-    for tick in ticks[1:]:
-        ring = _around([tick / top] * len(axes), radius, centre_x, centre_y)
-        parts.append(f'<polygon points="{ring}" fill="none" stroke="{GRID}"/>')
-    for at, axis in enumerate(axes):
-        x, y = _spoke(at, len(axes), radius, centre_x, centre_y)
-        parts.append(
-            f'<line x1="{centre_x:.1f}" y1="{centre_y:.1f}" x2="{x:.1f}" y2="{y:.1f}" '
-            f'stroke="{GRID}"/>'
-        )
-        parts.append(_axis_name(axis, at, len(axes), radius, centre_x, centre_y))
-    for number, name in enumerate(names):
-        held = [min(top, max(0.0, series[name][axis].value)) / top for axis in axes]
-        parts.append(
-            f'<polygon points="{_around(held, radius, centre_x, centre_y)}" '
-            f'fill="{colour(number)}" fill-opacity="{filled}" stroke="{colour(number)}" '
-            f'stroke-width="2"{dash(number)}/>'
-        )
-        for at, (axis, share) in enumerate(zip(axes, held, strict=True)):
-            x, y = _spoke(at, len(axes), radius * share, centre_x, centre_y)
-            told = escape(f"{name}, {axis}: {series[name][axis].value:.1f}")
-            parts.append(mark(number, x, y, 3.6, told))
-    for tick in ticks[1:]:
-        parts.append(
-            f'<text x="{centre_x + 3:.1f}" y="{centre_y - radius * tick / top + 12:.1f}" '
-            f'font-size="10" fill="{FAINT}">{tick:g}</text>'
-        )
-    return frame(2 * centre_x, centre_y + radius + 40, title, parts)
-
-
 class _Scale(NamedTuple):
     left: float
     wide: float
@@ -203,7 +159,7 @@ def _reach(series: Series, top: float, ends: bool) -> tuple[float, float]:
     return (low if ends else min(0.0, low)), (max(marks, default=top) if ends else top)
 
 
-def _ticks(low: float, high: float) -> list[float]:
+def ticks_of(low: float, high: float) -> list[float]:
     """Round numbers from below `low` to above `high`."""
     span = (high - low) or 1.0
     least = span / _SHORTEST_TICKS
@@ -251,14 +207,14 @@ def _inside(text: str, x: float, y: float, room: float) -> list[str]:
     ]
 
 
-def _legend(
+def legend(
     names: Sequence[str], left: float, y: float, right: float, lines: bool = True
 ) -> tuple[list[str], float]:  # fmt: skip
     """A key for each series, in as many lines as it takes; and where the last line ends."""
     parts, x = [], left
     reach = 26 if lines else 10
     for at, name in enumerate(names):
-        wide = reach + 8 + width_of(name, _TYPE) + 18
+        wide = reach + 8 + width_of(name, TYPE) + 18
         if x > left and x + wide > right:
             x, y = left, y + 18
         if lines:
@@ -279,7 +235,7 @@ def _hatched_legend(
 ) -> tuple[list[str], float]:  # fmt: skip
     parts, x = [], left
     for at, name in enumerate(names):
-        wide = 22 + width_of(name, _TYPE) + 18
+        wide = 22 + width_of(name, TYPE) + 18
         if x > left and x + wide > right:
             x, y = left, y + 20
         parts.append(
@@ -289,23 +245,3 @@ def _hatched_legend(
         )
         x += wide
     return parts, y
-
-
-def _spoke(at: int, count: int, reach: float, x: float, y: float) -> tuple[float, float]:
-    angle = 2 * math.pi * at / count - math.pi / 2
-    return x + reach * math.cos(angle), y + reach * math.sin(angle)
-
-
-def _around(shares: Sequence[float], radius: float, x: float, y: float) -> str:
-    points = (_spoke(at, len(shares), radius * one, x, y) for at, one in enumerate(shares))
-    return " ".join(f"{a:.1f},{b:.1f}" for a, b in points)
-
-
-def _axis_name(name: str, at: int, count: int, radius: float, x: float, y: float) -> str:
-    a, b = _spoke(at, count, radius + 12, x, y)
-    anchor = "middle" if abs(a - x) < 14 else "start" if a > x else "end"
-    down = 4 + (b - y) / (radius + 12) * 6
-    return (
-        f'<text x="{a:.1f}" y="{b + down:.1f}" text-anchor="{anchor}" fill="{INK}">'
-        f"{escape(name)}</text>"
-    )

@@ -12,7 +12,8 @@ from snellen.analysis.score_tables import ScoreTable
 from snellen.core.errors import UsageError
 from snellen.report import format as fmt
 from snellen.report.findings import Cell, Column, Finding, Grid
-from snellen.report.plots import Series, Value, dots, radars
+from snellen.report.plots import Series, Value, dots
+from snellen.report.radar_plot import radars
 from snellen.store.runs import RunFolder
 
 FEWEST_AXES = 3

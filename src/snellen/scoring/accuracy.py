@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from msgspec import structs
+
 from snellen.core.answer import OUTCOMES, Outcome
 from snellen.core.record import Record, Unscored
 from snellen.core.summary import Bounds, Interval, Metric, Summary
@@ -44,7 +46,7 @@ def summarise(
         overall = Metric(
             headline, None, len(scores), note="withheld: samples failed or are missing"
         )
-    told = {} if withheld else {**_values(records, spread), **_differences(counted)}
+    told = {} if withheld else {**_values(records, spread), **_differences(counted, spread)}
     metrics = {headline: overall, **told, **_baselines(counted)}
     return Summary(
         headline=overall,
@@ -164,24 +166,24 @@ class _Cell:
         return mean_metric(name, self.scores, spread, self.units)
 
 
-def _differences(records: Sequence[Record]) -> dict[str, Metric]:
+def _differences(records: Sequence[Record], spread: Spread) -> dict[str, Metric]:
     """Differences over the same samples: VanillaEval minus CircularEval (MMBench Table 2), and
-    what the LLM extractor added to the rules on the first pass (Table 1)."""
-    drops: list[float] = []
-    gains: list[float] = []
+    what the LLM extractor added to the rules on the first pass (Table 1). Neither is ever below 0:
+    a circular score is at most that of its first pass, and what rules read stays read."""
+    cells = {"drop": _Cell(), "extractor_gain": _Cell()}
     for record in records:
         values, score = record.values, record.score
         if score is None:
             continue
         if "vanilla" in values:
-            drops.append(values["vanilla"] - score)
+            cells["drop"].add(values["vanilla"] - score, record.unit)
         if "vanilla_by_rules" in values:
-            gains.append(values.get("vanilla", score) - values["vanilla_by_rules"])
-    found = {"drop": drops, "extractor_gain": gains}
+            gain = values.get("vanilla", score) - values["vanilla_by_rules"]
+            cells["extractor_gain"].add(gain, record.unit)
     return {
-        name: Metric(name, 100 * sum(cells) / len(cells), len(cells), unit="points")
-        for name, cells in found.items()
-        if cells
+        name: structs.replace(cell.metric(name, spread), unit="points")
+        for name, cell in cells.items()
+        if cell.scores
     }
 
 

@@ -1,16 +1,18 @@
 """Intervals of a mean that hold at every moment of a run at once, so that one may look after each
 sample and stop when they say enough.
 
-The empirical-Bernstein confidence sequence of S. R. Howard, A. Ramdas, J. McAuliffe and J. Sekhon,
-"Time-uniform, nonparametric, nonasymptotic confidence sequences", Annals of Statistics 49 (2021),
-Theorem 4: for values X_i in 0..1 with any predictions P_i made before X_i was seen,
+A capital process, as in I. Waudby-Smith and A. Ramdas, "Estimating means of bounded random
+variables by betting", JRSS B 86 (2024), Sec. 4, around predictions P_i made before the value X_i in
+0..1 was seen. With E_i the mean of X_i given the past, and 1 + x <= exp(x),
 
-    exp(a * sum(X_i - E_i) - psi(a) * sum((X_i - P_i)^2)),  psi(a) = -log(1 - a) - a,  0 <= a < 1
+    prod(1 + a * (X_i - P_i)) * exp(-a * sum(E_i - P_i)),  0 < a < 1
 
-is a supermartingale, where E_i is the mean of X_i given the past; so is its mirror image, and a
-mixture over several a (Sec. 3.2 there, here a finite one). By Ville's inequality a mixture passes
-2 / (1 - level) with probability (1 - level) / 2 at most, ever. The E_i need not be equal: what is
-covered is their mean, so that samples may be drawn stratum by stratum.
+is a supermartingale that starts at 1; so is its mirror image (-a), and a mixture over several a. By
+Ville's inequality a mixture passes 2 / (1 - level) with probability (1 - level) / 2 at most, ever.
+Solved for sum(E_i) it bounds the mean of the E_i from both sides. It is never wider than the
+empirical-Bernstein sequence of S. R. Howard, A. Ramdas, J. McAuliffe and J. Sekhon, Annals of
+Statistics 49 (2021), Theorem 4, which has a lower bound of the logarithm in its place. The E_i need
+not be equal, so that samples may be drawn stratum by stratum.
 """
 
 from __future__ import annotations
@@ -29,25 +31,22 @@ _NEAR = 1e-10
 
 
 class Bet(NamedTuple):
-    """A value of `a`, its psi(a), and the logarithm of its weight in the mixture."""
+    """A value of `a`, and the logarithm of its weight in the mixture."""
 
     scale: float
-    psi: float
     log_weight: float
 
 
 def bets(lowest: float) -> tuple[Bet, ...]:
     """Scales from `lowest` up, each twice the one before. The lower weigh more: they are made for
     many samples, where a late stop costs most."""
-    scale = min(max(lowest, 1e-4), _HIGHEST)
-    scales = [scale]
+    scales = [min(max(lowest, 1e-4), _HIGHEST)]
     while 2 * scales[-1] < _HIGHEST:
         scales.append(2 * scales[-1])
     weights = [1 / (place + 1) for place in range(len(scales))]
     total = sum(weights)
     return tuple(
-        Bet(scale, -math.log1p(-scale) - scale, math.log(weight / total))
-        for scale, weight in zip(scales, weights, strict=True)
+        Bet(scale, math.log(weight / total)) for scale, weight in zip(scales, weights, strict=True)
     )
 
 
@@ -62,46 +61,21 @@ def bets_for_samples(most: int, level: float = DEFAULT_LEVEL) -> tuple[Bet, ...]
     return bets(math.sqrt(2 * math.log(2 / (1 - level)) / (0.25 * max(1, most))))
 
 
-def log_evidence(deviation: float, spread: float, mixture: Sequence[Bet]) -> float:
-    """Logarithm of the mixture at sum(X_i - E_i) = `deviation`, sum((X_i - P_i)^2) = `spread`."""
-    terms = [bet.log_weight + bet.scale * deviation - bet.psi * spread for bet in mixture]
-    largest = max(terms)
-    return largest + math.log(sum(math.exp(term - largest) for term in terms))
-
-
-def boundary(spread: float, mixture: Sequence[Bet], level: float = DEFAULT_LEVEL) -> float:
-    """The deviation that the sum stays below at every moment, on either side, with probability
-    `level`.
-
-    Newton's method from above: the mixture's logarithm is convex and rises, and each bet alone
-    gives a deviation at which it has passed.
-    """
-    if not 0 < level < 1:
-        raise ValueError(f"level must lie between 0 and 1, got {level}")
-    goal = math.log(2 / (1 - level))
-    found = min((goal - bet.log_weight + bet.psi * spread) / bet.scale for bet in mixture)
-    for _ in range(_STEPS):
-        terms = [bet.log_weight + bet.scale * found - bet.psi * spread for bet in mixture]
-        largest = max(terms)
-        shares = [math.exp(term - largest) for term in terms]
-        total = sum(shares)
-        slope = sum(one * bet.scale for one, bet in zip(shares, mixture, strict=True)) / total
-        step = (largest + math.log(total) - goal) / slope
-        found -= step
-        if step < _NEAR * max(1.0, found):
-            break
-    return found
-
-
 class ConfidenceSequence:
-    """The mean of values in 0..1, one after another, each of a size of at most 1."""
+    """The mean of values in 0..1, one after another, each of a size of at most 1: sizes are known
+    beforehand, and the mean is that of the totals, by size."""
 
     def __init__(self, mixture: Sequence[Bet], level: float = DEFAULT_LEVEL) -> None:
+        if not 0 < level < 1 or not mixture:
+            raise ValueError(f"expected bets and a level between 0 and 1, got {level}")
         self.level = level
         self.size = 0.0
         self._mixture = tuple(mixture)
         self._total = 0.0
-        self._spread = 0.0
+        self._expected = 0.0
+        self._gains = [0.0] * len(self._mixture)
+        self._losses = [0.0] * len(self._mixture)
+        """Logarithms of the products, for the scales and for their mirror images."""
 
     def add(self, total: float, size: float = 1.0, expected: float | None = None) -> None:
         """Add a value times its size. `expected` is what was predicted before it was seen, by
@@ -115,7 +89,12 @@ class ConfidenceSequence:
             raise ValueError(f"expected 0 <= total <= size <= 1, got {total} of {size}")
         if expected is None:
             expected = size * self.predicted()
-        self._spread += (total - min(size, max(0.0, expected))) ** 2
+        expected = min(size, max(0.0, expected))
+        surprise = total - expected
+        for place, bet in enumerate(self._mixture):
+            self._gains[place] += math.log1p(bet.scale * surprise)
+            self._losses[place] += math.log1p(-bet.scale * surprise)
+        self._expected += expected
         self._total += total
         self.size += size
 
@@ -127,16 +106,32 @@ class ConfidenceSequence:
     def mean(self) -> float | None:
         return self._total / self.size if self.size else None
 
-    def half_width(self) -> float:
-        """Before it is cut to 0..1."""
-        if not self.size:
-            return math.inf
-        return boundary(self._spread, self._mixture, self.level) / self.size
-
     def interval(self, slack: float = 0.0) -> Interval:
         """`slack` is added on both sides: how far the mean of what was drawn may lie from the
         mean that is meant."""
-        mean, half = self.mean, self.half_width() + slack
-        if mean is None:
+        if not self.size:
             return Interval(0.0, 1.0, METHOD, self.level)
-        return Interval(max(0.0, mean - half), min(1.0, mean + half), METHOD, self.level)
+        low = (self._expected - self._crossing(self._gains)) / self.size
+        high = (self._expected + self._crossing(self._losses)) / self.size
+        return Interval(max(0.0, low - slack), min(1.0, high + slack), METHOD, self.level)
+
+    def _crossing(self, logs: Sequence[float]) -> float:
+        """Where the mixture of exp(log + scale * x) passes its bound: Newton's method from above,
+        because its logarithm is convex and rises, and each bet alone tells an x at which it has
+        passed."""
+        goal = math.log(2 / (1 - self.level))
+        known = [
+            (bet.log_weight + log, bet.scale) for bet, log in zip(self._mixture, logs, strict=True)
+        ]
+        found = min((goal - log) / scale for log, scale in known)
+        for _ in range(_STEPS):
+            terms = [log + scale * found for log, scale in known]
+            largest = max(terms)
+            shares = [math.exp(term - largest) for term in terms]
+            total = sum(shares)
+            slope = sum(one * scale for one, (_, scale) in zip(shares, known, strict=True)) / total
+            step = (largest + math.log(total) - goal) / slope
+            found -= step
+            if step < _NEAR * max(1.0, abs(found)):
+                break
+        return found

@@ -117,4 +117,3 @@ def _shrunk(data: bytes) -> bytes | None:
         return thumbnail(decode_image(data))
     except SnellenError:
         return None
-

@@ -12,7 +12,6 @@ import sys
 import time
 import zlib
 from array import array
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -32,8 +31,6 @@ from snellen.store.runs import FAILURES_FILE, SAMPLES_FILE
 RESULTS: tuple[Result, ...] = get_args(Result)
 KINDS: tuple[Kind, ...] = get_args(Kind)
 NO_SCORE = -1.0
-_BETWEEN = "\0"
-"""Stands between the texts of samples; in no text that is looked for."""
 
 
 class _Said(Struct, gc=False):
@@ -76,7 +73,7 @@ class _Row(Struct, gc=False):
         more = (self.question, *self.options.values(), *self.gold, self.answer or "")
         replies = (turn.output.text or turn.output.message for turn in self.passes)
         parts = (self.id, prompt, *(text for text in more if text not in prompt), *replies)
-        return "\n".join(parts).replace(_BETWEEN, " ").lower()
+        return "\n".join(parts).lower()
 
 
 _decode_row = msgspec.json.Decoder(_Row).decode
@@ -145,12 +142,12 @@ class Rows:
         self._codes = {name: array("B") for name in ("result", "outcome", "kind")}
         self._score, self._answer = array("f"), array("I")
         self._groups: dict[str, _Labels] = {}
-        self._texts, self._ends = bytearray(), array("Q")
+        self._texts: list[str] = []
         for file in self._files:
             file.read = 0
 
     def __len__(self) -> int:
-        return len(self._ends)
+        return len(self._texts)
 
     def refresh(self, seconds: float = float("inf")) -> bool:
         """Read what was added, for about so long; returns whether that was all.
@@ -187,12 +184,10 @@ class Rows:
         self._score.append(NO_SCORE if row.score is None else row.score)
         self._answer.append(0 if row.answer is None else zlib.crc32(row.answer.encode()) or 1)
         self._label(row.groups)
-        self._texts += row.text().encode("utf-8", "replace")
-        self._texts += _BETWEEN.encode()
-        self._ends.append(len(self._texts))
+        self._texts.append(row.text())
 
     def _label(self, groups: dict[str, str]) -> None:
-        done = len(self._ends)
+        done = len(self._texts)
         for column in groups.keys() - self._groups.keys():
             self._groups[column] = _Labels(array("I", bytes(4 * done)), {})
         for column, (codes, labels) in self._groups.items():
@@ -232,24 +227,15 @@ class Rows:
     def matching(self, text: str, first: int = 0) -> tuple[int, bytes]:
         """How many samples were searched, from number `first` on, and a bit for each: whether it
         holds `text`, whatever the case. The lowest bit of a byte stands first."""
-        needle = text.strip().lower().replace(_BETWEEN, " ").encode("utf-8", "replace")
-        with self._lock:
-            ends, texts = self._ends, self._texts
-            bits = bytearray((max(0, len(ends) - first) + 7) // 8)
-            row, at = first, ends[first - 1] if first else 0
-            while (hit := texts.find(needle, at)) >= 0 and row < len(ends):
-                row = bisect_right(ends, hit, row)
-                bits[(row - first) >> 3] |= 1 << ((row - first) & 7)
-                at = ends[row]
-            return len(ends) - first, bytes(bits)
+        import numpy as np
+
+        needle = text.strip().lower()
+        found = [needle in one for one in self._texts[first:]]
+        return len(found), np.packbits(np.array(found, dtype=bool), bitorder="little").tobytes()
 
     def texts(self, first: int, last: int) -> list[str]:
         """The searched texts of the samples from `first` up to, and without, `last`."""
-        starts = [self._ends[first - 1] if first else 0, *self._ends[first : last - 1]]
-        return [
-            self._texts[start : end - 1].decode()
-            for start, end in zip(starts, self._ends[first:last], strict=True)
-        ]
+        return self._texts[first:last]
 
 
 def _line(file: Any, at: int) -> bytes:

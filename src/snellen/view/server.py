@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import sys
 from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -12,8 +13,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import msgspec
 
 from snellen.core.errors import SnellenError, UsageError
-from snellen.view.shell import shell
 from snellen.view.pictures import content_type
+from snellen.view.shell import shell
 from snellen.view.shown import Shelf
 
 HOST = "127.0.0.1"
@@ -51,6 +52,11 @@ class PageServer(ThreadingHTTPServer):
                 ) from error
             super().__init__((HOST, 0), _Handler)
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A browser that went away in the midst of an answer is nothing to speak of."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
     @property
     def url(self) -> str:
         return f"http://{HOST}:{self.server_port}/"
@@ -78,7 +84,7 @@ class _Handler(BaseHTTPRequestHandler):
             kind, body = self._answer(unquote(parts.path), _query(parts.query))
         except _Missing:
             self._send(HTTPStatus.NOT_FOUND, _JSON, b'{"error": "nothing is here"}')
-        except SnellenError as error:
+        except (SnellenError, OSError) as error:
             problem = msgspec.json.encode({"error": str(error)})
             self._send(HTTPStatus.UNPROCESSABLE_ENTITY, _JSON, problem)
         else:
@@ -121,9 +127,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def send_error(
-        self, code: int, message: str | None = None, explain: str | None = None
-    ) -> None:
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Whatever is no GET, or no HTTP: no page for it, one sentence."""
         self.close_connection = True
         status = HTTPStatus.METHOD_NOT_ALLOWED if code == HTTPStatus.NOT_IMPLEMENTED else code

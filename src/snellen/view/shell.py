@@ -1,4 +1,4 @@
-"""The one page that shows everything; where its data come from is told apart by what it is given."""
+"""The one page that shows everything; it is given where its data come from."""
 
 from __future__ import annotations
 
@@ -38,6 +38,11 @@ def shell(given: Mapping[str, Any]) -> str:
         "kinds": KINDS,
         **given,
     }
-    return environment(HOME).get_template("view.html").render(
-        **frame(STYLES, SCRIPTS, HOME, beside=True), known=inert(msgspec.json.encode(known)).decode()
+    return (
+        environment(HOME)
+        .get_template("view.html")
+        .render(
+            **frame(STYLES, SCRIPTS, HOME, beside=True),
+            known=inert(msgspec.json.encode(known)).decode(),
+        )
     )

@@ -24,8 +24,9 @@ from snellen.view.pictures import Pictures
 from snellen.view.rows import Rows
 
 HOME = "snellen.view"
-PATIENCE = 0.2
-"""Seconds that one answer may spend on reading samples; the rest comes with the next answer."""
+PATIENCE, PATIENCE_LATER = 0.1, 0.5
+"""Seconds that the first and each later answer may spend on reading samples; the rest comes with
+the next answer."""
 _REST = 10
 """A growing run is summed up again after so many times what it took."""
 
@@ -110,9 +111,7 @@ class Shown:
         first = next(iter(chain(self.run.records(), self.run.failures())), None)
         turn = first.passes[0] if first and first.passes else None
         pages = environment()
-        result = pages.get_template("result.html").render(
-            **result_parts(report, self.rows.tallies)
-        )
+        result = pages.get_template("result.html").render(**result_parts(report, self.rows.tallies))
         protocol = pages.get_template("protocol.html").render(
             run=report.run, prompt_pictures={}, **protocol_parts(report, self.path, turn)
         )
@@ -121,7 +120,7 @@ class Shown:
     def columns(self, first: int, generation: int) -> dict[str, Any]:
         """What samples are filtered by, from number `first` on; from 0 on where the run was
         started again since `generation`. `more`: not all were read yet."""
-        whole = self.rows.refresh(PATIENCE)
+        whole = self.rows.refresh(PATIENCE_LATER if first else PATIENCE)
         if generation != self.rows.generation:
             first = 0
         return {**self.rows.columns(first), "more": not whole, "live": self.live}
@@ -181,9 +180,13 @@ class Shelf:
         """Every run in short, and the page that compares them as HTML."""
         shown = self.all()
         heads = [one.head() for one in shown]
-        html = environment(HOME).get_template("runs.html").render(
-            boards=list(_boards(shown)),
-            unread=[head for head in heads if "value" not in head],
+        html = (
+            environment(HOME)
+            .get_template("runs.html")
+            .render(
+                boards=list(_boards(shown)),
+                unread=[head for head in heads if "value" not in head],
+            )
         )
         return {"runs": heads, "html": html}
 

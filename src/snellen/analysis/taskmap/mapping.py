@@ -10,13 +10,14 @@ import numpy as np
 
 from snellen.analysis.taskmap.agreement import (
     THRESHOLDS,
+    NearTau,
     Ties,
     cluster_agreement,
     kendall_taus,
     mean_tau,
     tau_by_distance,
 )
-from snellen.analysis.taskmap.clusters import Tree, map_correlation
+from snellen.analysis.taskmap.clusters import map_correlation
 from snellen.analysis.taskmap.distances import cosine_distances
 from snellen.analysis.taskmap.findings import Agreement, Stability, TaskMap
 from snellen.analysis.taskmap.halves import halves_of
@@ -71,11 +72,6 @@ def stability_of(
     )
 
 
-def named_clusters(found: TaskMap) -> dict[str, tuple[str, ...]]:
-    """Clusters by their number, from 1, as the paper counts them."""
-    return {str(number): tasks for number, tasks in enumerate(found.clusters, start=1)}
-
-
 def agreement_of(
     scores: Scores,
     clusters: Mapping[str, Sequence[str]] | None = None,
@@ -93,26 +89,13 @@ def agreement_of(
 
     Raises UsageError where the scores and the clusters or the map have no task in common.
     """
-    scored = set(scores.tasks)
-    if clusters is None and found is not None:
-        kept = {name: [one for one in tasks if one in scored] for name, tasks in _items(found)}
-        clusters = {name: tasks for name, tasks in kept.items() if tasks}
-    taus = kendall_taus(scores.values, ties)
-    by_distance = prediction = None
+    by_distance, prediction = [], None
     if found is not None:
-        names = [task.task for task in found.tasks]
-        both = [at for at, name in enumerate(names) if name in scored]
-        if len(both) < 2:
-            raise UsageError(
-                f"{len(both)} of the {len(names)} tasks on the map have scores, expected two or "
-                f"more; the map's are called {names[0]!r} ..., the scores' {scores.tasks[0]!r} ..."
-            )
-        whole = np.array(found.distances)
-        shared = scores.of_tasks([names[at] for at in both])
-        by_distance = tau_by_distance(
-            whole[np.ix_(both, both)], kendall_taus(shared.values, ties), thresholds, itself
-        )
-        prediction = predict(scores, names, whole, nearest, ties)
+        names, apart = [task.task for task in found.tasks], np.array(found.distances)
+        by_distance = _by_distance(scores, names, apart, thresholds, ties, itself)
+        prediction = predict(scores, names, apart, nearest, ties)
+        clusters = clusters or _clusters_with_scores(found, scores)
+    taus = kendall_taus(scores.values, ties)
     return Agreement(
         models=scores.models,
         tasks=len(scores.tasks),
@@ -120,15 +103,35 @@ def agreement_of(
         itself=itself,
         every_pair=mean_tau(taus, itself),
         clusters=tuple(cluster_agreement(scores, clusters, overall, ties) if clusters else ()),
-        by_distance=tuple(by_distance or ()),
+        by_distance=tuple(by_distance),
         prediction=prediction,
     )
 
 
-def _items(found: TaskMap) -> list[tuple[str, tuple[str, ...]]]:
-    return list(named_clusters(found).items())
+def _by_distance(
+    scores: Scores,
+    names: Sequence[str],
+    distances: NDArray[float64],
+    thresholds: Sequence[float],
+    ties: Ties,
+    itself: bool,
+) -> list[NearTau]:
+    scored = set(scores.tasks)
+    both = [at for at, name in enumerate(names) if name in scored]
+    if len(both) < 2:
+        raise UsageError(
+            f"{len(both)} of the {len(names)} tasks on the map have scores, expected two or "
+            f"more; the map's are called {names[0]!r} ..., the scores' {scores.tasks[0]!r} ..."
+        )
+    taus = kendall_taus(scores.of_tasks([names[at] for at in both]).values, ties)
+    return tau_by_distance(distances[np.ix_(both, both)], taus, thresholds, itself)
 
 
-def tree_names(tree: Tree, names: Sequence[str]) -> list[str]:
-    """The tasks from left to right."""
-    return [names[leaf] for leaf in tree.order]
+def _clusters_with_scores(found: TaskMap, scores: Scores) -> dict[str, list[str]]:
+    """The map's clusters by their number, from 1 as the paper counts them, of scored tasks."""
+    scored = set(scores.tasks)
+    kept = {
+        str(number): [task for task in tasks if task in scored]
+        for number, tasks in enumerate(found.clusters, start=1)
+    }
+    return {name: tasks for name, tasks in kept.items() if tasks}

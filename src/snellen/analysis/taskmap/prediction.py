@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -70,21 +70,11 @@ def predict(
         if name in columns and not np.isnan(scores.values[:, columns[name]]).any()
     ]
     values = {at: scores.values[:, columns[tasks[at]]] for at in complete}
-    left_out = []
-    for at in complete if len(complete) > 1 else ():
-        near = nearest(distances, at, complete, count)
-        ours = np.mean([values[other] for other in near], axis=0)
-        plain = np.mean([values[other] for other in complete if other != at], axis=0)
-        left_out.append(
-            LeftOut(
-                task=tasks[at],
-                neighbours=tuple(tasks[other] for other in near),
-                error=float(np.abs(ours - values[at]).mean()),
-                plain_error=float(np.abs(plain - values[at]).mean()),
-                tau=kendall_tau(ours.tolist(), values[at].tolist(), ties),
-                plain_tau=kendall_tau(plain.tolist(), values[at].tolist(), ties),
-            )
-        )
+    left_out = [
+        _left_out(at, tasks, values, nearest(distances, at, complete, count), ties)
+        for at in complete
+        if len(complete) > 1
+    ]
     predicted = []
     for at, name in enumerate(tasks):
         if name in columns or not complete:
@@ -99,6 +89,26 @@ def predict(
         plain_error=_mean([one.plain_error for one in left_out]),
         left_out=tuple(left_out),
         predicted=tuple(predicted),
+    )
+
+
+def _left_out(
+    at: int,
+    tasks: Sequence[str],
+    values: Mapping[int, NDArray[float64]],
+    near: Sequence[int],
+    ties: Ties,
+) -> LeftOut:
+    truth = values[at]
+    ours = np.mean([values[other] for other in near], axis=0)
+    plain = np.mean([values[other] for other in values if other != at], axis=0)
+    return LeftOut(
+        task=tasks[at],
+        neighbours=tuple(tasks[other] for other in near),
+        error=float(np.abs(ours - truth).mean()),
+        plain_error=float(np.abs(plain - truth).mean()),
+        tau=kendall_tau(ours.tolist(), truth.tolist(), ties),
+        plain_tau=kendall_tau(plain.tolist(), truth.tolist(), ties),
     )
 
 

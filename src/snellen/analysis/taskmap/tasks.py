@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from snellen.core.benchmark import Benchmark
@@ -37,63 +38,81 @@ class Tasks(NamedTuple):
     left_out: tuple[TooFew, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """Which samples make which tasks."""
+
+    group: str = "category"
+    """Samples of one label of this group are a task."""
+    kinds: Sequence[str] = ()
+    """Only questions of these kinds; empty: of every kind."""
+    only: Sequence[str] = ()
+    """Only these tasks; empty: all."""
+    halves: bool = False
+    """Split each task into two, in which no picture is shared."""
+    limit: int | None = None
+    """Keep a random N samples of each task or half, the same for the same seed."""
+    fewest: int = FEWEST
+    """Leave out tasks with fewer samples."""
+
+
 def tasks_of(
     benchmark: Benchmark,
     capabilities: Capabilities,
-    *,
-    group: str = "category",
-    halves: bool = False,
-    limit: int | None = None,
+    choice: Choice = Choice(),
     seed: int = 0,
-    fewest: int = FEWEST,
-    kinds: Sequence[str] = (),
-    only: Sequence[str] = (),
 ) -> Tasks:
-    """The tasks of a benchmark by the label of `group`, named and sorted by it.
+    """The tasks of a benchmark, named and sorted by their label.
 
     A sample is asked as the benchmark asks it first, and its reply is the gold one: the label of
     the right option, Yes or No, or the first accepted answer. Samples without a gold answer and
-    samples that the model cannot take are left out. `halves` splits each task into two, in which
-    no picture is shared. `limit` keeps a random N samples of each task (or half), the same for
-    the same seed; `kinds` and `only` keep these kinds of question and these tasks.
+    samples that the model cannot take are left out.
 
     Raises UsageError when the benchmark has no such group or task, and when fewer than two tasks
-    have at least `fewest` samples.
+    have enough samples.
     """
-    reason = benchmark.needs(capabilities)
-    if reason is not None:
-        raise UsageError(f"{benchmark.name} {reason}")
-    samples = list(benchmark.samples(iter(benchmark.open())))
-    known = {name for sample in samples for name in sample.groups}
-    if group not in known:
-        raise UsageError(
-            f"{benchmark.name} has no group {group!r} to tell tasks by; "
-            f"its groups: {', '.join(sorted(known)) or 'none'}"
-        )
-    taught: dict[str, list[tuple[Sample, Lesson]]] = defaultdict(list)
-    for sample in samples:
-        if group not in sample.groups or (kinds and sample.kind not in kinds):
-            continue
-        lesson = _lesson(benchmark, sample, capabilities)
-        if lesson is not None:
-            taught[sample.groups[group]].append((sample, lesson))
-    _check_names(only, taught)
+    taught = _taught(benchmark, capabilities, choice)
+    _check_names(choice.only, taught)
     kept, left_out = [], []
-    for name in sorted(only or taught):
-        for part, found in _parts(name, taught[name], halves, seed):
-            chosen = _drawn(found, limit, seed)
-            if len(chosen) < fewest:
+    for name in sorted(choice.only or taught):
+        for part, found in _parts(name, taught[name], choice.halves, seed):
+            chosen = _drawn(found, choice.limit, seed)
+            if len(chosen) < choice.fewest:
                 left_out.append(TooFew(part, len(chosen)))
             else:
                 kept.append(Task(part, tuple(lesson for _, lesson in chosen)))
     if len(kept) < 2:
         most = max((one.samples for one in left_out), default=0)
         raise UsageError(
-            f"{len(kept)} of {len(kept) + len(left_out)} tasks have at least {fewest} samples with "
-            f"a gold answer, expected two or more (the largest that was left out has {most}); use "
-            "another --group, a larger --limit, or lower --fewest"
+            f"{len(kept)} of {len(kept) + len(left_out)} tasks have at least {choice.fewest} "
+            "samples with a gold answer, expected two or more (the largest that was left out has "
+            f"{most}); use another --group, a larger --limit, or lower --fewest"
         )
     return Tasks(tuple(kept), tuple(left_out))
+
+
+def _taught(
+    benchmark: Benchmark, capabilities: Capabilities, choice: Choice
+) -> dict[str, list[tuple[Sample, Lesson]]]:
+    """Samples with their lessons by task."""
+    reason = benchmark.needs(capabilities)
+    if reason is not None:
+        raise UsageError(f"{benchmark.name} {reason}")
+    samples = list(benchmark.samples(iter(benchmark.open())))
+    known = {name for sample in samples for name in sample.groups}
+    if choice.group not in known:
+        raise UsageError(
+            f"{benchmark.name} has no group {choice.group!r} to tell tasks by; "
+            f"its groups: {', '.join(sorted(known)) or 'none'}"
+        )
+    taught: dict[str, list[tuple[Sample, Lesson]]] = defaultdict(list)
+    for sample in samples:
+        if choice.group not in sample.groups or (choice.kinds and sample.kind not in choice.kinds):
+            continue
+        lesson = _lesson(benchmark, sample, capabilities)
+        if lesson is not None:
+            taught[sample.groups[choice.group]].append((sample, lesson))
+    return taught
 
 
 def _check_names(only: Sequence[str], known: Iterable[str]) -> None:

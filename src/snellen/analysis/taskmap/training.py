@@ -19,8 +19,9 @@ from snellen.analysis.taskmap.vectors import (
     vector_path,
     write_vector,
 )
-from snellen.core.errors import MediaError, ModelError, UsageError
+from snellen.core.errors import MediaError, UsageError
 from snellen.engine.ray_cluster import Cluster
+from snellen.models.halving import MODEL_ERRORS, failure_of
 from snellen.models.hf_tuning import Tuning, tune
 from snellen.models.huggingface import HuggingFace
 
@@ -75,39 +76,39 @@ def train(
         [Job(task, one, vector_path(folder, digest_of(task, identity, one))) for task in tasks]
         for one in how
     ]
-    every = [job for row in jobs for job in row]
     facts: dict[Path, Facts] = {}
+    wanted = len(tasks) * len(how)
     done = 0
-
-    def finished(job: Job, known: Facts, found: bool) -> None:
-        nonlocal done
-        facts[job.path] = known
-        done += 1
-        named = msgspec.structs.replace(known, task=job.task.name)
-        told(Finished(done, len(every), job.how.seed, named, found))
-
     try:
-        owed = []
-        for job in every:
-            known = read_facts(job.path)
-            if known is None:
-                owed.append(job)
-            else:
-                finished(job, known, True)
-        with closing(_trained(model, owed, spreading)) as results:
-            for one in results:
-                written = write_vector(one.job.path, one.job.task, one.tuned, one.seconds)
-                finished(one.job, written, False)
+        for job, known, found in _every(model, [job for row in jobs for job in row], spreading):
+            # Equal samples under two names have one vector: it is named as the task is.
+            facts[job.path] = known
+            done += 1
+            told(Finished(done, wanted, job.how.seed, _named(known, job), found))
     except KeyboardInterrupt:
-        raise Stopped(folder, done, len(every)) from None
-    # Equal samples under two names have one vector: each is named as its task is.
-    return [
-        [
-            Vector(job.path, msgspec.structs.replace(facts[job.path], task=job.task.name))
-            for job in row
-        ]
-        for row in jobs
-    ]
+        raise Stopped(folder, done, wanted) from None
+    return [[Vector(job.path, _named(facts[job.path], job)) for job in row] for row in jobs]
+
+
+def _named(facts: Facts, job: Job) -> Facts:
+    return msgspec.structs.replace(facts, task=job.task.name)
+
+
+def _every(
+    model: HuggingFace, jobs: Sequence[Job], spreading: Spreading | None
+) -> Generator[tuple[Job, Facts, bool]]:
+    """Each job with its facts and whether it was there already: those first, then the trained
+    ones as they are ready."""
+    owed = []
+    for job in jobs:
+        known = read_facts(job.path)
+        if known is None:
+            owed.append(job)
+        else:
+            yield job, known, True
+    with closing(_trained(model, owed, spreading)) as results:
+        for one in results:
+            yield one.job, write_vector(one.job.path, one.job.task, one.tuned, one.seconds), False
 
 
 def _trained(
@@ -120,6 +121,10 @@ def _trained(
         started = time.perf_counter()
         try:
             tuned = tune(model.load(), job.task.lessons, job.how, model.images)
-        except (ModelError, MediaError) as error:
-            raise UsageError(f"task {job.task.name!r} cannot be trained on: {error}") from error
+        except (*MODEL_ERRORS, MediaError) as error:
+            failure = failure_of(error)
+            less = "; use a smaller --batch-size" if failure.kind == "out_of_memory" else ""
+            raise UsageError(
+                f"task {job.task.name!r} cannot be trained on: {failure.message}{less}"
+            ) from error
         yield Trained(job, tuned, time.perf_counter() - started)

@@ -16,7 +16,7 @@ from snellen.core.errors import MediaError
 from snellen.core.media import Source, decode_image
 from snellen.core.message import Media
 
-LIMIT = 128 << 20
+LIMIT = 64 << 20
 """Bytes of base64 kept."""
 
 _encode = msgspec.json.Encoder().encode

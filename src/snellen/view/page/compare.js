@@ -1,6 +1,8 @@
 /* Two runs of the same samples, side by side. */
 
 const AGREEMENTS = ["both right", "only first", "only second", "neither", "not scored", "in one only"];
+const DISAGREE = "other score";
+const ANSWERS = { "same answer": "same answer", "other answer": "other answer, same score", [DISAGREE]: "other score" };
 
 class ComparePage {
   constructor(first, second, parameters) {
@@ -26,7 +28,7 @@ class ComparePage {
       detail: (at) => this.detail(at),
       key: (event, explorer) => {
         if (event.key !== "d") return false;
-        explorer.choose("scores", explorer.chosen.scores === "differ" ? "" : "differ");
+        explorer.choose("answers", explorer.chosen.answers === DISAGREE ? "" : DISAGREE);
         return true;
       },
     };
@@ -39,17 +41,16 @@ class ComparePage {
     const ids = [...new Set([...one.ids, ...other.ids])];
     const rows = [one, other].map((columns) => Int32Array.from(ids, (id) => columns.rowsById.get(id) ?? -1));
     const scored = [one, other].map((columns, at) => Float32Array.from(rows[at], (row) => (row < 0 ? -2 : columns.score[row])));
-    const agreement = new Uint8Array(ids.length), scores = new Uint8Array(ids.length), answers = new Uint8Array(ids.length);
+    const agreement = new Uint8Array(ids.length), answers = new Uint8Array(ids.length);
     ids.forEach((_, at) => {
       const [a, b] = [scored[0][at], scored[1][at]];
       agreement[at] = a === -2 || b === -2 ? 5 : a < 0 || b < 0 ? 4 : a >= 1 ? (b >= 1 ? 0 : 1) : b >= 1 ? 2 : 3;
-      scores[at] = a >= 0 && b >= 0 && a !== b ? 1 : 0;
-      answers[at] = a !== -2 && b !== -2 && one.answer[rows[0][at]] !== other.answer[rows[1][at]] ? 1 : 0;
+      answers[at] = a !== b ? 2 : one.answer[rows[0][at]] !== other.answer[rows[1][at]] ? 1 : 0;
     });
-    this.pairs = { ids, rows, facets: this.facets(rows, { agreement, scores, answers }) };
+    this.pairs = { ids, rows, facets: this.facets(rows, agreement, answers) };
   }
 
-  facets(rows, { agreement, scores, answers }) {
+  facets(rows, agreement, answers) {
     const [one, other] = this.sides.map((side) => side.columns);
     const [first, second] = this.names ?? this.keys;
     const through = (codes, side) => Uint32Array.from(rows[side], (row) => (row < 0 ? 0 : codes[row]));
@@ -61,8 +62,7 @@ class ComparePage {
     });
     return [
       { name: "agreement", title: "Agreement", codes: agreement, values: AGREEMENTS, shown: (value) => told[value], kind: (value) => value.replaceAll(" ", "-"), always: AGREEMENTS.slice(0, 4) },
-      { name: "scores", title: "Scores", codes: scores, values: ["equal", "differ"], shown: (value) => `scores ${value}` },
-      { name: "answers", title: "Answers", codes: answers, values: ["equal", "differ"], shown: (value) => `answers ${value}` },
+      { name: "answers", title: "Answers", codes: answers, values: Object.keys(ANSWERS), shown: (value) => ANSWERS[value] },
       outcome(one, 0, first), outcome(other, 1, second), ...groups,
     ];
   }
@@ -170,7 +170,7 @@ class ComparePage {
     if (!turn) return make("div", { class: "side" }, name, make("p", { class: "absent" }, sample.saved ? "not asked: an earlier pass was wrong" : "not asked"));
     const view = this.sides[side].view(sample);
     const parts = view.reply(turn.output);
-    if (tokens) parts[parts.length - 1] = markedReply(turn.output.text, tokens);
+    if (tokens && tokens.length) parts[parts.length - 1] = markedReply(turn.output.text, tokens);
     return make("div", { class: "side" }, make("div", { class: "whose" }, name, view.verdict(view.passVerdict(turn))), parts, view.facts([
       ["read as", view.reading(turn)],
       ["by the rule", turn.answer && turn.answer.rule ? words(turn.answer.rule) : null],
@@ -181,6 +181,10 @@ class ComparePage {
   async start() {
     await this.drawHead();
     await this.pullAll();
+    if (this.stopped) return;
+    /* computed last: it takes the server longer than all the rest */
+    this.pulled = true;
+    this.drawDifference();
     while (store.grows && this.sides.some((side) => side.live) && !this.stopped) {
       await new Promise((resolve) => setTimeout(resolve, POLL));
       if (this.stopped) return;
@@ -189,15 +193,21 @@ class ComparePage {
   }
 
   async pullAll() {
-    let any = false, first = !this.pairs.ids.length;
+    let any = false, owed = false, shown = -Infinity;
     for (;;) {
       const parts = await Promise.all(this.sides.map((side) => side.pull()));
       if (this.stopped) return any;
-      const changed = parts.some((part) => part.changed);
-      if (changed || first) { this.align(); await this.explorer.grown(); }
-      first = false;
+      const changed = parts.some((part) => part.changed), more = parts.some((part) => part.more);
       any ||= changed;
-      if (!parts.some((part) => part.more)) return any;
+      owed ||= changed || !this.begun;
+      if (owed && (!more || performance.now() > shown + PAUSE)) {
+        this.begun = true;
+        this.align();
+        await this.explorer.grown();
+        owed = false;
+        shown = performance.now();
+      }
+      if (!more) return any;
     }
   }
 
@@ -221,9 +231,9 @@ class ComparePage {
     };
     this.difference ||= make("p", { class: "quote difference", role: "status" });
     this.head.replaceChildren(
-      make("div", { class: "names" }, make("p", { class: "eyebrow" }, heads[0].benchmark), make("h1", { class: "unseen" }, this.names.join(" and "))),
-      make("div", { class: "contest" }, name(0), swap, name(1)), this.difference);
-    this.drawDifference();
+      make("div", { class: "names" }, make("p", { class: "eyebrow" }, heads[0].benchmark), make("h1", { class: "unseen" }, this.names.join(" and ")),
+        make("div", { class: "contest" }, name(0), swap, name(1))), this.difference);
+    if (this.pulled) this.drawDifference();
   }
 
   async drawDifference() {
@@ -233,7 +243,8 @@ class ComparePage {
       if (pair.why_not) { this.difference.replaceChildren(make("span", { class: "soft" }, pair.why_not)); return; }
       const p = pair.p < 0.001 ? "p < 0.001" : `p = ${pair.p.toFixed(3)}`;
       this.difference.replaceChildren(make("b", {}, (pair.sign > 0 ? "+" : "") + pair.difference),
-        make("span", {}, `points for ${this.names[1]}`, make("span", { class: "soft" }, pair.interval ? ` ${pair.level} ${pair.interval}` : "", ` n = ${pair.n.toLocaleString("en")}, ${p}, ${pair.test}`)));
+        make("span", {}, `points, ${this.names[1]} less ${this.names[0]}`, make("span", { class: "soft" }, pair.interval ? `, ${pair.level} interval ${pair.interval}` : "", make("br"), `n = ${pair.n.toLocaleString("en")}, ${p} (${pair.test})`)),
+        ...[notices(pair.notices)].filter(Boolean));
     } catch (error) { complain(error); }
   }
 

@@ -6,11 +6,10 @@ class Explorer {
       `remember(parameters)` puts the state into the address. */
   constructor(source, wanted, remember) {
     Object.assign(this, { source, remember, chosen: {}, text: wanted.get("text") || "", mask: null, opened: null, turn: 0 });
-    for (const { name } of source.facets()) if (wanted.has(name)) this.chosen[name] = wanted.get(name);
-    this.wishes = new Map([...wanted].filter(([name]) => name.startsWith("g.")));
+    /* what there is to choose from is known only once the columns have come */
+    this.wishes = new Map([...wanted].filter(([name]) => name !== "text" && name !== "sample"));
     this.wish = wanted.get("sample");
     this.build();
-    if (this.text) this.seek();
   }
 
   build() {
@@ -45,7 +44,7 @@ class Explorer {
   /** The data grew: filter again, and keep what is open. */
   async grown() {
     for (const { name } of this.source.facets()) {
-      if (this.wishes.has(name) && this.chosen[name] === undefined) this.chosen[name] = this.wishes.get(name);
+      if (this.wishes.has(name)) this.chosen[name] = this.wishes.get(name);
       this.wishes.delete(name);
     }
     if (this.text.trim()) await this.seek();
@@ -136,9 +135,9 @@ class Explorer {
   }
 
   note() {
-    const parameters = { ...this.chosen };
+    const parameters = { ...Object.fromEntries(this.wishes), ...this.chosen };
     if (this.text.trim()) parameters.text = this.text.trim();
-    if (this.opened !== null) parameters.sample = this.source.id(this.opened);
+    if (this.wish || this.opened !== null) parameters.sample = this.wish || this.source.id(this.opened);
     this.remember(new URLSearchParams(parameters));
   }
 

@@ -1,6 +1,7 @@
 /* One run: its number, its samples, and on other leaves its groups and its protocol. */
 
 const POLL = 1500;
+const PAUSE = 1000;
 
 const bitsOf = (mask, count) => {
   const bits = new Uint8Array((count + 7) >> 3);
@@ -91,7 +92,7 @@ class RunPage {
       id: (row) => data.columns.ids[row],
       find: (id) => data.columns.find(id),
       fill: (row, element) => this.fill(row, element),
-      detail: async (row) => { const [sample] = await data.samples.get([row]); return data.view(sample).body(sample); },
+      detail: async (row) => { const [sample] = await data.samples.get([row]); return make("div", {}, make("p", { class: "question" }, sample.question), data.view(sample).body(sample)); },
     };
   }
 
@@ -148,12 +149,19 @@ class RunPage {
   }
 
   async pullAll() {
-    let any = false;
+    let any = false, owed = false, shown = -Infinity;
     for (;;) {
       const { changed, more } = await this.data.pull();
       if (this.stopped) return any;
-      if (changed || !any) await this.explorer.grown();
       any ||= changed;
+      owed ||= changed || !this.begun;
+      /* while much is still to come, most of the time is left to its coming */
+      if (owed && (!more || performance.now() > shown + PAUSE)) {
+        this.begun = true;
+        await this.explorer.grown();
+        owed = false;
+        shown = performance.now();
+      }
       if (!more) return any;
     }
   }
@@ -164,11 +172,12 @@ class RunPage {
     title(`${head.model} on ${head.benchmark}`);
     const leaf = (name, text) => make("a", { href: `#/run/${encodeURIComponent(this.key)}${name === "samples" ? "" : "/" + name}`, "aria-current": name === this.leaf ? "page" : null }, text);
     const others = compareLinks(this.key, head, await runs());
-    this.head.replaceChildren(
+    this.head.replaceChildren(...[
       make("div", { class: "names" }, make("p", { class: "eyebrow" }, head.benchmark), make("h1", {}, head.model)),
-      headline(head),
+      this.leaf === "numbers" ? null : headline(head),
       make("nav", { class: "leaves", "aria-label": "Leaves" }, leaf("samples", "Samples"), leaf("numbers", "Numbers"), leaf("protocol", "Protocol"), others),
-      notices(head.notices));
+      notices(head.notices),
+    ].filter(Boolean));
   }
 
   press(event) { return this.explorer ? this.explorer.key(event) : false; }
@@ -178,7 +187,7 @@ class RunPage {
 
 const headline = (head) => make("p", { class: "quote" },
   head.value === undefined ? null : make("b", {}, head.value),
-  head.value === undefined ? null : make("span", {}, head.metric, head.interval ? make("span", { class: "soft" }, ` ${head.level} ${head.interval}`) : null, make("span", { class: "soft" }, ` n = ${head.n.toLocaleString("en")}`)),
+  head.value === undefined ? null : make("span", {}, head.metric, make("span", { class: "soft" }, head.interval ? `, ${head.level} interval ${head.interval}` : "", `, n = ${head.n.toLocaleString("en")}`)),
   head.live ? progress(head) : null);
 
 const progress = (head) => make("span", { class: "live", role: "status" },

@@ -1,0 +1,336 @@
+"""The plots of docs/gallery.md.
+
+    python docs/gallery.py count RUNS TABLES   takes the numbers anew into docs/data/gallery.json
+    python docs/gallery.py [--check]           draws docs/images/gallery from that file
+
+RUNS holds runs of random, snellen/tiny and snellen/tiny-early on eyechart (`--circular full`), the
+last two with `--control blind` too. TABLES holds the papers' printed tables as CSV files, which
+are not part of the repository; the few numbers that are drawn are in gallery.json. With `--check`
+nothing is written; the exit code is 1 when a picture differs from what would be drawn.
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec import json as msgjson
+
+from snellen.analysis.abilities import abilities, hard_samples
+from snellen.analysis.choices import choices
+from snellen.analysis.gains import gains
+from snellen.analysis.score_tables import chosen, of_csv, of_reports
+from snellen.benchmarks.mme_boards import mme_boards, printed_scores
+from snellen.benchmarks.mmt_tasks import by_capability, by_image_type, subtask_named
+from snellen.benchmarks.registry import open_benchmark
+from snellen.benchmarks.seed_levels import by_name, dimensions, subparts
+from snellen.core.benchmark import Variant
+from snellen.core.summary import Interval
+from snellen.data.table import open_table
+from snellen.report.board_plot import board_plot
+from snellen.report.hard_cards import Card, hard_cards
+from snellen.report.heatmap import heat_map
+from snellen.report.plots import Value, dots, shares
+from snellen.report.radar_plot import radars
+from snellen.scoring.leaderboard import Board, Place
+from snellen.scoring.mmt import group_means
+from snellen.store.runs import find_runs
+
+FOLDER = Path(__file__).parent
+NUMBERS = FOLDER / "data" / "gallery.json"
+PICTURES = FOLDER / "images" / "gallery"
+EYECHART_MODELS = ("random", "snellen/tiny-early", "snellen/tiny")
+OPEN_AND_CLOSED = ("GPT-4v", "Gemini-Pro-V", "Qwen-VL-Max", "LLaVA-InternLM2-20B")
+MME_MODELS = ("GPT-4V", "WeMM", "Lion", "SPHINX", "InfMLLM", "XComposer-VL")
+MMT_MODELS = ("GeminiProVision", "XComposer2", "BLIP2", "LLaVA-v1.5-13B")
+"""None of the ten whose columns are shifted in the paper (see papers.md)."""
+SEED_MODELS = 18
+SEED_DOUBTFUL = ("LLaVA", "LLaVA-Next", "GVT", "Yi-VL", "Claude-3-Opus")
+"""Models of whose rows a cell is lost, wrong or shifted (see papers.md)."""
+L2 = ("CP", "FP-S", "FP-C", "AR", "LR", "RR")
+HARDEST, PLACES = 4, 10
+
+Numbers = dict[str, dict[str, float]]
+
+
+class Case(Struct, frozen=True):
+    ability: str
+    best: float
+    sample: str
+    answers: dict[str, str]
+
+
+class Gallery(Struct, frozen=True):
+    """Everything that is drawn. Triples are value, lower and upper end of the interval."""
+
+    letters: Numbers
+    abilities: dict[str, dict[str, tuple[float, float, float]]]
+    hard: list[Case]
+    blind: Numbers
+    languages: Numbers
+    open_and_closed: Numbers
+    mme_boards: dict[str, list[tuple[int, str, float]]]
+    mme_subtasks: Numbers
+    image_types: Numbers
+    capabilities: Numbers
+    error_types: Numbers
+    seed_dimensions: dict[str, dict[str, float | None]]
+
+
+MMT_ERRORS: Numbers = {
+    "GPT-4V": {
+        "perception": 51.0, "reasoning": 9.94, "capability": 19.0, "refusal": 6.11,
+        "instruction": 2.99, "not stated apart": 10.96,
+    },
+    "GeminiProVision": {
+        "perception": 76.9, "reasoning": 10.4, "instruction": 1.14, "not stated apart": 11.56,
+    },
+    "InternVL-Chat-V1.2": {
+        "perception": 67.2, "reasoning": 14.8, "instruction": 6.64, "not stated apart": 11.36,
+    },
+}  # fmt: skip
+"""What Sec. 4.4 of MMT-Bench says of its Fig. 4; the rest is in the figure alone."""
+
+
+def counted(runs: Path, tables: Path) -> Gallery:
+    """The numbers from runs and tables."""
+    from snellen.api import report_of
+
+    found = {(run.info.model, run.info.config.parameters.get("control")): run
+             for run in find_runs(runs)}  # fmt: skip
+    seeing = [found[model, None] for model in EYECHART_MODELS]
+    table = of_reports([report_of(run) for run in seeing], EYECHART_MODELS, "category")
+    ordered = abilities(table)
+    cases = []
+    for one in ordered[:HARDEST]:
+        (case,) = hard_samples(seeing, "category", [one.name], 1)
+        told = (answer or "none" for answer in case.answers)
+        answers = dict(zip(EYECHART_MODELS, told, strict=True))
+        cases.append(Case(one.name.replace("_", " "), one.best.value, case.record.id, answers))
+    return Gallery(
+        letters=_letters(seeing),
+        abilities={
+            model: {
+                name.replace("_", " "): (one.value, one.interval.low, one.interval.high)
+                for name, one in scores.items()
+                if one.interval is not None
+            }
+            for model, scores in table.scores.items()
+        },
+        hard=cases,
+        blind=_blind(list(found.values())),
+        languages=_languages(tables),
+        open_and_closed=_open_and_closed(tables),
+        **_mme(tables),
+        image_types=_mmt(tables, by_image_type()),
+        capabilities=_mmt(tables, by_capability()),
+        error_types=MMT_ERRORS,
+        seed_dimensions=_seed(tables),
+    )
+
+
+def _letters(runs: Sequence) -> Numbers:
+    made = {run.info.model: choices(run.records()) for run in runs}
+    gold = {label: float(count) for label, count in made[EYECHART_MODELS[0]].gold.items()}
+    rows = {model: {one.label: float(one.chosen) for one in found.letters}
+            for model, found in made.items()}  # fmt: skip
+    return {"gold answers": gold, **rows}
+
+
+def _blind(runs: Sequence) -> Numbers:
+    found: Numbers = {"with pictures": {}, "without pictures": {}}
+    for one in gains(runs, "control", "category").gains:
+        if one.model == "snellen/tiny" and one.group:
+            found["with pictures"][one.group.replace("_", " ")] = one.base_score
+            found["without pictures"][one.group.replace("_", " ")] = one.value_score
+    return found
+
+
+def _languages(tables: Path) -> Numbers:
+    held = {
+        language: of_csv(open_table(str(tables / f"mmbench_{name}.csv"))).scores
+        for language, name in (("English", "table11_test_l2"), ("Chinese", "table13_cn_test_l2"))
+    }
+    shared = [name for name in held["English"] if name in held["Chinese"]]
+    shared.sort(key=lambda name: sum(scores[name]["overall"].value for scores in held.values()))
+    return {
+        language: {name: scores[name]["overall"].value for name in shared}
+        for language, scores in held.items()
+    }
+
+
+def _open_and_closed(tables: Path) -> Numbers:
+    table = of_csv(open_table(str(tables / "mmbench_table11_test_l2.csv")))
+    return _plain(chosen(table, OPEN_AND_CLOSED, L2).scores)
+
+
+def _mme(tables: Path) -> dict[str, dict]:
+    file = open_table(str(tables / "mme_subtasks.csv"))
+    boards = mme_boards(printed_scores(file).scores, PLACES)
+    subtasks = _plain(chosen(of_csv(file), MME_MODELS).scores)
+    return {
+        "mme_boards": {
+            one.name: [(rank, model, round(score, 4)) for rank, model, score in one.places]
+            for one in boards
+        },
+        "mme_subtasks": subtasks,
+    }
+
+
+def _mmt(tables: Path, members: Mapping[str, Sequence[str]]) -> Numbers:
+    held: Numbers = {model: {} for model in MMT_MODELS}
+    for row in _rows(tables / "mmt_subtask_scores.csv"):
+        task = subtask_named(row["subtask"])
+        if row["model"] in held and task is not None:
+            held[row["model"]][task.name] = float(row["accuracy"])
+    return {
+        model: {
+            group: round(mean, 4)
+            for group, mean in group_means(values, members).items()
+            if mean is not None
+        }
+        for model, values in held.items()
+    }
+
+
+def _seed(tables: Path) -> dict[str, dict[str, float | None]]:
+    """All but the single-image dimensions, whose table cannot be read reliably; of the models
+    with the most dimensions, in the order of the paper."""
+    found: dict[str, dict[str, float | None]] = {}
+    for file in ("seed_table5_multi_video.csv", "seed_table6_interleaved_generation.csv"):
+        for row in _rows(tables / file):
+            cells = {name: row[name] for name in row if by_name(name) is not None}
+            found.setdefault(row["model"], {}).update(
+                {name: None if cell in ("-", "") else float(cell) for name, cell in cells.items()}
+            )
+    asked = max(len(one) for one in found.values())
+    whole = {model: one for model, one in found.items()
+             if len(one) == asked and model not in SEED_DOUBTFUL}  # fmt: skip
+    able = sorted(whole, key=lambda model: sum(one is None for one in whole[model].values()))
+    kept = set(able[:SEED_MODELS])
+    return {model: one for model, one in whole.items() if model in kept}
+
+
+def _plain(scores: Mapping) -> Numbers:
+    return {
+        model: {name.replace("_", " "): round(one.value, 4) for name, one in held.items()}
+        for model, held in scores.items()
+    }
+
+
+def _rows(path: Path) -> Iterator[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        yield from csv.DictReader(file)
+
+
+def drawn(numbers: Gallery) -> dict[str, str]:
+    """Every picture by file name."""
+    return {name: draw(numbers) for name, draw in DRAWINGS.items()}
+
+
+def _values(numbers: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, Value]]:
+    return {
+        name: {row: Value(value) for row, value in held.items()} for name, held in numbers.items()
+    }
+
+
+def _spread(numbers: Gallery) -> dict[str, dict[str, Value]]:
+    return {
+        model: {
+            name: Value(value, Interval(low, high, "wilson"))
+            for name, (value, low, high) in held.items()
+        }
+        for model, held in numbers.abilities.items()
+    }
+
+
+def _boards(numbers: Gallery) -> str:
+    boards = [
+        Board(name, tuple(Place(*place) for place in places), len(places), 0)
+        for name, places in numbers.mme_boards.items()
+    ]
+    return board_plot("MME leaderboards", boards)
+
+
+def _hard(numbers: Gallery) -> str:
+    benchmark = open_benchmark("eyechart", Variant())
+    wanted = {one.sample for one in numbers.hard}
+    samples = {one.id: one for one in benchmark.samples(benchmark.open()) if one.id in wanted}
+    cards = []
+    for one in numbers.hard:
+        sample = samples[one.sample]
+        pictures = [_data_url(ref.source.read()) for ref in sample.media]
+        cards.append(Card(one.ability, one.best, sample.question, sample.options, sample.gold,
+                          one.answers, pictures))  # fmt: skip
+    return hard_cards("Wrong in every run: the hardest abilities of eyechart", cards)
+
+
+def _data_url(data: bytes) -> str:
+    kind = "png" if data.startswith(b"\x89PNG") else "jpeg"
+    return f"data:image/{kind};base64,{base64.b64encode(data).decode()}"
+
+
+def _heat(numbers: Gallery) -> str:
+    asked = next(iter(numbers.seed_dimensions.values()))
+    groups = [
+        one._replace(members=tuple(name for name in one.members if name in asked))
+        for one in subparts(dimensions())
+    ]
+    kept = [one for one in groups if one.members]
+    return heat_map(
+        numbers.seed_dimensions, kept, f"SEED-Bench-H: ranks in {len(asked)} dimensions"
+    )
+
+
+DRAWINGS: Mapping[str, Callable[[Gallery], str]] = {
+    "mmbench-fig1.svg": lambda one: radars("Eyechart, by ability", _spread(one)),
+    "mmbench-fig4.svg": lambda one: shares("Letters chosen and gold letters", one.letters),
+    "mmbench-fig7.svg": lambda one: dots(
+        "MMBench test, English and Chinese", _values(one.languages)
+    ),
+    "mmbench-fig9.svg": lambda one: dots(
+        "MMBench test, by ability", _values(one.open_and_closed), joined=False
+    ),
+    "mmbench-fig10.svg": _hard,
+    "mme-fig2.svg": _boards,
+    "mme-fig3.svg": lambda one: radars("MME, by subtask", _values(one.mme_subtasks), top=200.0),
+    "mmt-fig4.svg": lambda one: shares("MMT-Bench, why answers are wrong", one.error_types),
+    "mmt-figa3.svg": lambda one: dots(
+        "MMT-Bench, by image type", _values(one.image_types), joined=False
+    ),
+    "mmt-figa4.svg": lambda one: dots(
+        "MMT-Bench, by capability", _values(one.capabilities), joined=False
+    ),
+    "mmt-tablea13.svg": lambda one: dots(
+        "snellen/tiny on eyechart, with and without the pictures", _values(one.blind)
+    ),
+    "seed-fig10.svg": _heat,
+}
+
+
+def main(argv: Sequence[str]) -> int:
+    if len(argv) == 3 and argv[0] == "count":
+        numbers = counted(Path(argv[1]), Path(argv[2]))
+        NUMBERS.write_bytes(msgjson.format(msgjson.encode(numbers), indent=1) + b"\n")
+    elif argv and list(argv) != ["--check"]:
+        print(__doc__, file=sys.stderr)
+        return 2
+    pictures = drawn(msgjson.decode(NUMBERS.read_bytes(), type=Gallery))
+    if list(argv) == ["--check"]:
+        held = {path.name: path.read_text() for path in PICTURES.glob("*.svg")}
+        stale = [name for name in {**held, **pictures} if held.get(name) != pictures.get(name)]
+        for name in stale:
+            print(f"docs/images/gallery/{name} differs; run docs/gallery.py", file=sys.stderr)
+        return 1 if stale else 0
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    for name, text in pictures.items():
+        (PICTURES / name).write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

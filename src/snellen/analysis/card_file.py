@@ -1,0 +1,150 @@
+"""The stored cards of the registered benchmarks, and how they are written anew:
+
+    python -m snellen.analysis.card_file tests/benchmarks/layouts
+
+A card whose parts changed while the benchmark's version did not is refused: the version has to be
+raised first, because stored numbers would otherwise stand beside others that mean something else.
+`--same-version` writes it all the same, for a change that cannot move a score.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import hashlib
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from snellen.analysis.cards import PARTS, Card, Roles, make_card
+from snellen.benchmarks.registry import open_benchmark
+from snellen.core.benchmark import Variant
+
+FILE = "cards.json"
+_ROLES = ".roles"
+
+
+class Canonical(NamedTuple):
+    """A small file in a benchmark's layout: `name.tsv`, or `name@option=value.tsv`."""
+
+    key: str
+    """The file's name without its suffix: the key of the card."""
+    path: Path
+    benchmark: str
+    options: dict[str, str]
+
+
+def canonical_files(folder: Path) -> Iterator[Canonical]:
+    for path in sorted(folder.iterdir()):
+        if path.suffix == ".md" or f"{_ROLES}." in path.name or path.is_dir():
+            continue
+        key = path.name.removesuffix(path.suffix)
+        name, _, told = key.partition("@")
+        pairs = (pair.split("=", 1) for pair in told.split(",") if pair)
+        yield Canonical(key, path, name, dict(pairs))
+
+
+def card_of(canonical: Canonical) -> Card:
+    """The card as the code makes it now."""
+    roles = _roles(canonical)
+    variant = Variant(
+        data=str(canonical.path), options=canonical.options, judges=int("judge" in roles)
+    )
+    benchmark = open_benchmark(canonical.benchmark, variant)
+    others = {
+        rule: open_benchmark(canonical.benchmark, replace(variant, rule=rule))
+        for rule in benchmark.rules
+        if rule != benchmark.parameters.get("rule", "snellen")
+    }
+    layout = hashlib.sha256(canonical.path.read_bytes()).hexdigest()
+    return make_card(benchmark, benchmark.samples(benchmark.open()), roles, layout, others)
+
+
+def stored_cards() -> Mapping[str, Card]:
+    """The cards that come with the package, by the name of their canonical file."""
+    return _read()
+
+
+def stored_card(name: str, version: str) -> Card | None:
+    """The card of a benchmark of this very version."""
+    card = stored_cards().get(name)
+    return card if card is not None and card.version == version else None
+
+
+def complaint(made: Card, stored: Card | None) -> str:
+    """What is wrong with a stored card; empty where it is the one that is made now."""
+    renew = "python -m snellen.analysis.card_file tests/benchmarks/layouts"
+    if stored is None:
+        return f"{made.name} has no stored card; write it with: {renew}"
+    if made == stored:
+        return ""
+    if made.version != stored.version or made.layout != stored.layout:
+        return f"the card of {made.name} is out of date; write it anew with: {renew}"
+    changed = [part for part in PARTS if made.parts[part] != stored.parts.get(part)]
+    if not changed:
+        return f"the words on the card of {made.name} changed; write it anew with: {renew}"
+    return (
+        f"{made.name}: {', '.join(changed)} changed and its version {made.version} did not; raise "
+        f"the version, then: {renew}"
+    )
+
+
+def renew(folder: Path, target: Path, *, same_version: bool = False) -> list[str]:
+    """Write the cards of the folder's files; what may not be written keeps its old card and is
+    told."""
+    old = stored_cards()
+    cards, refused = {}, []
+    for canonical in canonical_files(folder):
+        made, stored = card_of(canonical), old.get(canonical.key)
+        said = complaint(made, stored)
+        if stored is not None and "raise the version" in said and not same_version:
+            refused.append(said)
+            made = stored
+        cards[canonical.key] = made
+    text = msgspec.json.format(msgspec.json.encode(cards, order="deterministic"), indent=1)
+    target.write_bytes(text + b"\n")
+    _read.cache_clear()
+    return refused
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m snellen.analysis.card_file")
+    parser.add_argument("folder", type=Path, help="the canonical files")
+    parser.add_argument(
+        "--same-version", action="store_true", help="the change cannot move a score"
+    )
+    arguments = parser.parse_args(argv)
+    refused = renew(
+        arguments.folder,
+        Path(str(files("snellen.benchmarks") / "data" / FILE)),
+        same_version=arguments.same_version,
+    )
+    for said in refused:
+        print(said, file=sys.stderr)
+    return 1 if refused else 0
+
+
+def _roles(canonical: Canonical) -> Roles:
+    """What the roles beside the model reply, where a file says it."""
+    path = canonical.path.parent / f"{canonical.benchmark}{_ROLES}.json"
+    if not path.exists():
+        return {}
+    told = msgspec.json.decode(path.read_bytes(), type=dict[str, dict[str, str]])
+    return {role: replies["gold"] for role, replies in told.items()}
+
+
+@functools.cache
+def _read() -> dict[str, Card]:
+    file = files("snellen.benchmarks") / "data" / FILE
+    if not file.is_file():
+        return {}
+    return msgspec.json.decode(file.read_bytes(), type=dict[str, Card])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,264 @@
+"""Protocol cards: what a benchmark of a version asks, reads and counts, as text and as digests.
+
+A card is made by rehearsal: the rows of a small file in the benchmark's own layout are asked of
+nobody and answered by canonical replies. Each part of the protocol leaves a digest: what would be
+sent to the model, and how long it may answer (`prompt`, `decoding`); what is shown of media
+(`media`); how replies are read (`reader`); what judges are asked (`judge`); what the numbers are
+(`metric`); where the data come from and which variants there are (`data`). Pictures stand in
+digests by their kind and place, never by their bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from snellen.benchmarks.flows import turns
+from snellen.core.benchmark import Benchmark, summed
+from snellen.core.flow import drive
+from snellen.core.message import Media, Message, Text
+from snellen.core.output import CandidateScore, Failure, Generated, Output, Ranked
+from snellen.core.record import Record
+from snellen.core.request import Draw, Generate, Rank, Request
+from snellen.core.sample import Sample
+from snellen.core.summary import Summary
+from snellen.engine.asking import MAIN
+
+PARTS = ("prompt", "decoding", "media", "reader", "judge", "metric", "data")
+_SAMPLES = 12
+"""Rows of a file that are rehearsed."""
+_EXAMPLE = 1200
+_DIGITS = 16
+_PLACES = 6
+
+Roles = Mapping[str, str]
+"""What others than the model answer, by role."""
+
+
+class Card(Struct, frozen=True, omit_defaults=True):
+    """`digest` is over all parts; `parts` maps each to the first 16 hex of its SHA-256."""
+
+    name: str
+    version: str
+    title: str
+    headline: str
+    digest: str
+    parts: dict[str, str]
+    example: str
+    """The first request, pictures as <image>."""
+    decoding: str
+    media: str
+    reader: str
+    judge: str = ""
+    source: str = ""
+    paper: str = ""
+    coverage: str = "exact"
+    parameters: dict[str, str] = {}
+    layout: str = ""
+    """SHA-256 of the canonical file, where the card was made of one."""
+
+
+def canonical_replies(sample: Sample, turn: int) -> dict[str, str]:
+    """What a model may say to a question, by the name of its manner."""
+    planned = turns(sample)
+    gold = planned[turn].gold if turn < len(planned) else sample.gold
+    right = gold[0] if gold else ""
+    return {
+        "gold": right,
+        "blank": "",
+        "sentence": f"The answer is {right}.",
+        "bracket": f"({right})",
+        "marked": f"Let us look closely. Answer: {right}",
+        "boxed": f"So it must be $\\boxed{{{right}}}$.",
+        "first": "A",
+        "wordy": "B. It can be seen in the picture, unlike in C.",
+        "yes": "Yes, there is.",
+        "no": "no",
+        "number": "There are 42 of them, that is 3.5 %.",
+        "refusal": "I'm sorry, but I cannot help with that.",
+        "unread": "It depends.",
+    }
+
+
+MANNERS = tuple(canonical_replies(Sample(id="", kind="open", question=""), 0))
+
+
+def make_card(
+    benchmark: Benchmark,
+    samples: Iterable[Sample],
+    roles: Roles | None = None,
+    layout: str = "",
+    by_rule: Mapping[str, Benchmark] | None = None,
+) -> Card:
+    """The card of a benchmark over its first samples; `by_rule` holds it under its other rules."""
+    chosen = list(itertools.islice(samples, _SAMPLES))
+    heard = _Heard(roles or {})
+    shown = [benchmark.prepare(one) if benchmark.prepare else one for one in chosen]
+    asked = [_first(benchmark, one) for one in shown]
+    records = heard.records(benchmark, chosen)
+    read = {manner: [*map(_reading, found)] for manner, found in records.items()}
+    others = {
+        rule: {
+            manner: [*map(_reading, found)]
+            for manner, found in _Heard(roles or {}).records(other, chosen).items()
+        }
+        for rule, other in (by_rule or {}).items()
+    }
+    numbers = {manner: _numbers(summed(benchmark, found)) for manner, found in records.items()}
+    declared = [benchmark.headline, benchmark.oracle, benchmark.blank, benchmark.chance]
+    variants = {name: list(told) for name, told in benchmark.options.items()}
+    contents: dict[str, object] = {
+        "prompt": [_prompt(one) for one in asked],
+        "decoding": [_settings(one) for one in asked],
+        "media": [_media(sample) for sample in shown],
+        "reader": [read, others],
+        "judge": list(heard.said),
+        "metric": [declared, numbers],
+        "data": [benchmark.source, variants],
+    }
+    parts = {name: _digest(contents[name]) for name in PARTS}
+    first = next((one for one in asked if one is not None), None)
+    return Card(
+        name=benchmark.name,
+        version=benchmark.version,
+        title=benchmark.title,
+        headline=benchmark.headline,
+        digest=_digest(parts),
+        parts=parts,
+        example=_example(first),
+        decoding=_told_settings(first),
+        media=_told_media(shown),
+        reader=", ".join(benchmark.rules),
+        judge=", ".join(benchmark.asks),
+        source=benchmark.source,
+        paper=benchmark.paper,
+        coverage=benchmark.coverage,
+        parameters=dict(benchmark.parameters),
+        layout=layout,
+    )
+
+
+class _Heard:
+    """Answers by manner, and notes what others than the model are asked."""
+
+    def __init__(self, roles: Roles) -> None:
+        self._roles = roles
+        self.said: dict[str, None] = {}
+
+    def records(self, benchmark: Benchmark, samples: Sequence[Sample]) -> dict[str, list[Record]]:
+        """What becomes of the samples, by the manner of the replies."""
+        return {
+            manner: [self.record(benchmark, one, manner) for one in samples] for manner in MANNERS
+        }
+
+    def record(self, benchmark: Benchmark, sample: Sample, manner: str) -> Record:
+        def answer(request: Request) -> Output:
+            if request.to == MAIN:
+                return _reply(sample, request, manner)
+            self.said[f"{request.to}: {_digest([_prompt(request), _settings(request)])}"] = None
+            told = self._roles.get(request.to)
+            return Generated(told) if told else Failure("missing", f"no role {request.to}")
+
+        return drive(benchmark.flow(sample), answer)
+
+
+def _reply(sample: Sample, request: Request, manner: str) -> Output:
+    if isinstance(request, Generate):
+        return Generated(canonical_replies(sample, request.ref.turn)[manner])
+    if isinstance(request, Rank):
+        place = MANNERS.index(manner) % max(1, len(request.candidates))
+        count = len(request.candidates)
+        return Ranked(tuple(CandidateScore(-float((at - place) % count), 1) for at in range(count)))
+    return Failure("unsupported", "pictures are not drawn in a rehearsal")
+
+
+def _first(benchmark: Benchmark, sample: Sample) -> Request | None:
+    """The first request of a flow; None where it ends without one."""
+    return next(benchmark.flow(sample), None)
+
+
+def _prompt(request: Request | None) -> object:
+    if request is None:
+        return None
+    messages = [[one.role, [_part(part) for part in one.parts]] for one in request.messages]
+    if isinstance(request, Rank):
+        return [messages, list(request.candidates)]
+    return messages
+
+
+def _part(part: Text | Media) -> str:
+    return part.text if isinstance(part, Text) else f"<{part.kind}>"
+
+
+def _settings(request: Request | None) -> object:
+    if isinstance(request, Generate | Draw):
+        return msgspec.to_builtins(request.settings)
+    return type(request).__name__
+
+
+def _media(sample: Sample) -> list[str]:
+    return [ref.kind for ref in sample.media]
+
+
+def _reading(record: Record) -> object:
+    return [record.outcome, record.answer, _rounded(record.score), record.unscored]
+
+
+def _numbers(summary: Summary) -> object:
+    return [
+        {name: [_rounded(one.value), one.n, one.unit] for name, one in summary.metrics.items()},
+        {
+            column: {label: _rounded(one.value) for label, one in labels.items()}
+            for column, labels in summary.groups.items()
+        },
+    ]
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, _PLACES) + 0.0
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()[:_DIGITS]
+
+
+def _example(request: Request | None) -> str:
+    if request is None:
+        return ""
+    several = len(request.messages) > 1
+    text = "\n".join(_lines(request.messages, several))
+    return text if len(text) <= _EXAMPLE else f"{text[:_EXAMPLE]} ..."
+
+
+def _lines(messages: Sequence[Message], several: bool) -> Iterator[str]:
+    for message in messages:
+        if several:
+            yield f"[{message.role}]"
+        yield from map(_part, message.parts)
+
+
+def _told_settings(request: Request | None) -> str:
+    if isinstance(request, Rank):
+        return "log-likelihood of each candidate"
+    if isinstance(request, Draw):
+        return "a drawn picture"
+    if not isinstance(request, Generate):
+        return ""
+    how = request.settings
+    manner = "greedy" if how.temperature == 0 else f"temperature {how.temperature:g}"
+    return f"{manner}, at most {how.max_new_tokens} new tokens"
+
+
+def _told_media(shown: Sequence[Sample]) -> str:
+    """How many media of which kind the samples show, from the fewest to the most."""
+    kinds = sorted({ref.kind for sample in shown for ref in sample.media})
+    told = []
+    for kind in kinds:
+        counts = [sum(ref.kind == kind for ref in sample.media) for sample in shown]
+        span = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+        told.append(f"{span} {kind}{'' if span == '1' else 's'} each")
+    return ", ".join(told) or "none"

@@ -1,0 +1,148 @@
+"""How well replies are read, as numbers: precision and recall of each reader on replies that
+somebody else labelled, and what that can do to a score.
+
+The counts are stored beside this file; `docs/measure_readers.py` takes them anew from recorded
+replies of real models.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from snellen.analysis.extraction import unread
+from snellen.core.answer import Answer, Found
+from snellen.core.errors import UsageError
+from snellen.core.sample import Kind
+from snellen.core.summary import Interval
+from snellen.extract.llm import EXTRACTOR
+from snellen.stats.intervals import wilson
+from snellen.store.runs import RunFolder
+
+COUNTS = "reading_quality.json"
+NONE_FITS = "Z"
+
+Reader = Callable[[str, Mapping[str, str]], Answer]
+"""Reads a reply, given its options by label (empty where they are not known)."""
+
+
+class Labelled(NamedTuple):
+    """A reply with the option it means, or None where it means none."""
+
+    text: str
+    options: Mapping[str, str]
+    label: str | None
+
+
+class Quality(Struct, frozen=True):
+    """One reader on one set. `meaning` counts replies that mean an option, `read` those that were
+    read as one, `right` those read as the one they mean."""
+
+    reader: str
+    kind: Kind
+    labelled_by: str
+    replies: int
+    meaning: int
+    read: int
+    right: int
+
+    @property
+    def precision(self) -> float | None:
+        """Share of what was read that was read right."""
+        return self.right / self.read if self.read else None
+
+    @property
+    def recall(self) -> float | None:
+        """Share of what means an option that was read as it."""
+        return self.right / self.meaning if self.meaning else None
+
+    @property
+    def precision_interval(self) -> Interval | None:
+        return wilson(self.right, self.read) if self.read else None
+
+    @property
+    def recall_interval(self) -> Interval | None:
+        return wilson(self.right, self.meaning) if self.meaning else None
+
+
+class ScoreError(NamedTuple):
+    """How far the reading alone can move a score, in points of 100: `down` where misread replies
+    were counted right, `up` where misread and unread ones were counted wrong."""
+
+    down: float
+    up: float
+
+
+def measured(
+    reader: str, kind: Kind, labelled_by: str, read: Reader, replies: Iterable[Labelled]
+) -> Quality:
+    """Count what a reader makes of labelled replies."""
+    total = meaning = found = right = 0
+    for one in replies:
+        answer = read(one.text, one.options)
+        value = answer.value if isinstance(answer, Found) else None
+        total += 1
+        meaning += one.label is not None
+        found += value is not None
+        right += value is not None and value == one.label
+    return Quality(reader, kind, labelled_by, total, meaning, found, right)
+
+
+@cache
+def known_qualities() -> tuple[Quality, ...]:
+    """The stored counts of the built-in readers."""
+    data = (files("snellen.analysis") / COUNTS).read_bytes()
+    return tuple(msgspec.json.decode(data, type=list[Quality]))
+
+
+def quality_of(reader: str, kind: Kind) -> list[Quality]:
+    """The stored counts of one reader for one kind of question, e.g. `snellen` and `choice`."""
+    return [one for one in known_qualities() if (one.reader, one.kind) == (reader, kind)]
+
+
+def quality_in_run(run: RunFolder, labels: Mapping[tuple[str, int], str]) -> Quality:
+    """The language model that reads a run's replies, on a labelling sheet that people filled
+    (`analysis.extraction.read_labels`). Raises UsageError where no label belongs to the run."""
+    verdicts = {(one.id, one.number): one.verdict for one in unread(run.records())}
+    shared = [key for key in labels if key in verdicts]
+    if not shared:
+        raise UsageError(f"{run.name} holds none of the labelled replies")
+    roles = run.info.config.roles
+    read = [key for key in shared if len(verdicts[key]) == 1 and verdicts[key] not in "Z?"]
+    return Quality(
+        roles[EXTRACTOR].name if EXTRACTOR in roles else "rules alone",
+        "choice",
+        "people",
+        len(shared),
+        sum(labels[key] != NONE_FITS for key in shared),
+        len(read),
+        sum(verdicts[key] == labels[key] for key in read),
+    )
+
+
+def score_error(quality: Quality) -> ScoreError:
+    """The measurement error that a reader of this quality leaves in a score over replies like
+    these: a bound, for every misread reply may change its question's score, and every unread one
+    that means an option may have been right."""
+    if not quality.replies:
+        raise ValueError("no error can be told from no replies")
+    misread = quality.read - quality.right
+    unread_ones = max(0, quality.meaning - quality.right - misread)
+    share = 100 / quality.replies
+    return ScoreError(share * misread, share * (misread + unread_ones))
+
+
+def widened(interval: Interval, errors: ScoreError) -> Interval:
+    """An interval in points of 100 with the measurement error added at its ends: sampling and
+    reading are independent, so that the widths add as squares, each on its side."""
+    middle = (interval.low + interval.high) / 2
+    low = middle - math.hypot(middle - interval.low, errors.down)
+    high = middle + math.hypot(interval.high - middle, errors.up)
+    return Interval(max(0.0, low), min(100.0, high), f"{interval.method} and reading",
+                    interval.level)  # fmt: skip

@@ -1,0 +1,24 @@
+"""`snellen card`."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from snellen.cli.main import COMPLETE
+
+
+def main(arguments: Namespace) -> int:
+    from snellen.api.carding import protocol_card
+
+    card = protocol_card(arguments.name)
+    if arguments.json:
+        import msgspec
+
+        print(msgspec.json.encode(card).decode())
+        return COMPLETE
+    from rich.console import Console
+
+    from snellen.report.protocol_card import print_card
+
+    print_card(card, Console())
+    return COMPLETE

@@ -1,0 +1,108 @@
+"""The pages as files that open without a server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from snellen.core.errors import SnellenError, StorageError, UsageError
+from snellen.core.record import Record
+from snellen.report.samples import describe
+from snellen.report.thumbnails import thumbnail_path
+from snellen.view.shell import shell
+from snellen.view.shown import Shelf, Shown
+
+CHUNK = 100
+"""Samples in one file."""
+MOST_PAIRS = 200
+"""Differences between two runs that are computed beforehand."""
+INDEX_FILE = "index.html"
+
+
+def write_pages(shelf: Shelf, out: Path) -> Path:
+    """Write every run of a shelf below `out`, and return the page to open: `index.html`.
+
+    Small pictures are copied or made; one that cannot be had is left out. Raises UsageError when
+    `out` holds something else, StorageError when it cannot be written.
+    """
+    if out.exists() and (not out.is_dir() or any(out.iterdir())) and not (out / "data").is_dir():
+        raise UsageError(f"{out} is there already and holds no such pages; name another folder")
+    try:
+        pictures: dict[str, None] = {}
+        for shown in shelf.all():
+            pictures |= dict.fromkeys(_write_run(shown, out))
+        _put(out, "runs", shelf.overview())
+        _put(out, "pairs", dict(_pairs(shelf)))
+        page = shell({"files": {"chunk": CHUNK, "pictures": list(pictures)}})
+        (out / INDEX_FILE).write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise StorageError(f"cannot write {out}: {error.strerror or error}") from error
+    return out / INDEX_FILE
+
+
+def _write_run(shown: Shown, out: Path) -> Iterator[str]:
+    """Write a run's data; gives the digests of the pictures that could be had."""
+    shown.rows.refresh()
+    _put(out, f"{shown.key}/head", shown.head())
+    try:
+        numbers = shown.numbers()
+    except SnellenError as error:
+        numbers = {"result": "", "protocol": "", "error": str(error)}
+    _put(out, f"{shown.key}/numbers", numbers)
+    columns = shown.rows.columns()
+    _put(out, f"{shown.key}/columns", {**columns, "more": False, "live": False})
+    for at, first in enumerate(range(0, len(shown.rows), CHUNK)):
+        last = min(first + CHUNK, len(shown.rows))
+        records = shown.rows.records(range(first, last))
+        _put(out, f"{shown.key}/samples-{at}", [describe(record) for record in records])
+        _put(out, f"{shown.key}/texts-{at}", shown.rows.texts(first, last))
+        yield from _write_pictures(shown, records, out)
+
+
+def _write_pictures(shown: Shown, records: Iterable[Record], out: Path) -> Iterator[str]:
+    for record in records:
+        for digest in _media(record):
+            # Checks that the name is a digest, before it becomes part of a path.
+            if thumbnail_path(out, digest) is None:
+                continue
+            target = out / "media" / digest[:2] / f"{digest}.jpg"
+            if not target.is_file():
+                data = shown.pictures.small(digest, record.id)
+                if data is None:
+                    continue
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(data)
+            yield digest
+
+
+def _media(record: Record) -> Iterator[str]:
+    yield from record.media
+    for turn in record.passes:
+        yield from getattr(turn.output, "images", ())
+
+
+def _pairs(shelf: Shelf) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The difference of every two runs of a benchmark, in both directions."""
+    runs = shelf.all()
+    both = [
+        pair
+        for one, other in combinations(runs, 2)
+        if one.run.info.benchmark == other.run.info.benchmark
+        for pair in ((one.key, other.key), (other.key, one.key))
+    ]
+    for first, second in both[:MOST_PAIRS]:
+        yield json.dumps([first, second], separators=(",", ":")), shelf.compared(first, second)
+
+
+def _put(out: Path, name: str, value: Any) -> None:
+    """A file that hands a value to the page when it is loaded as a script."""
+    path = out / "data" / f"{name}.js"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    told = msgspec.json.encode(name).decode()
+    text = f"snellen.put({told}, {msgspec.json.encode(value).decode()})\n"
+    path.write_text(text, encoding="utf-8")

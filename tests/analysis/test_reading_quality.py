@@ -1,0 +1,141 @@
+"""Precision and recall of readers: by hand, and the stored counts taken anew."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from snellen.analysis.reading_quality import (
+    Labelled,
+    Quality,
+    known_qualities,
+    measured,
+    quality_in_run,
+    quality_of,
+    score_error,
+    widened,
+)
+from snellen.api import evaluate
+from snellen.cli import main
+from snellen.core.answer import Answer
+from snellen.core.errors import UsageError
+from snellen.core.model import Capabilities, Identity
+from snellen.core.request import Request
+from snellen.core.summary import Interval
+from snellen.extract.choice import read_choice
+from snellen.report.reader_findings import quality_lines
+from snellen.stats.intervals import wilson
+
+SCRIPT = Path(__file__).parents[2] / "docs" / "measure_readers.py"
+REPLIES = [
+    Labelled("The answer is B.", {}, "B"),
+    Labelled("C", {}, "C"),
+    Labelled("A", {}, "D"),
+    Labelled("Hard to tell, but the larger of them.", {}, "A"),
+    Labelled("None of these.", {}, None),
+    Labelled("B", {}, None),
+]
+
+
+def test_counts_and_what_they_do_to_a_score() -> None:
+    found = measured("snellen", "choice", "hand", read_choice, REPLIES)
+    assert (found.replies, found.meaning, found.read, found.right) == (6, 4, 4, 2)
+    assert (found.precision, found.recall) == (0.5, 0.5)
+    assert found.precision_interval == wilson(2, 4)
+    errors = score_error(found)
+    assert errors.down == pytest.approx(100 * 2 / 6)
+    assert errors.up == pytest.approx(100 * 2 / 6)
+    nothing = Quality("r", "choice", "hand", 0, 0, 0, 0)
+    assert (nothing.precision, nothing.recall_interval) == (None, None)
+    with pytest.raises(ValueError, match="no replies"):
+        score_error(nothing)
+
+
+def test_the_error_holds_on_made_up_scores() -> None:
+    """Whatever the gold answers are, reading moves the score by no more than the bound."""
+    errors = score_error(measured("snellen", "choice", "hand", read_choice, REPLIES))
+
+    def said(answer: Answer) -> str | None:
+        return getattr(answer, "value", None)
+
+    for gold in "ABCDZ":
+        read = sum(said(read_choice(one.text, {})) == gold for one in REPLIES)
+        meant = sum(one.label == gold for one in REPLIES)
+        assert -errors.down <= 100 * (meant - read) / len(REPLIES) <= errors.up
+
+
+def test_an_interval_is_widened_on_each_side() -> None:
+    errors = score_error(Quality("r", "choice", "hand", 100, 100, 96, 96))
+    made = widened(Interval(47.0, 53.0, "wilson"), errors)
+    assert (made.low, made.high) == pytest.approx((47.0, 55.0))
+    assert made.method == "wilson and reading"
+
+
+def test_stored_counts_are_those_of_the_script(golden: Callable[[str], Path]) -> None:
+    home = golden("blink_val").parent
+    spec = importlib.util.spec_from_file_location("measure_readers", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    assert tuple(script.counted(home)) == known_qualities()
+
+
+def test_our_rule_reads_precisely() -> None:
+    found = quality_of("snellen", "choice")
+    assert len(found) == 3
+    assert all(one.precision is not None and one.precision > 0.99 for one in found)
+
+
+def test_lines_for_a_card() -> None:
+    lines = dict(quality_lines(("snellen",), ("choice",)))
+    assert set(lines) == {"snellen, choice"}
+    (first, *_) = (told for _, told in quality_lines(("word",), ("yes_no",)))
+    assert first.startswith(
+        "precision 100.0 (99.9–100.0), recall 99.8 (99.7–99.9) on 7,359 replies"
+    )
+
+
+class Mumbling:
+    """Says nothing a rule can read, so that a language model has to."""
+
+    identity, capabilities = Identity("test", "mumbling"), Capabilities()
+
+    def answer(self, request: Request) -> str:
+        return "Hard to tell, but perhaps the larger of them."
+
+
+class Reading:
+    identity, capabilities = Identity("test", "reading"), Capabilities()
+
+    def answer(self, request: Request) -> str:
+        return "A"
+
+
+def test_a_language_model_is_measured_by_people(tmp_path: Path, capsys) -> None:
+    table = tmp_path / "q.csv"
+    table.write_text(
+        "index,question,A,B,answer\n" + "".join(f"{n},Which?,x,y,A\n" for n in range(4))
+    )
+    done = evaluate(
+        [Mumbling()], [str(table)], out=tmp_path / "out", extractors=[Reading()], html=False
+    )
+    (run,) = done.runs
+    labels = {("0", 0): "A", ("1", 0): "B", ("2", 0): "Z", ("9", 0): "A"}
+    found = quality_in_run(run, labels)
+    assert (found.reader, found.replies, found.meaning) == ("reading", 3, 2)
+    assert (found.read, found.right) == (3, 1)
+    with pytest.raises(UsageError, match="none of the labelled"):
+        quality_in_run(run, {("9", 0): "A"})
+    sheet = tmp_path / "sheet.csv"
+    sheet.write_text("id,pass,label\n0,0,A\n1,0,B\n")
+    assert main(["analyse", "readers", str(run.path), "--labels", str(sheet), "--json"]) == 0
+    ((row,),) = [one["rows"] for one in json.loads(capsys.readouterr().out)["tables"]]
+    assert (row["precision"], row["recall"]) == (50.0, 50.0)
+    assert main(["analyse", "readers", str(run.path)]) == 2
+    assert "belong together" in capsys.readouterr().err
+    assert main(["analyse", "readers"]) == 0

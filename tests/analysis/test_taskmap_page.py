@@ -1,0 +1,65 @@
+"""What the page of the task map says is what the stored maps say."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from snellen.analysis.taskmap.findings import Findings
+from snellen.report.taskmap_plots import plots
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "taskmap.md").read_text(encoding="utf-8")
+
+
+def stored(name: str) -> Findings:
+    return msgspec.json.decode((DOCS / "data" / name).read_bytes(), type=Findings)
+
+
+def test_the_table_of_halves() -> None:
+    found = stored("taskmap.json").map
+    assert found is not None
+    right = {task.task: task.before.right for task in found.tasks}
+    rows = [
+        f"| {one.task} | {50 * (right[one.task + '/1'] + right[one.task + '/2']):.0f} % | "
+        f"{one.distance:.3f} | {100 * one.nearer_than:.0f} % | {one.nearest_distance:.3f}, "
+        f"{one.nearest.split('/')[0]} |"
+        for one in sorted(found.halves, key=lambda one: one.distance)
+    ]
+    assert "\n".join(rows) in PAGE
+    assert [one.task for one in found.halves if one.apart] == ["relation"]
+    assert "8 of 9; not so: relation" in PAGE
+    (seeds,) = found.stability
+    assert seeds.failing == (("relation",), ("relation", "which_picture"))
+    assert f"correlate {seeds.correlation:.2f}" in PAGE
+
+
+def test_the_table_of_models() -> None:
+    found = stored("taskmap-models.json").agreement
+    assert found is not None
+    lines = {" ".join(line.split()) for line in PAGE.splitlines()}
+    for near in found.by_distance:
+        assert f"{near.threshold:.3g} {near.tau:.2f} {near.tasks} {near.pairs}" in lines
+    for one in found.clusters:
+        told = f"{one.name} {len(one.tasks)} {one.tau:.2f} {one.accuracy:.1f}"
+        assert any(line.startswith(told) for line in lines)
+    guess = found.prediction
+    assert guess is not None
+    assert f"off by {guess.error:.1f} points; from all other tasks: {guess.plain_error:.1f}" in PAGE
+
+
+@pytest.mark.parametrize(
+    ("data", "plot"),
+    [
+        ("taskmap.json", "dendrogram.svg"),
+        ("taskmap.json", "distances.svg"),
+        ("taskmap-models.json", "tau.svg"),
+    ],
+)
+def test_the_pictures_are_those_of_the_numbers(data: str, plot: str) -> None:
+    shown = (DOCS / "images" / f"taskmap-{plot}").read_text(encoding="utf-8")
+    assert shown == plots(stored(data))[plot]
+    assert re.search(rf"!\[.+\]\(images/taskmap-{plot}\)", PAGE)

@@ -1,0 +1,70 @@
+"""No number without its error bar: half-right replies to every registered benchmark."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+from test_declarations import FILES, Layout, of, roles
+
+from snellen.core.output import Generated, Output
+from snellen.core.record import Record
+from snellen.core.request import Request
+from snellen.core.summary import Metric, Summary
+from snellen.engine.rehearsal import blank_reply, gold_reply, rehearsed
+
+COPIES = 12
+"""The layouts hold a few rows; they stand there so often, as questions of their own."""
+EXPECTATIONS = {"chance", "frequent", "random_guess", "frequency_guess"}
+"""What guessing would score is computed from the gold, and nothing is left to chance."""
+
+
+def half_right(layout: Layout) -> Iterator[Record]:
+    """Records of replies that are right six times in ten, by lot."""
+    benchmark, told = of(layout, judges=int("judge" in roles(layout))), roles(layout)
+    samples = list(benchmark.samples(benchmark.open()))
+
+    def records(kind: str) -> list[Record]:
+        def elsewhere(request: Request) -> Output:
+            return Generated(told[request.to][kind])
+
+        reply = gold_reply if kind == "gold" else blank_reply
+        return list(rehearsed(benchmark, samples, reply, elsewhere))
+
+    golds, blanks = records("gold"), records("blank")
+    draw = random.Random(1)
+    for copy in range(COPIES):
+        for gold, blank in zip(golds, blanks, strict=True):
+            one = gold if draw.random() < 0.6 else blank
+            unit = f"{one.unit}#{copy}" if one.unit else ""
+            yield msgspec.structs.replace(one, id=f"{one.id}#{copy}", unit=unit)
+
+
+def numbers(summary: Summary) -> Iterator[tuple[str, Metric]]:
+    yield "headline", summary.headline
+    yield from summary.metrics.items()
+    for column, labels in summary.groups.items():
+        for label, metric in labels.items():
+            if column.replace(" ", "_") not in EXPECTATIONS:
+                yield f"{column}/{label}", metric
+
+
+@pytest.mark.parametrize("layout", FILES, ids=lambda one: one.path.name)
+def test_every_number_has_an_interval_around_it(layout: Layout) -> None:
+    benchmark = of(layout, judges=int("judge" in roles(layout)))
+    if benchmark.unscorable:
+        return
+    summary = benchmark.summarise(list(half_right(layout)))
+    assert summary.headline.interval is not None
+    for name, metric in numbers(summary):
+        if name in EXPECTATIONS or metric.value is None:
+            continue
+        interval = metric.interval
+        if interval is None:
+            # Replies that are all alike in this respect tell nothing of their spread.
+            assert metric.value in (0.0, 100.0) or metric.n < 2, (name, metric)
+            continue
+        assert interval.low <= metric.value + 1e-9, name
+        assert interval.high >= metric.value - 1e-9, name

@@ -1,0 +1,95 @@
+"""The gallery is drawn from its numbers, and its numbers are those of the papers' tables."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import shlex
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from msgspec import json as msgjson
+
+from snellen.cli.parser import build_parser
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "gallery.md").read_text(encoding="utf-8")
+PICTURES = sorted((DOCS / "images" / "gallery").glob("*.svg"))
+NUMBERS = msgjson.decode((DOCS / "data" / "gallery.json").read_bytes())
+TABLES = Path(os.environ.get("SNELLEN_PAPER_TABLES", DOCS.parents[1] / "shared" / "paper_tables"))
+
+
+def test_pictures_are_in_step() -> None:
+    done = subprocess.run(
+        [sys.executable, str(DOCS / "gallery.py"), "--check"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_picture_is_shown_and_small() -> None:
+    shown = re.findall(r"!\[[^\]]+\]\(images/gallery/(.+?)\)", PAGE)
+    assert sorted(shown) == [path.name for path in PICTURES]
+    assert all(path.stat().st_size < 100_000 for path in PICTURES)
+
+
+@pytest.mark.parametrize("path", PICTURES, ids=lambda path: path.stem)
+def test_pictures_stand_alone_and_nothing_is_cut_off(path: Path) -> None:
+    drawn = ET.fromstring(path.read_text(encoding="utf-8"))
+    assert drawn.get("aria-label")
+    width = float(drawn.get("width") or 0)
+    for one in drawn.iter("{http://www.w3.org/2000/svg}text"):
+        if one.get("transform"):
+            continue
+        x, text = float(one.get("x") or 0), "".join(one.itertext())
+        long = 0.5 * float(one.get("font-size") or drawn.get("font-size") or 12) * len(text)
+        start = {"middle": x - long / 2, "end": x - long}.get(one.get("text-anchor") or "", x)
+        assert start >= -2, text
+        assert start + long <= width + 2, text
+    assert "http" not in path.read_text().replace("http://www.w3.org", "")
+
+
+def test_commands_of_the_page_are_known() -> None:
+    parser = build_parser()
+    blocks = re.findall(r"^```console\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    assert len(blocks) >= 9
+    for block in blocks:
+        words = shlex.split(block.replace("\\\n", " ").removeprefix("$ "))
+        arguments, unknown = parser.parse_known_args(words[1:])
+        assert not unknown, block
+        assert arguments.module in ("analyse", "leaderboard", "export")
+
+
+def rows(name: str) -> list[dict[str, str]]:
+    if not TABLES.is_dir():
+        pytest.skip(f"no tables of the papers at {TABLES} (set SNELLEN_PAPER_TABLES)")
+    with (TABLES / name).open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_numbers_are_those_of_the_tables() -> None:
+    english = {row["model"]: row for row in rows("mmbench_table11_test_l2.csv")}
+    for model, value in NUMBERS["languages"]["English"].items():
+        assert value == float(english[model]["overall"])
+    for model, held in NUMBERS["open_and_closed"].items():
+        assert held == {name: float(english[model][name]) for name in held}
+    printed = {(row["board"].split()[0].lower(), row["model"].replace(" ", "")): float(row["score"])
+               for row in rows("mme_leaderboards.csv")}  # fmt: skip
+    for board in ("perception", "cognition"):
+        for _, model, score in NUMBERS["mme_boards"][board]:
+            assert score == pytest.approx(printed[board, model], abs=0.011)
+
+
+def test_means_by_image_type_are_plain_means_of_subtasks() -> None:
+    types = {row["subtask"]: row["image_types"].split(";") for row in rows("mmt_subtasks.csv")}
+    scores = [row for row in rows("mmt_subtask_scores.csv") if row["model"] == "BLIP2"]
+    held = [
+        float(row["accuracy"]) for row in scores if "Depth Map" in types.get(row["subtask"], ())
+    ]
+    assert held
+    assert NUMBERS["image_types"]["BLIP2"]["Depth Map"] == pytest.approx(
+        sum(held) / len(held), abs=1e-3
+    )

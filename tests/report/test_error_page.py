@@ -1,0 +1,213 @@
+"""Why answers are wrong: drawn, labelled in a real browser, saved, counted; and judged."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from playwright import sync_api
+
+from snellen.analysis.error_samples import (
+    ERROR_TYPES,
+    Label,
+    Labels,
+    agreement,
+    distribution,
+    drawn,
+    read_labels,
+    write_labels,
+)
+from snellen.api import evaluate
+from snellen.api.error_labels import judged, pictures_of, read_types
+from snellen.cli import main
+from snellen.core.benchmark import Variant
+from snellen.core.errors import DataError, UsageError
+from snellen.core.message import Media
+from snellen.core.model import Capabilities, Identity
+from snellen.core.request import Generate
+from snellen.report.error_page import error_page
+from snellen.stats.agreement import cohen_kappa
+from snellen.store.runs import RunFolder, find_runs
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[RunFolder]:
+    out = tmp_path_factory.mktemp("runs")
+    variant = Variant(circular="full")
+    evaluate(["random"], ["eyechart"], out=out, limit=90, variant=variant, html=False)
+    return find_runs(out)
+
+
+def test_few_of_each_subtask_and_the_same_again(runs: list[RunFolder]) -> None:
+    first = drawn(runs, each=2, seed=7)
+    counts = Counter(one.subtask for one in first)
+    assert max(counts.values()) == 2
+    assert len(counts) == 9
+    assert all(one.record.score == 0.0 and one.answer not in one.gold for one in first)
+    assert [one.record.id for one in drawn(runs, each=2, seed=7)] == [
+        one.record.id for one in first
+    ]
+    assert [one.record.id for one in drawn(runs, each=2, seed=8)] != [
+        one.record.id for one in first
+    ]
+    with pytest.raises(UsageError, match="--each is 0"):
+        drawn(runs, each=0)
+
+
+def test_people_label_and_save(runs: list[RunFolder], tmp_path: Path, capsys) -> None:
+    browser = next(filter(None, map(shutil.which, NAMES)), None)
+    if browser is None:
+        pytest.skip(f"no browser: none of {', '.join(NAMES)} is installed")
+    page = tmp_path / "errors.html"
+    folder = str(runs[0].path.parent)
+    assert main(["analyse", "errors", folder, "--page", str(page), "--each", "1"]) == 0
+    with sync_api.sync_playwright() as playwright:
+        opened = playwright.chromium.launch(
+            executable_path=browser, args=["--headless", "--no-sandbox", "--disable-gpu"]
+        )
+        tab = opened.new_page()
+        said: list[str] = []
+        asked: list[str] = []
+        tab.on("console", lambda message: said.append(message.text))
+        tab.on("request", lambda request: asked.append(request.url))
+        tab.goto(page.as_uri())
+        cards = tab.locator("#samples > li")
+        assert cards.count() == 9
+        widths = tab.locator("#samples img").evaluate_all("all => all.map(i => i.naturalWidth)")
+        assert len(widths) >= 9
+        assert all(widths)
+        cards.nth(0).get_by_label("reasoning error").check()
+        cards.nth(0).get_by_label("perception error").check()
+        cards.nth(1).focus()
+        tab.keyboard.press("7")
+        tab.get_by_label("your name").fill("Ada")
+        cards.nth(1).locator(".note").fill('two, "or" three')
+        assert tab.locator("#progress").inner_text() == "2 of 9 labelled"
+        tab.locator("#show").focus()
+        tab.locator("#show").select_option("open")
+        assert cards.filter(visible=True).count() == 7
+        tab.locator("#show").select_option("all")
+        for name in ("json", "csv"):
+            with tab.expect_download() as download:
+                tab.locator(f"#{name}").click()
+            download.value.save_as(tmp_path / f"labels.{name}")
+        tab.reload()
+        assert tab.locator("#progress").inner_text() == "2 of 9 labelled"
+        opened.close()
+    assert not said
+    assert all(url.startswith(("file:", "data:", "blob:")) for url in asked)
+    first, second = (read_labels(tmp_path / f"labels.{name}") for name in ("json", "csv"))
+    assert first == second
+    assert first.labeller == "Ada"
+    assert first.samples[0].labels == ("perception", "reasoning")
+    assert first.samples[1].labels == ("annotation",)
+    assert first.samples[1].note == 'two, "or" three'
+    capsys.readouterr()
+    assert main(["analyse", "errors", str(tmp_path / "labels.json"), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    shares = {row["type of error"]: row["% of labels"] for row in told["tables"][0]["rows"]}
+    assert sum(shares.values()) == pytest.approx(100)
+    assert shares["annotation error"] == pytest.approx(100 / 3)
+
+
+def labels(*given: tuple[str, ...], labeller: str = "") -> Labels:
+    samples = tuple(
+        Label("run", str(at), "m", "s", names)  # type: ignore[arg-type]
+        for at, names in enumerate(given)
+    )
+    return Labels(samples, labeller)
+
+
+def test_shares_are_of_labels_and_samples_without_are_left_out() -> None:
+    found = distribution(labels(("perception",), ("perception", "reasoning"), ()).samples)
+    by_type = {one.type: one for one in found}
+    assert by_type["perception"].share == pytest.approx(2 / 3)
+    assert (by_type["perception"].samples, by_type["perception"].labelled) == (2, 2)
+    assert by_type["refusal"].labels == 0
+    assert [one.type for one in found] == list(ERROR_TYPES)
+
+
+def test_agreement_is_cohens_kappa_of_each_type() -> None:
+    first = labels(("perception",), ("perception",), ("reasoning",), ("refusal",), ())
+    second = labels(("perception",), ("reasoning",), ("reasoning",), ("refusal",), ("refusal",))
+    found = {one.type: one for one in agreement(first, second)}
+    assert found["perception"].kappa == cohen_kappa([1, 1, 0, 0], [1, 0, 0, 0])
+    assert (found["perception"].first, found["perception"].second) == (2, 1)
+    assert (found["refusal"].kappa, found["refusal"].shared) == (1.0, 4)
+    assert found["annotation"].kappa is None
+    with pytest.raises(UsageError, match="no labelled sample in common"):
+        agreement(first, labels(()))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "sentence"),
+    [
+        ("a.json", "{}", "cannot be read as error labels"),
+        ("a.json", '{"samples": [], "format": "other"}', "expected 'snellen error labels 1'"),
+        ("a.csv", "run,sample,labels\nr,1,typo\n", "'typo' is no type of error"),
+        ("a.csv", "run,sample,labels\nr,1,\n", "holds no label yet"),
+    ],
+)
+def test_other_files_are_refused(tmp_path: Path, name: str, text: str, sentence: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(DataError, match=sentence):
+        read_labels(tmp_path / name)
+
+
+class Looking:
+    """A judge that tells what it was shown."""
+
+    capabilities = Capabilities()
+    identity = Identity("test", "looking")
+
+    def __init__(self) -> None:
+        self.asked: list[Generate] = []
+
+    def answer(self, request: Generate) -> str:
+        self.asked.append(request)
+        (message,) = request.messages
+        shown = sum(isinstance(part, Media) for part in message.parts)
+        if not message.text().partition("The model's reply: ")[2].partition("\n")[0]:
+            return "It said nothing.\n**Labels:** instruction"
+        return f"It saw {shown} pictures.\nLabels: perception, reasoning."
+
+
+def test_a_judge_labels_first(runs: list[RunFolder], tmp_path: Path) -> None:
+    found, judge = drawn(runs, each=1), Looking()
+    made = judged(found, judge, tmp_path / "store.sqlite")
+    assert (made.unread, made.blind) == (0, 0)
+    assert len(judge.asked) == len(found)
+    for one, label, request in zip(found, made.labels.samples, judge.asked, strict=True):
+        assert label.labels == (("perception", "reasoning") if one.reply else ("instruction",))
+        assert set(request.media) == set(one.record.media)
+        assert f"Right answer: {one.gold[0]}" in request.messages[0].text()
+    assert judged(found, judge, tmp_path / "store.sqlite") == made
+    assert len(judge.asked) == len(found), "replies of the judge are kept"
+    file = tmp_path / "judge.csv"
+    write_labels(made.labels, file)
+    assert read_labels(file) == made.labels
+    page = error_page(found, pictures_of(found), made.labels)
+    assert "pre-labelled by looking" in page
+
+
+def test_a_judge_by_name(runs: list[RunFolder], tmp_path: Path, capsys) -> None:
+    page, store = tmp_path / "why.html", tmp_path / "store.sqlite"
+    words = ["analyse", "errors", str(runs[0].path), "--each", "1", "--page", str(page)]
+    assert main([*words, "--judge", "random", "--store", str(store)]) == 0
+    assert "9 of 9 replies of the judge name no type of error" in capsys.readouterr().out
+    assert page.is_file()
+    assert json.loads((tmp_path / "why.judge.json").read_text())["labeller"] == "random"
+
+
+def test_a_judge_that_names_no_type_is_unread() -> None:
+    assert read_types("I think it is a perception problem.") == ()
+    assert read_types("Labels: none") == ()
+    assert read_types("Labels: reasoning\nOn reflection.\nLabels: knowledge, perception") == (
+        "perception",
+        "knowledge",
+    )
