@@ -87,9 +87,9 @@ def template(image: str = "<image>", before: str = "", after: str = "") -> str:
     )
 
 
-def words(*specials: str, size: int = 0, bos: str = "", **named: str) -> PreTrainedTokenizerFast:
+def words(*specials: str, bos: str = "", **named: str) -> PreTrainedTokenizerFast:
     """A byte-level tokenizer that knows special tokens: of `specials`, and of those that the
-    processor of a family asks its tokenizer for by name. Filled up to `size` tokens."""
+    processor of a family asks its tokenizer for by name."""
     starts = [bos] if bos else []
     signs = list(dict.fromkeys([*ROLES, *starts, *specials, *named.values()]))
     bpe = Tokenizer(models.BPE())
@@ -111,8 +111,6 @@ def words(*specials: str, size: int = 0, bos: str = "", **named: str) -> PreTrai
         extra_special_tokens={**named} if named else None,
         additional_special_tokens=[*specials],
     )
-    if size > len(made):
-        made.add_tokens([f"<unused{number}>" for number in range(size - len(made))])
     return made
 
 

@@ -1,0 +1,38 @@
+"""The garbage collector while a run against a server is driven."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+
+import pytest
+
+from snellen.engine.collecting import rare_collection
+
+
+@pytest.fixture(autouse=True)
+def _as_before() -> Iterator[None]:
+    before = gc.get_threshold()
+    yield
+    gc.set_threshold(*before)
+
+
+def test_it_collects_seldom_and_is_set_back_after_an_error() -> None:
+    gc.set_threshold(700, 10, 10)
+
+    def interrupted() -> None:
+        with rare_collection():
+            assert gc.get_threshold()[0] > 700
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert gc.get_threshold()[0] == 700
+
+
+@pytest.mark.parametrize("own", [0, 1_000_000])
+def test_what_the_user_set_is_left_alone(own: int) -> None:
+    gc.set_threshold(own, 10, 10)
+    with rare_collection():
+        assert gc.get_threshold()[0] == own
+    assert gc.get_threshold()[0] == own
