@@ -15,9 +15,9 @@ HEAD = """\
 <!-- Written by docs/generate.py from docs/data/families.json, which
 tests/models/family_table.py writes. -->
 
-`hf/<hub id or folder>` serves every image-text-to-text architecture of transformers. Each family
-below was built tiny with random weights, saved with its own processor and tokenizer, and opened
-like any checkpoint. A row stands here only where all of this held:
+`hf/<hub id or folder>` opens the image-text-to-text architectures of transformers without a file
+per model. Each family below was built tiny with random weights, saved with its own processor and a
+small tokenizer, and opened like any checkpoint. A row stands here only where all of this held:
 
 * replies to prompts without, with one and with several pictures are word for word those of the
   model's own `generate`;
