@@ -21,7 +21,7 @@ from snellen.core.flow import drive
 from snellen.core.message import Media, Text
 from snellen.core.model import Capabilities
 from snellen.core.output import Generated
-from snellen.core.request import Generate
+from snellen.core.request import Generate, Request
 from snellen.core.sample import Sample
 from snellen.prompts.choice import prompt
 from snellen.prompts.recipes import recipe_for, recipes
@@ -276,10 +276,16 @@ def test_yes_no_benchmarks_think_and_show_too(tmp_path: Path, name: str) -> None
     path.write_text("\n".join(["index\tcategory\timage_path\tquestion\tanswer", *rows]) + "\n")
     thinking = open_benchmark(f"{name}:cot=on,shots=1", Variant(data=str(path)))
     sample = next(iter(thinking.samples(thinking.open())))
-    record = drive(thinking.flow(sample), lambda request: Generated("no no\nAnswer: yes"))
+    shown: list[int] = []
+
+    def answer(request: Request) -> Generated:
+        shown.append(len(request.messages))
+        return Generated("no no\nAnswer: yes")
+
+    record = drive(thinking.flow(sample), answer)
     assert (record.answer, record.score) == ("Yes", 1.0)
     assert record.values["official"] == 1.0
-    assert len(record.passes[0].prompt) == 3
+    assert shown == [3]
     assert {"shots", "cot"} <= set(thinking.parameters)
     plain = open_benchmark(name, Variant(data=str(path)))
     assert plain.max_new_tokens < thinking.max_new_tokens
