@@ -66,8 +66,9 @@ def measured(
 class Scripted:
     """Answers each question rightly in the end, after the trouble that its number brings."""
 
-    def __init__(self, trouble: bool = True) -> None:
+    def __init__(self, trouble: bool = True, pause: float = 0.002) -> None:
         self.trouble = trouble
+        self.pause = pause
         self.sent: Counter[int] = Counter()
         self.answered: Counter[int] = Counter()
         self.open = 0
@@ -99,7 +100,7 @@ class Scripted:
                 return await self.dripped(request, number)
             if lot == 8 and number % 5 == 0:
                 return web.json_response({"error": {"message": "no such setting"}}, status=400)
-        await asyncio.sleep(0.002)
+        await asyncio.sleep(self.pause)
         self.answered[number] += 1
         return web.json_response(chat_reply("AB"[number % 2]))
 

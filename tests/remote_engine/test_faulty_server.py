@@ -55,7 +55,8 @@ def test_nothing_is_lost_scored_wrong_or_sent_too_often(server: StandIn, tmp_pat
 
 
 def test_no_more_are_in_flight_than_the_model_allows(server: StandIn, tmp_path: Path) -> None:
-    script = Scripted(trouble=False)
+    # Slow enough that a client under load still fills its window.
+    script = Scripted(trouble=False, pause=0.05)
     server.handler = script
     measured(server, tmp_path, 120, options=":concurrency=12")
     assert 8 < script.most_open <= 12
