@@ -7,9 +7,12 @@ from collections.abc import Sequence
 
 from snellen.core.media import InlineSource, digest_bytes
 from snellen.core.message import Media, Text, user
+from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Generated, Output
 from snellen.core.request import Generate, Ref, Request
+from snellen.engine.asking import Asker
 from snellen.engine.batch import Batcher
+from snellen.store.responses import ResponseStore
 
 
 def asked(text: str, picture: bytes | None = None) -> Generate:
@@ -41,6 +44,30 @@ def test_requests_about_the_same_picture_meet() -> None:
     seen, told = batches(requests, 2)
     assert [sorted(batch) for batch in seen] == [["a1", "a2"], ["b1", "b2"], ["c1", "c2"]]
     assert told == [request.ref.sample for request in requests]
+
+
+def test_the_engine_tells_a_model_of_what_comes() -> None:
+    told: list[str] = []
+
+    class Foresighted:
+        identity = Identity("test", "foresighted")
+        capabilities = Capabilities()
+        batch_size = 2
+
+        def prepare(self, request: Request) -> None:
+            told.append(request.ref.sample)
+
+        def answer_batch(self, requests: Sequence[Request]) -> list[Output]:
+            return [Generated("A") for _ in requests]
+
+    async def main() -> None:
+        with ResponseStore(None) as nowhere:
+            asker = Asker({"model": Foresighted()}, nowhere)
+            await asyncio.gather(*(asker.ask(asked(name)) for name in "abc"))
+            asker.close()
+
+    asyncio.run(main())
+    assert told == ["a", "b", "c"]
 
 
 def test_then_those_of_like_length() -> None:

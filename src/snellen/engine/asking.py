@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from snellen.core.errors import MediaError, ModelError, UsageError
 from snellen.core.media import InlineSource, Source, check_image
 from snellen.core.message import Media
-from snellen.core.model import BatchModel, Model, RemoteModel, SingleModel
+from snellen.core.model import BatchModel, Model, PreparingModel, RemoteModel, SingleModel
 from snellen.core.output import Failure, Output
 from snellen.core.price import Price
 from snellen.core.request import Request, request_digest
@@ -127,7 +127,8 @@ class Party:
 
     def _sender(self, model: Model) -> Send:
         if isinstance(model, BatchModel):
-            self._batcher = Batcher(model.answer_batch, model.batch_size)
+            ahead = model.prepare if isinstance(model, PreparingModel) else None
+            self._batcher = Batcher(model.answer_batch, model.batch_size, ahead)
             return self._batcher.answer
         if not isinstance(model, SingleModel):
             raise TypeError(f"{type(model).__name__} has neither `answer` nor `answer_batch`")
