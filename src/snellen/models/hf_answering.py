@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from snellen.core.output import CandidateScore, Failure, Generated, Output, Ranked, Usage
+from snellen.core.output import CandidateScore, Failure, Generated, Output
 from snellen.core.request import Generate, Generation, Rank
 from snellen.models.halving import MODEL_ERRORS, failure_of, halving
 from snellen.models.hf_decode import Decoding
 from snellen.models.hf_generate import Lots, reply_of
 from snellen.models.hf_loaded import Loaded
+from snellen.models.hf_ranking import ranked
 from snellen.models.hf_rows import Row
 from snellen.models.hf_sharing import Sharing
 
@@ -187,14 +187,11 @@ def _likelihood(logits: Tensor, row: Row) -> float:
 
 def _ranked(request: Rank, rows: Sequence[Row], found: Sequence[float | Failure]) -> Output:
     scores = []
-    for candidate, row, likelihood in zip(request.candidates, rows, found, strict=True):
+    for row, likelihood in zip(rows, found, strict=True):
         if isinstance(likelihood, Failure):
             return likelihood
-        if not math.isfinite(likelihood):
-            return Failure("nan", f"the log-likelihood of candidate {candidate!r} is not a number")
         scores.append(CandidateScore(likelihood, row.scored))
-    context = len(rows[0].ids) - rows[0].scored
-    return Ranked(tuple(scores), usage=Usage(context + sum(score.tokens for score in scores)))
+    return ranked(request, scores, len(rows[0].ids) - rows[0].scored)
 
 
 def _budget(device: str) -> int:

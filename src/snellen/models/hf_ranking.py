@@ -18,6 +18,7 @@ from snellen.models.hf_prompt import (
     encode,
     with_reply,
 )
+from snellen.models.hf_rows import common
 
 
 def rank(loaded: Loaded, request: Rank, prompt: Prompt, policy: str, at_once: int) -> Output:
@@ -37,7 +38,7 @@ def rank(loaded: Loaded, request: Rank, prompt: Prompt, policy: str, at_once: in
     special = adds_special_tokens(loaded, prompt.text)
     tokenised = loaded.tokenizer([prompt.text, *replies], add_special_tokens=special)["input_ids"]
     context, *rows = tokenised
-    shared = min(_common(context, row) for row in rows)
+    shared = min(common(context, row) for row in rows)
     tails = [row[shared:] for row in rows]
 
     def score(batch: Sequence[int]) -> list[_Scored]:
@@ -70,11 +71,17 @@ def _collected(
             if isinstance(found, Failure):
                 return found
             scored.append(found)
-    for candidate, found in zip(request.candidates, scored, strict=True):
-        if not math.isfinite(found.logprob):
+    scores = [CandidateScore(found.logprob, found.tokens) for found in scored]
+    return ranked(request, scores, scored[0].context)
+
+
+def ranked(request: Rank, scores: Sequence[CandidateScore], context: int) -> Output:
+    """The output of a ranking, whose candidates follow `context` tokens; a Failure where a
+    likelihood is no finite number."""
+    for candidate, score in zip(request.candidates, scores, strict=True):
+        if not math.isfinite(score.logprob):
             return Failure("nan", f"the log-likelihood of candidate {candidate!r} is not a number")
-    scores = tuple(CandidateScore(found.logprob, found.tokens) for found in scored)
-    return Ranked(scores, usage=Usage(scored[0].context + sum(one.tokens for one in scores)))
+    return Ranked(tuple(scores), usage=Usage(context + sum(score.tokens for score in scores)))
 
 
 class _Scored(NamedTuple):
@@ -106,10 +113,3 @@ def _score_tails(loaded: Loaded, inputs: Any, tails: Sequence[list[int]]) -> lis
         chosen = steps.float().log_softmax(-1).gather(1, targets[:, None])
         found.append(_Scored(float(chosen.sum()), len(tail), begin))
     return found
-
-
-def _common(one: Sequence[int], other: Sequence[int]) -> int:
-    for place, (left, right) in enumerate(zip(one, other, strict=False)):
-        if left != right:
-            return place
-    return min(len(one), len(other))
