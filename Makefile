@@ -1,5 +1,6 @@
 # Everything a fresh machine needs is Python and make.
 #   make demo    evaluate the bundled model on the bundled benchmark
+#   make kinds   the same model on one small file of every kind of benchmark
 #   make test    pass the tests
 PYTHON ?= python3
 # Installed first, so that no other package pulls in another build of it.
@@ -8,13 +9,17 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 CHROMIUM := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
+JAVA := $(shell command -v java)
 
-.PHONY: demo test lint types docs format perf perf-peers browser clean
+.PHONY: demo kinds test lint types docs format perf perf-peers browser java clean
 
 demo: $(VENV)/demo.ready
 	$(BIN)/snellen run -m snellen/tiny -b eyechart --circular
 
-test: $(VENV)/dev.ready browser
+kinds: $(VENV)/dev.ready
+	$(BIN)/python docs/every_kind.py every-kind
+
+test: $(VENV)/dev.ready browser java
 	$(BIN)/python -m pytest
 
 lint: $(VENV)/dev.ready
@@ -45,6 +50,15 @@ ifeq ($(CHROMIUM),)
 	  apt-get update -qq >/dev/null && \
 	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; \
 	else echo "no chromium: the browser tests will be skipped"; fi
+endif
+
+# METEOR is computed by a Java program: without a runtime its tests fail.
+java:
+ifeq ($(JAVA),)
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  apt-get update -qq >/dev/null && \
+	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq default-jre-headless >/dev/null; \
+	else echo "no java: install a Java runtime, the tests of METEOR need it"; fi
 endif
 
 $(VENV)/bin/python:

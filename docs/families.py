@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-RECORD = Path(__file__).parent / "data" / "families.json"
+DATA = Path(__file__).parent / "data"
+RECORD = DATA / "families.json"
+LEFT_OUT = DATA / "families_left_out.json"
 
 HEAD = """\
 # Families of models
@@ -45,7 +47,7 @@ processor.
 | `adapter=<folder or hub id>` | a LoRA adapter (extra `adapters`), merged into the weights; its \
 SHA-256 is part of the model's identity |
 | `quantisation=8bit` or `4bit` | weights rounded as they are loaded (extra `quantised`): \
-bitsandbytes on CUDA, torchao on a CPU |
+bitsandbytes on CUDA; on a CPU torchao or bitsandbytes for 8 bits, bitsandbytes for 4 |
 | `device_map=auto` | layers spread over several devices by accelerate |
 | `dtype`, `attention`, `revision`, `trust_remote_code` | as in transformers, and recorded |
 
@@ -60,7 +62,7 @@ with the run.
 
 def page() -> str:
     """The text of docs/families.md."""
-    return "\n".join([HEAD, *_table(), TAIL.rstrip(), "", *_concatenating()])
+    return "\n".join([HEAD, *_table(), *_left_out(), TAIL.rstrip(), "", *_concatenating()])
 
 
 def _table() -> Iterator[str]:
@@ -74,13 +76,27 @@ def _table() -> Iterator[str]:
         if not entry["words_alone"]:
             pictures += ", at least one"
         ran = ", ".join(entry["ran"])
-        if entry["torchvision"]:
-            ran += " (*needs torchvision*)"
+        needs = ["torchvision"] * entry["torchvision"] + [entry["library"]] * bool(entry["library"])
+        if needs:
+            ran += f" (*needs {' and '.join(needs)}*)"
         asked = "chat template" if entry["template"] == "checkpoint" else "profile"
         yield (
             f"| {name} | `{entry['model_type']}` | {pictures} | {asked} | yes "
             f"| {entry['sharing']} | {ran} |"
         )
+
+
+def _left_out() -> Iterator[str]:
+    reasons: dict[str, str] = json.loads(LEFT_OUT.read_text(encoding="utf-8"))
+    yield ""
+    yield "## Not tried"
+    yield ""
+    yield "Image-text-to-text architectures of transformers 5.23 that are not asked questions here:"
+    yield ""
+    yield "| `model_type` | why |"
+    yield "| --- | --- |"
+    for name, reason in reasons.items():
+        yield f"| `{name}` | {reason} |"
 
 
 def _concatenating() -> Iterator[str]:

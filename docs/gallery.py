@@ -143,10 +143,10 @@ def _letters(runs: Sequence) -> Numbers:
 
 def _blind(runs: Sequence) -> Numbers:
     found: Numbers = {"with pictures": {}, "without pictures": {}}
-    for one in gains(runs, "control", "category").gains:
-        if one.model == "snellen/tiny" and one.group:
+    for one in gains(runs, group="category"):
+        if one.model == "snellen/tiny" and one.value == "blind" and one.group:
             found["with pictures"][one.group.replace("_", " ")] = one.base_score
-            found["without pictures"][one.group.replace("_", " ")] = one.value_score
+            found["without pictures"][one.group.replace("_", " ")] = one.score
     return found
 
 
@@ -253,7 +253,7 @@ def _boards(numbers: Gallery) -> str:
         Board(name, tuple(Place(*place) for place in places), len(places), 0)
         for name, places in numbers.mme_boards.items()
     ]
-    return board_plot("MME leaderboards", boards)
+    return board_plot({"MME leaderboards": boards})
 
 
 def _hard(numbers: Gallery) -> str:

@@ -1,10 +1,11 @@
 """Write the pages that come from the code: `python docs/generate.py [--check]`.
 
 docs/cli.md         every command and flag, from the parser itself
-docs/benchmarks.md  every registered benchmark
+docs/benchmarks.md  every registered benchmark (see docs/benchmark_list.py)
 docs/models.md      every model provider and its options
 docs/reproduction.md  our numbers beside official ones (see docs/reproduce.py)
 docs/families.md    families of models that were tried (see docs/families.py)
+docs/every-kind.md  a run over one small file of every benchmark (see docs/every_kind.py)
 
 With `--check` nothing is written; the exit code is 1 when a page differs from what would be.
 """
@@ -19,9 +20,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from snellen.benchmarks.registry import known_benchmarks, open_benchmark
 from snellen.cli.parser import build_parser
-from snellen.core.benchmark import Benchmark
 from snellen.core.doors import doors
 from snellen.models.catalog import catalog
 from snellen.models.known import ModelOption
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     Group = argparse._SubParsersAction[argparse.ArgumentParser]
 
 FOLDER = Path(__file__).parent
+_IN_A_HEADING = 3
 NOTE = "<!-- Written by docs/generate.py. Edit the code, then run it again. -->"
 
 
@@ -118,41 +118,8 @@ def _meaning(action: argparse.Action) -> str:
 
 
 def benchmarks() -> str:
-    """Every registered benchmark."""
-    lines = [
-        "# Benchmarks",
-        "",
-        NOTE,
-        "",
-        "Each is opened by its name or by one of the names other tools have for it. Options follow "
-        "the name: `NAME:key=value,...`; the first value is the default. A data file of your own "
-        "is a benchmark too: see [A benchmark of your own](own-benchmark.md).",
-        "",
-    ]
-    for known in known_benchmarks():
-        lines += _benchmark(known.name, known.aliases, open_benchmark(known.name))
-    return "\n".join(lines)
-
-
-def _benchmark(name: str, aliases: Sequence[str], benchmark: Benchmark) -> Iterator[str]:
-    yield from (f"## {name}", "", f"{_escaped(benchmark.title)}.", "")
-    options = "; ".join(
-        f"`{key}`: " + ", ".join(f"`{value}`" for value in values)
-        for key, values in benchmark.options.items()
-    )
-    facts = [
-        ("version", f"`{benchmark.version}`"),
-        ("headline", benchmark.headline),
-        ("options", options),
-        ("rules for replies", ", ".join(f"`{rule}`" for rule in benchmark.rules)),
-        ("rules", ", ".join(f"`{rule}`" for rule in benchmark.rules)),
-        ("longest reply", f"{benchmark.max_new_tokens} tokens"),
-        ("also called", ", ".join(f"`{alias}`" for alias in aliases)),
-        ("paper", f"<{benchmark.paper}>" if benchmark.paper else ""),
-        ("data", _escaped(benchmark.source)),
-        ("on first use", "downloaded and checked" if benchmark.fetch else "shipped with Snellen"),
-    ]
-    yield from (*_table(("", ""), [fact for fact in facts if fact[1]]), "")
+    """Every registered benchmark (see docs/benchmark_list.py)."""
+    return _made_by("benchmark_list.py")
 
 
 def models() -> str:
@@ -178,9 +145,16 @@ def models() -> str:
     for options, names in takers.items():
         if options:
             rows = [(f"`{one.name}`", _option_meaning(one)) for one in options]
-            lines += [f"## Options of {', '.join(names)}", "", *_table(("option", "meaning"), rows)]
-            lines.append("")
+            lines += [*_options_of(names), *_table(("option", "meaning"), rows), ""]
     return "\n".join([*lines, *_catalogued()])
+
+
+def _options_of(names: Sequence[str]) -> list[str]:
+    """A heading; where many providers share their options, they are listed beneath it."""
+    if len(names) <= _IN_A_HEADING:
+        return [f"## Options of {', '.join(names)}", ""]
+    heading = f"## Options of models behind servers and APIs, {len(names)} providers"
+    return [heading, "", f"{', '.join(f'`{name}`' for name in names)}.", ""]
 
 
 def _catalogued() -> Iterator[str]:
@@ -230,13 +204,22 @@ def _escaped(text: str) -> str:
 
 def reproduction() -> str:
     """Our numbers beside official ones, from the counts that are committed."""
-    made: str = runpy.run_path(str(FOLDER / "reproduce.py"))["page"]()
-    return made
+    return _made_by("reproduce.py")
 
 
 def families() -> str:
     """The families that were tried, from the record that their tests keep."""
-    made: str = runpy.run_path(str(FOLDER / "families.py"))["page"]()
+    return _made_by("families.py")
+
+
+def _made_by(script: str) -> str:
+    made: str = runpy.run_path(str(FOLDER / script))["page"]()
+    return made
+
+
+def every_kind() -> str:
+    """The run over every kind of benchmark, from the counts that are committed."""
+    made: str = runpy.run_path(str(FOLDER / "every_kind.py"))["page"]()
     return made
 
 
@@ -246,6 +229,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "models.md": models,
     "reproduction.md": reproduction,
     "families.md": families,
+    "every-kind.md": every_kind,
 }
 
 

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import tempfile
 from collections.abc import Awaitable, Callable, Sequence
-from itertools import islice
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from benchmarks.perf.figures import Figure, Part, Size, figure
 from benchmarks.perf.large_model import build
+from benchmarks.perf.questions import TOKENS, passes
+from benchmarks.perf.side_by_side import cores, times_as_fast
 
-from snellen.benchmarks.registry import open_benchmark
-from snellen.core.benchmark import Variant
 from snellen.core.message import Text, user
 from snellen.core.output import Generated
 from snellen.core.request import Generate, Generation, Ref, Request
 from snellen.engine.ray_cluster import Cluster, Spread, connect
 
 METHOD = (
-    "Ray on this machine, each replica an actor with one core; the driver shares the cores that "
-    "are left. One replica is the reference for two. Replicas are loaded and have answered before "
-    "the clock starts. The questions are those of the bundled benchmark with their pictures and "
+    "Ray on this machine, each replica an actor that is held to one core; the driver has the other "
+    "cores beside one replica, and shares them beside two. One replica is the reference for two. "
+    "What the machine gives is measured with two plain processes without Ray, each with all the "
+    "requests in the same batches on a core of its own, against one with the other core idle. "
+    "Replicas are loaded and have answered before the clock starts. The questions are those of the "
+    "bundled benchmark with their pictures and "
     "all rotations, 16 new tokens. What a request costs is measured with a model that answers at "
     "once. Recovery is the time from the kill of the only replica to the next reply: another "
     "process starts, loads the model and answers. Time falls with the number of replicas as long "
@@ -34,7 +37,6 @@ METHOD = (
 BARS = {"tiny": 1.6, "large": 1.85}
 """How many times faster two replicas are than one."""
 OVERHEAD_BAR, RECOVERY_BAR = 2.0, 10.0
-_TOKENS = 16
 _AT_ONCE = '''"""Answers without a look."""
 
 
@@ -60,21 +62,28 @@ def measure(size: Size) -> Part:
 def _all(size: Size, folder: Path, ray: Any) -> list[Figure]:
     figures: list[Figure] = []
     sizes = {
-        "tiny": ("snellen/tiny:batch_size=8", 8 * size.questions),
-        "large": (f"{build(folder / 'large')}:batch_size=4", size.questions),
+        "tiny": ("snellen/tiny", 8, 8 * size.questions),
+        "large": (str(build(folder / "large")), 4, size.questions),
     }
-    for label, (spec, questions) in sizes.items():
-        asked = _questions(questions)
-        repeats = range(min(size.repeats, 2))
-        one = [_answered(spec, 1, asked) for _ in repeats]
-        two = [_answered(spec, 2, asked) for _ in repeats]
+    for label, (model, batch, questions) in sizes.items():
+        asked = passes(questions)
+        spec = f"{model}:batch_size={batch}"
+        one, two, plain = [], [], []
+        for _ in range(min(size.repeats, 3)):
+            one.append(_answered(spec, 1, asked))
+            two.append(_answered(spec, 2, asked))
+            plain.append(times_as_fast(model, questions, batch))
         faster = [alone / both for alone, both in zip(one, two, strict=True)]
+        share = [100 * mine / most for mine, most in zip(faster, plain, strict=True)]
         figures += [
+            figure(f"{label}: two plain processes, times as fast as one", "x", plain),
             figure(f"{label}: one replica", "s", one),
             figure(f"{label}: two replicas", "s", two, reference=f"{label}: one replica",
                    against=one),
             figure(f"{label}: two replicas, times as fast", "x", faster, bar=BARS[label],
                    at_least=True),
+            figure(f"{label}: two replicas, of what two plain processes reach", "%", share,
+                   reference=f"{label}: two plain processes, times as fast as one"),
         ]  # fmt: skip
     each = [_overhead(folder, size.requests) for _ in range(min(size.repeats, 3))]
     killed = [_recovery(ray) for _ in range(min(size.repeats, 3))]
@@ -85,25 +94,8 @@ def _all(size: Size, folder: Path, ray: Any) -> list[Figure]:
     ]
 
 
-def _questions(count: int) -> list[Request]:
-    """Every pass of the first questions that have one picture."""
-    asked = open_benchmark("eyechart", Variant(circular="full", max_new_tokens=_TOKENS))
-    samples = (one for one in asked.samples(asked.open()) if len(one.media) == 1)
-    found: list[Request] = []
-    for sample in islice(samples, count):
-        flow = asked.flow(sample)
-        request = next(flow)
-        while True:
-            found.append(request)
-            try:
-                request = flow.send(Generated("A"))
-            except StopIteration:
-                break
-    return found
-
-
 def _texts(count: int, about: str) -> list[Request]:
-    settings = Generation(max_new_tokens=_TOKENS)
+    settings = Generation(max_new_tokens=TOKENS)
     return [
         Generate(messages=(user(Text(f"{about}: what is {number} and one?")),),
                  ref=Ref(f"{about} {number}"), settings=settings)
@@ -134,12 +126,26 @@ def _with(spread: Spread, replicas: int, work: Callable[[], Awaitable[float]]) -
             await _ask(spread, _texts(1, f"warm-up {len(spread.actors)}"))
             await asyncio.sleep(0.1)
         await _ask(spread, _texts(2 * spread.concurrency, "warm-up"))
+        await _held(spread)
         return await work()
 
     try:
         return asyncio.run(main())
     finally:
         spread.shut()
+
+
+async def _held(spread: Spread) -> None:
+    """Each replica on a core of its own: Ray counts cores, and lets processes use them all."""
+    free = cores()
+    for number, actor in enumerate(spread.actors):
+        if free:
+            await actor.__ray_call__.remote(_hold, free[number % len(free)])
+
+
+def _hold(_: object, core: int) -> None:
+    for thread in Path("/proc/self/task").iterdir():
+        os.sched_setaffinity(int(thread.name), {core})
 
 
 def _answered(spec: str, replicas: int, requests: Sequence[Request]) -> float:

@@ -21,7 +21,8 @@ from benchmarks.perf.figures import Figure, Part, Size, figure, profiled
 
 from snellen.api.naming import named_benchmark
 from snellen.core.benchmark import Benchmark, Variant
-from snellen.engine.run import Plan, run
+from snellen.engine.run import run
+from snellen.engine.run_plan import Plan
 from snellen.models.registry import open_model
 from snellen.store.responses import ResponseStore
 

@@ -19,7 +19,8 @@ from msgspec import Struct
 from snellen.api.naming import named_benchmark
 from snellen.core.benchmark import Variant
 from snellen.core.run import Status
-from snellen.engine.run import Plan, run
+from snellen.engine.run import run
+from snellen.engine.run_plan import Plan
 from snellen.models.registry import open_model
 from snellen.store.responses import ResponseStore
 

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from snellen.api import Results, Scored, evaluate, score
+    from snellen.api import Planned, Results, Scored, evaluate, plan, score
     from snellen.core.benchmark import Benchmark, Variant
     from snellen.core.errors import SnellenError
     from snellen.core.model import Capabilities, Identity
@@ -23,6 +23,7 @@ _HOMES = {
     "Generate": "snellen.core.request",
     "Generated": "snellen.core.output",
     "Identity": "snellen.core.model",
+    "Planned": "snellen.api",
     "Rank": "snellen.core.request",
     "Results": "snellen.api",
     "RunFolder": "snellen.store.runs",
@@ -31,6 +32,7 @@ _HOMES = {
     "Variant": "snellen.core.benchmark",
     "evaluate": "snellen.api",
     "open_run": "snellen.store.runs",
+    "plan": "snellen.api",
     "score": "snellen.api",
 }
 
@@ -41,6 +43,7 @@ __all__ = [
     "Generate",
     "Generated",
     "Identity",
+    "Planned",
     "Rank",
     "Results",
     "RunFolder",
@@ -49,6 +52,7 @@ __all__ = [
     "Variant",
     "evaluate",
     "open_run",
+    "plan",
     "score",
 ]
 

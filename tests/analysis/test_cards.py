@@ -55,7 +55,7 @@ def opened(key: str) -> Benchmark:
 
 
 def drop_the_number(sample: Sample) -> Sample:
-    return replace(sample, media=())
+    return msgspec.structs.replace(sample, media=())
 
 
 def halved(

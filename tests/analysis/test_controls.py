@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from snellen import evaluate
-from snellen.analysis.controls import gains, leakages
+from snellen.analysis.gains import gains
+from snellen.analysis.leakage import leakages
 from snellen.benchmarks.control import control_of
 from snellen.benchmarks.registry import open_benchmark
 from snellen.cli.main import main
@@ -23,7 +24,9 @@ from snellen.core.model import Capabilities, Identity
 from snellen.core.request import Request
 from snellen.core.sample import MediaRef, Sample
 from snellen.prompts.control import Pictures, shuffled
+from snellen.report.html import write_overview
 from snellen.store.runs import RunFolder, find_runs
+from snellen.view.shown import Shelf
 
 LIMIT = 60
 
@@ -70,18 +73,18 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, RunFolder]:
 
 
 def test_a_model_that_sees_owes_its_score_to_the_pictures(runs: dict[str, RunFolder]) -> None:
-    found = {gain.factor: gain for gain in gains(list(runs.values()))}
+    found = {gain.value: gain for gain in gains(list(runs.values()))}
     assert set(found) == {"blind", "black", "blur:5", "wrong-image:3", "shuffled-options:0"}
     assert found["shuffled-options:0"].gain == 0
     for factor in ("blind", "black", "blur:5", "wrong-image:3"):
         gain = found[factor]
-        assert gain.score == 100
-        assert gain.gain == pytest.approx(100 - gain.other)
+        assert gain.base_score == 100
+        assert gain.gain == pytest.approx(100 - gain.score)
         assert gain.interval is not None
         assert gain.interval.low < gain.gain < gain.interval.high
     blind = found["blind"]
     assert blind.answerable is not None
-    assert blind.answerable.value == pytest.approx(blind.other)
+    assert blind.answerable.value == pytest.approx(blind.score)
     assert found["black"].answerable is None
 
 
@@ -102,11 +105,29 @@ def test_the_report_and_the_command_tell_the_gain(
     two = [str(runs[f"knowing {which}"].path) for which in ("plain", "blind")]
     assert main(["report", *two]) == 0
     assert "gains of knowing" in capsys.readouterr().out
-    assert main(["controls", *two, "--json"]) == 0
+    assert main(["gains", *two, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert [gain["factor"] for gain in told["gains"]] == ["blind"]
-    assert main(["controls", two[0]]) == 2
+    assert [gain["value"] for gain in told["gains"]] == ["blind"]
+    assert main(["gains", two[0]]) == 2
     assert "--control blind" in capsys.readouterr().err
+
+
+def test_the_viewer_and_the_overview_show_the_gains(
+    runs: dict[str, RunFolder], tmp_path: Path
+) -> None:
+    blind = runs["knowing blind"]
+    shelf = Shelf([blind.path.parent])
+    result = shelf.numbers(blind.path.name)["result"]
+    assert '<th scope="row">blind' in result
+    assert '<th scope="row">black' not in result
+    assert 'id="gains"' not in Shelf([blind.path]).numbers(blind.path.name)["result"]
+    assert "control=blind" in result
+    assert {head["name"] for head in shelf.overview()["runs"]} >= {
+        "knowing (limit 60)", "knowing (control=blind, limit 60)",
+    }  # fmt: skip
+    two = [runs[f"knowing {which}"] for which in ("plain", "blind")]
+    page = write_overview([(run, run.report()) for run in two], tmp_path / "overview.html")
+    assert 'id="gains"' in page.read_text()
 
 
 def test_wrong_pictures_are_recorded_and_never_the_own(runs: dict[str, RunFolder]) -> None:
@@ -217,8 +238,8 @@ def test_thinking_and_examples_are_gains_too(tmp_path: Path) -> None:
     model = Knowing()
     for spec in ("eyechart", "eyechart:cot=on", "eyechart:shots=2", "eyechart:shots=2,cot=on"):
         evaluate([model], [spec], out=tmp_path, limit=20, html=False)
-    found = sorted((gain.factor, gain.other_folder) for gain in gains(find_runs(tmp_path)))
-    assert [factor for factor, _ in found] == ["cot=on", "cot=on", "shots=2", "shots=2"]
+    found = sorted((gain.setting, gain.value, gain.folder) for gain in gains(find_runs(tmp_path)))
+    assert [one[:2] for one in found] == [("cot", "on")] * 2 + [("shots", "2")] * 2
 
 
 def test_examples_may_stand_before_shuffled_options() -> None:
@@ -244,7 +265,7 @@ def test_the_page_and_the_run_tell_the_gain_where_both_runs_lie(
     assert main([*argv, "--control", "black"]) == 0
     assert "gains of random" in capsys.readouterr().out
     pages = [run.path / "report.html" for run in find_runs(tmp_path)]
-    told = ["What the score owes to it" in page.read_text() for page in pages]
+    told = ['id="gains"' in page.read_text() for page in pages]
     assert sorted(told) == [False, True]
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "run.json").write_text("{")

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from mmt_rows import row, several, write
-from scipy import stats
 
 from snellen.analysis.gains import gains
 from snellen.analysis.reading_steps import step_rates
@@ -36,9 +35,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_gain_is_the_paired_difference(folder: Path) -> None:
     runs = find_runs(folder)
-    found = gains(runs, "control", "l2-category")
-    whole, *parts = found.gains
-    assert (whole.base, whole.value, whole.group, whole.n) == ("none", "blind", "", 120)
+    whole, *parts = gains(runs, group="l2-category")
+    assert (whole.setting, whole.base, whole.value, whole.group) == ("control", "none", "blind", "")
+    assert (whole.n, whole.left_out) == (120, 0)
     tables = {
         run.info.config.parameters.get("control", "none"): {
             record.id: record for record in run.records()
@@ -46,34 +45,41 @@ def test_a_gain_is_the_paired_difference(folder: Path) -> None:
         for run in runs
     }
     pairs = [(one, tables["blind"][name]) for name, one in tables["none"].items()]
-    differences = [(other.score or 0.0) - (one.score or 0.0) for one, other in pairs]
+    differences = [(one.score or 0.0) - (other.score or 0.0) for one, other in pairs]
     expected = clustered_mean(differences, [one.unit or one.id for one, _ in pairs])
-    assert whole.difference == pytest.approx(100 * sum(differences) / 120)
+    assert whole.gain == pytest.approx(100 * sum(differences) / 120)
+    assert whole.base_score - whole.score == pytest.approx(whole.gain)
     assert whole.interval is not None
     assert (whole.interval.low, whole.interval.high) == pytest.approx(
         (100 * expected.low, 100 * expected.high)
     )
-    better, worse = (sum(sign * one > 0 for one in differences) for sign in (1, -1))
-    fewer = stats.binom.cdf(min(better, worse), better + worse, 0.5)
-    equal = stats.binom.pmf(min(better, worse), better + worse, 0.5)
-    assert whole.p == pytest.approx(min(1.0, 2 * fewer - equal))
     assert sum(one.n for one in parts) == 120
-    assert sum(one.n * one.difference for one in parts) / 120 == pytest.approx(whole.difference)
+    assert sum(one.n * one.gain for one in parts) / 120 == pytest.approx(whole.gain)
+    with pytest.raises(UsageError, match=r"no grouping 'nothing'; it has category, l2-category"):
+        gains(runs, group="nothing")
 
 
 def test_command_and_mistakes(folder: Path, tmp_path: Path, capsys) -> None:
     picture = tmp_path / "gain.svg"
-    assert (
-        main(["analyse", "gain", str(folder), "--by", "control", "--json", "-o", str(picture)]) == 0
-    )
-    ((row,),) = [one["rows"] for one in json.loads(capsys.readouterr().out)["tables"]]
-    assert row["control"] == "none → blind"
-    assert row["after"] - row["before"] == pytest.approx(row["gain"])
+    assert main(["gains", str(folder), "--by", "control", "--json", "-o", str(picture)]) == 0
+    (gain,) = json.loads(capsys.readouterr().out)["gains"]
+    assert (gain["base"], gain["value"]) == ("none", "blind")
+    assert gain["base_score"] - gain["score"] == pytest.approx(gain["gain"])
     assert "control=blind" in picture.read_text()
-    with pytest.raises(UsageError, match="no two of the 2 runs differ in 'images' alone"):
-        gains(find_runs(folder), "images")
-    assert main(["analyse", "gain", str(folder), "--by", "control", "--base", "black"]) == 2
-    assert "differ in 'control' alone" in capsys.readouterr().err
+    assert main(["gains", str(folder), "--group", "category"]) == 0
+    assert "  rendered text" in capsys.readouterr().out
+    assert main(["gains", str(folder), "--by", "images"]) == 2
+    assert "differ in 'images' alone" in capsys.readouterr().err
+    assert main(["gains", str(folder), "--by", "control", "--base", "black"]) == 2
+    assert "one of them with 'black'" in capsys.readouterr().err
+
+
+def test_the_base_may_be_named_and_turns_the_sign(folder: Path) -> None:
+    (plain,) = gains(find_runs(folder), "control")
+    (turned,) = gains(find_runs(folder), "control", base="blind")
+    assert (turned.base, turned.value) == ("blind", "none")
+    assert turned.gain == pytest.approx(-plain.gain)
+    assert turned.answerable is None
 
 
 def read(number: int, answer: Found | Refused | Unparsed, extraction: str | None = None) -> Record:
@@ -113,8 +119,14 @@ def test_languages_of_runs(tmp_path: Path, capsys) -> None:
     picture = tmp_path / "languages.svg"
     assert main(["analyse", "languages", str(tmp_path / "runs"), "--json", "-o", str(picture)]) == 0
     ((found,),) = [one["rows"] for one in json.loads(capsys.readouterr().out)["tables"]]
-    assert (found["lang"], found["n"]) == ("en → cn", 8)
+    assert found["n"] == 8
+    assert found["Chinese"] - found["English"] == pytest.approx(found["difference"])
     assert "Chinese" in picture.read_text()
+
+
+def test_runs_in_one_language_have_nothing_to_compare(folder: Path, capsys) -> None:
+    assert main(["analyse", "languages", str(folder)]) == 2
+    assert "no two of the 2 runs differ in their language alone" in capsys.readouterr().err
 
 
 def test_languages_of_the_paper_tables(tmp_path: Path, capsys) -> None:
@@ -144,13 +156,13 @@ def test_prompt_studies_of_mmt_bench(tmp_path: Path, capsys) -> None:
             variant=Variant(data=str(data)),
         )  # fmt: skip
     runs = find_runs(tmp_path / "runs")
-    found = gains(runs, "images", "category", base="stitch").gains
+    found = gains(runs, "images", group="category", base="stitch")
     assert {(one.base, one.value, one.group) for one in found} == {
         ("stitch", "native", group) for group in ("", "face_retrieval", "animal_keypoint")
     }
-    (whole,) = gains(runs, "referring").gains
+    (whole,) = gains(runs, "referring")
     assert {whole.base, whole.value} == {"box", "both"}
     assert whole.n == 12
     folder = str(tmp_path / "runs")
-    assert main(["analyse", "gain", folder, "--by", "referring", "--base", "box"]) == 0
-    assert "box → both" in capsys.readouterr().out
+    assert main(["gains", folder, "--by", "referring", "--base", "box"]) == 0
+    assert "referring: box → both" in capsys.readouterr().out

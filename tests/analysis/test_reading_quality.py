@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,8 @@ import pytest
 from snellen.analysis.reading_quality import (
     Labelled,
     Quality,
+    RuleReadings,
+    error_in_run,
     known_qualities,
     measured,
     quality_in_run,
@@ -21,9 +24,11 @@ from snellen.analysis.reading_quality import (
 )
 from snellen.api import evaluate
 from snellen.cli import main
-from snellen.core.answer import Answer
+from snellen.core.answer import Answer, Empty, Found, Unparsed
 from snellen.core.errors import UsageError
 from snellen.core.model import Capabilities, Identity
+from snellen.core.output import Failure, Generated, Output, Ranked
+from snellen.core.record import Pass, Record
 from snellen.core.request import Request
 from snellen.core.summary import Interval
 from snellen.extract.choice import read_choice
@@ -73,6 +78,51 @@ def test_an_interval_is_widened_on_each_side() -> None:
     made = widened(Interval(47.0, 53.0, "wilson"), errors)
     assert (made.low, made.high) == pytest.approx((47.0, 55.0))
     assert made.method == "wilson and reading"
+
+
+def read_record(number: int, reply: Output, answer: Answer | None, score: float | None) -> Record:
+    one = Pass((), reply, answer, ("A",))
+    return Record(str(number), "choice", "q", "answered", score, gold=("A",), passes=(one,))
+
+
+def test_the_error_in_a_run_is_that_of_its_own_replies() -> None:
+    read, unread = Found("A", "bare label"), Unparsed()
+    clear, mumbled = RuleReadings(), RuleReadings()
+    for number in range(100):
+        clear.add(read_record(number, Generated("A"), read, 1.0))
+        mumbled.add(read_record(number, Generated("Hm."), read if number % 2 else unread, 0.0))
+    best = quality_of("snellen", "choice")[0]
+    assert best.precision_interval is not None
+    misread = 100 * (1 - best.precision_interval.low)
+    few, many = error_in_run({}, clear), error_in_run({}, mumbled)
+    assert few == pytest.approx((misread, misread))
+    assert many is not None
+    assert many.down == pytest.approx(misread / 2)
+    assert many.up == pytest.approx(misread / 2 + 50 * best.meant_unread)
+    assert 0.85 < best.meant_unread < 1.0
+    assert error_in_run({"rule": "official"}, clear) is None
+
+
+def test_what_no_rule_read_has_no_reading_error() -> None:
+    replies = RuleReadings()
+    replies.add(read_record(1, Ranked(()), Found("A", "ranking"), 1.0))
+    replies.add(read_record(2, Generated(""), Empty(), 0.0))
+    replies.add(read_record(3, Failure("request", "no answer"), None, None))
+    assert (replies.samples, +replies.read, +replies.unread) == (2, {}, {})
+    assert error_in_run({}, replies) is None
+
+
+def test_the_page_of_a_run_has_the_interval_with_the_reading_error(tmp_path: Path) -> None:
+    data = tmp_path / "mine.tsv"
+    rows = "".join(f"{n}\tWhich?\tred\tblue\tA\n" for n in range(40))
+    data.write_text("index\tquestion\tA\tB\tanswer\n" + rows)
+    (run,) = evaluate([Mumbling()], [str(data)], out=tmp_path / "out").runs
+    page = (run.path / "report.html").read_text()
+    told = re.search(r"with the reading error (\d+\.\d)–(\d+\.\d)", page)
+    assert told is not None
+    # All were counted wrong because nobody could read them: nearly all may have been right.
+    assert float(told[1]) == 0.0
+    assert float(told[2]) > 90
 
 
 def test_stored_counts_are_those_of_the_script(golden: Callable[[str], Path]) -> None:

@@ -13,7 +13,7 @@ from snellen.analysis.taskmap import training
 from snellen.analysis.taskmap.findings import Findings
 from snellen.analysis.taskmap.tasks import Choice, tasks_of
 from snellen.analysis.taskmap.training import Finished, Stopped
-from snellen.analysis.taskmap.vectors import read_factors, read_facts
+from snellen.analysis.taskmap.vectors import layers_of, read_facts
 from snellen.api.naming import named_benchmark, named_model
 from snellen.api.task_mapping import Settings, task_map
 from snellen.cli import main
@@ -111,6 +111,7 @@ def test_the_model_is_left_as_it_was() -> None:
 def test_what_is_learnt_is_the_products_of_the_factors(mapped: Path) -> None:
     """Adding `alpha / rank * up @ down` to the weights by hand gives the loss after training."""
     import torch
+    from safetensors import safe_open
 
     _, model = named_model(MODEL, {})
     loaded = model.load()
@@ -128,9 +129,11 @@ def test_what_is_learnt_is_the_products_of_the_factors(mapped: Path) -> None:
         if (facts := read_facts(path)) is not None
     }
     layers = dict(loaded.model.named_modules())
-    with torch.no_grad():
-        for name, (down, up) in read_factors(by_name["position/1"]).items():
-            layers[name].weight += 2 * torch.from_numpy(up @ down)
+    kept = by_name["position/1"]
+    with torch.no_grad(), safe_open(kept, framework="pt") as file:
+        for name in layers_of(kept):
+            down, up = (file.get_tensor(f"{name}.{half}") for half in ("down", "up"))
+            layers[name].weight += 2 * up @ down
     (task,) = [one for one in tasks.kept if one.name == "position/1"]
     measured = hf_tuning._Pupil(loaded, "native").progress(task.lessons, 16)
     (told,) = [one for one in found.tasks if one.task == "position/1"]

@@ -314,3 +314,14 @@ def test_mistakes_are_one_sentence(data: Path, tmp_path: Path, capsys) -> None:
         explain(tmp_path / "a.csv", tmp_path / "b.csv")
     assert main(["why", str(first.path), str(tmp_path / "nothing.csv")]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_benchmarks_that_ask_other_things_are_refused(data: Path, tmp_path: Path, capsys) -> None:
+    table = rows(40)
+    for row in table:
+        row["question"] = f"Something else: {row['question']}"
+    other = write(tmp_path / "other.tsv", table)
+    first = run(model(by_id({})), data, tmp_path / "out")
+    second = run(model(by_id({})), other, tmp_path / "out")
+    assert main(["why", str(first.path), str(second.path)]) == 2
+    assert "give two runs of the same benchmark" in capsys.readouterr().err

@@ -1,30 +1,42 @@
 """The bundled model through all four papers' protocols, over small data in their file formats:
-circular rotations, yes/no pairs, answer ranking, several pictures apart and side by side.
+circular rotations, yes/no pairs, answer ranking, several pictures apart, between words and side by
+side, regions as boxes, and answers that are pictures.
 
-The pictures are drawn here; drawing by a model is tested in `test_seedbench_pictures`.
+The bundled model draws nothing: the one that does is a small checkpoint of random weights.
 """
 
 from __future__ import annotations
 
 import base64
+import sys
 from pathlib import Path
 
-from mmt_rows import row, several
+import pytest
+from mmt_rows import picture, row, several
 from mmt_rows import write as write_mmt
 from seed_files import COLOURS, disc, seed_h
 
 from snellen.api import evaluate
 from snellen.benchmarks.mme_subtasks import SUBTASKS
 from snellen.core.benchmark import Variant
-from snellen.core.output import Generated, Ranked
+from snellen.core.message import Media
+from snellen.core.output import Compared, Drawn, Generated, Ranked
+from snellen.store.responses import ResponseStore
 from snellen.store.runs import RunFolder
 
 MODEL = "snellen/tiny"
 
 
-def ran(benchmark: str, data: Path, out: Path, **variant) -> RunFolder:
-    chosen = Variant(data=str(data), **variant)
-    (run,) = evaluate([MODEL], [benchmark], variant=chosen, out=out).runs
+def ran(
+    benchmark: str,
+    data: Path,
+    out: Path,
+    model: str = MODEL,
+    clip: str | None = None,
+    circular: str | None = None,
+) -> RunFolder:
+    chosen = Variant(data=str(data), circular=circular)
+    (run,) = evaluate([model], [benchmark], variant=chosen, out=out, clip=clip).runs
     assert run.info.status == "complete"
     assert (run.path / "report.html").is_file()
     return run
@@ -107,3 +119,59 @@ def test_mmt_bench_apart_and_side_by_side(tmp_path: Path) -> None:
     assert {len(record.media) for record in apart.records()} == {3}
     assert {len(record.media) for record in joined.records()} == {1}
     assert apart.name != joined.name
+
+
+def test_pictures_stand_between_the_words_that_speak_of_them(tmp_path: Path) -> None:
+    data = seed_h(tmp_path, only=["Interleaved Image-Text Analysis"])
+    run = ran("seedbench:version=H", data, tmp_path / "out")
+    for record in run.records():
+        (message,) = record.passes[0].prompt
+        assert [isinstance(part, Media) for part in message.parts] == [True, False, True, False]
+
+
+def test_regions_are_drawn_as_boxes(tmp_path: Path) -> None:
+    cells = {"category": "visual_prompt_understanding", "boxes": "[[10, 5, 40, 30]]"}
+    rows = [
+        row(number, "som_recognition", "visual_prompt_understanding", image=picture(colour))
+        | {"boxes": cells["boxes"]}
+        for number, colour in enumerate(("red", "green"), 1)
+    ]
+    data = write_mmt(tmp_path / "MMT-Bench_VAL.tsv", rows, extra=("boxes",))
+    boxed = ran("mmt-bench:images=single", data, tmp_path / "out")
+    written = ran("mmt-bench:images=single,referring=pixel", data, tmp_path / "out")
+    shown = {record.id: record.media for record in boxed.records()}
+    plain = {record.id: record.media for record in written.records()}
+    assert all(shown[name] != plain[name] for name in plain)
+    for record in boxed.records():
+        assert (boxed.path / "media" / f"{record.media[0]}.jpg").is_file()
+    (text, *_) = [one.passes[0].prompt[0].text() for one in written.records()]
+    assert "10, 5, 40, 30" in text
+
+
+@pytest.fixture(scope="module")
+def drawing(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A model that ranks and draws, and a CLIP, both with random weights."""
+    sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
+    import drawing_checkpoints
+
+    root = tmp_path_factory.mktemp("drawing")
+    return {name: getattr(drawing_checkpoints, name)(root / name) for name in ("janus", "clip")}
+
+
+def test_answers_that_are_pictures(drawing: dict[str, Path], tmp_path: Path) -> None:
+    data = seed_h(tmp_path, 1, ["Text-to-Image Generation", "Next Image Prediction"])
+    run = ran(
+        "seedbench:version=H,level=L3,draw_guidance=2,draw_seed=1",
+        data,
+        tmp_path / "out",
+        f"hf/{drawing['janus']}",
+        f"clip/{drawing['clip']}",
+    )
+    for record in run.records():
+        drawn, compared = record.passes
+        assert isinstance(drawn.output, Drawn)
+        assert isinstance(compared.output, Compared)
+        assert (run.path / "media" / f"{drawn.output.images[0]}.jpg").is_file()
+        with ResponseStore(tmp_path / "out" / "store.sqlite") as store:
+            assert store.medium(drawn.output.images[0])
+    assert run.info.config.parameters["draw_guidance"] == "2"

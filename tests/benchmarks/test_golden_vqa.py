@@ -103,12 +103,13 @@ def test_captions_of_magic(golden: Golden, tmp_path: Path, which: str) -> None:
             for row in rows
         ),
     )
-    scored = score("coco-caption", file)
+    scored = score("coco-caption:meteor=on", file)
     metrics = scored.summary.metrics
     assert scored.summary.n == official["n"]
     # Words: the rules differ from the Java tokenizer in at most one of the set's captions.
     assert metrics["cider"].value == pytest.approx(100 * official["CIDEr"], abs=1e-6)
     assert metrics["rouge_l"].value == pytest.approx(100 * official["ROUGE_L"], abs=1e-6)
+    assert metrics["meteor"].value == pytest.approx(100 * official["METEOR"], abs=1e-6)
     for order in range(1, 5):
         found = metrics[f"bleu_{order}"].value
         assert found == pytest.approx(100 * official[f"Bleu_{order}"], abs=1e-6)

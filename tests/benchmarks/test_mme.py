@@ -7,10 +7,10 @@ import csv
 import io
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from snellen.api import evaluate, score
 from snellen.benchmarks.mme import benchmark, mme_samples

@@ -6,7 +6,6 @@ import pytest
 
 from snellen.benchmarks.flows import Manner, OpenRule, asked_once
 from snellen.benchmarks.open_questions import final_answer, raw_reply, whole_reply
-from snellen.benchmarks.questions import accuracy_interval, clustered_interval
 from snellen.core.answer import Empty, Found, Truncated
 from snellen.core.flow import drive
 from snellen.core.output import Failure, Generated, Output
@@ -14,6 +13,7 @@ from snellen.core.record import Record
 from snellen.core.request import Generation
 from snellen.core.sample import Sample
 from snellen.scoring.accuracy import summarise
+from snellen.stats.intervals import score_interval, wilson
 
 SAMPLE = Sample("7", "open", "Which word?", ("snellen",), unit="chart 1")
 
@@ -60,7 +60,7 @@ def test_what_cannot_be_graded_has_no_numbers() -> None:
 
 def test_the_headline_is_the_mean_of_the_parts_and_values_stand_beside() -> None:
     records = [asked(Generated("sn")), asked(Generated("snel")), asked(Generated(""))]
-    summary = summarise(records, spread=clustered_interval, headline="letters", beside=("length",))
+    summary = summarise(records, headline="letters", beside=("length",))
     assert summary.headline.value == pytest.approx(50.0)
     assert summary.metrics["length"].value == pytest.approx(20.0)
     assert summary.beside == ("length",)
@@ -68,23 +68,23 @@ def test_the_headline_is_the_mean_of_the_parts_and_values_stand_beside() -> None
 
 def test_samples_of_one_unit_widen_the_interval() -> None:
     scores = [1.0, 1.0, 0.5, 0.5, 0.0, 0.0] * 5
-    together = clustered_interval(scores, [f"{i // 2}" for i in range(30)])
-    apart = clustered_interval(scores, [""] * 30)
+    together = score_interval(scores, [f"{i // 2}" for i in range(30)])
+    apart = score_interval(scores, [""] * 30)
     assert together is not None
     assert apart is not None
     assert together.high - together.low > 1.3 * (apart.high - apart.low)
 
 
 def test_intervals_stay_on_the_scale_and_never_claim_certainty() -> None:
-    near = clustered_interval([1.0, 1.0, 1.0, 0.2], [""] * 4)
-    same = clustered_interval([0.5] * 8, [""] * 8)
+    near = score_interval([1.0, 1.0, 1.0, 0.2], [""] * 4)
+    same = score_interval([0.5] * 8, [""] * 8)
     assert near is not None
     assert near.high == 1.0
     assert same is not None
     assert same.high - same.low > 0.3
     right = [1.0, 0.0, 1.0]
-    assert clustered_interval(right, [""] * 3) == accuracy_interval(right)
-    assert clustered_interval([0.0, 0.5], ["a", "a"]) is None
+    assert score_interval(right, [""] * 3) == score_interval(right) == wilson(2, 3)
+    assert score_interval([0.0, 0.5], ["a", "a"]) is None
 
 
 @pytest.mark.parametrize(

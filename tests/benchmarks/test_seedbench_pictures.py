@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-from seed_files import COLOURS, disc
+from seed_files import COLOURS, disc, seed_h
 
 from snellen.benchmarks.image_answers import (
     LEAD_IN,
@@ -16,6 +17,9 @@ from snellen.benchmarks.image_answers import (
     text_then_picture,
 )
 from snellen.benchmarks.ranking import ranked
+from snellen.benchmarks.registry import open_benchmark
+from snellen.core.benchmark import Variant
+from snellen.core.errors import UsageError
 from snellen.core.flow import drive
 from snellen.core.media import InlineSource
 from snellen.core.output import (
@@ -27,7 +31,7 @@ from snellen.core.output import (
     Output,
     Ranked,
 )
-from snellen.core.request import CLIP, Compare, Draw, Drawing, Rank, Request
+from snellen.core.request import CLIP, Compare, Draw, Drawing, Rank, Request, request_digest
 from snellen.core.sample import MediaRef, Sample
 
 DRAWING = disc("green", 32)
@@ -116,3 +120,52 @@ def test_a_failure_anywhere_leaves_the_sample_unscored(fails: type) -> None:
 def test_recorded_letters_stand_for_drawings(flow: Callable[[Sample], object], letter: str) -> None:
     record = drive(flow(sample()), lambda _: Generated(letter))  # type: ignore[arg-type,var-annotated]
     assert record.score == float(letter == "B")
+
+
+LEVEL_3 = "seedbench:version=H,level=L3"
+OPTIONS = f"{LEVEL_3},draw_size=320x256,draw_steps=4,draw_guidance=2.5,draw_seed=3"
+
+
+def drawings(spec: str, data: Path) -> list[Draw]:
+    benchmark = open_benchmark(spec, Variant(data=str(data), clip=True))
+    found: list[Draw] = []
+    for one in benchmark.samples(benchmark.open()):
+        model = Model(one.options[one.gold[0]])
+        drive(benchmark.flow(one), model)
+        found += [request for request in model.asked if isinstance(request, Draw)]
+    return found
+
+
+def test_options_about_drawing_reach_every_drawing_and_the_record(tmp_path: Path) -> None:
+    data = seed_h(tmp_path, 1)
+    requests = drawings(OPTIONS, data)
+    wanted = Drawing(width=320, height=256, steps=4, guidance=2.5, seed=3)
+    assert len(requests) == 3, "the caption, what comes next, and the text with its picture"
+    assert all(request.settings == wanted for request in requests)
+    plain = drawings(LEVEL_3, data)
+    assert all(request.settings == Drawing() for request in plain)
+    digests = {request_digest(request, "") for request in (*requests, *plain)}
+    assert len(digests) == 6
+    parameters = open_benchmark(OPTIONS, Variant(data=str(data))).parameters
+    told = {name: value for name, value in parameters.items() if name.startswith("draw_")}
+    assert told == {
+        "draw_size": "320x256", "draw_steps": "4", "draw_guidance": "2.5", "draw_seed": "3",
+    }  # fmt: skip
+    plainly = open_benchmark(LEVEL_3, Variant(data=str(data))).parameters
+    assert not any(name.startswith("draw_") for name in plainly)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ("level=L3,draw_size=512", "width and height in pixels"),
+        ("level=L3,draw_size=0x9", "width and height in pixels"),
+        ("level=L3,draw_steps=0", "a whole number from 1 to"),
+        ("level=L3,draw_seed=-1", "a whole number from 0 to"),
+        ("level=L3,draw_guidance=much", "a number from 0 to 1000"),
+        ("draw_steps=4", "level=L3 alone"),
+    ],
+)
+def test_mistakes_about_drawing_are_one_sentence(options: str, told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        open_benchmark(f"seedbench:version=H,{options}")

@@ -10,10 +10,11 @@ import pytest
 from snellen.api import evaluate
 from snellen.api.planning import Line, plan
 from snellen.cli.main import main
+from snellen.cli.parser import build_parser
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UnknownName, UsageError
-from snellen.core.price import Price
 from snellen.engine.planning import ENOUGH, Assumptions, Estimate
+from snellen.engine.ray_cluster import Cluster
 from snellen.models.picture_tokens import claude_patches, gemini_tiles, openai_tiles, picture_rule
 
 CIRCULAR = Variant(circular="early")
@@ -136,7 +137,7 @@ def test_tokens_are_characters_and_pictures() -> None:
 
 
 def test_a_price_makes_dollars() -> None:
-    line = the_line(["random"], ["questions.tsv"], price=Price(1000, 2000))
+    line = the_line(["random"], ["questions.tsv"], prices=["random:input=1000,output=2000"])
     found = line.estimate
     assert found is not None
     wanted = (found.prompt_tokens * 1000 + found.completion_tokens * 2000) / 1e6
@@ -225,7 +226,84 @@ def test_names_and_numbers_that_are_off(capsys: pytest.CaptureFixture[str]) -> N
     assert main(["plan", "-m", "random", "-b", "eyechart", "--accuracy", "60"]) == 2
     assert "--accuracy is 60.0; expected a share from 0 to 1" in capsys.readouterr().err
     assert main(["plan", "-m", "random", "-b", "eyechart", "--price", "3"]) == 2
-    assert "expected input=2.5,output=10" in capsys.readouterr().err
+    assert "expected MODEL:input=2.5,output=10" in capsys.readouterr().err
+
+
+def test_plan_takes_whatever_run_takes() -> None:
+    (commands,) = (one for one in build_parser()._actions if isinstance(one.choices, dict))
+    flags = {
+        name: {flag for action in commands.choices[name]._actions for flag in action.option_strings}
+        for name in ("run", "plan")
+    }
+    assert flags["run"] - flags["plan"] == set()
+    assert flags["plan"] - flags["run"] == {
+        "--accuracy", "--reply-tokens", "--picture-tokens", "--probe", "--json",
+    }  # fmt: skip
+
+
+def test_a_width_is_planned_before_its_expected_end() -> None:
+    whole = estimated(["random"], ["eyechart"])
+    wide = estimated(["random"], ["eyechart"], until="±10")
+    narrow = estimated(["random"], ["eyechart"], until="±6")
+    assert wide.samples < narrow.samples < whole.samples == 812
+    assert wide.requests == wide.samples - wide.equal
+    assert wide.most_requests == whole.most_requests
+    assert f"about {wide.samples} of 812 samples at a score of 60 (assumed)" in wide.said[0]
+    (run,) = evaluate(["random"], ["eyechart"], until="±6", html=False).runs
+    assert run.info.counts.samples == pytest.approx(narrow.samples, rel=0.15)
+    after = estimated(["random"], ["eyechart"], until="±6")
+    assert after.samples == pytest.approx(run.info.counts.samples, rel=0.15)
+    assert "stored replies" in after.said[0]
+    never = estimated(["random"], ["eyechart"], until="±0.01")
+    assert never.samples == 812
+    assert "not expected to be reached with 812 samples" in never.said[0]
+
+
+def test_a_contest_is_planned_for_some_differences() -> None:
+    planned = plan(["random", "random:seed=1"], ["eyechart"], until="B>A")
+    for line in planned.lines:
+        assert line.estimate is not None
+        assert line.estimate.samples == 812
+        assert "if the two are 20 points apart" in line.estimate.said[0]
+        assert line.estimate.said[0].startswith("--until random:seed=1>random:")
+    with pytest.raises(UsageError, match="compares the two models of a run"):
+        plan(["random"], ["eyechart"], until="A>B")
+
+
+def test_a_budget_is_held_against_what_is_expected(capsys: pytest.CaptureFixture[str]) -> None:
+    priced = ["--price", "random:input=1000,output=2000"]
+    command = ["plan", "-m", "random", "-b", "questions.tsv", *priced, "--budget"]
+    assert main([*command, "9usd"]) == 0
+    assert "budget: 9.00 USD are enough; 0." in capsys.readouterr().out
+    assert main([*command, "0.1usd"]) == 0
+    assert "budget: 0.10 USD are spent after about" in capsys.readouterr().out
+    assert main(["plan", "-m", "random", "-b", "questions.tsv", "--budget", "100tok"]) == 0
+    assert "tokens expected; what is left is then not asked" in capsys.readouterr().out
+    assert main([*command, "9usd", "-q"]) == 0
+    assert "budget" not in capsys.readouterr().out
+
+
+def test_a_server_is_not_started_to_be_planned(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["plan", "-b", "questions.tsv", "--serve", "touch started"]
+    assert main([*command, "-m", "some/model", "--serve-timeout", "5"]) == 0
+    assert "some/model" in capsys.readouterr().out
+    assert main(command) == 2
+    assert "name one with -m" in capsys.readouterr().err
+    assert not Path("started").exists()
+
+
+def test_replicas_share_the_time() -> None:
+    Path("slow.py").write_text(
+        "from snellen import Generated\nclass Slow:\n    def answer(self, request):\n"
+        "        return Generated('A', seconds=0.5)\n"
+    )
+    evaluate(["Slow"], ["eyechart"], load=["slow.py"], limit=40, html=False)
+    one, four = (
+        estimated(["Slow"], ["eyechart"], load=["slow.py"], cluster=cluster)
+        for cluster in (None, Cluster(replicas=4))
+    )
+    assert one.seconds is not None
+    assert one.seconds == pytest.approx(4 * (four.seconds or 0.0))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,9 @@ import gzip
 import hashlib
 import json
 import multiprocessing
+import os
 import pickle
+import time
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from snellen.core.media import digest_bytes
 from snellen.core.sample import Row
 from snellen.data import index
 from snellen.data.columns import row_gold, row_id
+from snellen.data.sources import DataFile
 from snellen.data.table import check_unique_ids, open_table
 from snellen.settings import Settings
 
@@ -130,13 +133,35 @@ def test_a_tiny_picture_is_not_taken_for_a_name(write, settings) -> None:
     assert pictures(row) == [gif]
 
 
-def test_a_file_changed_after_opening_is_noticed(write, settings) -> None:
+@pytest.mark.parametrize("seconds_ago", [0, 60])
+def test_a_file_changed_after_opening_is_noticed(write, settings, seconds_ago: int) -> None:
+    same_length = RED[:-1] + b"\0"
     path = write("q.tsv", f"index\timage\n1\t{b64(RED)}\n")
+    _age(path, seconds_ago)
     (row,) = rows(path, settings)
-    write("q.tsv", f"index\timage\n1\t{b64(BLUE)}\n")
+    assert pictures(row) == [RED]
+    write("q.tsv", f"index\timage\n1\t{b64(same_length)}\n")
     with pytest.raises(MediaError, match="row 1: the picture is no longer where it was"):
         row.media[0].source.read()
-    assert pictures(rows(path, settings)[0]) == [BLUE]
+    assert pictures(rows(path, settings)[0]) == [same_length]
+
+
+def test_a_file_is_trusted_only_when_its_time_of_change_tells(write) -> None:
+    path = write("q.tsv", "text")
+    assert not DataFile.seen(path).excerpt(1, 2).unchanged
+    _age(path, 60)
+    seen = DataFile.seen(path)
+    assert seen.excerpt(1, 2) == (b"ex", True)
+    _age(path, 30)
+    assert seen.excerpt(1, 2) == (b"ex", False)
+    write("q.tsv", "longer")
+    _age(path, 60)
+    assert not seen.excerpt(1, 2).unchanged
+
+
+def _age(path: str, seconds: int) -> None:
+    changed = time.time() - seconds
+    os.utime(path, (changed, changed))
 
 
 @pytest.mark.parametrize("name", ["q.csv", "q.tsv.gz", "q.jsonl", "q.jsonl.gz", "q.json"])

@@ -31,7 +31,7 @@ def batches(requests: Sequence[Generate], size: int) -> tuple[list[list[str]], l
         return [Generated("A") for _ in batch]
 
     async def main() -> None:
-        batcher = Batcher(answer, size, lambda request: told.append(request.ref.sample))
+        batcher = Batcher(answer, lambda: size, lambda request: told.append(request.ref.sample))
         await asyncio.gather(*map(batcher.answer, requests))
         batcher.close()
 

@@ -258,7 +258,7 @@ def test_batches_fill_up_and_hold_like_lengths() -> None:
         return Generate(messages=(user(text),), ref=Ref(str(number)))
 
     async def main() -> None:
-        batcher = Batcher(answer, 4)
+        batcher = Batcher(answer, lambda: 4)
         mixed = [ask(i) if i % 2 else long(i) for i in range(16)]
         await asyncio.gather(*map(batcher.answer, mixed))
         batcher.close()
@@ -276,7 +276,7 @@ def test_the_model_works_outside_the_loop() -> None:
         return [Generated("A")] * len(requests)
 
     async def main() -> None:
-        batcher = Batcher(answer, 1)
+        batcher = Batcher(answer, lambda: 1)
         await batcher.answer(ask(1))
         batcher.close()
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from snellen.core.errors import UsageError
-from snellen.core.message import Text, user
+from snellen.core.message import Media, Text, user
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.request import Generate, Ref, Request
 from snellen.engine.replicas import Pool, ReplicaLost, Slot
@@ -26,16 +26,18 @@ class Counting:
 
     async def answer(self, requests: Sequence[Request]) -> Sequence[Output]:
         self.batches += 1
+        number = self.batches
         await asyncio.sleep(self._pause)
-        if self.batches == self._lost_at:
+        if number == self._lost_at:
             raise ReplicaLost("the power went")
         said = [request.messages[0].text() for request in requests]
         self.seen.extend(said)
         return [Generated(one) for one in said]
 
 
-def question(text: str) -> Generate:
-    return Generate(messages=(user(Text(text)),), ref=Ref(text))
+def question(text: str, picture: str = "") -> Generate:
+    parts = (Media("image", picture),) if picture else ()
+    return Generate(messages=(user(*parts, Text(text)),), ref=Ref(text))
 
 
 async def asked(pool: Pool, count: int) -> list[Output]:
@@ -102,3 +104,95 @@ def test_a_model_that_no_replica_can_load_ends_the_run() -> None:
 
     with pytest.raises(UsageError, match="cannot load"):
         asyncio.run(main())
+
+
+class Looking(Counting):
+    """Notes which pictures it was shown."""
+
+    def __init__(self, pause: float) -> None:
+        super().__init__([], pause=pause)
+        self.pictures: list[str] = []
+
+    async def answer(self, requests: Sequence[Request]) -> Sequence[Output]:
+        outputs = await super().answer(requests)
+        self.pictures += [part.digest for one in requests for part in one.messages[0].media()]
+        return outputs
+
+
+def test_questions_about_a_picture_go_to_the_replica_that_has_seen_it() -> None:
+    """Each question is asked when the one before is answered, as rotations are."""
+    replicas = [Looking(0.01), Looking(0.013)]
+
+    async def main() -> None:
+        pool = Pool([slot_of(one) for one in replicas])
+
+        async def rotations(picture: str) -> None:
+            for number in range(6):
+                await pool.answer(question(f"{picture} {number}", picture))
+
+        await asyncio.gather(*(rotations(f"picture {number}") for number in range(24)))
+        pool.close()
+
+    asyncio.run(main())
+    assert sum(len(one.pictures) for one in replicas) == 24 * 6
+    both = set(replicas[0].pictures) & set(replicas[1].pictures)
+    assert len(both) <= 4, "more than what was left at the end was seen by both"
+
+
+def test_questions_asked_together_are_not_torn_apart() -> None:
+    replicas = [Looking(0.01), Looking(0.01)]
+
+    async def main() -> None:
+        pool = Pool([slot_of(one) for one in replicas])
+        asked = [question(f"{picture} {number}", f"picture {picture}")
+                 for number in range(2) for picture in range(16)]  # fmt: skip
+        await asyncio.gather(*map(pool.answer, asked))
+        pool.close()
+
+    asyncio.run(main())
+    assert not set(replicas[0].pictures) & set(replicas[1].pictures)
+    assert all(14 <= len(one.pictures) <= 18 for one in replicas)
+
+
+def test_an_idle_replica_takes_what_another_remembers() -> None:
+    slow, quick = Looking(0.5), Looking(0.001)
+
+    async def main() -> float:
+        pool = Pool([slot_of(slow), slot_of(quick)])
+        started = asyncio.get_running_loop().time()
+        asked = [question(str(number), "one picture") for number in range(40)]
+        await asyncio.gather(*map(pool.answer, asked))
+        pool.close()
+        return asyncio.get_running_loop().time() - started
+
+    assert asyncio.run(main()) < 2
+    assert len(quick.pictures) >= 24
+
+
+def test_what_is_left_is_shared_out() -> None:
+    replicas = [Looking(0.01), Looking(0.01)]
+    for one in replicas:
+        one.batch_size = 16
+
+    async def main() -> list[Output]:
+        return await asked(Pool([slot_of(one) for one in replicas]), 10)
+
+    asyncio.run(main())
+    assert all(one.batches for one in replicas)
+
+
+def test_a_batch_is_as_large_as_the_replica_says_by_then() -> None:
+    sizes: list[int] = []
+
+    class Growing(Counting):
+        async def answer(self, requests: Sequence[Request]) -> Sequence[Output]:
+            sizes.append(len(requests))
+            self.batch_size = 8
+            return await super().answer(requests)
+
+    async def main() -> list[Output]:
+        return await asked(Pool([slot_of(Growing([], pause=0.001))]), 60)
+
+    asyncio.run(main())
+    assert sizes[0] == 4
+    assert max(sizes) == 8

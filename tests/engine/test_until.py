@@ -24,7 +24,7 @@ from snellen.core.sample import Sample
 from snellen.engine.contest import Contest
 from snellen.engine.drawing_order import Strata, units_in_order
 from snellen.engine.until import Precision, parse_until
-from snellen.stats.confidence_sequences import ConfidenceSequence, bets_for_width
+from snellen.stats.confidence_sequences import bets_for_width
 from snellen.store.runs import RunFolder, find_runs
 
 
@@ -68,7 +68,7 @@ def test_a_run_stops_once_the_score_is_known_so_well(tmp_path: Path) -> None:
     summary = run.report().summary
     found = summary.metrics["anytime"]
     assert found.interval is not None
-    assert found.interval.method == "confidence sequence"
+    assert found.interval.method == "confidence sequence, without replacement"
     assert (found.interval.high - found.interval.low) / 2 <= 4
     assert any("--until ±4: enough" in notice for notice in summary.notices)
 
@@ -91,7 +91,8 @@ def test_small_data_end_as_usual_and_it_is_said(tmp_path: Path) -> None:
     assert run.info.status == "complete"
     assert run.info.counts.done == 40
     assert run.info.stopped == ""
-    assert any("was not reached" in notice for notice in run.report().summary.notices)
+    notices = run.report().summary.notices
+    assert any("was not reached before all 40 were asked" in notice for notice in notices)
 
 
 def test_the_better_of_two_models_is_found_early(tmp_path: Path) -> None:
@@ -176,12 +177,13 @@ def test_what_is_out_of_proportion_widens_the_interval() -> None:
         for at in range(40)
     ]
     units = units_in_order(samples, seed=0)
-    strata = Strata(units, ConfidenceSequence(bets_for_width(0.05)))
+    strata = Strata(units, bets_for_width(0.05))
+    first, second = (next(one for one in units if one.stratum == name) for name in "ab")
     for _ in range(4):
-        strata.add("a", [1.0])
+        strata.add(first, [1.0])
     assert strata.slack() == pytest.approx(0.5)
     for _ in range(4):
-        strata.add("b", [0.0])
+        strata.add(second, [0.0])
     assert strata.slack() == 0
     assert strata.mean == 0.5
 

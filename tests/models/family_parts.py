@@ -48,6 +48,10 @@ class Family(NamedTuple):
     """Whether its processor works with torchvision alone."""
     needs: str = ""
     """A class of transformers that older versions lack."""
+    library: str = ""
+    """A further package that its vision tower comes from."""
+    since: tuple[int, int] = (5, 17)
+    """The oldest version of transformers that answers all of it is asked."""
 
     def build(self, folder: Path) -> Path:
         """Saves it, random weights of a fixed seed, as its makers' checkpoints are saved."""

@@ -126,14 +126,14 @@ def qwen3_5() -> Made:
     )
 
 
-def glm4v(kind: str = "Glm4v", number: str = "glm4v") -> Made:
+def glm4v(kind: str = "Glm4v", number: str = "glm4v", asked: str = "", **more: Any) -> Made:
+    """`asked` is the family whose processor it uses, unless it has one of its own."""
+    asked = asked or kind
     tokenizer = words(*GLM)
     start, end, image, video, first, last = tokenizer.convert_tokens_to_ids(list(GLM))
     config = getattr(hf, f"{kind}Config")(
-        text_config=qwen_text(tokenizer) | {"model_type": "glm4v_text"},
-        vision_config=tower(
-            intermediate_size=48, out_hidden_size=32, image_size=64, model_type="glm4v_vision"
-        ),
+        text_config=qwen_text(tokenizer, **more),
+        vision_config=tower(intermediate_size=48, out_hidden_size=32, image_size=64),
         image_token_id=image,
         video_token_id=video,
         image_start_token_id=start,
@@ -142,10 +142,10 @@ def glm4v(kind: str = "Glm4v", number: str = "glm4v") -> Made:
         video_end_token_id=last,
     )
     kept = {"shortest_edge": 2 * 16 * 16, "longest_edge": 2 * 64 * 64}
-    pictures = resizer(number, f"{kind}ImageProcessor", patch_size=8, size=kept)
-    name = f"{kind}VideoProcessor"
+    pictures = resizer(number, f"{asked}ImageProcessor", patch_size=8, size=kept)
+    name = f"{asked}VideoProcessor"
     processor = with_video(
-        getattr(hf, f"{kind}Processor"), name, pictures, tokenizer, chat_template=GLM_TEMPLATE
+        getattr(hf, f"{asked}Processor"), name, pictures, tokenizer, chat_template=GLM_TEMPLATE
     )
     return Made(getattr(hf, f"{kind}ForConditionalGeneration")(config), processor, name)
 

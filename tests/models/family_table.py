@@ -6,6 +6,7 @@ where torchvision works and with each version of transformers that is to stand i
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import sys
 import tempfile
@@ -14,27 +15,40 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import family_further
+import family_grids
 import family_llava_like
 import family_more
+import family_newest
+import family_patches
 import family_plain
 import family_qwen_like
+import family_reading
 import family_rest
 import family_tiled
 import transformers
 from family_parts import TORCHVISION, Family
 from family_trial import Trial, try_out
 
-RECORD = Path(__file__).parents[2] / "docs" / "data" / "families.json"
+DATA = Path(__file__).parents[2] / "docs" / "data"
+RECORD = DATA / "families.json"
+LEFT_OUT = DATA / "families_left_out.json"
+"""Why no tiny one of an architecture is asked, by `model_type`."""
 WHERE = transformers.__version__.rpartition(".")[0] + " with torchvision" * TORCHVISION
 """This environment, as the record names it."""
 FAMILIES: dict[str, Family] = {
     family.name: family
     for module in (
         family_qwen_like,
+        family_grids,
+        family_patches,
         family_llava_like,
+        family_further,
         family_tiled,
+        family_newest,
         family_more,
         family_rest,
+        family_reading,
         family_plain,
     )
     for family in module.FAMILIES
@@ -45,8 +59,12 @@ def skipped(family: Family) -> str | None:
     """Why a family cannot be tried here, or None."""
     if family.needs and not hasattr(transformers, family.needs):
         return f"transformers {transformers.__version__} has no {family.needs}"
+    if tuple(int(part) for part in transformers.__version__.split(".")[:2]) < family.since:
+        return f"transformers {transformers.__version__} cannot answer all of it"
     if family.torchvision and not TORCHVISION:
         return "its processor needs torchvision"
+    if family.library and importlib.util.find_spec(family.library) is None:
+        return f"its vision tower needs {family.library}"
     return None
 
 
@@ -57,7 +75,7 @@ def recorded() -> dict[str, dict[str, Any]]:
 
 
 def described(family: Family, trial: Trial) -> dict[str, Any]:
-    return asdict(trial) | {"torchvision": family.torchvision}
+    return asdict(trial) | {"torchvision": family.torchvision, "library": family.library}
 
 
 def main(names: list[str]) -> int:

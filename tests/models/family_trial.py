@@ -16,7 +16,7 @@ from questions_for_models import ask, noise, rank
 from snellen.core.output import Failure, Generated, Output, Ranked
 from snellen.core.request import Generate, Generation, Rank
 from snellen.models.hf_generate import generating
-from snellen.models.hf_prompt import render
+from snellen.models.hf_prompt import render, wants_marks
 from snellen.models.huggingface import HuggingFace
 from snellen.models.pictures import PictureCache
 from snellen.models.registry import open_model
@@ -96,7 +96,7 @@ def try_out(family: Family, folder: Path) -> Trial:
         pictures=family.pictures,
         words_alone=family.words_alone,
         template="profile" if loaded.plain else "checkpoint",
-        sharing=re.sub(r" by [\d.]+% of the largest", "", remarks[0].split(": ", 1)[1])
+        sharing=re.sub(r" by [\d.]+% of the largest|: .*", "", remarks[0].split(": ", 1)[1])
         if remarks
         else "yes",
     )
@@ -143,7 +143,9 @@ def steps_of(model: HuggingFace, request: Generate | Rank, length: int, *changes
     """Logits of each step of the model's own `generate` over its processor's output."""
     loaded = model.load()
     prompt = render(request, loaded, PictureCache(), model.images)
-    images = {"images": [list(prompt.images)]} if prompt.images else {}
+    images: dict[str, Any] = {"images": [list(prompt.images)]} if prompt.images else {}
+    if wants_marks(loaded):
+        images["return_mm_token_type_ids"] = True
     context = loaded.processor(text=[prompt.text], return_tensors="pt", **images)
     context.pop("labels", None)
     context = context.to(dtype=torch.float32)

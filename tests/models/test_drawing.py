@@ -122,7 +122,11 @@ def test_pictures_in_the_prompt_reach_the_drawing(drawing: Folder) -> None:
 
 def test_what_cannot_be_drawn_is_a_typed_failure(drawing: Folder, checkpoint: Folder) -> None:
     cases = [
-        (f"hf/{drawing('janus')}", draw("x", steps=4), "it has no steps"),
+        (
+            f"hf/{drawing('janus')}",
+            draw("x", steps=4, width=64, height=64),
+            "a model that draws token by token draws without a choice of size and steps; leave it",
+        ),
         (f"hf/{checkpoint('llava')}", draw("x"), "draws no pictures"),
         (f"hf/{drawing('janus')}", compare(noise(1), noise(2)), "does not compare"),
         (f"clip/{drawing('clip')}", ask("x"), "compares pictures and does nothing else"),
@@ -156,6 +160,24 @@ def test_a_pipeline_draws_what_diffusers_draws(drawing: Folder) -> None:
     ).images[0]
     picture = Image.open(io.BytesIO(drawn(answers(model, request)[0])))
     assert picture.tobytes() == made.tobytes()
+
+
+def test_a_pipeline_says_what_it_cannot_set(drawing: Folder, monkeypatch) -> None:
+    model = open_model(f"diffusers/{drawing('diffusion')}")
+    taken = model._takes - {"guidance_scale", "generator"}  # type: ignore[attr-defined]
+    monkeypatch.setattr(model, "_takes", taken)
+    outputs = answers(model, draw("x", guidance=3.0), draw("x", seed=1), draw("x", steps=1))
+    assert [getattr(one, "message", "") for one in outputs] == [
+        "StableDiffusionPipeline draws without a choice of guidance; leave it out",
+        "StableDiffusionPipeline draws without a choice of seed; leave it out",
+        "",
+    ]
+
+
+def test_guidance_changes_what_is_drawn_token_by_token(drawing: Folder) -> None:
+    model = open_model(f"hf/{drawing('janus')}")
+    outputs = answers(model, draw("a disc"), draw("a disc", guidance=1.0), draw("a disc", seed=7))
+    assert len({drawn(output) for output in outputs}) == 3
 
 
 def test_similarity_is_clips_cosine(drawing: Folder) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 import transformers
 from family_parts import TORCHVISION, Made
-from family_table import FAMILIES, WHERE, described, recorded, skipped
+from family_table import FAMILIES, LEFT_OUT, WHERE, described, recorded, skipped
 from family_tiled import gemma3
 from family_trial import answered, opened, questions, same, try_out
 
@@ -40,6 +41,20 @@ def test_every_family_was_run_somewhere() -> None:
         assert entry["ran"], name
         for where in entry["ran"]:
             assert not FAMILIES[name].torchvision or where.endswith("with torchvision")
+
+
+def test_no_architecture_is_passed_over() -> None:
+    """Of the versions of transformers that families are tried with."""
+    from transformers.models.auto.modeling_auto import (
+        MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES as KNOWN,
+    )
+
+    record, left_out = recorded(), json.loads(LEFT_OUT.read_text(encoding="utf-8"))
+    tried = {entry["model_type"] for entry in record.values()}
+    assert not tried & left_out.keys()
+    assert all(left_out.values())
+    if any(WHERE in entry["ran"] for entry in record.values()):
+        assert set(KNOWN) <= tried | left_out.keys()
 
 
 @pytest.mark.skipif(TORCHVISION, reason="torchvision works here")

@@ -228,6 +228,8 @@ def test_a_model_that_reads_prompts_both_ways_is_asked_apart() -> None:
     """PaliGemma's words see those behind them, so that no prompt begins like another."""
     from snellen.models.hf_answering import Answering
     from snellen.models.hf_loaded import Loaded
+    from snellen.models.hf_memory import MainMemory
+    from snellen.models.hf_sizing import Sizes, Sizing
 
     torch.manual_seed(0)
     config = PaliGemmaConfig(
@@ -256,7 +258,7 @@ def test_a_model_that_reads_prompts_both_ways_is_asked_apart() -> None:
     )
     model = PaliGemmaForConditionalGeneration(config).eval()
     loaded = Loaded(model, None, None, "cpu", frozenset(), None, 1)
-    answering = Answering(loaded, 4)
+    answering = Answering(loaded, Sizes(*(Sizing(4, 4, MainMemory()) for _ in Sizes._fields)))
     rows = [
         Row(
             ids=(IMAGE,) * 4 + (10, *range(30, 50), last),

@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 from aiohttp import web
 from asking_remote import ask, drawing, picture, question
+from msgspec import structs
 from standin_server import StandIn, chat_reply
 
 from snellen.core.errors import MediaError, ModelError, UsageError
 from snellen.core.media import digest_bytes
 from snellen.core.output import Drawn, Failure
+from snellen.core.request import Drawing
 from snellen.models.registry import open_model
 
 DATA = picture("green")
@@ -35,6 +37,26 @@ def test_base64(server: StandIn) -> None:
     assert server.asked == [{"model": "tiny", "n": 1, "prompt": "A green\nsquare"}]
     assert output.usage is not None
     assert output.usage.prompt_tokens == 5
+
+
+def test_the_size_is_sent_and_what_the_endpoint_cannot_set_is_told(server: StandIn) -> None:
+    server.says({"data": [{"b64_json": ENCODED}]})
+    asked = drawing("x")
+    sized = structs.replace(asked, settings=Drawing(width=512, height=256))
+    [output] = ask(f"{server.url}#tiny:endpoint=images", sized)
+    assert isinstance(output, Drawn)
+    assert server.asked[-1]["size"] == "512x256"
+    stepped = structs.replace(asked, settings=Drawing(steps=4, guidance=2.0, seed=1))
+    [refused] = ask(f"{server.url}#tiny:endpoint=images", stepped)
+    assert isinstance(refused, Failure)
+    assert refused.message == (
+        "images/generations draws without a choice of steps and guidance and seed; leave it out, "
+        "or name the server's own field (body.NAME=...)"
+    )
+    [refused] = ask(f"{server.url}#tiny:draws=yes", sized)
+    assert isinstance(refused, Failure)
+    assert refused.message == "a chat model draws without a choice of size; leave it out"
+    assert len(server.asked) == 1
 
 
 def test_an_address(server: StandIn) -> None:

@@ -16,7 +16,8 @@ from snellen.core.benchmark import Variant
 from snellen.core.price import Price
 from snellen.engine.asking import Terms
 from snellen.engine.retrying import RetryPolicy
-from snellen.engine.run import Plan, run
+from snellen.engine.run import run
+from snellen.engine.run_plan import Plan
 from snellen.models.registry import open_model
 from snellen.store.responses import ResponseStore
 from snellen.store.runs import RunFolder

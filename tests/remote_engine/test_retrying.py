@@ -137,6 +137,24 @@ def test_one_answer_is_hope() -> None:
     assert (model.sent, asker.halt.reason) == (60, "")
 
 
+@pytest.mark.parametrize("kind", ["connection", "timeout", "server"])
+def test_a_server_that_is_gone_in_the_middle_is_given_up(kind: FailureKind) -> None:
+    class Gone(Failing):
+        async def answer(self, request: Request) -> Output:
+            self.sent += 1
+            if self.sent <= 30:
+                return Generated("A")
+            raise self._error
+
+    model = Gone(kind)
+    once = RetryPolicy(sends=1)
+    asker, outputs = asked(model, Terms(retries=once), count=30 + HOPELESS + 5)
+    assert model.sent == 30 + HOPELESS
+    reason = "the last 20 requests to failing failed; the last error: the last word"
+    assert outputs[30 + HOPELESS :] == [reason] * 5
+    assert asker.halt.reason == reason
+
+
 def test_a_refused_key_ends_the_run_at_once() -> None:
     model = Failing("authentication")
     asker, _ = asked(model, Terms(retries=QUICK), count=9)

@@ -10,8 +10,10 @@ from browsing import launched
 from playwright import sync_api
 from synthetic import build_report, record, write_run
 
-from snellen.core.message import Text, user
-from snellen.core.output import Generated
+from snellen.core.answer import Found
+from snellen.core.message import Media, Text, user
+from snellen.core.output import Compared, Drawn, Generated
+from snellen.core.record import Pass
 from snellen.report.html import write_html, write_overview
 
 ATTACK = "</script><script>window.hurt=1</script><img src=x onerror='window.hurt=1'><!--"
@@ -193,4 +195,31 @@ def test_overview_opens_without_complaint(browser, pages):
     page.wait_for_selector(".sample")
     assert os.fsdecode(page.url).endswith("report.html")
     assert said == []
+    page.close()
+
+
+def test_a_drawn_answer_says_which_picture_is_which(browser, tmp_path):
+    report, records, pictures = build_report(count=4, circular=False, failed=0)
+    drawn, red, blue = list(pictures)[:3]
+    shown = user(*(Media("image", digest) for digest in (drawn, red, blue)))
+    options = {"A": "red.png", "B": "blue.png"}
+    records[0] = msgspec.structs.replace(
+        records[0],
+        question="Which picture is drawn?",
+        media=(red, blue, drawn),
+        options=options,
+        answer="B",
+        passes=(
+            Pass((user(Text("A red disc.")),), Drawn((drawn,))),
+            Pass((shown,), Compared((0.2, 0.9)), Found("B", "CLIP"), options=options),
+        ),
+    )
+    run = write_run(tmp_path, report, records, pictures)
+    page = browser.new_page()
+    page.goto(write_html(run).as_uri())
+    sample = page.locator(".sample").filter(has_text="Which picture is drawn?")
+    sample.locator("summary").first.click()
+    sample.locator(".pass").first.wait_for()
+    assert sample.locator("figcaption").all_inner_texts() == ["Option A", "Option B", "Drawn"]
+    assert "model in pass 2" in sample.locator(".options").inner_text()
     page.close()

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.benchmarks.questions import accuracy_interval
 from snellen.core.record import Record
 from snellen.core.summary import Summary
 from snellen.scoring.accuracy import summarise
@@ -17,7 +16,7 @@ def record(number: int, score: float | None, **more) -> Record:
 
 
 def summed(*records: Record, **policy) -> Summary:
-    return summarise(records, spread=accuracy_interval, **policy)
+    return summarise(records, **policy)
 
 
 def test_accuracy_with_interval_and_outcomes() -> None:

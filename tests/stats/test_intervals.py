@@ -11,7 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snellen.stats.intervals import bootstrap, clustered_mean, wilson
+from snellen.stats.intervals import (
+    bootstrap,
+    clustered_mean,
+    clustered_wilson,
+    effective_size,
+    score_interval,
+    wilson,
+)
 from snellen.stats.student import two_sided_quantile
 
 
@@ -93,6 +100,61 @@ def test_clustered_mean_refuses_bad_input() -> None:
         clustered_mean([1.0, 0.0], ["a", "a"])
     with pytest.raises(ValueError, match="value 1 is nan"):
         clustered_mean([1.0, math.nan], ["a", "b"])
+
+
+def answers(
+    rng: np.random.Generator, sizes: Sequence[int], share: float, alike: float
+) -> tuple[list[float], list[int]]:
+    """Right and wrong answers about pictures with that many questions; each picture has its own
+    share of right ones, and `alike` is the correlation within it."""
+    spread = (1 - alike) / alike
+    levels = rng.beta(share * spread, (1 - share) * spread, len(sizes))
+    clusters = np.repeat(np.arange(len(sizes)), sizes)
+    right = rng.random(len(clusters)) < levels[clusters]
+    return right.astype(float).tolist(), clusters.tolist()
+
+
+@pytest.mark.parametrize("share", [0.3, 0.7, 0.9])
+@pytest.mark.parametrize(
+    ("sizes", "alike", "naive"),
+    [([4] * 60, 0.3, 0.87), ([1] * 150 + [2] * 60, 0.5, 0.95), ([2, 3, 4] * 30, 0.2, 0.92)],
+    ids=["fours", "few pairs", "uneven"],
+)
+def test_the_clustered_wilson_interval_covers(
+    sizes: Sequence[int], alike: float, naive: float, share: float
+) -> None:
+    rng = np.random.default_rng([len(sizes), int(10 * share)])
+    runs, hits, plain = 4000, 0, 0
+    for _ in range(runs):
+        values, clusters = answers(rng, sizes, share, alike)
+        found, alone = clustered_wilson(values, clusters), wilson(sum(values), len(values))
+        hits += found.low <= share <= found.high
+        plain += alone.low <= share <= alone.high
+    assert hits / runs == pytest.approx(0.95, abs=0.0125)
+    assert plain / runs < naive
+
+
+def test_the_effective_size_falls_with_the_clusters() -> None:
+    twice = [float(at % 3 > 0) for at in range(60) for _ in range(2)]
+    pairs = [at // 2 for at in range(120)]
+    assert effective_size(twice, range(120)) == 120
+    # A little less than the 60 pictures, because the variance is taken from no more of them.
+    assert 55 < effective_size(twice, pairs) < 60
+    # Always one of the two right: the mean is known better than from 120 draws, and 120 is said.
+    assert effective_size([0.0, 1.0] * 60, pairs) == 120
+    assert effective_size([1.0] * 120, pairs) == 60
+    assert effective_size([1.0, 0.0, 1.0], ["a", "a", "a"]) == 1
+
+
+def test_answers_that_stand_alone_have_wilsons_interval() -> None:
+    scores = [1.0, 0.0, 1.0, 1.0]
+    assert score_interval(scores) == wilson(3, 4)
+    assert score_interval(scores, ["", "", "", ""]) == wilson(3, 4)
+    assert score_interval(scores, ["a", "b", "", "c"]) == wilson(3, 4)
+    held = score_interval(scores, ["a", "a", "", "b"])
+    assert held is not None
+    assert held.method == "wilson, clustered"
+    assert score_interval([]) is None
 
 
 def mean(values: Sequence[float]) -> float:

@@ -6,7 +6,8 @@ import pytest
 
 from snellen.core.errors import DataError, RunLocked, UsageError
 from snellen.core.record import Record
-from snellen.store.runs import RunWriter, find_runs, open_run, read_records
+from snellen.scoring.accuracy import summarise
+from snellen.store.runs import RunWriter, find_runs, open_run, read_records, slim
 
 RECORDS = [Record(str(i), "choice", f"question {i}", "answered", 1.0) for i in range(3)]
 
@@ -63,3 +64,36 @@ def test_no_run_folder_gives_a_sentence(tmp_path: Path) -> None:
         open_run(tmp_path)
     with pytest.raises(UsageError, match="no run in"):
         find_runs(tmp_path)
+
+
+def test_slim_records_are_summed_up_like_whole_ones() -> None:
+    whole = [
+        Record(
+            str(number),
+            kind,
+            "Which?",
+            "answered",
+            float(number % 3 == 0),
+            answer="AB"[number % 2],
+            gold=("AB"[number % 3 == 0],),
+            options=options,
+            groups={"category": str(number % 4)},
+            media=(str(number // 2),),
+            values={"vanilla": 1.0} if number % 2 else {},
+            requests=("00",),
+        )
+        for kind, options in (
+            ("choice", {"A": "red", "B": "blue"}),
+            ("choice", {"A": "one", "B": "two", "C": "three"}),
+            ("choice", {"gold": "no", "A": "label", "B": "of ours"}),
+            ("yes_no", {}),
+            ("open", {}),
+        )
+        for number in range(12)
+    ]
+    thin = slim(whole)
+    assert summarise(thin) == summarise(whole)
+    assert [one.gold for one in thin] == [one.gold for one in whole]
+    assert [list(one.options) for one in thin] == [list(one.options) for one in whole]
+    assert thin[0].options is thin[1].options
+    assert not any(one.requests for one in thin)

@@ -88,8 +88,8 @@ def test_the_overview_leads_to_a_run_and_to_a_comparison(page, runs):
     expect(page.locator(".difference b")).to_be_visible()
     page.go_back()
     page.locator("tbody a", has_text="snellen/tiny").click()
-    expect(page.locator("h1")).to_have_text("snellen/tiny")
-    assert page.title() == "snellen/tiny on eyechart – Snellen"
+    expect(page.locator("h1")).to_have_text("snellen/tiny (limit 60)")
+    assert page.title() == "snellen/tiny (limit 60) on eyechart – Snellen"
 
 
 def test_filters_search_and_their_address(page, runs):
@@ -181,7 +181,7 @@ def test_two_runs_side_by_side(page, runs):
     differ = sum(one[name].score != other[name].score for name in one)
     expect(page.locator(".found")).to_have_text(f"{differ} of 60 samples")
     page.locator("a.swap").click()
-    expect(page.locator(".difference b")).to_have_text(f"-{difference:.1f}")
+    expect(page.locator(".difference b")).to_have_text(f"–{difference:.1f}")
 
 
 def test_numbers_and_protocol(page, runs):

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from snellen.benchmarks.control import BLACK
+from snellen.benchmarks.control import OPTION as CONTROL
 from snellen.core.answer import Outcome
 from snellen.core.errors import UsageError
-from snellen.core.record import Unscored
+from snellen.core.record import Record, Unscored
 from snellen.core.run import RunInfo
+from snellen.scoring.clusters import clusters
 from snellen.store.runs import RunFolder
 
 if TYPE_CHECKING:
@@ -31,6 +34,7 @@ class Seen(Struct, frozen=True, gc=False):
     gold: tuple[str, ...] = ()
     options: dict[str, str] = {}
     groups: dict[str, str] = {}
+    media: tuple[str, ...] = ()
     unit: str = ""
 
     def counted(self, failures: str) -> float | None:
@@ -51,7 +55,8 @@ class Seen(Struct, frozen=True, gc=False):
 class Aligned(NamedTuple):
     """Samples that every run scored, in the order of the first.
 
-    `scores` (samples, runs) holds scores in 0..1, `clusters` the number of each sample's unit.
+    `scores` (samples, runs) holds scores in 0..1, `clusters` the number of each sample's
+    cluster, as in `scoring.clusters`.
     """
 
     infos: tuple[RunInfo, ...]
@@ -61,6 +66,8 @@ class Aligned(NamedTuple):
     notices: tuple[str, ...]
     unscored: int
     """Samples of all runs that some run did not score."""
+    unlike: int
+    """Samples that are not in all runs, or not the same question there."""
 
     @property
     def clustered(self) -> bool:
@@ -68,8 +75,14 @@ class Aligned(NamedTuple):
         return len(self.samples) > int(self.clusters.max(initial=-1)) + 1
 
 
-def aligned(runs: Sequence[RunFolder], *, common: bool = False) -> Aligned:
-    """Align runs of one benchmark by sample id.
+def aligned(
+    runs: Sequence[RunFolder],
+    *,
+    common: bool = False,
+    asks_as: Callable[[Seen, Seen], bool] = Seen.asks_as,
+) -> Aligned:
+    """Align runs of one benchmark by sample id; `asks_as` says which samples of one id in different
+    data are the same question.
 
     Raises UsageError for runs on different data or different samples, unless only the `common`
     samples are asked for: those of the same id, question, options and gold answer. Also where
@@ -79,15 +92,14 @@ def aligned(runs: Sequence[RunFolder], *, common: bool = False) -> Aligned:
 
     infos = tuple(run.info for run in runs)
     tables = [{one.id: one for one in run.read_as(Seen)} for run in runs]
-    shared, notices = _shared(runs, tables, common)
-    kept, scores = [], []
-    for name in shared:
-        row = [
-            table[name].counted(info.failures) for table, info in zip(tables, infos, strict=True)
-        ]
-        if all(value is not None for value in row):
-            kept.append(tables[0][name])
-            scores.append(row)
+    shared, unlike = _shared(runs, tables, common, asks_as)
+    columns = [
+        [table[name].counted(info.failures) for name in shared]
+        for table, info in zip(tables, infos, strict=True)
+    ]
+    scores = np.array(columns, dtype=np.float64).T
+    scored = np.flatnonzero(~np.isnan(scores).any(axis=1))  # None became NaN
+    kept = [tables[0][shared[at]] for at in scored.tolist()]
     if not kept:
         raise UsageError(
             f"{', '.join(run.name for run in runs)}: no sample was scored in all of them, so there "
@@ -96,20 +108,25 @@ def aligned(runs: Sequence[RunFolder], *, common: bool = False) -> Aligned:
     return Aligned(
         infos,
         tuple(kept),
-        np.asarray(scores, dtype=np.float64),
-        np.asarray(_numbered(kept), dtype=np.int64),
-        (*notices, *_unlike(infos)),
+        scores[scored],
+        np.asarray(numbered(*_showing(infos, tables, kept)), dtype=np.int64),
+        (*_left_out(runs, len(shared), unlike), *_unlike(infos)),
         len(shared) - len(kept),
+        unlike,
     )
 
 
 def _shared(
-    runs: Sequence[RunFolder], tables: Sequence[Mapping[str, Seen]], common: bool
-) -> tuple[list[str], list[str]]:
-    """Ids that all runs have, and what was left out."""
+    runs: Sequence[RunFolder],
+    tables: Sequence[Mapping[str, Seen]],
+    common: bool,
+    asks_as: Callable[[Seen, Seen], bool],
+) -> tuple[list[str], int]:
+    """Ids that all runs have, and how many were left out."""
     first, *others = tables
-    shared = [name for name in first if all(name in other for other in others)]
-    same_data = len({run.info.data.digest for run in runs}) == 1
+    everywhere = first.keys() & set.intersection(*map(set, others)) if others else first.keys()
+    shared = [name for name in first if name in everywhere]
+    same_data = _same_data(runs)
     if not same_data and not common:
         told = ", ".join(f"{run.name} on {run.info.data.digest[:8]}" for run in runs[:_SHOWN])
         raise UsageError(
@@ -128,16 +145,23 @@ def _shared(
     asked = shared
     if not same_data:
         asked = [
-            name for name in shared if all(first[name].asks_as(other[name]) for other in others)
+            name for name in shared if all(asks_as(first[name], other[name]) for other in others)
         ]
-    left_out = everything - len(asked)
-    notices = []
-    if left_out:
-        notices.append(
-            f"{len(asked)} of {everything} samples are compared: the others are not in all runs"
-            + ("" if same_data else ", or not the same question")
-        )
-    return asked, notices
+    return asked, everything - len(asked)
+
+
+def _same_data(runs: Sequence[RunFolder]) -> bool:
+    return len({run.info.data.digest for run in runs}) == 1
+
+
+def _left_out(runs: Sequence[RunFolder], asked: int, unlike: int) -> list[str]:
+    if not unlike:
+        return []
+    question = "" if _same_data(runs) else ", or not the same question"
+    return [
+        f"{asked} of {asked + unlike} samples are compared: the others are not in all runs"
+        f"{question}"
+    ]
 
 
 def _unlike(infos: Sequence[RunInfo]) -> list[str]:
@@ -156,7 +180,22 @@ def _unlike(infos: Sequence[RunInfo]) -> list[str]:
     return found
 
 
-def _numbered(samples: Sequence[Seen]) -> list[int]:
-    """The number of each sample's unit; one without a unit is its own."""
+def _showing(
+    infos: Sequence[RunInfo], tables: Sequence[Mapping[str, Seen]], kept: Sequence[Seen]
+) -> tuple[RunInfo, list[Seen]]:
+    """The first run under no control, whose pictures are the samples' own, else the first; and the
+    samples there."""
+    at = next((at for at, info in enumerate(infos) if CONTROL not in info.config.parameters), 0)
+    return infos[at], [tables[at][one.id] for one in kept]
+
+
+def numbered(info: RunInfo | None, samples: Sequence[Seen] | Sequence[Record]) -> list[int]:
+    """The number of each sample's cluster, as in `scoring.clusters`, in a run. Black pictures link
+    no samples: all of a size are the same."""
+    black = info is not None and info.config.parameters.get(CONTROL) == BLACK
+    linked = clusters([structs.replace(one, media=()) for one in samples] if black else samples)
     numbers: dict[str, int] = {}
-    return [numbers.setdefault(one.unit or f"\0{one.id}", len(numbers)) for one in samples]
+    return [
+        numbers.setdefault(cluster or f"\0{place}", len(numbers))
+        for place, cluster in enumerate(linked)
+    ]

@@ -1,151 +1,251 @@
-"""What one setting brings: runs that differ in it alone, sample by sample.
+"""What one setting of a run is worth: two runs of one model that differ in it alone, sample by
+sample.
 
-Several images against one (MMT-Bench Fig. 3a-h), ways of showing a region (Fig. 3i), pictures
-against none (Table A13), English against Chinese (MMBench Fig. 7): all are runs of one model on
-one benchmark that differ in a single recorded parameter.
+Pictures against none (MMT-Bench Table A13; the multi-modal gain S_v - S_wv of L. Chen et al., "Are
+We on the Right Way for Evaluating Large Vision-Language Models?", 2024,
+https://arxiv.org/abs/2403.20330), thinking, examples, several images against one (MMT-Bench Fig.
+3a-h), ways of showing a region (Fig. 3i), Chinese against English (MMBench Fig. 7): one rule.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
 from msgspec import Struct
 
+from snellen.analysis.aligned import Aligned, Seen, aligned
+from snellen.analysis.composite import composite
+from snellen.analysis.groups import in_points
 from snellen.core.errors import UsageError
-from snellen.core.record import Unscored
 from snellen.core.run import RunInfo
-from snellen.core.summary import Interval
-from snellen.stats.paired import mcnemar, paired_mean
-from snellen.store.runs import RunFolder
+from snellen.core.summary import Interval, Unit
+from snellen.stats.intervals import score_interval
+from snellen.stats.paired import paired_mean
+from snellen.store.runs import RunFolder, find_runs
 
+if TYPE_CHECKING:
+    from numpy import float64, int64
+    from numpy.typing import NDArray
+
+CONTROL = "control"
+BLIND = "blind"
 ABSENT = "none"
-"""What a parameter is called that a run does not have, e.g. no control."""
+"""What a setting is called that a run does not have, e.g. no control."""
+FACTORS = (CONTROL, "cot", "shots")
+"""Settings that are looked for unasked: they have a plain run to be compared with."""
 WITH_DATA = frozenset({"lang", "images", "split"})
-"""Parameters with which the data file changes too."""
+"""Settings with which the data file, and the wording of its questions, change too."""
+_ALONGSIDE = {"cot": {"cot_digest"}, "shots": {"shots_seed", "shots_from"}}
+"""The parameters that come with a setting."""
 
 
-class _Seen(Struct, frozen=True, gc=False):
-    id: str
-    score: float | None = None
-    unscored: Unscored | None = None
-    gold: tuple[str, ...] = ()
-    groups: dict[str, str] = {}
-    unit: str = ""
+class Share(Struct, frozen=True):
+    """In percent."""
 
-
-class Gain(NamedTuple):
-    """`value` less `base` over the samples that both scored, in points of 100."""
-
-    model: str
-    base: str
-    value: str
-    group: str
-    """Empty: over all samples."""
-    base_score: float
-    value_score: float
-    difference: float
+    value: float
     interval: Interval | None
-    p: float
-    """McNemar's mid-p over questions right in one setting alone."""
     n: int
 
 
-class Gains(NamedTuple):
-    parameter: str
-    gains: tuple[Gain, ...]
-    notices: tuple[str, ...]
+class Gain(Struct, frozen=True):
+    """Two runs of one model that differ in one setting alone, over the samples both scored.
 
-
-def gains(runs: Sequence[RunFolder], parameter: str, group: str = "", base: str = "") -> Gains:
-    """Every setting of `parameter` against the first one, or against `base`, model by model; by
-    `group` too where one is named.
-
-    Raises UsageError where no two runs differ in the parameter alone.
+    `gain` is what the thing that is there is worth: the base less the other run for a control,
+    which takes something away; the other run less the base for every other setting.
     """
-    sets: dict[tuple[object, ...], list[RunFolder]] = defaultdict(list)
+
+    model: str
+    benchmark: str
+    setting: str
+    """The name of the parameter: `control`, `cot`, `shots`, `images`, ..."""
+    base: str
+    """Its value in the run compared with; `none` where that run does not have it."""
+    value: str
+    group: str
+    """Empty: over all samples."""
+    metric: str
+    unit: Unit
+    base_score: float
+    score: float
+    gain: float
+    interval: Interval | None
+    """Paired, and clustered by unit (`stats.paired.paired_mean`); of a composite headline, from
+    its bootstrap."""
+    n: int
+    left_out: int
+    """Samples that one run alone scored, or that were not the same question."""
+    base_folder: str
+    folder: str
+    answerable: Share | None = None
+    """Under `blind`: samples that are answered right from the text alone."""
+    answerable_of_right: Share | None = None
+    """The same among the samples that are right with the pictures."""
+
+
+class _Member(NamedTuple):
+    """A run, and its value of the setting in question."""
+
+    value: str
+    run: RunFolder
+
+
+class _Numbers(NamedTuple):
+    base_score: float
+    score: float
+    gain: float
+    interval: Interval | None
+    n: int
+
+
+def gains(
+    runs: Sequence[RunFolder],
+    setting: str | None = None,
+    *,
+    base: str | None = None,
+    group: str | None = None,
+    of: Collection[str] | None = None,
+) -> list[Gain]:
+    """Every pair of these runs that differ in one setting alone.
+
+    Without `setting`: in a control, in thinking or in examples, against the run that has none.
+    With it: every value against `base`, or against the run that does not have the setting, or
+    else against the first value. By `group` too where one is named; `of` names the folders one of
+    which has to be in a pair. Raises UsageError as `aligned` does.
+    """
+    settings = FACTORS if setting is None else (setting,)
+    if setting is None:
+        base = base or ABSENT
+    return [
+        gain
+        for one in settings
+        for first, other in _pairs(runs, one, base)
+        if of is None or first.run.name in of or other.run.name in of
+        for gain in _gains(first, other, one, group)
+    ]
+
+
+def gains_beside(runs: Sequence[RunFolder]) -> list[Gain]:
+    """The gains of these runs over, and of, those that lie in the same folders. None where a
+    neighbour cannot be read: the runs' own numbers do not depend on it."""
+    found = []
+    for parent in dict.fromkeys(run.path.resolve().parent for run in runs):
+        names = {run.name for run in runs if run.path.resolve().parent == parent}
+        with suppress(UsageError):
+            found += gains(find_runs(parent), of=names)
+    return found
+
+
+def _pairs(
+    runs: Sequence[RunFolder], setting: str, base: str | None
+) -> Iterator[tuple[_Member, _Member]]:
+    alike: dict[bytes, list[_Member]] = defaultdict(list)
     for run in runs:
-        sets[_alike(run.info, parameter)].append(run)
-    found: list[Gain] = []
-    notices: list[str] = []
-    for members in sets.values():
-        settings = {setting(run.info, parameter): run for run in members}
-        if len(settings) < 2:
-            continue
-        first = base or (ABSENT if ABSENT in settings else next(iter(settings)))
-        if first not in settings:
-            notices.append(f"{members[0].info.model}: no run with {parameter}={first}")
-            continue
-        tables = {name: _scored(run) for name, run in settings.items()}
-        for name in settings:
-            if name != first:
-                made, told = _compared(tables[first], tables[name], group)
-                model = members[0].info.model
-                found += [one._replace(model=model, base=first, value=name) for one in made]
-                notices += [f"{model}, {parameter}={name}: {one}" for one in told]
-    if not found:
+        value = run.info.config.parameters.get(setting, ABSENT)
+        alike[_everything_else(run.info, setting)].append(_Member(value, run))
+    for members in alike.values():
+        values = [one.value for one in members]
+        first = base or (ABSENT if ABSENT in values else values[0])
+        for one in members:
+            for other in members:
+                if one.value == first != other.value:
+                    yield one, other
+
+
+def _everything_else(info: RunInfo, setting: str) -> bytes:
+    """What makes a run, without the setting and what comes with it."""
+    parameters = {
+        name: value
+        for name, value in info.config.parameters.items()
+        if name != setting and name not in _ALONGSIDE.get(setting, ())
+    }
+    data = "" if setting in WITH_DATA else info.config.data
+    shown = None if setting == "shots" else info.config.examples
+    # Thinking allows longer replies.
+    rest = msgspec.structs.replace(
+        info.config, parameters=parameters, data=data, max_new_tokens=0, examples=shown
+    )
+    return msgspec.json.encode(rest, order="sorted")
+
+
+def _gains(first: _Member, other: _Member, setting: str, group: str | None) -> Iterator[Gain]:
+    asks_as = _same_gold if setting in WITH_DATA else Seen.asks_as
+    together = aligned([first.run, other.run], common=True, asks_as=asks_as)
+    whole = _whole(together, first, other, setting)
+    yield whole
+    if group is None:
+        return
+    parts: dict[str, list[int]] = defaultdict(list)
+    for at, sample in enumerate(together.samples):
+        if group in sample.groups:
+            parts[sample.groups[group]].append(at)
+    if not parts:
+        known = sorted({name for sample in together.samples for name in sample.groups})
         raise UsageError(
-            f"no two of the {len(runs)} runs differ in {parameter!r} alone; give runs of one model "
-            f"and benchmark with different settings of it"
+            f"{first.run.name} has no grouping {group!r}; it has {', '.join(known) or 'none'}"
         )
-    return Gains(parameter, tuple(found), tuple(notices))
+    for label, rows in parts.items():
+        scores, clusters = together.scores[rows], together.clusters[rows]
+        yield msgspec.structs.replace(
+            whole, group=label, metric=first.run.info.headline, unit="percent",
+            answerable=None, answerable_of_right=None, left_out=0,
+            **_means(scores, clusters, setting)._asdict(),
+        )  # fmt: skip
 
 
-def setting(info: RunInfo, parameter: str) -> str:
-    return info.config.parameters.get(parameter, ABSENT)
+def _same_gold(one: Seen, other: Seen) -> bool:
+    """Whether two samples of one id are one question, in whatever words."""
+    return one.gold == other.gold
 
 
-def _alike(info: RunInfo, parameter: str) -> tuple[object, ...]:
-    config = info.config
-    others = tuple(sorted((k, v) for k, v in config.parameters.items() if k != parameter))
-    data = "" if parameter in WITH_DATA else config.data
-    return info.model, config.benchmark, config.version, others, data
+def _whole(together: Aligned, first: _Member, other: _Member, setting: str) -> Gain:
+    info = first.run.info
+    measure = composite(together)
+    if measure is None:
+        numbers = _means(together.scores, together.clusters, setting)
+    else:
+        pair = (1, 0) if setting == CONTROL else (0, 1)
+        drawn = measure.difference(*pair, f"gain {info.benchmark}", 0.95)
+        base_score, score = measure.values()
+        numbers = _Numbers(base_score, score, drawn.value, drawn.interval, len(together.samples))
+    blind = setting == CONTROL and first.value == ABSENT and other.value == BLIND
+    return Gain(
+        model=info.model,
+        benchmark=info.benchmark,
+        setting=setting,
+        base=first.value,
+        value=other.value,
+        group="",
+        metric=measure.name if measure else info.headline,
+        unit=measure.unit if measure else "percent",
+        left_out=together.unscored + together.unlike,
+        base_folder=first.run.name,
+        folder=other.run.name,
+        answerable=_right_without(together) if blind else None,
+        answerable_of_right=_right_without(together, seen=True) if blind else None,
+        **numbers._asdict(),
+    )
 
 
-def _scored(run: RunFolder) -> dict[str, _Seen]:
-    return {one.id: one for one in run.read_as(_Seen) if one.score is not None}
-
-
-def _compared(
-    first: Mapping[str, _Seen], second: Mapping[str, _Seen], group: str
-) -> tuple[list[Gain], list[str]]:
-    both = [name for name in first if name in second]
-    shared = [name for name in both if first[name].gold == second[name].gold]
-    told = []
-    if len(shared) < len(both):
-        told.append(f"{len(both) - len(shared)} samples have another gold answer, left out")
-    if len(both) < max(len(first), len(second)):
-        told.append(f"{max(len(first), len(second)) - len(both)} samples were scored in one alone")
-    if not shared:
-        return [], [*told, "no sample was scored in both"]
-    parts = {"": shared}
-    if group:
-        for name in shared:
-            parts.setdefault(first[name].groups.get(group, "-"), []).append(name)
-    return [_gain(label, first, second, names) for label, names in parts.items()], told
-
-
-def _gain(
-    label: str, first: Mapping[str, _Seen], second: Mapping[str, _Seen], names: Sequence[str]
-) -> Gain:
+def _means(scores: NDArray[float64], clusters: NDArray[int64], setting: str) -> _Numbers:
+    """Of scores (samples, 2), the base first."""
     import numpy as np
 
-    one = np.array([first[name].score for name in names], dtype=np.float64)
-    other = np.array([second[name].score for name in names], dtype=np.float64)
-    units = _numbered(first[name].unit or name for name in names)
-    mean = paired_mean(other - one, np.array(units, dtype=np.int64))
-    spread = mean.interval
-    return Gain(
-        "", "", "", label,
-        100 * float(one.mean()), 100 * float(other.mean()), 100 * mean.value,
-        Interval(100 * spread.low, 100 * spread.high, spread.method, spread.level)
-        if spread else None,
-        mcnemar(int((one > other).sum()), int((other > one).sum())).mid_p,
-        len(names),
-    )  # fmt: skip
+    sign = -1 if setting == CONTROL else 1
+    _, units = np.unique(clusters, return_inverse=True)
+    mean = paired_mean(sign * (scores[:, 1] - scores[:, 0]), units)
+    base_score, score = (100 * scores.mean(axis=0)).tolist()
+    return _Numbers(base_score, score, 100 * mean.value, in_points(mean.interval), len(scores))
 
 
-def _numbered(names: Iterable[str]) -> list[int]:
-    known: dict[str, int] = {}
-    return [known.setdefault(name, len(known)) for name in names]
+def _right_without(together: Aligned, *, seen: bool = False) -> Share | None:
+    """Samples that the second run has right, of all or of those that the first has right."""
+    rows = [at for at in range(len(together.samples)) if not seen or together.scores[at, 0] == 1.0]
+    if not rows:
+        return None
+    right = [float(together.scores[at, 1] == 1.0) for at in rows]
+    interval = score_interval(right, [str(together.clusters[at]) for at in rows])
+    return Share(100 * sum(right) / len(right), in_points(interval), len(right))

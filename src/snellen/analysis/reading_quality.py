@@ -8,6 +8,7 @@ replies of real models.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib.resources import files
@@ -17,8 +18,10 @@ import msgspec
 from msgspec import Struct
 
 from snellen.analysis.extraction import unread
-from snellen.core.answer import Answer, Found
+from snellen.core.answer import Answer, Empty, Found, Truncated
 from snellen.core.errors import UsageError
+from snellen.core.output import Generated
+from snellen.core.record import Record
 from snellen.core.sample import Kind
 from snellen.core.summary import Interval
 from snellen.extract.llm import EXTRACTOR
@@ -27,6 +30,8 @@ from snellen.store.runs import RunFolder
 
 COUNTS = "reading_quality.json"
 NONE_FITS = "Z"
+OWN_RULE, WORD = "snellen", "word"
+"""The rule of a run that names none, and the reader it has for yes/no questions."""
 
 Reader = Callable[[str, Mapping[str, str]], Answer]
 """Reads a reply, given its options by label (empty where they are not known)."""
@@ -63,6 +68,12 @@ class Quality(Struct, frozen=True):
         return self.right / self.meaning if self.meaning else None
 
     @property
+    def meant_unread(self) -> float:
+        """Of the replies that were not read the largest share that can mean an option."""
+        unread_ones = self.replies - self.read
+        return min(1.0, (self.meaning - self.right) / unread_ones) if unread_ones else 0.0
+
+    @property
     def precision_interval(self) -> Interval | None:
         return wilson(self.right, self.read) if self.read else None
 
@@ -92,6 +103,11 @@ def measured(
         found += value is not None
         right += value is not None and value == one.label
     return Quality(reader, kind, labelled_by, total, meaning, found, right)
+
+
+def largest_set(reader: str, kind: Kind) -> Quality | None:
+    """The stored counts of a reader on the largest set of labelled replies."""
+    return max(quality_of(reader, kind), key=lambda one: one.replies, default=None)
 
 
 @cache
@@ -124,6 +140,48 @@ def quality_in_run(run: RunFolder, labels: Mapping[tuple[str, int], str]) -> Qua
         len(read),
         sum(verdicts[key] == labels[key] for key in read),
     )
+
+
+class RuleReadings:
+    """Written replies of a run that rules alone had to read, counted as its records go by. Empty
+    ones and those cut short say what they are, and count in neither number."""
+
+    def __init__(self) -> None:
+        self.samples = 0
+        self.read: Counter[Kind] = Counter()
+        self.unread: Counter[Kind] = Counter()
+
+    def add(self, record: Record) -> None:
+        self.samples += record.score is not None
+        for one in record.passes:
+            if not isinstance(one.output, Generated) or one.extraction is not None:
+                continue
+            if not isinstance(one.answer, Empty | Truncated | None):
+                (self.read if isinstance(one.answer, Found) else self.unread)[record.kind] += 1
+
+
+def error_in_run(parameters: Mapping[str, str], replies: RuleReadings) -> ScoreError | None:
+    """The measurement error that the rules leave in a run's score, as a bound: a reply that was
+    read is misread as often as the lower end of the precision's interval allows, one that was not
+    read means an answer as often as among the labelled replies, and either may decide its sample.
+
+    `parameters` are those of the run, which name its rule. None where the rule has no labelled
+    replies for a kind of question in the run, or no reply was read by rules.
+    """
+    rule = parameters.get("rule", OWN_RULE)
+    words = parameters.get("reading", WORD if rule == OWN_RULE else rule)
+    kinds = {*replies.read, *replies.unread}
+    if not kinds or not replies.samples:
+        return None
+    misread = missed = 0.0
+    for kind in kinds:
+        best = largest_set(words if kind == "yes_no" else rule, kind)
+        if best is None or best.precision_interval is None:
+            return None
+        misread += replies.read[kind] * (1 - best.precision_interval.low)
+        missed += replies.unread[kind] * best.meant_unread
+    share = 100 / replies.samples
+    return ScoreError(share * misread, share * (misread + missed))
 
 
 def score_error(quality: Quality) -> ScoreError:

@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from snellen.analysis.aligned import numbered
 from snellen.analysis.examples import Example, example
 from snellen.analysis.groups import in_points
 from snellen.analysis.stages import CAUSES, Cause, Finding, Side, finding
 from snellen.core.errors import UsageError
-from snellen.core.record import Record, Unscored
+from snellen.core.record import Unscored
 from snellen.core.summary import Interval
 from snellen.scoring.accuracy import FailurePolicy, counted_score
 from snellen.stats.paired import paired_mean
@@ -90,7 +91,7 @@ def why(first: Side, second: Side, *, examples: int = 2, level: float = 0.95) ->
     """
     scores = _counted(first), _counted(second)
     both = [name for name in scores[0] if name in scores[1]]
-    if not both:
+    if not both or not _alike(first, second, both):
         raise UsageError(
             f"{first.name} and {second.name} share no sample that both scored; give two runs of "
             "the same benchmark"
@@ -122,6 +123,13 @@ def why(first: Side, second: Side, *, examples: int = 2, level: float = 0.95) ->
     )
 
 
+def _alike(first: Side, second: Side, both: Sequence[str]) -> bool:
+    """Whether two benchmarks ask anything that is the same: equal ids alone say little."""
+    return first.benchmark == second.benchmark or any(
+        first.records[name].question == second.records[name].question for name in both
+    )
+
+
 def _overall(
     first: Side,
     both: Sequence[str],
@@ -132,7 +140,7 @@ def _overall(
     import numpy as np
 
     differences = np.array([scores[1][name] - scores[0][name] for name in both])
-    numbers = _clusters([first.records[name] for name in both])
+    numbers = _clusters(first, both)
     return in_points(paired_mean(differences, numbers, level).interval)
 
 
@@ -191,7 +199,7 @@ def _share(
     differences = np.array(
         [scores[1][name] - scores[0][name] if name in here else 0.0 for name in both]
     )
-    numbers = _clusters([sides[0].records[name] for name in both])
+    numbers = _clusters(sides[0], both)
     mean = paired_mean(differences, numbers, level)
     gained = [name for name in mine if scores[1][name] > scores[0][name]]
     lost = [name for name in mine if scores[1][name] < scores[0][name]]
@@ -258,13 +266,10 @@ def _notices(first: Side, second: Side) -> Iterable[str]:
             yield f"{side.name} is not finished"
 
 
-def _clusters(records: Sequence[Record]) -> NDArray[int64]:
+def _clusters(side: Side, names: Sequence[str]) -> NDArray[int64]:
     import numpy as np
 
-    numbers: dict[str, int] = {}
-    return np.array(
-        [numbers.setdefault(one.unit or f"\0{one.id}", len(numbers)) for one in records]
-    )
+    return np.asarray(numbered(side.info, [side.records[name] for name in names]))
 
 
 def _mean(values: Iterable[float]) -> float:

@@ -1,14 +1,17 @@
-"""What one does from Python: `evaluate` models, `score` recorded predictions, report runs."""
+"""What one does from Python: `evaluate` models, `plan` them, `score` recorded
+predictions, report runs."""
 
 from snellen.api.comparing import parity
 from snellen.api.evaluating import DEFAULT_OUT, STORE_FILE, Results, Skipped, evaluate
 from snellen.api.naming import named_benchmark, named_model
+from snellen.api.planning import Planned, plan
 from snellen.api.reporting import report_of, write_page
 from snellen.api.scoring import Scored, score, score_by_rules
 
 __all__ = [
     "DEFAULT_OUT",
     "STORE_FILE",
+    "Planned",
     "Results",
     "Scored",
     "Skipped",
@@ -16,6 +19,7 @@ __all__ = [
     "named_benchmark",
     "named_model",
     "parity",
+    "plan",
     "report_of",
     "score",
     "score_by_rules",

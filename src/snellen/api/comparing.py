@@ -13,7 +13,7 @@ from snellen.core.model import Model
 from snellen.engine.asking_both import ask_both, first_requests
 from snellen.engine.managed import Servers
 from snellen.engine.parity import TOLERANCE, Parity, compare
-from snellen.engine.run import Plan
+from snellen.engine.run_plan import Plan
 from snellen.engine.serving import Say
 from snellen.models.custom import load_file
 from snellen.store.responses import ResponseStore

@@ -24,7 +24,8 @@ from snellen.engine.managed import LostServer, Servers
 from snellen.engine.preflight import check_models, check_roles
 from snellen.engine.progress import Progress, Silent
 from snellen.engine.ray_cluster import Cluster, Replicas
-from snellen.engine.run import Plan, UnsupportedBenchmark, run
+from snellen.engine.run import UnsupportedBenchmark, run
+from snellen.engine.run_plan import Plan
 from snellen.engine.serving import Say
 from snellen.engine.until import Duel, Precision, parse_until
 from snellen.extract.llm import EXTRACTOR
@@ -112,7 +113,7 @@ def evaluate(
     used, and `Interrupted` on Ctrl-C.
     """
     out = Path(out)
-    _check(limit, variant, out)
+    check_arguments(limit, variant, out)
     terms, known = terms_of(retries, max_failures, budget), Prices(prices)
     rule = parse_until(until) if until is not None else None
     with Servers(out, serve, serve_timeout, serving) as servers, Replicas(cluster, load) as spread:
@@ -122,12 +123,14 @@ def evaluate(
         )
         chosen = [
             Chosen(one, named_benchmark(one, variant, cast.own))
-            for one in expanded(_several(benchmarks))
+            for one in expanded(several(benchmarks))
         ]
         for one in chosen:
             if one.benchmark.fetch is not None:
                 one.benchmark.fetch(fetching)
             one.benchmark.open()
+            if one.benchmark.examples is not None:
+                one.benchmark.examples()
             if one.benchmark.unscorable and warned is not None:
                 warned(f"{one.benchmark.name}: {one.benchmark.unscorable}")
         for roles in (*cast.readers, cast.comparer, cast.judges):
@@ -231,6 +234,13 @@ def _together(
         yield from ([one] for one in product(cast.models, chosen, cast.readers))
         return
     names = [name for name, _ in cast.models]
+    models = [cast.models[names.index(name)] for name in contestants(rule, names)]
+    for one, roles in product(chosen, cast.readers):
+        yield [(model, one, roles) for model in models]
+
+
+def contestants(rule: Duel, names: Sequence[str]) -> Duel:
+    """The rule with the two models by name. Raises UsageError where others are asked."""
     letters = dict(zip("AB", names, strict=False))
     pair = [name if name in names else letters.get(name, name) for name in rule]
     if len(names) != 2 or sorted(pair) != sorted(names):
@@ -238,12 +248,11 @@ def _together(
             f"--until '{rule.first}>{rule.second}' compares the two models of a run, by name or as "
             f"A and B; got {', '.join(names)}"
         )
-    models = [cast.models[names.index(name)] for name in pair]
-    for one, roles in product(chosen, cast.readers):
-        yield [(model, one, roles) for model in models]
+    return Duel(*pair)
 
 
-def _check(limit: int | None, variant: Variant, out: Path) -> None:
+def check_arguments(limit: int | None, variant: Variant, out: Path) -> None:
+    """Raises UsageError for what no run can be made with."""
     if limit is not None and limit < 1:
         raise UsageError(f"the limit is {limit}; expected at least 1 sample")
     check_roles_of(variant.columns)
@@ -263,7 +272,7 @@ def _cast(
     files = [load_file(file) for file in load]
     own = {name: model for file in files for name, model in file.models.items()}
     return _Cast(
-        models=_asked_models(_several(models), own, servers, spread),
+        models=_asked_models(several(models), own, servers, spread),
         readers=[{EXTRACTOR: _model(one, own, servers)[1]} for one in extractors] or [{}],
         comparer={CLIP: named_model(clip, own)[1]} if clip is not None else {},
         judges={
@@ -306,5 +315,6 @@ def _asked(others: Mapping[str, Model], benchmark: Benchmark) -> dict[str, Model
     return {role: model for role, model in others.items() if role in benchmark.asks}
 
 
-def _several(given: Sequence[T] | str) -> Sequence[T | str]:
+def several(given: Sequence[T] | str) -> Sequence[T | str]:
+    """One name, or several."""
     return [given] if isinstance(given, str) else given

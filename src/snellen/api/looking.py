@@ -17,6 +17,7 @@ from snellen.core.errors import MissingExtra, ModelError, UnknownName, UsageErro
 from snellen.core.model import Capabilities, Identity, Model
 from snellen.core.output import Output
 from snellen.core.request import Request
+from snellen.engine.managed import Servers
 from snellen.engine.preflight import check_models, check_roles
 from snellen.models.catalog import facts_of
 from snellen.models.registry import split_spec
@@ -42,12 +43,13 @@ class Missing(Struct, frozen=True):
 class Look:
     """Opens what is named, as far as this machine alone can, and notes what it lacks."""
 
-    def __init__(self, own: Mapping[str, Model]) -> None:
+    def __init__(self, own: Mapping[str, Model], servers: Servers) -> None:
         self.missing: list[Missing] = []
         self.downloads: list[str] = []
         self.absent: set[str] = set()
         self.unopened: list[str] = []
         self._own = own
+        self._servers = servers
         self._offline = Settings.from_environment().offline
 
     def model(self, name: str) -> Model:
@@ -57,7 +59,7 @@ class Look:
         lacks_key = self._key(name)
         try:
             with unplugged():
-                return named_model(name, self._own)[1]
+                return self._servers.managed(name) or named_model(name, self._own)[1]
         except UnknownName:
             raise
         except MissingExtra as error:
@@ -70,6 +72,15 @@ class Look:
                 self._lacks("model", str(error))
         self.unopened.append(name)
         return StandIn(name)
+
+    def served(self, names: Sequence[str]) -> list[tuple[str, Model]]:
+        """The model behind `--serve`, whose server is not started. Raises UsageError."""
+        if len(names) != 1:
+            raise UsageError(
+                f"--serve starts the server of one model; got {len(names)} with -m, and a plan "
+                "starts no server to ask for its name"
+            )
+        return [self._servers.served(names[0])]
 
     def benchmark(
         self,

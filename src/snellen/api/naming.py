@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from snellen.benchmarks.control import with_control
+from snellen.benchmarks.examples import made_with_examples
 from snellen.benchmarks.gate import gate_of, with_gate
 from snellen.benchmarks.registry import open_benchmark
 from snellen.benchmarks.rules import check_rule
@@ -46,7 +47,7 @@ def named_benchmark(
         return with_gate(with_control(name, variant.control), share)
     loaded = (own or {}).get(name)
     if loaded is not None:
-        made = loaded if isinstance(loaded, Benchmark) else loaded(plain)
+        made = loaded if isinstance(loaded, Benchmark) else made_with_examples(loaded, plain)
         return with_gate(with_control(made, variant.control), share)
     try:
         opened = open_benchmark(name, variant)

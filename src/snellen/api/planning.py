@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct
 
-from snellen.api.evaluating import DEFAULT_OUT, STORE_FILE
-from snellen.api.looking import Look, Missing
+from snellen.api.evaluating import (
+    DEFAULT_OUT,
+    STORE_FILE,
+    check_arguments,
+    contestants,
+    several,
+)
+from snellen.api.looking import Look, Missing, StandIn
+from snellen.api.spending import Prices, terms_of
 from snellen.benchmarks.judged import judge_roles
 from snellen.benchmarks.suites import expanded
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
-from snellen.core.model import RemoteModel
+from snellen.core.model import Model, RemoteModel
 from snellen.core.output import Usage
 from snellen.core.price import Price, cost
 from snellen.core.request import CLIP
+from snellen.engine.managed import Servers
 from snellen.engine.planning import Assumptions, Estimate, estimate
-from snellen.engine.run import Plan
+from snellen.engine.ray_cluster import Cluster
+from snellen.engine.run_plan import Plan
+from snellen.engine.spending import Budget
+from snellen.engine.until import Duel, Precision, parse_until
 from snellen.extract.llm import EXTRACTOR
 from snellen.models.custom import load_file
 from snellen.models.picture_tokens import picture_rule
@@ -55,9 +67,11 @@ class Planned(Struct, frozen=True, kw_only=True):
 
 
 def plan(
-    models: Sequence[str],
-    benchmarks: Sequence[str],
+    models: Sequence[str] | str,
+    benchmarks: Sequence[str] | str,
     *,
+    serve: str | None = None,
+    serve_timeout: float | None = None,
     out: Path | str = DEFAULT_OUT,
     store: Path | str | None = None,
     variant: Variant = Variant(),  # noqa: B008 - frozen
@@ -68,43 +82,46 @@ def plan(
     clip: str | None = None,
     load: Sequence[Path | str] = (),
     recipes: bool = True,
+    retries: int | None = None,
+    max_failures: str | None = None,
+    budget: str | None = None,
+    prices: Sequence[str] = (),
+    until: str | None = None,
+    cluster: Cluster | None = None,
     assumed: Assumptions = Assumptions(),  # noqa: B008 - frozen
-    price: Price | None = None,
     probe: bool = False,
 ) -> Planned:
-    """What `evaluate` would do with the same arguments.
+    """What `evaluate` would do with the same arguments. Nobody is asked and no server started.
 
-    `price` stands for that of every model named. With `probe`, readers, judges and model servers
-    are sent one small request each. Raises UsageError subclasses for names and options that are
-    off.
+    With `until`, the requests are those before the expected end (`engine.planned_stop`). With
+    `probe`, readers, judges and model servers are sent one small request each. Raises UsageError
+    subclasses for names and options that are off.
     """
-    if not models:
-        raise UsageError("no model is named; name one with -m")
-    if limit is not None and limit < 1:
-        raise UsageError(f"the limit is {limit}; expected at least 1 sample")
     out = Path(out)
+    models = several(models)
+    check_arguments(limit, variant, out)
+    terms, known = terms_of(retries, max_failures, budget), Prices(prices)
     files = [load_file(file) for file in load]
     own = {name: model for file in files for name, model in file.models.items()}
     made = {name: one for file in files for name, one in file.benchmarks.items()}
-    look = Look(own)
-    asked = [(name, look.model(name)) for name in models]
-    readers = [{EXTRACTOR: look.model(name)} for name in extractors] or [{}]
-    roles = dict(zip(judge_roles(len(judges)), map(look.model, judges), strict=True))
-    if clip is not None:
-        roles[CLIP] = look.model(clip)
+    look = Look(own, Servers(out, serve, serve_timeout))
+    cast = _cast(look, models, serve, extractors, judges, clip)
+    rule = _rule(until, [name for name, _ in cast.asked])
+    known.check(cast.everyone(), terms.budget)
     variant = replace(
         variant, extractor=bool(extractors), clip=clip is not None, judges=len(judges)
     )
-    chosen = [look.benchmark(name, variant, made) for name in expanded(list(benchmarks))]
+    chosen = [look.benchmark(name, variant, made) for name in expanded(several(benchmarks))]
     if probe:
-        look.probe([model for _, model in asked], [*readers, roles])
+        look.probe([model for _, model in cast.asked], [*cast.readers, cast.roles])
     path = Path(store) if store else out / STORE_FILE
     lines: list[Line] = []
     with ResponseStore(path if path.exists() else None) as responses:
-        for (name, model), one, reader in product(asked, chosen, readers):
+        look_up = _LookUp(responses, assumed, known, cluster.replicas if cluster else 1, rule)
+        for (name, model), one, reader in product(cast.asked, chosen, cast.readers):
             with unplugged():
                 benchmark = one.for_model(name, model, variant, made, recipes)
-            wanted = {role: each for role, each in roles.items() if role in benchmark.asks}
+            wanted = {role: each for role, each in cast.roles.items() if role in benchmark.asks}
             run = Plan(
                 model=model,
                 model_name=name,
@@ -114,36 +131,111 @@ def plan(
                 limit=limit,
                 seed=seed,
             )
-            here = str(one.spec) not in look.absent
-            lines.append(_line(run, responses, assumed, price, here))
+            lines.append(look_up.line(run, here=str(one.spec) not in look.absent))
+    dollars = _total(lines)
     return Planned(
         lines=lines,
         missing=look.missing,
         downloads=look.downloads,
-        notes=list(look.notes(chosen)),
-        dollars=_total(lines),
+        notes=[*look.notes(chosen), *_budgeted(terms.budget, lines, dollars)],
+        dollars=dollars,
         disk_free=_free(out),
     )
 
 
-def _line(
-    run: Plan, responses: ResponseStore, assumed: Assumptions, price: Price | None, here: bool
-) -> Line:
-    name, benchmark = run.model_name, run.benchmark.name
-    lacking = run.benchmark.needs(run.model.capabilities)
-    if lacking:
-        return Line(model=name, benchmark=benchmark, skipped=lacking)
-    if not here:
-        return Line(model=name, benchmark=benchmark)
-    identity = run.model.identity
-    at_a_time = run.model.concurrency if isinstance(run.model, RemoteModel) else 1
-    with unplugged():
-        rule = picture_rule(identity.provider, identity.name)
-        found = estimate(run, responses, assumed, rule, at_a_time)
-    known = price or price_of(name)
-    tokens = Usage(round(found.prompt_tokens), round(found.completion_tokens))
-    dollars = cost(tokens, known) if known else None
-    return Line(model=name, benchmark=benchmark, estimate=found, dollars=dollars, price=known)
+class _Cast(NamedTuple):
+    """Everyone who would be asked."""
+
+    asked: list[tuple[str, Model]]
+    readers: list[dict[str, Model]]
+    roles: dict[str, Model]
+
+    def everyone(self) -> Iterator[tuple[str, Model]]:
+        """With the name each was given on the way in; those with a role have none."""
+        yield from self.asked
+        for roles in (*self.readers, self.roles):
+            yield from (("", model) for model in roles.values())
+
+
+def _cast(
+    look: Look,
+    models: Sequence[str],
+    serve: str | None,
+    extractors: Sequence[str],
+    judges: Sequence[str],
+    clip: str | None,
+) -> _Cast:
+    if not models:
+        raise UsageError("no model is named; name one with -m")
+    asked = look.served(models) if serve else [(name, look.model(name)) for name in models]
+    readers = [{EXTRACTOR: look.model(name)} for name in extractors] or [{}]
+    roles = dict(zip(judge_roles(len(judges)), map(look.model, judges), strict=True))
+    if clip is not None:
+        roles[CLIP] = look.model(clip)
+    return _Cast(asked, readers, roles)
+
+
+def _rule(until: str | None, names: Sequence[str]) -> Precision | Duel | None:
+    if until is None:
+        return None
+    rule = parse_until(until)
+    return contestants(rule, names) if isinstance(rule, Duel) else rule
+
+
+class _LookUp(NamedTuple):
+    """What the estimates of all lines rest on."""
+
+    responses: ResponseStore
+    assumed: Assumptions
+    prices: Prices
+    replicas: int
+    until: Precision | Duel | None
+
+    def line(self, run: Plan, here: bool) -> Line:
+        """`here`: whether the data are on this machine."""
+        name, model = run.model_name, run.model
+        lacking = run.benchmark.needs(model.capabilities)
+        if lacking:
+            return Line(model=name, benchmark=run.benchmark.name, skipped=lacking)
+        if not here:
+            return Line(model=name, benchmark=run.benchmark.name)
+        each = model.concurrency if isinstance(model, RemoteModel) else 1
+        with unplugged():
+            rule = picture_rule(model.identity.provider, model.identity.name)
+            found = estimate(
+                run, self.responses, self.assumed, rule, each * self.replicas, self.until
+            )
+        price = self.prices.of(model, name)
+        if price is None and isinstance(model, StandIn):
+            price = price_of(name)
+        tokens = Usage(round(found.prompt_tokens), round(found.completion_tokens))
+        return Line(
+            model=name,
+            benchmark=run.benchmark.name,
+            estimate=found,
+            dollars=cost(tokens, price) if price else None,
+            price=price,
+        )
+
+
+def _budgeted(budget: Budget | None, lines: Sequence[Line], dollars: float | None) -> Iterator[str]:
+    """How far the budget goes. Readers and judges spend of it too; they are not priced here."""
+    if budget is None:
+        return
+    found = [line.estimate for line in lines if line.estimate is not None]
+    tokens = sum(one.prompt_tokens + one.completion_tokens for one in found)
+    expected = dollars if budget.in_money else tokens
+    unit, digits = ("USD", ".2f") if budget.in_money else ("tokens", ",.0f")
+    amount = f"{budget.amount:{digits}} {unit}"
+    if expected is None:
+        yield f"budget: whether {amount} are enough is not known: a price is missing"
+    elif expected <= budget.amount:
+        yield f"budget: {amount} are enough; {expected:{digits}} are expected"
+    else:
+        yield (
+            f"budget: {amount} are spent after about {budget.amount / expected:.0%} of the "
+            f"{expected:{digits}} {unit} expected; what is left is then not asked"
+        )
 
 
 def _total(lines: Sequence[Line]) -> float | None:

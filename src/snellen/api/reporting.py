@@ -44,7 +44,7 @@ def report_of(run: RunFolder) -> Report:
     failed = sum(record.unscored == "failed" for record in records)
     counts = msgspec.structs.replace(info.counts, done=len(records) - failed, failed=failed)
     info = msgspec.structs.replace(info, counts=counts)
-    return Report(info, summed(benchmark, records))
+    return Report(info, summed(benchmark, records, info.config.examples))
 
 
 def benchmark_of(run: RunFolder) -> Benchmark:

@@ -168,7 +168,8 @@ def _scored(benchmark: Benchmark, read: Predictions, bench: _Bench) -> Scored:
         with ResponseStore(bench.store if live else None) as store:
             judges = Judges(models, store)
             records, warnings = recorded(benchmark, read.replies(), read.digest, judges)
-    summary = summed(benchmark, records)
+    examples = benchmark.examples() if benchmark.examples is not None else None
+    summary = summed(benchmark, records, examples)
     return Scored(benchmark, summary, (*read.warnings, *warnings), records)
 
 

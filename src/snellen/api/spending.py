@@ -11,7 +11,7 @@ from snellen.engine.asking import MAIN, Terms
 from snellen.engine.halting import MaxFailures
 from snellen.engine.managed import Managed
 from snellen.engine.retrying import SENDS, RetryPolicy
-from snellen.engine.run import Plan
+from snellen.engine.run_plan import Plan
 from snellen.engine.spending import Budget
 from snellen.models.prices import parse_price, price_of
 

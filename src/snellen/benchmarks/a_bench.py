@@ -38,6 +38,7 @@ DATA = Published(
         ("val",): _file("VAL", "218563ec50d34bb336c814143a5bb9c1"),
         ("test",): _file("TEST", "567013fb033a20cf23f51d8e865bd16c"),
     },
+    held_out={"test": "val"},
 )
 
 
@@ -53,5 +54,6 @@ def benchmark(variant: Variant) -> Benchmark:
         needs=needs("text", "image"),
         paper="https://arxiv.org/abs/2406.03070",
         source="A-Bench of its authors (q-future/A-Bench-HF on the hub), as their TSV",
+        held_out=DATA.examples_of(variant),
     )
     return withheld(asked, variant, "split", "test")

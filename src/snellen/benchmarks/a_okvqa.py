@@ -5,21 +5,31 @@ One example row: index 0, question "What is the man by the bags awaiting?", A "s
 B "train", C "delivery", D "cab", answer "D", image <base64>.
 
 Oddities: the data set also has ten direct answers a question, which are another task and not asked
-here. No checksum is published for the TSV.
+here. No checksum is published for the TSV, which holds the validation split; examples come from
+the training split of the authors' data.
 """
 
 from __future__ import annotations
 
 from functools import partial
 
+from msgspec import structs
+
 from snellen.benchmarks.published import Published, PublishedFile
 from snellen.benchmarks.questions import question_benchmark
 from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.core.sample import Row, Sample
 from snellen.data.download import Remote
 
 VERSION = "1"
 _URL = "https://huggingface.co/datasets/Allen8/A-OKVQA/resolve/main/a-okvqa.tsv"
-DATA = Published({}, {(): PublishedFile("A-OKVQA.tsv", Remote(urls=(_URL,)))})
+DATA = Published(
+    {},
+    {(): PublishedFile("A-OKVQA.tsv", Remote(urls=(_URL,)))},
+    held_out={"": "hf://HuggingFaceM4/A-OKVQA?split=train"},
+)
+_RIGHT = "correct_choice_idx"
+"""Column of the authors' own data: the place of the right choice, from 0."""
 
 
 def benchmark(variant: Variant) -> Benchmark:
@@ -33,4 +43,14 @@ def benchmark(variant: Variant) -> Benchmark:
         needs=needs("text", "image"),
         paper="https://arxiv.org/abs/2206.01718",
         source="A-OKVQA (Apache-2.0) over COCO images, as VLMEvalKit's TSV",
+        shape=_shaped,
+        held_out=DATA.examples_of(variant),
     )
+
+
+def _shaped(sample: Sample, row: Row) -> Sample:
+    """A row of the authors' data names the right choice by its place."""
+    place = row.cells.get(_RIGHT, "")
+    if not place.isdecimal() or int(place) >= len(sample.options):
+        return sample
+    return structs.replace(sample, kind="choice", gold=(list(sample.options)[int(place)],))

@@ -26,6 +26,7 @@ DATA = Published(
         ("val",): tsv(f"{_HOME}/AesBench_VAL.tsv", "3edb0c319e9187aa0b97fe7a11700a8c"),
         ("test",): tsv(f"{_HOME}/AesBench_TEST.tsv", "58b1f7ba2cc32e1d68896d6ee716bbf8"),
     },
+    held_out={"test": "val"},
 )
 
 
@@ -41,5 +42,6 @@ def benchmark(variant: Variant) -> Benchmark:
         needs=needs("text", "image"),
         paper="https://arxiv.org/abs/2401.08276",
         source="AesBench of its authors, as VLMEvalKit's TSV",
+        held_out=DATA.examples_of(variant),
     )
     return withheld(asked, variant, "split", "test")

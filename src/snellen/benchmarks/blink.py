@@ -25,9 +25,9 @@ from snellen.benchmarks.questions import question_benchmark
 from snellen.benchmarks.rules import Readers
 from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.core.record import Record
-from snellen.core.summary import Interval, Metric, Summary
+from snellen.core.summary import Metric, Summary
 from snellen.extract.rules_official import read_blink
-from snellen.stats.stratified import mean_of_shares
+from snellen.scoring.together import interval_of_mean
 
 VERSION = "1"
 HEADLINE = "task_mean"
@@ -75,14 +75,7 @@ def summarise_blink(asked: Benchmark, records: Sequence[Record]) -> Summary:
         mean = Metric(HEADLINE, None, summary.n, note="the questions name no task")
     else:
         value = sum(metric.value or 0.0 for metric in shares) / len(shares)
-        mean = Metric(HEADLINE, value, summary.n, _interval(shares))
+        mean = Metric(HEADLINE, value, summary.n, interval_of_mean(shares))
     return msgspec.structs.replace(
         summary, headline=mean, metrics={HEADLINE: mean, **summary.metrics}
     )
-
-
-def _interval(shares: Sequence[Metric]) -> Interval:
-    sizes = [metric.n for metric in shares]
-    right = [(metric.value or 0.0) / 100 * metric.n for metric in shares]
-    found = mean_of_shares([round(count, 6) for count in right], sizes)
-    return Interval(100 * found.low, 100 * found.high, found.method, found.level)

@@ -1,18 +1,23 @@
-"""BLEU, ROUGE-L and CIDEr of a set of captions: numbers of the whole, made from its records."""
+"""BLEU, METEOR, ROUGE-L and CIDEr of a set of captions: numbers of the whole, made from its
+records."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from snellen.benchmarks.questions import clustered_interval
+from snellen.core.errors import UsageError
 from snellen.core.record import Record
 from snellen.core.summary import Interval, Metric, Summary
 from snellen.scoring.accuracy import FailurePolicy, counted_score
 from snellen.scoring.bleu import LONGEST, BleuCounts, bleu_counts
 from snellen.scoring.cider import cider, document_frequencies
+from snellen.scoring.meteor import MeteorCounts
+from snellen.scoring.meteor_program import Captioned, caption_counts
+from snellen.stats.intervals import score_interval
 from snellen.stats.resampling import percentile_interval, resampled_sums
 
 if TYPE_CHECKING:
@@ -21,6 +26,7 @@ if TYPE_CHECKING:
 
 HEADLINE = "cider"
 ROUGE_L = "rouge_l"
+METEOR = "meteor"
 BLEU = tuple(f"bleu_{order}" for order in range(1, LONGEST + 1))
 _TOP = 1000.0
 """CIDEr runs to 10, and is given times 100."""
@@ -32,10 +38,15 @@ def summarise_captions(
     plain: Callable[[Sequence[Record]], Summary],
     failures: FailurePolicy,
     words: Words,
+    meteor: Path | None,
     records: Sequence[Record],
 ) -> Summary:
-    """CIDEr as headline, with BLEU and ROUGE-L. Intervals are over pictures: of CIDEr with the
-    document frequencies of the set held fixed, of BLEU by a bootstrap of its counts."""
+    """CIDEr as headline, with BLEU and ROUGE-L, and METEOR where `meteor` names a cache for what
+    its program says. Intervals are over pictures: of CIDEr with the document frequencies of the
+    set held fixed, of BLEU and METEOR by a bootstrap of their counts.
+
+    Where METEOR cannot be computed, it has no value and a notice says why.
+    """
     summary = plain(records)
     if summary.headline.value is None:
         headline = msgspec.structs.replace(summary.headline, name=HEADLINE, unit="points", top=_TOP)
@@ -47,20 +58,45 @@ def summarise_captions(
     scores = [cider(one, gold, known) for one, gold in zip(said, golds, strict=True)]
     headline = _cider(scores)
     counts = [bleu_counts(one, gold) for one, gold in zip(said, golds, strict=True)]
-    metrics = {HEADLINE: headline, **_bleu(counts), **summary.metrics}
+    metrics = {HEADLINE: headline, **_bleu(counts)}
+    beside: tuple[str, ...] = (BLEU[-1], ROUGE_L)
+    notices = summary.notices
+    if meteor is not None:
+        found = _meteor([Captioned(*pair) for pair in zip(said, golds, strict=True)], meteor)
+        metrics[METEOR] = found
+        beside = (BLEU[-1], METEOR, ROUGE_L)
+        notices = (*notices, *([found.note] if found.note else ()))
     return msgspec.structs.replace(
-        summary, headline=headline, metrics=metrics, bounds=None, beside=(BLEU[-1], ROUGE_L)
+        summary,
+        headline=headline,
+        metrics={**metrics, **summary.metrics},
+        bounds=None,
+        beside=beside,
+        notices=notices,
     )
 
 
 def _cider(scores: Sequence[float]) -> Metric:
-    spread = clustered_interval([score / 10 for score in scores], [""] * len(scores))
+    spread = score_interval([score / 10 for score in scores])
     interval = spread and Interval(
         _TOP * spread.low, _TOP * spread.high, spread.method, spread.level
     )
     value = 100 * sum(scores) / len(scores)
     note = "one picture: every n-gram is as frequent as another" if len(scores) == 1 else ""
     return Metric(HEADLINE, value, len(scores), interval, note, unit="points", top=_TOP)
+
+
+def _meteor(captions: Sequence[Captioned], cache: Path) -> Metric:
+    try:
+        counts = caption_counts(captions, cache)
+    except UsageError as error:
+        return Metric(METEOR, None, len(captions), note=str(error))
+    import numpy as np
+
+    draws = resampled_sums([one.sums() for one in counts], METEOR)
+    scores = np.asarray([MeteorCounts(*map(float, row)).score() for row in draws])
+    value = 100 * sum(counts, MeteorCounts()).score()
+    return Metric(METEOR, value, len(counts), percentile_interval(100 * scores))
 
 
 def _bleu(counts: Sequence[BleuCounts]) -> dict[str, Metric]:

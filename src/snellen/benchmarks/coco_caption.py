@@ -12,8 +12,9 @@ CIDEr x 100 is the headline; BLEU-1 to 4 and ROUGE-L stand beside it, as the aut
 them, over words in lower case without punctuation. Those tools split words by a Java program; our
 rules give the same words for all but one of 35,902 captions of two published systems and their
 references. VLMEvalKit splits at blanks and keeps case and punctuation (`--rule vlmevalkit`), which
-gives other numbers. METEOR and SPICE need tables and models that come with Java programs only, and
-are not computed. A sample's own score is its ROUGE-L, as CIDEr depends on the whole set.
+gives other numbers. `meteor=on` adds METEOR, by its authors' Java program (extra `meteor`, and a
+Java runtime); without it the column says why it is empty. SPICE needs models that no package
+ships, and is not computed. A sample's own score is its ROUGE-L, as CIDEr depends on the whole set.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import cast
+
+from msgspec import structs
 
 from snellen.benchmarks.caption_summary import HEADLINE, ROUGE_L, summarise_captions
 from snellen.benchmarks.open_questions import BARE, open_question_benchmark, open_rules, whole_reply
@@ -33,6 +36,7 @@ from snellen.data.columns import gold_answers
 from snellen.scoring.accuracy import FailurePolicy
 from snellen.scoring.caption_words import caption_words
 from snellen.scoring.rouge_l import rouge_l
+from snellen.settings import Settings
 
 VERSION = "1"
 ALIASES = {
@@ -54,6 +58,7 @@ DATA = Published(
         ("karpathy",): HubSplit("hf://yerevann/coco-karpathy?split=test"),
     },
 )
+METEOR = {"meteor": ("off", "on")}
 ORACLE = 1000.0
 """Of replies that are the only reference there is; with five that differ a reference has less."""
 QUESTION = (
@@ -65,6 +70,7 @@ QUESTION = (
 
 def benchmark(variant: Variant) -> Benchmark:
     words = _at_blanks if variant.rule == "vlmevalkit" else caption_words
+    cache = Settings.from_environment().cache
     made = open_question_benchmark(
         variant,
         name="coco-caption",
@@ -72,6 +78,7 @@ def benchmark(variant: Variant) -> Benchmark:
         title="COCO Caption",
         metric=ROUGE_L,
         data=DATA,
+        options=METEOR,
         rules=open_rules(partial(_rouge_l, words), read=whole_reply),
         wording=BARE,
         shape=_captioned,
@@ -86,13 +93,19 @@ def benchmark(variant: Variant) -> Benchmark:
         headline=HEADLINE,
         oracle=ORACLE,
         beyond=_unseen,
-        summarise=partial(summarise_captions, made.summarise, failures, words),
+        summarise=partial(
+            summarise_captions,
+            made.summarise,
+            failures,
+            words,
+            cache if made.parameters["meteor"] == "on" else None,
+        ),
     )
 
 
 def _captioned(sample: Sample, row: Row) -> Sample:
     told = row.cells.get("sentences")
-    return replace(sample, gold=gold_answers({"refs": told}, "refs")) if told else sample
+    return structs.replace(sample, gold=gold_answers({"refs": told}, "refs")) if told else sample
 
 
 def _unseen(sample: Sample, capabilities: Capabilities) -> str | None:

@@ -8,19 +8,25 @@ from __future__ import annotations
 
 import difflib
 import functools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from threading import Lock
 from typing import get_args
+
+from msgspec import structs
 
 from snellen.core.benchmark import TEXT, Benchmark
 from snellen.core.errors import UsageError
 from snellen.core.model import Capabilities
+from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
+from snellen.core.summary import Summary
 from snellen.prompts.control import Control, Pictures, black, blind, blurred, shuffled
 
 OPTION = "control"
 CONTROLS: tuple[Control, ...] = get_args(Control)
+BLACK: Control = "black"
 BLUR = 5.0
 """Radius in percent of the longer side where none is named: scenes stay, letters and faces go."""
 _MOST_BLUR = 100.0
@@ -70,14 +76,23 @@ def with_control(benchmark: Benchmark, control: str | None) -> Benchmark:
     if setting.control == "shuffled-options":
         return replace(changed, samples=_shuffling(benchmark, setting.seed))
     changed = replace(changed, prepare=_prepared(benchmark, setting))
+    if setting.control == BLACK:
+        return replace(changed, summarise=partial(_unlinked, benchmark.summarise))
     if setting.control != "blind":
         return changed
     beyond = benchmark.beyond
 
     def blind_beyond(sample: Sample, capabilities: Capabilities) -> str | None:
-        return beyond(replace(sample, media=()), capabilities) if beyond else None
+        return beyond(structs.replace(sample, media=()), capabilities) if beyond else None
 
     return replace(changed, needs=TEXT, beyond=blind_beyond if beyond else None)
+
+
+def _unlinked(
+    summarise: Callable[[Sequence[Record]], Summary], records: Sequence[Record]
+) -> Summary:
+    """All black pictures of a size are the same, which is no reason to err together."""
+    return summarise([structs.replace(record, media=()) for record in records])
 
 
 def _prepared(benchmark: Benchmark, setting: Setting) -> Callable[[Sample], Sample]:
@@ -99,7 +114,7 @@ def _prepared(benchmark: Benchmark, setting: Setting) -> Callable[[Sample], Samp
         shown = own(sample) if own else sample
         if setting.control == "blind":
             return blind(shown)
-        if setting.control == "black":
+        if setting.control == BLACK:
             return black(shown)
         return blurred(shown, setting.number or BLUR) if setting.control == "blur" else shown
 

@@ -26,8 +26,13 @@ from snellen.core.record import Record
 from snellen.core.sample import Row
 from snellen.core.summary import Metric, Summary
 from snellen.scoring.accuracy import FailurePolicy
-from snellen.scoring.together import bounds_of, group_scores, mean_of_means, under
-from snellen.stats.stratified import mean_of_shares
+from snellen.scoring.together import (
+    bounds_of,
+    group_scores,
+    interval_of_mean,
+    mean_of_means,
+    under,
+)
 
 VERSION = "1"
 HEADLINE = "mean_of_sources"
@@ -81,12 +86,8 @@ def _by_sources(asked: Benchmark, failures: FailurePolicy, records: Sequence[Rec
     else:
         sources = group_scores(under(records, failures), "source")
         shares = _weights(sources)
-        spread = mean_of_shares(
-            [sum(sources[name]) for name in shares],
-            [len(sources[name]) for name in shares],
-            weights=list(shares.values()),
-        )
-        interval = msgspec.structs.replace(spread, low=100 * spread.low, high=100 * spread.high)
+        parts = [summary.groups["source"][name] for name in shares]
+        interval = interval_of_mean(parts, list(shares.values()))
         found = Metric(HEADLINE, value, summary.n, interval)
     return msgspec.structs.replace(
         summary,

@@ -33,7 +33,7 @@ from snellen.benchmarks.judged import Panel
 from snellen.benchmarks.open_questions import final_answer, on_golds, whole_reply
 from snellen.benchmarks.own import own_benchmark
 from snellen.benchmarks.published import Published
-from snellen.benchmarks.questions import accuracy_interval, clustered_interval, question_benchmark
+from snellen.benchmarks.questions import question_benchmark
 from snellen.benchmarks.rows import GROUP_COLUMNS, samples
 from snellen.benchmarks.rules import READERS
 from snellen.core.benchmark import TEXT, Benchmark, Table, Variant
@@ -166,7 +166,6 @@ def _by_rules(told: Description, name: str, data: str, variant: Variant) -> Benc
         rule: readers._replace(open=OpenRule(metric.read, metric.grade))
         for rule, readers in READERS.items()
     }
-    graded_by_parts = told.metric in ("anls", "vqa")
     circular: Circular = told.circular
 
     def make(
@@ -183,7 +182,6 @@ def _by_rules(told: Description, name: str, data: str, variant: Variant) -> Benc
             rules=rules,
             wording=told.prompt.over(wording),
             metric=told.headline or told.metric,
-            spread=clustered_interval if graded_by_parts else accuracy_interval,
             circular_default=circular,
             max_new_tokens=told.max_new_tokens,
             paper=told.paper,

@@ -26,6 +26,7 @@ DATA = Published(
         ("val",): tsv(f"{_HOME}/DocVQA_VAL.tsv", "d5ee77e1926ff10690d469c56b73eabf"),
         ("test",): tsv(f"{_HOME}/DocVQA_TEST.tsv", "6a2f28cac26ef2d3447374e8c6f6c8e9"),
     },
+    held_out={"test": "val"},
 )
 
 

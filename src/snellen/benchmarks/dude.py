@@ -18,6 +18,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from msgspec import structs
+
 from snellen.benchmarks.documents import PAGES, document_reader
 from snellen.benchmarks.open_questions import BARE, open_question_benchmark, open_rules
 from snellen.benchmarks.published import Published, tsv
@@ -77,4 +79,4 @@ def _answered(sample: Sample, row: Row) -> Sample:
     gold = sample.gold or (NOT_ANSWERABLE,)
     if sample.groups.get("answer_type", "").startswith(_LIST):
         gold = (row.cells.get("answer", NOT_ANSWERABLE),)
-    return replace(sample, gold=gold, unit=row.cells.get("doc_id", sample.unit))
+    return structs.replace(sample, gold=gold, unit=row.cells.get("doc_id", sample.unit))

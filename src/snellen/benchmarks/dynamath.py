@@ -29,7 +29,6 @@ from snellen.benchmarks.graded_benchmark import Declared, as_is, cell, graded_be
 from snellen.benchmarks.judged import Panel
 from snellen.benchmarks.judged_summary import Told, summarise_graded
 from snellen.benchmarks.published import Published, tsv
-from snellen.benchmarks.questions import accuracy_interval
 from snellen.core.answer import Answer, Found, Unparsed
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.flow import Flow
@@ -233,4 +232,4 @@ def _worst(records: Sequence[Record], lost: float | None) -> Metric:
         for variants in seeds.values()
         if None not in variants
     ]
-    return mean_metric(WORST, scores, accuracy_interval)
+    return mean_metric(WORST, scores)

@@ -291,9 +291,7 @@ def _earned(one: Pass) -> float:
 
 
 def _measures(sample: Sample, one: Pass, how: Manner) -> dict[str, float]:
-    """The further grades of an open answer, as far as it could be graded."""
-    if sample.kind != "open" or one.correct is None:
-        return {}
+    """The further grades of an answer that could be graded."""
     found = one.answer.value if isinstance(one.answer, Found) else None
     return {
         name: 0.0 if found is None else grade(found, sample)
@@ -306,9 +304,9 @@ def _values(
 ) -> dict[str, float]:
     """Numbers beside the score: VanillaEval, and what the rules alone would have read."""
     first = passes[0]
-    found = _measures(sample, first, how)
     if first.correct is None:
-        return found
+        return {}
+    found = _measures(sample, first, how) if sample.kind == "open" else {}
     if circular:
         found["vanilla"] = float(first.correct)
     if how.extractor:

@@ -32,6 +32,7 @@ DATA = Published(
         ("val",): tsv(f"{_HOME}/GMAI-MMBench_VAL.tsv", "254bd581627866f1c499d3d6b4422324"),
         ("test",): PublishedFile("GMAI-MMBench_TEST.tsv", Remote(urls=())),
     },
+    held_out={"test": "val"},
 )
 
 
@@ -48,5 +49,6 @@ def benchmark(variant: Variant) -> Benchmark:
         groups=("clinical vqa task", "department", "perceptual granularity", "modality", "split"),
         paper="https://arxiv.org/abs/2408.03361",
         source="OpenGVLab/GMAI-MMBench (conditions to accept), as VLMEvalKit's TSV",
+        held_out=DATA.examples_of(variant),
     )
     return withheld(asked, variant, "split", "test")

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal, cast, get_args
 
+from msgspec import structs
+
 from snellen.benchmarks.judged import VOTES, Panel, judge_parameters, panel_of
 from snellen.benchmarks.judged_summary import NEEDS_JUDGE, Told, summarise_graded
 from snellen.benchmarks.published import Published
@@ -139,7 +141,7 @@ def graded_benchmark(variant: Variant, declared: Declared) -> Benchmark:
 
 def as_is(sample: Sample) -> tuple[Message, ...]:
     """The media, then the question as the data have it; nothing is added."""
-    return prompt(replace(sample, kind="choice"), {}, _AS_IS)
+    return prompt(structs.replace(sample, kind="choice"), {}, _AS_IS)
 
 
 def cell(cells: Mapping[str, str], *names: str) -> str:

@@ -9,8 +9,8 @@ share of right answers; fAcc that of figures all of whose questions are right; q
 questions that are right about every figure. The headline is the mean of the three, as OpenVLM's
 table has it. VLMEvalKit's file has the 951 questions with a figure; the authors' has 1129, of which
 those without a figure belong to other groups, so that the numbers of the two files differ. The
-authors let GPT-4 judge replies, and count "unclear" as right where there is no figure; here the
-reply must say yes or no.
+authors let GPT-4 judge replies, which `--rule official` does with any judge (see
+`hallusionbench_judge`); otherwise the reply must say yes or no.
 """
 
 from __future__ import annotations
@@ -21,11 +21,22 @@ from functools import partial
 from typing import cast
 
 import msgspec
+from msgspec import structs
 
+from snellen.benchmarks.hallusionbench_judge import (
+    JUDGE_TOKENS,
+    RUBRIC,
+    graded_by_judge,
+    with_details,
+)
+from snellen.benchmarks.judged import judge_parameters, panel_of
+from snellen.benchmarks.judged_summary import NEEDS_JUDGE
 from snellen.benchmarks.published import Published, tsv
 from snellen.benchmarks.questions import question_benchmark
+from snellen.benchmarks.rules import READERS
 from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.core.record import Record
+from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Interval, Metric, Summary
 from snellen.prompts.choice import Wording
@@ -40,6 +51,8 @@ ALIASES: dict[str, dict[str, str]] = {"hallusion_bench_image": {}}
 _URL = "https://opencompass.openxlab.space/utils/VLMEval/HallusionBench.tsv"
 DATA = Published({}, {(): tsv(_URL, "0c23ac0dc9ef46832d7a24504f2a0c7c")})
 _GOLDS = {"0": "No", "1": "Yes"}
+_OFFICIAL = "official"
+_WORDING = Wording(yes_no="")
 _ID_COLUMNS = ("set_id", "figure_id", "question_id")
 
 
@@ -54,17 +67,32 @@ def benchmark(variant: Variant) -> Benchmark:
         needs=needs("text", "image"),
         groups=("category", "l2-category", "subcategory"),
         kind="yes_no",
-        shape=_shaped,
-        wording=Wording(yes_no=""),
+        shape=_judged_shape if variant.rule == _OFFICIAL else _shaped,
+        wording=_WORDING,
+        official=READERS["snellen"],
         paper="https://arxiv.org/abs/2310.14566",
         source="HallusionBench of its authors (BSD-3-Clause), as VLMEvalKit's TSV",
     )
     failures = cast(FailurePolicy, variant.failures)
+    made = replace(asked, headline=HEADLINE, summarise=partial(_summed, asked, failures))
+    return _judged(made, variant) if variant.rule == _OFFICIAL else made
+
+
+def _judged(made: Benchmark, variant: Variant) -> Benchmark:
+    panel = panel_of(variant, max_new_tokens=JUDGE_TOKENS)
+    settings = Generation(max_new_tokens=made.max_new_tokens)
     return replace(
-        asked,
-        headline=HEADLINE,
-        summarise=partial(_summed, asked, failures),
+        made,
+        flow=graded_by_judge(settings, panel, _WORDING),
+        asks=(*made.asks, *panel.roles),
+        parameters={**made.parameters, **judge_parameters(panel, RUBRIC)},
+        oracle=made.oracle if panel else None,
+        unscorable="" if panel else NEEDS_JUDGE,
     )
+
+
+def _judged_shape(sample: Sample, row: Row) -> Sample:
+    return with_details(_shaped(sample, row), row)
 
 
 def _shaped(sample: Sample, row: Row) -> Sample:
@@ -80,7 +108,7 @@ def _shaped(sample: Sample, row: Row) -> Sample:
         name, fields = sample.id, sample.id.split("_")[3:6]
     place = "/".join((kind, *fields)) if len(fields) == len(_ID_COLUMNS) else f"?/{name}/0/0"
     golds = tuple(_GOLDS.get(gold.strip(), gold) for gold in golds)
-    return replace(sample, id=name, gold=golds, unit=place)
+    return structs.replace(sample, id=name, gold=golds, unit=place)
 
 
 def _summed(asked: Benchmark, failures: FailurePolicy, records: Sequence[Record]) -> Summary:
@@ -112,6 +140,10 @@ def _intervals(records: Sequence[Record]) -> dict[str, Interval | None]:
     if len(rows) < 2:
         return {}
     sums = resampled_sums(rows, seed=HEADLINE)
+    # A draw of sets without a whole figure, or a whole question, says nothing of their shares.
+    sums = sums[(sums[:, 1::2] > 0).all(axis=1)]
+    if not len(sums):
+        return {}
     shares = 100 * sums[:, 0::2] / sums[:, 1::2]
     return {
         HEADLINE: percentile_interval(shares.mean(axis=1)),

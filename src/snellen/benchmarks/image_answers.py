@@ -8,10 +8,10 @@ anything drawn: right only if both are.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import NamedTuple
 
 from msgspec import structs
+from msgspec.structs import replace
 
 from snellen.benchmarks.ranking import conclude, question_alone
 from snellen.core.answer import Found

@@ -29,6 +29,7 @@ DATA = Published(
         ("val",): tsv(f"{_HOME}/InfoVQA_VAL.tsv", "2342e9c225222f0ef4dec545ebb126fe"),
         ("test",): tsv(f"{_HOME}/InfoVQA_TEST.tsv", "df535bf51b88dc9718252c34131a6227"),
     },
+    held_out={"test": "val"},
 )
 
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import NamedTuple
-
-from snellen.core.sample import Row, Sample
 
 _LINE = re.compile(r"\(?([A-Z])[.):]\s*(.*\S)\s*")
 _DRESSED = re.compile(r"\(?([A-Z])[.):]\s+|\(([A-Z])\)\s*")
@@ -49,21 +46,3 @@ def label_of(gold: str) -> str | None:
         return bare
     match = _DRESSED.match(bare)
     return next((label for label in match.groups() if label), None) if match else None
-
-
-def with_inline_options(sample: Sample, row: Row) -> Sample:
-    """A shape: options out of the question, and the gold, which is one of them, as its label."""
-    if sample.options:
-        return sample
-    question, options = inline_options(sample.question)
-    if not options:
-        return sample
-    golds = tuple(_label(gold, options) for gold in sample.gold)
-    return replace(sample, kind="choice", question=question, options=options, gold=golds)
-
-
-def _label(gold: str, options: dict[str, str]) -> str:
-    label = label_of(gold)
-    if label in options:
-        return str(label)
-    return next((key for key, text in options.items() if text == gold.strip()), gold)

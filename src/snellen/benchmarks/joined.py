@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
+
+from msgspec.structs import replace
 
 from snellen.core.benchmark import Table
 from snellen.core.media import digest_bytes

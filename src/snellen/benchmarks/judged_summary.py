@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from msgspec import structs
 
 from snellen.benchmarks.judged import AGREEMENT, Panel
-from snellen.benchmarks.questions import accuracy_interval
 from snellen.core.record import Record
 from snellen.core.summary import Metric, Summary
 from snellen.scoring.accuracy import FailurePolicy, mean_metric, summarise
+from snellen.scoring.clusters import clusters
 from snellen.stats.agreement import cohen_kappa, fleiss_kappa
 
 SEPARATOR = ", "
@@ -40,9 +40,7 @@ class Told:
 
 def summarise_graded(records: Sequence[Record], *, how: Told) -> Summary:
     """Mean score in percent, per group, and how far several judges agree."""
-    found = summarise(
-        records, spread=accuracy_interval, headline=how.headline, failures=how.failures
-    )
+    found = summarise(records, headline=how.headline, failures=how.failures)
     if how.must_judge and not how.panel:
         headline = structs.replace(found.headline, note="needs a judge: give one with --judge")
         return structs.replace(
@@ -59,12 +57,14 @@ def summarise_graded(records: Sequence[Record], *, how: Told) -> Summary:
 
 def by_label(records: Sequence[Record], column: str, name: str) -> dict[str, Metric]:
     """The mean score under each of a question's labels."""
-    cells: dict[str, list[float]] = defaultdict(list)
-    for record in records:
+    scores: dict[str, list[float]] = defaultdict(list)
+    held: dict[str, list[str]] = defaultdict(list)
+    for record, cluster in zip(records, clusters(records), strict=True):
         if record.score is not None and column in record.groups:
             for label in record.groups[column].split(SEPARATOR):
-                cells[label].append(record.score)
-    return {label: mean_metric(name, cells[label], accuracy_interval) for label in sorted(cells)}
+                scores[label].append(record.score)
+                held[label].append(cluster)
+    return {label: mean_metric(name, scores[label], held[label]) for label in sorted(scores)}
 
 
 def agreement(records: Sequence[Record], panel: Panel) -> Mapping[str, Metric]:

@@ -12,27 +12,30 @@ from __future__ import annotations
 
 import functools
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.resources import files
-from typing import Literal
+from typing import Literal, cast
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from snellen.benchmarks.described import METRICS
 from snellen.benchmarks.flows import Circular, OpenRule
 from snellen.benchmarks.published import HubSplit, Published, PublishedFile
-from snellen.benchmarks.questions import accuracy_interval, clustered_interval, question_benchmark
+from snellen.benchmarks.questions import question_benchmark
 from snellen.benchmarks.rows import GROUP_COLUMNS
 from snellen.benchmarks.rules import READERS
 from snellen.benchmarks.watching import WORDING, watching_of, with_video
 from snellen.core.benchmark import Benchmark, Table, Variant, needs
 from snellen.core.model import Modality
+from snellen.core.record import Record
 from snellen.core.sample import Kind, Row, Sample
+from snellen.core.summary import Summary
 from snellen.data.download import Remote
 from snellen.prompts.choice import DEFAULT
+from snellen.scoring.accuracy import FailurePolicy, notices
 
 VERSION = "1"
 _FILE = "listed.toml"
@@ -129,11 +132,13 @@ class Listed:
             },
             wording=WORDING if entry.video else DEFAULT,
             metric=entry.metric,
-            spread=clustered_interval if entry.metric == "anls" else accuracy_interval,
             circular_default=entry.circular,
             paper=entry.paper,
             source=entry.source,
         )
+        if entry.unscored:
+            failures = cast(FailurePolicy, variant.failures)
+            made = replace(made, summarise=partial(_no_gold_lost, made.summarise, failures))
         return replace(
             made,
             coverage=entry.coverage,
@@ -145,9 +150,21 @@ class Listed:
         return all(row.cells.get(column) != value for column, value in self.entry.skip.items())
 
 
+def _no_gold_lost(
+    summarise: Callable[[Sequence[Record]], Summary],
+    failures: FailurePolicy,
+    records: Sequence[Record],
+) -> Summary:
+    """The summary without the notice of golds that are not there: they were left out here."""
+    asked = [
+        structs.replace(one, unscored=None) if one.unscored == "no_gold" else one for one in records
+    ]
+    return structs.replace(summarise(records), notices=tuple(notices(asked, failures)))
+
+
 def _without_gold(sample: Sample, row: Row) -> Sample:
     """A gold that no rule here can compare must not make a number."""
-    return replace(sample, gold=())
+    return structs.replace(sample, gold=())
 
 
 @functools.cache

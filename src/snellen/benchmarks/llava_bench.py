@@ -6,7 +6,8 @@ One example row: index 0, question "What is the name of this famous sight in the
 
 Oddities: 60 questions about 24 pictures in three categories (conv, detail, complex; the authors'
 files write llava_bench_conv). The judge sees no picture but the caption, and scores two answers:
-the stored one of GPT-4, which saw the caption, and the model's.
+the stored one of GPT-4, which saw the caption, and the model's. The rubric is the authors'; they
+ask with a temperature of 0.2, which is 0 here.
 
 The number is the mean score of the model over that of the reference, times 100: it may pass 100.
 A judge answers with two numbers in its first line; others leave the sample ungraded, where the
@@ -17,10 +18,10 @@ authors have it. There is no score without a judge.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 
 from msgspec import structs
+from msgspec.structs import replace
 
 from snellen.benchmarks.graded import asked, record_of, ungraded
 from snellen.benchmarks.graded_benchmark import Declared, as_is, cell, graded_benchmark
@@ -37,10 +38,9 @@ from snellen.core.sample import Row, Sample
 from snellen.core.summary import Metric, Summary
 from snellen.data.columns import row_id
 from snellen.extract.verdicts import read_pair
-from snellen.prompts.judging import rubric
 from snellen.stats.resampling import percentile_interval, resampled_sums
 
-VERSION = "1"
+VERSION = "2"
 ALIASES: dict[str, dict[str, str]] = {
     "LLaVABench": {},
     "llava_in_the_wild": {},
@@ -77,7 +77,6 @@ def benchmark(variant: Variant) -> Benchmark:
             flow=_flow,
             paper="https://arxiv.org/abs/2304.08485",
             source="LLaVA-Bench (Apache-2.0), as VLMEvalKit's TSV",
-            coverage="generic type",
             rubrics=(RUBRIC,),
             headline=RELATIVE,
             must_judge=True,
@@ -130,13 +129,11 @@ def _flow(
 
 
 def _fields(sample: Sample, reply: str) -> Mapping[str, str]:
-    rules = rubric(RUBRIC).rules
     return {
         "caption": sample.hint,
         "question": sample.question,
         "reference": sample.gold[0] if sample.gold else "",
         "reply": reply,
-        "rule": rules.get(sample.groups.get(CATEGORY, ""), rules["conv"]),
     }
 
 

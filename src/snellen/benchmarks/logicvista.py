@@ -69,6 +69,7 @@ def benchmark(variant: Variant) -> Benchmark:
             flow=_flow,
             paper="https://arxiv.org/abs/2407.04973",
             source="LogicVista (Apache-2.0), as VLMEvalKit's TSV",
+            coverage="generic type",
             rubrics=(RUBRIC,),
             rules=(OWN_RULE, OFFICIAL),
             several=(SKILL,),

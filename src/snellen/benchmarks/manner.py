@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import functools
-import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from snellen.benchmarks.examples import ASIDE, DECLARED
 from snellen.benchmarks.flows import ChoiceReader, Manner, OpenReader, Shown, YesNoReader
 from snellen.core.answer import Answer, Truncated
-from snellen.core.benchmark import Needs, needs
+from snellen.core.benchmark import Needs, Shots, needs
 from snellen.core.errors import UsageError
 from snellen.core.message import Message, Text
 from snellen.core.model import Capabilities
-from snellen.core.sample import Sample
+from snellen.core.sample import Kind, Sample
 from snellen.extract.conclusion import conclusion_of, moved
 from snellen.prompts.choice import Wording, prompt
+from snellen.prompts.recipes import recipes
 from snellen.prompts.stored import CHAIN_OF_THOUGHT, stored_wording, with_steps
 
 OWN = "snellen"
 """The wording where no other is asked for."""
-_STORED = ("vlmevalkit", "llava", "qwen2-vl")
+_NAMED = ("vlmevalkit", "llava", "qwen2-vl")
+"""Stored wordings that every benchmark lists; it takes those of all recipes."""
 _MOST_SHOTS = 16
 _SEEDS = 10
 COT_TOKENS = 2048
@@ -28,10 +30,12 @@ COT_TOKENS = 2048
 
 
 def example_options() -> dict[str, tuple[str, ...]]:
-    """Examples and thinking: options that every multiple-choice and yes/no benchmark has."""
+    """Examples and thinking: options that every multiple-choice and yes/no benchmark has.
+    `shots_from` may also name a split or a data file; `open_benchmark` reads it."""
     return {
         "shots": tuple(map(str, range(_MOST_SHOTS + 1))),
         "shots_seed": tuple(map(str, range(_SEEDS))),
+        "shots_from": (DECLARED, ASIDE),
         "cot": ("off", "on"),
     }
 
@@ -40,27 +44,33 @@ def asking_options(paper: str | None = None) -> dict[str, tuple[str, ...]]:
     """The options of benchmarks whose wording may be chosen. `paper` names the stored wording of
     a benchmark's own paper, which is then its default."""
     first = (OWN,) if paper is None else ("paper", OWN)
-    return {"prompt": (*first, *_STORED), **example_options()}
+    return {"prompt": (*first, *_NAMED), **example_options()}
+
+
+def taken(options: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
+    """The options with every value that they take: the wordings of all recipes too, where stored
+    wordings may be chosen."""
+    listed = options.get("prompt", ())
+    if OWN not in listed:
+        return dict(options)
+    wordings = dict.fromkeys((*listed, *(recipe.prompt for recipe in recipes())))
+    return {**options, "prompt": tuple(wordings)}
 
 
 def asked_so(
-    how: Manner,
-    chosen: Mapping[str, str],
-    paper: str | None,
-    pool: Callable[[], Iterable[Sample]],
+    how: Manner, chosen: Mapping[str, str], paper: str | None, shots: Shots | None
 ) -> Manner:
     """The manner with the wording, examples and thinking that were chosen; where no wording
-    is, it keeps its own."""
+    is, or it leaves out a string, that of the manner stays."""
     name = chosen["prompt"]
-    wording = how.wording if name == OWN else stored_wording(_file(name, paper)).wording
-    return with_examples(replace(how, wording=wording), chosen, pool)
+    if name != OWN:
+        how = replace(how, wording=stored_wording(_file(name, paper)).over(how.wording))
+    return with_examples(how, chosen, shots)
 
 
-def with_examples(
-    how: Manner, chosen: Mapping[str, str], pool: Callable[[], Iterable[Sample]]
-) -> Manner:
-    """The manner with the examples and the thinking that were chosen. Examples come from `pool`,
-    which is drawn from when the first question is asked."""
+def with_examples(how: Manner, chosen: Mapping[str, str], shots: Shots | None) -> Manner:
+    """The manner with the examples and the thinking that were chosen. `shots` gives the examples
+    (`Variant.shots`), which are drawn when the first question is asked."""
     if chosen["cot"] == "on":
         how = replace(
             how,
@@ -69,9 +79,11 @@ def with_examples(
             yes_no=concluded(how.yes_no, chosen),
             open=replace(how.open, read=_concluded_text(how.open.read)),
         )
-    shots = int(chosen["shots"])
-    shown = _examples(shots, chosen["shots_seed"], pool, how.wording) if shots else None
-    return replace(how, shown=shown)
+    if shots is not None:
+        return replace(how, shown=_shown(shots, how.wording))
+    if chosen["shots"] != "0":
+        raise UsageError("shots: examples are drawn where a benchmark is opened by name or file")
+    return how
 
 
 def asking_parameters(chosen: Mapping[str, str], paper: str | None) -> dict[str, str]:
@@ -120,43 +132,17 @@ def _file(name: str, paper: str | None) -> str:
     return paper if name == "paper" and paper is not None else name
 
 
-def _examples(
-    count: int, seed: str, pool: Callable[[], Iterable[Sample]], wording: Wording
-) -> Callable[[Sample], Shown]:
-    """Others of the same table and kind, drawn by the seed and the question's id: never the
-    question itself, nor one that asks the same about the same pictures."""
+def _shown(shots: Shots, wording: Wording) -> Callable[[Sample], Shown]:
+    """The examples of the question's kind as turns of a conversation."""
 
     @functools.cache
-    def by_kind() -> Mapping[str, Sequence[Sample]]:
-        kinds: dict[str, list[Sample]] = {}
-        for sample in pool():
-            if sample.gold:
-                kinds.setdefault(sample.kind, []).append(sample)
-        return kinds
-
-    def shown(sample: Sample) -> Shown:
-        others = by_kind().get(sample.kind, ())
-        drawn = random.Random(f"{seed}:{sample.id}").sample(others, min(len(others), 2 * count + 8))
-        chosen = [one for one in drawn if not _same(one, sample)][:count]
-        if len(chosen) < count:
-            chosen = [one for one in others if not _same(one, sample)][:count]
-        if len(chosen) < count:
-            raise UsageError(
-                f"shots={count}: only {len(chosen)} other {sample.kind} questions have an answer "
-                f"to show before {sample.id!r}; ask for fewer"
-            )
+    def of_kind(kind: Kind) -> Shown:
+        chosen = shots(kind)
         turns = [turn for one in chosen for turn in _turns(one, wording)]
         media = {digest: source for one in chosen for digest, source in one.sources().items()}
         return Shown(tuple(turns), media)
 
-    return shown
-
-
-def _same(one: Sample, other: Sample) -> bool:
-    if one.id == other.id:
-        return True
-    pictures = [ref.digest for ref in one.media] == [ref.digest for ref in other.media]
-    return pictures and one.question == other.question
+    return lambda sample: of_kind(sample.kind)
 
 
 def _turns(sample: Sample, wording: Wording) -> tuple[Message, ...]:

@@ -10,8 +10,9 @@ from msgspec import structs
 from snellen.benchmarks.graded import asked, record_of, ungraded
 from snellen.benchmarks.judged import Panel, Read, judged
 from snellen.benchmarks.judged_summary import Told, summarise_graded
-from snellen.core.answer import Empty, Found
+from snellen.core.answer import Empty, Found, Unparsed
 from snellen.core.flow import Flow
+from snellen.core.message import Message
 from snellen.core.output import Generated
 from snellen.core.record import Pass, Record
 from snellen.core.request import Generation, Ref
@@ -35,32 +36,49 @@ class Marking:
     """The highest sum there can be."""
 
 
+def question_alone(sample: Sample) -> tuple[Message, ...]:
+    """The media, what stands before the question about them, and the question."""
+    return prompt(sample, wording=BARE)
+
+
+def whole_reply(sample: Sample, reply: str) -> str | None:
+    """The reply as it is."""
+    return reply
+
+
 def marked(
     settings: Generation,
     panel: Panel,
     marking: Callable[[Sample], Marking],
-    wording: Wording = BARE,
+    shown_to: Callable[[Sample], tuple[Message, ...]] = question_alone,
+    said_in: Callable[[Sample, str], str | None] = whole_reply,
 ) -> Callable[[Sample], Flow]:
-    """Ask, then have the reply marked; the score is the sum of the marks over the highest. An empty
-    reply is worth nothing, and no judge is asked. Each of several marks is a value of the
-    record, over the highest."""
+    """Ask, then have the reply marked; the score is the sum of the marks over the highest.
+
+    `said_in` finds what is marked in a reply. An empty reply, and one without an answer, is worth
+    nothing, and no judge is asked. Each of several marks is a value of the record, over its top.
+    """
 
     def flow(sample: Sample) -> Flow:
         how = marking(sample)
-        shown = prompt(sample, wording=wording)
+        shown = shown_to(sample)
         output = yield from asked(sample, shown, settings)
         if not isinstance(output, Generated):
             return record_of(sample, (Pass(shown, output, gold=sample.gold),))
         if not output.text.strip():
             empty = Pass(shown, output, Empty(), sample.gold, False)
             return record_of(sample, (empty,), score=0.0)
+        said = said_in(sample, output.text)
+        if said is None:
+            unread = Pass(shown, output, Unparsed(), sample.gold, False)
+            return record_of(sample, (unread,), score=0.0)
         fields = {
             "question": sample.question,
             "gold": sample.gold[0] if sample.gold else "",
-            "reply": output.text,
+            "reply": said,
         }
         found = yield from judged(panel, how.rubric, fields, how.read, Ref(sample.id))
-        answer = Found(output.text.strip(), "whole reply")
+        answer = Found(said.strip(), "whole reply" if said == output.text else "pack")
         one = Pass(shown, output, answer, sample.gold, verdicts=found.verdicts)
         marks = {name: found.grade(name) for name in how.names}
         most = how.top / len(how.names)

@@ -12,18 +12,19 @@ TSV; OpenVLM's column is Vision Only (`version=vision-only`). `prompt=cot` asks 
 
 Two stages, as in the paper (Sec. 3.2): the answer is extracted, by rules where they can and else by
 a judge; then it is compared, by rules where they find it equal and else by a judge that says 1 or
-0. Without a judge the rules decide alone. The paper's scores of single reasoning steps are not
-computed; neither does VLMEvalKit.
+0. The judge is asked in the authors' words; they ask it about every reply. Without a judge the
+rules decide alone. The paper's scores of single reasoning steps are not computed; neither does
+VLMEvalKit.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 
 from msgspec import structs
+from msgspec.structs import replace
 
 from snellen.benchmarks.graded import (
     BY_RULES,
@@ -47,10 +48,9 @@ from snellen.data.columns import row_id
 from snellen.extract.choice import read_choice
 from snellen.extract.open_text import read_open
 from snellen.extract.verdicts import read_grade, read_object
-from snellen.prompts.judging import rubric
 from snellen.scoring import mathematics
 
-VERSION = "1"
+VERSION = "2"
 _HOME = "https://opencompass.openxlab.space/utils/benchmarks/MathVerse"
 _FILES: dict[str, tuple[str, str, str]] = {
     "all": ("MathVerse_MINIV", "5017caca32b7fa110c350a1bea861b65", ""),
@@ -87,7 +87,7 @@ ALIASES = {
     "mathverse_testmini_text_lite": {"version": "text-lite"},
     "mathverse_testmini_text_dominant": {"version": "text-dominant"},
 }
-EXTRACT, COMPARE = "short-answer", "same-answer"
+EXTRACT, COMPARE = "mathverse-answer", "mathverse-same"
 PROMPT = "prompt"
 _GROUPS = ("problem_version", "subject", "subfield")
 _CHOICE = re.compile(r"^\(?([A-H])[:.)]\s*(.*)$", re.MULTILINE)
@@ -212,5 +212,4 @@ def _right(sample: Sample, answer: str) -> bool:
 
 
 def _fields(sample: Sample, reply: str) -> Mapping[str, str]:
-    form = rubric(EXTRACT).rules["choice" if sample.options else "text"]
-    return {"question": sample.hint, "choices": "", "reply": reply, "form": form}
+    return {"reply": reply}

@@ -77,6 +77,7 @@ def benchmark(variant: Variant) -> Benchmark:
             flow=_flow,
             paper="https://arxiv.org/abs/2402.14804",
             source="MATH-Vision (MIT), as VLMEvalKit's TSV",
+            coverage="generic type",
             rubrics=(RUBRIC,),
             rules=(OWN_RULE, OFFICIAL),
             check=mathematics.require,

@@ -91,6 +91,7 @@ def benchmark(variant: Variant) -> Benchmark:
             flow=_flow,
             paper="https://arxiv.org/abs/2310.02255",
             source="MathVista (CC BY-SA 4.0), as VLMEvalKit's TSV",
+            coverage="generic type",
             rubrics=(RUBRIC,),
             rules=(OWN_RULE, OFFICIAL),
             several=(SKILLS,),

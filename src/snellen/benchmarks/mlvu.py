@@ -29,7 +29,7 @@ from snellen.core.sample import Row
 from snellen.data.download import Remote
 from snellen.prompts.choice import Wording
 
-VERSION = "1"
+VERSION = "2"
 HEADLINE = "m_avg"
 PART, PARTS = "part", ("choice", "open")
 DEFAULTS = {"frames": "16"}

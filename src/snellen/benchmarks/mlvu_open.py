@@ -1,4 +1,5 @@
-"""The two open tasks of MLVU, marked by a judge: sub-scene captioning and summary (G-Avg)."""
+"""The two open tasks of MLVU, marked by a judge in its authors' words: sub-scene captioning and
+summary (G-Avg)."""
 
 from __future__ import annotations
 
@@ -26,6 +27,7 @@ TOP = 10.0
 """Two marks of 5."""
 TASK = "task_type"
 _NAMES = {False: ("accuracy", "relevance"), True: ("completeness", "reliability")}
+_MARK = "score_"
 _RUBRICS = {False: "mlvu-subplot", True: "mlvu-summary"}
 DATA = Published(
     {},
@@ -56,7 +58,7 @@ def open_tasks(variant: Variant, *, name: str, version: str, paper: str) -> Benc
             summarise=partial(in_points, top=TOP),
             needs=TEXT,
             max_new_tokens=1024,
-            judge_tokens=64,
+            judge_tokens=1024,
             oracle=TOP,
         ),
     )
@@ -96,9 +98,10 @@ def _marking(sample: Sample) -> Marking:
 
 
 def read_two(reply: str, names: tuple[str, str]) -> Reading | None:
-    """Two marks of 1 to 5, as an object by name or as two numbers in this order."""
+    """Two marks of 1 to 5: as an object by name ("score_accuracy", as the judge is asked, or
+    "accuracy"), or as two numbers in this order."""
     given = read_object(reply)
     if given is not None:
-        marks = {str(key).strip().lower(): mark for key, mark in given.items()}
+        marks = {str(key).strip().lower().removeprefix(_MARK): mark for key, mark in given.items()}
         reply = f"{marks.get(names[0])} {marks.get(names[1])}"
     return read_pair(reply, names, 1.0, 5.0)

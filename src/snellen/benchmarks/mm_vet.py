@@ -7,10 +7,9 @@ One example row: index 0, question "What is x in the equation?", answer "-1<AND>
 Oddities: <AND> and <OR> stand in the answers; a question counts under each of its six abilities
 (rec, ocr, know, gen, spat, math), and once under their combination.
 
-A judge gives each reply 0.0 to 1.0 from a few-shot table (Sec. 3.2); the score is 100 times the
-mean. Our rubric is our own wording of that task, so numbers of other judges' prompts are near but
-not the same; its digest is recorded. A verdict that cannot be read leaves the sample ungraded;
-VLMEvalKit counts it as 0. `votes` asks each judge several times, as the authors repeat their runs.
+A judge gives each reply 0.0 to 1.0 from a few-shot table (Sec. 3.2), the authors'; the score is
+100 times the mean. A verdict that cannot be read leaves the sample ungraded; the authors and
+VLMEvalKit count it as 0. `votes` asks each judge several times, as the authors repeat their runs.
 There is no score without a judge.
 """
 
@@ -31,7 +30,7 @@ from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_gold, row_id
 from snellen.extract.verdicts import read_grade
 
-VERSION = "1"
+VERSION = "2"
 ALIASES = {
     "MMVet": {"split": "all"},
     "MMVet_Hard": {"split": "hard"},
@@ -64,7 +63,6 @@ def benchmark(variant: Variant) -> Benchmark:
             flow=_flow,
             paper="https://arxiv.org/abs/2308.02490",
             source="MM-Vet (CC BY-NC 4.0), as VLMEvalKit's TSV",
-            coverage="generic type",
             rubrics=(RUBRIC,),
             headline="score",
             must_judge=True,
@@ -84,7 +82,7 @@ def samples(rows: Iterable[Row]) -> Iterator[Sample]:
             id=row_id(row),
             kind="open",
             question=row.cells.get("question", ""),
-            gold=(" <OR> ".join(golds),) if golds else (),
+            gold=("<OR>".join(golds),) if golds else (),
             media=row.media,
             groups={
                 ABILITY: SEPARATOR.join(needed),
@@ -111,8 +109,7 @@ def _flow(
 
 
 def _fields(sample: Sample, reply: str) -> Mapping[str, str]:
-    """One row of the table: its cells hold no line breaks."""
+    """The last row of the table, as the authors write it."""
     gold = sample.gold[0] if sample.gold else ""
     gold = gold.replace("<AND>", " <AND> ").replace("<OR>", " <OR> ")
-    texts = {"question": sample.question, "gold": gold, "reply": reply}
-    return {name: " ".join(text.split()) for name, text in texts.items()}
+    return {"question": sample.question, "gold": gold, "reply": reply}

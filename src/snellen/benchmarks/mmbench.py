@@ -20,6 +20,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 
+from msgspec import structs
+
 from snellen.benchmarks.flows import words_reader
 from snellen.benchmarks.published import Published, PublishedFile, tsv
 from snellen.benchmarks.questions import question_benchmark
@@ -69,6 +71,7 @@ def _published(split: str, lang: str, version: str) -> PublishedFile:
 DATA = Published(
     {"split": ("dev", "test"), "lang": ("en", "cn"), "version": ("1.0", "1.1")},
     {key: _published(*key) for key in _MD5},
+    held_out={"test": "dev"},
 )
 LEVEL_1 = {
     "coarse_perception": "perception",
@@ -96,6 +99,7 @@ def benchmark(variant: Variant) -> Benchmark:
         official=Readers(read_mmbench, words_reader),
         paper="https://arxiv.org/abs/2307.06281",
         source="MMBench (Apache-2.0), the TSV files its authors publish",
+        held_out=DATA.examples_of(variant),
     )
     levelled = replace(questions, samples=partial(_in_three_levels, questions.samples))
     return withheld(levelled, variant, "split", "test")
@@ -106,4 +110,6 @@ def _in_three_levels(
 ) -> Iterator[Sample]:
     for sample in read(rows):
         top = LEVEL_1.get(sample.groups.get("l2-category", ""))
-        yield replace(sample, groups={"l1-category": top, **sample.groups}) if top else sample
+        yield (
+            structs.replace(sample, groups={"l1-category": top, **sample.groups}) if top else sample
+        )

@@ -9,10 +9,12 @@ all questions, 0..3. A question counts once under each of its 26 dimensions, and
 nine abilities and in perception or reasoning where one of its dimensions is.
 
 Oddities: the videos lie in pickles on the hub, which are not opened here: VLMEvalKit writes them as
-MP4 files; keep these beside the TSV. VLMEvalKit's "pack" asks all questions of a video at once;
-here each is asked alone ("nopack"), as leaderboards do. A verdict that cannot be read leaves the
-sample ungraded; VLMEvalKit counts it as 0 in the headline. Our rubric is our own wording of that
-task; its digest is recorded. There is no score without a judge.
+MP4 files; keep these beside the TSV. Each question is asked alone ("nopack"), as leaderboards do;
+`pack=on` asks all questions of a video at once, and a question that the reply leaves out is worth
+nothing. VLMEvalKit cuts such an answer at its first colon where the object is not well formed, and
+cannot read the bare reply to a single question; here both are read. A verdict that cannot be read
+leaves the sample ungraded; VLMEvalKit counts it as 0 in the headline. Prompts and rubric are the
+authors', as VLMEvalKit has them. There is no score without a judge.
 """
 
 from __future__ import annotations
@@ -24,11 +26,13 @@ from functools import partial
 from snellen.benchmarks.graded_benchmark import Declared, cell, graded_benchmark, listed
 from snellen.benchmarks.judged import Panel
 from snellen.benchmarks.judged_summary import SEPARATOR
-from snellen.benchmarks.marked import BARE, Marking, in_points, marked
+from snellen.benchmarks.marked import Marking, in_points, marked
+from snellen.benchmarks.mmbench_video_prompts import alone, answer_in_pack, pack, packed
 from snellen.benchmarks.published import Published, PublishedFile
 from snellen.benchmarks.video_questions import video_of, video_table
 from snellen.benchmarks.watching import watching_of, with_video
 from snellen.core.benchmark import TEXT, Benchmark, Variant
+from snellen.core.errors import UsageError
 from snellen.core.flow import Flow
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
@@ -36,18 +40,24 @@ from snellen.data.columns import row_gold, row_id
 from snellen.data.download import Remote
 from snellen.extract.verdicts import GRADE, read_grade
 
-VERSION = "1"
+VERSION = "2"
 NAME = "mmbench-video"
 RUBRIC = "mmbench-video"
 TOP = 3.0
 DIMENSION, ABILITY, SIDE = "dimension", "ability", "perception or reasoning"
+_PACK = {"pack": ("off", "on")}
+_SHOWN = {
+    "8frame": {"frames": "8", "sampling": "vlmevalkit"},
+    "16frame": {"frames": "16", "sampling": "vlmevalkit"},
+    "64frame": {"frames": "64", "sampling": "vlmevalkit"},
+    "1fps": {"fps": "1", "frames": "2048"},
+}
 ALIASES = {
     "MMBench-Video": {},
-    "MMBench_Video_8frame_nopack": {"frames": "8", "sampling": "vlmevalkit"},
-    "MMBench_Video_16frame_nopack": {"frames": "16", "sampling": "vlmevalkit"},
-    "MMBench_Video_64frame_nopack": {"frames": "64", "sampling": "vlmevalkit"},
-    "MMBench_Video_1fps_nopack": {"fps": "1", "frames": "2048"},
+    **{f"MMBench_Video_{name}_nopack": shown for name, shown in _SHOWN.items()},
+    **{f"MMBench_Video_{name}_pack": {**shown, "pack": "on"} for name, shown in _SHOWN.items()},
 }
+_PACK_TOKENS = 2048
 ABILITIES: Mapping[str, tuple[str, ...]] = {
     "CP": ("Video Topic", "Video Emotion", "Video Scene", "Video Style"),
     "FP-S": (
@@ -76,13 +86,15 @@ DATA = Published(
         )
     },
 )
-_WORDING = replace(
-    BARE, open="Please directly reply with your response to the only question.\nAnswer: "
-)
 
 
 def benchmark(variant: Variant) -> Benchmark:
     rest, watching = watching_of(variant)
+    together = rest.options.get("pack") == "on"
+    if together and watching.native:
+        raise UsageError(
+            f"{NAME}:pack=on asks about frames; with video=native every question is asked alone"
+        )
     asked = graded_benchmark(
         rest,
         Declared(
@@ -90,8 +102,9 @@ def benchmark(variant: Variant) -> Benchmark:
             version=VERSION,
             title="MMBench-Video, open questions marked 0 to 3 by a judge",
             data=DATA,
-            samples=samples,
+            samples=(lambda rows: iter(pack(samples(rows)))) if together else samples,
             flow=_flow,
+            options=_PACK,
             paper="https://arxiv.org/abs/2406.14515",
             source="MMBench-Video of OpenCompass (CC BY 4.0), as VLMEvalKit's TSV",
             rubrics=(RUBRIC,),
@@ -100,7 +113,7 @@ def benchmark(variant: Variant) -> Benchmark:
             several=(DIMENSION, ABILITY, SIDE),
             summarise=partial(in_points, top=TOP),
             needs=TEXT,
-            max_new_tokens=512,
+            max_new_tokens=_PACK_TOKENS if together else 512,
             judge_tokens=64,
             oracle=TOP,
         ),
@@ -142,4 +155,6 @@ def _flow(
 ) -> Callable[[Sample], Flow]:
     read = partial(read_grade, low=0.0, high=TOP, whole=True)
     marking = Marking(rubric=RUBRIC, read=read, names=(GRADE,), top=TOP)
-    return marked(settings, panel, lambda sample: marking, _WORDING)
+    if options["pack"] == "on":
+        return marked(settings, panel, lambda sample: marking, packed, answer_in_pack)
+    return marked(settings, panel, lambda sample: marking, alone)

@@ -44,7 +44,7 @@ from snellen.core.summary import Metric, Summary
 from snellen.data.columns import parse_list, row_id
 from snellen.extract.verdicts import read_marks
 
-VERSION = "1"
+VERSION = "2"
 ALIASES: dict[str, dict[str, str]] = {"MMDU": {}}
 DATA = Published(
     {},
@@ -86,7 +86,6 @@ def benchmark(variant: Variant) -> Benchmark:
             flow=_flow,
             paper="https://arxiv.org/abs/2406.11833",
             source="MMDU (CC BY-NC 4.0), as VLMEvalKit's TSV",
-            coverage="generic type",
             rubrics=(RUBRIC,),
             headline="score",
             must_judge=True,
@@ -195,7 +194,7 @@ def _marked(
     if not text:
         return _Turn(Pass(said, output, answer, gold), Judgement(()))
     fields = {
-        "question": _SLOT.sub("", question).strip(),
+        "question": question,
         "reference": reference,
         "reply": text,
     }

@@ -21,18 +21,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from functools import partial
 from typing import cast, get_args
 
+from msgspec.structs import replace
+
 from snellen.benchmarks.flows import Manner
 from snellen.benchmarks.manner import (
+    asked_so,
+    asking_options,
+    asking_parameters,
     concluded,
-    example_options,
-    example_parameters,
     longest_reply,
     needing,
-    with_examples,
+    taken,
 )
 from snellen.benchmarks.mme_subtasks import ABILITY, SUBTASK, area_of, subtask_name
 from snellen.benchmarks.mme_summary import summarise_mme
@@ -71,7 +73,8 @@ DATA = Published(
 
 
 def benchmark(variant: Variant) -> Benchmark:
-    parameters = resolve("mme", variant, {"reading": READINGS, **example_options()})
+    known = {"reading": READINGS, **asking_options()}
+    parameters = resolve("mme", variant, taken(known))
     if variant.circular not in (None, "off"):
         raise UsageError("mme has yes/no questions, which have no options to rotate")
     reading = reading_of_rule("mme", variant, parameters["reading"], _OF_RULES)
@@ -82,7 +85,7 @@ def benchmark(variant: Variant) -> Benchmark:
     def open() -> Table:
         return open_table(variant.data) if variant.data else DATA.table(variant)
 
-    how = with_examples(how, parameters, lambda: mme_samples(open()))
+    how = asked_so(how, parameters, None, variant.shots)
     reported = {name: concluded(partial(_read, name), parameters) for name in _REPORTED}
 
     return Benchmark(
@@ -106,10 +109,11 @@ def benchmark(variant: Variant) -> Benchmark:
         needs=needing(needs("text", "image"), parameters, variant.control),
         paper="https://arxiv.org/abs/2306.13394",
         source="MME, for academic research only, as VLMEvalKit's TSV",
+        options=known,
         rules=tuple(_OF_RULES),
         parameters={
             **({"reading": reading} if reading in READINGS else {}),
-            **example_parameters(parameters),
+            **asking_parameters(parameters, None),
             **({} if variant.rule is None else {"rule": variant.rule}),
         },
         max_new_tokens=settings.max_new_tokens,

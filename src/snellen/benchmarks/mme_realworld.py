@@ -15,8 +15,9 @@ empty reply as A; no rule of ours does.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from snellen.benchmarks.flows import words_reader
 from snellen.benchmarks.published import Published, PublishedFile

@@ -21,6 +21,8 @@ from dataclasses import replace
 from functools import partial
 from typing import cast
 
+from msgspec import structs
+
 from snellen.benchmarks.documents import PAGES, document_reader
 from snellen.benchmarks.mmlongbench_summary import EVIDENCE, FORMAT, PAGE_COUNT, summarise_documents
 from snellen.benchmarks.open_questions import open_question_benchmark, open_rules
@@ -89,7 +91,7 @@ def _placed(sample: Sample, row: Row) -> Sample:
     counts = "unanswerable" if pages == 0 else "single page" if pages == 1 else "several pages"
     gold = row.cells.get("answer", "")
     placed = {PAGE_COUNT: counts, EVIDENCE: sources} if "evidence_pages" in row.cells else {}
-    return replace(
+    return structs.replace(
         sample,
         gold=(gold,) if gold else (),
         groups={**sample.groups, **{key: label for key, label in placed.items() if label}},

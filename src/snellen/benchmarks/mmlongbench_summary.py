@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from snellen.benchmarks.questions import clustered_interval
 from snellen.core.record import Record
 from snellen.core.summary import Interval, Metric, Summary
 from snellen.scoring.accuracy import FailurePolicy, counted_score, mean_metric
@@ -91,7 +90,7 @@ def _by_source(known: Sequence[tuple[Record, float]]) -> dict[str, Metric]:
             cells[source].append((score, record.unit))
     return {
         source: mean_metric(
-            "accuracy", [score for score, _ in cells[source]], clustered_interval,
+            "accuracy", [score for score, _ in cells[source]],
             [unit for _, unit in cells[source]],
         )
         for source in sorted(cells)

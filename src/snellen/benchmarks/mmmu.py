@@ -18,8 +18,9 @@ we compare the text by the authors' rule.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from snellen.benchmarks.flows import OpenRule, words_reader
 from snellen.benchmarks.published import Published, tsv
@@ -46,6 +47,7 @@ DATA = Published(
         ("dev",): _DEV_VAL,
         ("test",): tsv(f"{_HOME}/MMMU_TEST.tsv", "c19875d11a2d348d07e5eb4bdf33166d"),
     },
+    held_out={"val": "dev", "test": "dev"},
 )
 _CHOICE = "multiple-choice"
 _SPLITS = {"validation": "val"}
@@ -81,6 +83,7 @@ def benchmark(variant: Variant) -> Benchmark:
         max_new_tokens=1024,
         paper="https://arxiv.org/abs/2311.16502",
         source="MMMU of its authors (Apache-2.0, MMMU/MMMU on the hub), as VLMEvalKit's TSV",
+        held_out=DATA.examples_of(variant),
     )
     return withheld(asked, variant, "split", "test")
 

@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 
+from msgspec import structs
+
 from snellen.benchmarks.mmmu import RULES
 from snellen.benchmarks.published import HubSplit, Published, tsv
 from snellen.benchmarks.questions import question_benchmark
@@ -75,6 +77,6 @@ def _in_pictures(
     read: Callable[[Iterable[Row]], Iterator[Sample]], rows: Iterable[Row]
 ) -> Iterator[Sample]:
     asking = f"{_IN_PICTURE} {_DIRECTLY}"
-    worded = (replace(row, cells={**row.cells, "question": asking}) for row in rows)
+    worded = (structs.replace(row, cells={**row.cells, "question": asking}) for row in rows)
     for sample in read(worded):
-        yield replace(sample, options={})
+        yield structs.replace(sample, options={})

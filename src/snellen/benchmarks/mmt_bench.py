@@ -80,6 +80,7 @@ DATA = Published(
         for split in ("val", "all")
         for images in IMAGES
     },
+    held_out={"all": "val"},
 )
 
 
@@ -96,6 +97,7 @@ def benchmark(variant: Variant) -> Benchmark:
         needs=needs("text", "image"),
         paper="https://arxiv.org/abs/2404.16006",
         source="MMT-Bench, the TSV files its authors publish (licences of its sources apply)",
+        held_out=DATA.examples_of(variant),
     )
     chosen = {**{name: values[0] for name, values in OPTIONS.items()}, **variant.options}
     shown = Shown(**{name: chosen[name] for name in OPTIONS})

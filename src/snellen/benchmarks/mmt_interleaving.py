@@ -12,9 +12,10 @@ import csv
 import functools
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from importlib.resources import files
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from snellen.core.sample import Sample
 

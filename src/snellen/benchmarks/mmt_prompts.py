@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple, cast
+
+from msgspec.structs import replace
 
 from snellen.benchmarks.manner import asking_options
 from snellen.benchmarks.mmt_interleaving import images_at_the_start, interleaved

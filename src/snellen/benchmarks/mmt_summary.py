@@ -26,12 +26,12 @@ from snellen.benchmarks.mmt_tasks import (
     subtask_named,
     subtasks,
 )
-from snellen.benchmarks.questions import accuracy_interval
 from snellen.core.record import Record
-from snellen.core.summary import Bounds, Interval, Metric, Summary
+from snellen.core.summary import Bounds, Metric, Summary
 from snellen.scoring.accuracy import FailurePolicy, mean_metric, summarise
+from snellen.scoring.clusters import clusters
 from snellen.scoring.mmt import VISUAL_RECOGNITION
-from snellen.stats.stratified import mean_of_shares
+from snellen.scoring.together import interval_of_mean
 
 SUBTASK, META_TASK = "category", "l2-category"
 OVERALL, MICRO, WITHOUT_RECOGNITION = "overall", "overall_micro", "overall_without_recognition"
@@ -44,9 +44,10 @@ Members = Mapping[str, Sequence[str]]
 
 
 class _Cells(NamedTuple):
-    """Scores (0 or 1) by subtask."""
+    """Scores (0 or 1) by subtask, and the mean of each."""
 
     scores: dict[str, list[float]]
+    means: dict[str, Metric]
 
     def mean(self, name: str, members: Sequence[str], of: str = "") -> Metric:
         """Plain mean of those subtasks that have a score, in percent."""
@@ -54,20 +55,17 @@ class _Cells(NamedTuple):
         n = sum(len(self.scores[task]) for task in present)
         if not present:
             return Metric(name, None, 0, note="no subtask has a score")
-        right = [sum(self.scores[task]) for task in present]
-        sizes = [len(self.scores[task]) for task in present]
-        spread = mean_of_shares(right, sizes)
         note = f"plain mean of {len(present)} subtask{'' if len(present) == 1 else 's'}"
         if len(present) < len(members):
             note = f"plain mean of {len(present)} of {len(members)} subtasks"
-        interval = Interval(100 * spread.low, 100 * spread.high, spread.method, spread.level)
-        value = 100 * _mean([count / size for count, size in zip(right, sizes, strict=True)])
+        interval = interval_of_mean([self.means[task] for task in present])
+        value = 100 * _mean([_mean(self.scores[task]) for task in present])
         return Metric(name, value, n, interval, note=f"{of}; {note}" if of else note)
 
 
 def summarise_mmt(records: Sequence[Record], *, failures: FailurePolicy = "exclude") -> Summary:
     """Headline: the plain mean of all subtasks' accuracies."""
-    base = summarise(records, spread=accuracy_interval, headline=MICRO, failures=failures)
+    base = summarise(records, headline=MICRO, failures=failures)
     lost = ("failed", "missing") if failures == "count-wrong" else ()
     scored = {id(one): 0.0 if one.unscored in lost else one.score for one in records}
     cells = _cells(records, lambda one: scored[id(one)])
@@ -100,13 +98,18 @@ def _subtask(record: Record) -> str:
 
 def _cells(records: Sequence[Record], score: Callable[[Record], float | None]) -> _Cells:
     found: dict[str, list[float]] = {}
-    for record in records:
+    held: dict[str, list[str]] = {}
+    for record, cluster in zip(records, clusters(records), strict=True):
         value = score(record)
         if value is not None:
             found.setdefault(_subtask(record), []).append(value)
+            held.setdefault(_subtask(record), []).append(cluster)
     order = {task.name: at for at, task in enumerate(subtasks())}
     names = sorted(found, key=lambda name: (order.get(name, len(order)), name))
-    return _Cells({name: found[name] for name in names})
+    return _Cells(
+        {name: found[name] for name in names},
+        {name: mean_metric("accuracy", found[name], held[name]) for name in names},
+    )
 
 
 def _members(records: Sequence[Record]) -> dict[str, list[str]]:
@@ -132,10 +135,7 @@ def _groups(
             meta: cells.mean("accuracy", names, titles.get(meta, ""))
             for meta, names in members.items()
         },
-        SUBTASK: {
-            name: mean_metric("accuracy", scores, accuracy_interval)
-            for name, scores in cells.scores.items()
-        },
+        SUBTASK: dict(cells.means),
         "image type": _means(cells, by_image_type()),
         "capability": _means(cells, by_capability()),
         "prompt study": _means(cells, by_study()),

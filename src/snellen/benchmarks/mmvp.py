@@ -20,6 +20,7 @@ from functools import partial
 from typing import cast
 
 import msgspec
+from msgspec import structs
 
 from snellen.benchmarks.published import Published, tsv
 from snellen.benchmarks.questions import question_benchmark
@@ -70,7 +71,7 @@ def _paired(
     first = min(numbers, default=0) % 2
     for position, sample in enumerate(held):
         number = numbers[position] - first if numbers else position
-        yield replace(sample, unit=f"pair {number // 2 + 1}")
+        yield structs.replace(sample, unit=f"pair {number // 2 + 1}")
 
 
 def _split_options(rows: Iterable[Row]) -> Iterator[Row]:
@@ -80,7 +81,7 @@ def _split_options(rows: Iterable[Row]) -> Iterator[Row]:
         if joined and "A" not in row.cells:
             gold = row.cells.get("correct answer", "").strip("() ").upper()
             cells = {**row.cells, "A": joined[1], "B": joined[2], "answer": gold}
-            row = replace(row, cells=cells)
+            row = structs.replace(row, cells=cells)
         yield row
 
 

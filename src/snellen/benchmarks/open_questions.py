@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from snellen.benchmarks.flows import Grade, OpenReader, OpenRule, rules_reader, words_reader
 from snellen.benchmarks.published import Published
-from snellen.benchmarks.questions import clustered_interval, question_benchmark
+from snellen.benchmarks.questions import question_benchmark
 from snellen.benchmarks.rows import GROUP_COLUMNS, Shape
 from snellen.benchmarks.rules import Readers
 from snellen.core.answer import Answer
@@ -140,7 +141,7 @@ def open_question_benchmark(
         wording=wording,
         rules=rules,
         metric=metric,
-        spread=clustered_interval,
+        held_out=data.examples_of(variant),
     )
 
 

@@ -19,9 +19,10 @@ in every report: `word`, where an unread reply is no positive prediction and is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import cast, get_args
+
+from msgspec.structs import replace
 
 from snellen.benchmarks.flows import Manner, YesNoReader, words_reader
 from snellen.benchmarks.manner import (
@@ -113,7 +114,7 @@ def benchmark(variant: Variant) -> Benchmark:
         return open_table(variant.data) if variant.data else DATA.table(variant)
 
     ask = partial(pope_samples, category=parameters["category"])
-    how = with_examples(how, parameters, lambda: ask(open()))
+    how = with_examples(how, parameters, variant.shots)
     reported = {name: concluded(read, parameters) for name, read in READINGS.items()}
     plain = {key: parameters[key] for key in ("category", "prompt")}
     return Benchmark(
@@ -136,6 +137,7 @@ def benchmark(variant: Variant) -> Benchmark:
         needs=needing(needs("text", "image"), parameters, variant.control),
         paper="https://arxiv.org/abs/2305.10355",
         source="POPE (MIT) over COCO images, as VLMEvalKit's TSV",
+        options=known,
         rules=tuple(_OF_RULES),
         parameters={
             "reading": reading,

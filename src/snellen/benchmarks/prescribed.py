@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from snellen.benchmarks.manner import OWN
 from snellen.benchmarks.registry import open_benchmark, split_spec
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.prompts.recipes import recipe_for
@@ -13,15 +14,19 @@ RECIPE = "recipe"
 
 
 def prescribed(model: str, spec: str, opened: Benchmark, variant: Variant) -> Benchmark:
-    """The benchmark under the recipe for that model, which is recorded in its parameters.
+    """The benchmark under the recipe for that model, which is recorded in its parameters. The
+    longest reply is the recipe's, unless one is asked for or the model is to think first.
 
     Unchanged where no recipe matches, where a prompt is asked for by name, and where the
-    benchmark has not the recipe's wording.
+    benchmark takes no stored wordings.
     """
     recipe = recipe_for(model, opened.name)
-    asked = OPTION in variant.options or OPTION in split_spec(spec).options
-    if recipe is None or asked or recipe.prompt not in opened.options.get(OPTION, ()):
+    asked = {**split_spec(spec).options, **variant.options}
+    if recipe is None or OPTION in asked or OWN not in opened.options.get(OPTION, ()):
         return opened
+    longest = variant.max_new_tokens
+    if longest is None and asked.get("cot", "off") == "off":
+        longest = recipe.max_new_tokens
     options = {**variant.options, OPTION: recipe.prompt}
-    made = open_benchmark(spec, replace(variant, options=options))
+    made = open_benchmark(spec, replace(variant, options=options, max_new_tokens=longest))
     return replace(made, parameters={**made.parameters, RECIPE: recipe.name})

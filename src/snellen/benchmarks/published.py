@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,6 +26,14 @@ class Published:
 
     options: Mapping[str, Sequence[str]]
     files: Mapping[tuple[str, ...], PublishedFile | HubSplit]
+    held_out: Mapping[str, str] = field(default_factory=dict)
+    """By value of the option `split` ("" where there is none): where examples may come from that
+    are never asked there, another value of `split` or a data set."""
+
+    def examples_of(self, variant: Variant) -> str:
+        """`Benchmark.held_out` of a variant."""
+        splits = self.options.get("split", ("",))
+        return self.held_out.get(variant.options.get("split", splits[0]), "")
 
     def fetch(self, variant: Variant, progress: FetchProgress | None = None) -> Path:
         """The file on this machine: the user's own, a cached one, or freshly fetched."""

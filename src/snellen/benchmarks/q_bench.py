@@ -31,6 +31,7 @@ DATA = Published(
         ("val",): tsv(f"{_HOME}/Q-Bench1_VAL.tsv", "837bdb6cd2da571713543462815187b7"),
         ("test",): tsv(f"{_HOME}/Q-Bench1_TEST.tsv", "15e759bfd58c9d5f30b23a317d347153"),
     },
+    held_out={"test": "val"},
 )
 
 
@@ -46,5 +47,6 @@ def benchmark(variant: Variant) -> Benchmark:
         needs=needs("text", "image"),
         paper="https://arxiv.org/abs/2309.14181",
         source="Q-Bench of its authors (q-future/Q-Bench-HF on the hub), as their TSV",
+        held_out=DATA.examples_of(variant),
     )
     return withheld(asked, variant, "split", "test")

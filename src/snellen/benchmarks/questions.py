@@ -7,8 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import cast, get_args
 
-from msgspec.structs import replace
-
 from snellen.benchmarks.flows import Circular, Manner, asked_once, circular
 from snellen.benchmarks.manner import (
     asked_so,
@@ -16,6 +14,7 @@ from snellen.benchmarks.manner import (
     asking_parameters,
     longest_reply,
     needing,
+    taken,
 )
 from snellen.benchmarks.rows import GROUP_COLUMNS, Shape, samples
 from snellen.benchmarks.rules import Readers, chosen_rule, known_rules
@@ -24,10 +23,8 @@ from snellen.core.benchmark import TEXT, Benchmark, FetchProgress, Needs, Table,
 from snellen.core.errors import UsageError
 from snellen.core.request import Generation
 from snellen.core.sample import Kind, Row, Sample
-from snellen.core.summary import Interval
 from snellen.prompts.choice import DEFAULT, Wording
-from snellen.scoring.accuracy import FailurePolicy, Spread, summarise
-from snellen.stats.intervals import clustered_mean, wilson
+from snellen.scoring.accuracy import FailurePolicy, summarise
 
 MAX_NEW_TOKENS = 512
 
@@ -56,7 +53,7 @@ def question_benchmark(
     wording: Wording = DEFAULT,
     rules: Mapping[str, Readers] | None = None,
     metric: str = "accuracy",
-    spread: Spread | None = None,
+    held_out: str = "",
 ) -> Benchmark:
     """A benchmark over rows in the common column layout.
 
@@ -64,12 +61,12 @@ def question_benchmark(
     `official` reads replies as the benchmark's authors do; `paper_prompt` names the stored wording
     of its paper. `kind`, `shape` and `question` are those of `samples`; `rules` replaces the known
     ones, where open questions are graded by a rule of their own; `metric` names the mean of the
-    scores, and `spread` is its interval.
+    scores; `held_out` is `Benchmark.held_out`.
     Raises UsageError for a variant it has not.
     """
     own = options or {}
     options = {**own, **{k: v for k, v in asking_options(paper_prompt).items() if k not in own}}
-    every = resolve(name, variant, options)
+    every = resolve(name, variant, taken(options))
     resolved = {key: value for key, value in every.items() if key not in asking_options()}
     longest = longest_reply(max_new_tokens, every)
     settings = Generation(max_new_tokens=variant.max_new_tokens or longest)
@@ -95,7 +92,7 @@ def question_benchmark(
         )
 
     headline = metric if mode == "off" else "circular"
-    how = asked_so(how, every, paper_prompt, lambda: rows_to_samples(open()))
+    how = asked_so(how, every, paper_prompt, variant.shots)
     made = Benchmark(
         name=name,
         version=version,
@@ -107,7 +104,6 @@ def question_benchmark(
         flow=asked_once(how) if mode == "off" else circular(how, mode),
         summarise=partial(
             summarise,
-            spread=spread or accuracy_interval,
             headline=headline,
             failures=failures,
             beside=tuple(how.open.beside),
@@ -124,38 +120,9 @@ def question_benchmark(
             **({} if rule == "snellen" else {"rule": rule}),
         },
         max_new_tokens=settings.max_new_tokens,
+        held_out=held_out,
     )
     return with_similarity(made, variant) if kind == "open" else made
-
-
-def accuracy_interval(scores: Sequence[float], units: Sequence[str] = ()) -> Interval | None:
-    """95 % interval of a mean of scores: Wilson for right or wrong, else `clustered_interval`."""
-    if not scores:
-        return None
-    if all(score in (0.0, 1.0) for score in scores):
-        return wilson(sum(scores), len(scores))
-    return clustered_interval(scores, units or [""] * len(scores))
-
-
-def clustered_interval(scores: Sequence[float], units: Sequence[str]) -> Interval | None:
-    """95 % interval of a mean of scores in 0..1 whose samples come in units (questions about one
-    picture): Student's t over units, cut to 0..1.
-
-    Where no two samples share a unit and all are right or wrong it is Wilson's; where all scores
-    are the same, Wilson's over as many as there are units, because a width of zero would claim
-    certainty. None for fewer than two units.
-    """
-    clusters = [unit or f"#{position}" for position, unit in enumerate(units)]
-    distinct = len(set(clusters))
-    if not scores:
-        return None
-    alone = distinct == len(scores) and all(score in (0.0, 1.0) for score in scores)
-    if alone or min(scores) == max(scores):
-        return wilson(distinct * sum(scores) / len(scores), distinct)
-    if distinct < 2:
-        return None
-    found = clustered_mean(scores, clusters)
-    return replace(found, low=max(0.0, found.low), high=min(1.0, found.high))
 
 
 def resolve(name: str, variant: Variant, known: Mapping[str, Sequence[str]]) -> dict[str, str]:

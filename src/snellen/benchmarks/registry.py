@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, cast
 
 from snellen.benchmarks.control import OPTION, with_control
 from snellen.benchmarks.described import described_benchmark, is_described
+from snellen.benchmarks.examples import with_examples
 from snellen.benchmarks.gate import gate_of, with_gate
 from snellen.benchmarks.own import own_benchmark
 from snellen.core.benchmark import Benchmark, BenchmarkFactory, Variant
@@ -18,6 +20,8 @@ from snellen.core.doors import doors, load
 from snellen.core.errors import UnknownName, UsageError
 
 GROUP = "snellen.benchmarks"
+FILE = "file"
+"""Option of every benchmark: a data file in place of its own, for this benchmark alone."""
 _OPTIONS = re.compile(r":(?=[a-z_-]+=)")
 _DATA_SUFFIX = re.compile(r"\.(tsv|csv|jsonl?|parquet|xlsx)(\.gz)?$", re.IGNORECASE)
 
@@ -52,14 +56,28 @@ def split_spec(spec: str) -> BenchmarkSpec:
 def open_benchmark(spec: str, variant: Variant = Variant()) -> Benchmark:  # noqa: B008 - frozen
     """The benchmark of that name, or a benchmark made of the data file at that path.
 
-    A registered name wins over a file of the same name; write `./mme` for the folder. Raises
-    UnknownName, and UsageError for an option the benchmark does not know.
+    A registered name wins over a file of the same name; write `./mme` for the folder.
+    `name:file=PATH` reads that file in place of the benchmark's own. Raises UnknownName, and
+    UsageError for an option the benchmark does not know.
     """
     name, options = split_spec(spec)
     options = {**variant.options, **options}
+    if FILE in options and is_data(name):
+        raise UsageError(f"{name} is a data file itself; {FILE}= goes with a benchmark's name")
+    variant = replace(variant, data=options.pop(FILE, variant.data))
     control = options.pop(OPTION, variant.control)
     variant, share = gate_of(replace(variant, options=options, control=control))
-    return with_gate(with_control(_uncontrolled(name, variant), control), share)
+    asked = with_examples(partial(_over, name), variant)
+    return with_gate(with_control(asked, control), share)
+
+
+def _over(name: str, variant: Variant, data: str | None) -> Benchmark:
+    """The benchmark as it stands in its data, or in others of the same form."""
+    if data is None:
+        return _uncontrolled(name, variant)
+    if is_data(name) and not is_described(name):
+        return _uncontrolled(data, variant)
+    return _uncontrolled(name, replace(variant, data=data))
 
 
 def _uncontrolled(name: str, variant: Variant) -> Benchmark:
@@ -74,8 +92,18 @@ def _uncontrolled(name: str, variant: Variant) -> Benchmark:
         )
     if named is None:
         raise UnknownName("benchmark", name, doors(GROUP), _own_data(name))
-    options = {**named.options, **variant.options}
-    return named.factory(replace(variant, options=options))
+    if variant.options:
+        declared = named.factory(Variant(data=variant.data)).options
+        _check_options(name, variant, declared)
+    return named.factory(replace(variant, options={**named.options, **variant.options}))
+
+
+def _check_options(name: str, variant: Variant, declared: Iterable[str]) -> None:
+    """Raises UnknownName for an option that the benchmark does not declare."""
+    for key in variant.options:
+        if key not in declared:
+            hint = f"`snellen info {name}` explains them."
+            raise UnknownName(f"option of {name}", key, declared, hint)
 
 
 def is_data(name: str) -> bool:

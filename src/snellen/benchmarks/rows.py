@@ -8,8 +8,9 @@ a gold of yes or no makes a yes/no question; the rest is open.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from string import ascii_uppercase
+
+from msgspec.structs import replace
 
 from snellen.core.benchmark import Listed
 from snellen.core.errors import DataError
@@ -110,7 +111,7 @@ def sample_of(
     kind = told or kind_of(cells, options, golds)
     if kind == "choice":
         golds = tuple(
-            gold if gold in options else _label(gold, options, row, path) for gold in golds
+            [gold if gold in options else _label(gold, options, row, path) for gold in golds]
         )
     if kind == "yes_no":
         golds = tuple(gold.strip().capitalize() for gold in golds)

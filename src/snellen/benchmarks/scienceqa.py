@@ -29,6 +29,7 @@ DATA = Published(
         ("test",): tsv(f"{_HOME}/ScienceQA_TEST.tsv", "e42e9e00f9c59a80d8a5db35bc32b71f"),
         ("val",): tsv(f"{_HOME}/ScienceQA_VAL.tsv", "96320d05e142e585e7204e72affd29f3"),
     },
+    held_out={"test": "val"},
 )
 
 
@@ -44,4 +45,5 @@ def benchmark(variant: Variant) -> Benchmark:
         needs=needs("text", "image"),
         paper="https://arxiv.org/abs/2209.09513",
         source="ScienceQA, CC BY-NC-SA 4.0, as VLMEvalKit's TSV",
+        held_out=DATA.examples_of(variant),
     )

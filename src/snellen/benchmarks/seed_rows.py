@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from snellen.benchmarks.rows import sample_of
 from snellen.benchmarks.seed_levels import LEVELS, Dimension, Level, Version, by_name, by_type

@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from msgspec import structs
 
 from snellen.benchmarks.image_answers import TEXT
-from snellen.benchmarks.questions import accuracy_interval
 from snellen.benchmarks.ranking import SUM
 from snellen.benchmarks.seed_levels import (
     Group,
@@ -57,7 +56,7 @@ def summarise_seed(
     `ranking` says that answers were to be ranked: recorded letters are then named as what they
     are, since nobody knows how they were obtained.
     """
-    base = summarise(records, spread=accuracy_interval, failures=failures)
+    base = summarise(records, failures=failures)
     asked = of_version(version)
     cells = _dimensions(records, base, version)
     values = {name: cell.value for name, cell in cells.items()}

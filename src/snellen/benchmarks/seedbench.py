@@ -9,7 +9,11 @@ do not belong in one table. Where the answer is a picture, the model draws and C
 
 Oddities: dimensions are averaged, not questions, in versions 2 and H; version 1 holds video
 questions (ids v0, v1, ...), of which the picture-only TSV has none; the archives of versions 1, 2
-and H must be unpacked beside the official question file given with `--data`.
+and H must be unpacked beside the official question file given with `--data`. The authors keep two
+dimensions of version H, few-shot segmentation and few-shot object detection, in files of their own
+(task28_qa_segmentation.json, task31_qa_bboxes.json) whose form is documented nowhere public: such a
+file is read if it is a list of questions, or an object with `questions`, in the form of the others
+(question_id, question, choice_a, ..., answer, data_id), and refused in one sentence if not.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Literal, cast, get_args
 
+from snellen.benchmarks.drawing import drawing_of, drawing_options
 from snellen.benchmarks.flows import Manner, asked_once, words_reader
 from snellen.benchmarks.image_answers import drawn_answer, text_then_picture
 from snellen.benchmarks.manner import (
@@ -92,16 +97,22 @@ _RULES: Mapping[Protocol, Mapping[str, Readers]] = {
 
 def benchmark(variant: Variant) -> Benchmark:
     watching = None
+    variant, drawing, drawn = drawing_of(variant)
     if variant.data is not None and is_seed_json(variant.data):
         variant, watching = watching_of(variant, shots=True)
     own = {**DATA.options, "protocol": get_args(Protocol), "level": ("L2", "L1", "L3")}
-    asked = resolve("seedbench", variant, {**own, **example_options()})
+    known = {**own, **example_options()}
+    asked = resolve("seedbench", variant, known)
     options = {name: asked[name] for name in own}
     version, level = cast(Version, options["version"]), cast(Level, options["level"])
     protocol = cast(Protocol, options["protocol"])
     failures = cast(FailurePolicy, one_of("failures", variant.failures, get_args(FailurePolicy)))
     if version in ("1", "2-plus"):
         level = LEVELS[0]
+    if drawn and level != "L3":
+        raise UsageError(
+            f"seedbench:{', '.join(drawn)}: pictures are drawn in the questions of level=L3 alone"
+        )
     longest = longest_reply(_MAX_NEW_TOKENS, asked)
     settings = Generation(max_new_tokens=variant.max_new_tokens or longest)
     if protocol == "ranking" and example_parameters(asked):
@@ -116,7 +127,7 @@ def benchmark(variant: Variant) -> Benchmark:
         return seed_samples(rows, version=version, level=level, path=path)
 
     how = Manner(settings, extractor=variant.extractor, choice=rules[rule].choice)
-    how = with_examples(how, asked, lambda: samples(_table(variant)))
+    how = with_examples(how, asked, variant.shots)
     made = Benchmark(
         name="seedbench",
         version=VERSION,
@@ -125,7 +136,7 @@ def benchmark(variant: Variant) -> Benchmark:
         open=partial(_table, variant),
         fetch=partial(DATA.fetch, variant),
         samples=samples,
-        flow=_flow(protocol, how),
+        flow=_flow(protocol, how, drawing),
         summarise=partial(
             summarise_seed,
             version=version,
@@ -138,10 +149,12 @@ def benchmark(variant: Variant) -> Benchmark:
         asks=(CLIP,) if level == "L3" else (),
         paper=_PAPERS[version],
         source="AILab-CVC, CC BY-NC 4.0",
+        options={**known, **drawing_options()},
         rules=tuple(rules),
         parameters={
             **options,
             "level": level,
+            **drawn,
             **example_parameters(asked),
             **({} if variant.rule is None else {"rule": rule}),
             **({"normalisation": NORMALISATION} if protocol == "ranking" else {}),
@@ -156,11 +169,11 @@ def _table(variant: Variant) -> Table:
     return open_seed_json(str(path)) if is_seed_json(str(path)) else DATA.table(variant)
 
 
-def _flow(protocol: Protocol, how: Manner) -> Callable[[Sample], Flow]:
+def _flow(protocol: Protocol, how: Manner, drawing: Drawing) -> Callable[[Sample], Flow]:
     text = ranked if protocol == "ranking" else asked_once(how)
     by_subpart = {
-        DRAWN: drawn_answer(Drawing()),
-        SPOKEN_AND_DRAWN: text_then_picture(text, Drawing()),
+        DRAWN: drawn_answer(drawing),
+        SPOKEN_AND_DRAWN: text_then_picture(text, drawing),
     }
 
     def flow(sample: Sample) -> Flow:

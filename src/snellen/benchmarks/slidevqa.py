@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from msgspec import structs
+
 from snellen.benchmarks.documents import PAGES, document_reader
 from snellen.benchmarks.open_questions import (
     BARE,
@@ -70,4 +72,4 @@ def _f1_vlmevalkit(answer: str, sample: Sample) -> float:
 
 
 def _on_one_line(sample: Sample, row: Row) -> Sample:
-    return replace(sample, gold=tuple(gold.replace("\n", " ") for gold in sample.gold))
+    return structs.replace(sample, gold=tuple(gold.replace("\n", " ") for gold in sample.gold))

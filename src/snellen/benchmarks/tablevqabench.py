@@ -23,16 +23,17 @@ from dataclasses import replace
 from functools import cache, partial
 
 import msgspec
+from msgspec import structs
 
 from snellen.benchmarks.open_questions import BARE, open_question_benchmark, open_rules
 from snellen.benchmarks.published import Published, tsv
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
-from snellen.core.summary import Interval, Metric, Summary
+from snellen.core.summary import Metric, Summary
 from snellen.prompts.stored import stored_templates
 from snellen.scoring.table import same_amount, same_figure, same_items, statement_correct
-from snellen.stats.stratified import mean_of_shares
+from snellen.scoring.together import interval_of_mean
 
 VERSION = "1"
 HEADLINE = "mean_of_parts"
@@ -98,7 +99,7 @@ def _asked(sample: Sample, row: Row) -> Sample:
     if sample.groups.get("split") == "vtabfact":
         gold = _STATEMENTS.get(gold, gold)
     question = template.format(question=sample.question) if template else sample.question
-    return replace(sample, question=question, gold=(gold,) if gold else ())
+    return structs.replace(sample, question=question, gold=(gold,) if gold else ())
 
 
 def _summarise(made: Benchmark, records: Sequence[Record]) -> Summary:
@@ -111,7 +112,12 @@ def _summarise(made: Benchmark, records: Sequence[Record]) -> Summary:
         note = summary.headline.note or f"only {len(known)} of the {len(PARTS)} parts are here"
         mean = Metric(HEADLINE, None, summary.n, note=note)
     else:
-        mean = Metric(HEADLINE, sum(known) / len(PARTS), summary.n, _spread(parts))
+        mean = Metric(
+            HEADLINE,
+            sum(known) / len(PARTS),
+            summary.n,
+            interval_of_mean([parts[name] for name in PARTS]),
+        )
     metrics = {HEADLINE: mean, **summary.metrics}
     return msgspec.structs.replace(
         summary,
@@ -120,11 +126,3 @@ def _summarise(made: Benchmark, records: Sequence[Record]) -> Summary:
         bounds=None,
         beside=("accuracy", *summary.beside),
     )
-
-
-def _spread(parts: Mapping[str, Metric]) -> Interval:
-    """Of the mean of the parts, each of which is a share of right answers."""
-    held = [parts[name] for name in PARTS]
-    right = [one.n * (one.value or 0.0) / 100 for one in held]
-    found = mean_of_shares(right, [one.n for one in held])
-    return Interval(100 * found.low, 100 * found.high, found.method, found.level)

@@ -13,7 +13,8 @@ questions, as the authors print it; `dim` groups the five aspects of time.
 
 The authors read by rule what is plainly written and ask a language model for "Correct" or
 "Incorrect" for the rest, as we do with `--judge`; without a judge the rest is wrong (in VLMEvalKit
-too). `--rule official` has their rules; ours read more replies, so that fewer go to a judge.
+too). `--rule official` has their rules; ours read more replies, so that fewer go to a judge. The
+rubrics are the authors', as VLMEvalKit has them.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Literal, cast
+
+from msgspec import structs
 
 from snellen.benchmarks.graded_benchmark import Declared, distinct, graded_benchmark
 from snellen.benchmarks.inline_options import inline_options, label_of
@@ -46,7 +49,7 @@ from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_gold, row_id
 from snellen.extract.rules_tempcompass import named_sentences
 
-VERSION = "1"
+VERSION = "2"
 NAME = "tempcompass"
 ALIASES = {
     "TempCompass": {"task": "all"},
@@ -99,7 +102,7 @@ def benchmark(variant: Variant) -> Benchmark:
             must_judge=task == CAPTIONING,
             needs=needs("text"),
             max_new_tokens=512,
-            judge_tokens=64,
+            judge_tokens=512,
         ),
     )
     asked = replace(
@@ -152,28 +155,28 @@ def _sample(row: Row, task: Task) -> Sample:
 def _choice(sample: Sample, cells: Mapping[str, str]) -> Sample:
     found = inline_options(sample.question)
     golds = tuple(label_of(gold) or gold for gold in sample.gold)
-    return replace(
+    return structs.replace(
         sample, kind="choice", question=found.question, options=found.options, gold=golds
     )
 
 
 def _yes_no(sample: Sample, cells: Mapping[str, str]) -> Sample:
     golds = tuple(gold.strip().capitalize() for gold in sample.gold)
-    return replace(sample, kind="yes_no", gold=golds)
+    return structs.replace(sample, kind="yes_no", gold=golds)
 
 
 def _matching(sample: Sample, cells: Mapping[str, str]) -> Sample:
     """The sentences stay in the question; the gold is the name of one."""
     sentences = named_sentences(sample.question)
     golds = tuple(_name_of(gold, sentences) for gold in sample.gold)
-    return replace(sample, gold=golds)
+    return structs.replace(sample, gold=golds)
 
 
 def _captioning(sample: Sample, cells: Mapping[str, str]) -> Sample:
     golds = (cells["mc_answer"],) if "mc_answer" in cells else sample.gold
     labels = tuple(label_of(gold) or gold for gold in golds)
     about = {ABOUT_CAPTION: cells["mc_question"]} if "mc_question" in cells else {}
-    return replace(sample, options=about, gold=labels)
+    return structs.replace(sample, options=about, gold=labels)
 
 
 _SHAPES: Mapping[Task, Callable[[Sample, Mapping[str, str]], Sample]] = {

@@ -3,12 +3,13 @@ captions by a judge alone."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Literal
 
 from msgspec import structs
+from msgspec.structs import replace
 
 from snellen.benchmarks.graded import asked, record_of, ungraded
 from snellen.benchmarks.inline_options import label_of
@@ -40,6 +41,8 @@ RUBRICS = {"answer": "tempcompass-answer", "caption": "tempcompass-caption"}
 ABOUT_CAPTION = "mc_question"
 """Key in `Sample.options` of the question that a judge answers from the caption; the model does not
 see it."""
+_ANSWER = re.compile(r"^\W*Answer\W*:[*\s]*(.+)$", re.IGNORECASE | re.MULTILINE)
+_NONE = re.compile(r"\W*none of the (?:choices|options)\b", re.IGNORECASE)
 _VERDICTS = frozenset({"0", "1", "correct", "incorrect"})
 _BEST = "Please directly give the best option:"
 WORDING = Wording(
@@ -141,12 +144,17 @@ def _chosen_by_judge(sample: Sample) -> Read:
 
 
 def _label_is_gold(reply: str, gold: tuple[str, ...]) -> Reading | None:
-    """1 where the judge chose the gold label and no other, 0 where it chose another or none. A
-    recorded verdict (1, 0, Correct, Incorrect) is taken as it is."""
+    """1 where the judge chose the gold label and no other, 0 where it chose another or none; its
+    choice stands after "Answer:", or alone. A recorded verdict (1, 0, Correct, Incorrect) is taken
+    as it is."""
     if reply.strip().lower() in _VERDICTS:
         return read_right(reply)
-    label = label_of(reply)
-    chosen = Reading(text=label) if label else read_labels(reply)
+    answers = _ANSWER.findall(reply)
+    answer = answers[-1] if answers else reply
+    label = label_of(answer)
+    chosen = Reading(text=label) if label else read_labels(answer)
+    if _NONE.match(answer.strip()):
+        chosen = Reading(text="")
     if chosen is None or chosen.text is None:
         return None
     return Reading({GRADE: float(chosen.text in gold)}, chosen.text)
@@ -163,10 +171,10 @@ def _shown(sample: Sample) -> tuple[Message, ...]:
 
 def _fields(sample: Sample, reply: str) -> dict[str, str]:
     listed = [f"{label}. {text}" for label, text in sample.options.items()]
-    gold = ", ".join(
-        f"{label}. {sample.options[label]}" if label in sample.options else label
-        for label in sample.gold
-    )
+    sentences = named_sentences(sample.question)
+    whole = {label: f"{label}. {text}" for label, text in sample.options.items()}
+    whole |= {name: f"{name}: {text}" for name, text in sentences.items()}
+    gold = ", ".join(whole.get(label, label) for label in sample.gold)
     return {
         "question": "\n".join([sample.question, *listed]),
         "gold": gold,

@@ -22,10 +22,10 @@ from functools import partial
 from typing import cast
 
 import msgspec
+from msgspec import structs
 
 from snellen.benchmarks.open_questions import open_question_benchmark, open_rules, whole_reply
 from snellen.benchmarks.published import Published, PublishedFile, tsv
-from snellen.benchmarks.questions import clustered_interval
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
@@ -111,7 +111,7 @@ def benchmark(variant: Variant) -> Benchmark:
 def _in_lines(sample: Sample, row: Row) -> Sample:
     """The gold is one answer with a line for each covered text."""
     gold = ("\n".join(sample.gold),) if sample.gold else ()
-    return replace(sample, gold=gold)
+    return structs.replace(sample, gold=gold)
 
 
 def _mean(part: Callable[[Restored], float], chinese: bool, answer: str, sample: Sample) -> float:
@@ -140,5 +140,5 @@ def _over_texts(name: str, records: Sequence[Record], values: Sequence[float]) -
         for _ in record.gold[0].split("\n")
     ]
     scores, units = [one for one, _ in repeated], [unit for _, unit in repeated]
-    found = mean_metric(name, scores, clustered_interval, units)
+    found = mean_metric(name, scores, units)
     return msgspec.structs.replace(found, n=len(records))

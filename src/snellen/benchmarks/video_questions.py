@@ -7,21 +7,22 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 import msgspec
+from msgspec import structs
 
 from snellen.benchmarks.inline_options import label_of, undressed
 from snellen.benchmarks.published import Published
-from snellen.benchmarks.questions import clustered_interval, question_benchmark
+from snellen.benchmarks.questions import question_benchmark
 from snellen.benchmarks.rules import Readers
 from snellen.benchmarks.watching import watching_of, with_video
 from snellen.core.benchmark import Benchmark, Table, Variant
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
-from snellen.core.summary import Interval, Metric, Summary
+from snellen.core.summary import Metric, Summary
 from snellen.data.columns import option_letters, parse_list
 from snellen.data.table import IndexedTable, open_table
 from snellen.prompts.choice import Wording
+from snellen.scoring.together import interval_of_mean
 from snellen.settings import Settings
-from snellen.stats.stratified import mean_of_shares
 
 VIDEO_NAMES = ("videoid", "video_id", "video_name", "videopath")
 """Columns that name a video in the published files, where none is called `video`."""
@@ -74,7 +75,6 @@ def video_benchmark(variant: Variant, told: VideoQuestions) -> Benchmark:
         paper=told.paper,
         source=told.source,
         max_new_tokens=128,
-        spread=clustered_interval,
     )
     if told.headline is not None and asked.headline == "accuracy":
         asked = replace(
@@ -112,7 +112,7 @@ def choice_sample(sample: Sample, row: Row) -> Sample:
         letters = option_letters(len(listed)) or ""
         options = dict(zip(letters, map(str, listed), strict=False))
     bare = {label: undressed(text, label) for label, text in options.items()}
-    return replace(
+    return structs.replace(
         sample,
         options=bare,
         gold=tuple(_gold(gold, options) for gold in sample.gold),
@@ -148,16 +148,9 @@ def mean_over_groups(
         mean = Metric(headline, None, summary.n, note=f"the questions name no {column}")
     else:
         value = sum(metric.value or 0.0 for metric in shares) / len(shares)
-        mean = Metric(headline, value, sum(metric.n for metric in shares), _interval(shares))
+        mean = Metric(headline, value, sum(metric.n for metric in shares), interval_of_mean(shares))
     metrics = {headline: mean, **summary.metrics}
     return msgspec.structs.replace(summary, headline=mean, metrics=metrics)
-
-
-def _interval(shares: Sequence[Metric]) -> Interval:
-    sizes = [metric.n for metric in shares]
-    right = [round((metric.value or 0.0) / 100 * metric.n, 6) for metric in shares]
-    found = mean_of_shares(right, sizes)
-    return Interval(100 * found.low, 100 * found.high, found.method, found.level)
 
 
 def _gold(gold: str, options: Mapping[str, str]) -> str:

@@ -16,6 +16,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
+from msgspec import structs
+
 from snellen.benchmarks.questions import one_of
 from snellen.core.benchmark import Benchmark, Needs, Variant, needs
 from snellen.core.errors import MediaError, UsageError
@@ -148,7 +150,7 @@ def watched(sample: Sample, watching: Watching) -> Sample:
     try:
         return _shown(sample, watching)
     except MediaError as error:
-        return replace(sample, media=(unmade(sample.media, str(error)),))
+        return structs.replace(sample, media=(unmade(sample.media, str(error)),))
 
 
 def _shown(sample: Sample, watching: Watching) -> Sample:
@@ -169,7 +171,7 @@ def _shown(sample: Sample, watching: Watching) -> Sample:
     timed = watching.times and any("<image" in line for line in lines)
     question = _placed(sample.question, places, timed=timed)
     hint = "\n".join(part for part in ("\n".join(lines), sample.hint) if part)
-    return replace(sample, media=tuple(media), question=question, hint=hint)
+    return structs.replace(sample, media=tuple(media), question=question, hint=hint)
 
 
 def _frames(ref: MediaRef, watching: Watching) -> list[Frame]:
@@ -216,7 +218,7 @@ def _beyond(
             return "the model takes no image input, as which the frames of a video are shown"
         if watching.sampling.count > 1 and not capabilities.many_images:
             return "the model takes one image only, and a video is several frames (frames=1)"
-        return own(replace(sample, media=()), capabilities) if own else None
+        return own(structs.replace(sample, media=()), capabilities) if own else None
 
     return reason
 

@@ -19,17 +19,16 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 
 from msgspec import structs
+from msgspec.structs import replace
 
 from snellen.benchmarks.graded import Extracting, extracted
 from snellen.benchmarks.graded_benchmark import Declared, cell, graded_benchmark
 from snellen.benchmarks.judged import Panel
 from snellen.benchmarks.judged_summary import Told, summarise_graded
 from snellen.benchmarks.published import Published, tsv
-from snellen.benchmarks.questions import accuracy_interval
 from snellen.benchmarks.rows import option_cells
 from snellen.core.answer import Answer, Found
 from snellen.core.benchmark import Benchmark, Variant
@@ -78,6 +77,7 @@ def benchmark(variant: Variant) -> Benchmark:
             flow=_flow,
             paper="https://arxiv.org/abs/2407.01284",
             source="We-Math (CC BY-NC 4.0), as VLMEvalKit's TSV",
+            coverage="generic type",
             rubrics=(RUBRIC,),
             headline=STRICT,
             options={"cot": ("off", "on")},
@@ -163,7 +163,7 @@ def summarise(records: Sequence[Record], told: Told) -> Summary:
         if record.score is not None:
             key = record.groups.get(KEY, "")
             kinds[_STEPS.get(key, _STEPS["S1"])].append(record.score)
-    steps = {name: mean_metric(name, kinds[name], accuracy_interval) for name in kinds}
+    steps = {name: mean_metric(name, kinds[name]) for name in kinds}
     others = {name: one for name, one in plain.metrics.items() if name != told.headline}
     return structs.replace(
         plain,

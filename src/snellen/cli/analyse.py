@@ -40,10 +40,9 @@ def main(arguments: Namespace) -> int:
 def runs_of(sources: list[str]) -> tuple[list[RunFolder], list[str]]:
     """The runs, each once, and a name for each."""
     from snellen.report.comparison import names_of
-    from snellen.store.runs import find_runs
+    from snellen.store.runs import distinct_runs
 
-    found = {run.path.resolve(): run for source in sources for run in find_runs(source)}
-    runs = list(found.values())
+    runs = distinct_runs(sources)
     return runs, names_of(runs)
 
 
@@ -118,14 +117,6 @@ def _radar(arguments: Namespace) -> Finding:
     return (profile if arguments.rows else radar)(table, arguments.group)
 
 
-def _gain(arguments: Namespace) -> Finding:
-    from snellen.analysis.gains import gains
-    from snellen.report.score_findings import gain
-
-    runs, _ = runs_of(arguments.sources)
-    return gain(gains(runs, arguments.by, arguments.group, arguments.base))
-
-
 def _languages(arguments: Namespace) -> Finding:
     from snellen.analysis.gains import gains
     from snellen.analysis.score_tables import of_csv
@@ -135,7 +126,13 @@ def _languages(arguments: Namespace) -> Finding:
     files = [one for one in arguments.sources if Path(one).suffix.lower() in _TABLES]
     if not files:
         runs, _ = runs_of(arguments.sources)
-        return languages(gains(runs, "lang", base="en"))
+        found = gains(runs, "lang", base="en")
+        if not found:
+            raise UsageError(
+                f"no two of the {len(runs)} runs differ in their language alone; give runs of one "
+                "model and benchmark, one of them with lang=en"
+            )
+        return languages(found)
     if len(files) != 2 or len(arguments.sources) != 2:
         raise UsageError("give two CSV files of scores, English first, or runs in both languages")
     first, second = (of_csv(open_table(one)) for one in files)
@@ -204,7 +201,6 @@ ANALYSES: Mapping[str, Callable[[Namespace], Finding]] = {
     "steps": _steps,
     "abilities": _abilities,
     "radar": _radar,
-    "gain": _gain,
     "languages": _languages,
     "yes-no": _yes_no,
     "errors": _errors,

@@ -10,7 +10,7 @@ from pathlib import Path
 from snellen.cli.main import COMPLETE
 from snellen.core.errors import StorageError, UsageError
 from snellen.store import exports
-from snellen.store.runs import RunFolder, find_runs
+from snellen.store.runs import RunFolder, distinct_runs
 
 PAGES = "pages"
 
@@ -18,7 +18,7 @@ PAGES = "pages"
 def main(arguments: Namespace) -> int:
     if arguments.to == PAGES:
         return _pages(arguments)
-    runs = [run for path in arguments.runs for run in find_runs(path)]
+    runs = distinct_runs(arguments.runs)
     content = _FORMATS[arguments.to](runs)
     if arguments.output is None:
         _print(content)

@@ -8,11 +8,11 @@ from pathlib import Path
 from snellen.analysis.extraction import alignment, drawn, read_labels, unread, write_sheet
 from snellen.cli.main import COMPLETE
 from snellen.core.errors import UsageError
-from snellen.store.runs import find_runs
+from snellen.store.runs import distinct_runs
 
 
 def main(arguments: Namespace) -> int:
-    runs = [run for path in arguments.runs for run in find_runs(path)]
+    runs = distinct_runs(arguments.runs)
     if arguments.labels is not None:
         labels = read_labels(Path(arguments.labels))
         for run in runs:

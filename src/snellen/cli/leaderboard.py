@@ -17,7 +17,7 @@ def main(arguments: Namespace) -> int:
     from snellen.benchmarks.mme_boards import printed_scores
     from snellen.data.table import open_table
     from snellen.report.leaderboards import EXPORTS, print_standings, standings
-    from snellen.store.runs import find_runs
+    from snellen.store.runs import distinct_runs
 
     if arguments.top < 1:
         raise UsageError(f"--top is {arguments.top}; expected at least 1 place")
@@ -28,7 +28,7 @@ def main(arguments: Namespace) -> int:
     files = [one for one in arguments.sources if Path(one).suffix.lower() in _PRINTED]
     folders = [one for one in arguments.sources if one not in files]
     printed = [printed_scores(open_table(one)) for one in files]
-    reports = [report_of(run) for one in folders for run in find_runs(one)]
+    reports = [report_of(run) for run in distinct_runs(folders)]
     if arguments.filter:
         from snellen.models.choosing import fulfils
 
@@ -48,8 +48,8 @@ def main(arguments: Namespace) -> int:
         from snellen.report.board_plot import board_plot
         from snellen.report.pictures import save_plot
 
-        boards = [board for standing in found for board in standing.boards]
-        save_plot(board_plot(found[0].title, boards), Path(arguments.output))
+        sheets = {standing.title: standing.boards for standing in found}
+        save_plot(board_plot(sheets), Path(arguments.output))
     if arguments.format == "table":
         from rich.console import Console
 
@@ -66,10 +66,10 @@ def _suite(arguments: Namespace) -> int:
     from snellen.benchmarks.suites import suite_named
     from snellen.data.table import open_table
     from snellen.report.suites import SUITE_EXPORTS, imported, print_suite, suite_table
-    from snellen.store.runs import find_runs
+    from snellen.store.runs import distinct_runs
 
     results = [one for file in arguments.results for one in imported(open_table(file))]
-    reports = [report_of(run) for one in arguments.sources for run in find_runs(one)]
+    reports = [report_of(run) for run in distinct_runs(arguments.sources)]
     if arguments.filter:
         from snellen.models.choosing import fulfils
 

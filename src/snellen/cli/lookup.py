@@ -6,6 +6,7 @@ import json
 import sys
 from argparse import Namespace
 
+from snellen.benchmarks.option_meanings import OptionFacts, option_facts
 from snellen.benchmarks.registry import is_data, known_benchmarks, open_benchmark, split_spec
 from snellen.benchmarks.seed_levels import level_of
 from snellen.benchmarks.suites import built_in
@@ -104,7 +105,7 @@ def _benchmark_facts(name: str) -> dict[str, str]:
         "version": benchmark.version,
         "headline": benchmark.headline,
         "parameters": ", ".join(f"{k}={v}" for k, v in benchmark.parameters.items()),
-        "options": "; ".join(f"{k}={'|'.join(v)}" for k, v in benchmark.options.items()),
+        **{f"  {one.name}": _told(one) for one in option_facts(benchmark.options)},
         "also called": aliases,
         "paper": benchmark.paper,
         "source": benchmark.source,
@@ -112,6 +113,12 @@ def _benchmark_facts(name: str) -> dict[str, str]:
         "not scored": benchmark.unscorable,
         "longest reply": f"{benchmark.max_new_tokens} tokens",
     }
+
+
+def _told(option: OptionFacts) -> str:
+    """An option's default, values and meaning in a line."""
+    told = f"{option.values.replace('`', '')} (default {option.default})"
+    return f"{told}: {option.meaning}" if option.meaning else told
 
 
 def _catalogued(name: str, entry: Entry) -> dict[str, str]:

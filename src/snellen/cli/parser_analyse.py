@@ -3,56 +3,45 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
-_RUNS = "run folders, or a folder of runs"
+from snellen.cli import parser_flags as flags
+from snellen.cli.parser_flags import RUNS, Commands
+
 _SOURCES = (
-    f"{_RUNS}; or one CSV of scores: model, then a column for each group, or model, subtask, "
+    f"{RUNS}; or one CSV of scores: model, then a column for each group, or model, subtask, "
     "accuracy"
 )
 
 
-def add(commands: Any) -> None:
-    help = "what stands behind the numbers of finished runs"
-    analyse = commands.add_parser(
-        "analyse", help=help, description=help[0].upper() + help[1:] + "."
-    )
+def add(commands: Commands) -> None:
+    analyse = flags.command(commands, "analyse", "what stands behind the numbers of finished runs")
     actions = analyse.add_subparsers(
         title="analyses", metavar="ANALYSIS", required=True, dest="analysis"
     )
     _action(actions, "letters", "letters chosen against gold, and a test of preferred places")
     refusals = _action(actions, "refusals", "refusals by group, and the score without them")
-    _group(refusals)
+    flags.group(refusals)
     _action(actions, "steps", "replies read after each step: label, content, language model")
     _abilities(actions)
     _radar(actions)
-    _gain(actions)
     _languages(actions)
     pairs = _action(
         actions, "yes-no", "not following, contradictory pairs, bias to yes, broken reasoning"
     )
-    _group(pairs, default="")
+    flags.group(pairs, default="")
     _errors(actions)
     _readers(actions)
 
 
 def _action(
-    actions: Any, name: str, help: str, sources: str = _RUNS, least: str = "+"
+    actions: Commands, name: str, help: str, sources: str = RUNS, least: str = "+"
 ) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = actions.add_parser(
-        name, help=help, description=help[0].upper() + help[1:] + "."
-    )
-    parser.set_defaults(module="analyse", parser=parser)
-    parser.add_argument("sources", nargs=least, metavar="RUN" if sources is _RUNS else "SOURCE",
+    parser = flags.command(actions, name, help, "analyse")
+    parser.add_argument("sources", nargs=least, metavar="RUN" if sources is RUNS else "SOURCE",
                         help=sources)  # fmt: skip
-    parser.add_argument("-o", "--output", metavar="FILE.svg", help="draw it: an SVG or PNG file")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    flags.drawn(parser)
+    flags.as_json(parser)
     return parser
-
-
-def _group(parser: argparse.ArgumentParser, default: str = "category") -> None:
-    parser.add_argument("--group", default=default, metavar="NAME",
-                        help=f"by this grouping (default: {default or 'none'})")  # fmt: skip
 
 
 def _models(parser: argparse.ArgumentParser) -> None:
@@ -62,12 +51,12 @@ def _models(parser: argparse.ArgumentParser) -> None:
                         help="only these groups, in this order")  # fmt: skip
 
 
-def _abilities(actions: Any) -> None:
+def _abilities(actions: Commands) -> None:
     parser = _action(
         actions, "abilities", "groups by the best score of any model, and samples all have wrong",
         _SOURCES,
     )  # fmt: skip
-    _group(parser)
+    flags.group(parser)
     _models(parser)
     parser.add_argument("--hardest", type=int, default=4, metavar="N",
                         help="show samples of the N hardest groups (default: 4)")  # fmt: skip
@@ -77,43 +66,30 @@ def _abilities(actions: Any) -> None:
                         help="draw these samples with their pictures")  # fmt: skip
 
 
-def _radar(actions: Any) -> None:
+def _radar(actions: Commands) -> None:
     parser = _action(actions, "radar", "models over groups, and where each is strong or weak",
                      _SOURCES)  # fmt: skip
-    _group(parser)
+    flags.group(parser)
     _models(parser)
     parser.add_argument("--rows", action="store_true",
                         help="draw groups as rows, not around a centre")  # fmt: skip
 
 
-def _gain(actions: Any) -> None:
-    parser = _action(
-        actions, "gain", "what one setting changes: runs that differ in it alone, paired"
-    )
-    parser.add_argument(
-        "--by", required=True, metavar="PARAMETER",
-        help="the setting, e.g. control (blind), images, referring, shots, lang",
-    )  # fmt: skip
-    parser.add_argument("--base", default="", metavar="VALUE",
-                        help="compare with this value (default: none, else the first)")  # fmt: skip
-    _group(parser, default="")
-
-
-def _languages(actions: Any) -> None:
+def _languages(actions: Commands) -> None:
     parser = _action(
         actions, "languages", "English beside Chinese, model by model",
-        f"{_RUNS}, in both languages; or two CSV files of scores, English first",
+        f"{RUNS}, in both languages; or two CSV files of scores, English first",
     )  # fmt: skip
     parser.add_argument("--of", default="overall", metavar="COLUMN",
                         help="the column of the CSV files (default: overall)")  # fmt: skip
 
 
-def _errors(actions: Any) -> None:
+def _errors(actions: Commands) -> None:
     parser = _action(
         actions, "errors", "a page to label why answers are wrong, and what the labels amount to",
-        f"{_RUNS}; or saved labels (.json, .csv), to count them and see how far labellers agree",
+        f"{RUNS}; or saved labels (.json, .csv), to count them and see how far labellers agree",
     )  # fmt: skip
-    _group(parser)
+    flags.group(parser)
     parser.add_argument("--page", metavar="FILE.html", default="errors.html",
                         help="the labelling page to write (default: errors.html)")  # fmt: skip
     parser.add_argument("--each", type=int, default=5, metavar="N",
@@ -127,10 +103,10 @@ def _errors(actions: Any) -> None:
                         "(default: snellen-results/store.sqlite)")  # fmt: skip
 
 
-def _readers(actions: Any) -> None:
+def _readers(actions: Commands) -> None:
     parser = _action(
         actions, "readers", "precision and recall of the rules that read replies, on labelled ones",
-        f"{_RUNS}, whose language models that read replies are compared with --labels", least="*",
+        f"{RUNS}, whose language models that read replies are compared with --labels", least="*",
     )  # fmt: skip
     parser.add_argument("--labels", metavar="FILE.csv",
                         help="a filled sheet of `snellen label`")  # fmt: skip

@@ -1,48 +1,24 @@
-"""Flags of the commands that look at several runs together: `compare`, `why`, `items`."""
+"""Flags of the commands that look at several runs together: `compare`, `why`, `items`, `gains`."""
 
 from __future__ import annotations
 
-import argparse
-from typing import Any
-
-RUNS = "run folders, or a folder of runs"
-FAILURES = ("exclude", "count-wrong", "withhold", "withhold>P%")
+from snellen.cli import parser_flags as flags
+from snellen.cli.parser_flags import Commands
 
 
-def failure_rule(text: str) -> str:
-    """The value of --failures. Raises ArgumentTypeError."""
-    if text in FAILURES[:-1] or text.startswith("withhold>"):
-        return text
-    raise argparse.ArgumentTypeError(
-        f"invalid choice: {text!r} (choose from {', '.join(FAILURES)})"
-    )
-
-
-def add(commands: argparse._SubParsersAction[Any]) -> None:
+def add(commands: Commands) -> None:
     _compare(commands)
     _why(commands)
     _items(commands)
+    _gains(commands)
 
 
-def _command(
-    commands: argparse._SubParsersAction[Any], name: str, help: str
-) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = commands.add_parser(
-        name, help=help, description=help[0].upper() + help[1:] + "."
-    )
-    parser.set_defaults(module=name, parser=parser)
-    return parser
-
-
-def _compare(commands: argparse._SubParsersAction[Any]) -> None:
-    compare = _command(
+def _compare(commands: Commands) -> None:
+    compare = flags.command(
         commands, "compare", "compare runs on the same samples: differences, tests, ranks"
     )
-    compare.add_argument("runs", nargs="+", metavar="RUN", help=RUNS)
-    compare.add_argument(
-        "--common", action="store_true",
-        help="compare only the samples that all runs share, where their data or samples differ",
-    )  # fmt: skip
+    flags.runs(compare)
+    flags.common(compare, "compare")
     compare.add_argument(
         "--baseline", action="store_true",
         help="compare every run with the first alone, not every pair",
@@ -53,31 +29,26 @@ def _compare(commands: argparse._SubParsersAction[Any]) -> None:
         "--power", type=float, default=80, metavar="PERCENT",
         help="power for the least difference found and the samples needed (default: 80)",
     )  # fmt: skip
-    compare.add_argument("--format", default="table", choices=("table", "json", "markdown"),
-                         help="default: table")  # fmt: skip
-    compare.add_argument("--json", action="store_true", help="print one JSON object")
+    flags.format_of(compare, "json", "markdown")
+    flags.as_json(compare)
 
 
-def _why(commands: argparse._SubParsersAction[Any]) -> None:
-    why = _command(commands, "why", "split the difference of two runs by what caused it")
+def _why(commands: Commands) -> None:
+    why = flags.command(commands, "why", "split the difference of two runs by what caused it")
     why.add_argument("first", metavar="A", help="a run folder, or a file of predictions")
     why.add_argument("second", metavar="B", help="the same; one of both is a run folder")
     why.add_argument("--examples", type=int, default=2, metavar="N",
                      help="samples shown of each cause (default: 2)")  # fmt: skip
-    why.add_argument("--format", default="table", choices=("table", "json", "markdown"),
-                     help="default: table")  # fmt: skip
-    why.add_argument("--json", action="store_true", help="print one JSON object")
+    flags.format_of(why, "json", "markdown")
+    flags.as_json(why)
 
 
-def _items(commands: argparse._SubParsersAction[Any]) -> None:
-    items = _command(
+def _items(commands: Commands) -> None:
+    items = flags.command(
         commands, "items", "look at samples over many runs: hardness, labels in doubt, subsets"
     )
-    items.add_argument("runs", nargs="+", metavar="RUN", help=RUNS)
-    items.add_argument(
-        "--common", action="store_true",
-        help="look only at the samples that all runs share, where their data or samples differ",
-    )  # fmt: skip
+    flags.runs(items)
+    flags.common(items, "look at")
     items.add_argument("--pictures", action="store_true",
                        help="also look for pictures that are near copies of others")  # fmt: skip
     items.add_argument(
@@ -86,6 +57,29 @@ def _items(commands: argparse._SubParsersAction[Any]) -> None:
     )  # fmt: skip
     items.add_argument("--top", type=int, default=10, metavar="N",
                        help="rows of each table (default: 10)")  # fmt: skip
-    items.add_argument("--format", default="table", choices=("table", "json", "csv", "markdown"),
-                       help="default: table")  # fmt: skip
-    items.add_argument("--json", action="store_true", help="print one JSON object")
+    flags.format_of(items, "json", "csv", "markdown")
+    flags.as_json(items)
+
+
+def _gains(commands: Commands) -> None:
+    gains = flags.command(
+        commands, "gains", "tell what one setting is worth: pictures, thinking, examples, any other"
+    )
+    flags.runs(gains)
+    gains.add_argument(
+        "--by", metavar="SETTING",
+        help="the setting, e.g. images, referring, lang (default: control, cot and shots, against "
+        "the run without)",
+    )  # fmt: skip
+    gains.add_argument(
+        "--base", metavar="VALUE",
+        help="compare with this value of the setting (default: the run without it, else the first)",
+    )  # fmt: skip
+    flags.group(gains, default="")
+    gains.add_argument(
+        "--language-model", metavar="RUN",
+        help="a blind run of the language model that the models were made from: tells the "
+        "multi-modal leakage",
+    )  # fmt: skip
+    flags.drawn(gains)
+    flags.as_json(gains)

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import argparse
 from fractions import Fraction
-from typing import Any
 
 from snellen.cli import parser_executor
+from snellen.cli import parser_flags as flags
+from snellen.cli.parser_flags import Commands
 
 LINKAGES = ("average", "complete", "single", "weighted", "ward")
 TIES = ("zero", "one")
 KINDS = ("choice", "yes_no", "open")
 THRESHOLDS = "1,1/2,1/4,1/6,1/8"
-_HELP = "map tasks by what fine-tuning on them changes, and compare models on the map"
 
 
-def add(commands: Any) -> None:
-    parser = commands.add_parser("taskmap", help=_HELP, description=_HELP[0].upper() + _HELP[1:])
-    parser.set_defaults(module="taskmap", parser=parser, serve=None)
+def add(commands: Commands) -> None:
+    parser = flags.command(
+        commands, "taskmap",
+        "map tasks by what fine-tuning on them changes, and compare models on the map",
+    )  # fmt: skip
+    parser.set_defaults(serve=None)
     _map(parser)
     _vectors(parser)
     _scores(parser)
     parser_executor.add(parser)
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    flags.as_json(parser)
     parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
 
 

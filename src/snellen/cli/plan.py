@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from snellen.cli.main import COMPLETE, MISTAKE
-from snellen.core.benchmark import Variant
+from snellen.cli.run import asked
 from snellen.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from snellen.engine.planning import Assumptions
 
 _UNKNOWN = "–"
+_NAMED = 3
+"""Most lines of the table that a sentence names; of more it tells their number."""
 _COLUMNS = ("model", "benchmark", "asks", "most", "stored", "in", "out", "$", "time")
 """`asks`: expected requests; `most`: if every pass were right; `in`, `out`: tokens."""
 
@@ -23,37 +26,12 @@ def main(arguments: Namespace) -> int:
     import msgspec
 
     from snellen.api.planning import plan
-    from snellen.models.prices import parse_price
 
-    planned = plan(
-        arguments.model,
-        arguments.benchmark,
-        out=arguments.out,
-        store=arguments.store,
-        variant=Variant(
-            data=arguments.data,
-            circular=arguments.circular,
-            max_new_tokens=arguments.max_new_tokens,
-            control=arguments.control,
-            failures=arguments.failures,
-            rule=arguments.rule,
-            columns=arguments.columns or {},
-        ),
-        limit=arguments.limit,
-        seed=arguments.seed,
-        extractors=arguments.extractor,
-        judges=arguments.judge,
-        clip=arguments.clip,
-        load=arguments.load,
-        recipes=not arguments.no_recipe,
-        assumed=_assumed(arguments),
-        price=parse_price(arguments.price) if arguments.price else None,
-        probe=arguments.probe,
-    )
+    planned = plan(**asked(arguments), assumed=_assumed(arguments), probe=arguments.probe)
     if arguments.json:
         print(msgspec.json.encode(planned).decode())
     else:
-        _print(planned)
+        _print(planned, quiet=arguments.quiet)
     return MISTAKE if planned.missing else COMPLETE
 
 
@@ -73,25 +51,23 @@ def _assumed(arguments: Namespace) -> Assumptions:
     return Assumptions(**given)
 
 
-def _print(planned: Planned) -> None:
-    from rich import box
+def _print(planned: Planned, quiet: bool) -> None:
     from rich.console import Console
-    from rich.table import Table
+
+    from snellen.report.findings import Column, Grid, print_grid
 
     console = Console()
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in _COLUMNS:
-        table.add_column(name, justify="left" if name in _COLUMNS[:2] else "right", overflow="fold")
-    for line in planned.lines:
-        table.add_row(*_cells(line))
-    console.print(table)
+    columns = [Column(name, "text" if name in _COLUMNS[:2] else "count") for name in _COLUMNS]
+    print_grid(Grid("", columns, [_cells(line) for line in planned.lines]), console)
     console.print("asks: requests expected, and at most; in, out: tokens", highlight=False)
-    for text in _sentences(planned):
+    for text in (*([] if quiet else _sentences(planned)), *_missing(planned)):
         console.print(text, highlight=False, markup=False, soft_wrap=True)
     sys.stdout.flush()
 
 
 def _cells(line: Line) -> tuple[str, ...]:
+    from snellen.report import format as fmt
+
     names = (line.model, line.benchmark)
     found = line.estimate
     if found is None:
@@ -104,37 +80,52 @@ def _cells(line: Line) -> tuple[str, ...]:
         _short(found.prompt_tokens),
         _short(found.completion_tokens),
         _UNKNOWN if line.dollars is None else f"{line.dollars:.2f}",
-        _UNKNOWN if found.seconds is None else _duration(found.seconds),
+        _UNKNOWN if found.seconds is None else fmt.duration(found.seconds),
     )
 
 
 def _sentences(planned: Planned) -> list[str]:
-    told: list[str] = []
+    from snellen.report import format as fmt
+
+    lines: dict[str, list[str]] = {}
     for line in planned.lines:
-        where = f"{line.model} on {line.benchmark}"
-        if line.skipped:
-            told.append(f"{where}: skipped, it {line.skipped}")
-        found = line.estimate
-        if found is None:
-            continue
-        told.extend(f"{where}: {text}" for text in found.said)
-        if found.equal:
-            told.append(f"{where}: {found.equal} more requests are equal to others, and sent once")
-        if found.unsupported:
-            told.append(f"{where}: {found.unsupported} samples are beyond the model")
-        for role, count in found.asked_of_others.items():
-            told.append(f"{where}: up to {count} requests to the {role} besides")
-        if line.price is not None and line.price.source:
-            read = f", read {line.price.date}" if line.price.date else ""
-            told.append(f"{where}: price from {line.price.source}{read}")
+        for text in _of_line(line):
+            lines.setdefault(text, []).append(f"{line.model} on {line.benchmark}")
+    told = [
+        f"{', '.join(wheres) if len(wheres) <= _NAMED else f'{len(wheres)} lines'}: {text}"
+        for text, wheres in lines.items()
+    ]
     told += planned.notes
     told += [f"to download: {what}" for what in planned.downloads]
     grows = sum(line.estimate.store_bytes for line in planned.lines if line.estimate)
-    told.append(f"disk: the store grows by {_size(grows)}; {_size(planned.disk_free)} are free")
+    told.append(
+        f"disk: the store grows by {fmt.size(round(grows))}; {fmt.size(planned.disk_free)} are free"
+    )
     if planned.dollars is not None and len(planned.lines) > 1:
         told.append(f"all together: {planned.dollars:.2f} $")
-    told += [f"missing {one.what}: {one.sentence}" for one in planned.missing]
     return list(dict.fromkeys(told))
+
+
+def _of_line(line: Line) -> Iterator[str]:
+    if line.skipped:
+        yield f"skipped, it {line.skipped}"
+    found = line.estimate
+    if found is None:
+        return
+    yield from found.said
+    if found.equal:
+        yield f"{found.equal} more requests are equal to others, and sent once"
+    if found.unsupported:
+        yield f"{found.unsupported} samples are beyond the model"
+    for role, count in found.asked_of_others.items():
+        yield f"up to {count} requests to the {role} besides"
+    if line.price is not None and line.price.source:
+        read = f", read {line.price.date}" if line.price.date else ""
+        yield f"price from {line.price.source}{read}"
+
+
+def _missing(planned: Planned) -> list[str]:
+    return [f"missing {one.what}: {one.sentence}" for one in planned.missing]
 
 
 def _short(count: float) -> str:
@@ -142,16 +133,3 @@ def _short(count: float) -> str:
         if count >= size:
             return f"{count / size:.1f} {unit}"
     return f"{count:.0f}"
-
-
-def _size(count: float) -> str:
-    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= size:
-            return f"{count / size:.1f} {unit}"
-    return f"{count:.0f} bytes"
-
-
-def _duration(seconds: float) -> str:
-    if seconds >= 3600:
-        return f"{seconds / 3600:.1f} h"
-    return f"{seconds / 60:.1f} min" if seconds >= 60 else f"{seconds:.0f} s"

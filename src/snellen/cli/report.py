@@ -10,7 +10,7 @@ from pathlib import Path
 from snellen.cli.main import COMPLETE, INCOMPLETE
 from snellen.core.errors import StorageError
 from snellen.core.run import Report
-from snellen.store.runs import RunFolder, find_runs
+from snellen.store.runs import RunFolder, distinct_runs
 
 Reported = list[tuple[RunFolder, Report]]
 
@@ -18,8 +18,7 @@ Reported = list[tuple[RunFolder, Report]]
 def main(arguments: Namespace) -> int:
     from snellen.api import report_of
 
-    found = (run for path in arguments.runs for run in find_runs(path))
-    runs = [(run, report_of(run)) for run in found]
+    runs = [(run, report_of(run)) for run in distinct_runs(arguments.runs)]
     if arguments.format == "html":
         print(_page(runs, arguments.output))
     elif arguments.output is None:
@@ -46,8 +45,8 @@ def _gains(runs: list[RunFolder]) -> None:
     """What the scores owe to pictures, thinking or examples, where runs tell it."""
     from rich.console import Console
 
-    from snellen.analysis.controls import gains
-    from snellen.report.controls_table import print_gains
+    from snellen.analysis.gains import gains
+    from snellen.report.gains_table import print_gains
 
     print_gains(gains(runs), Console())
 

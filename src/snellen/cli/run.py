@@ -8,7 +8,7 @@ import time
 from argparse import Namespace
 from collections.abc import Callable
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from snellen.cli.main import COMPLETE, INCOMPLETE, INTERRUPTED, MISTAKE
 from snellen.core.benchmark import FetchProgress, Variant
@@ -16,6 +16,7 @@ from snellen.core.benchmark import FetchProgress, Variant
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from snellen.api.evaluating import Results
     from snellen.engine.ray_cluster import Cluster
 
 _EVERY = 3.0
@@ -25,54 +26,22 @@ _EVERY = 3.0
 def main(arguments: Namespace) -> int:
     from rich.console import Console
 
-    from snellen.analysis.controls import gains_beside
     from snellen.api import evaluate
     from snellen.engine.progress import Silent
     from snellen.engine.run import Interrupted
-    from snellen.report.controls_table import print_gains
     from snellen.report.progress import watching
-    from snellen.report.table import print_runs
-    from snellen.store.exports import write_submission
 
     console = Console(stderr=True)
-    variant = Variant(
-        data=arguments.data,
-        circular=arguments.circular,
-        max_new_tokens=arguments.max_new_tokens,
-        control=arguments.control,
-        failures=arguments.failures,
-        rule=arguments.rule,
-        columns=arguments.columns or {},
-    )
     try:
         with nullcontext(Silent()) if arguments.quiet else watching(console) as progress:
             results = evaluate(
-                arguments.model,
-                arguments.benchmark,
-                out=arguments.out,
-                store=arguments.store,
-                variant=variant,
-                limit=arguments.limit,
-                seed=arguments.seed,
-                extractors=arguments.extractor,
-                clip=arguments.clip,
-                judges=arguments.judge,
+                **asked(arguments),
                 warned=told(console),
-                load=arguments.load,
-                serve=arguments.serve,
-                serve_timeout=arguments.serve_timeout,
                 serving=None if arguments.quiet else told(console),
                 command=arguments.command_line,
                 progress=progress,
                 fetching=fetched(console),
                 html=not arguments.no_html,
-                recipes=not arguments.no_recipe,
-                retries=arguments.retries,
-                max_failures=arguments.max_failures,
-                budget=arguments.budget,
-                prices=arguments.price,
-                until=arguments.until,
-                cluster=cluster_of(arguments),
             )
     except Interrupted as stopped:
         console.print(
@@ -86,6 +55,18 @@ def main(arguments: Namespace) -> int:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(INTERRUPTED)
+    return _reported(results, arguments.command_line)
+
+
+def _reported(results: Results, command: str) -> int:
+    """Print what came of it; the exit code."""
+    from rich.console import Console
+
+    from snellen.analysis.gains import gains_beside
+    from snellen.report.gains_table import print_gains
+    from snellen.report.table import print_runs
+    from snellen.store.exports import write_submission
+
     for skipped in results.skipped:
         print(f"skipped: {skipped.reason}", file=sys.stderr)
     if not results.runs:
@@ -98,9 +79,43 @@ def main(arguments: Namespace) -> int:
         if one.info.status == "complete" and (submission := write_submission(one)) is not None:
             print(f"the answers are withheld, so there is no score; to submit: {submission}")
     for lost in results.lost:
-        print(f"{lost}\ncontinue with: {arguments.command_line}", file=sys.stderr)
+        print(f"{lost}\ncontinue with: {command}", file=sys.stderr)
     incomplete = any(one.info.status != "complete" for one in results.runs)
     return INCOMPLETE if incomplete else COMPLETE
+
+
+def asked(arguments: Namespace) -> dict[str, Any]:
+    """What `evaluate` and `plan` are both given."""
+    return {
+        "models": arguments.model,
+        "benchmarks": arguments.benchmark,
+        "out": arguments.out,
+        "store": arguments.store,
+        "variant": Variant(
+            data=arguments.data,
+            circular=arguments.circular,
+            max_new_tokens=arguments.max_new_tokens,
+            control=arguments.control,
+            failures=arguments.failures,
+            rule=arguments.rule,
+            columns=arguments.columns or {},
+        ),
+        "limit": arguments.limit,
+        "seed": arguments.seed,
+        "extractors": arguments.extractor,
+        "judges": arguments.judge,
+        "clip": arguments.clip,
+        "load": arguments.load,
+        "recipes": not arguments.no_recipe,
+        "serve": arguments.serve,
+        "serve_timeout": arguments.serve_timeout,
+        "retries": arguments.retries,
+        "max_failures": arguments.max_failures,
+        "budget": arguments.budget,
+        "prices": arguments.price,
+        "until": arguments.until,
+        "cluster": cluster_of(arguments),
+    }
 
 
 def cluster_of(arguments: Namespace) -> Cluster | None:

@@ -8,7 +8,7 @@ from argparse import Namespace
 from collections.abc import Iterable
 
 from snellen.cli.main import COMPLETE, INCOMPLETE
-from snellen.cli.parser import EVERY_RULE
+from snellen.cli.parser_run import EVERY_RULE
 from snellen.core.benchmark import Variant
 from snellen.core.summary import Summary
 
@@ -36,8 +36,6 @@ def main(arguments: Namespace) -> int:
         store=arguments.store or DEFAULT_STORE,
         serving=None if arguments.json else told(Console(stderr=True)),
     )
-    if scored.benchmark.unscorable:
-        _warn([f"{scored.benchmark.name}: {scored.benchmark.unscorable}"])
     _warn(scored.warnings)
     if arguments.json:
         card = scorecard(scored.benchmark, scored.summary, scored.warnings)

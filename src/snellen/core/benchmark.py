@@ -9,10 +9,11 @@ from typing import Literal, Protocol, runtime_checkable
 
 from msgspec import structs
 
+from snellen.core.examples import Examples
 from snellen.core.flow import Flow
 from snellen.core.model import Capabilities, Modality
 from snellen.core.record import Record
-from snellen.core.sample import Row, Sample
+from snellen.core.sample import Kind, Row, Sample
 from snellen.core.summary import Metric, Summary
 
 
@@ -86,6 +87,7 @@ class Benchmark:
     samples: Callable[[Iterable[Row]], Iterator[Sample]]
     flow: Callable[[Sample], Flow]
     summarise: Callable[[Sequence[Record]], Summary]
+    """Of records that may lack what no number is made of: passes, requests, texts of options."""
     fetch: Callable[[FetchProgress | None], Path] | None = None
     """Brings the data to this machine, where they are not shipped: the file's path."""
     needs: Needs = TEXT
@@ -116,6 +118,15 @@ class Benchmark:
     parameters: Mapping[str, str] = field(default_factory=dict)
     """Resolved variant, e.g. {"split": "test", "circular": "early"}: part of the run's config."""
     max_new_tokens: int = 512
+    held_out: str = ""
+    """Where examples may come from that are never asked: a value of the option `split`, or a data
+    file or set; "" where nothing of the kind is published."""
+    examples: Callable[[], Examples] | None = None
+    """Says what is shown before each question, where something is (`shots=k`). Reads the data."""
+
+
+Shots = Callable[[Kind], Sequence[Sample]]
+"""The examples for questions of a kind, in the order in which they are shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,18 +157,31 @@ class Variant:
     failures: str = "exclude"
     """`exclude`, `count-wrong`, `withhold`, or `withhold>5%` (only where more than that share of
     the samples did): what failed and missing samples do to scores."""
+    shots: Shots | None = None
+    """Gives the examples that the options ask for; `open_benchmark` draws them."""
 
 
 BenchmarkFactory = Callable[[Variant], Benchmark]
 
 
-def summed(benchmark: Benchmark, records: Sequence[Record]) -> Summary:
+def summed(
+    benchmark: Benchmark, records: Sequence[Record], examples: Examples | None = None
+) -> Summary:
     """The benchmark's numbers, with the `chance` it declares where guessing is one pass: the
-    data do not tell it row by row then."""
+    data do not tell it row by row then, and the reason where it has no score. `examples` are those
+    the records were asked with."""
     summary = benchmark.summarise(records)
+    if benchmark.unscorable and summary.headline.value is None:
+        told = (benchmark.unscorable, *summary.notices)
+        headline = structs.replace(summary.headline, note=benchmark.unscorable)
+        summary = structs.replace(summary, headline=headline, notices=told)
+    if examples is not None and examples.aside:
+        questions = "question" if examples.aside == 1 else "questions"
+        notice = f"{examples.aside} {questions} set aside as examples, {summary.n} scored"
+        summary = structs.replace(summary, notices=(notice, *summary.notices))
     chance = benchmark.chance
     if chance is None or "circular" in benchmark.parameters:
         return summary
     headline = summary.headline
-    told = Metric(CHANCE, chance, headline.n, unit=headline.unit, top=headline.top)
-    return structs.replace(summary, metrics={**summary.metrics, CHANCE: told})
+    guessed = Metric(CHANCE, chance, headline.n, unit=headline.unit, top=headline.top)
+    return structs.replace(summary, metrics={**summary.metrics, CHANCE: guessed})

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import io
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
+
+from msgspec import Struct
 
 from snellen.core.errors import MediaError
 from snellen.core.headers import well_headed
@@ -25,8 +26,7 @@ class Source(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class InlineSource:
+class InlineSource(Struct, frozen=True, gc=False):
     """Bytes already in memory."""
 
     data: bytes
@@ -35,8 +35,7 @@ class InlineSource:
         return self.data
 
 
-@dataclass(frozen=True, slots=True)
-class FileSource:
+class FileSource(Struct, frozen=True, gc=False):
     """A file of its own."""
 
     path: str

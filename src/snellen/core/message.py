@@ -35,7 +35,7 @@ class Message(Struct, frozen=True, gc=False):
         return "\n".join(part.text for part in self.parts if isinstance(part, Text))
 
     def media(self) -> tuple[Media, ...]:
-        return tuple(part for part in self.parts if isinstance(part, Media))
+        return tuple([part for part in self.parts if isinstance(part, Media)])
 
 
 def user(*parts: Part) -> Message:

@@ -6,6 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from snellen.core.examples import Examples
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import FailureKind, Usage
 from snellen.core.price import Price
@@ -40,6 +41,8 @@ class RunConfig(Struct, frozen=True, omit_defaults=True):
     """Other models that were asked, e.g. an `extractor`."""
     until: str = ""
     """The rule by which the run may end before all samples are asked: `±1`, `A>B`."""
+    examples: Examples | None = None
+    """What was shown before each question, where something was."""
 
 
 class Counts(Struct, frozen=True, omit_defaults=True):
@@ -63,6 +66,9 @@ class Counts(Struct, frozen=True, omit_defaults=True):
     device_memory: int = 0
     """Bytes of accelerator memory that torch held at its highest in the latest start; 0 where
     none was used by this process."""
+    largest_batch: int = 0
+    """Prompts that a local model computed together at most in the latest start; 0 where it is not
+    known."""
 
 
 class Spent(Struct, frozen=True, omit_defaults=True):

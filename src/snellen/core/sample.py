@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
+
+from msgspec import Struct
 
 from snellen.core.media import MediaKind, Source
 
 Kind = Literal["choice", "yes_no", "open"]
 
 
-@dataclass(frozen=True, slots=True)
-class MediaRef:
+class MediaRef(Struct, frozen=True, gc=False):
     """A medium of a row: its hash, and where its bytes are."""
 
     digest: str
@@ -20,8 +20,7 @@ class MediaRef:
     kind: MediaKind = "image"
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True, gc=False):
     """One row of a data source: text cells by column name, and its media.
 
     Column names are those of the file, except that other tools' names for the same thing are
@@ -34,8 +33,7 @@ class Row:
     media: tuple[MediaRef, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Rotation:
+class Rotation(Struct, frozen=True, gc=False):
     """One circular pass that the data file holds as a row of its own."""
 
     row: str
@@ -52,8 +50,7 @@ class Region(NamedTuple):
     bottom: float
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(Struct, frozen=True, gc=False):
     """One question. `gold` holds every accepted answer; empty means no gold (a hidden split).
 
     For `choice`, `options` maps labels A, B, ... to their texts and `gold` holds one label;
@@ -64,13 +61,13 @@ class Sample:
     kind: Kind
     question: str
     gold: tuple[str, ...] = ()
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = {}
     media: tuple[MediaRef, ...] = ()
     hint: str = ""
-    groups: Mapping[str, str] = field(default_factory=dict)
+    groups: Mapping[str, str] = {}
     """Where the sample is counted: column name to label, e.g. {"category": "colour"}."""
     rotations: tuple[Rotation, ...] = ()
-    pictures: Mapping[str, MediaRef] = field(default_factory=dict)
+    pictures: Mapping[str, MediaRef] = {}
     """Options that are pictures, by label: what a drawn answer is compared with. Not shown."""
     regions: tuple[Region, ...] = ()
     """Places in the first image that the question speaks of, where the data hold them apart."""

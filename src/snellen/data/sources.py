@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import binascii
+import os
 import re
-from dataclasses import dataclass
+import time
 from functools import lru_cache
 from io import FileIO
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import pybase64
+from msgspec import Struct
 
 from snellen.core.errors import MediaError
 from snellen.core.media import digest_bytes
 
 DATA_URL = re.compile(rb"data:[\w.+-]+/[\w.+-]+(?:;[\w=.+-]+)*;base64,")
 _SPACE = b" \t\r\n"
+_SETTLED = 2.0
+"""Seconds. A file that was changed no longer ago may change again within one tick of its file
+system's clock (2 s where it is coarsest, FAT), so that the time of change does not tell."""
 
 
 def decode_base64(text: bytes | memoryview) -> bytes:
@@ -33,32 +38,69 @@ def decode_base64(text: bytes | memoryview) -> bytes:
         return binascii.a2b_base64(bytes(text).translate(None, _SPACE), strict_mode=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Base64Slice:
-    """Base64 text in the middle of a file. `row` counts from 1; `digest` is that of the picture."""
+class DataFile(Struct, frozen=True, gc=False):
+    """A file as it was before its index was opened."""
 
     path: str
+    size: int
+    changed: int | None
+    """Time of the last change in ns; None where it does not tell (`_SETTLED`)."""
+
+    @classmethod
+    def seen(cls, path: str) -> DataFile:
+        """Raises OSError."""
+        stat = Path(path).stat()
+        settled = time.time() - stat.st_mtime > _SETTLED
+        return cls(path, stat.st_size, stat.st_mtime_ns if settled else None)
+
+    def excerpt(self, offset: int, length: int) -> Excerpt:
+        """Raises MediaError."""
+        try:
+            with FileIO(self.path) as file:
+                stat = os.fstat(file.fileno())
+                file.seek(offset)
+                data = file.read(length)
+                # One read gives 2 GB at most, and perhaps less.
+                while len(data) < length and (more := file.read(length - len(data))):
+                    data += more
+        except OSError as error:
+            raise MediaError(f"cannot read {self.path}: {error.strerror or error}") from error
+        return Excerpt(data, (stat.st_size, stat.st_mtime_ns) == (self.size, self.changed))
+
+
+class Excerpt(NamedTuple):
+    """Bytes in the middle of a file."""
+
+    data: bytes
+    unchanged: bool
+    """The file is as it was when it was indexed: its pictures need not be hashed again."""
+
+
+class Base64Slice(Struct, frozen=True, gc=False):
+    """Base64 text in the middle of a file. `row` counts from 1; `digest` is that of the picture."""
+
+    file: DataFile
     offset: int
     length: int
     row: int
     digest: str
 
     def read(self) -> bytes:
+        text, unchanged = self.file.excerpt(self.offset, self.length)
         try:
-            data = decode_base64(read_slice(self.path, self.offset, self.length))
+            data = decode_base64(text)
         except ValueError as error:
-            raise _changed(self.path, self.row) from error
-        return _checked(data, self.digest, self.path, self.row)
+            raise _changed(self.file.path, self.row) from error
+        return data if unchanged else _checked(data, self.digest, self.file.path, self.row)
 
 
-@dataclass(frozen=True, slots=True)
-class JsonCell:
+class JsonCell(Struct, frozen=True, gc=False):
     """A base64 text inside a JSON object that fills a slice of a file.
 
     `keys` leads from the object to the text.
     """
 
-    path: str
+    file: DataFile
     offset: int
     length: int
     keys: tuple[str | int, ...]
@@ -66,18 +108,18 @@ class JsonCell:
     digest: str
 
     def read(self) -> bytes:
+        text, unchanged = self.file.excerpt(self.offset, self.length)
         try:
-            value = msgspec.json.decode(read_slice(self.path, self.offset, self.length))
+            value = msgspec.json.decode(text)
             for key in self.keys:
                 value = value[key]
             data = decode_base64(bare_base64(str(value).encode()))
         except (ValueError, LookupError, TypeError, msgspec.DecodeError) as error:
-            raise _changed(self.path, self.row) from error
-        return _checked(data, self.digest, self.path, self.row)
+            raise _changed(self.file.path, self.row) from error
+        return data if unchanged else _checked(data, self.digest, self.file.path, self.row)
 
 
-@dataclass(frozen=True, slots=True)
-class ParquetCell:
+class ParquetCell(Struct, frozen=True, gc=False):
     """Bytes in a column of a Parquet file: `place` is the row within the row group."""
 
     path: str
@@ -105,8 +147,7 @@ class ParquetCell:
         return _checked(bytes(value), self.digest, self.path, self.row)
 
 
-@dataclass(frozen=True, slots=True)
-class BrokenSource:
+class BrokenSource(Struct, frozen=True, gc=False):
     """A picture that cannot be had; `reason` names the file and the row."""
 
     reason: str
@@ -120,20 +161,6 @@ def bare_base64(text: bytes) -> bytes:
     text = text.strip(_SPACE)
     prefix = DATA_URL.match(text)
     return text[prefix.end() :] if prefix else text
-
-
-def read_slice(path: str, offset: int, length: int) -> bytes:
-    """Raises MediaError."""
-    try:
-        with FileIO(path) as file:
-            file.seek(offset)
-            data = file.read(length)
-            # One read gives 2 GB at most, and perhaps less.
-            while len(data) < length and (more := file.read(length - len(data))):
-                data += more
-            return data
-    except OSError as error:
-        raise MediaError(f"cannot read {path}: {error.strerror or error}") from error
 
 
 def _checked(data: bytes, digest: str, path: str, row: int) -> bytes:

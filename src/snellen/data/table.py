@@ -36,7 +36,7 @@ from snellen.data.pictures import (
     Slice,
     Stored,
 )
-from snellen.data.sources import Base64Slice, BrokenSource, JsonCell, ParquetCell
+from snellen.data.sources import Base64Slice, BrokenSource, DataFile, JsonCell, ParquetCell
 from snellen.data.unpack import plain_file, unpacked
 from snellen.settings import Settings
 
@@ -50,7 +50,7 @@ class IndexedTable:
     path: str
     """The file as the user named it."""
     index: Index
-    data: str
+    data: DataFile
     """The file whose bytes the index points into: `path`, or its unpacked copy."""
     picture_folders: tuple[str, ...]
     """Where the files that cells name are looked for, in this order."""
@@ -178,10 +178,11 @@ def _indexed(
     settings: Settings,
     dataset: DatasetName | None = None,
 ) -> IndexedTable:
+    data = DataFile.seen(str(files[0]))
     key = index_key(files, {f"column {ours}": theirs for ours, theirs in chosen.items()})
     index = open_index(settings.cache / "index", key, scan)
     folders = _picture_folders(path, settings)
-    return IndexedTable(spec, index, str(files[0]), folders, settings.cache, dataset)
+    return IndexedTable(spec, index, data, folders, settings.cache, dataset)
 
 
 def file_suffix(path: Path) -> str:

@@ -13,6 +13,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from msgspec import Struct
+
 from snellen.core.errors import DataError
 from snellen.data.cells import finish
 from snellen.data.columns import column_name, is_image_column, join_columns, renamed
@@ -25,7 +27,7 @@ LONGEST_ROW = 128 << 20
 
 _CR = 0x0D
 _PLAIN_ROW = 1 << 16
-"""Bytes. A row that is no longer and has no quote is split at its delimiters in one go."""
+"""Bytes. A row that is no longer and has no quote is kept as a line."""
 
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -46,6 +48,37 @@ class Cell(NamedTuple):
         return self.raw.replace(b'""', b'"') + self.rest if self.quoted else self.raw
 
 
+class Line(Struct, frozen=True, gc=False):
+    """A row without quotes; its cells are made when somebody looks at them."""
+
+    raw: bytes
+    offset: int
+    delimiter: bytes
+
+    def texts(self) -> list[str] | None:
+        """The texts of all cells; None where they are not UTF-8."""
+        try:
+            return self.raw.decode().split(self.delimiter.decode())
+        except UnicodeDecodeError:
+            return None
+
+    def __len__(self) -> int:
+        return self.raw.count(self.delimiter) + 1
+
+    def __iter__(self) -> Iterator[Cell]:
+        offset = self.offset
+        for raw in self.raw.split(self.delimiter):
+            yield Cell(raw, offset, False)
+            offset += len(raw) + 1
+
+    def __getitem__(self, place: int) -> Cell:
+        return list(self)[place]
+
+
+Cells = Line | list[Cell]
+"""The cells of a row."""
+
+
 class UnclosedQuote(Exception):
     """A quoted cell that never ends; `number` counts rows from 0, the header included."""
 
@@ -61,8 +94,8 @@ class _Unfinished(Exception):
 
 def split_rows(
     stream: BinaryIO, delimiter: bytes, seen: Callable[[bytes], object] | None = None
-) -> Iterator[list[Cell]]:
-    """The rows of a stream as lists of cells; memory holds a chunk and one row.
+) -> Iterator[Cells]:
+    """The cells of the rows of a stream; memory holds a chunk and one row.
 
     `seen` is called with every chunk of the file, in order. Raises UnclosedQuote.
     """
@@ -100,16 +133,18 @@ class _Finder:
         self.ended = ended
         self.tab = self.nl = self.cr = -1
 
-    def row(self, position: int, base: int) -> tuple[list[Cell], int]:
+    def row(self, position: int, base: int) -> tuple[Cells, int]:
         """The cells of the row at `position`, and where the next one begins.
 
         An empty line has no cells. Raises _Unfinished if the row does not end here.
         """
         window = self.window
+        line = self._end_of_line(position)
+        if 0 < line - position <= _PLAIN_ROW and line < len(window):
+            raw = window[position:line]
+            if b'"' not in raw:
+                return Line(raw, base + position, self.delimiter), self._after(line)
         cells: list[Cell] = []
-        plain = self._plain(position, base)
-        if plain:
-            return plain, self._after(self._end_of_line(position))
         while True:
             if window[position : position + 1] == b'"':
                 cell, end = self._quoted(position, base)
@@ -123,22 +158,6 @@ class _Finder:
             if cells or cell.raw or cell.quoted:
                 cells.append(cell)
             return cells, self._after(end)
-
-    def _plain(self, position: int, base: int) -> list[Cell] | None:
-        """The cells of a short row without quotes; None for any other."""
-        end = self._end_of_line(position)
-        if not 0 < end - position <= _PLAIN_ROW or end == len(self.window):
-            return None
-        row = self.window[position:end]
-        if b'"' in row:
-            return None
-        offset = base + position
-        cells = []
-        for raw in row.split(self.delimiter):
-            # As `Cell(raw, offset, False)`, without a Python call for every cell of a file.
-            cells.append(tuple.__new__(Cell, (raw, offset, False, b"")))
-            offset += len(raw) + 1
-        return cells
 
     def _quoted(self, position: int, base: int) -> tuple[Cell, int]:
         window = self.window
@@ -203,7 +222,7 @@ def scan_tsv(path: Path, delimiter: bytes, chosen: Mapping[str, str], name: str)
     return Scan(columns, _indexed(columns, rows, chosen, path, name), hashed.hexdigest)
 
 
-def _hashed_rows(path: Path, delimiter: bytes, hashed: hashlib._Hash) -> Iterator[list[Cell]]:
+def _hashed_rows(path: Path, delimiter: bytes, hashed: hashlib._Hash) -> Iterator[Cells]:
     """The rows of a file, whose hash is made beside: hashlib lets other threads run."""
     pending: list[Future[None]] = []
     with path.open("rb", buffering=0) as stream, ThreadPoolExecutor(1) as worker:
@@ -225,7 +244,7 @@ def _unclosed(error: UnclosedQuote, path: Path, name: str) -> DataError:
     )
 
 
-def _header(cells: Sequence[Cell], chosen: Mapping[str, str], name: str) -> tuple[str, ...]:
+def _header(cells: Cells, chosen: Mapping[str, str], name: str) -> tuple[str, ...]:
     names = [
         column_name(_decoded(cell, name, "the header"), position)
         for position, cell in enumerate(cells)
@@ -238,30 +257,24 @@ def _header(cells: Sequence[Cell], chosen: Mapping[str, str], name: str) -> tupl
 
 def _indexed(
     columns: Sequence[str],
-    rows: Iterator[list[Cell]],
+    rows: Iterator[Cells],
     chosen: Mapping[str, str],
     path: Path,
     name: str,
 ) -> Iterator[IndexedRow]:
     pictured = [is_image_column(column) for column in columns]
+    pictures = any(pictured)
     count = 0
     for row in _closed(rows, path, name):
         count += 1
         if len(row) != len(columns):
             raise _ragged(count, row, len(columns), path, name)
-        cells: dict[str, str] = {}
         media: dict[str, list[Stored]] = {}
-        for column, picture, cell in zip(columns, pictured, row, strict=True):
-            if not cell.raw and not cell.rest:
-                continue
-            if picture:
-                media[column] = pictures_in(cell.raw, cell.offset)
-                if not any(isinstance(item, Named) for item in media[column]):
-                    continue
-            try:
-                cells[column] = (cell.text() if cell.quoted else cell.raw).decode()
-            except UnicodeDecodeError as error:
-                raise _not_text(error, cell, name, f"row {count}") from error
+        texts = row.texts() if isinstance(row, Line) and not pictures else None
+        if texts is not None:
+            cells = {column: text for column, text in zip(columns, texts, strict=True) if text}
+        else:
+            cells = _read(columns, pictured, row, media, name, count)
         if chosen:
             join_columns(cells, chosen)
         yield finish(cells, media)
@@ -269,7 +282,28 @@ def _indexed(
         raise DataError(f"{name} has a header but no rows")
 
 
-def _closed(rows: Iterator[list[Cell]], path: Path, name: str) -> Iterator[list[Cell]]:
+def _read(
+    columns: Sequence[str],
+    pictured: Sequence[bool],
+    row: Cells,
+    media: dict[str, list[Stored]],
+    name: str,
+    number: int,
+) -> dict[str, str]:
+    """The texts of a row by column; its pictures are put into `media`."""
+    cells: dict[str, str] = {}
+    for column, picture, cell in zip(columns, pictured, row, strict=True):
+        if not cell.raw and not cell.rest:
+            continue
+        if picture:
+            media[column] = pictures_in(cell.raw, cell.offset)
+            if not any(isinstance(item, Named) for item in media[column]):
+                continue
+        cells[column] = _decoded(cell, name, f"row {number}")
+    return cells
+
+
+def _closed(rows: Iterator[Cells], path: Path, name: str) -> Iterator[Cells]:
     try:
         yield from rows
     except UnclosedQuote as error:
@@ -278,7 +312,7 @@ def _closed(rows: Iterator[list[Cell]], path: Path, name: str) -> Iterator[list[
 
 def _decoded(cell: Cell, name: str, where: str) -> str:
     try:
-        return cell.text().decode()
+        return (cell.text() if cell.quoted else cell.raw).decode()
     except UnicodeDecodeError as error:
         raise _not_text(error, cell, name, where) from error
 
@@ -290,7 +324,7 @@ def _not_text(error: UnicodeDecodeError, cell: Cell, name: str, where: str) -> D
     )
 
 
-def _ragged(number: int, row: Sequence[Cell], expected: int, path: Path, name: str) -> DataError:
+def _ragged(number: int, row: Cells, expected: int, path: Path, name: str) -> DataError:
     line = line_at(path, row[0].offset)
     return DataError(
         f"{name}, row {number} (line {line}): {len(row)} cells, but the header has {expected} "

@@ -128,14 +128,14 @@ class Party:
     def _sender(self, model: Model) -> Send:
         if isinstance(model, BatchModel):
             ahead = model.prepare if isinstance(model, PreparingModel) else None
-            self._batcher = Batcher(model.answer_batch, model.batch_size, ahead)
+            self._batcher = Batcher(model.answer_batch, lambda: model.batch_size, ahead)
             return self._batcher.answer
         if not isinstance(model, SingleModel):
             raise TypeError(f"{type(model).__name__} has neither `answer` nor `answer_batch`")
         if inspect.iscoroutinefunction(model.answer):
             return _typed(model.answer)
         single = model
-        self._batcher = Batcher(lambda requests: [as_output(single.answer(requests[0]))], 1)
+        self._batcher = Batcher(lambda requests: [as_output(single.answer(requests[0]))], lambda: 1)
         return self._batcher.answer
 
 
@@ -237,7 +237,7 @@ def concurrency_of(model: Model) -> int:
     """How many flows to drive at once: enough to fill batches of like length, or the model's
     own `concurrency`."""
     if isinstance(model, BatchModel):
-        return 4 * model.batch_size
+        return max(4 * model.batch_size, 2 * int(getattr(model, "batch_limit", 0)))
     return int(getattr(model, "concurrency", 16))
 
 

@@ -16,7 +16,7 @@ from snellen.core.output import Failure, Output
 from snellen.core.request import Generate, Request
 from snellen.engine.asking import MAIN, Asker, concurrency_of, disconnect
 from snellen.engine.parity import Question, Told
-from snellen.engine.run import Plan, chosen_ids, flow_of
+from snellen.engine.run_plan import Plan, chosen_ids, flow_of
 from snellen.store.responses import ResponseStore
 
 LOGPROBS = 5

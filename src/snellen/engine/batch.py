@@ -13,6 +13,8 @@ from snellen.core.errors import MediaError, ModelError, UsageError
 from snellen.core.output import Failure, Output
 from snellen.core.request import Rank, Request
 
+Pictures = tuple[str, ...]
+"""Digests of the pictures of a request."""
 AnswerBatch = Callable[[Sequence[Request]], Sequence[Output]]
 
 _IMAGE_LENGTH = 1000
@@ -24,7 +26,7 @@ class Waiting(NamedTuple):
 
     order: int
     length: int
-    pictures: tuple[str, ...]
+    pictures: Pictures
     request: Request
     future: asyncio.Future[Output]
 
@@ -34,17 +36,22 @@ class Batcher:
 
     While the model works, requests pile up, and the model may be told of them (`ahead`); each batch
     is the oldest request, those about the same pictures, and its nearest in length, so that what
-    can be shared is, padding is little and nobody starves. The thread is a daemon: Ctrl-C need not
-    wait for the model.
+    can be shared is, padding is little and nobody starves. Where many wait, those about the
+    pictures of the last batch go first: a model remembers only so many. `size` is asked before
+    each batch. The thread is a daemon: Ctrl-C need not wait for the model.
     """
 
     def __init__(
-        self, answer_batch: AnswerBatch, size: int, ahead: Callable[[Request], None] | None = None
+        self,
+        answer_batch: AnswerBatch,
+        size: Callable[[], int],
+        ahead: Callable[[Request], None] | None = None,
     ) -> None:
         self._answer_batch = answer_batch
         self._ahead = ahead
         self._size = size
         self._pending: list[Waiting] = []
+        self._shown: frozenset[Pictures] = frozenset()
         self._busy = False
         self._asked = 0
         self._jobs: queue.SimpleQueue[list[Waiting] | None] = queue.SimpleQueue()
@@ -80,7 +87,10 @@ class Batcher:
         if not self._pending:
             self._busy = False
             return
-        batch = nearest(self._pending, self._size)
+        size = self._size()
+        many = len(self._pending) > 2 * size
+        batch = nearest(self._pending, size, lambda one: many and one.pictures not in self._shown)
+        self._shown = frozenset(one.pictures for one in batch if one.pictures)
         taken = {one.order for one in batch}
         self._pending = [one for one in self._pending if one.order not in taken]
         self._jobs.put(batch)
@@ -143,17 +153,27 @@ def length_of(request: Request) -> int:
     return text + extra + _IMAGE_LENGTH * sum(len(m.media()) for m in request.messages)
 
 
-def nearest(pending: list[Waiting], size: int) -> list[Waiting]:
+def nearest(
+    pending: Sequence[Waiting], size: int, rank: Callable[[Waiting], int] = lambda _: 0
+) -> list[Waiting]:
     """The oldest request and `size - 1` of its kind: those about the same pictures first, then
-    the nearest in length."""
-    oldest = pending[0]
+    the nearest in length, each with all about its pictures. Requests of a lower rank go before
+    all others."""
+    ranks = {one.order: rank(one) for one in pending}
+    oldest = min(pending, key=lambda one: (ranks[one.order], one.order))
     like = [one for one in pending if type(one.request) is type(oldest.request)]
+    groups: dict[Pictures | int, list[Waiting]] = {}
+    for one in like:
+        groups.setdefault(one.pictures or one.order, []).append(one)
 
-    def distance(one: Waiting) -> tuple[bool, int, int]:
-        return (one.pictures != oldest.pictures, abs(one.length - oldest.length), one.order)
+    def distance(one: Waiting) -> tuple[bool, int, int, int]:
+        unlike = one.pictures != oldest.pictures
+        return (unlike, ranks[one.order], abs(one.length - oldest.length), one.order)
 
-    return sorted(like, key=distance)[:size]
+    ordered = [sorted(group, key=distance) for group in groups.values()]
+    ordered.sort(key=lambda group: distance(group[0]))
+    return [one for group in ordered for one in group][:size]
 
 
-def _pictures(request: Request) -> tuple[str, ...]:
+def _pictures(request: Request) -> Pictures:
     return tuple(part.digest for message in request.messages for part in message.media())

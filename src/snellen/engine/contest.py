@@ -11,10 +11,11 @@ from msgspec import structs
 from snellen.core.record import Record
 from snellen.core.sample import Sample
 from snellen.core.summary import Interval, Metric, Summary
-from snellen.engine.drawing_order import InOrder, Strata, Unit, units_in_order
-from snellen.engine.run import Plan, run
-from snellen.engine.until import ANYTIME, FEWEST, Stopper, span
-from snellen.stats.confidence_sequences import ConfidenceSequence, bets_for_samples
+from snellen.engine.drawing_order import FEWEST, InOrder, Strata, Unit, units_in_order
+from snellen.engine.run import run
+from snellen.engine.run_plan import Plan
+from snellen.engine.until import ANYTIME, Stopper, span
+from snellen.stats.confidence_sequences import bets_for_samples
 from snellen.store.responses import ResponseStore
 from snellen.store.runs import RunFolder
 
@@ -24,8 +25,9 @@ _GROWTH = 1.5
 
 @dataclass(slots=True)
 class Contest:
-    """The difference is the first less the second, sample by sample. The two are asked slice by
-    slice, in turn, so that both models need not be in memory at once."""
+    """The difference is the first less the second, sample by sample: over such questions without
+    end, because on a finite set one of two models that guess is ahead too. The two are asked slice
+    by slice, in turn, so that both models need not be in memory at once."""
 
     names: tuple[str, str]
     until: int = _FIRST_SLICE
@@ -55,7 +57,7 @@ class Contest:
             return
         self._units = units_in_order(samples, seed)
         self._sides = [InOrder(self._units, failures) for _ in self.names]
-        self._strata = Strata(self._units, ConfidenceSequence(bets_for_samples(len(self._units))))
+        self._strata = Strata(self._units, bets_for_samples(len(self._units)))
 
     def units(self) -> Sequence[Unit]:
         return self._units
@@ -69,7 +71,7 @@ class Contest:
             halves = [(one - other + 1) / 2 for one, other in pairs
                       if one is not None and other is not None]  # fmt: skip
             assert self._strata is not None
-            self._strata.add(self._units[self._next].stratum, halves)
+            self._strata.add(self._units[self._next], halves)
             self._next += 1
             if halves and not self.reason and self._strata.units >= FEWEST:
                 self._decide()

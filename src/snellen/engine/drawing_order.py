@@ -11,9 +11,12 @@ from snellen.core.record import Record
 from snellen.core.sample import Sample
 from snellen.core.summary import Interval
 from snellen.scoring.accuracy import FailurePolicy, counted_score
-from snellen.stats.confidence_sequences import ConfidenceSequence
+from snellen.stats.confidence_sequences import Bet, ConfidenceSequence
+from snellen.stats.finite_sequences import FiniteSequence, Stratum
 
 _MOST_STRATA = 20
+FEWEST = 10
+"""Units before which nothing is decided."""
 
 
 class Unit(NamedTuple):
@@ -66,44 +69,69 @@ def _lot(seed: int, name: str) -> bytes:
 class Strata:
     """A confidence sequence of the mean over samples, fed unit by unit in the order of drawing.
 
-    What is drawn holds the strata nearly, not quite, in their proportion; half the sum of the
-    absolute differences of the shares bounds what that can move a mean of values in 0..1, and
-    stands on both sides of the interval.
+    The mean is that over all samples of these units, asked or not, where the set is `finite`, as
+    long as each sample had a score: else it is not known how many there are to be scored. Else it
+    is that of an endless supply of such samples. What is drawn holds the strata nearly, not quite,
+    in their proportion; half the sum of the absolute differences of the shares bounds what that can
+    move a mean of values in 0..1, and stands on both sides of the latter's interval.
     """
 
-    def __init__(self, units: Sequence[Unit], sequence: ConfidenceSequence) -> None:
-        self._sequence = sequence
+    def __init__(
+        self, units: Sequence[Unit], mixture: Sequence[Bet], *, finite: bool = False
+    ) -> None:
         self._largest = max(len(unit.samples) for unit in units)
-        shares = Counter[str]()
+        shares, counts = Counter[str](), Counter[str]()
         for unit in units:
             shares[unit.stratum] += len(unit.samples)
+            counts[unit.stratum] += 1
+        self._endless = ConfidenceSequence(mixture)
+        self._finite = FiniteSequence(
+            {
+                stratum: Stratum(counts[stratum], size / self._largest)
+                for stratum, size in shares.items()
+            },
+            mixture,
+        )
+        self._known = finite
+        self._left = len(units)
         total = shares.total()
         self._shares = {stratum: count / total for stratum, count in shares.items()}
         self._seen: dict[str, list[float]] = {stratum: [0.0, 0.0] for stratum in shares}
         self.samples = 0
         self.units = 0
 
-    def add(self, stratum: str, values: Sequence[float]) -> None:
+    def add(self, unit: Unit, values: Sequence[float]) -> None:
         """Values in 0..1 of the samples of a unit that were scored."""
+        self._known &= len(values) == len(unit.samples)
+        self._left -= 1
         if not values:
             return
-        seen, total = self._seen[stratum], sum(values)
-        near = (seen[0] + 2 * self._largest * self._sequence.predicted()) / (
+        seen, total = self._seen[unit.stratum], sum(values)
+        near = (seen[0] + 2 * self._largest * self._endless.predicted()) / (
             seen[1] + 2 * self._largest
         )
         size = len(values) / self._largest
-        self._sequence.add(total / self._largest, size, size * near)
+        self._endless.add(total / self._largest, size, size * near)
+        if self._known:
+            self._finite.add(unit.stratum, total / self._largest, size, near)
         seen[0] += total
         seen[1] += len(values)
         self.samples += len(values)
         self.units += 1
 
     @property
+    def exhausted(self) -> bool:
+        """Whether nothing is left to be asked."""
+        return not self._left
+
+    @property
     def mean(self) -> float | None:
-        return self._sequence.mean
+        return self._endless.mean
 
     def interval(self) -> Interval:
-        return self._sequence.interval(self.slack())
+        if self._known:
+            return self._finite.interval()
+        return self._endless.interval(self.slack())
 
     def slack(self) -> float:
         if not self.samples:

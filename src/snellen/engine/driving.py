@@ -19,7 +19,7 @@ from snellen.engine.asking import Asker
 from snellen.engine.halting import Halt, Halted
 
 _BREATH = 0.02
-"""Seconds after which a worker that never waits lets Ctrl-C and the others in."""
+"""Seconds after which workers that never wait let Ctrl-C and the others in."""
 
 
 async def drive_all(
@@ -38,8 +38,8 @@ async def drive_all(
     `threaded`: flows are begun in threads, because their samples are made ready there (videos
     decoded, pictures drawn), which would hold up everything that waits for a model.
     """
-    begin = _in_thread if threaded else _at_once
-    workers = [_worker(samples, flow, asker, finished, begin) for _ in range(concurrency)]
+    begin, breath = _in_thread if threaded else _at_once, _Breath()
+    workers = [_worker(samples, flow, asker, finished, begin, breath) for _ in range(concurrency)]
     tasks = [asyncio.ensure_future(worker) for worker in workers]
 
     asker.halt.tell(partial(_end, tasks, asker.halt))
@@ -56,8 +56,8 @@ async def _worker(
     asker: Asker,
     finished: Callable[[Record], None],
     begin: Begin,
+    breath: _Breath,
 ) -> None:
-    last = time.monotonic()
     for sample in samples:
         try:
             asker.halt.check()
@@ -68,10 +68,23 @@ async def _worker(
             if not asker.halt.out_of_grace:
                 raise
             return
-        now = time.monotonic()
-        if now - last > _BREATH:
+        await breath.take()
+
+
+class _Breath:
+    """Shared by all workers, each of which would else hold up the others as long."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+
+    async def take(self) -> None:
+        """Let the others in, if that was not done lately."""
+        last = self._last
+        if time.monotonic() - last > _BREATH:
             await asyncio.sleep(0)
-            last = time.monotonic()
+            if self._last == last:
+                # Of those that waited meanwhile, the first to go on.
+                self._last = time.monotonic()
 
 
 class _Ended(NamedTuple):

@@ -11,11 +11,13 @@ from snellen.core.errors import UsageError
 from snellen.core.output import Failure, FailureKind, Output
 
 HOPELESS = 20
-"""Requests to a remote model after which a run ends in which none was answered."""
+"""Failed requests to a remote model, none answered between them, after which a run ends."""
 GRACE = 20.0
 """Seconds that requests in flight have left once too much failed."""
 _ITS_OWN: frozenset[FailureKind] = frozenset({"media", "unsupported", "too_long", "missing"})
 """Failures of one request, which say nothing about the next."""
+_OUTAGE: frozenset[FailureKind] = frozenset({"connection", "timeout", "server"})
+"""Failures that end a run also where there were answers before: the server is gone."""
 
 
 class Halted(Exception):
@@ -92,12 +94,18 @@ class Patience:
         self._halt = halt
         self._ended = 0
         self._failed = 0
+        self._outage = 0
+        """Requests in a row that an outage failed."""
 
     def note(self, output: Output) -> None:
         self._ended += 1
-        if not isinstance(output, Failure) or output.kind in _ITS_OWN:
+        if not isinstance(output, Failure):
+            self._outage = 0
+            return
+        if output.kind in _ITS_OWN:
             return
         self._failed += 1
+        self._outage = self._outage + 1 if output.kind in _OUTAGE else 0
         last = f"the last error: {output.message}"
         if self._remote and output.kind == "authentication":
             self._halt.stop(f"{self._name} refuses the key; {last}", GRACE)
@@ -107,3 +115,5 @@ class Patience:
                 self._halt.stop(f"{failed}; {last}", GRACE)
         elif self._remote and self._failed == self._ended == HOPELESS:
             self._halt.stop(f"the first {HOPELESS} requests to {self._name} failed; {last}", GRACE)
+        elif self._remote and self._outage >= HOPELESS:
+            self._halt.stop(f"the last {HOPELESS} requests to {self._name} failed; {last}", GRACE)

@@ -27,6 +27,7 @@ LOGS = "servers"
 """Folder of the servers' logs, inside the folder of the runs."""
 ADDRESS = "base_url"
 """The option that names a running server; with it none is started."""
+_GPUS = "{gpus}"
 GENERIC = "server"
 """Stands for a server of which only the protocol is known; it is opened by its URL."""
 
@@ -111,12 +112,15 @@ class Servers:
         serve: str | None = None,
         timeout: float | None = None,
         say: Say | None = None,
+        gpus: int = 1,
     ) -> None:
+        """`gpus`: on how many each known server spreads its model."""
         if timeout is not None and timeout <= 0:
             raise UsageError(f"--serve-timeout is {timeout:g}; expected seconds above 0")
         self._out = out
         self.serve = serve
         self._timeout = timeout
+        self._gpus = gpus
         self._say: Say = say or (lambda line: None)
         self._servers: dict[str, Server] = {}
         self._models: dict[str, Managed] = {}
@@ -135,7 +139,7 @@ class Servers:
     def managed(self, spec: str) -> Managed | None:
         """The model of that name, if its server is Snellen's to start; else None."""
         named = split_spec(spec)
-        launch = presets().get(named.provider)
+        launch = presets(self._gpus).get(named.provider)
         if launch is None or ADDRESS in named.options or not named.name:
             return None
         return self._open(spec, named, launch)
@@ -219,18 +223,28 @@ class Servers:
 
 
 @functools.cache
-def presets() -> dict[str, Launch]:
-    """How the known servers are started, by the provider of a model's name."""
+def presets(gpus: int = 1) -> dict[str, Launch]:
+    """How the known servers are started, by the provider of a model's name; with more than one
+    GPU those that can spread the model over them."""
     file = Path(__file__).with_name("servers.toml")
     return {
         name: Launch(
-            command=entry["command"],
+            command=_spread(entry, gpus),
             health=tuple(entry["health"]),
             ready_seconds=float(entry["ready_seconds"]),
             install=entry["install"],
         )
         for name, entry in tomllib.loads(file.read_text(encoding="utf-8")).items()
     }
+
+
+def _spread(entry: Mapping[str, str], gpus: int) -> str:
+    more = entry.get("tensor_parallel", "")
+    return (
+        f"{entry['command']} {more.replace(_GPUS, str(gpus))}"
+        if more and gpus > 1
+        else entry["command"]
+    )
 
 
 def _connect(provider: str, name: str, options: Mapping[str, str], address: str) -> RemoteModel:

@@ -24,13 +24,6 @@ TOLERANCE = 0.02
 of float32 is far less, of bfloat16 about as much."""
 
 Aspect = Literal["rendered prompt", "image sizes", "prompt tokens", "reply", "log-probabilities"]
-ASPECTS: tuple[Aspect, ...] = (
-    "rendered prompt",
-    "image sizes",
-    "prompt tokens",
-    "reply",
-    "log-probabilities",
-)
 
 
 class Told(NamedTuple):

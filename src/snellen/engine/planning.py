@@ -1,32 +1,26 @@
-"""What a run would ask and cost, told without asking: its flows are driven by stored replies and,
-where none is stored, by the reply that makes the flow go on longest."""
+"""What a run would ask and cost, told without asking."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
 
-from snellen.benchmarks.flows import turns
-from snellen.core.errors import MediaError
-from snellen.core.message import Media, Text
-from snellen.core.output import CandidateScore, Compared, Drawn, Failure, Generated, Output, Ranked
-from snellen.core.record import Record
-from snellen.core.request import Compare, Draw, Generate, Rank, Request, request_digest
+from snellen.core.output import Compared, Drawn, Failure, Generated, Ranked
 from snellen.core.sample import Sample
-from snellen.engine.asking import MAIN, Party
-from snellen.engine.run import Plan, chosen_ids, flow_of
+from snellen.engine.drawing_order import units_in_order
+from snellen.engine.dry_drive import DryDrive, Seen
+from snellen.engine.planned_stop import contest_told, stop_of
+from snellen.engine.run_plan import Plan, chosen_ids
+from snellen.engine.until import Duel, Precision
 from snellen.models.picture_tokens import PictureRule
 from snellen.store.responses import ResponseStore
 
 CHARACTERS_PER_TOKEN = 4
 ENOUGH = 30
 """Stored replies from which an average is taken."""
-_MEASURED_PICTURES = 200
 _ROW_BYTES = 120
 """Of a row of the store beside its reply: keys and their index."""
 
@@ -66,49 +60,88 @@ class Estimate(Struct, frozen=True, kw_only=True):
     """What each number rests on."""
 
 
-class _Size(NamedTuple):
-    characters: int
-    picture_tokens: float
-
-
-@dataclass(slots=True)
-class _Seen:
-    """What driving the flows has shown."""
-
-    stored: int = 0
-    equal: int = 0
-    unsupported: int = 0
-    others: Counter[str] = field(default_factory=Counter)
-    owed: dict[int, list[_Size]] = field(default_factory=lambda: defaultdict(list))
-    """Requests not stored, by how many such passes of their sample come before them."""
-    replies: list[Output] = field(default_factory=list)
-    right: int = 0
-    judged: int = 0
-    digests: set[bytes] = field(default_factory=set)
-
-
 def estimate(
     plan: Plan,
     store: ResponseStore,
     assumed: Assumptions,
     rule: PictureRule | None = None,
     at_a_time: int = 1,
+    until: Precision | Duel | None = None,
 ) -> Estimate:
-    """Drive every flow of a run without asking anybody. Raises as `run` does for data that
-    cannot be opened."""
+    """Drive every flow of a run without asking anybody; with `until`, those of the samples before
+    its expected end. Raises as `run` does for data that cannot be opened."""
     table = plan.benchmark.open()
     chosen = chosen_ids(plan, table)
-    drive = _Drive(plan, store, rule, assumed)
-    for sample in plan.benchmark.samples(table):
-        if sample.id in chosen:
-            drive.sample(sample)
+    given = _Given(plan, store, assumed, rule, at_a_time)
+    every = (sample for sample in plan.benchmark.samples(table) if sample.id in chosen)
+    if until is None:
+        return _summed(given, _driven(given, every), len(chosen))
+    return _until(given, list(every), until)
+
+
+def _until(given: _Given, samples: Sequence[Sample], until: Precision | Duel) -> Estimate:
+    """Of a run that may stop early. What all samples tell, the first ones are estimated by."""
+    whole = _driven(given, samples)
+    found = _summed(given, whole, len(samples))
+    share = _share(whole.seen, given.assumed)
+    score = whole.seen.mean_score(share.value)
+    if score is None:
+        return found
+    units = units_in_order(samples, given.plan.seed)
+    if isinstance(until, Duel):
+        return _with(found, contest_told(units, until, score))
+    stop = stop_of(units, until, score)
+    at = f"at a score of {100 * score:.0f} ({share.why})"
+    if stop is None:
+        told = f"not expected to be reached with {len(samples):,} samples {at}; all are asked"
+        return _with(found, f"--until {until.text}: {told}")
+    first = [sample for unit in units[:stop] for sample in unit.samples]
+    part = _summed(given, _driven(given, first), len(first), whole.seen)
+    told = f"about {len(first):,} of {len(samples):,} samples {at}"
+    part = msgspec.structs.replace(part, most_requests=found.most_requests)
+    return _with(part, f"--until {until.text}: {told}")
+
+
+class _Given(NamedTuple):
+    """What an estimate rests on."""
+
+    plan: Plan
+    store: ResponseStore
+    assumed: Assumptions
+    rule: PictureRule | None
+    at_a_time: int
+
+
+class _Driven(NamedTuple):
+    seen: Seen
+    pictures: str
+    """How the tokens of pictures were counted."""
+
+
+def _driven(given: _Given, samples: Iterable[Sample]) -> _Driven:
+    picture_tokens = given.assumed.picture_tokens
+    drive = DryDrive(given.plan, given.store, given.rule, picture_tokens)
+    for sample in samples:
+        drive.sample(sample)
     drive.close()
-    seen = drive.seen
-    # Replies of this run tell most; others of the same model are better than none.
-    replies = seen.replies
-    if len(replies) < ENOUGH:
-        replies = [*replies, *store.some_of(plan.model.identity, ENOUGH)]
-    return _summed(seen, replies, assumed, len(chosen), at_a_time, drive.pictures_said())
+    return _Driven(drive.seen, drive.pictures_said())
+
+
+def _with(found: Estimate, sentence: str) -> Estimate:
+    return msgspec.structs.replace(found, said=(sentence, *found.said))
+
+
+class _Share(NamedTuple):
+    """Of passes that are right."""
+
+    value: float
+    why: str
+
+
+def _share(seen: Seen, assumed: Assumptions) -> _Share:
+    if seen.judged >= ENOUGH:
+        return _Share(seen.right / seen.judged, f"from {seen.judged} stored replies")
+    return _Share(assumed.accuracy, "assumed")
 
 
 class _Tokens(NamedTuple):
@@ -117,28 +150,26 @@ class _Tokens(NamedTuple):
     said: str
 
 
-def _summed(
-    seen: _Seen,
-    replies: Sequence[Output],
-    assumed: Assumptions,
-    samples: int,
-    at_a_time: int,
-    pictures: str,
-) -> Estimate:
-    share, why = assumed.accuracy, "assumed"
-    if seen.judged >= ENOUGH:
-        share, why = seen.right / seen.judged, f"from {seen.judged} stored replies"
+def _summed(given: _Given, driven: _Driven, samples: int, all_seen: Seen | None = None) -> Estimate:
+    """`all_seen`: of all samples, where `driven` went through the first alone."""
+    assumed, seen = given.assumed, driven.seen
+    known = all_seen or seen
+    share, why = _share(known, assumed)
+    # Replies of this run tell most; others of the same model are better than none.
+    replies = known.replies
+    if len(replies) < ENOUGH:
+        replies = [*replies, *given.store.some_of(given.plan.model.identity, ENOUGH)]
     expected = sum(share**before * len(sizes) for before, sizes in seen.owed.items())
     most = sum(map(len, seen.owed.values()))
     said = [f"{share:.0%} of passes are right ({why})"] if len(seen.owed) > 1 else []
     answered = [one for one in replies if not isinstance(one, Failure)]
-    tokens = _tokens(seen, answered, assumed, share, pictures)
+    tokens = _tokens(seen, answered, assumed, share, driven.pictures)
     if most:
         said.append(f"tokens: {tokens.said}")
     times = [one.seconds for one in answered if one.seconds]
-    seconds = expected * sum(times) / len(times) / at_a_time if times else None
+    seconds = expected * sum(times) / len(times) / given.at_a_time if times else None
     if most and times:
-        said.append(f"time: from {len(times)} stored replies, {at_a_time} at a time")
+        said.append(f"time: from {len(times)} stored replies, {given.at_a_time} at a time")
     size = float(assumed.reply_bytes)
     if answered:
         size = sum(len(msgspec.json.encode(one)) for one in answered) / len(answered)
@@ -159,7 +190,7 @@ def _summed(
 
 
 def _tokens(
-    seen: _Seen,
+    seen: Seen,
     answered: Sequence[Generated | Ranked | Drawn | Compared],
     assumed: Assumptions,
     share: float,
@@ -182,128 +213,3 @@ def _tokens(
         "reply (assumed)"
     )
     return _Tokens(prompt, expected * assumed.reply_tokens, said)
-
-
-class _Drive:
-    """Goes through the flows with what the store has."""
-
-    def __init__(
-        self, plan: Plan, store: ResponseStore, rule: PictureRule | None, assumed: Assumptions
-    ) -> None:
-        self.seen = _Seen()
-        self._plan, self._store = plan, store
-        self._rule, self._assumed = rule, assumed
-        self._flow = flow_of(plan)
-        self._early = plan.benchmark.parameters.get("circular") == "early"
-        self._nowhere = ResponseStore(None)
-        models = {MAIN: plan.model, **plan.roles}
-        self._parties = {role: Party(model, self._nowhere) for role, model in models.items()}
-        self._pictures: dict[str, int] = {}
-
-    def close(self) -> None:
-        for party in self._parties.values():
-            party.close()
-        self._nowhere.close()
-
-    def sample(self, sample: Sample) -> None:
-        flow = self._flow(sample)
-        known: list[bool] = []
-        owed = 0
-        try:
-            request = next(flow)
-            while True:
-                stored = self._stored(request)
-                if request.to == MAIN:
-                    known.append(stored is not None)
-                    owed += self._note(request, stored, owed if self._early else 0)
-                elif stored is None:
-                    self.seen.others[request.to] += 1
-                request = flow.send(_likely(request, sample) if stored is None else stored)
-        except StopIteration as end:
-            self._finished(end.value, known)
-        except MediaError:
-            # Its pictures cannot be read: the run will call it failed, unasked.
-            return
-
-    def pictures_said(self) -> str:
-        if not self._pictures:
-            return ""
-        if self._rule is not None:
-            return f"pictures by {self._rule.source}; "
-        return f"{self._assumed.picture_tokens} tokens a picture (assumed); "
-
-    def _stored(self, request: Request) -> Output | None:
-        party = self._parties.get(request.to)
-        if party is None:
-            return None
-        return self._store.get(request_digest(request, party.identity_for(request)))
-
-    def _note(self, request: Request, stored: Output | None, before: int) -> int:
-        """Count a request; 1 if it is one that must be sent."""
-        if stored is not None:
-            self.seen.stored += 1
-            self.seen.replies.append(stored)
-            return 0
-        digest = request_digest(request, self._parties[MAIN].identity_for(request))
-        if digest in self.seen.digests:
-            self.seen.equal += 1
-            return 0
-        self.seen.digests.add(digest)
-        self.seen.owed[before].append(self._size(request))
-        return 1
-
-    def _finished(self, record: Record, known: Sequence[bool]) -> None:
-        self.seen.unsupported += record.unscored == "unsupported"
-        if len(record.passes) == len(known):
-            judged = [
-                one.correct
-                for one, stored in zip(record.passes, known, strict=True)
-                if stored and one.correct is not None
-            ]
-            self.seen.judged += len(judged)
-            self.seen.right += sum(judged)
-
-    def _size(self, request: Request) -> _Size:
-        parts = [part for message in request.messages for part in message.parts]
-        return _Size(
-            sum(len(part.text) for part in parts if isinstance(part, Text)),
-            sum(self._tokens(part, request) for part in parts if isinstance(part, Media)),
-        )
-
-    def _tokens(self, part: Media, request: Request) -> float:
-        if part.digest not in self._pictures:
-            if len(self._pictures) >= _MEASURED_PICTURES:
-                return sum(self._pictures.values()) / len(self._pictures)
-            self._pictures[part.digest] = self._measured(part, request.media)
-        return self._pictures[part.digest]
-
-    def _measured(self, part: Media, media: Mapping[str, object]) -> int:
-        source = media.get(part.digest)
-        if self._rule is None or part.kind != "image" or source is None:
-            return self._assumed.picture_tokens
-        import io
-
-        from PIL import Image
-
-        try:
-            with Image.open(io.BytesIO(source.read())) as image:  # type: ignore[attr-defined]
-                return self._rule.tokens(*image.size)
-        except (MediaError, OSError, ValueError):
-            return self._assumed.picture_tokens
-
-
-def _likely(request: Request, sample: Sample) -> Output:
-    """A reply with which a circular flow goes on: the gold of the pass that is asked."""
-    if isinstance(request, Generate):
-        planned = turns(sample) if sample.options else []
-        turn = request.ref.turn
-        gold = planned[turn].gold if turn < len(planned) else sample.gold
-        if request.to == MAIN and gold:
-            return Generated(gold[0])
-        return Generated(request.choices[0] if request.choices else "0")
-    if isinstance(request, Rank):
-        return Ranked(tuple(CandidateScore(-float(n), 1) for n in range(len(request.candidates))))
-    if isinstance(request, Draw):
-        return Drawn(("0" * 64,))
-    assert isinstance(request, Compare)
-    return Compared((0.0,) * len(request.candidates))

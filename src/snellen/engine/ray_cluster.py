@@ -9,10 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-import tempfile
-import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -21,17 +19,12 @@ from typing import Any, Self
 from msgspec.structs import replace
 
 from snellen.core.errors import MediaError, MissingExtra, UsageError
-from snellen.core.media import InlineSource
-from snellen.core.model import BatchModel, Model, PreparingModel, SingleModel
 from snellen.core.output import Failure, Output
 from snellen.core.request import Request
-from snellen.engine.asking import Party
-from snellen.engine.batch import answered
-from snellen.engine.managed import Servers
+from snellen.engine.managed import Managed, Servers
+from snellen.engine.ray_worker import LostServers, Worker, batch_of, opened
 from snellen.engine.replicas import AT_HAND, Pool, ReplicaLost, Slot
-from snellen.models.custom import load_file
-from snellen.models.registry import open_model
-from snellen.store.responses import ResponseStore
+from snellen.engine.serving import GRACE
 
 _REACH = 10.0
 """Seconds in which the head of a cluster must be reached."""
@@ -52,71 +45,24 @@ class Cluster:
     """CPU cores of one replica."""
 
 
-class Worker:
-    """What runs inside an actor: one model. Two calls may be inside it: while one is answered,
-    the other's pictures are made ready. A model whose server Snellen starts has it here."""
-
-    def __init__(self, spec: str, files: Mapping[str, str]) -> None:
-        self._spec, self._files = spec, files
-        self._working = threading.Lock()
-        self._loop = asyncio.new_event_loop()
-
-    def ready(self) -> int:
-        """Opens the model and loads its weights; how many requests make a batch."""
-        self._servers = Servers(Path(tempfile.mkdtemp(prefix="snellen-replica-")))
-        self._model = _opened(self._spec, self._files, self._servers)
-        load = getattr(self._model, "load", None)
-        if load is not None:
-            load()
-        threading.Thread(target=self._loop.run_forever, daemon=True).start()
-        return _batch_of(self._model)
-
-    def answer(self, requests: list[Request], names: list[str], *pictures: bytes) -> list[Output]:
-        sources = {name: InlineSource(data) for name, data in zip(names, pictures, strict=True)}
-        asked = [_with_pictures(request, sources) for request in requests]
-        model = self._model
-        if isinstance(model, PreparingModel):
-            for request in asked:
-                model.prepare(request)
-        if isinstance(model, BatchModel):
-            with self._working:
-                return list(answered(model.answer_batch, asked))
-        assert isinstance(model, SingleModel)
-        party = Party(model, ResponseStore(None))
-        return asyncio.run_coroutine_threadsafe(_all(party, asked), self._loop).result()
-
-
-def _with_pictures(request: Request, sources: Mapping[str, InlineSource]) -> Request:
-    parts = (part for message in request.messages for part in message.media())
-    media = {part.digest: sources[part.digest] for part in parts if part.digest in sources}
-    return replace(request, media=media)
-
-
-async def _all(party: Party, requests: Sequence[Request]) -> list[Output]:
-    return list(await asyncio.gather(*map(party.answer, requests)))
-
-
-def _batch_of(model: Model) -> int:
-    if isinstance(model, BatchModel):
-        return model.batch_size
-    return int(getattr(model, "concurrency", 1))
-
-
 class Spread:
     """A model as replicas on a cluster. Lives across event loops; `shut` ends the actors."""
 
     def __init__(self, spec: str, cluster: Cluster, files: Sequence[Path] = ()) -> None:
         texts = {str(path): path.read_text(encoding="utf-8") for path in files}
-        model = _opened(spec, texts, Servers(Path()))
+        model = opened(spec, texts, Servers(Path()))
         self.name = getattr(model, "name", spec)
         """What runs go by."""
         self.identity = model.identity
         self.capabilities = model.capabilities
         self.max_new_tokens: int | None = getattr(model, "max_new_tokens", None)
-        self.concurrency = 2 * AT_HAND * _batch_of(model) * cluster.replicas
+        self.concurrency = 2 * AT_HAND * batch_of(model) * cluster.replicas
         self._spec, self._texts, self._cluster = spec, texts, cluster
         self._ray: Any = None
         self._began_ray = False
+        self.largest_batch = 0
+        """Prompts that a replica has computed together at most, as far as it tells."""
+        self._served = isinstance(model, Managed)
         self.actors: list[Any] = []
         """Handles of the actors, in the order they were started."""
         self._slots = [Slot(self._start) for _ in range(cluster.replicas)]
@@ -138,6 +84,9 @@ class Spread:
         """End the actors, and the cluster if it was started here."""
         if self._ray is None:
             return
+        if self._served and self.actors:
+            ended = [actor.end.remote() for actor in self.actors]
+            self._ray.wait(ended, num_returns=len(ended), timeout=GRACE + 1)
         for actor in self.actors:
             self._ray.kill(actor)
         self.actors.clear()
@@ -154,9 +103,12 @@ class Spread:
         """Raises UsageError when the model cannot be opened there, and ReplicaLost."""
         cluster, ray = self._cluster, self._ray
         made = ray.remote(Worker).options(
-            num_cpus=cluster.cpus, num_gpus=cluster.gpus, max_concurrency=AT_HAND
+            num_cpus=cluster.cpus,
+            num_gpus=cluster.gpus,
+            # One more for `end`, which must not wait for answers.
+            max_concurrency=AT_HAND + 1,
         )
-        actor = made.remote(self._spec, self._texts)
+        actor = made.remote(self._spec, self._texts, int(cluster.gpus))
         try:
             size = await actor.ready.remote()
         except ray.exceptions.RayActorError as error:
@@ -166,14 +118,18 @@ class Spread:
                 f"a replica of {self._spec} cannot load it: {_first(error.cause)}"
             ) from error
         self.actors.append(actor)
-        return _Actor(ray, actor, size)
+        return _Actor(ray, actor, size, self._note)
+
+    def _note(self, largest_batch: int) -> None:
+        self.largest_batch = max(self.largest_batch, largest_batch)
 
 
 class _Actor:
     """A replica that is a Ray actor."""
 
-    def __init__(self, ray: Any, actor: Any, batch_size: int) -> None:
+    def __init__(self, ray: Any, actor: Any, batch_size: int, note: Callable[[int], None]) -> None:
         self.batch_size = batch_size
+        self._note = note
         self._ray = ray
         self._actor = actor
         self._kept: OrderedDict[str, Any] = OrderedDict()
@@ -185,12 +141,17 @@ class _Actor:
         bare = [replace(one, media={}) for one in readable]
         exceptions = self._ray.exceptions
         try:
-            found = await self._actor.answer.remote(
+            told = await self._actor.answer.remote(
                 bare, names, *(self._kept[name] for name in names)
             )
+            found, self.batch_size, largest_batch = told
+            self._note(largest_batch)
         except (exceptions.RayActorError, exceptions.ObjectLostError) as error:
             raise ReplicaLost(_first(error)) from error
         except exceptions.RayTaskError as error:
+            if isinstance(error.cause, LostServers):
+                self._ray.kill(self._actor)
+                raise ReplicaLost(_first(error.cause)) from error
             if isinstance(error.cause, UsageError):
                 raise UsageError(str(error.cause)) from error
             message = f"the replica failed: {_first(error.cause)}"
@@ -286,18 +247,6 @@ class Replicas:
             return None
         self._spread.append(Spread(spec, self._cluster, self._files))
         return self._spread[-1]
-
-
-def _opened(spec: str, files: Mapping[str, str], servers: Servers) -> Model:
-    """The model by its name, or from a file of the user's own, whose text came along."""
-    for path, text in files.items():
-        with tempfile.TemporaryDirectory(prefix="snellen-") as folder:
-            copy = Path(folder, Path(path).name)
-            copy.write_text(text, encoding="utf-8")
-            own = load_file(copy).models
-        if spec in own:
-            return own[spec]
-    return servers.managed(spec) or open_model(spec)
 
 
 def _first(error: object) -> str:

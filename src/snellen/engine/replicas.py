@@ -1,23 +1,27 @@
 """Several copies of a model that pull requests as they become free.
 
 Nothing here knows where a replica lives. Each takes the batch that fits best from what is waiting,
-and has the next one at hand while it works. A replica that is lost gives its batch back, which
-another takes; outputs reach the caller once.
+and has the next one at hand while it works. Requests about pictures that a replica has seen wait
+for it, since it remembers them, unless another has nothing else to do. A replica that is lost gives
+its batch back, which another takes; outputs reach the caller once.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 from snellen.core.errors import UsageError
 from snellen.core.output import Failure, Output
 from snellen.core.request import Request
-from snellen.engine.batch import Waiting, nearest, waiting
+from snellen.engine.batch import Pictures, Waiting, nearest, waiting
 
 AT_HAND = 2
 """Batches a replica holds: one it works on and one that is ready."""
+REMEMBERED = 4
+"""Batches of pictures that a replica is taken to remember."""
 MOST_LOSSES = 3
 """Replicas a request may lose before it is taken for the reason."""
 
@@ -25,6 +29,8 @@ MOST_STARTS = 5
 """Times a replica may die while it starts before its place is given up."""
 PAUSE = 0.5
 """Seconds before the second start, more before each further one."""
+_MINE, _NEW, _THEIRS = range(3)
+"""In which order a replica takes requests: about pictures it remembers, nobody does, others do."""
 
 
 class ReplicaLost(Exception):
@@ -33,6 +39,7 @@ class ReplicaLost(Exception):
 
 class Replica(Protocol):
     batch_size: int
+    """Requests that it may be given at once; may change from batch to batch."""
 
     async def answer(self, requests: Sequence[Request]) -> Sequence[Output]:
         """Outputs in the order of the requests. Raises ReplicaLost, and UsageError where no
@@ -46,6 +53,9 @@ class Slot:
     def __init__(self, start: Callable[[], Awaitable[Replica]]) -> None:
         self._start = start
         self._replica: Replica | None = None
+        self._seen: OrderedDict[Pictures, None] = OrderedDict()
+        self.working = 0
+        """Batches it holds."""
         self.losses = 0
         """Replicas lost at this place; shown to whoever watches."""
 
@@ -65,10 +75,26 @@ class Slot:
                     await asyncio.sleep(PAUSE * failed)
             return self._replica
 
+    def holds(self, replica: Replica) -> bool:
+        return self._replica is replica
+
     def lost(self, replica: Replica) -> None:
         if self._replica is replica:
             self._replica = None
+            self._seen.clear()
             self.losses += 1
+
+    def remembers(self, one: Waiting) -> bool:
+        """Whether the replica has lately been shown the pictures of a request."""
+        return one.pictures in self._seen
+
+    def shown(self, batch: Sequence[Waiting], size: int) -> None:
+        for one in batch:
+            if one.pictures:
+                self._seen[one.pictures] = None
+                self._seen.move_to_end(one.pictures)
+        while len(self._seen) > REMEMBERED * size:
+            self._seen.popitem(last=False)
 
 
 class Pool:
@@ -80,6 +106,7 @@ class Pool:
         self._asked = 0
         self._refused: UsageError | None = None
         self._more = asyncio.Condition()
+        self._slots = slots
         self._tasks = []
         for slot in slots:
             lock = asyncio.Lock()
@@ -106,23 +133,45 @@ class Pool:
         while True:
             try:
                 replica = await slot.replica(lock)
-                batch = await self._batch(replica.batch_size)
+                # The flows that were just answered ask first, so that their requests meet.
+                await asyncio.sleep(0)
+                batch = await self._batch(slot, replica)
             except UsageError as error:
                 self._refuse(error)
                 return
-            await self._answered(slot, replica, batch)
+            if not batch:
+                continue
+            slot.working += 1
+            try:
+                await self._answered(slot, replica, batch)
+            finally:
+                slot.working -= 1
 
-    async def _batch(self, size: int) -> list[Waiting]:
+    async def _batch(self, slot: Slot, replica: Replica) -> list[Waiting]:
+        """Requests for a replica; none once it is lost."""
+        others = [one for one in self._slots if one is not slot]
+
+        def rank(one: Waiting) -> int:
+            if slot.remembers(one):
+                return _MINE
+            return _THEIRS if any(other.remembers(one) for other in others) else _NEW
+
         async with self._more:
-            while True:
+            while slot.holds(replica):
                 self._pending = [one for one in self._pending if not one.future.done()]
-                if self._pending:
+                # What another replica remembers is left to it, except by one that stands idle.
+                most = _NEW if slot.working else _THEIRS
+                found = [one for one in self._pending if rank(one) <= most]
+                if found:
                     break
                 await self._more.wait()
-            self._pending.sort(key=lambda one: one.order)
-            batch = nearest(self._pending, size)
+            else:
+                return []
+            share = -(-len(self._pending) // len(self._slots))
+            batch = _fair(nearest(found, replica.batch_size, rank), share)
             taken = {one.order for one in batch}
             self._pending = [one for one in self._pending if one.order not in taken]
+            slot.shown(batch, replica.batch_size)
             return batch
 
     async def _answered(self, slot: Slot, replica: Replica, batch: Sequence[Waiting]) -> None:
@@ -158,3 +207,14 @@ class Pool:
             if not one.future.done():
                 one.future.set_exception(error)
         self._pending.clear()
+
+
+def _fair(batch: Sequence[Waiting], share: int) -> list[Waiting]:
+    """The first `share` requests and those about the same pictures as the last of these, so that
+    what is left is divided among the replicas."""
+    end = share
+    while (
+        end < len(batch) and batch[end].pictures and batch[end].pictures == batch[end - 1].pictures
+    ):
+        end += 1
+    return list(batch[:end])

@@ -48,8 +48,9 @@ def recorded(
     def noted() -> Iterator[Sample]:
         for sample in benchmark.samples(benchmark.open()):
             asked.add(sample.id)
-            # Rows behind an early stop are no strangers.
-            asked.update([rotation.row for rotation in sample.rotations])
+            if sample.rotations:
+                # Rows behind an early stop are no strangers.
+                asked.update([rotation.row for rotation in sample.rotations])
             yield sample
 
     if judges is None or not judges.models:

@@ -19,13 +19,11 @@ from snellen.core.errors import UsageError
 from snellen.core.record import Record
 from snellen.core.sample import Sample
 from snellen.core.summary import Interval, Metric, Summary
-from snellen.engine.drawing_order import InOrder, Strata, units_in_order
-from snellen.stats.confidence_sequences import ConfidenceSequence, bets_for_width
+from snellen.engine.drawing_order import FEWEST, InOrder, Strata, units_in_order
+from snellen.stats.confidence_sequences import bets_for_width
 
 ANYTIME = "anytime"
 """The metric with the interval that holds at every moment."""
-FEWEST = 10
-"""Units before which nothing is decided."""
 
 
 class Stopper(Protocol):
@@ -104,7 +102,7 @@ class _Narrowing:
         self._total = len(samples)
         self._units = units_in_order(samples, seed)
         self._seen = InOrder(self._units, failures)
-        self._strata = Strata(self._units, ConfidenceSequence(bets_for_width(rule.points / 100)))
+        self._strata = Strata(self._units, bets_for_width(rule.points / 100), finite=True)
         self.reason = ""
 
     def order(self, owed: set[str]) -> Iterator[Sample]:
@@ -117,8 +115,9 @@ class _Narrowing:
         self._seen.note(record)
         for place in self._seen.ready():
             known = [score for score in self._seen.scores(place) if score is not None]
-            self._strata.add(self._units[place].stratum, known)
-            if not self.reason and known and self._strata.units >= FEWEST:
+            self._strata.add(self._units[place], known)
+            told = known and self._strata.units >= FEWEST and not self._strata.exhausted
+            if told and not self.reason:
                 self._decide()
 
     def told(self, summary: Summary) -> Summary:
@@ -129,6 +128,10 @@ class _Narrowing:
         found = Metric(ANYTIME, 100 * mean, self._strata.samples, interval)
         if self.reason:
             note = f"--until {self._rule.text}: {self.reason}"
+        elif self._strata.exhausted:
+            note = (
+                f"--until {self._rule.text} was not reached before all {self._total:,} were asked"
+            )
         else:
             note = (
                 f"--until {self._rule.text} was not reached: the anytime interval over "

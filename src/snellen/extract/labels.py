@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from snellen.extract import phrases
+from snellen.extract.clean import holds_any
 from snellen.extract.letters import (
     END,
     Reading,
@@ -37,6 +38,8 @@ _MARKED = re.compile(
     rf"|(?i:\b(?:{phrases.OPTION_NOUNS})s?|选项|選項)\s*[\"'(:]*(?P<two>[A-Z]){END}"
 )
 
+_MARKS = ("(", "[", *phrases.OPTION_NOUNS.split("|"))
+"""In ASCII, what `_MARKED` finds holds one of these: looked for first, which is cheaper."""
 _CAPTION = re.compile(
     r"(?:image|picture|photo|figure|fig\.|panel|point|box|region|curve|part|one)s?\s*\Z",
     re.IGNORECASE,
@@ -98,6 +101,8 @@ def last_line(text: str, options: Options) -> Reading | None:
 
 def only_label(text: str, options: Options) -> Reading | None:
     """Exactly one label is marked as such anywhere: "(B)", "option B"; and it is not denied."""
+    if text.isascii() and not holds_any(text.lower(), _MARKS):
+        return None
     found: Reading | None = None
     for match in _MARKED.finditer(text):
         letter = match["one"] or match["two"]

@@ -39,7 +39,6 @@ _CLAUSE = re.compile(
 _CHOOSING = re.compile(
     rf"(?:{phrases.CHOOSING})(?![{WORD}])|(?:therefore|thus|hence|so)(?![{WORD}])|{phrases.CHOOSING_CJK}"
 )
-_CONCLUDING = re.compile(phrases.CONCLUDING)
 _JUDGED_AFTER = re.compile(rf"{CLOSERS}\s{{0,6}}(?i:{any_of(phrases.JUDGED_CORRECT)})")
 _CORRECTION = re.compile(phrases.CORRECTIONS + "|" + rf"\b(?:{phrases.CONCLUDING})\b")
 _STEMS = (

@@ -17,7 +17,8 @@ KNOWN = (
     KnownModel("snellen/tiny-early", "An early checkpoint of it, with a strong position bias."),
 )
 WEIGHTS = Path(__file__).parent / "weights"
-_DEFAULTS = {"dtype": "float32", "batch_size": "16"}
+_DEFAULTS = {"dtype": "float32"}
+_BATCH_SIZE = 16
 _OPTIONS = tuple(
     option for option in OPTIONS if option.name not in ("revision", "trust_remote_code")
 )
@@ -34,4 +35,4 @@ def provider(name: str, options: Mapping[str, str]) -> Model:
     folder = WEIGHTS / name
     if not folder.is_dir():
         raise UsageError(f"this copy of Snellen lacks the weights of snellen/{name} ({folder})")
-    return open_checkpoint(find_checkpoint(str(folder)), "snellen", name, given)
+    return open_checkpoint(find_checkpoint(str(folder)), "snellen", name, given, _BATCH_SIZE)

@@ -15,7 +15,6 @@ from typing import Literal
 import msgspec
 from msgspec import Struct, structs
 
-from snellen.core.errors import UnknownName
 from snellen.core.model import Modality
 
 FOLDER = Path(__file__).with_suffix("")
@@ -147,14 +146,6 @@ def facts_of(name: str) -> Entry | None:
     from snellen.models.registry import split_options
 
     return find_entry(split_options(name)[0])
-
-
-def known_entry(name: str) -> Entry:
-    """As `find_entry`. Raises UnknownName with the nearest names."""
-    entry = find_entry(name)
-    if entry is None:
-        raise UnknownName("model", name, catalog_names(), "see `snellen list models`.")
-    return entry
 
 
 def catalog_names() -> Iterable[str]:

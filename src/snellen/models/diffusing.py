@@ -23,7 +23,7 @@ from snellen.core.message import Media, Message
 from snellen.core.model import Capabilities, Identity, Modality, Model
 from snellen.core.output import Drawn, Failure, Output
 from snellen.core.request import Draw, Request
-from snellen.models.drawings import as_drawn, seed_of
+from snellen.models.drawings import Setting, as_drawn, not_honoured, seed_of
 from snellen.models.fingerprint import file_digest
 from snellen.models.halving import Unsupported, halving
 from snellen.models.hf_loading import choose_device, quiet, require
@@ -40,7 +40,13 @@ OPTIONS = (
     ModelOption("revision", "branch, tag or commit of a hub model"),
 )
 _INDEX = "model_index.json"
-_SETTINGS = {"steps": "num_inference_steps", "guidance": "guidance_scale"}
+_ARGUMENTS: Mapping[Setting, tuple[str, ...]] = {
+    "size": ("width", "height"),
+    "steps": ("num_inference_steps",),
+    "guidance": ("guidance_scale",),
+    "seed": ("generator",),
+}
+"""What a pipeline's call takes for each setting."""
 _READ = ("*.json", "*.safetensors", "*.bin", "*.txt", "*.model")
 
 
@@ -104,27 +110,29 @@ class Diffusing:
         given = self._arguments(request)
         if shown:
             given["image"] = shown[0] if len(shown) == 1 else list(shown)
-        generator = torch.Generator("cpu").manual_seed(seed_of(request))
+        if "generator" in self._takes:
+            given["generator"] = torch.Generator("cpu").manual_seed(seed_of(request))
         pipeline = self._load()
         with torch.inference_mode():
-            made = pipeline(
-                prompt=_text(request.messages), generator=generator, output_type="pil", **given
-            )
+            made = pipeline(prompt=_text(request.messages), output_type="pil", **given)
         flagged = getattr(made, "nsfw_content_detected", None)
         if flagged and any(flagged):
             raise ModelError("the pipeline's own safety checker blanked the picture")
         return as_drawn(made.images[:1])
 
     def _arguments(self, request: Draw) -> dict[str, Any]:
-        given = {}
-        for name, value in msgspec.structs.asdict(request.settings).items():
-            if name == "seed" or value is None:
-                continue
-            argument = _SETTINGS.get(name, name)
-            if argument not in self._takes:
-                raise Unsupported(f"{self._found.kind} has no {argument}")
-            given[argument] = value
-        return given
+        settings = request.settings
+        honoured = [name for name, taken in _ARGUMENTS.items() if self._takes >= set(taken)]
+        lacking = not_honoured(settings, self._found.kind, honoured)
+        if lacking:
+            raise Unsupported(lacking)
+        given = {
+            "width": settings.width,
+            "height": settings.height,
+            "num_inference_steps": settings.steps,
+            "guidance_scale": settings.guidance,
+        }
+        return {name: value for name, value in given.items() if value is not None}
 
     def _load(self) -> Any:
         if self._pipeline is None:

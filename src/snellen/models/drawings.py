@@ -4,15 +4,37 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Literal
 
 from snellen.core.media import digest_bytes
 from snellen.core.output import Drawn
-from snellen.core.request import Draw, request_digest
+from snellen.core.request import Draw, Drawing, request_digest
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
+
+Setting = Literal["size", "steps", "guidance", "seed"]
+
+
+def settings_told(settings: Drawing) -> list[Setting]:
+    """What a request asks for beyond the model's own ways of drawing."""
+    told: dict[Setting, bool] = {
+        "size": settings.width is not None or settings.height is not None,
+        "steps": settings.steps is not None,
+        "guidance": settings.guidance is not None,
+        "seed": settings.seed != 0,
+    }
+    return [name for name, given in told.items() if given]
+
+
+def not_honoured(settings: Drawing, who: str, honoured: Collection[Setting]) -> str | None:
+    """One sentence on what a request asks for and `who` cannot do, or None: nothing that was
+    asked for is ignored."""
+    lacking = [name for name in settings_told(settings) if name not in honoured]
+    if not lacking:
+        return None
+    return f"{who} draws without a choice of {' and '.join(lacking)}; leave it out"
 
 
 def seed_of(request: Draw) -> int:

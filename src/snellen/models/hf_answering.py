@@ -13,8 +13,9 @@ from snellen.models.hf_decode import Decoding
 from snellen.models.hf_generate import Lots, reply_of
 from snellen.models.hf_loaded import Loaded
 from snellen.models.hf_ranking import ranked
-from snellen.models.hf_rows import Row
-from snellen.models.hf_sharing import Sharing
+from snellen.models.hf_rows import Row, Unsharable
+from snellen.models.hf_sharing import Begun, Sharing
+from snellen.models.hf_sizing import Sizes, Sizing, Work
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -38,10 +39,10 @@ class Answering:
     forward pass; two prompts with different pictures are read together for it where there are.
     """
 
-    def __init__(self, loaded: Loaded, at_once: int) -> None:
+    def __init__(self, loaded: Loaded, sizes: Sizes) -> None:
         self._loaded = loaded
-        self._at_once = at_once
-        self._sharing = Sharing(loaded.model, _budget(loaded.device), at_once)
+        self._sizes = sizes
+        self._sharing = Sharing(loaded.model, _budget(loaded.device), sizes.replies.size)
         suppressed = loaded.model.generation_config.suppress_tokens or ()
         self._decoding = Decoding(self._sharing, loaded.tokenizer, loaded.ends, suppressed)
         self._seen: set[Hashable] = set()
@@ -49,8 +50,11 @@ class Answering:
         self.fault: str | None = _unsharable(loaded)
 
     def reaches(self, request: Generate | Rank, rows: Sequence[Row]) -> bool:
-        """Whether a sliding window of attention sees all of these prompts. Prompts in a batch may
-        be filled up in front of and behind what was kept, and the window counts that."""
+        """Whether words follow the pictures, and a sliding window of attention sees all of these
+        prompts. Prompts in a batch may be filled up in front of and behind what was kept, and the
+        window counts that."""
+        if any(row.head >= len(row.ids) - row.scored for row in rows):
+            return False
         new = request.settings.max_new_tokens if isinstance(request, Generate) else 0
         longest = 2 * max((len(row.ids) for row in rows), default=0) + new
         return self._window is None or longest <= self._window
@@ -69,14 +73,20 @@ class Answering:
     ) -> list[Generated | Failure]:
         """Replies to requests that share their settings."""
 
+        def longest(batch: Sequence[tuple[Generate, Row]]) -> int:
+            return max(len(row.ids) for _, row in batch) + settings.max_new_tokens
+
         def work(batch: Sequence[tuple[Generate, Row]]) -> list[Generated]:
             rows = [row for _, row in batch]
             lots = None
             if settings.temperature > 0:
                 lots = Lots(settings, [request for request, _ in batch], self._loaded)
-            begun = self._sharing.begin(rows)
-            first = begun.logits[:, -1]
-            replies = self._decoding.words(begun, settings, lots)
+            task = Work(len(rows), longest(batch))
+            with self._sizes.replies.measured(task):
+                begun = self._begun(rows, task)
+                first = begun.logits[:, -1]
+                replies = self._decoding.words(begun, settings, lots)
+                task.has_said(sum(map(len, replies)))
             return [
                 reply_of(self._loaded, reply, len(row.ids), settings, scores)
                 for reply, row, scores in zip(replies, rows, first, strict=True)
@@ -84,30 +94,50 @@ class Answering:
 
         done: list[Generated | Failure] = []
         while len(done) < len(asked):
-            batch = asked[len(done) : len(done) + self._at_once]
-            done += halving(batch, self._tidy(work))
+            room = self._sizes.replies.room(longest(asked[len(done) :]))
+            batch = asked[len(done) : len(done) + room]
+            done += halving(batch, self._tidy(work, self._sizes.replies))
         return done
 
     def rank(self, asked: Sequence[tuple[Rank, Sequence[Row]]]) -> list[Output]:
         """Likelihoods of the candidates of each request, read together where they fit."""
 
+        def longest(batch: Sequence[Row]) -> int:
+            return max(len(row.ids) for row in batch)
+
         def work(batch: Sequence[Row]) -> list[float]:
             keep = max(row.scored for row in batch) + 1
-            logits = self._sharing.begin(batch, keep).logits
+            task = Work(len(batch), longest(batch))
+            with self._sizes.candidates.measured(task):
+                logits = self._begun(batch, task, keep).logits
             return [_likelihood(scores, row) for scores, row in zip(logits, batch, strict=True)]
 
         rows = [row for _, of_request in asked for row in of_request]
         found: list[float | Failure] = []
         while len(found) < len(rows):
-            batch = rows[len(found) : len(found) + self._at_once]
-            found += halving(batch, self._tidy(work))
+            room = self._sizes.candidates.room(longest(rows[len(found) :]))
+            batch = rows[len(found) : len(found) + room]
+            found += halving(batch, self._tidy(work, self._sizes.candidates))
         outputs, at = [], 0
         for request, of_request in asked:
             outputs.append(_ranked(request, of_request, found[at : at + len(of_request)]))
             at += len(of_request)
         return outputs
 
-    def _tidy(self, work: Callable[[Sequence[Any]], list[Any]]) -> Callable[[Sequence[Any]], Any]:
+    def _begun(self, rows: Sequence[Row], task: Work, keep: int = 1) -> Begun:
+        import torch
+
+        before = self._sharing.read
+        begun = self._sharing.begin(rows, keep)
+        if self._loaded.device.startswith("cuda"):
+            # The words are waited for right afterwards anyway.
+            torch.cuda.synchronize(self._loaded.device)
+        task.has_read(self._sharing.read - before)
+        return begun
+
+    def _tidy(
+        self, work: Callable[[Sequence[Any]], list[Any]], size: Sizing
+    ) -> Callable[[Sequence[Any]], Any]:
         """The work; where it fails what was kept is let go, and where memory was short, later
         batches are smaller."""
 
@@ -117,7 +147,7 @@ class Answering:
             except MODEL_ERRORS as error:
                 self._sharing.forget()
                 if failure_of(error).kind == "out_of_memory":
-                    self._at_once = max(1, min(self._at_once, len(batch)) // 2)
+                    size.short(len(batch))
                 raise
 
         return tidy
@@ -126,8 +156,8 @@ class Answering:
         """What goes wrong when these rows are read with shared beginnings, or None."""
         try:
             plain = [self._sharing.plainly(row).float() for row in rows]
-            # Twice: computed, and from what was kept.
-            for _ in range(2):
+            # Twice where prompts are kept: computed, and from what was kept.
+            for _ in range(2 if self._sharing.keeps_prompts else 1):
                 together = self._sharing.begin(rows).logits[:, -1]
                 for apart, shared in zip(plain, together, strict=True):
                     off = float((apart - shared.float()).abs().max() / apart.abs().max())
@@ -136,7 +166,10 @@ class Answering:
                         return f"its logits differ by {off:.1%} of the largest"
         except MODEL_ERRORS as error:
             self._sharing.forget()
-            return " ".join(str(error).split())[:200] or type(error).__name__
+            if isinstance(error, Unsharable):
+                return str(error)
+            said = " ".join(str(error).split())[:200] or type(error).__name__
+            return f"reading the rest of a prompt by itself fails: {said}"
         return None
 
 

@@ -34,6 +34,15 @@ class Kept:
         layers = tuple((keys[:, :length], values[:, :length]) for keys, values in self.layers)
         return Kept(layers, length, head.next_position + length - head.length)
 
+    def begun(self, length: int) -> Kept:
+        """Its first `length` tokens, behind which there is text alone, without the memory of the
+        others."""
+        if length == self.length:
+            return self
+        layers = tuple((keys[:, :length].contiguous(), values[:, :length].contiguous())
+                       for keys, values in self.layers)  # fmt: skip
+        return Kept(layers, length, self.next_position + length - self.length)
+
 
 NOTHING = Kept((), 0, 0)
 
@@ -84,8 +93,7 @@ def taken(cache: Any, mask: Tensor, next_positions: Sequence[int]) -> list[Kept]
     for place, position in enumerate(next_positions):
         real = mask[place].nonzero()[:, 0]
         layers = tuple(
-            (layer.keys[place][:, real].clone(), layer.values[place][:, real].clone())
-            for layer in cache.layers
+            (layer.keys[place][:, real], layer.values[place][:, real]) for layer in cache.layers
         )
         rows.append(Kept(layers, len(real), position))
     return rows

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snellen.core.output import Drawn
 from snellen.core.request import Draw
-from snellen.models.drawings import as_drawn, seed_of
+from snellen.models.drawings import as_drawn, not_honoured, seed_of
 from snellen.models.halving import Unsupported
 from snellen.models.hf_loaded import Loaded
 from snellen.models.hf_prompt import Prompt, adds_special_tokens, check_length
@@ -39,9 +39,9 @@ def draw(loaded: Loaded, request: Draw, prompt: Prompt) -> Drawn:
     import torch
 
     settings = request.settings
-    for name in ("width", "height", "steps"):
-        if getattr(settings, name) is not None:
-            raise Unsupported(f"the model draws token by token at its own size: it has no {name}")
+    lacking = not_honoured(settings, "a model that draws token by token", ("guidance", "seed"))
+    if lacking:
+        raise Unsupported(lacking)
     generator = torch.Generator(loaded.device)
     generator.manual_seed(seed_of(request))
 

@@ -17,6 +17,8 @@ KNOWN = (
     KnownModel("hf/<folder>", "The same from a local folder; ./folder alone will do."),
 )
 DTYPES = ("auto", "float32", "bfloat16", "float16")
+BATCH_SIZE = 32
+"""Where the size of batches begins unless it is given."""
 OPTIONS = (
     ModelOption("dtype", "default float32 on cpu, bfloat16 on cuda; auto: as stored", DTYPES),
     ModelOption("device", "auto (cuda where there is one), cpu, cuda, cuda:<number>, mps"),
@@ -24,7 +26,8 @@ OPTIONS = (
     ModelOption("revision", "branch, tag or commit of a hub model"),
     ModelOption(
         "batch_size",
-        "requests answered at once; default 32, halved where memory is short",
+        f"requests answered at once, halved where memory is short; default {BATCH_SIZE}, and more "
+        "where more fit and are faster",
         kind="count",
     ),
     ModelOption(
@@ -35,7 +38,7 @@ OPTIONS = (
     ModelOption("adapter", "LoRA adapter: a folder that peft saved, or its hub id"),
     ModelOption(
         "quantisation",
-        "weights rounded as they are loaded: bitsandbytes on cuda, torchao on cpu",
+        "weights rounded as they are loaded, by bitsandbytes or torchao",
         QUANTISATIONS,
     ),
     ModelOption("device_map", "layers spread over several devices by accelerate", DEVICE_MAPS),

@@ -6,7 +6,7 @@ from __future__ import annotations
 import copy
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -15,8 +15,14 @@ from snellen.core.request import Generate, Rank, request_digest
 from snellen.models.halving import Unsupported
 from snellen.models.hf_forced import is_forced
 from snellen.models.hf_loaded import Loaded
-from snellen.models.hf_prompt import check_length, encode, render, with_reply
-from snellen.models.hf_rows import Row, common, row_of
+from snellen.models.hf_prompt import (
+    adds_special_tokens,
+    check_length,
+    encode,
+    render,
+    with_reply,
+)
+from snellen.models.hf_rows import Row, common, joined, row_of
 from snellen.models.pictures import PictureCache
 
 _REMEMBERED = 256_000_000
@@ -38,6 +44,8 @@ class Preparing:
         self._pictures = PictureCache()
         self._policy = policy
         self._depth = depth
+        self._joins: dict[int, bool] = {}
+        """Whether a prompt may be continued without the processor, by its number of pictures."""
         self._waiting: dict[bytes, Future[list[Row]]] = {}
         self._lock = threading.Lock()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="snellen-prompts")
@@ -79,13 +87,43 @@ class Preparing:
         if isinstance(request, Generate):
             rows = [context]
         else:
-            replies = (
+            replies = [
                 with_reply(request, prompt, one, self._loaded, self._policy)
                 for one in request.candidates
-            )
-            rows = _scored(context, [row(text) for text in replies])
+            ]
+            rows = _scored(context, self._continued(context, prompt.text, replies, row))
         check_length(self._loaded, [len(row.ids) for row in rows])
         return rows
+
+    def _continued(
+        self, context: Row, text: str, replies: Sequence[str], row: Callable[[str], Row]
+    ) -> list[Row]:
+        """The rows of prompts with a reply behind them. The pictures are those of the context, so
+        that words alone need be read, by the tokenizer; that this gives what the processor would
+        is seen once, on the first of a kind."""
+        kind = len(context.pictures)
+        if self._joins.get(kind, True):
+            special = adds_special_tokens(self._loaded, text)
+            bare, *whole = self._loaded.tokenizer([text, *replies], add_special_tokens=special)[
+                "input_ids"
+            ]
+            rows = [joined(context, bare, one) for one in whole]
+            if kind not in self._joins:
+                self._joins[kind] = all(map(_alike, rows, map(row, replies)))
+            if self._joins[kind] and None not in rows:
+                return [one for one in rows if one is not None]
+        return [row(reply) for reply in replies]
+
+
+def _alike(one: Row | None, other: Row) -> bool:
+    """Whether two rows are the same prompt to a model."""
+    if one is None or (one.ids, one.head) != (other.ids, other.head):
+        return False
+    return all(
+        mine.keys() == theirs.keys()
+        and all(mine[name].equal(part) for name, part in theirs.items())
+        for mine, theirs in ((one.marks, other.marks), (one.media, other.media))
+    )
 
 
 def _scored(context: Row, rows: Sequence[Row]) -> list[Row]:

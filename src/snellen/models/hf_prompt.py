@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,6 +22,8 @@ from snellen.models.pictures import PictureCache
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
+
+_MARKS = "mm_token_type_ids"
 
 
 class Prompt(NamedTuple):
@@ -120,7 +124,9 @@ def encode(
     `images` holds one sequence per text; all of them are empty, or none is.
     """
     loaded.tokenizer.padding_side = side
-    shown = {"images": [list(row) for row in images]} if images[0] else {}
+    shown: dict[str, Any] = {"images": [list(row) for row in images]} if images[0] else {}
+    if wants_marks(loaded):
+        shown[f"return_{_MARKS}"] = True
     inputs = loaded.processor(
         text=list(texts),
         padding=True,
@@ -137,6 +143,18 @@ def encode(
     if not loaded.multimodal:
         return inputs.to(loaded.device)
     return inputs.to(loaded.device, dtype=loaded.model.dtype)
+
+
+def wants_marks(loaded: Loaded) -> bool:
+    """Whether marks of which tokens are pictures belong to the inputs; some processors give them
+    only when they are asked, and some give them to models that do not take them."""
+    named = getattr(loaded.processor, "model_input_names", ())
+    return _MARKS in named and _takes_marks(loaded.model.__class__)
+
+
+@functools.cache
+def _takes_marks(model: Any) -> bool:
+    return _MARKS in inspect.signature(model.forward).parameters
 
 
 def adds_special_tokens(loaded: Loaded, text: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from snellen.models.halving import Unsupported
@@ -75,6 +75,29 @@ def _behind_pictures(ids: Sequence[int], model: Any) -> int:
         if ids[place] in signs:
             return place + 1
     raise Unsharable("the tokens of the pictures cannot be told from the others")
+
+
+def joined(context: Row, bare: Sequence[int], whole: Sequence[int]) -> Row | None:
+    """The row of a prompt that says more than `context` does; `bare` and `whole` are the words of
+    the two, to the tokenizer alone. None where the words behind the pictures do not tell it."""
+    import torch
+
+    behind = len(context.ids) - context.head
+    before = len(bare) - behind
+    if before < 0 or tuple(bare[before:]) != context.ids[context.head :]:
+        return None
+    if bare[:before] != whole[:before]:
+        return None
+    more = len(whole) - len(bare)
+    marks = {}
+    for name, mark in context.marks.items():
+        words = mark[context.head :]
+        if not len(words) or bool((words != words[0]).any()):
+            return None
+        filled = words[:1].expand(max(0, len(words) + more))
+        marks[name] = torch.cat([mark[: context.head], filled])
+    ids = context.ids[: context.head] + tuple(whole[before:])
+    return replace(context, ids=ids, marks=marks)
 
 
 def common(one: Sequence[int], other: Sequence[int]) -> int:

@@ -16,13 +16,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from snellen.models.hf_cache import NOTHING, Kept, Latest, PrefixStore, stacked, taken
+from snellen.models.hf_clusters import WORTH, Cluster, clusters, limit_of, shared_length
 from snellen.models.hf_rows import Row, Unsharable, common
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-_WORTH = 16
-"""Tokens two prompts must share beyond their heads before it pays to compute them apart."""
 
 _SMALL = 30_000_000
 """Parameters up to which computing a few words again is cheaper than keeping them."""
@@ -42,7 +40,7 @@ class Begun:
 
 
 class Sharing:
-    """Reads prompts with one model. `at_once` prompts, at most, go through it together."""
+    """Reads prompts with one model. At most `at_once` pictures go through it together."""
 
     def __init__(self, model: Any, budget: int, at_once: int) -> None:
         self._model = model
@@ -55,13 +53,17 @@ class Sharing:
             None,
         )
         self._axes = 1 if self._rope is None else _axes(model)
-        self._large = model.num_parameters() > _SMALL
+        self.keeps_prompts = model.num_parameters() > _SMALL
+        """Whether what was read of a prompt beyond its head is kept for the next."""
+        self.read = 0
+        """Tokens of prompts that were computed so far; those of pictures count twice, since the
+        vision tower has computed them as well."""
 
     def begin(self, rows: Sequence[Row], keep: int = 1) -> Begun:
         """Reads the prompts to their end; `keep` last logits of each are given back."""
         known = self._beginnings(rows)
         begun = self._read(rows, known, [len(row.ids) for row in rows], keep)
-        if self._large and not any(row.scored for row in rows):
+        if self.keeps_prompts and not any(row.scored for row in rows):
             # The next rotation of a question begins with the same words.
             read = taken(begun.cache, begun.mask, begun.positions)
             for row, kept in zip(rows, read, strict=True):
@@ -107,59 +109,69 @@ class Sharing:
     def _beginnings(self, rows: Sequence[Row]) -> list[Kept]:
         """What is already computed of each prompt, after computing what several share."""
         heads: dict[Hashable, Kept] = {}
-        for missing in self._missing_heads(rows, heads):
-            ends = [row.head for row in missing]
-            begun = self._read(missing, [NOTHING] * len(missing), ends, 1)
-            found = taken(begun.cache, begun.mask, begun.positions)
-            for row, kept in zip(missing, found, strict=True):
-                heads[row.head_key()] = kept
-                self._heads.put(row.head_key(), kept)
-        longest = self._shared(rows, list(_clusters(rows)), heads)
+        longest: dict[int, Kept] = {}
+        for batch in self._unread(rows, heads):
+            firsts = [rows[cluster.places[0]] for cluster in batch]
+            read = self._taken(firsts, [NOTHING] * len(batch), batch)
+            for cluster, row, kept in zip(batch, firsts, read, strict=True):
+                head = kept.begun(row.head)
+                heads[row.head_key()] = head
+                self._heads.put(row.head_key(), head)
+                longest |= dict.fromkeys(cluster.places, kept)
+        self._share(rows, heads, longest)
         return [
-            longest.get(place) or self._known(row, _limit(row), heads)
+            longest.get(place) or self._known(row, limit_of(row), heads)
             for place, row in enumerate(rows)
         ]
 
-    def _missing_heads(
+    def _unread(
         self, rows: Sequence[Row], heads: dict[Hashable, Kept]
-    ) -> Iterator[Sequence[Row]]:
-        """Rows whose heads are not known, one of each, in batches that fit together; the others'
-        heads are noted."""
-        alike: dict[Hashable, list[Row]] = defaultdict(list)
-        wanted: set[Hashable] = set()
-        for row in rows:
-            key = row.head_key()
-            if row.head == 0 or key in heads or key in wanted:
-                continue
+    ) -> Iterator[Sequence[Cluster]]:
+        """Rows whose heads are not known, those of one head together with all that they share, in
+        batches that fit together; the others' heads are noted."""
+        alike: dict[Hashable, list[int]] = defaultdict(list)
+        for place, row in enumerate(rows):
+            if row.head:
+                alike[row.head_key()].append(place)
+        shapes: dict[Hashable, list[Cluster]] = defaultdict(list)
+        for key, places in alike.items():
             known = self._heads.get(key)
             if known is not None:
                 heads[key] = known
                 continue
-            wanted.add(key)
-            shapes = tuple((name, tuple(part.shape[1:])) for name, part in row.media.items())
-            alike[shapes].append(row)
-        for group in alike.values():
+            first = rows[places[0]]
+            length = min(
+                (shared_length(first, rows[place]) for place in places[1:]), default=first.head
+            )
+            shape = tuple((name, tuple(part.shape[1:])) for name, part in first.media.items())
+            shapes[shape].append(Cluster(tuple(places), length))
+        for group in shapes.values():
             for start in range(0, len(group), self._at_once):
                 yield group[start : start + self._at_once]
 
-    def _shared(
-        self, rows: Sequence[Row], clusters: Sequence[_Cluster], heads: Mapping[Hashable, Kept]
-    ) -> dict[int, Kept]:
-        """By place, what is computed once for several rows beyond their heads."""
-        longest: dict[int, Kept] = {}
-        for start in range(0, len(clusters), self._at_once):
-            batch = clusters[start : start + self._at_once]
+    def _share(
+        self, rows: Sequence[Row], heads: Mapping[Hashable, Kept], longest: dict[int, Kept]
+    ) -> None:
+        """Computes what several rows share well beyond their heads, where it is not known."""
+        found = list(clusters(rows))
+        for start in range(0, len(found), self._at_once):
+            batch = found[start : start + self._at_once]
             firsts = [rows[cluster.places[0]] for cluster in batch]
-            lengths = [cluster.length for cluster in batch]
             known = [
-                self._known(row, length, heads) for row, length in zip(firsts, lengths, strict=True)
+                longest.get(cluster.places[0]) or self._known(row, cluster.length, heads)
+                for row, cluster in zip(firsts, batch, strict=True)
             ]
-            if any(kept.length < length for kept, length in zip(known, lengths, strict=True)):
-                begun = self._read(firsts, known, lengths, 1)
-                known = taken(begun.cache, begun.mask, begun.positions)
+            if any(kept.length < one.length for kept, one in zip(known, batch, strict=True)):
+                known = self._taken(firsts, known, batch)
             for cluster, kept in zip(batch, known, strict=True):
                 longest |= dict.fromkeys(cluster.places, kept)
-        return longest
+
+    def _taken(
+        self, firsts: Sequence[Row], known: Sequence[Kept], clusters: Sequence[Cluster]
+    ) -> list[Kept]:
+        """What clusters share, read on from what is known of the first row of each."""
+        begun = self._read(firsts, known, [cluster.length for cluster in clusters], 1)
+        return taken(begun.cache, begun.mask, begun.positions)
 
     def _known(self, row: Row, limit: int, heads: Mapping[Hashable, Kept]) -> Kept:
         """The longest beginning of a row, up to `limit`, that is computed already."""
@@ -168,7 +180,7 @@ class Sharing:
         if latest is None:
             return head
         length = min(common(latest.ids, row.ids), limit)
-        return latest.kept.cut(length, head) if length >= head.length + _WORTH else head
+        return latest.kept.cut(length, head) if length >= head.length + WORTH else head
 
     def _read(
         self, rows: Sequence[Row], known: Sequence[Kept], ends: Sequence[int], keep: int
@@ -198,6 +210,7 @@ class Sharing:
         if before is not None:
             whole = torch.cat([before, whole], 1)
         fresh = [row for row, kept in zip(rows, known, strict=True) if kept.length < row.head]
+        self.read += sum(end - start for start, end in spans) + sum(row.head for row in fresh)
         given = {name: mark.to(device) for name, mark in marks.items()} | self._media(fresh)
         out = self._forward(
             ids.to(device), whole, _flat(positions.to(device)), cache, keep, **given
@@ -259,46 +272,6 @@ def _axes(model: Any) -> int:
     rope = getattr(model.config.get_text_config(), "rope_parameters", None) or {}
     sections = rope.get("xdrope_section") or rope.get("mrope_section") or ()
     return len(sections) or 3
-
-
-@dataclass(frozen=True, slots=True)
-class _Cluster:
-    """Rows of a batch that share their first `length` tokens and pictures."""
-
-    places: tuple[int, ...]
-    length: int
-
-
-def _clusters(rows: Sequence[Row]) -> Iterator[_Cluster]:
-    """Rows that share enough beyond their heads, next to each other in the order of their ids."""
-    by_head: dict[Hashable, list[int]] = defaultdict(list)
-    for place, row in enumerate(rows):
-        by_head[row.head_key()].append(place)
-    for places in by_head.values():
-        places.sort(key=lambda place: rows[place].ids)
-        together: list[int] = []
-        length = 0
-        for place in places:
-            row = rows[place]
-            shared = min(length or _limit(row), _limit(row))
-            if together:
-                shared = min(shared, common(rows[together[0]].ids, row.ids))
-            if together and shared < row.head + _WORTH:
-                yield from _worthwhile(together, length)
-                together, shared = [], _limit(row)
-            together.append(place)
-            length = shared
-        yield from _worthwhile(together, length)
-
-
-def _worthwhile(together: Sequence[int], length: int) -> Iterator[_Cluster]:
-    if len(together) > 1:
-        yield _Cluster(tuple(together), length)
-
-
-def _limit(row: Row) -> int:
-    """Tokens that may be computed before: the rest must hold one whose logits are asked for."""
-    return len(row.ids) - row.scored - 1
 
 
 def _flat(positions: Tensor) -> Tensor:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
-from functools import partial
 
 import msgspec
 
@@ -15,17 +14,20 @@ from snellen.core.output import Drawn, Failure, Generated, Output, Ranked
 from snellen.core.request import Compare, Draw, Generate, Rank, Request
 from snellen.models.halving import MODEL_ERRORS, Unsupported, halving
 from snellen.models.hf_answering import Answering
+from snellen.models.hf_apart import apart
 from snellen.models.hf_checkpoint import Checkpoint, find_checkpoint
 from snellen.models.hf_drawing import draw
-from snellen.models.hf_generate import Asked, generate
+from snellen.models.hf_generate import Asked
 from snellen.models.hf_loaded import Loaded, Loading
 from snellen.models.hf_loading import choose_device, load_checkpoint, require
-from snellen.models.hf_options import KNOWN, OPTIONS, facts_of
+from snellen.models.hf_memory import meter_of
+from snellen.models.hf_options import BATCH_SIZE, KNOWN, OPTIONS, facts_of
 from snellen.models.hf_placing import find_adapter
 from snellen.models.hf_preparing import Preparing
 from snellen.models.hf_prompt import Prompt, render
 from snellen.models.hf_ranking import rank
 from snellen.models.hf_rows import Row, Unsharable
+from snellen.models.hf_sizing import GROWTH, Sizes, Sizing
 from snellen.models.known import read_options
 from snellen.models.pictures import PictureCache
 from snellen.models.reasoning import without_thoughts
@@ -42,18 +44,24 @@ class HuggingFace:
         how: Loading,
         identity: Identity,
         batch_size: int,
+        fixed: bool,
         images: str,
         sharing: bool,
         max_new_tokens: int | None = None,
     ) -> None:
+        """Batches hold `batch_size` requests at first and, where that is not `fixed`, more once it
+        is seen that more fit and are faster."""
         self.identity = identity
         self.capabilities = checkpoint.capabilities(images)
-        self.batch_size = batch_size
+        self.batch_limit = batch_size if fixed else GROWTH * batch_size
+        """Requests that are never exceeded in a batch, however much memory there is."""
         self.max_new_tokens = max_new_tokens
         self._checkpoint = checkpoint
         self._how = how
         self._images = images
+        self._first = batch_size
         self._sharing = sharing
+        self._sizes: Sizes | None = None
         self._answering: Answering | None = None
         self._preparing: Preparing | None = None
         self._pictures = PictureCache()
@@ -78,9 +86,22 @@ class HuggingFace:
     def adopt(self, loaded: Loaded) -> None:
         """Take weights that were loaded elsewhere, or changed since."""
         self._loaded = loaded
+        meter = meter_of(loaded.device)
+        self._sizes = Sizes(*(Sizing(self._first, self.batch_limit, meter) for _ in Sizes._fields))
         if self._sharing:
-            self._answering = Answering(loaded, self.batch_size)
-            self._preparing = Preparing(loaded, self._images, 4 * self.batch_size)
+            self._answering = Answering(loaded, self._sizes)
+            depth = max(4 * self._first, 2 * self.batch_limit)
+            self._preparing = Preparing(loaded, self._images, depth)
+
+    @property
+    def batch_size(self) -> int:
+        """Requests that a batch may hold, as far as is known by now."""
+        return max(size.size for size in self._sizes) if self._sizes else self._first
+
+    @property
+    def largest_batch(self) -> int:
+        """Prompts of the largest batch that was computed; 0 before the first."""
+        return max(size.largest for size in self._sizes) if self._sizes else 0
 
     @property
     def images(self) -> str:
@@ -179,17 +200,29 @@ class HuggingFace:
                     groups[key].append((place, Asked(request, prompt)))
                 else:
                     outputs[place] = self._rank(loaded, request, prompt)
-        at_once = 1 if loaded.profile and loaded.profile.alone else self.batch_size
         for group in groups.values():
-            for start in range(0, len(group), at_once):
-                outputs |= _generate_timed(loaded, group[start : start + at_once])
+            outputs |= self._generated(loaded, group)
+        return outputs
+
+    def _generated(self, loaded: Loaded, group: Sequence[tuple[int, Asked]]) -> dict[int, Output]:
+        """Replies to prompts of equal settings by place, each with its share of the time."""
+        assert self._sizes is not None
+        outputs: dict[int, Output] = {}
+        for start, replies, seconds in apart(
+            loaded, [one for _, one in group], self._sizes.replies
+        ):
+            places = [place for place, _ in group[start : start + len(replies)]]
+            share = seconds / len(replies)
+            outputs |= {place: _timed(reply, share)
+                        for place, reply in zip(places, replies, strict=True)}  # fmt: skip
         return outputs
 
     def _rank(self, loaded: Loaded, request: Rank, prompt: Prompt) -> Output:
+        assert self._sizes is not None
+        at_once = self._sizes.candidates.size
         started = time.perf_counter()
         scored = halving(
-            [request],
-            lambda batch: [rank(loaded, batch[0], prompt, self._images, self.batch_size)],
+            [request], lambda batch: [rank(loaded, batch[0], prompt, self._images, at_once)]
         )
         return _timed(scored[0], time.perf_counter() - started)
 
@@ -217,15 +250,6 @@ def _answers(
     return answering.rank([(one, rows) for one, rows in asked if isinstance(one, Rank)])
 
 
-def _generate_timed(loaded: Loaded, group: Sequence[tuple[int, Asked]]) -> dict[int, Output]:
-    """Replies to prompts of equal settings by place, each with its share of the time."""
-    asked = [one for _, one in group]
-    started = time.perf_counter()
-    replies = halving(asked, partial(generate, loaded, settings=asked[0].request.settings))
-    share = (time.perf_counter() - started) / len(group)
-    return {place: _timed(reply, share) for (place, _), reply in zip(group, replies, strict=True)}
-
-
 def _use_threads(count: int) -> None:
     """torch's setting is one for the whole process: each model sets its own before it works."""
     import torch
@@ -251,17 +275,22 @@ def provider(name: str, options: Mapping[str, str]) -> Model:
 
 
 def open_checkpoint(
-    checkpoint: Checkpoint, provider: str, name: str, given: Mapping[str, str]
+    checkpoint: Checkpoint,
+    provider: str,
+    name: str,
+    given: Mapping[str, str],
+    batch_size: int = BATCH_SIZE,
 ) -> HuggingFace:
-    """The model of a checkpoint under a provider's name, options checked before.
+    """The model of a checkpoint under a provider's name, options checked before; `batch_size` is
+    where batches begin unless one is given.
 
-    torch is imported only when the device decides something, so that a model whose dtype and
-    batch size are given is identified in milliseconds.
+    torch is imported only when the device decides something, so that a model whose dtype is given
+    is identified in milliseconds.
     """
     if given.get("processor") == "torchvision":
         require("processor=torchvision", "torchvision")
     device = given.get("device", "auto")
-    if device != "auto" or "dtype" not in given or "batch_size" not in given:
+    if device != "auto" or "dtype" not in given:
         device = choose_device(device)
     on_gpu = device.startswith("cuda")
     dtype = given.get("dtype", "bfloat16" if on_gpu else "float32")
@@ -279,7 +308,8 @@ def open_checkpoint(
     )
     images = given.get("images", "native")
     identity = Identity(provider, name, facts_of(checkpoint, how, images))
-    batch_size = int(given.get("batch_size", 32))
+    fixed = "batch_size" in given
+    batch_size = int(given.get("batch_size", batch_size))
     sharing = given.get("sharing") != "off"
     longest = int(given["max_new_tokens"]) if "max_new_tokens" in given else None
-    return HuggingFace(checkpoint, how, identity, batch_size, images, sharing, longest)
+    return HuggingFace(checkpoint, how, identity, batch_size, fixed, images, sharing, longest)

@@ -120,6 +120,8 @@ def _provider(parts: ModelSpec, spec: str) -> Provider:
 
         names = [*(known.name for known in known_models()), *catalog_names()]
         hint = "a Hugging Face model is named hf/<hub id or folder>."
+        if re.match(r"[\w.-]+:\d+(/|#|$)", spec):
+            hint = f"a server is named by its whole address: http://{spec}"
         raise UnknownName("model", spec, names, hint)
     return provider_of(providers[parts.provider])
 

@@ -32,6 +32,13 @@ class Wording:
     open: str = "Answer the question using a single word or phrase."
     chinese: Wording | None = None
     """The wording for questions with Chinese characters, where it is another one."""
+    lead: str = ""
+    """What stands before the text, right before its first word."""
+    hint_after: bool = False
+    """Whether the hint of a choice stands after its question."""
+    always: bool = False
+    """Whether a question that asks for yes or no by itself gets `yes_no` although that asks for
+    it too."""
     steps: bool = False
     """Whether the closing lines ask for steps and a conclusion: a question that asks for yes or
     no by itself gets them too."""
@@ -47,7 +54,7 @@ def prompt(
     shown = sample.options if options is None else options
     if wording.chinese is not None and _is_chinese(sample, shown):
         wording = wording.chinese
-    text = _TEXT_OF_KIND[sample.kind](sample, shown, wording)
+    text = wording.lead + _TEXT_OF_KIND[sample.kind](sample, shown, wording)
     return (Message("user", tuple(_interleave(text, sample.media))),)
 
 
@@ -58,6 +65,8 @@ def _is_chinese(sample: Sample, options: Mapping[str, str]) -> bool:
 def _choice(sample: Sample, options: Mapping[str, str], wording: Wording) -> str:
     lines = [wording.hint.format(hint=sample.hint)] if sample.hint else []
     lines.append(wording.question.format(question=sample.question))
+    if wording.hint_after:
+        lines.reverse()
     if options:
         lines += [wording.options] if wording.options else []
         lines += [wording.option.format(label=k, text=v) for k, v in options.items()]
@@ -67,11 +76,17 @@ def _choice(sample: Sample, options: Mapping[str, str], wording: Wording) -> str
 
 def _yes_no(sample: Sample, options: Mapping[str, str], wording: Wording) -> str:
     lines = [wording.hint.format(hint=sample.hint)] if sample.hint else []
-    asked = _ASKS_YES_NO.search(sample.question) is not None and not wording.steps
     between = "" if wording.yes_no.startswith("\n") else " "
-    ask = "" if asked else between + wording.yes_no
+    ask = "" if _asked_already(sample.question, wording) else between + wording.yes_no
     lines.append((sample.question + ask).rstrip())
     return "\n".join(lines)
+
+
+def _asked_already(question: str, wording: Wording) -> bool:
+    """Whether the closing line would ask for yes or no a second time."""
+    if wording.steps or wording.always:
+        return False
+    return all(map(_ASKS_YES_NO.search, (question, wording.yes_no)))
 
 
 def _open(sample: Sample, options: Mapping[str, str], wording: Wording) -> str:

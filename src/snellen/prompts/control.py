@@ -13,8 +13,10 @@ import functools
 import random
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
+
+from msgspec.structs import replace
 
 from snellen.core.errors import MediaError, UsageError
 from snellen.core.media import MediaKind

@@ -54,7 +54,7 @@ def rubric(name: str) -> Rubric:
         told["title"],
         told["source"],
         told.get("system", ""),
-        told["text"].strip("\n"),
+        told["text"].removesuffix("\n"),
         told.get("rules", {}),
         hashlib.sha256(data).hexdigest(),
     )

@@ -10,8 +10,10 @@ import hashlib
 import io
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from snellen.core.errors import MediaError
 from snellen.core.media import InlineSource, decode_image, digest_bytes

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from threading import Lock
+
+from msgspec.structs import replace
 
 from snellen.core.errors import MediaError, MissingExtra
 from snellen.core.sample import MediaRef, Sample

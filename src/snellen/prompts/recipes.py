@@ -13,7 +13,7 @@ from typing import NamedTuple
 class Recipe(NamedTuple):
     name: str
     models: Sequence[str]
-    """Patterns of model names without options, in lower case: `hf/org/name-*`."""
+    """Patterns of hub ids in lower case: `org/name-*`."""
     benchmarks: Sequence[str]
     """Patterns of benchmark names."""
     prompt: str
@@ -21,6 +21,12 @@ class Recipe(NamedTuple):
     source: str
     read: str
     """Day on which the source was read."""
+    max_new_tokens: int | None = None
+    """Longest reply, where the authors set one."""
+    not_for: Sequence[str] = ()
+    """Benchmarks it does not speak of, as patterns, although `benchmarks` has them."""
+    note: str = ""
+    """What the authors prescribe beside the wording and nothing here does."""
 
 
 @functools.cache
@@ -30,13 +36,24 @@ def recipes() -> tuple[Recipe, ...]:
 
 
 def recipe_for(model: str, benchmark: str) -> Recipe | None:
-    """The first recipe that matches, or None. `model` is as on the command line; its options
-    (`:dtype=...`) play no part."""
-    name = model.split(":")[0].lower()
+    """The first recipe that matches, or None. `model` is as on the command line; what serves it
+    (`hf/`, `vllm/`, `http://host/v1#`) and its options (`:dtype=...`) play no part."""
+    name = _hub_id(model).lower()
     for recipe in recipes():
-        if _any(name, recipe.models) and _any(benchmark.lower(), recipe.benchmarks):
+        if _any(name, recipe.models) and _speaks_of(recipe, benchmark.lower()):
             return recipe
     return None
+
+
+def _hub_id(model: str) -> str:
+    """`org/name` of `hf/org/name:dtype=float16` or `http://host:8000/v1#org/name`."""
+    _, hash_sign, served = model.rpartition("#")
+    name = served.split(":")[0]
+    return name if hash_sign else name.partition("/")[2]
+
+
+def _speaks_of(recipe: Recipe, benchmark: str) -> bool:
+    return _any(benchmark, recipe.benchmarks) and not _any(benchmark, recipe.not_for)
 
 
 def _any(name: str, patterns: Sequence[str]) -> bool:

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from msgspec.structs import replace
 
 from snellen.core.errors import MediaError
 from snellen.core.sample import MediaRef, Region, Sample

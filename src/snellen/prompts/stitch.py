@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
 
 from snellen.core.errors import MediaError
 from snellen.core.sample import MediaRef, Sample
@@ -19,9 +20,6 @@ from snellen.prompts.made import decoded, made, rename_placeholders, unmade
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
     from PIL.ImageFont import FreeTypeFont, ImageFont
-
-LAYOUT = "rows of equal heights (at most 448 px), names above, gaps of 16 px"
-"""Recorded with a run whose images are stitched."""
 
 MOST_HEIGHT = 448
 GAP = 16

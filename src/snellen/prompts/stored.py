@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from snellen.prompts.choice import DEFAULT, Wording
 
@@ -20,7 +20,10 @@ _SHOWN_DIGITS = 12
 
 
 class StoredWording(NamedTuple):
-    wording: Wording
+    told: Mapping[str, Any]
+    """Fields of `Wording` that the file gives."""
+    chinese: Mapping[str, Any]
+    """Those that are others for questions with Chinese characters."""
     title: str
     source: str
     read: str
@@ -29,20 +32,27 @@ class StoredWording(NamedTuple):
     """SHA-256 of the file, in hex."""
 
     @property
+    def wording(self) -> Wording:
+        return self.over(DEFAULT)
+
+    def over(self, own: Wording) -> Wording:
+        """The wording; strings that the file leaves out are those of `own`."""
+        wording = replace(own, **self.told)
+        return replace(wording, chinese=replace(wording, **self.chinese) if self.chinese else None)
+
+    @property
     def short_digest(self) -> str:
         return self.digest[:_SHOWN_DIGITS]
 
 
 @functools.cache
 def stored_wording(name: str) -> StoredWording:
-    """The wording of that name; strings it leaves out are those of `DEFAULT`."""
+    """The wording of that name."""
     data = (files("snellen.prompts") / "wordings" / f"{name}.toml").read_bytes()
     told = tomllib.loads(data.decode())
-    wording = replace(DEFAULT, **told["wording"])
-    if "chinese" in told:
-        wording = replace(wording, chinese=replace(wording, **told["chinese"]))
     digest = hashlib.sha256(data).hexdigest()
-    return StoredWording(wording, told["title"], told["source"], told["read"], digest)
+    facts = (told["title"], told["source"], told["read"], digest)
+    return StoredWording(told["wording"], told.get("chinese", {}), *facts)
 
 
 def with_steps(wording: Wording) -> Wording:

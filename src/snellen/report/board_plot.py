@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 
+from snellen.core.errors import UsageError
 from snellen.report import format as fmt
 from snellen.report.palette import FAINT, INK, PALETTE, width_of
-from snellen.report.plots import frame
+from snellen.report.plots import HEAD, frame
 from snellen.scoring.leaderboard import Board
 
 _ACROSS = 4
@@ -15,21 +16,37 @@ _BAR, _WIDE = 15, 120
 _TYPE = 10
 
 
-def board_plot(title: str, boards: Sequence[Board], across: int = _ACROSS) -> str:
-    """Each board's models as bars from 0 to its best score, rank and score beside them; the best
-    is darker."""
-    shown = [one for one in boards if one.places]
-    names = [place.model for one in shown for place in one.places]
-    left = 30 + max((width_of(name, _TYPE) for name in names), default=0)
+def board_plot(sheets: Mapping[str, Sequence[Board]], across: int = _ACROSS) -> str:
+    """Boards under the title of their sheet: each board's models as bars from 0 to its best score,
+    rank and score beside them; the best is darker. Boards of one model alone rank nothing and
+    are left out. Raises UsageError where nothing is left."""
+    shown = {
+        title: [one for one in boards if len(one.places) > 1] for title, boards in sheets.items()
+    }
+    shown = {title: boards for title, boards in shown.items() if boards}
+    if not shown:
+        raise UsageError(
+            "nothing to draw: no two models have comparable runs (the same benchmark, version, "
+            "parameters, data and limit)"
+        )
+    every = [one for boards in shown.values() for one in boards]
+    left = 30 + max(width_of(place.model, _TYPE) for one in every for place in one.places)
     wide = left + _WIDE + 48
-    most = max((len(one.places) for one in shown), default=0)
-    high = 34 + _BAR * most
-    parts = []
-    for at, one in enumerate(shown):
-        row, column = divmod(at, across)
-        parts += _board(one, 8 + column * wide, 40 + row * high, left)
-    rows = -(-len(shown) // across)
-    return frame(8 + wide * min(across, len(shown)), 44 + rows * high, title, parts)
+    parts: list[str] = []
+    top = 0.0
+    for title, boards in shown.items():
+        if top:
+            parts.append(
+                f'<text x="12" y="{top + 22:.1f}" font-size="{HEAD}" font-weight="bold" '
+                f'fill="{INK}">{escape(title)}</text>'
+            )
+        high = 34 + _BAR * max(len(one.places) for one in boards)
+        for at, one in enumerate(boards):
+            row, column = divmod(at, across)
+            parts += _board(one, 8 + column * wide, top + 40 + row * high, left)
+        top += 44 + high * -(-len(boards) // across)
+    columns = min(across, max(map(len, shown.values())))
+    return frame(8 + wide * columns, top, next(iter(shown)), parts)
 
 
 def _board(one: Board, x: float, y: float, left: float) -> list[str]:

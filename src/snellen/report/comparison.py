@@ -9,7 +9,6 @@ import msgspec
 
 from snellen.analysis.groups import GroupDifference
 from snellen.analysis.paired import Compared, Comparison, Pair
-from snellen.core.summary import Interval
 from snellen.report import format as fmt
 from snellen.store.runs import RunFolder
 
@@ -81,10 +80,10 @@ def _differences(found: Comparison) -> Grid:
         (
             *([pair.benchmark] if several else []),
             f"{pair.second} – {pair.first}",
-            signed(pair.difference),
-            difference_span(pair.interval),
+            fmt.signed(pair.difference),
+            fmt.signed_span(pair.interval),
             f"+{fmt.number(pair.second_better)} –{fmt.number(pair.first_better)}",
-            p_text(pair.p_holm),
+            fmt.p_text(pair.p_holm),
             fmt.points(pair.detectable),
             fmt.NONE if pair.needed is None else fmt.number(pair.needed),
         )
@@ -100,10 +99,10 @@ def _groups(pair: Pair, told: Sequence[GroupDifference], level: float) -> Grid:
     rows = [
         (
             f"{fmt.words(one.column)}: {fmt.words(one.label)}",
-            signed(one.difference),
-            difference_span(one.interval),
+            fmt.signed(one.difference),
+            fmt.signed_span(one.interval),
             fmt.number(one.n),
-            p_text(one.p_holm),
+            fmt.p_text(one.p_holm),
         )
         for one in told
     ]
@@ -126,7 +125,7 @@ def verdict(pair: Pair, found: Comparison) -> str:
         )
         sure = f"{higher} is better than {lower} on {pair.benchmark}"
         adjusted = "after Holm, " if len(found.pairs) > 1 else ""
-        return f"{sure} (p {p_told(pair.p_holm)}, {adjusted}{pair.test})"
+        return f"{sure} (p {fmt.p_told(pair.p_holm)}, {adjusted}{pair.test})"
     text = f"{pair.benchmark}: {pair.second} and {pair.first} cannot be told apart"
     if pair.needed is not None and pair.needed > pair.n:
         text += (
@@ -157,31 +156,6 @@ def notices(found: Comparison) -> Iterator[str]:
                 f"{one.benchmark}: {fmt.plural(one.unscored, 'sample')} not scored in all runs, "
                 "left out of the comparison"
             )
-
-
-def signed(value: float) -> str:
-    """A difference with its sign."""
-    text = f"{value:+.1f}"
-    return "0.0" if text in ("+0.0", "-0.0") else text.replace("-", "–")
-
-
-def difference_span(interval: Interval | None) -> str:
-    if interval is None:
-        return fmt.NONE
-    return f"{signed(interval.low)} to {signed(interval.high)}"
-
-
-def p_text(p: float) -> str:
-    """Two digits that matter; below a ten-thousandth only that."""
-    if p < 0.0001:
-        return "<0.0001"
-    return f"{p:.2f}" if p >= 0.1 else f"{p:.2g}"
-
-
-def p_told(p: float) -> str:
-    """A p-value in a sentence."""
-    text = p_text(p)
-    return text.replace("<", "< ") if text.startswith("<") else f"= {text}"
 
 
 def print_comparison(found: Comparison, console: Console) -> None:

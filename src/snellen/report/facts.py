@@ -56,6 +56,9 @@ def _benchmark(run: RunInfo) -> Iterator[Fact]:
     yield Fact("name", run.benchmark)
     yield Fact("version", run.config.version)
     yield from _sorted(run.config.parameters)
+    if run.config.examples is not None:
+        yield Fact("examples", ", ".join(run.config.examples.ids))
+        yield Fact("examples digest", run.config.examples.digest, True)
     if run.config.limit is not None:
         yield Fact("limit", fmt.plural(run.config.limit, "sample"))
     yield Fact("data", run.data.path, True)
@@ -121,6 +124,8 @@ def _resources(run: RunInfo) -> Iterator[Fact]:
         yield Fact("device memory, highest", fmt.size(counts.device_memory))
     if counts.process_memory:
         yield Fact("process memory, highest", fmt.size(counts.process_memory))
+    if counts.largest_batch:
+        yield Fact("largest batch", fmt.plural(counts.largest_batch, "prompt"))
     for role, spent in run.spent.items():
         if spent.seconds:
             yield Fact(f"time of the {fmt.words(role)}, summed", fmt.duration(spent.seconds))

@@ -52,7 +52,7 @@ def print_finding(found: Finding, console: Console) -> None:
     for at, grid in enumerate(found.grids):
         if at:
             console.print()
-        _print_grid(grid, console)
+        print_grid(grid, console)
 
 
 def to_json(found: Finding) -> str:
@@ -73,7 +73,7 @@ def written(cell: Cell, kind: Kind) -> str:
     if cell is None:
         return fmt.NONE
     if isinstance(cell, Interval):
-        return fmt.span(cell)
+        return fmt.signed_span(cell) if kind == "signed" else fmt.span(cell)
     if isinstance(cell, str):
         return cell
     match kind:
@@ -82,10 +82,9 @@ def written(cell: Cell, kind: Kind) -> str:
         case "share":
             return f"{100 * cell:.1f} %"
         case "signed":
-            text = f"{cell:+.1f}"
-            return "0.0" if text in ("+0.0", "-0.0") else text
+            return fmt.signed(cell)
         case "p":
-            return "< 0.001" if cell < 0.001 else f"{cell:.3f}"
+            return fmt.p_text(cell)
         case _:
             return fmt.points(cell)
 
@@ -98,7 +97,8 @@ def _objects(grid: Grid) -> Iterator[dict[str, object]]:
         }
 
 
-def _print_grid(grid: Grid, console: Console) -> None:
+def print_grid(grid: Grid, console: Console) -> None:
+    """A table for the terminal: numbers stand right and are never cut."""
     from rich import box
     from rich.console import Console
     from rich.table import Table

@@ -72,6 +72,32 @@ def span(interval: Interval | None) -> str:
     return f"{points(interval.low)}{joint}{points(interval.high)}"
 
 
+def signed(value: float) -> str:
+    """A difference with its sign, one decimal."""
+    text = f"{value:+.1f}"
+    return "0.0" if text in ("+0.0", "-0.0") else text.replace("-", "–")
+
+
+def signed_span(interval: Interval | None) -> str:
+    """Both ends of the interval of a difference, e.g. `–1.5 to +7.0`."""
+    if interval is None:
+        return NONE
+    return f"{signed(interval.low)} to {signed(interval.high)}"
+
+
+def p_text(p: float) -> str:
+    """Two digits that matter; below a ten-thousandth only that."""
+    if p < 0.0001:
+        return "<0.0001"
+    return f"{p:.2f}" if p >= 0.1 else f"{p:.2g}"
+
+
+def p_told(p: float) -> str:
+    """A p-value in a sentence."""
+    text = p_text(p)
+    return text.replace("<", "< ") if text.startswith("<") else f"= {text}"
+
+
 def with_interval(metric: Metric) -> str:
     """Value and interval, e.g. `62.5 (61.0–64.2)`. Never `±`: intervals near 0 and 100 are far
     from symmetric."""
@@ -138,11 +164,20 @@ def run_names(runs: Sequence[RunInfo]) -> list[str]:
     names = []
     for run, config in zip(runs, configs, strict=True):
         apart = [f"{role} {one.name}" for role, one in config.roles.items()]
-        apart += [f"{key}={config.parameters.get(key, '-')}" for key in differing]
+        given = [key for key in differing if key in config.parameters]
+        apart += [f"{key}={config.parameters[key]}" for key in given]
         if config.limit is not None:
             apart.append(f"limit {config.limit}")
         names.append(f"{run.model} ({', '.join(apart)})" if apart else run.model)
     return names
+
+
+def in_order(runs: Sequence[RunInfo]) -> list[int]:
+    """Places of runs of one benchmark in a table: models as they come, of each the plainest run
+    first."""
+    models = list(dict.fromkeys(run.model for run in runs))
+    names = run_names(runs)
+    return sorted(range(len(runs)), key=lambda at: (models.index(runs[at].model), names[at]))
 
 
 def imperfect(report: Report) -> tuple[Tally, ...]:

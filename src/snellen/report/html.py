@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from snellen.analysis.controls import gains_beside
+from snellen.analysis.gains import FACTORS, gains, gains_beside
+from snellen.analysis.reading_quality import RuleReadings
 from snellen.core.answer import Outcome
 from snellen.core.errors import StorageError
 from snellen.core.record import Pass, Record
@@ -20,6 +21,8 @@ from snellen.report import views
 from snellen.report.embedded import data_urls, embed
 from snellen.report.facts import run_facts
 from snellen.report.frame import environment, frame
+from snellen.report.gains_table import gain_boards
+from snellen.report.reader_findings import reading_term
 from snellen.report.samples import Result, describe_prompt, prompt_media, result_of, select_samples
 from snellen.store.runs import RunFolder
 
@@ -29,18 +32,24 @@ FRAME_BYTES = 500_000
 """Kept free for everything but samples and their pictures."""
 
 
+_TOLD_SETTINGS = (*FACTORS, "prompt", "rule")
+"""Parameters without which the headline would be misread."""
+
+
 class _Overlook:
     """What is counted while the records pass by on their way to the selection."""
 
     def __init__(self) -> None:
         self.first: Record | None = None
         self.tallies: Counter[tuple[Result, Outcome]] = Counter()
+        self.replies = RuleReadings()
 
     def watch(self, records: Iterable[Record]) -> Iterator[Record]:
         for record in records:
             if self.first is None:
                 self.first = record
             self.tallies[result_of(record), record.outcome] += 1
+            self.replies.add(record)
             yield record
 
 
@@ -59,23 +68,30 @@ def write_html(run: RunFolder, out: Path | None = None, report: Report | None = 
     template = environment().get_template("report.html")
     page = template.render(
         **frame(("page.css",), ("theme.js", "sample.js", "report.js")),
-        **result_parts(report, overlook.tallies),
+        **result_parts(report, overlook.tallies, overlook.replies),
         **protocol_parts(report, run.path, first.passes[0] if first and first.passes else None),
-        gains=gains_beside([run]),
+        gains=list(gain_boards(gains_beside([run]))),
         prompt_pictures=data_urls(run.path, prompt_media(first) if first else ()),
         shown=embed(run.path, chosen, MOST_PAGE_BYTES - FRAME_BYTES),
     )
     return _write(out or run.path / PAGE_FILE, page)
 
 
-def result_parts(report: Report, tallies: views.Tallies) -> dict[str, Any]:
-    """What the template `result.html` is given; `tallies` are those of the samples there are."""
-    summary = report.summary
+def result_parts(
+    report: Report, tallies: views.Tallies, replies: RuleReadings | None = None
+) -> dict[str, Any]:
+    """What the template `result.html` is given; `tallies` are those of the samples there are, and
+    `replies` tells how many of them rules had to read, where it was counted."""
+    summary, parameters = report.summary, report.run.config.parameters
     return {
         "run": report.run,
         "summary": summary,
         "headline": summary.headline,
+        "settings": [
+            f"{name}={value}" for name, value in parameters.items() if name in _TOLD_SETTINGS
+        ],
         "notices": fmt.notices(report),
+        "reading": reading_term(report, replies) if replies else None,
         "hero": views.headline(report),
         "ends": views.ends(tallies),
         "total": sum(tallies.values()),
@@ -96,7 +112,8 @@ def write_overview(runs: Sequence[tuple[RunFolder, Report]], out: Path) -> Path:
     """Write one page that compares runs and links to the page of each, where it has one."""
     reports = [(report, _link(run, out)) for run, report in runs]
     boards: dict[tuple[str, str], list[int]] = {}
-    for at, (report, _) in enumerate(reports):
+    for at in fmt.in_order([report.run for report, _ in reports]):
+        report, _ = reports[at]
         boards.setdefault((report.run.benchmark, report.summary.headline.name), []).append(at)
     template = environment().get_template("overview.html")
     page = template.render(
@@ -110,6 +127,7 @@ def write_overview(runs: Sequence[tuple[RunFolder, Report]], out: Path) -> Path:
             for report, _ in reports
             for notice in fmt.notices(report)
         ],
+        gains=list(gain_boards(gains([run for run, _ in runs]))),
     )
     return _write(out, page)
 

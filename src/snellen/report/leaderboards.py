@@ -101,7 +101,8 @@ def _plain_boards(latest: Mapping[str, Report], places: int) -> Iterator[Board]:
         summary = report.summary
         cells = {fmt.metric_words(summary.headline.name): summary.headline.value}
         for column, labels in summary.groups.items():
-            cells |= {f"{fmt.words(column)}: {name}": one.value for name, one in labels.items()}
+            if len(labels) > 1:
+                cells |= {f"{fmt.words(column)}: {name}": one.value for name, one in labels.items()}
         for name, value in cells.items():
             if value is not None:
                 scores.setdefault(name, {})[model] = value

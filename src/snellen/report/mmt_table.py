@@ -21,8 +21,7 @@ from snellen.benchmarks.mmt_tasks import meta_tasks
 from snellen.core.errors import UsageError
 from snellen.core.run import Report
 from snellen.core.summary import Metric, Summary
-from snellen.scoring.mmt import PRINTED_DIGITS, VISUAL_RECOGNITION
-from snellen.scoring.ranks import average_ranks
+from snellen.scoring.mmt import PRINTED_DIGITS, VISUAL_RECOGNITION, average_meta_ranks
 
 NAME = "mmt-bench"
 _SAID_APART = ("split", "prompt_digest")
@@ -49,9 +48,10 @@ def mmt_table(runs: Sequence[Report]) -> str:
     rows += _guesses(runs[0].summary)
     every = [meta.abbreviation for meta in meta_tasks()]
     shared = [meta for meta in every if all(meta in row.metas for row in rows)]
-    rank = _ranks(rows, shared)
+    means = {row.name: row.metas for row in rows}
+    rank = average_meta_ranks(means, shared)
     others = [meta for meta in shared if meta != VISUAL_RECOGNITION]
-    rank_others = _ranks(rows, others)
+    rank_others = average_meta_ranks(means, others)
     head = ["model", "Overall", "Overall (questions)", "R", "Overall*", "R*", *every]
     lines = [
         [
@@ -104,12 +104,6 @@ def _guesses(summary: Summary) -> list[Row]:
 
 def _known(metrics: Mapping[str, Metric]) -> dict[str, float]:
     return {name: one.value for name, one in metrics.items() if one.value is not None}
-
-
-def _ranks(rows: Sequence[Row], metas: Sequence[str]) -> dict[str, float]:
-    return average_ranks(
-        {meta: {row.name: round(row.metas[meta], PRINTED_DIGITS) for row in rows} for meta in metas}
-    )
 
 
 def _name(report: Report) -> str:

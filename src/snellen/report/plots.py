@@ -27,6 +27,8 @@ from snellen.report.palette import (
 
 TYPE = 12
 _ROW = 22
+_LANE = 9
+"""Of a row in which marks lie one above the other: the height of each."""
 HEAD = 15
 _SHORTEST_TICKS = 4
 
@@ -69,7 +71,8 @@ def dots(
 ) -> str:
     """Rows with a mark for each series, and its interval as a line; `joined` draws a bar from the
     lowest to the highest of a row. The axis runs from 0 to `top`, or just over the values there
-    are where `ends` is set."""
+    are where `ends` is set; it is called `axis`, or else points, with the level of the intervals
+    where there are any."""
     rows = list(dict.fromkeys(row for held in series.values() for row in held))
     names = list(series)
     left = 24 + max((width_of(row, TYPE) for row in rows), default=0)
@@ -78,12 +81,16 @@ def dots(
     start = below + 12
     ticks = ticks_of(*_reach(series, top, ends))
     scale = _Scale(left, wide, ticks[0], ticks[-1])
-    spread = any(one.interval for held in series.values() for one in held.values())
-    offset = min(4.0, 11 / len(names)) if len(names) > 1 and (spread or not joined) else 0.0
-    bottom = start + _ROW * len(rows)
+    spread = [one.interval for held in series.values() for one in held.values() if one.interval]
+    lanes = len(names) if len(names) > 1 and (spread or not joined) else 1
+    high = max(_ROW, _LANE * lanes + 8)
+    axis = axis or _points(spread)
+    bottom = start + high * len(rows)
     parts = [*keys, *_upright_grid(ticks, scale, start - 4, bottom)]
     for at, row in enumerate(rows):
-        y = start + _ROW * (at + 0.5)
+        y = start + high * (at + 0.5)
+        if at and lanes > 1:
+            parts.append(_between(left, left + wide, y - high / 2))
         parts.append(
             f'<text x="{left - 10:.1f}" y="{y + 4:.1f}" text-anchor="end" fill="{INK}">'
             f"{escape(row)}</text>"
@@ -97,14 +104,27 @@ def dots(
             )
         for number, name in enumerate(names):
             if name in held:
-                shift = offset * (number - (len(names) - 1) / 2)
+                shift = _LANE * (number - (lanes - 1) / 2) if lanes > 1 else 0.0
                 parts += _dot(number, held[name], scale, y + shift, f"{name}, {row}")
-    if axis:
-        parts.append(
-            f'<text x="{left + wide / 2:.1f}" y="{bottom + 34:.1f}" text-anchor="middle" '
-            f'fill="{FAINT}">{escape(axis)}</text>'
-        )
-    return frame(left + wide + 30, bottom + (46 if axis else 28), title, parts)
+    parts.append(
+        f'<text x="{left + wide / 2:.1f}" y="{bottom + 34:.1f}" text-anchor="middle" '
+        f'fill="{FAINT}">{escape(axis)}</text>'
+    )
+    return frame(left + wide + 30, bottom + 46, title, parts)
+
+
+def _between(left: float, right: float, y: float) -> str:
+    """A line between two rows whose marks lie one above the other."""
+    return (
+        f'<line x1="{left:.1f}" x2="{right:.1f}" y1="{y:.1f}" y2="{y:.1f}" stroke="{GRID}" '
+        'stroke-width="0.7"/>'
+    )
+
+
+def _points(intervals: Sequence[Interval]) -> str:
+    """The name of an axis of scores."""
+    levels = " / ".join(dict.fromkeys(f"{100 * one.level:g} %" for one in intervals))
+    return f"points, with {levels} intervals" if levels else "points"
 
 
 def shares(title: str, rows: Mapping[str, Mapping[str, float]]) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from snellen.analysis.cards import Card
+from snellen.core.sample import Kind
 from snellen.report import format as fmt
+from snellen.report.reader_findings import quality_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,10 +21,19 @@ def card_lines(card: Card) -> Iterator[tuple[str, str]]:
     yield "decoding", f"{card.decoding} (digest {card.parts['decoding']})"
     yield "media", f"{card.media} (digest {card.parts['media']})"
     yield "reader", f"{card.reader} (digest {card.parts['reader']})"
+    yield from quality_lines(card.reader.split(", "), _kinds(card))
     if card.judge:
         yield "judge", f"{card.judge} (digest of its rubrics {card.parts['judge']})"
     yield "metric", f"{fmt.metric_words(card.headline)} (digest {card.parts['metric']})"
     yield "data", f"{card.source or 'of your own'} (digest {card.parts['data']})"
+
+
+def _kinds(card: Card) -> Iterator[Kind]:
+    """The kinds of question of the first request, as far as its words tell."""
+    if re.search(r"^\(?A[.)] ", card.example, re.MULTILINE):
+        yield "choice"
+    if re.search(r"\byes\b.*\bno\b", card.example, re.IGNORECASE):
+        yield "yes_no"
 
 
 def print_card(card: Card, console: Console) -> None:

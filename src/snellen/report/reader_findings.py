@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
+from typing import NamedTuple
 
-from snellen.analysis.reading_quality import Quality, known_qualities, score_error
+from snellen.analysis.reading_quality import (
+    Quality,
+    RuleReadings,
+    ScoreError,
+    error_in_run,
+    largest_set,
+    score_error,
+    widened,
+)
+from snellen.core.run import Report
 from snellen.core.sample import Kind
 from snellen.core.summary import Interval
 from snellen.report import format as fmt
@@ -23,8 +34,8 @@ def readers(found: Sequence[Quality]) -> Finding:
         )  # fmt: skip
     columns = (
         Column("reader"), Column("kind"), Column("labelled by"), Column("replies", "count"),
-        Column("precision", "points"), Column("95 % interval", "interval"),
-        Column("recall", "points"), Column("95 %  interval", "interval"),
+        Column("precision", "points"), Column("of precision, 95 %", "interval"),
+        Column("recall", "points"), Column("of recall, 95 %", "interval"),
         Column("error down", "signed"), Column("error up", "signed"),
     )  # fmt: skip
     return Finding("replies read as they were labelled", (Grid("", columns, rows),))
@@ -34,15 +45,34 @@ def _hundred(share: float | None) -> float | None:
     return None if share is None else 100 * share
 
 
-def quality_lines(readers: Collection[str], kinds: Collection[Kind]) -> Iterator[tuple[str, str]]:
-    """For a card: how well the named readers read questions of these kinds, a line for each set
-    of labelled replies."""
-    for one in known_qualities():
-        if one.reader in readers and one.kind in kinds:
+class ReadingTerm(NamedTuple):
+    """The headline's interval widened by what the reading of replies may have done to it."""
+
+    interval: Interval
+    errors: ScoreError
+
+
+def reading_term(report: Report, replies: RuleReadings) -> ReadingTerm | None:
+    """None where the headline has no interval in percent, or the rules were never measured."""
+    headline = report.summary.headline
+    if headline.unit != "percent" or headline.value is None or headline.interval is None:
+        return None
+    errors = error_in_run(report.run.config.parameters, replies)
+    return errors and ReadingTerm(widened(headline.interval, errors), errors)
+
+
+def quality_lines(readers: Iterable[str], kinds: Iterable[Kind]) -> Iterator[tuple[str, str]]:
+    """For a card: how well the named readers read questions of these kinds, each on the largest
+    set of labelled replies."""
+    for reader, kind in product(readers, tuple(kinds)):
+        one = largest_set(reader, kind)
+        if one is not None:
+            errors = score_error(one)
             told = (
                 f"precision {_with(one.precision, one.precision_interval)}, recall "
                 f"{_with(one.recall, one.recall_interval)} on {fmt.number(one.replies)} replies "
-                f"labelled by {one.labelled_by}"
+                f"labelled by {one.labelled_by}; a score over such replies may be off by "
+                f"{fmt.signed(-errors.down)} to {fmt.signed(errors.up)} points"
             )
             yield f"{one.reader}, {one.kind.replace('_', '/')}", told
 

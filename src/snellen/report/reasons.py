@@ -11,7 +11,7 @@ from snellen.analysis.examples import Example
 from snellen.analysis.stages import Cause
 from snellen.analysis.why import Why
 from snellen.report import format as fmt
-from snellen.report.comparison import Grid, difference_span, markdown_of, signed, table_of
+from snellen.report.comparison import Grid, markdown_of, table_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,7 +34,7 @@ def heading(found: Why) -> str:
     """Both scores and their difference."""
     return (
         f"{found.benchmark}: {found.first} {fmt.points(found.first_score)}, {found.second} "
-        f"{fmt.points(found.second_score)}: {signed(found.difference)} points"
+        f"{fmt.points(found.second_score)}: {fmt.signed(found.difference)} points"
     )
 
 
@@ -43,14 +43,14 @@ def split(found: Why) -> Grid:
     rows = [
         (
             CAUSE_WORDS[one.cause],
-            signed(one.points),
-            difference_span(one.interval),
+            fmt.signed(one.points),
+            fmt.signed_span(one.interval),
             f"+{fmt.number(one.gained)} –{fmt.number(one.lost)}",
             fmt.number(one.apart) if one.apart else "",
         )
         for one in found.shares
     ]
-    total = ("all", signed(found.difference), difference_span(found.interval), "", "")
+    total = ("all", fmt.signed(found.difference), fmt.signed_span(found.interval), "", "")
     heads = ("cause", "points", "95 % interval", "samples", "in one only")
     return Grid("", 1, heads, [*rows, total])
 

@@ -1,13 +1,12 @@
-"""Findings about scores by group: hard abilities, radars, strong and weak subtasks, gains of one
-setting over another (MMBench Figs. 1, 7, 9, 10; MME Fig. 3; MMT-Bench Figs. 3, A3, A4, Table
-A13)."""
+"""Findings about scores by group: hard abilities, radars, strong and weak subtasks, two languages
+(MMBench Figs. 1, 7, 9, 10; MME Fig. 3; MMT-Bench Figs. A3, A4)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from snellen.analysis.abilities import Extremes, HardSample, abilities, extremes, hard_samples
-from snellen.analysis.gains import ABSENT, Gain, Gains
+from snellen.analysis.gains import Gain
 from snellen.analysis.score_tables import ScoreTable
 from snellen.core.errors import UsageError
 from snellen.report import format as fmt
@@ -88,7 +87,7 @@ def radar(table: ScoreTable, group: str) -> Finding:
 
 def _extremes_grid(found: Sequence[Extremes]) -> Grid:
     def told(pairs: Sequence[tuple[str, float]]) -> str:
-        return ", ".join(f"{fmt.words(name)} {gap:+.1f}" for name, gap in pairs)
+        return ", ".join(f"{fmt.words(name)} {fmt.signed(gap)}" for name, gap in pairs)
 
     rows = [(one.model, told(one.strong), told(one.weak)) for one in found]
     title = "furthest above and below the mean of these models"
@@ -103,37 +102,30 @@ def profile(table: ScoreTable, group: str) -> Finding:
     )
 
 
-def gain(found: Gains) -> Finding:
-    """Each setting against the base, with intervals; the plot has both ends of each row."""
-    grouped = any(one.group for one in found.gains)
-    rows: list[Sequence[Cell]] = [
-        (one.model, one.group or "all", f"{one.base} → {one.value}", one.base_score,
-         one.value_score, one.difference, one.interval, one.p, one.n)
-        for one in found.gains
-    ]  # fmt: skip
-    columns = (
-        Column("model"), Column("group"), Column(found.parameter), Column("before", "points"),
-        Column("after", "points"), Column("gain", "signed"), Column("95 % interval", "interval"),
-        Column("p", "p"), Column("n", "count"),
-    )  # fmt: skip
-    return Finding(
-        f"what {fmt.words(found.parameter)} changes, sample by sample",
-        (Grid("", columns, rows),),
-        found.notices,
-        lambda: dots(f"Scores by {fmt.words(found.parameter)}", _gain_series(found, grouped)),
-    )
-
-
-def languages(found: Gains) -> Finding:
+def languages(found: Sequence[Gain]) -> Finding:
     """English beside Chinese, models in the ascending order of the average (MMBench Fig. 7)."""
-    told = gain(found)
-    whole = [one for one in found.gains if not one.group]
-    ordered = sorted(whole, key=lambda one: one.base_score + one.value_score)
-    series: dict[str, dict[str, Value]] = {}
-    for one in ordered:
-        series.setdefault(_language(one.base), {})[one.model] = Value(one.base_score)
-        series.setdefault(_language(one.value), {})[one.model] = Value(one.value_score)
-    return told._replace(plot=lambda: dots("English and Chinese", series))
+    ordered = sorted(found, key=lambda one: one.base_score + one.score)
+    rows = [
+        (one.model, one.base_score, one.score, one.gain, one.interval, one.n) for one in ordered
+    ]
+    first, second = (_language(dict.fromkeys(values)) for values in (
+        (one.base for one in ordered), (one.value for one in ordered)
+    ))  # fmt: skip
+    columns = (
+        Column("model"), Column(first, "points"), Column(second, "points"),
+        Column("difference", "signed"), Column("95 % interval", "signed"), Column("n", "count"),
+    )  # fmt: skip
+    series = {
+        first: {one.model: Value(one.base_score) for one in ordered},
+        second: {one.model: Value(one.score) for one in ordered},
+    }
+    lost = [
+        f"{one.model}: {fmt.plural(one.left_out, 'sample')} left out, not scored in both or with "
+        "another gold answer"
+        for one in ordered if one.left_out
+    ]  # fmt: skip
+    title = f"{first} and {second}"
+    return Finding(title, (Grid("", columns, rows),), lost, lambda: dots(title, series))
 
 
 def language_tables(first: ScoreTable, second: ScoreTable, of: str) -> Finding:
@@ -164,27 +156,8 @@ def language_tables(first: ScoreTable, second: ScoreTable, of: str) -> Finding:
     )
 
 
-def _language(name: str) -> str:
-    return LANGUAGES.get(name, name)
-
-
-def _gain_series(found: Gains, grouped: bool) -> Series:
-    models = {one.model for one in found.gains}
-    series: dict[str, dict[str, Value]] = {}
-    for one in found.gains:
-        if grouped and not one.group:
-            continue
-        row = _row_of(one, grouped, len(models) > 1)
-        base = f"{found.parameter}={one.base}" if one.base != ABSENT else f"no {found.parameter}"
-        series.setdefault(base, {})[row] = Value(one.base_score)
-        series.setdefault(f"{found.parameter}={one.value}", {})[row] = Value(one.value_score)
-    return series
-
-
-def _row_of(one: Gain, grouped: bool, several: bool) -> str:
-    if not grouped:
-        return one.model
-    return f"{one.model}: {fmt.words(one.group)}" if several else fmt.words(one.group)
+def _language(names: Iterable[str]) -> str:
+    return " / ".join(LANGUAGES.get(name, name) for name in names)
 
 
 def _series(table: ScoreTable) -> Series:

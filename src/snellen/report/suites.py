@@ -17,8 +17,11 @@ from snellen.scoring.suites import Standing, as_percent, rows_of
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
 _IMPORTED = ("model", "member", "value")
+_MOST_COLUMNS = 12
+"""Members that stand side by side in a terminal; more stand below each other."""
 
 
 class SuiteTable(NamedTuple):
@@ -137,13 +140,26 @@ def print_suite(shown: SuiteTable, console: Console) -> None:
     from rich.text import Text
 
     table = Table(title=Text(shown.title), box=box.SIMPLE_HEAD, title_justify="left")
-    for heading, right in _headings(shown):
-        table.add_column(heading, justify="right" if right else "left", overflow="fold")
-    for row in shown.rows:
-        table.add_row(*map(Text, _cells(shown, row)))
+    if len(shown.members) > _MOST_COLUMNS:
+        _add_members_as_rows(table, shown)
+    else:
+        for heading, right in _headings(shown):
+            table.add_column(heading, justify="right" if right else "left", overflow="fold")
+        for row in shown.rows:
+            table.add_row(*map(Text, _cells(shown, row)))
     for notice in shown.notices:
         console.print(Text(f"! {notice}", style="yellow"))
     console.print(table)
+
+
+def _add_members_as_rows(table: Table, shown: SuiteTable) -> None:
+    table.add_column("member", overflow="fold")
+    for row in shown.rows:
+        table.add_column(row.model, justify="right", overflow="fold")
+    headings = [heading for heading, _ in _headings(shown) if heading != "model"]
+    cells = [[cell for cell in _cells(shown, row) if cell is not row.model] for row in shown.rows]
+    for heading, *values in zip(headings, *cells, strict=True):
+        table.add_row(heading, *values)
 
 
 def _headings(shown: SuiteTable) -> list[tuple[str, bool]]:

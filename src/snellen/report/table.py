@@ -45,7 +45,8 @@ def print_runs(runs: Sequence[Report], console: Console | None = None) -> None:
 def _boards(runs: Sequence[Report]) -> list[list[Report]]:
     """Runs that can stand in one table: same benchmark, same headline."""
     boards: dict[tuple[str, str], list[Report]] = {}
-    for report in runs:
+    for at in fmt.in_order([report.run for report in runs]):
+        report = runs[at]
         key = (report.run.benchmark, report.summary.headline.name)
         boards.setdefault(key, []).append(report)
     return list(boards.values())

@@ -63,6 +63,8 @@ class Board(NamedTuple):
 
     benchmark: str
     metric: str
+    level: str
+    """Of the intervals, e.g. `95 %`."""
     axis: str
     runs: tuple[Compared, ...]
     marks: tuple[charts.Mark, ...]
@@ -145,7 +147,8 @@ def board(benchmark: str, metric: str, runs: Sequence[tuple[Report, str]]) -> Bo
         value = report.summary.headline
         row = Row(value.name, value, charts.bar(value, scale, marks))
         compared.append(Compared(name, link, row, fmt.outcomes_text(report)))
-    return Board(benchmark, metric, charts.axis_labels(scale), tuple(compared), marks)
+    level = fmt.level(runs[0][0].summary.headline.interval)
+    return Board(benchmark, metric, level, charts.axis_labels(scale), tuple(compared), marks)
 
 
 def _marks(report: Report) -> tuple[charts.Mark, ...]:

@@ -13,17 +13,19 @@ from snellen.store.runs import RunFolder
 
 EXAMPLES = 5
 _LONGEST = 160
-_COLUMNS = (
+_FOLLOWING = (
     Column("not following", "share"),
-    Column("interval", "interval"),
+    Column("95 % interval", "interval"),
     Column("contradictory pairs", "share"),
     Column("both yes", "count"),
     Column("both no", "count"),
+)
+_LEANING = (
     Column("yes", "share"),
     Column("bias", "signed"),
     Column("yes where no is right", "share"),
-    Column("reasoning right, answer wrong", "count"),
-    Column("of wrong with reasons", "count"),
+    Column("broken reasoning", "count"),
+    Column("of reasoned", "count"),
 )
 
 
@@ -51,11 +53,9 @@ def yes_no_problems(runs: Sequence[RunFolder], names: Sequence[str], group: str)
         ]
     if not rows:
         raise UsageError("no run has yes/no questions; give runs of mme, pope or their like")
-    grids = [Grid("", (Column("run"), *_COLUMNS), rows)]
+    grids = _halves("", (Column("run"),), rows)
     if grouped:
-        grids.append(
-            Grid(f"by {fmt.words(group)}", (Column("run"), Column(group), *_COLUMNS), grouped)
-        )
+        grids += _halves(f"by {fmt.words(group)}", (Column("run"), Column(group)), grouped)
     if examples:
         told = ("run", "sample", "question", "reply", "the reply itself")
         grids.append(Grid("reasoning right, answer wrong", [*map(Column, told)], examples))
@@ -64,6 +64,16 @@ def yes_no_problems(runs: Sequence[RunFolder], names: Sequence[str], group: str)
         grids,
         plot=lambda: dots("Problems of yes/no answers", plotted, joined=False, axis="percent"),
     )
+
+
+def _halves(title: str, keys: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> list[Grid]:
+    """Two tables, as one would be too wide to read: what was not followed or contradicts itself,
+    and the leaning to yes with broken reasoning."""
+    first = len(keys) + len(_FOLLOWING)
+    return [
+        Grid(title, (*keys, *_FOLLOWING), [row[:first] for row in rows]),
+        Grid(title, (*keys, *_LEANING), [(*row[: len(keys)], *row[first:]) for row in rows]),
+    ]
 
 
 def _row(made: Problems) -> tuple[Cell, ...]:

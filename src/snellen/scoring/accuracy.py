@@ -8,50 +8,55 @@ bounds say what they could have changed.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from msgspec import structs
 
 from snellen.core.answer import OUTCOMES, Outcome
+from snellen.core.output import Failure
 from snellen.core.record import Record, Unscored
 from snellen.core.summary import Bounds, Interval, Metric, Summary
+from snellen.scoring.clusters import clusters
+from snellen.stats.intervals import score_interval
 
 FailurePolicy = Literal["exclude", "count-wrong", "withhold"]
 
 _BESIDE = ("vanilla", "drop", "by_rules")
 """Metrics that belong next to the headline, where there are any."""
-
-Spread = Callable[[Sequence[float], Sequence[str]], Interval | None]
-"""Interval of the mean of scores in 0..1, given the unit of each: an empty one is its own."""
+_REASONS = 3
+"""Reasons why samples were not asked that are told."""
 
 
 def summarise(
     records: Sequence[Record],
     *,
-    spread: Spread,
     headline: str = "accuracy",
     failures: FailurePolicy = "exclude",
     beside: tuple[str, ...] = (),
 ) -> Summary:
-    """Summary of records scored 0..1; metrics in percent. Passes are never looked at. `beside`
-    names values of the records that stand next to the headline in tables."""
-    counted = [record for record in records if counted_score(record, failures) is not None]
-    scores = [counted_score(record, failures) or 0.0 for record in counted]
+    """Summary of records scored 0..1; metrics in percent, with intervals over `clusters` of the
+    records. Passes are never looked at. `beside` names values of the records that stand next to the
+    headline in tables."""
+    held = clusters(records)
+    known = [
+        _Counted(record, score, cluster)
+        for record, cluster in zip(records, held, strict=True)
+        if (score := counted_score(record, failures)) is not None
+    ]
+    counted = [one.record for one in known]
     owed = [record for record in records if record.unscored in ("failed", "missing")]
     withheld = failures == "withhold" and bool(owed)
-    overall = mean_metric(headline, scores, spread, [record.unit for record in counted])
+    overall = mean_metric(headline, [one.score for one in known], [one.cluster for one in known])
     if withheld:
-        overall = Metric(
-            headline, None, len(scores), note="withheld: samples failed or are missing"
-        )
-    told = {} if withheld else {**_values(records, spread), **_differences(counted, spread)}
+        overall = Metric(headline, None, len(known), note="withheld: samples failed or are missing")
+    told = {} if withheld else {**_values(records, held), **_differences(known)}
     metrics = {headline: overall, **told, **_baselines(counted)}
     return Summary(
         headline=overall,
         metrics=metrics,
-        groups={} if withheld else _groups(counted, scores, headline, spread),
+        groups={} if withheld else _groups(known, headline),
         outcomes=count_outcomes(records),
         n=len(counted),
         total=len(records),
@@ -62,13 +67,12 @@ def summarise(
     )
 
 
-def mean_metric(
-    name: str, scores: Sequence[float], spread: Spread, units: Sequence[str] = ()
-) -> Metric:
-    """Mean of scores in 0..1 as percent, with its interval; `units` as in `Spread`."""
+def mean_metric(name: str, scores: Sequence[float], held: Sequence[str] = ()) -> Metric:
+    """Mean of scores in 0..1 as percent, with its interval; `held` names the cluster of each, as
+    `clusters` does: an empty one stands alone, and so do all where none are named."""
     if not scores:
         return Metric(name, None, 0, note="no sample could be scored")
-    interval = spread(scores, units or [""] * len(scores))
+    interval = score_interval(scores, held)
     if interval is not None:
         interval = Interval(
             100 * interval.low, 100 * interval.high, interval.method, interval.level
@@ -115,10 +119,19 @@ def notices(records: Sequence[Record], failures: FailurePolicy = "exclude") -> I
     count = counts["unsupported"]
     if count:
         one = count == 1
+        why = "; ".join(_reasons(records))
         yield (
             f"{count} of {total} {'needs' if one else 'need'} what the model cannot do "
-            f"and {'was' if one else 'were'} not asked"
+            f"and {'was' if one else 'were'} not asked{f': {why}' if why else ''}"
         )
+
+
+def _reasons(records: Iterable[Record]) -> list[str]:
+    """Why samples were not asked, each reason once, the first few."""
+    outputs = (one.passes[0].output for one in records
+               if one.unscored == "unsupported" and one.passes)  # fmt: skip
+    messages = (output.message for output in outputs if isinstance(output, Failure))
+    return list(dict.fromkeys(messages))[:_REASONS]
 
 
 def counted_score(record: Record, failures: FailurePolicy) -> float | None:
@@ -129,59 +142,65 @@ def counted_score(record: Record, failures: FailurePolicy) -> float | None:
     return record.score
 
 
-def _groups(
-    records: Sequence[Record], scores: Sequence[float], name: str, spread: Spread
-) -> dict[str, dict[str, Metric]]:
+class _Counted(NamedTuple):
+    """A record that counts, with its score and the name of its cluster."""
+
+    record: Record
+    score: float
+    cluster: str
+
+
+def _groups(known: Sequence[_Counted], name: str) -> dict[str, dict[str, Metric]]:
     cells: dict[str, dict[str, _Cell]] = defaultdict(lambda: defaultdict(_Cell))
-    for record, score in zip(records, scores, strict=True):
+    for record, score, cluster in known:
         for column, label in record.groups.items():
-            cells[column][label].add(score, record.unit)
+            cells[column][label].add(score, cluster)
     return {
-        column: {label: labels[label].metric(name, spread) for label in sorted(labels)}
+        column: {label: labels[label].metric(name) for label in sorted(labels)}
         for column, labels in cells.items()
     }
 
 
-def _values(records: Sequence[Record], spread: Spread) -> dict[str, Metric]:
+def _values(records: Sequence[Record], held: Sequence[str]) -> dict[str, Metric]:
     """Means of the further per-sample values, such as `vanilla` beside a circular score."""
     cells: dict[str, _Cell] = defaultdict(_Cell)
-    for record in records:
+    for record, cluster in zip(records, held, strict=True):
         for name, value in record.values.items():
-            cells[name].add(value, record.unit)
-    return {name: cell.metric(name, spread) for name, cell in cells.items()}
+            cells[name].add(value, cluster)
+    return {name: cell.metric(name) for name, cell in cells.items()}
 
 
 @dataclass(slots=True)
 class _Cell:
-    """Scores that are averaged together, each with its unit."""
+    """Scores that are averaged together, each with the name of its cluster."""
 
     scores: list[float] = field(default_factory=list)
-    units: list[str] = field(default_factory=list)
+    held: list[str] = field(default_factory=list)
 
-    def add(self, score: float, unit: str) -> None:
+    def add(self, score: float, cluster: str) -> None:
         self.scores.append(score)
-        self.units.append(unit)
+        self.held.append(cluster)
 
-    def metric(self, name: str, spread: Spread) -> Metric:
-        return mean_metric(name, self.scores, spread, self.units)
+    def metric(self, name: str) -> Metric:
+        return mean_metric(name, self.scores, self.held)
 
 
-def _differences(records: Sequence[Record], spread: Spread) -> dict[str, Metric]:
+def _differences(known: Sequence[_Counted]) -> dict[str, Metric]:
     """Differences over the same samples: VanillaEval minus CircularEval (MMBench Table 2), and
     what the LLM extractor added to the rules on the first pass (Table 1). Neither is ever below 0:
     a circular score is at most that of its first pass, and what rules read stays read."""
     cells = {"drop": _Cell(), "extractor_gain": _Cell()}
-    for record in records:
+    for record, _, cluster in known:
         values, score = record.values, record.score
         if score is None:
             continue
         if "vanilla" in values:
-            cells["drop"].add(values["vanilla"] - score, record.unit)
+            cells["drop"].add(values["vanilla"] - score, cluster)
         if "vanilla_by_rules" in values:
             gain = values.get("vanilla", score) - values["vanilla_by_rules"]
-            cells["extractor_gain"].add(gain, record.unit)
+            cells["extractor_gain"].add(gain, cluster)
     return {
-        name: structs.replace(cell.metric(name, spread), unit="points")
+        name: structs.replace(cell.metric(name), unit="points")
         for name, cell in cells.items()
         if cell.scores
     }

@@ -10,7 +10,6 @@ meta-task cells, all 32 values of Overall* and both average ranks of all 32 rows
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from snellen.scoring.ranks import average_ranks
 
@@ -24,16 +23,6 @@ Accuracies = Mapping[str, float]
 """Accuracy by subtask, in percent."""
 Members = Mapping[str, Sequence[str]]
 """Subtasks of each meta-task, image type or capability."""
-
-
-class ModelRow(NamedTuple):
-    """One row of Table 2; ranks are among all rows of the table."""
-
-    overall: float
-    average_rank: float
-    overall_without_recognition: float
-    average_rank_without_recognition: float
-    meta_tasks: dict[str, float]
 
 
 def plain_mean(values: Accuracies, members: Iterable[str]) -> float | None:
@@ -51,48 +40,16 @@ def group_means(values: Accuracies, members: Members) -> dict[str, float | None]
     return {group: plain_mean(values, names) for group, names in members.items()}
 
 
-def leaderboard(table: Mapping[str, Accuracies], meta_tasks: Members) -> dict[str, ModelRow]:
-    """Table 2 from the accuracies of every model in every subtask.
+def average_meta_ranks(
+    means: Mapping[str, Mapping[str, float]], metas: Sequence[str]
+) -> dict[str, float]:
+    """Each row's mean over the meta-tasks of its rank among all rows, on the values as printed.
 
-    Raises:
-        ValueError: a model lacks a subtask; its averages and everybody's ranks would not compare.
+    Raises KeyError for a row that lacks one of the meta-tasks.
     """
-    subtasks = [name for names in meta_tasks.values() for name in names]
-    for model, values in table.items():
-        absent = [name for name in subtasks if name not in values]
-        if absent:
-            raise ValueError(f"{model} lacks {len(absent)} subtasks, the first being {absent[0]}")
-    means = {
-        model: {group: _mean(values, names) for group, names in meta_tasks.items()}
-        for model, values in table.items()
-    }
-    rank = _ranks(means, list(meta_tasks))
-    others = [group for group in meta_tasks if group != VISUAL_RECOGNITION]
-    rank_others = _ranks(means, others)
-    rest = [name for group in others for name in meta_tasks[group]]
-    return {
-        model: ModelRow(
-            _mean(values, subtasks),
-            rank[model],
-            _mean(values, rest),
-            rank_others[model],
-            means[model],
-        )
-        for model, values in table.items()
-    }
-
-
-def _mean(values: Accuracies, names: Sequence[str]) -> float:
-    found = plain_mean(values, names)
-    if found is None:
-        raise ValueError(f"no mean: one of the subtasks {', '.join(names[:3])} ... has no value")
-    return found
-
-
-def _ranks(means: Mapping[str, Mapping[str, float]], groups: Sequence[str]) -> dict[str, float]:
     return average_ranks(
         {
-            group: {model: round(row[group], PRINTED_DIGITS) for model, row in means.items()}
-            for group in groups
+            meta: {row: round(values[meta], PRINTED_DIGITS) for row, values in means.items()}
+            for meta in metas
         }
     )

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from snellen.core.record import Record
-from snellen.core.summary import Bounds
+from snellen.core.summary import Bounds, Interval, Metric
 from snellen.scoring.accuracy import FailurePolicy
+from snellen.stats.stratified import mean_of_shares
 
 _OWED = ("failed", "missing")
 
@@ -42,6 +43,20 @@ def mean_of_means(groups: Mapping[str, Sequence[float]]) -> float | None:
     """Plain mean of the groups' means, whatever their sizes; None where there is no group."""
     means = [sum(scores) / len(scores) for scores in groups.values() if scores]
     return sum(means) / len(means) if means else None
+
+
+def interval_of_mean(
+    metrics: Sequence[Metric], weights: Sequence[float] | None = None
+) -> Interval | None:
+    """Of the mean of metrics in percent, each over samples of its own; `weights` as in
+    `mean_of_shares`. None where one of them has no value or no interval."""
+    values, intervals = [], []
+    for metric in metrics:
+        if metric.value is None or metric.interval is None:
+            return None
+        values.append(metric.value)
+        intervals.append(metric.interval)
+    return mean_of_shares(values, intervals, weights=weights, top=100.0) if values else None
 
 
 def under(records: Sequence[Record], failures: FailurePolicy) -> Sequence[Record]:

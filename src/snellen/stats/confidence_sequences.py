@@ -111,9 +111,15 @@ class ConfidenceSequence:
         mean that is meant."""
         if not self.size:
             return Interval(0.0, 1.0, METHOD, self.level)
-        low = (self._expected - self._crossing(self._gains)) / self.size
-        high = (self._expected + self._crossing(self._losses)) / self.size
+        low, high = (one / self.size for one in self.sums())
         return Interval(max(0.0, low - slack), min(1.0, high + slack), METHOD, self.level)
+
+    def sums(self) -> tuple[float, float]:
+        """Both ends of the sum of the means of what was added, given what came before."""
+        return (
+            self._expected - self._crossing(self._gains),
+            self._expected + self._crossing(self._losses),
+        )
 
     def _crossing(self, logs: Sequence[float]) -> float:
         """Where the mixture of exp(log + scale * x) passes its bound: Newton's method from above,

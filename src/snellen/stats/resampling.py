@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import NDArray
 
-_CELLS = 2_000_000
-"""Picked rows held at once."""
+_CELLS = 200_000
+"""Picked rows held at once: few enough for the processor's cache."""
 _ALIKE = 0.1
 """Kinds of rows, as a share of the rows, up to which counting them is quicker than picking."""
 
@@ -72,11 +72,14 @@ def _picked_sums(values: NDArray[float64], random: Generator, draws: int) -> NDA
     import numpy as np
 
     size = len(values)
-    step = max(1, _CELLS // (size * values.shape[1]))
+    step = max(1, _CELLS // size)
     parts = []
     for start in range(0, draws, step):
-        picked = random.integers(0, size, (min(step, draws - start), size))
-        parts.append(values[picked].sum(axis=1))
+        many = min(step, draws - start)
+        picked = random.integers(0, size, (many, size), dtype=np.int32)
+        picked += np.arange(0, many * size, size, dtype=np.int32)[:, None]
+        times = np.bincount(picked.ravel(), minlength=many * size).reshape(many, size)
+        parts.append(times @ values)
     return np.concatenate(parts)
 
 

@@ -1,9 +1,9 @@
 """Interval of a plain mean of shares, each from its own sample (a benchmark's subtasks).
 
-MOVER: the Wilson limits of the shares are put together by the distances from their estimates
-(G. Y. Zou, W. Huang and X. Zhang, "A note on confidence interval estimation for a linear function
-of binomial proportions", Computational Statistics & Data Analysis 53 (2009)). For one share it is
-the Wilson interval itself; unlike a bootstrap it keeps its width where every answer was wrong.
+MOVER: the limits of the shares are put together by the distances from their estimates (G. Y. Zou,
+W. Huang and X. Zhang, "A note on confidence interval estimation for a linear function of binomial
+proportions", Computational Statistics & Data Analysis 53 (2009)). Unlike a bootstrap it keeps its
+width where every answer was wrong. The shares are taken as independent of each other.
 """
 
 from __future__ import annotations
@@ -12,35 +12,37 @@ import math
 from collections.abc import Sequence
 
 from snellen.core.summary import Interval
-from snellen.stats.intervals import DEFAULT_LEVEL, wilson
 
 
 def mean_of_shares(
-    right: Sequence[float],
-    sizes: Sequence[int],
-    level: float = DEFAULT_LEVEL,
+    shares: Sequence[float],
+    intervals: Sequence[Interval],
     *,
     weights: Sequence[float] | None = None,
+    top: float = 1.0,
 ) -> Interval:
-    """Interval of the mean of `right[i] / sizes[i]`, each weighing the same unless `weights` say
-    what each weighs, which then sum to 1; ends in 0..1.
+    """Interval of the mean of `shares` in 0..`top` from that of each; every share weighs the same
+    unless `weights` say what each weighs, which then sum to 1. For one share it is its own.
 
     Raises:
-        ValueError: no shares, as many counts as sizes are not given, or a count outside 0..size.
+        ValueError: no shares, or not as many intervals.
     """
-    if not sizes or len(right) != len(sizes):
+    number = len(shares)
+    if not number or number != len(intervals):
         raise ValueError(
-            f"a mean of shares needs one count for each of at least one size, got {len(right)} "
-            f"counts and {len(sizes)} sizes"
+            f"a mean of shares needs one interval for each of at least one share, got {number} "
+            f"shares and {len(intervals)} intervals"
         )
-    number = len(sizes)
+    if number == 1:
+        return intervals[0]
     mean = below = above = 0.0
-    for count, size, weight in zip(right, sizes, weights or [1 / number] * number, strict=True):
-        limits = wilson(count, size, level)
-        share = count / size
+    for share, limits, weight in zip(
+        shares, intervals, weights or [1 / number] * number, strict=True
+    ):
         mean += weight * share
         below += (weight * (share - limits.low)) ** 2
         above += (weight * (limits.high - share)) ** 2
-    low = max(0.0, mean - math.sqrt(below))
-    high = min(1.0, mean + math.sqrt(above))
-    return Interval(low, high, "wilson" if number == 1 else "wilson, combined", level)
+    low, high = max(0.0, mean - math.sqrt(below)), min(top, mean + math.sqrt(above))
+    # One share whose interval is over clusters makes the whole one over clusters.
+    method = max((limits.method for limits in intervals), key=len)
+    return Interval(low, high, f"{method}, combined", intervals[0].level)

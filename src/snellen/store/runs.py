@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from filelock import FileLock, Timeout
@@ -42,6 +42,7 @@ class _Slim(Struct):
 _record_decoder = msgspec.json.Decoder(Record)
 _slim_decoder = msgspec.json.Decoder(_Slim)
 _encode = msgspec.json.Encoder().encode
+_NO_VALUES: dict[str, float] = {}
 
 
 class RunFolder:
@@ -95,6 +96,8 @@ def find_runs(path: Path | str) -> list[RunFolder]:
     if _is_run(path):
         return [open_run(path)]
     found = sorted(child.parent for child in path.glob(f"*/{RUN_FILE}"))
+    if not path.exists():
+        raise UsageError(f"no run in {path}: there is no such file or folder")
     if not found:
         raise UsageError(f"no run in {path}: neither it nor a folder in it has a {RUN_FILE}")
     return [open_run(child) for child in found]
@@ -193,18 +196,27 @@ class RunWriter:
 
 
 def slim(records: Iterable[Record]) -> list[Record]:
-    """The records without passes and requests, equal groups held once: a long run is summed up
-    in little memory."""
-    groups: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
-    return [
-        msgspec.structs.replace(
-            record,
-            passes=(),
-            requests=(),
-            groups=groups.setdefault(tuple(record.groups.items()), record.groups),
-        )
-        for record in records
-    ]
+    """The records without requests, without the texts of their options and, where they were asked,
+    without passes; what is equal in many is held once. A long run is summed up in little memory."""
+    held: dict[object, Any] = {}
+    return [_slimmed(record, held) for record in records]
+
+
+def _slimmed(record: Record, held: dict[object, Any]) -> Record:
+    # Answers to open questions are seldom equal: to hold them once would cost more.
+    closed = record.kind != "open"
+    return msgspec.structs.replace(
+        record,
+        # Why a sample was not asked stands in its pass alone, and is said of the whole run.
+        passes=record.passes if record.unscored == "unsupported" else (),
+        requests=(),
+        score=held.setdefault(record.score, record.score),
+        options=held.setdefault(("options", *record.options), dict.fromkeys(record.options, "")),
+        groups=held.setdefault(("groups", *record.groups.items()), record.groups),
+        gold=held.setdefault(("gold", *record.gold), record.gold) if closed else record.gold,
+        answer=held.setdefault(record.answer, record.answer) if closed else record.answer,
+        values=record.values or _NO_VALUES,
+    )
 
 
 def read_records(path: Path) -> Iterator[Record]:

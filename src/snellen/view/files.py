@@ -35,7 +35,7 @@ def write_pages(shelf: Shelf, out: Path) -> Path:
     try:
         pictures: dict[str, None] = {}
         for shown in shelf.all():
-            pictures |= dict.fromkeys(_write_run(shown, out))
+            pictures |= dict.fromkeys(_write_run(shelf, shown, out))
         _put(out, "runs", shelf.overview())
         _put(out, "pairs", dict(_pairs(shelf)))
         page = shell({"files": {"chunk": CHUNK, "pictures": list(pictures)}})
@@ -45,12 +45,12 @@ def write_pages(shelf: Shelf, out: Path) -> Path:
     return out / INDEX_FILE
 
 
-def _write_run(shown: Shown, out: Path) -> Iterator[str]:
+def _write_run(shelf: Shelf, shown: Shown, out: Path) -> Iterator[str]:
     """Write a run's data; gives the digests of the pictures that could be had."""
     shown.rows.refresh()
     _put(out, f"{shown.key}/head", shown.head())
     try:
-        numbers = shown.numbers()
+        numbers = shelf.numbers(shown.key)
     except SnellenError as error:
         numbers = {"result": "", "protocol": "", "error": str(error)}
     _put(out, f"{shown.key}/numbers", numbers)

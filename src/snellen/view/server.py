@@ -151,7 +151,7 @@ def _samples(shelf: Shelf, query: Query) -> Any:
 _ANSWERS: dict[str, Callable[[Shelf, Query], Any]] = {
     "/api/runs": lambda shelf, _: shelf.overview(),
     "/api/run": lambda shelf, query: shelf.one(query["run"]).head(),
-    "/api/numbers": lambda shelf, query: shelf.one(query["run"]).numbers(),
+    "/api/numbers": lambda shelf, query: shelf.numbers(query["run"]),
     "/api/columns": lambda shelf, query: shelf.one(query["run"]).columns(
         int(query.get("from", "0")), int(query.get("generation", "0"))
     ),

@@ -10,13 +10,16 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from snellen.analysis.gains import gains
 from snellen.analysis.paired import Pair, compare
 from snellen.api.reporting import report_of
 from snellen.core.errors import SnellenError, UsageError
 from snellen.core.run import Report
 from snellen.report import format as fmt
 from snellen.report import views
+from snellen.report.comparison import names_of
 from snellen.report.frame import environment
+from snellen.report.gains_table import gain_boards
 from snellen.report.html import protocol_parts, result_parts
 from snellen.report.samples import describe
 from snellen.store.runs import RUN_FILE, RunFolder, find_runs, open_run
@@ -104,14 +107,17 @@ class Shown:
             "notices": list(fmt.notices(report)),
         }
 
-    def numbers(self) -> dict[str, str]:
-        """The result and the protocol as HTML, as in `report.html`. Raises SnellenError."""
+    def numbers(self, beside: Sequence[RunFolder]) -> dict[str, str]:
+        """The result, with gains over the runs `beside`, and the protocol as HTML, as in
+        `report.html`. Raises SnellenError."""
         report = self.report()
         self.rows.refresh()
         first = next(iter(chain(self.run.records(), self.run.failures())), None)
         turn = first.passes[0] if first and first.passes else None
         pages = environment()
         result = pages.get_template("result.html").render(**result_parts(report, self.rows.tallies))
+        gained = gain_boards(gains([self.run, *beside], of={self.run.name}))
+        result += pages.get_template("gains.html").render(gains=list(gained))
         protocol = pages.get_template("protocol.html").render(
             run=report.run, prompt_pictures={}, **protocol_parts(report, self.path, turn)
         )
@@ -179,7 +185,8 @@ class Shelf:
     def overview(self) -> dict[str, Any]:
         """Every run in short, and the page that compares them as HTML."""
         shown = self.all()
-        heads = [one.head() for one in shown]
+        names = names_of([one.run for one in shown])
+        heads = [{**one.head(), "name": name} for one, name in zip(shown, names, strict=True)]
         html = (
             environment(HOME)
             .get_template("runs.html")
@@ -189,6 +196,15 @@ class Shelf:
             )
         )
         return {"runs": heads, "html": html}
+
+    def numbers(self, key: str) -> dict[str, str]:
+        """The numbers of a run, with gains over the other runs that have ended. Raises
+        SnellenError."""
+        shown = self.one(key)
+        model, benchmark = shown.run.info.model, shown.run.info.benchmark
+        ended = [one.run for one in self.all() if one is not shown and not one.live]
+        alike = [run for run in ended if (run.info.model, run.info.benchmark) == (model, benchmark)]
+        return shown.numbers(alike)
 
     def compared(self, first: str, second: str) -> dict[str, Any]:
         """The second run less the first over the samples both scored; `why_not` where there is
@@ -216,12 +232,11 @@ def _pair(pair: Pair) -> dict[str, Any]:
         "metric": fmt.metric_words(pair.metric),
         "first": fmt.points(pair.first_score),
         "second": fmt.points(pair.second_score),
-        "difference": fmt.points(pair.difference),
-        "sign": (pair.difference > 0) - (pair.difference < 0),
-        "interval": fmt.span(pair.interval) if pair.interval else None,
+        "difference": fmt.signed(pair.difference),
+        "interval": fmt.signed_span(pair.interval) if pair.interval else None,
         "level": fmt.level(pair.interval),
         "n": pair.n,
-        "p": pair.p,
+        "p": fmt.p_told(pair.p),
         "test": pair.test,
     }
 
@@ -229,7 +244,8 @@ def _pair(pair: Pair) -> dict[str, Any]:
 def _boards(shown: Sequence[Shown]) -> Iterator[dict[str, Any]]:
     """Runs of one benchmark and metric in one table."""
     boards: dict[tuple[str, str], list[tuple[Shown, Report]]] = {}
-    for one in shown:
+    for at in fmt.in_order([one.run.info for one in shown]):
+        one = shown[at]
         try:
             report = one.report()
         except SnellenError:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from snellen.benchmarks.mmt_tasks import subtask_named
+from snellen.benchmarks.mmt_tasks import by_cluster, subtask_named
 from snellen.core.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def read_clusters(path: Path | str) -> dict[str, tuple[str, ...]]:
 def published_clusters(tasks: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """The paper's 12 clusters (Appendix A) of those of its subtasks that are among `tasks`, in
     whatever spelling. Raises UsageError for a task that is none of MMT-Bench's."""
-    found: dict[str, list[str]] = {}
+    spelled: dict[str, list[str]] = {}
     for task in tasks:
         subtask = subtask_named(task)
         if subtask is None:
@@ -113,8 +113,12 @@ def published_clusters(tasks: Iterable[str]) -> dict[str, tuple[str, ...]]:
                 f"{task!r} is no subtask of MMT-Bench, so it is in none of the paper's clusters; "
                 "give a number or a CSV to --clusters"
             )
-        found.setdefault(subtask.cluster, []).append(task)
-    return {cluster: tuple(found[cluster]) for cluster in sorted(found, key=int)}
+        spelled.setdefault(subtask.name, []).append(task)
+    found = {
+        cluster: tuple(task for name in names for task in spelled.get(name, ()))
+        for cluster, names in by_cluster().items()
+    }
+    return {cluster: members for cluster, members in found.items() if members}
 
 
 def _rows(

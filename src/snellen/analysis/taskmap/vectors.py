@@ -20,7 +20,7 @@ from snellen.analysis.taskmap.distances import gram_of_products
 from snellen.analysis.taskmap.tasks import Task
 from snellen.core.errors import StorageError
 from snellen.core.request import request_digest
-from snellen.models.hf_tuning import Factors, Progress, Tuned, Tuning
+from snellen.models.hf_tuning import Progress, Tuned, Tuning
 
 if TYPE_CHECKING:
     from numpy import float64
@@ -121,17 +121,6 @@ def gram_of(paths: Sequence[Path]) -> NDArray[float64]:
             np.stack(downs).astype(np.float64), np.stack(ups).astype(np.float64)
         )
     return total
-
-
-def read_factors(path: Path) -> dict[str, Factors]:
-    """The factors by layer, in the layers' order of names."""
-    from safetensors import safe_open
-
-    with safe_open(path, framework="numpy") as file:
-        return {
-            name: Factors(file.get_tensor(name + _DOWN), file.get_tensor(name + _UP))
-            for name in layers_of(path)
-        }
 
 
 def layers_of(path: Path) -> list[str]:

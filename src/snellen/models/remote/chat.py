@@ -107,10 +107,9 @@ def _laid_over(below: Body, above: Reply) -> Body:
 
 
 def _parts(message: Message, pictures: Pictures) -> str | list[Body]:
-    parts = merged(message.parts)
-    if all(isinstance(part, Text) for part in parts):
+    if not message.media():
         return message.text()
-    return [_part(part, pictures) for part in parts]
+    return [_part(part, pictures) for part in merged(message.parts)]
 
 
 def _part(part: Part, pictures: Pictures) -> Body:

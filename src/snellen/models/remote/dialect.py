@@ -83,7 +83,7 @@ def finished(said: Said, asked: Asked) -> Said:
     if said.reasoning or not asked.setup.split_thoughts or said.stop_reason == "refusal":
         return said
     split = split_reasoning(said.text, said.stop_reason)
-    return said._replace(text=split.text, reasoning=split.reasoning, stop_reason=split.stop_reason)
+    return Said(split.text, split.stop_reason, split.reasoning, said.images)
 
 
 def whole_number(value: object) -> int:
@@ -91,4 +91,4 @@ def whole_number(value: object) -> int:
 
 
 def mapping(value: object) -> Reply:
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, dict) else {}

@@ -9,6 +9,7 @@ from snellen.core.errors import ModelError
 from snellen.core.media import check_image, digest_bytes
 from snellen.core.output import Drawn, Failure, Output, Usage
 from snellen.core.request import Draw
+from snellen.models.drawings import Setting, not_honoured
 from snellen.models.remote.chat import usage_of, with_extra
 from snellen.models.remote.dialect import (
     Asked,
@@ -25,6 +26,7 @@ from snellen.models.remote.shown import written
 from snellen.models.remote.wire import Wire
 
 PATH = "images/generations"
+_HONOURED: tuple[Setting, ...] = ("size",)
 
 
 async def draw_by_images(
@@ -33,6 +35,9 @@ async def draw_by_images(
     """`POST images/generations`: the prompt's text in, pictures out as base64 or by address."""
     if pictures:
         return Failure("unsupported", "images/generations takes text alone")
+    lacking = not_honoured(request.settings, PATH, _HONOURED)
+    if lacking:
+        return Failure("unsupported", f"{lacking}, or name the server's own field (body.NAME=...)")
     body: Body = {"model": asked.model, "n": 1, "prompt": _text(request)}
     settings = request.settings
     if settings.width and settings.height:
@@ -51,6 +56,9 @@ async def draw_by_chat(
     wire: Wire, dialect: Dialect, request: Draw, pictures: Pictures, asked: Asked
 ) -> Output:
     """A chat request whose reply holds pictures, maybe with text beside them."""
+    lacking = not_honoured(request.settings, "a chat model", ())
+    if lacking:
+        return Failure("unsupported", lacking)
     call = dialect.call(request, pictures, asked)
     body = written(call.body, pictures)
     reply: Reply

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 import msgspec
 
 from snellen.core.errors import ModelError, UsageError
-from snellen.core.message import Media, Text, user
+from snellen.core.message import Text, user
 from snellen.core.model import Capabilities, Identity, Modality, Rendered
-from snellen.core.output import Drawn, Failure, Generated, Output, Ranked
+from snellen.core.output import Failure, Generated, Output
 from snellen.core.request import Compare, Draw, Generate, Generation, Rank, Ref, Request
 from snellen.models.remote.address import Origin
 from snellen.models.remote.checking import explained, served, wrong_name
@@ -67,10 +67,10 @@ class Remote:
                 return Failure("unsupported", f"the provider refuses: {ended}")
             text = str(ended) if ended.stop_reason == "refusal" else ""
             output = Generated(text, ended.stop_reason)
-        if isinstance(output, Generated | Ranked | Drawn):
-            seconds = round(time.perf_counter() - started, 6)
-            return msgspec.structs.replace(output, seconds=seconds)
-        return output
+        if isinstance(output, Failure):
+            return output
+        seconds = round(time.perf_counter() - started, 6)
+        return msgspec.structs.replace(output, seconds=seconds)
 
     async def check(self) -> None:
         """One tiny request, to see that address, key and model name are right. Raises UsageError
@@ -135,9 +135,11 @@ class Remote:
             return "the model draws no pictures; endpoint=images asks one that does"
         if isinstance(request, Generate) and "text" not in can.outputs:
             return "the endpoint draws pictures and answers no questions"
-        parts: list[Media] = [part for one in request.messages for part in one.media()]
-        other = next((part.kind for part in parts if part.kind not in can.inputs), None)
-        return f"the model takes no {other} input" if other else None
+        for message in request.messages:
+            for part in message.media():
+                if part.kind not in can.inputs:
+                    return f"the model takes no {part.kind} input"
+        return None
 
 
 def capabilities_of(asked: Asked) -> Capabilities:

@@ -8,7 +8,7 @@ import io
 import json
 import os
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -57,29 +57,33 @@ class Wire:
 
     async def post(self, path: str, body: bytes) -> dict[str, Any]:
         """The JSON object that answers a JSON body."""
-        async with self._sent("POST", path, body) as response:
-            return decoded(await response.read())
+        address = self._address
+        return decoded(await self._read("POST", address.url(path), body, address.headers))
 
     async def get(self, path: str) -> dict[str, Any]:
-        async with self._sent("GET", path, None) as response:
-            return decoded(await response.read())
+        address = self._address
+        return decoded(await self._read("GET", address.url(path), None, address.headers))
 
     async def fetch(self, url: str) -> bytes:
         """The bytes behind another URL, e.g. of a drawn picture; the key is not sent along."""
-        async with self._asked("GET", url, None, {}) as response:
-            return await response.read()
+        return await self._read("GET", url, None, {})
 
     async def events(self, path: str, body: bytes) -> AsyncIterator[dict[str, Any]]:
         """The JSON objects of a stream of server-sent events, in order."""
-        async with self._sent("POST", path, body) as response:
-            async for line in _lines(response):
-                if not line.startswith(b"data:"):
-                    continue
-                data = line.removeprefix(b"data:").strip()
-                if data == b"[DONE]":
-                    return
-                if data:
-                    yield decoded(data)
+        url = self._address.url(path)
+        try:
+            async with self._sent("POST", url, body, self._address.headers) as response:
+                await self._accepted(response)
+                async for line in _lines(response):
+                    if not line.startswith(b"data:"):
+                        continue
+                    data = line.removeprefix(b"data:").strip()
+                    if data == b"[DONE]":
+                        return
+                    if data:
+                        yield decoded(data)
+        except _network_errors() as error:
+            raise self._typed(error, url) from error
 
     async def close(self) -> None:
         """Ends the connections of the running event loop."""
@@ -87,46 +91,51 @@ class Wire:
         if session is not None:
             await session.close()
 
-    def _sent(self, method: str, path: str, body: bytes | None) -> Any:
-        return self._asked(method, self._address.url(path), body, self._address.headers)
-
-    @asynccontextmanager
-    async def _asked(
+    async def _read(
         self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]
-    ) -> AsyncIterator[ClientResponse]:
+    ) -> bytes:
+        """The whole body of the reply."""
+        try:
+            async with self._sent(method, url, body, headers) as response:
+                await self._accepted(response)
+                return await response.read()
+        except _network_errors() as error:
+            raise self._typed(error, url) from error
+
+    def _sent(
+        self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]
+    ) -> AbstractAsyncContextManager[ClientResponse]:
+        return self._in_this_loop().request(
+            method,
+            url,
+            data=io.BytesIO(body) if body is not None and len(body) > _LARGE else body,
+            headers=headers,
+            proxy=self._proxy,
+            # A POST that is sent elsewhere would arrive as a GET.
+            allow_redirects=body is None,
+        )
+
+    async def _accepted(self, response: ClientResponse) -> None:
+        """Raises ModelError and Unanswered for a status that is no answer."""
+        if 300 <= response.status < 400:
+            raise _moved(response)
+        if response.status >= 400:
+            said = await response.read()
+            raise fault(response.status, response.headers, said, self._address.key)
+
+    def _typed(self, error: Exception, url: str) -> ModelError:
         import aiohttp
 
-        data = io.BytesIO(body) if body is not None and len(body) > _LARGE else body
-        session = self._in_this_loop()
-        try:
-            async with session.request(
-                method,
-                url,
-                data=data,
-                headers=headers,
-                proxy=self._proxy,
-                # A POST that is sent elsewhere would arrive as a GET.
-                allow_redirects=body is None,
-            ) as response:
-                if 300 <= response.status < 400:
-                    raise _moved(response)
-                if response.status >= 400:
-                    said = await response.read()
-                    raise fault(response.status, response.headers, said, self._address.key)
-                yield response
-        except aiohttp.ConnectionTimeoutError as error:
+        if isinstance(error, aiohttp.ConnectionTimeoutError):
             sentence = f"cannot connect to {_host(url)} within {_CONNECT:g} s"
-            raise ModelError(sentence, "connection") from error
-        except TimeoutError as error:
-            raise ModelError(f"no reply within {self._timeout:g} s", "timeout") from error
-        except aiohttp.InvalidURL as error:
-            raise ModelError(f"{url} is not a URL", "request") from error
-        except aiohttp.ClientConnectorError as error:
-            raise ModelError(
-                f"cannot connect to {_host(url)}: {_why(error)}", "connection"
-            ) from error
-        except (aiohttp.ClientError, ConnectionError) as error:
-            raise ModelError(f"the connection broke: {_why(error)}", "connection") from error
+            return ModelError(sentence, "connection")
+        if isinstance(error, TimeoutError):
+            return ModelError(f"no reply within {self._timeout:g} s", "timeout")
+        if isinstance(error, aiohttp.InvalidURL):
+            return ModelError(f"{url} is not a URL", "request")
+        if isinstance(error, aiohttp.ClientConnectorError):
+            return ModelError(f"cannot connect to {_host(url)}: {_why(error)}", "connection")
+        return ModelError(f"the connection broke: {_why(error)}", "connection")
 
     def _in_this_loop(self) -> ClientSession:
         loop = asyncio.get_running_loop()
@@ -151,6 +160,12 @@ def require_aiohttp(what: str) -> None:
     """Raises MissingExtra where aiohttp is not installed."""
     if importlib.util.find_spec("aiohttp") is None:
         raise MissingExtra(what, "api", "aiohttp")
+
+
+def _network_errors() -> tuple[type[Exception], ...]:
+    import aiohttp
+
+    return aiohttp.ClientError, ConnectionError, TimeoutError
 
 
 def decoded(body: bytes) -> dict[str, Any]:

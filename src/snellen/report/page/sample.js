@@ -58,8 +58,14 @@ const samplesView = ({ outcomes, picture, columns }) => {
 
   const first = (digests, attributes) => digests.reduce((found, digest) => found || picture(digest, attributes), null);
 
+  /** What the pictures of a comparison are: the drawn one, and the options it is compared with. */
+  const roles = (sample) => Object.fromEntries(sample.passes
+    .filter((turn) => turn.output.type === "compared")
+    .flatMap((turn) => turn.prompt.flatMap((message) => message.parts).map((part, at) =>
+      [part.digest, at ? `Option ${turn.output.candidates[at - 1].label}` : "Drawn"])));
+
   const gallery = (sample) => make("div", { class: "pictures" }, sample.media.map((digest, at) => {
-    const name = sample.media.length > 1 ? `Picture ${at + 1}` : "The picture";
+    const name = roles(sample)[digest] || (sample.media.length > 1 ? `Picture ${at + 1}` : "The picture");
     const shown = picture(digest, { alt: `${name} of sample ${sample.id}` });
     if (!shown) return make("p", { class: "absent" }, `${name} is not kept here (${digest.slice(0, 12)})`);
     const caption = sample.media.length > 1 ? make("figcaption", {}, name) : null;
@@ -69,10 +75,11 @@ const samplesView = ({ outcomes, picture, columns }) => {
   const choices = (sample) => {
     const labels = Object.keys(sample.options);
     if (!labels.length) return null;
+    const first = Math.max(sample.passes.findIndex((turn) => turn.answer !== null), 0) + 1;
     return make("ul", { class: "options" }, labels.map((label) => {
       const tags = [];
       if (sample.gold.includes(label)) tags.push("gold");
-      if (sample.answer === label) tags.push(sample.passes.length + sample.saved > 1 ? "model in pass 1" : "model");
+      if (sample.answer === label) tags.push(sample.passes.length + sample.saved > 1 ? `model in pass ${first}` : "model");
       return make("li", { class: sample.gold.includes(label) ? "gold" : "" },
         make("b", {}, label), sample.options[label], make("span", { class: "tag" }, tags.join(", ")));
     }));

@@ -215,12 +215,12 @@ class ComparePage {
     const heads = await Promise.all(this.keys.map((key) => store.head(key)));
     const all = await runs();
     if (this.stopped) return;
-    this.names = heads[0].model === heads[1].model ? this.keys : heads.map((head) => head.model);
+    this.names = this.keys.map((key, side) => nameOf(all, key, heads[side]));
     title(`${this.names.join(" and ")} on ${heads[0].benchmark}`);
     const swap = make("a", { class: "swap", href: `#/compare/${[...this.keys].reverse().map(encodeURIComponent).join("/")}`, title: "Swap the two" }, "⇄");
     const name = (side) => {
       const select = make("select", { "aria-label": side ? "Second run" : "First run" }, all.filter((each) => each.benchmark === heads[side].benchmark && each.key !== this.keys[1 - side])
-        .map((each) => make("option", { value: each.key }, all.filter((one) => one.model === each.model && one.benchmark === each.benchmark).length > 1 ? each.key : each.model)));
+        .map((each) => make("option", { value: each.key }, each.name)));
       select.value = this.keys[side];
       select.addEventListener("change", () => {
         const keys = [...this.keys];
@@ -230,9 +230,10 @@ class ComparePage {
       return make("div", { class: "contender" }, select, make("a", { href: `#/run/${encodeURIComponent(this.keys[side])}`, class: "value", title: "this run alone" }, heads[side].value ?? "–"), heads[side].live ? progress(heads[side]) : null);
     };
     this.difference ||= make("p", { class: "quote difference", role: "status" });
+    this.remarks ||= make("div", { class: "remarks" });
     this.head.replaceChildren(
       make("div", { class: "names" }, make("p", { class: "eyebrow" }, heads[0].benchmark), make("h1", { class: "unseen" }, this.names.join(" and ")),
-        make("div", { class: "contest" }, name(0), swap, name(1))), this.difference);
+        make("div", { class: "contest" }, name(0), swap, name(1))), this.difference, this.remarks);
     if (this.pulled) this.drawDifference();
   }
 
@@ -241,10 +242,9 @@ class ComparePage {
       const pair = await store.compare(...this.keys);
       if (this.stopped) return;
       if (pair.why_not) { this.difference.replaceChildren(make("span", { class: "soft" }, pair.why_not)); return; }
-      const p = pair.p < 0.001 ? "p < 0.001" : `p = ${pair.p.toFixed(3)}`;
-      this.difference.replaceChildren(make("b", {}, (pair.sign > 0 ? "+" : "") + pair.difference),
-        make("span", {}, `points, ${this.names[1]} less ${this.names[0]}`, make("span", { class: "soft" }, pair.interval ? `, ${pair.level} interval ${pair.interval}` : "", make("br"), `n = ${pair.n.toLocaleString("en")}, ${p} (${pair.test})`)),
-        ...[notices(pair.notices)].filter(Boolean));
+      this.difference.replaceChildren(make("b", {}, pair.difference),
+        make("span", {}, `points, ${this.names[1]} less ${this.names[0]}`, make("span", { class: "soft" }, pair.interval ? `, ${pair.level} interval ${pair.interval}` : "", make("br"), `n = ${pair.n.toLocaleString("en")}, p ${pair.p} (${pair.test})`)));
+      this.remarks.replaceChildren(...[notices(pair.notices)].filter(Boolean));
     } catch (error) { complain(error); }
   }
 

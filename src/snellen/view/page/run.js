@@ -169,11 +169,12 @@ class RunPage {
   async drawHead() {
     const head = await store.head(this.key);
     if (this.stopped) return;
-    title(`${head.model} on ${head.benchmark}`);
+    const all = await runs(), name = nameOf(all, this.key, head);
+    title(`${name} on ${head.benchmark}`);
     const leaf = (name, text) => make("a", { href: `#/run/${encodeURIComponent(this.key)}${name === "samples" ? "" : "/" + name}`, "aria-current": name === this.leaf ? "page" : null }, text);
-    const others = compareLinks(this.key, head, await runs());
+    const others = compareLinks(this.key, head, all);
     this.head.replaceChildren(...[
-      make("div", { class: "names" }, make("p", { class: "eyebrow" }, head.benchmark), make("h1", {}, head.model)),
+      make("div", { class: "names" }, make("p", { class: "eyebrow" }, head.benchmark), make("h1", {}, name)),
       this.leaf === "numbers" ? null : headline(head),
       make("nav", { class: "leaves", "aria-label": "Leaves" }, leaf("samples", "Samples"), leaf("numbers", "Numbers"), leaf("protocol", "Protocol"), others),
       notices(head.notices),
@@ -196,13 +197,16 @@ const progress = (head) => make("span", { class: "live", role: "status" },
 
 const notices = (texts) => (texts && texts.length ? make("ul", { class: "notices", role: "status" }, texts.map((text) => make("li", {}, text))) : null);
 
+/** What a run is called among those of its benchmark. */
+const nameOf = (all, key, head) => all.find((each) => each.key === key)?.name ?? head.model;
+
 /** A way to the comparison with any other run of the same benchmark. */
 const compareLinks = (key, head, all) => {
   const others = all.filter((each) => each.key !== key && each.benchmark === head.benchmark);
   if (!others.length) return null;
   const none = make("option", {}, "Compare with …");
   none.value = "";
-  const select = make("select", { class: "compare-with", "aria-label": "Compare with" }, none, others.map((each) => make("option", { value: each.key }, each.model)));
+  const select = make("select", { class: "compare-with", "aria-label": "Compare with" }, none, others.map((each) => make("option", { value: each.key }, each.name)));
   select.addEventListener("change", () => { if (select.value) location.hash = `#/compare/${encodeURIComponent(key)}/${encodeURIComponent(select.value)}`; });
   return select;
 };

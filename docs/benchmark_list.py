@@ -1,0 +1,115 @@
+"""The page of benchmarks, from the registry: `docs/generate.py` calls `page`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from snellen.benchmarks.option_meanings import OptionFacts, option_facts
+from snellen.benchmarks.registry import known_benchmarks, open_benchmark
+from snellen.core.benchmark import Benchmark
+
+_OFTEN = 9
+"""An option that so many benchmarks have is explained once, at the top."""
+_HEAD = """# Benchmarks
+
+<!-- Written by docs/generate.py. Edit the code, then run it again. -->
+
+Each is opened by its name or by one of the names other tools have for it. Options follow the name:
+`NAME:key=value,...`. A data file of your own is a benchmark too: see
+[A benchmark of your own](own-benchmark.md).
+
+*exact* means that the authors' own rule for scores is implemented; *generic type*, a rule of the
+same type; *inference only*, that replies are collected and not scored. What stands behind each
+rule: [Numbers reproduced](reproduction.md)."""
+
+
+class Entry(NamedTuple):
+    """A registered benchmark with its defaults."""
+
+    name: str
+    aliases: Sequence[str]
+    benchmark: Benchmark
+    options: Sequence[OptionFacts]
+
+
+def page() -> str:
+    """Raises nothing of its own: every registered benchmark opens without data."""
+    entries = [
+        Entry(one.name, one.aliases, made, option_facts(made.options))
+        for one in known_benchmarks()
+        for made in [open_benchmark(one.name)]
+    ]
+    common = _common(entries)
+    lines = [*_HEAD.splitlines(), "", *_overview(entries), "", *_common_options(common)]
+    for entry in entries:
+        lines += ["", *_section(entry, common)]
+    return "\n".join(lines) + "\n"
+
+
+def _overview(entries: Iterable[Entry]) -> Iterator[str]:
+    yield "| name | what it is | headline | rule |"
+    yield "| --- | --- | --- | --- |"
+    for name, _, benchmark, _ in entries:
+        title = _escaped(benchmark.title)
+        yield f"| [{name}](#{name}) | {title} | {benchmark.headline} | {benchmark.coverage} |"
+
+
+def _common(entries: Iterable[Entry]) -> Mapping[str, OptionFacts]:
+    """The options that many benchmarks have, with the values and the default of most of them."""
+    known: dict[str, Counter[OptionFacts]] = {}
+    for entry in entries:
+        for option in entry.options:
+            known.setdefault(option.name, Counter())[option] += 1
+    most = {name: counts.most_common(1)[0] for name, counts in known.items()}
+    return {name: option for name, (option, count) in most.items() if count >= _OFTEN}
+
+
+def _common_options(common: Mapping[str, OptionFacts]) -> Iterator[str]:
+    yield from ("## Options of many benchmarks", "")
+    yield "A benchmark below names those that it has; only what is different there is told again."
+    yield from ("", *_options(common.values()))
+
+
+def _options(options: Iterable[OptionFacts]) -> Iterator[str]:
+    yield "| option | default | values | meaning |"
+    yield "| --- | --- | --- | --- |"
+    for name, default, values, meaning in options:
+        yield f"| `{name}` | `{default}` | {values} | {_escaped(meaning)} |"
+
+
+def _section(entry: Entry, common: Mapping[str, OptionFacts]) -> Iterator[str]:
+    benchmark = entry.benchmark
+    yield from (f"## {entry.name}", "", f"{_escaped(benchmark.title)}.", "")
+    usual = [one.name for one in entry.options if common.get(one.name) == one]
+    own = [one for one in entry.options if common.get(one.name) != one]
+    facts = {
+        "version": f"`{benchmark.version}`",
+        "headline": benchmark.headline,
+        "rule": benchmark.coverage,
+        "not scored": _escaped(benchmark.unscorable),
+        "rules for replies": _code(benchmark.rules),
+        "longest reply": f"{benchmark.max_new_tokens} tokens",
+        "usual options": _code(usual),
+        "also called": _code(entry.aliases),
+        "paper": f"<{benchmark.paper}>" if benchmark.paper else "",
+        "data": _escaped(benchmark.source),
+        "on first use": "downloaded and checked" if benchmark.fetch else "shipped with Snellen",
+    }
+    yield from ("|  |  |", "| --- | --- |")
+    yield from (f"| {name} | {_cell(fact)} |" for name, fact in facts.items() if fact)
+    if own:
+        yield from ("", *_options(own))
+
+
+def _code(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _escaped(text: str) -> str:
+    return text.replace("<", "&lt;")

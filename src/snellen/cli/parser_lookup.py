@@ -1,0 +1,52 @@
+"""Flags of the commands that tell about names, data and this installation."""
+
+from __future__ import annotations
+
+from snellen.cli import parser_flags as flags
+from snellen.cli.parser_flags import Commands
+from snellen.cli.parser_report import FILTER
+
+
+def add(commands: Commands) -> None:
+    known = flags.command(commands, "list", "list what is known by name", "lookup")
+    known.add_argument("what", choices=("models", "benchmarks", "suites"), help="what to list")
+    known.add_argument("--filter", metavar="FILTER", help=FILTER)
+    known.add_argument("--json", action="store_true", help="print JSON")
+    info = flags.command(commands, "info", "tell about a model or a benchmark", "lookup")
+    info.add_argument("name", help="a model, a benchmark, a suite or a data file")
+    info.set_defaults(what="info")
+    doctor = flags.command(commands, "doctor", "check this installation")
+    doctor.add_argument("--json", action="store_true", help="print JSON")
+    _data(commands)
+
+
+def add_card(commands: Commands) -> None:
+    card = flags.command(commands, "card", "print the protocol card of a benchmark")
+    card.add_argument("name", metavar="BENCHMARK", help="a name, or a data file of your own")
+    flags.as_json(card)
+
+
+def _data(commands: Commands) -> None:
+    data = flags.command(commands, "data", "fetch, check, convert and describe data files")
+    actions = data.add_subparsers(title="actions", metavar="ACTION", required=True, dest="action")
+    pull = actions.add_parser(
+        "pull", help="fetch and index the data of benchmarks, several at once"
+    )
+    pull.add_argument("benchmarks", nargs="+", metavar="BENCHMARK",
+                      help="a name, e.g. scienceqa:split=val")  # fmt: skip
+    for name, help in (
+        ("verify", "open every picture and check ids and answers"),
+        ("info", "rows, columns, pictures, kinds of question"),
+    ):
+        action = actions.add_parser(name, help=help)
+        action.add_argument("data", help="a data file, or a benchmark's name")
+        action.add_argument("--json", action="store_true", help="print JSON")
+    check = actions.add_parser(
+        "check", help="all that is wrong or doubtful in data of your own, with row numbers"
+    )
+    check.add_argument("data", help="a data file, its TOML description, or a benchmark's name")
+    flags.columns(check)
+    check.add_argument("--json", action="store_true", help="print JSON")
+    convert = actions.add_parser("convert", help="TSV, JSONL or Parquet into one another")
+    convert.add_argument("data", help="a data file, or a benchmark's name")
+    convert.add_argument("target", help="the file to write; its suffix tells the format")

@@ -1,0 +1,186 @@
+"""A run as it stands: what is counted while it goes on, and what its folder is told of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from snellen.core.benchmark import Table, summed
+from snellen.core.errors import UsageError
+from snellen.core.record import Record
+from snellen.core.run import Counts, DataInfo, Report, RunConfig, RunInfo, Spent, Status
+from snellen.core.sample import Sample
+from snellen.engine.asking import MAIN, Asker
+from snellen.engine.memory import forget, peak
+from snellen.engine.run_plan import Plan
+from snellen.engine.spending import Traffic
+from snellen.engine.surroundings import hardware, versions
+from snellen.engine.until import Stopper
+from snellen.store.runs import RunWriter, open_run
+
+_NOTE_EVERY = 5.0
+"""Seconds between two notes in run.json of what was done and spent."""
+
+
+class RunState:
+    """The run as it stands: counts for the folder and the watcher."""
+
+    def __init__(
+        self, plan: Plan, writer: RunWriter, info: RunInfo, needed: int, done: set[str]
+    ) -> None:
+        self.plan, self.writer, self.info = plan, writer, info
+        self.needed, self.done, self.failed = needed, len(done), 0
+        self.asker: Asker | None = None
+        self.stopper: Stopper | None = None
+        self.started = time.monotonic()
+        forget()
+        self._saved = 0
+        self._written = 0.0
+        self._earlier = info.spent
+        self._score_sum, self._score_count = 0.0, 0
+        plan.progress.started(f"{plan.model_name} on {plan.benchmark.name}", needed, len(done))
+
+    def samples(self, table: Table, chosen: set[str], owed: set[str]) -> Iterator[Sample]:
+        """Those that are owed, in the order of the data; or, where a rule may end the run, in its
+        random order until it says so."""
+        found = self.plan.benchmark.samples(table)
+        if self.plan.until is None:
+            return (sample for sample in found if sample.id in owed)
+        every = [sample for sample in found if sample.id in chosen]
+        self.stopper = self.plan.until.stopper(every, self.plan.seed, self.plan.failures)
+        for record in self.writer.records():
+            self.stopper.finished(record)
+        return self.stopper.order(owed)
+
+    def finished(self, record: Record) -> None:
+        if self.stopper is not None:
+            self.stopper.finished(record)
+        if record.unscored in ("failed", "missing"):
+            self.failed += 1
+            self.writer.append_failure(record)
+        else:
+            self.done += 1
+            self.writer.append(record)
+        self._saved += record.saved
+        if record.score is not None:
+            self._score_sum += record.score
+            self._score_count += 1
+        traffic = self._traffic()
+        score = self._score_sum / self._score_count if self._score_count else None
+        self.plan.progress.advanced(
+            self.done, self.failed, traffic.sent, traffic.reused, self._saved, score
+        )
+        if time.monotonic() - self._written > _NOTE_EVERY:
+            # What was spent is known even after a kill.
+            self.write("running")
+
+    def ending(self) -> Status:
+        if self.asker is not None and self.asker.halt.reason:
+            return "interrupted"
+        if self.stopper is not None and self.stopper.waiting:
+            return "interrupted"
+        if self.stopper is not None and self.stopper.reason:
+            self.needed = self.done + self.failed
+        return "incomplete" if self.failed else "complete"
+
+    def write(self, status: Status) -> None:
+        self.info = msgspec.structs.replace(
+            self.info,
+            status=status,
+            counts=self._counts(),
+            spent=self._spent(),
+            stopped=self._stopped(),
+            remarks=tuple(getattr(self.plan.model, "remarks", ())),
+            finished=None if status == "running" else _now(),
+        )
+        self.writer.write_info(self.info)
+        self._written = time.monotonic()
+
+    def finish(self, status: Status) -> None:
+        """Sum up whatever is there, also after an interruption."""
+        self.plan.progress.finished(status)
+        records = self.writer.records()
+        self._saved = sum(record.saved for record in records)
+        self.write(status)
+        summary = summed(self.plan.benchmark, records, self.info.config.examples)
+        if self.stopper is not None:
+            summary = self.stopper.told(summary)
+        self.writer.write_report(Report(self.info, summary))
+
+    def _stopped(self) -> str:
+        halted = self.asker.halt.reason if self.asker is not None else ""
+        if halted or self.stopper is None:
+            return halted
+        return self.stopper.waiting or self.stopper.reason
+
+    def _traffic(self) -> Traffic:
+        return self.asker.parties[MAIN].traffic if self.asker else Traffic()
+
+    def _spent(self) -> dict[str, Spent]:
+        parties = self.asker.parties if self.asker is not None else {}
+        now = {
+            role: party.traffic.after(self._earlier.get(role), party.price)
+            for role, party in parties.items()
+            if party.traffic.sent or party.traffic.reused or role in self._earlier
+        }
+        return {**self._earlier, **now}
+
+    def _counts(self) -> Counts:
+        if self.asker is None:
+            return msgspec.structs.replace(
+                self.info.counts, samples=self.needed, done=self.done, failed=self.failed
+            )
+        traffic, memory = self._traffic(), peak()
+        return Counts(
+            samples=self.needed,
+            done=self.done,
+            failed=self.failed,
+            sent=traffic.sent,
+            reused=traffic.reused,
+            saved=self._saved,
+            seconds=time.monotonic() - self.started,
+            prompt_tokens=traffic.fresh.prompt,
+            completion_tokens=traffic.fresh.completion,
+            process_memory=memory.process,
+            device_memory=memory.device,
+            largest_batch=int(getattr(self.plan.model, "largest_batch", 0)),
+        )
+
+
+def first_info(plan: Plan, table: Table, config: RunConfig, folder: Path) -> RunInfo:
+    earlier = _earlier(folder)
+    return RunInfo(
+        name=folder.name,
+        model=plan.model_name,
+        benchmark=plan.benchmark.name,
+        title=plan.benchmark.title,
+        config=config,
+        data=DataInfo(str(table.path), table.digest, len(table)),
+        status="running",
+        created=earlier.created if earlier else _now(),
+        counts=earlier.counts if earlier else Counts(),
+        spent=earlier.spent if earlier else {},
+        failures=plan.failures,
+        command=plan.command,
+        versions=versions(),
+        hardware=hardware(),
+        paper=plan.benchmark.paper,
+        source=plan.benchmark.source,
+        headline=plan.benchmark.headline,
+        capabilities=plan.model.capabilities,
+    )
+
+
+def _earlier(folder: Path) -> RunInfo | None:
+    try:
+        return open_run(folder).info
+    except UsageError:
+        return None
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,97 @@
+"""Memory that batches are computed in: how much is used, and how much can still be had."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Protocol
+
+_OF_MAIN, _OF_GPU = 0.5, 0.9
+"""Shares of the free memory that batches may take: main memory has other users, and a system that
+runs out of it ends the process without asking."""
+
+
+class Meter(Protocol):
+    """Bytes, of the memory that a model computes in. Anything may be 0 where it is not known."""
+
+    def used(self) -> int: ...
+
+    def highest(self) -> int:
+        """The most that was used so far."""
+        ...
+
+    def free(self) -> int:
+        """What a batch may take beyond what is used."""
+        ...
+
+
+class MainMemory:
+    """Of this process, as Linux tells it."""
+
+    def used(self) -> int:
+        return _kilobytes("/proc/self/status", "VmRSS")
+
+    def highest(self) -> int:
+        return _kilobytes("/proc/self/status", "VmHWM")
+
+    def free(self) -> int:
+        return int(_OF_MAIN * min(_kilobytes("/proc/meminfo", "MemAvailable"), *_limits()))
+
+
+class DeviceMemory:
+    """Of one CUDA device, as torch's allocator and the driver tell it."""
+
+    def __init__(self, device: str) -> None:
+        self._device = device
+
+    def used(self) -> int:
+        import torch
+
+        return int(torch.cuda.memory_allocated(self._device))
+
+    def highest(self) -> int:
+        import torch
+
+        return int(torch.cuda.max_memory_allocated(self._device))
+
+    def free(self) -> int:
+        import torch
+
+        outside, _ = torch.cuda.mem_get_info(self._device)
+        # What the allocator holds without using it can be had as well.
+        held = torch.cuda.memory_reserved(self._device) - self.used()
+        return int(_OF_GPU * (outside + held))
+
+
+def meter_of(device: str) -> Meter:
+    return DeviceMemory(device) if device.startswith("cuda") else MainMemory()
+
+
+def _limits() -> list[int]:
+    """Bytes left under the limits set for this process and for its control group."""
+    found = []
+    group = Path("/sys/fs/cgroup")
+    try:
+        most = (group / "memory.max").read_text(encoding="ascii")
+        held = (group / "memory.current").read_text(encoding="ascii")
+        if most.strip().isdecimal():
+            found.append(max(0, int(most) - int(held)))
+    except (OSError, ValueError):
+        pass
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return [*found, 0]
+    most_space, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if most_space != resource.RLIM_INFINITY:
+        found.append(max(0, most_space - _kilobytes("/proc/self/status", "VmSize")))
+    return found or [_kilobytes("/proc/meminfo", "MemAvailable")]
+
+
+def _kilobytes(file: str, name: str) -> int:
+    try:
+        text = Path(file).read_text(encoding="ascii")
+    except (OSError, ValueError):
+        return 0
+    found = re.search(rf"^{name}:\s+(\d+) kB$", text, re.MULTILINE)
+    return 1024 * int(found[1]) if found else 0

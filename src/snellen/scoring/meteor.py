@@ -1,0 +1,86 @@
+"""METEOR 1.5 of captions (Denkowski and Lavie 2014, https://aclanthology.org/W14-3348) with the
+parameters for English that the COCO caption tools use.
+
+The authors' program aligns a caption with each of its references, by equal words, equal stems,
+WordNet synonyms and a table of paraphrases, and prints the counts of the best one (see
+`meteor_program`). What counts amount to is computed here. Over a corpus they are summed before
+anything is divided, so parts of a corpus add up.
+
+A matched word has the weight of how it matched (1, 0.6, 0.8, 0.6) times 0.75, or 0.25 for a
+function word; words are weighed 0.75 and 0.25 in the lengths too. With precision P and recall R of
+these sums, the score is (1 - 0.6 (c / m)^0.2) P R / (0.85 P + 0.15 R): m the words matched, c the
+runs in which they stand in order. A caption that matches a reference from end to end in one run
+adds no run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_ALPHA, _BETA, _GAMMA, _DELTA = 0.85, 0.20, 0.60, 0.75
+_WEIGHTS = (1.0, 0.6, 0.8, 0.6)
+"""Of words, stems, synonyms and paraphrases."""
+_FIELDS = 4 + 4 * len(_WEIGHTS) + 3
+
+
+@dataclass(frozen=True, slots=True)
+class MeteorCounts:
+    """What METEOR is made of; those of two captions add up."""
+
+    matched: float = 0.0
+    """Weighted words of the caption that match."""
+    length: float = 0.0
+    """Weighted words of the caption."""
+    gold_matched: float = 0.0
+    gold_length: float = 0.0
+    """The same of its best reference."""
+    runs: float = 0.0
+    words: float = 0.0
+    """Words that match, unweighted: the mean of caption and reference."""
+
+    def __add__(self, other: MeteorCounts) -> MeteorCounts:
+        return MeteorCounts(*(a + b for a, b in zip(self.sums(), other.sums(), strict=True)))
+
+    def sums(self) -> tuple[float, ...]:
+        """The counts in the order of the fields."""
+        return (
+            self.matched, self.length, self.gold_matched, self.gold_length, self.runs, self.words
+        )  # fmt: skip
+
+    def score(self) -> float:
+        """METEOR, 0..1; 0 where nothing matches."""
+        if not self.matched or not self.gold_matched:
+            return 0.0
+        precision, recall = self.matched / self.length, self.gold_matched / self.gold_length
+        mean = precision * recall / (_ALPHA * precision + (1 - _ALPHA) * recall)
+        return float((1 - _GAMMA * (self.runs / self.words) ** _BETA) * mean)
+
+
+def meteor_counts(line: str) -> MeteorCounts:
+    """Counts from a line of the program: lengths and function words of caption and reference, per
+    way of matching the content and function words matched in each, runs, and words matched in
+    each. Raises ValueError for any other line."""
+    told = [float(field) for field in line.split()]
+    if len(told) != _FIELDS:
+        raise ValueError(f"expected {_FIELDS} numbers, got {len(told)}")
+    words, gold_words, function, gold_function = told[:4]
+    *stages, runs, matches, gold_matches = told[4:]
+    whole = runs == 1 and matches == words and gold_matches == gold_words
+    return MeteorCounts(
+        _matched(stages[0::4], stages[2::4]),
+        _weighed(words - function, function),
+        _matched(stages[1::4], stages[3::4]),
+        _weighed(gold_words - gold_function, gold_function),
+        0.0 if whole else runs,
+        (matches + gold_matches) / 2,
+    )
+
+
+def _matched(content: Sequence[float], function: Sequence[float]) -> float:
+    ways = zip(_WEIGHTS, content, function, strict=True)
+    return sum(weight * _weighed(one, other) for weight, one, other in ways)
+
+
+def _weighed(content: float, function: float) -> float:
+    return _DELTA * content + (1 - _DELTA) * function

@@ -1,0 +1,99 @@
+"""Intervals that hold at every moment of a run at once, of the mean over a finite set that is drawn
+without replacement: all samples of a benchmark.
+
+I. Waudby-Smith and A. Ramdas, "Confidence sequences for sampling without replacement", NeurIPS 33
+(2020), Sec. 3: with the total T of N values, of which k - 1 were drawn and sum to S, the next has
+the mean (T - S) / (N - k + 1). What `ConfidenceSequence` says of the sum of these means is thereby
+said of T, ever more sharply as the set runs out; and T lies between what was drawn and the most
+that the rest can add. Here the set has strata, drawn in a fixed turn, each with totals of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from snellen.core.summary import Interval
+from snellen.stats.confidence_sequences import METHOD, Bet, ConfidenceSequence
+from snellen.stats.intervals import DEFAULT_LEVEL
+
+FINITE = f"{METHOD}, without replacement"
+
+
+class Stratum(NamedTuple):
+    """How many values there are to draw, and the sum of their sizes."""
+
+    values: int
+    size: float
+
+
+@dataclass(slots=True)
+class _Drawn:
+    """A stratum as far as it was drawn. The means of its draws sum to T * reach - known, where T is
+    its total."""
+
+    left: int
+    rest: float
+    """Sizes of what is left: the most that it can add to the total."""
+    total: float = 0.0
+    reach: float = 0.0
+    known: float = 0.0
+
+    def draw(self, total: float, size: float) -> None:
+        self.reach += 1 / self.left
+        self.known += self.total / self.left
+        self.left -= 1
+        self.rest = max(0.0, self.rest - size) if self.left else 0.0
+        self.total += total
+
+
+class FiniteSequence:
+    """The mean over the values of all strata, by size. Values and sizes are as in
+    `ConfidenceSequence`; each stratum's are drawn in a random order, and whose turn it is must not
+    depend on them."""
+
+    def __init__(
+        self,
+        strata: Mapping[str, Stratum],
+        mixture: Sequence[Bet],
+        level: float = DEFAULT_LEVEL,
+    ) -> None:
+        self.level = level
+        self._sums = ConfidenceSequence(mixture, level)
+        self._strata = {name: _Drawn(one.values, one.size) for name, one in strata.items()}
+        self._size = sum(one.size for one in strata.values())
+
+    def add(self, stratum: str, total: float, size: float, near: float) -> None:
+        """Add a value times its size; `near` is the value that was predicted before it was drawn.
+
+        Raises:
+            ValueError: a total outside 0..size, a size outside 0..1, nothing left in the stratum.
+        """
+        drawn = self._strata[stratum]
+        if not drawn.left:
+            raise ValueError(f"all values of the stratum {stratum!r} were drawn")
+        if not 0 < size <= 1 or not -1e-9 <= total <= size + 1e-9:
+            raise ValueError(f"expected 0 <= total <= size <= 1, got {total} of {size}")
+        # The size that was drawn is no more known beforehand than the value.
+        self._sums.add(total, expected=near * drawn.rest / drawn.left)
+        drawn.draw(total, size)
+
+    def interval(self) -> Interval:
+        """Of the mean over everything, drawn or not; both ends in 0..1.
+
+        With a common reach A, the totals' sum is that of T * reach, over A, and of T * (A - reach),
+        over A; the second is small where the strata are drawn in proportion, and is bounded by the
+        least and the most that each stratum's rest can add.
+        """
+        drawn = list(self._strata.values())
+        seen, rest = sum(one.total for one in drawn), sum(one.rest for one in drawn)
+        low, high = seen, seen + rest
+        reach = sum(one.rest * one.reach for one in drawn) / rest if rest else 0.0
+        if reach:
+            below, above = self._sums.sums()
+            fixed = sum(one.known + one.total * (reach - one.reach) for one in drawn)
+            swings = [one.rest * (reach - one.reach) for one in drawn]
+            low = max(low, (below + fixed + sum(min(0.0, one) for one in swings)) / reach)
+            high = min(high, (above + fixed + sum(max(0.0, one) for one in swings)) / reach)
+        return Interval(low / self._size, high / self._size, FINITE, self.level)

@@ -1,0 +1,235 @@
+"""Batches grow as far as memory allows and time is saved, and shrink where memory was short."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from questions_for_models import ask, noise, rank
+
+from snellen import evaluate
+from snellen.core.output import Failure, Generated
+from snellen.models.hf_memory import MainMemory, meter_of
+from snellen.models.hf_sizing import GROWTH, Sizing, Work
+from snellen.models.huggingface import HuggingFace
+from snellen.models.registry import open_model
+
+MEGABYTE = 1_000_000
+
+
+class Metered:
+    """A memory in which each prompt takes so many bytes a token while it is computed."""
+
+    def __init__(self, total: int, per_token: int = 0, loading: int = 0) -> None:
+        self.total = total
+        self.per_token = per_token
+        self.top = loading
+
+    def used(self) -> int:
+        return 0
+
+    def highest(self) -> int:
+        return self.top
+
+    def free(self) -> int:
+        return self.total
+
+    def compute(self, prompts: int, tokens: int) -> None:
+        self.top = max(self.top, prompts * tokens * self.per_token)
+
+
+def grown(sizing: Sizing, meter: Metered, seconds: Callable[[int], float], batches: int) -> None:
+    """Full batches of prompts of 100 tokens; `seconds` is what a batch of some size takes."""
+    for _ in range(batches):
+        count = sizing.room(100)
+        work = Work(count, 100)
+        with sizing.measured(work):
+            meter.compute(count, 100)
+            work.read, work.reading = 100 * count, seconds(count)
+
+
+def constant(_: int) -> float:
+    """A batch takes as long whatever its size: larger ones always pay."""
+    return 1.0
+
+
+def proportional(count: int) -> float:
+    """Larger batches save nothing."""
+    return float(count)
+
+
+def test_batches_grow_to_the_limit_while_they_save_time() -> None:
+    meter = Metered(10**12, per_token=1000)
+    sizing = Sizing(4, 32, meter)
+    grown(sizing, meter, constant, 20)
+    assert (sizing.size, sizing.largest) == (32, 32)
+
+
+def test_growth_ends_below_what_does_not_fit() -> None:
+    # 16 prompts take 1.6 MB, with a quarter to spare 2 MB.
+    for total, size in ((2 * MEGABYTE, 16), (2 * MEGABYTE - 1, 8)):
+        meter = Metered(total, per_token=1000)
+        sizing = Sizing(4, 64, meter)
+        grown(sizing, meter, constant, 20)
+        assert sizing.size == size
+        assert meter.top <= total
+
+
+def test_a_size_that_saves_no_time_is_given_up() -> None:
+    meter = Metered(10**12, per_token=1000)
+    sizing = Sizing(4, 64, meter)
+    grown(sizing, meter, proportional, 20)
+    assert (sizing.size, sizing.largest) == (4, 8)
+
+
+def test_other_processes_do_not_make_it_give_up() -> None:
+    meter = Metered(10**12, per_token=1000)
+    sizing = Sizing(4, 16, meter)
+    slowed = iter([1.0, 9.0, 9.0, 1.0] * 5)
+    grown(sizing, meter, lambda _: next(slowed), 20)
+    assert sizing.size == 16
+
+
+def test_where_memory_cannot_be_measured_batches_stay() -> None:
+    meter = Metered(0)
+    sizing = Sizing(4, 64, meter)
+    grown(sizing, meter, constant, 20)
+    assert sizing.size == 4
+
+
+def test_what_loading_took_is_an_upper_bound() -> None:
+    """An earlier height hides what a batch takes; growth then counts on all of it."""
+    meter = Metered(10 * MEGABYTE, per_token=1, loading=8 * MEGABYTE)
+    sizing = Sizing(4, 64, meter)
+    grown(sizing, meter, constant, 20)
+    assert sizing.size == 4, "8 prompts could take 16 MB"
+    roomy = Metered(100 * MEGABYTE, per_token=1, loading=8 * MEGABYTE)
+    sizing = Sizing(4, 64, roomy)
+    grown(sizing, roomy, constant, 20)
+    assert sizing.size == 64
+
+
+def test_longer_prompts_go_in_smaller_batches() -> None:
+    meter = Metered(2 * MEGABYTE, per_token=1000)
+    sizing = Sizing(8, 8, meter)
+    grown(sizing, meter, constant, 1)
+    assert sizing.room(100) == 8
+    assert sizing.room(400) == 4
+    assert sizing.room(10**6) == 1
+
+
+def test_after_a_shortage_it_does_not_grow_again() -> None:
+    meter = Metered(10**12, per_token=1000)
+    sizing = Sizing(8, 64, meter)
+    grown(sizing, meter, constant, 3)
+    sizing.short(16)
+    grown(sizing, meter, constant, 20)
+    assert sizing.size == 8
+    sizing.short(3)
+    assert sizing.size == 1
+
+
+def test_main_memory_is_what_the_system_tells() -> None:
+    code = (
+        "from snellen.models.hf_memory import MainMemory\n"
+        "meter = MainMemory()\n"
+        "used, highest = meter.used(), meter.highest()\n"
+        "assert 0 < used <= highest\n"
+        "held = b'x' * 200_000_000\n"
+        "assert meter.used() - used > 150_000_000\n"
+        "del held\n"
+        "assert meter.highest() - highest > 150_000_000\n"
+        "assert meter.free() > 0\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert isinstance(meter_of("cpu"), MainMemory)
+
+
+def test_a_limit_on_the_process_counts() -> None:
+    code = (
+        "import resource\n"
+        "from snellen.models.hf_memory import MainMemory\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (400_000_000, 400_000_000))\n"
+        "assert 0 < MainMemory().free() <= 200_000_000\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert resource.getrlimit(resource.RLIMIT_AS)[0] != 400_000_000
+
+
+QUESTIONS = [ask(f"{number} plus {number}?", noise(number, 30, 20)) for number in range(24)]
+
+
+def texts(outputs: Any) -> list[str]:
+    assert all(isinstance(one, Generated) for one in outputs), outputs
+    return [one.text for one in outputs]
+
+
+def opened(folder: Path, **options: str) -> HuggingFace:
+    model = open_model(f"hf/{folder}", options)
+    assert isinstance(model, HuggingFace)
+    return model
+
+
+@pytest.mark.parametrize("sharing", ["auto", "off"])
+def test_a_grown_batch_answers_the_same_and_shrinks_for_good(
+    checkpoint: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, sharing: str
+) -> None:
+    folder = checkpoint("llava")
+    expected = texts(opened(folder, batch_size="4", sharing=sharing).answer_batch(QUESTIONS))
+    monkeypatch.setattr(Sizing, "_pays", lambda *_: True)
+    model = opened(folder, batch_size="2", sharing=sharing)
+    # As if no size had been asked for.
+    model.batch_limit = 2 * GROWTH
+    model.adopt(model.load())
+    identity = model.identity.digest()
+    sizes: list[int] = []
+
+    def forward(_: Any, __: Any, given: dict[str, Any]) -> None:
+        sizes.append(len(given["input_ids"]))
+        if sizes[-1] > 6:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+
+    hook = model.load().model.register_forward_pre_hook(forward, with_kwargs=True)
+    for _ in range(3):
+        assert texts(model.answer_batch(QUESTIONS)) == expected
+    hook.remove()
+    assert 4 in sizes, "it never grew"
+    short = max(place for place, size in enumerate(sizes) if size > 6)
+    assert max(sizes[short + 1 :]) <= 4
+    assert model.batch_size >= 4
+    assert model.largest_batch <= 6
+    assert model.identity.digest() == identity
+
+
+def test_candidates_and_replies_have_sizes_of_their_own(
+    checkpoint: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Sizing, "_pays", lambda *_: True)
+    model = opened(checkpoint("llava"), batch_size="2")
+    model.batch_limit = 2 * GROWTH
+    model.adopt(model.load())
+    asked = [rank("What is it?", ("a", "b c", "d"), noise(seed)) for seed in range(12)]
+    outputs = model.answer_batch(asked)
+    assert not any(isinstance(one, Failure) for one in outputs)
+    assert model.batch_size > 2
+    assert model.largest_batch > 2
+
+
+def test_a_size_that_was_asked_for_never_grows(checkpoint: Callable[[str], Path]) -> None:
+    model = opened(checkpoint("llava"), batch_size="3")
+    assert model.batch_limit == 3
+    for _ in range(3):
+        model.answer_batch(QUESTIONS)
+    assert (model.batch_size, model.largest_batch) == (3, 3)
+
+
+def test_the_run_records_its_largest_batch(tmp_path: Path) -> None:
+    (run,) = evaluate(["snellen/tiny:batch_size=3"], ["eyechart"], limit=8, out=tmp_path).runs
+    assert run.info.counts.largest_batch == 3
+    assert "batch" not in str(run.info.config.identity.facts)
