@@ -19,8 +19,9 @@ demo: $(VENV)/demo.ready
 kinds: $(VENV)/dev.ready
 	$(BIN)/python docs/every_kind.py every-kind
 
+# Whole files in turn: what a file sets up once is set up once.
 test: $(VENV)/dev.ready browser java
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: $(VENV)/dev.ready
 	$(BIN)/ruff check .
