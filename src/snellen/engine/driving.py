@@ -20,6 +20,9 @@ from snellen.engine.halting import Halt, Halted
 
 _BREATH = 0.02
 """Seconds after which workers that never wait let Ctrl-C and the others in."""
+_BEAT = 0.25
+"""Seconds after which a loop that waits for a model wakes: a signal that reached another thread
+does not wake it."""
 
 
 async def drive_all(
@@ -43,11 +46,17 @@ async def drive_all(
     tasks = [asyncio.ensure_future(worker) for worker in workers]
 
     asker.halt.tell(partial(_end, tasks, asker.halt))
+    beating = asyncio.ensure_future(_beat())
     try:
         await asyncio.gather(*tasks)
     finally:
-        _cancel(tasks)
-        await asyncio.gather(*tasks, return_exceptions=True)
+        _cancel([beating, *tasks])
+        await asyncio.gather(beating, *tasks, return_exceptions=True)
+
+
+async def _beat() -> None:
+    while True:
+        await asyncio.sleep(_BEAT)
 
 
 async def _worker(
