@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from page_cells import cell, escaped
+
 from snellen.benchmarks.option_meanings import OptionFacts, option_facts
 from snellen.benchmarks.registry import known_benchmarks, open_benchmark
 from snellen.core.benchmark import Benchmark
@@ -52,7 +54,7 @@ def _overview(entries: Iterable[Entry]) -> Iterator[str]:
     yield "| name | what it is | headline | rule |"
     yield "| --- | --- | --- | --- |"
     for name, _, benchmark, _ in entries:
-        title = _escaped(benchmark.title)
+        title = escaped(benchmark.title)
         yield f"| [{name}](#{name}) | {title} | {benchmark.headline} | {benchmark.coverage} |"
 
 
@@ -76,40 +78,32 @@ def _options(options: Iterable[OptionFacts]) -> Iterator[str]:
     yield "| option | default | values | meaning |"
     yield "| --- | --- | --- | --- |"
     for name, default, values, meaning in options:
-        yield f"| `{name}` | `{default}` | {values} | {_escaped(meaning)} |"
+        yield f"| `{name}` | `{default}` | {values} | {escaped(meaning)} |"
 
 
 def _section(entry: Entry, common: Mapping[str, OptionFacts]) -> Iterator[str]:
     benchmark = entry.benchmark
-    yield from (f"## {entry.name}", "", f"{_escaped(benchmark.title)}.", "")
+    yield from (f"## {entry.name}", "", f"{escaped(benchmark.title)}.", "")
     usual = [one.name for one in entry.options if common.get(one.name) == one]
     own = [one for one in entry.options if common.get(one.name) != one]
     facts = {
         "version": f"`{benchmark.version}`",
         "headline": benchmark.headline,
         "rule": benchmark.coverage,
-        "not scored": _escaped(benchmark.unscorable),
+        "not scored": escaped(benchmark.unscorable),
         "rules for replies": _code(benchmark.rules),
         "longest reply": f"{benchmark.max_new_tokens} tokens",
         "usual options": _code(usual),
         "also called": _code(entry.aliases),
         "paper": f"<{benchmark.paper}>" if benchmark.paper else "",
-        "data": _escaped(benchmark.source),
+        "data": escaped(benchmark.source),
         "on first use": "downloaded and checked" if benchmark.fetch else "shipped with Snellen",
     }
     yield from ("|  |  |", "| --- | --- |")
-    yield from (f"| {name} | {_cell(fact)} |" for name, fact in facts.items() if fact)
+    yield from (f"| {name} | {cell(fact)} |" for name, fact in facts.items() if fact)
     if own:
         yield from ("", *_options(own))
 
 
 def _code(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
-
-
-def _escaped(text: str) -> str:
-    return text.replace("<", "&lt;")

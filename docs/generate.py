@@ -20,6 +20,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from page_cells import cell, escaped
+
 from snellen.cli.parser import build_parser
 from snellen.core.doors import doors
 from snellen.models.catalog import catalog
@@ -78,7 +80,7 @@ def _command(command: Command) -> Iterator[str]:
     ]
     words = [_usage(action) for action in actions]
     purpose = command.purpose[:1].upper() + command.purpose[1:]
-    yield from (f"## {command.name}", "", f"{_escaped(purpose)}.", "")
+    yield from (f"## {command.name}", "", f"{escaped(purpose)}.", "")
     yield from ("```text", " ".join([command.name, *words]), "```", "")
     rows = [(_flag(action), _meaning(action)) for action in actions]
     yield from (*_table(("argument", "meaning"), rows), "")
@@ -114,7 +116,7 @@ def _meaning(action: argparse.Action) -> str:
     plain = action.nargs != 0 and isinstance(action.default, str | int) and action.option_strings
     if plain and "default" not in text:
         text += f" (default: `{action.default}`)"
-    return _escaped(text)
+    return escaped(text)
 
 
 def benchmarks() -> str:
@@ -135,7 +137,7 @@ def models() -> str:
         "",
         *_table(
             ("name", "what it is"),
-            [(f"`{one.name}`", _escaped(one.title)) for one in known_models()],
+            [(f"`{one.name}`", escaped(one.title)) for one in known_models()],
         ),
         "",
     ]
@@ -168,7 +170,7 @@ def _catalogued() -> Iterator[str]:
     yield from ("", f"| {' | '.join(COLUMNS)} | stands for | also called |")
     yield "|" + " --- |" * (len(COLUMNS) + 2)
     for entry in catalog():
-        name, *cells = (_cell(_escaped(cell)) for cell in row(entry))
+        name, *cells = (cell(escaped(fact)) for fact in row(entry))
         aliases = ", ".join(f"`{alias}`" for alias in entry.names[1:])
         yield f"| {' | '.join([f'`{name}`', *cells, f'`{entry.spec}`', aliases])} |"
     yield ""
@@ -183,7 +185,7 @@ def _options(module: str) -> tuple[ModelOption, ...]:
 
 def _option_meaning(option: ModelOption) -> str:
     choices = ", ".join(f"`{choice}`" for choice in option.choices)
-    meaning = _escaped(option.meaning)
+    meaning = escaped(option.meaning)
     return f"{meaning} ({choices})" if choices else meaning
 
 
@@ -191,15 +193,7 @@ def _table(header: tuple[str, str], rows: Iterable[tuple[str, str]]) -> Iterator
     yield f"| {header[0]} | {header[1]} |"
     yield "| --- | --- |"
     for left, right in rows:
-        yield f"| {_cell(left)} | {_cell(right)} |"
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
-
-
-def _escaped(text: str) -> str:
-    return text.replace("<", "&lt;")
+        yield f"| {cell(left)} | {cell(right)} |"
 
 
 def reproduction() -> str:
@@ -219,8 +213,7 @@ def _made_by(script: str) -> str:
 
 def every_kind() -> str:
     """The run over every kind of benchmark, from the counts that are committed."""
-    made: str = runpy.run_path(str(FOLDER / "every_kind.py"))["page"]()
-    return made
+    return _made_by("every_kind.py")
 
 
 PAGES: dict[str, Callable[[], str]] = {

@@ -312,7 +312,7 @@ def _closed(rows: Iterator[Cells], path: Path, name: str) -> Iterator[Cells]:
 
 def _decoded(cell: Cell, name: str, where: str) -> str:
     try:
-        return (cell.text() if cell.quoted else cell.raw).decode()
+        return cell.text().decode()
     except UnicodeDecodeError as error:
         raise _not_text(error, cell, name, where) from error
 

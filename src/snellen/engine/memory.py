@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from pathlib import Path
 from typing import Any, NamedTuple
+
+from snellen.models.hf_memory import memory_told
 
 
 class Peak(NamedTuple):
@@ -30,13 +30,8 @@ def forget() -> None:
 
 
 def _process() -> int:
-    try:
-        status = Path("/proc/self/status").read_text(encoding="ascii")
-    except (OSError, ValueError):
-        return _by_usage()
     # What `getrusage` tells on Linux also counts the program that started this one.
-    found = re.search(r"^VmHWM:\s+(\d+) kB$", status, re.MULTILINE)
-    return 1024 * int(found[1]) if found else _by_usage()
+    return memory_told("/proc/self/status", "VmHWM") or _by_usage()
 
 
 def _by_usage() -> int:

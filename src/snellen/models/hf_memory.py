@@ -29,13 +29,13 @@ class MainMemory:
     """Of this process, as Linux tells it."""
 
     def used(self) -> int:
-        return _kilobytes("/proc/self/status", "VmRSS")
+        return memory_told("/proc/self/status", "VmRSS")
 
     def highest(self) -> int:
-        return _kilobytes("/proc/self/status", "VmHWM")
+        return memory_told("/proc/self/status", "VmHWM")
 
     def free(self) -> int:
-        return int(_OF_MAIN * min(_kilobytes("/proc/meminfo", "MemAvailable"), *_limits()))
+        return int(_OF_MAIN * min(memory_told("/proc/meminfo", "MemAvailable"), *_limits()))
 
 
 class DeviceMemory:
@@ -84,11 +84,12 @@ def _limits() -> list[int]:
         return [*found, 0]
     most_space, _ = resource.getrlimit(resource.RLIMIT_AS)
     if most_space != resource.RLIM_INFINITY:
-        found.append(max(0, most_space - _kilobytes("/proc/self/status", "VmSize")))
-    return found or [_kilobytes("/proc/meminfo", "MemAvailable")]
+        found.append(max(0, most_space - memory_told("/proc/self/status", "VmSize")))
+    return found or [memory_told("/proc/meminfo", "MemAvailable")]
 
 
-def _kilobytes(file: str, name: str) -> int:
+def memory_told(file: str, name: str) -> int:
+    """Bytes that Linux tells of in `file`, e.g. VmRSS in /proc/self/status; 0 where it does not."""
     try:
         text = Path(file).read_text(encoding="ascii")
     except (OSError, ValueError):
