@@ -22,6 +22,7 @@ import msgspec
 from snellen.core.benchmark import Benchmark, BenchmarkFactory, Shots, Variant
 from snellen.core.errors import UsageError
 from snellen.core.examples import Examples
+from snellen.core.lots import lot
 from snellen.core.sample import Kind, Row, Sample
 
 ASIDE = "aside"
@@ -146,13 +147,9 @@ def _drawn(count: int, seed: str, source: Benchmark, asked: Benchmark, told: str
 
 def _chosen(count: int, seed: str, pool: Iterable[Sample]) -> dict[Kind, list[Sample]]:
     """The first `count` of each kind in an order by lot, no two of which ask the same."""
-
-    def lot(sample: Sample) -> bytes:
-        return hashlib.sha256(f"{seed}:{sample.id}".encode()).digest()
-
     chosen: dict[Kind, list[Sample]] = {}
     seen = set()
-    for sample in sorted((one for one in pool if one.gold), key=lot):
+    for sample in sorted((one for one in pool if one.gold), key=lambda one: lot(seed, one.id)):
         found = chosen.setdefault(sample.kind, [])
         if len(found) < count and (asks := _asks(sample)) not in seen:
             seen.add(asks)

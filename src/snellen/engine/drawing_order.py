@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, cast
 
+from snellen.core.lots import lot
 from snellen.core.record import Record
 from snellen.core.sample import Sample
 from snellen.core.summary import Interval
@@ -40,10 +40,10 @@ def units_in_order(samples: Sequence[Sample], seed: int) -> list[Unit]:
     strata: dict[str, list[tuple[bytes, Unit]]] = defaultdict(list)
     for name, members in grouped.items():
         stratum = members[0].groups.get(column, "") if column else ""
-        strata[stratum].append((_lot(seed, name), Unit(stratum, tuple(members))))
+        strata[stratum].append((lot(seed, name), Unit(stratum, tuple(members))))
     dealt: list[tuple[float, bytes, Unit]] = []
     for stratum, drawn in strata.items():
-        start = int.from_bytes(_lot(seed, f"stratum:{stratum}")[:8]) / 2**64
+        start = int.from_bytes(lot(seed, f"stratum:{stratum}")[:8]) / 2**64
         drawn.sort(key=lambda one: one[0])
         dealt += [
             ((place + start) / len(drawn), lot, unit) for place, (lot, unit) in enumerate(drawn)
@@ -60,10 +60,6 @@ def _stratifying(samples: Sequence[Sample]) -> str | None:
         column: len(found) for column, found in labels.items() if 2 <= len(found) <= _MOST_STRATA
     }
     return min(fit, key=lambda column: fit[column]) if fit else None
-
-
-def _lot(seed: int, name: str) -> bytes:
-    return hashlib.sha256(f"{seed}:{name}".encode()).digest()
 
 
 class Strata:

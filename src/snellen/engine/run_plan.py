@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -13,6 +14,7 @@ import msgspec
 from snellen.core.benchmark import Benchmark, Table
 from snellen.core.errors import DataError, UsageError
 from snellen.core.flow import Flow
+from snellen.core.lots import lot
 from snellen.core.model import Model
 from snellen.core.output import Failure
 from snellen.core.price import Price
@@ -68,11 +70,8 @@ def chosen_ids(plan: Plan, table: Table) -> set[str]:
     if mute is not None and not told:
         raise _nothing_to_ask(mute, table)
 
-    def lot(unit: str) -> bytes:
-        return hashlib.sha256(f"{plan.seed}:{unit}".encode()).digest()
-
     chosen: set[str] = set()
-    for unit in units if plan.limit is None else sorted(units, key=lot):
+    for unit in units if plan.limit is None else sorted(units, key=partial(lot, plan.seed)):
         if plan.limit is not None and chosen and len(chosen) + len(units[unit]) > plan.limit:
             break
         chosen.update(units[unit])

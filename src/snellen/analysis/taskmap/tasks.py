@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import NamedTuple
 
 from snellen.core.benchmark import Benchmark
 from snellen.core.errors import UsageError
+from snellen.core.lots import lot
 from snellen.core.model import Capabilities
 from snellen.core.request import Generate, Rank, Request
 from snellen.core.sample import Sample
@@ -152,7 +152,7 @@ def _parts(
         units[sample.unit or pictures or sample.id].append((sample, lesson))
     parts: list[list[tuple[Sample, Lesson]]] = [[], []]
     counts: list[dict[str, int]] = [defaultdict(int), defaultdict(int)]
-    for unit in sorted(units, key=lambda unit: _lot(seed, unit)):
+    for unit in sorted(units, key=lambda unit: lot(seed, unit)):
         kind = units[unit][0][0].kind
         smaller = min((0, 1), key=lambda half: (counts[half][kind], len(parts[half])))
         parts[smaller] += units[unit]
@@ -166,10 +166,6 @@ def _drawn(
 ) -> list[tuple[Sample, Lesson]]:
     if limit is None or len(found) <= limit:
         return found
-    kept = sorted(found, key=lambda one: _lot(seed, one[0].id))[:limit]
+    kept = sorted(found, key=lambda one: lot(seed, one[0].id))[:limit]
     ids = {sample.id for sample, _ in kept}
     return [one for one in found if one[0].id in ids]
-
-
-def _lot(seed: int, name: str) -> bytes:
-    return hashlib.sha256(f"{seed}:{name}".encode()).digest()
