@@ -39,7 +39,8 @@ format: $(VENV)/dev.ready
 	$(BIN)/ruff format .
 
 perf: $(VENV)/dev.ready
-	$(BIN)/python -m benchmarks.perf
+	$(BIN)/python -m benchmarks.perf --json benchmarks/perf/results.json; missed=$$?; \
+	$(BIN)/python -m benchmarks.perf --page && exit $$missed
 
 perf-peers: $(VENV)/dev.ready
 	$(BIN)/python -m benchmarks.perf.peers

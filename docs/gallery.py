@@ -37,7 +37,7 @@ from snellen.report.heatmap import heat_map
 from snellen.report.plots import Value, dots, shares
 from snellen.report.radar_plot import radars
 from snellen.scoring.leaderboard import Board, Place
-from snellen.scoring.mmt import group_means
+from snellen.scoring.mmt import plain_mean
 from snellen.store.runs import find_runs
 
 FOLDER = Path(__file__).parent
@@ -190,8 +190,8 @@ def _mmt(tables: Path, members: Mapping[str, Sequence[str]]) -> Numbers:
     return {
         model: {
             group: round(mean, 4)
-            for group, mean in group_means(values, members).items()
-            if mean is not None
+            for group, names in members.items()
+            if (mean := plain_mean(values, names)) is not None
         }
         for model, values in held.items()
     }

@@ -22,6 +22,8 @@ from benchmarks.perf.machine import this_machine
 
 RESULTS = Path(__file__).with_name("results.json")
 PEERS = Path(__file__).with_name("peers.json")
+GPU = Path(__file__).with_name("gpu.json")
+"""Figures of another machine: `python -m benchmarks.perf gpu --json benchmarks/perf/gpu.json`."""
 DOCUMENT = Path(__file__).parents[2] / "docs" / "performance.md"
 PARTS = {
     "startup": "startup",
@@ -36,6 +38,7 @@ PARTS = {
     "remote-memory": "remote_memory",
     "compare": "compare",
     "view": "view_pages",
+    "gpu": "gpu",
 }
 """Name to the file that measures it."""
 
@@ -52,22 +55,29 @@ def main() -> int:
     if arguments.page:
         results = msgspec.json.decode(RESULTS.read_bytes(), type=Results)
         peers = msgspec.json.decode(PEERS.read_bytes(), type=Comparison)
-        DOCUMENT.write_text(page(results, peers), encoding="utf-8")
+        gpu = msgspec.json.decode(GPU.read_bytes(), type=Results) if GPU.exists() else None
+        DOCUMENT.write_text(page(results, peers, gpu), encoding="utf-8")
         return 0
     machine = this_machine()
-    parts = []
+    words = ["python -m benchmarks.perf", *arguments.names, f"--size {arguments.size}"]
+    parts: list[Part] = []
     for name in arguments.names or PARTS:
-        parts.append(_measured(name, arguments.size))
-        print(table(parts[-1]), end="\n\n", flush=True)
-    if arguments.json:
-        words = ["python -m benchmarks.perf", *arguments.names, f"--size {arguments.size}"]
-        results = Results(" ".join(words), machine, tuple(parts))
-        text = msgspec.json.format(msgspec.json.encode(results), indent=2)
-        arguments.json.write_bytes(text + b"\n")
+        part = _measured(name, arguments.size)
+        if part.figures:
+            parts.append(part)
+        # What cannot be measured here says why, in place of figures.
+        print(table(part) if part.figures else part.method, end="\n\n", flush=True)
+        if arguments.json:
+            # Each time: what was measured is kept when a later part fails.
+            _write(arguments.json, Results(" ".join(words), machine, tuple(parts)))
     lines = missed(parts)
     for line in lines:
         print(line, file=sys.stderr)
     return 1 if lines else 0
+
+
+def _write(file: Path, results: Results) -> None:
+    file.write_bytes(msgspec.json.format(msgspec.json.encode(results), indent=2) + b"\n")
 
 
 def _measured(name: str, size: SizeName) -> Part:

@@ -8,6 +8,7 @@ import random
 from pathlib import Path
 
 from benchmarks.perf.figures import Size, seconds
+from benchmarks.perf.settled import settle
 
 from snellen.benchmarks.rows import samples
 from snellen.core.media import decode_image
@@ -58,6 +59,7 @@ def write_photographs(path: Path, rows: int) -> list[tuple[int, int]]:
             text = f"{number}\tWhat is shown in picture {number}?\ta cat\ta dog\tA\t".encode()
             places.append((offset + len(text), len(cell)))
             offset += file.write(text + cell + b"\n")
+    settle(path)
     return places
 
 

@@ -69,7 +69,7 @@ def _all(size: Size, folder: Path, ray: Any) -> list[Figure]:
         asked = passes(questions)
         spec = f"{model}:batch_size={batch}"
         one, two, plain = [], [], []
-        for _ in range(min(size.repeats, 3)):
+        for _ in range(min(size.repeats, 2)):
             one.append(_answered(spec, 1, asked))
             two.append(_answered(spec, 2, asked))
             plain.append(times_as_fast(model, questions, batch))

@@ -34,30 +34,23 @@ class Settings:
     """Indexes, downloads and unpacked files; safe to delete. `SNELLEN_CACHE`."""
     lmu_data: Path | None = None
     """Data folder of VLMEvalKit users: `LMUData`, else ~/LMUData where that exists."""
-    hf_home: Path | None = None
-    """`HF_HOME`; None leaves the Hugging Face libraries to their own default."""
     hf_endpoint: str = HUB
     """`HF_ENDPOINT`: the hub, or a mirror of it."""
     offline: bool = False
     """`HF_HUB_OFFLINE`: nothing is fetched from a network; the Hugging Face libraries obey too."""
     prices: Path | None = None
     """`SNELLEN_PRICES`: a TOML file of prices that win over the catalog's."""
-    no_color: bool = False
-    """`NO_COLOR` is set and not empty, as no-color.org asks."""
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
         """Read `environment`, by default the process's own."""
         env = os.environ if environment is None else environment
-        hf_home = env.get("HF_HOME")
         return cls(
             cache=_cache(env),
             lmu_data=_lmu_data(env),
-            hf_home=Path(hf_home).expanduser() if hf_home else None,
             hf_endpoint=(env.get("HF_ENDPOINT") or HUB).rstrip("/"),
             offline=_UNPLUGGED.get() or env.get("HF_HUB_OFFLINE", "").strip().lower() not in _FALSE,
             prices=_path(env.get("SNELLEN_PRICES")),
-            no_color=bool(env.get("NO_COLOR")),
         )
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 from made_runs import Told, by_id, rows, run, write
+from rich.console import Console
 
 import snellen
 from snellen.analysis.aligned import aligned
@@ -16,7 +18,7 @@ from snellen.analysis.paired import Comparison, compare
 from snellen.cli import main
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
-from snellen.report.comparison import names_of, to_markdown
+from snellen.report.comparison import names_of, print_comparison, to_markdown
 from snellen.stats.paired import holm, mcnemar
 from snellen.store.runs import find_runs
 
@@ -192,6 +194,32 @@ def test_runs_of_one_name_are_told_apart(data: Path, tmp_path: Path) -> None:
     assert len(set(names)) == 3
     assert names[0] == f"one [{short.name[-8:]}]"
     assert names[1:] == [f"one [{long.path}]", f"one [{again.path}]"]
+
+
+def test_long_names_are_not_folded_in_80_columns(data: Path, tmp_path: Path) -> None:
+    names = [f"an-organisation-of-some-length/a-model-of-size-{at}b" for at in (3, 7)]
+    runs = [run(Told(name, by_id({})), data, tmp_path, limit=4) for name in names]
+    told = compare(runs, names_of(runs, shared_limit=False))
+    file = io.StringIO()
+    print_comparison(told, Console(file=file, width=80))
+    lines = [line.rstrip() for line in file.getvalue().splitlines()]
+    assert [f"{letter}: {name}" for letter, name in zip("AB", names, strict=True)] == [
+        line for line in lines if line[1:2] == ":"
+    ]
+    assert sum(line.startswith("B – A ") for line in lines) == 1
+    assert max(map(len, lines)) <= 80
+    file = io.StringIO()
+    print_comparison(told, Console(file=file, width=200))
+    assert f"\n{names[1]} – {names[0]} " in file.getvalue()
+
+
+def test_a_limit_that_all_share_is_no_part_of_a_name(data: Path, tmp_path: Path) -> None:
+    runs = [run(Told(name, by_id({})), data, tmp_path, limit=4) for name in ("one", "two")]
+    assert names_of(runs) == ["one (limit 4)", "two (limit 4)"]
+    assert names_of(runs, shared_limit=False) == ["one", "two"]
+    whole = run(Told("one", by_id({})), data, tmp_path)
+    told = names_of([*runs, whole], shared_limit=False)
+    assert told == ["one (limit 4)", "two (limit 4)", "one"]
 
 
 def test_mmes_sum_is_resampled_image_by_image(tmp_path: Path) -> None:

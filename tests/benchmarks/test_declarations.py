@@ -17,7 +17,7 @@ from snellen.core.output import Failure, Generated, Output
 from snellen.core.request import Request
 from snellen.core.sample import Sample
 from snellen.core.summary import Summary
-from snellen.engine.rehearsal import blank_reply, gold_reply, rehearsed
+from snellen.engine.rehearsal import gold_reply, rehearsed
 
 LAYOUTS = Path(__file__).parent / "layouts"
 NAMES = [known.name for known in known_benchmarks()]
@@ -121,7 +121,7 @@ def test_gold_scores_the_oracle(layout: Layout) -> None:
 @pytest.mark.parametrize("layout", FILES, ids=lambda layout: layout.path.name)
 def test_blank_replies_score_blank(layout: Layout) -> None:
     benchmark = of(layout, judges=int("judge" in roles(layout)))
-    summary = rehearse(layout, blank_reply, "blank")
+    summary = rehearse(layout, lambda *_: Generated(""), "blank")
     if benchmark.oracle is None:
         assert summary.headline.value is None
         return

@@ -13,7 +13,7 @@ from snellen.core.output import Generated, Output
 from snellen.core.record import Record
 from snellen.core.request import Request
 from snellen.core.summary import Metric, Summary
-from snellen.engine.rehearsal import blank_reply, gold_reply, rehearsed
+from snellen.engine.rehearsal import gold_reply, rehearsed
 
 COPIES = 12
 """The layouts hold a few rows; they stand there so often, as questions of their own."""
@@ -30,7 +30,7 @@ def half_right(layout: Layout) -> Iterator[Record]:
         def elsewhere(request: Request) -> Output:
             return Generated(told[request.to][kind])
 
-        reply = gold_reply if kind == "gold" else blank_reply
+        reply = gold_reply if kind == "gold" else lambda *_: Generated("")
         return list(rehearsed(benchmark, samples, reply, elsewhere))
 
     golds, blanks = records("gold"), records("blank")
@@ -39,7 +39,8 @@ def half_right(layout: Layout) -> Iterator[Record]:
         for gold, blank in zip(golds, blanks, strict=True):
             one = gold if draw.random() < 0.6 else blank
             unit = f"{one.unit}#{copy}" if one.unit else ""
-            yield msgspec.structs.replace(one, id=f"{one.id}#{copy}", unit=unit)
+            media = tuple(f"{name}#{copy}" for name in one.media)
+            yield msgspec.structs.replace(one, id=f"{one.id}#{copy}", unit=unit, media=media)
 
 
 def numbers(summary: Summary) -> Iterator[tuple[str, Metric]]:

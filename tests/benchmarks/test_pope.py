@@ -65,6 +65,15 @@ def test_llava_equals_the_official_scores(golden: Golden) -> None:
     assert (found.n, found.notices) == (8910, ())
 
 
+def test_columns_of_a_file_of_ones_own_are_taken_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "own.tsv"
+    path.write_text("number\tcategory\tasked\tlabel\n7\tpopular\tIs there a cup?\tyes\n")
+    columns = {"id": "number", "question": "asked", "answer": "label"}
+    chosen = benchmark(Variant(data=str(path), columns=columns))
+    (sample,) = chosen.samples(chosen.open())
+    assert (sample.id, sample.question, sample.gold) == ("7", "Is there a cup?", ("Yes",))
+
+
 def test_a_question_of_several_tracks_counts_once_in_each() -> None:
     found = rows(
         ("adversarial,popular,random", "a", "Yes"),

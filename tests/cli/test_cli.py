@@ -206,3 +206,45 @@ def test_a_reader_that_goes_away_is_no_error(data: Path, tmp_path: Path) -> None
         check=True,
     )
     assert done.stderr == ""
+
+
+def test_a_reader_of_tables_that_goes_away_leaves_the_exit_code(data: Path, tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    run = [sys.executable, "-m", "snellen", "run", "-m", "random", "-b", str(data), "-q"]
+    command = [*run, "--out", str(tmp_path / "out"), "--no-html"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        said = process.stderr.read()
+    assert (process.returncode, said) == (0, b"")
+
+
+def test_no_color_leaves_the_colours_out(tmp_path: Path, capsys, monkeypatch) -> None:
+    numbers = tmp_path / "numbers.csv"
+    numbers.write_text("model,subtask,acc,acc_plus\nm,OCR,33.33,1.00\n")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    yellow = "\x1b[33m! m, OCR: no counts give 33.33 and 1.00"
+    assert yellow in said(capsys, "leaderboard", numbers)[1]
+    monkeypatch.setenv("NO_COLOR", "1")
+    plain = said(capsys, "leaderboard", numbers)[1]
+    assert "! m, OCR: no counts give" in plain
+    assert "\x1b[33m" not in plain
+
+
+def test_a_full_disk_behind_standard_output_says_what_to_do(data: Path, tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "snellen", "data", "info", str(data)],
+            stdout=full, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+    assert (done.returncode, done.stderr) == (
+        2,
+        "snellen: standard output: No space left on device; make room, or write elsewhere\n",
+    )

@@ -161,6 +161,17 @@ def test_a_missing_key_is_told_and_the_rest_planned_all_the_same(
     assert told["dollars"] > 0
 
 
+def test_the_key_of_a_server_named_by_its_address_is_missing_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    server = "http://127.0.0.1:9/v1#tiny"
+    monkeypatch.delenv("TEAM_KEY", raising=False)
+    assert plan([server], ["questions.tsv"]).missing == []
+    (missing,) = plan([f"{server}:key_env=TEAM_KEY"], ["questions.tsv"]).missing
+    assert missing.what == "key"
+    assert missing.sentence == f"{server}:key_env=TEAM_KEY needs a key: set TEAM_KEY"
+
+
 def test_what_is_not_here_is_named_and_not_fetched(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "-m", "InternVL3-8B", "-b", "mmbench"]) == 0
     shown = capsys.readouterr().out

@@ -14,15 +14,11 @@ from snellen.settings import Settings
     [
         ({"SNELLEN_CACHE": "/c"}, "cache", Path("/c")),
         ({"LMUData": "/d"}, "lmu_data", Path("/d")),
-        ({"HF_HOME": "/h"}, "hf_home", Path("/h")),
-        ({}, "hf_home", None),
         ({}, "hf_endpoint", "https://huggingface.co"),
         ({"HF_ENDPOINT": "https://mirror.org/"}, "hf_endpoint", "https://mirror.org"),
         ({}, "offline", False),
         ({"HF_HUB_OFFLINE": "1"}, "offline", True),
         ({"HF_HUB_OFFLINE": "False"}, "offline", False),
-        ({"NO_COLOR": ""}, "no_color", False),
-        ({"NO_COLOR": "0"}, "no_color", True),
     ],
 )
 def test_what_the_environment_says(tmp_path, environment, field: str, value) -> None:

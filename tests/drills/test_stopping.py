@@ -51,6 +51,24 @@ def test_sigterm_ends_like_ctrl_c(drill: Drill) -> None:
     assert len(drill.sent()) <= drill.samples + IN_FLIGHT
 
 
+def _deaf_to_ctrl_c() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def test_sigterm_ends_a_job_of_a_script_too(drill: Drill) -> None:
+    """A shell starts what a script puts in the background with SIGINT ignored."""
+    process = drill.start(
+        "patient", "--out", "out", PATIENCE="0.1",
+        limit=_deaf_to_ctrl_c,
+    )  # fmt: skip
+    drill.wait_for_sent(12, process)
+    stopped = drill.stop(process, signal.SIGTERM)
+    assert stopped.code == 130
+    assert stopped.seconds < 2.0
+    assert "continue with: snellen run" in stopped.said
+    assert drill.only_run().info.status == "interrupted"
+
+
 @pytest.mark.parametrize("after", [0.05, 0.15, 0.3])
 def test_ctrl_c_while_starting(drill: Drill, after: float) -> None:
     """Before anything was asked there is nothing to lose, and nothing to show but one word."""

@@ -13,6 +13,7 @@ import pytest
 
 ray = pytest.importorskip("ray")
 
+from snellen import evaluate  # noqa: E402
 from snellen.benchmarks.registry import open_benchmark  # noqa: E402
 from snellen.core.benchmark import Variant  # noqa: E402
 from snellen.core.errors import UsageError  # noqa: E402
@@ -23,7 +24,10 @@ from snellen.core.request import Generate, Ref  # noqa: E402
 from snellen.engine.asking import Asker, concurrency_of  # noqa: E402
 from snellen.engine.driving import drive_all  # noqa: E402
 from snellen.engine.ray_cluster import Cluster, Spread  # noqa: E402
+from snellen.engine.ray_worker import Worker  # noqa: E402
+from snellen.engine.replicas import AT_HAND  # noqa: E402
 from snellen.models.bundled import WEIGHTS  # noqa: E402
+from snellen.models.huggingface import HuggingFace  # noqa: E402
 from snellen.models.registry import open_model  # noqa: E402
 from snellen.store.responses import ResponseStore  # noqa: E402
 
@@ -97,6 +101,18 @@ def test_an_actor_and_a_node_may_die(cluster: Any) -> None:
     assert time.monotonic() - started < 300, "the run went on after the losses"
 
 
+def test_models_of_one_command_make_room_for_each_other(cluster: Any, tmp_path: Path) -> None:
+    """Each wants all cores of the cluster; the first comes back for the second benchmark."""
+    data = tmp_path / "own.tsv"
+    data.write_text("index\tquestion\tA\tB\tanswer\n1\tWhich?\tone\ttwo\tB\n")
+    runs = evaluate(
+        ["snellen/tiny", "snellen/tiny-early"], ["eyechart", str(data)], limit=6,
+        cluster=Cluster(address=cluster.address, replicas=2), out=tmp_path / "out", html=False,
+    ).runs  # fmt: skip
+    assert [run.info.status for run in runs] == ["complete"] * 4
+    assert all(run.info.counts.done == run.info.counts.samples for run in runs)
+
+
 def test_what_a_replica_cannot_load_is_said_in_one_sentence(cluster: Any, tmp_path: Path) -> None:
     folder = tmp_path / "model"
     shutil.copytree(WEIGHTS / "tiny", folder)
@@ -127,6 +143,30 @@ def test_a_model_of_ones_own_is_sent_along(cluster: Any, tmp_path: Path) -> None
     assert isinstance(output, Generated), output
     assert not isinstance(output, Failure)
     assert output.text == "QUIET"
+
+
+def test_what_a_replica_says_of_itself_reaches_run_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    """E.g. why it shared nothing; `run.json` holds the remarks of the run's model."""
+    monkeypatch.setattr(HuggingFace, "remarks", ("shared nothing",))
+    worker = Worker("snellen/tiny", {})
+    worker.ready()
+    question = Generate(messages=(user(Text("A?")),), ref=Ref("q"))
+    told = worker.answer([question], [])
+    worker.end()
+    spread = Spread("snellen/tiny", Cluster())
+    assert spread.remarks == ()
+    for _ in range(2):
+        spread._note(told)
+    assert spread.remarks == ("shared nothing",)
+    assert spread.largest_batch == told.largest_batch == 1
+
+
+def test_enough_is_asked_for_batches_that_have_grown() -> None:
+    model = open_model("snellen/tiny")
+    spread = Spread("snellen/tiny", Cluster(replicas=3))
+    assert spread.concurrency == 3 * AT_HAND * model.batch_limit  # type: ignore[attr-defined]
+    fixed = Spread("snellen/tiny:batch_size=5", Cluster(replicas=3))
+    assert fixed.concurrency == 3 * AT_HAND * 10
 
 
 @pytest.mark.parametrize(

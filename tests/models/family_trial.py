@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +16,12 @@ from questions_for_models import ask, noise, rank
 
 from snellen.core.output import Failure, Generated, Output, Ranked
 from snellen.core.request import Generate, Generation, Rank
+from snellen.models.hf_forced import is_forced
 from snellen.models.hf_generate import generating
+from snellen.models.hf_preparing import Preparing
 from snellen.models.hf_prompt import render, wants_marks
+from snellen.models.hf_rows import Row
+from snellen.models.hf_sharing import Sharing
 from snellen.models.huggingface import HuggingFace
 from snellen.models.pictures import PictureCache
 from snellen.models.registry import open_model
@@ -90,6 +95,8 @@ def try_out(family: Family, folder: Path) -> Trial:
     for _ in range(2):
         same(answered(shared.answer_batch(asked)), together, "sharing changed an answer")
     remarks = shared.remarks
+    if not remarks:
+        assert furthest(shared, asked) <= 1e-4, "sharing changed logits"
     return Trial(
         model_type=loaded.model.config.model_type,
         processor=type(loaded.processor).__name__,
@@ -100,6 +107,32 @@ def try_out(family: Family, folder: Path) -> Trial:
         if remarks
         else "yes",
     )
+
+
+def furthest(model: HuggingFace, asked: Sequence[Generate | Rank]) -> float:
+    """By how much logits behind prompts that are read together, their beginnings shared, differ
+    from those behind each read by itself, as a share of the largest (of 1 at least).
+
+    Pictures of unlike size take turns; the second time beginnings are known, the third time whole
+    prompts."""
+    loaded = model.load()
+    preparing = Preparing(loaded, model.images, 1)
+    alike: dict[frozenset[str], list[Row]] = defaultdict(list)
+    for request in asked:
+        if isinstance(request, Rank) and is_forced(loaded):
+            continue
+        for row in preparing.rows(request):
+            alike[frozenset(row.marks)].append(row)
+    sharing = Sharing(loaded.model, budget=10**9, at_once=3)
+    sharing.keeps_prompts = True
+    found = []
+    for rows in alike.values():
+        plain = [sharing.plainly(row).float() for row in rows]
+        for _ in range(3):
+            together = sharing.begin(rows).logits[:, -1].float()
+            for one, other in zip(together, plain, strict=True):
+                found.append(float((one - other).abs().max() / max(1.0, other.abs().max())))
+    return max(found)
 
 
 def answered(outputs: Sequence[Output]) -> Sequence[Output]:

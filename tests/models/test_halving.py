@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 
 from snellen.core.output import Failure
-from snellen.models.halving import halving
+from snellen.models.halving import failure_of, halving
 
 
 def test_a_batch_too_large_for_memory_is_halved_until_it_fits() -> None:
@@ -31,6 +31,18 @@ def test_one_item_too_large_fails_alone_as_out_of_memory() -> None:
     assert rest == [0, 1, 2]
     assert isinstance(last, Failure)
     assert last.kind == "out_of_memory"
+
+
+def test_what_libraries_say_where_memory_was_short() -> None:
+    for said in (
+        "CUDA out of memory. Tried to allocate 2.00 GiB",
+        "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+        "cuDNN error: CUDNN_STATUS_ALLOC_FAILED",
+        "[enforce fail at alloc_cpu.cpp:121] DefaultCPUAllocator: can't allocate memory",
+    ):
+        assert failure_of(RuntimeError(said)).kind == "out_of_memory", said
+    assert failure_of(MemoryError()).kind == "out_of_memory"
+    assert failure_of(RuntimeError("CUDA error: device-side assert")).kind == "request"
 
 
 def test_another_error_of_one_item_is_a_failed_request() -> None:

@@ -72,7 +72,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_a_typed_price() -> None:
-    assert parse_price("input=2.5, output=10") == Price(2.5, 10, source="typed with --price")
+    assert parse_price("input=2.5, output=10") == Price(2.5, 10, source="the option --price")
     price = parse_price("input=2,output=10,cached=1")
     tokens = Usage(prompt_tokens=1_000_000, completion_tokens=100_000, cached_tokens=500_000)
     assert cost(tokens, price) == pytest.approx(1.0 + 0.5 + 1.0)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,11 +10,14 @@ from snellen.core.answer import Empty, Truncated
 from snellen.core.message import Text, user
 from snellen.core.model import Profiled
 from snellen.core.output import Generated
-from snellen.core.request import Generate, Ref
+from snellen.core.request import Generate, Generation, Ref
 from snellen.extract.choice import read_choice
 from snellen.extract.open_text import read_open
 from snellen.extract.yes_no import read_yes_no
 from snellen.models import reasoning
+from snellen.models.bundled import WEIGHTS
+from snellen.models.hf_generate import reply_of
+from snellen.models.hf_loaded import Loaded
 from snellen.models.reasoning import Split, split_reasoning
 from snellen.models.registry import open_model
 
@@ -45,6 +50,16 @@ from snellen.models.registry import open_model
 )
 def test_thoughts_are_split_off(reply: str, split: Split) -> None:
     assert split_reasoning(reply) == split
+
+
+def test_a_cut_reply_to_a_prompt_that_opened_a_thought_is_a_thought() -> None:
+    said = "It may be A, so the answer is A"
+    assert split_reasoning(said, "length", opened=True) == Split("", said, "length")
+    assert split_reasoning(said, "length") == Split(said, None, "length")
+    # It ended by itself: it answered without a thought.
+    assert split_reasoning("A", "stop", opened=True) == Split("A", None, "stop")
+    cut_later = split_reasoning("hm</think>The ans", "length", opened=True)
+    assert cut_later == Split("The ans", "hm", "length")
 
 
 def test_an_answer_cut_behind_its_thought_stays_cut() -> None:
@@ -82,6 +97,56 @@ def test_the_local_backend_splits_too(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (reply().text, reply().stop_reason) == ("", "length")
     assert open_model("snellen/tiny").identity.facts.get("reasoning") is None
     assert open_model("snellen/tiny:reasoning=off").identity.facts["reasoning"] == "off"
+
+
+@pytest.mark.parametrize(("opening", "text"), [("<think>\n", ""), ("", None)])
+def test_a_local_model_whose_template_opens_the_thought(
+    tmp_path: Path, opening: str, text: str | None
+) -> None:
+    """A reply that the token limit cut before the thought was closed is no answer."""
+    folder = tmp_path / "thinking"
+    shutil.copytree(WEIGHTS / "tiny", folder)
+    template = folder / "chat_template.jinja"
+    template.write_text(template.read_text() + opening)
+    model: Any = open_model(f"hf/{folder}:batch_size=1,device=cpu")
+    settings = Generation(max_new_tokens=1)
+    request = Generate(
+        messages=(user(Text("Which shape is this?")),), ref=Ref("1"), settings=settings
+    )
+    [output] = model.answer_batch([request])
+    assert isinstance(output, Generated)
+    assert output.stop_reason == "length"
+    if text is None:
+        assert output.text
+        assert output.reasoning is None
+    else:
+        assert (output.text, bool(output.reasoning)) == (text, True)
+
+
+@pytest.mark.parametrize("special", [True, False])
+def test_tags_that_are_special_tokens_stay_in_the_reply(special: bool) -> None:
+    """Magistral's [THINK] is one; without it a thought would run into the answer."""
+    from tokenizers import AddedToken, Tokenizer
+    from tokenizers.models import WordLevel
+    from tokenizers.pre_tokenizers import Whitespace
+    from transformers import PreTrainedTokenizerFast
+
+    words = {"Is": 0, "it": 1, "A": 2, "B": 3, "</s>": 4, "[UNK]": 5}
+    inner = Tokenizer(WordLevel(words, unk_token="[UNK]"))
+    inner.pre_tokenizer = Whitespace()
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=inner, eos_token="</s>")
+    tags = [AddedToken("[THINK]", special=special), AddedToken("[/THINK]", special=special)]
+    tokenizer.add_tokens(tags, special_tokens=special)
+    loaded = Loaded(None, tokenizer, tokenizer, "cpu", frozenset({4}), None, 1)
+    opened, closed = tokenizer.convert_tokens_to_ids(["[THINK]", "[/THINK]"])
+
+    def said(*tokens: int) -> Split:
+        reply = reply_of(loaded, tokens, 3, Generation())
+        return split_reasoning(reply.text, reply.stop_reason)
+
+    assert said(opened, 0, 1, 2, closed, 3, 4) == Split("B", "Is it A", "stop")
+    assert said(opened, 0, 1, 2) == Split("", "Is it A", "length")
+    assert said(3, 4) == Split("B", None, "stop")
 
 
 def test_the_longest_reply_of_a_local_model() -> None:

@@ -300,6 +300,30 @@ def test_batches_are_smaller_once_memory_was_short(checkpoint: Folder) -> None:
     assert max(sizes[first:]) <= 2, "it did not run out of memory twice"
 
 
+def test_memory_that_is_short_for_the_test_does_not_end_sharing(checkpoint: Folder) -> None:
+    model = opened(checkpoint("llava"), batch_size="4")
+    calls: list[int] = []
+
+    def forward(*_: Any) -> None:
+        calls.append(1)
+        if len(calls) == 1:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+
+    hook = model.load().model.register_forward_pre_hook(forward)
+    first = model.answer_batch(QUESTIONS)
+    assert model.remarks == ()
+    looked = calls_of(model.load().model.model.vision_tower)
+    again = model.answer_batch(QUESTIONS)
+    hook.remove()
+    expected = opened(checkpoint("llava"), sharing="off").answer_batch(QUESTIONS)
+    for outputs in (first, again):
+        assert [one.text for one in outputs if isinstance(one, Generated)] == [
+            one.text for one in expected if isinstance(one, Generated)
+        ]
+    # Two plainly for the test, then each of the three once.
+    assert sum(looked) <= 5, "it does not share"
+
+
 def test_prompts_made_ahead_are_the_same_prompts(checkpoint: Folder) -> None:
     ahead, late = opened(checkpoint("llava")), opened(checkpoint("llava"))
     broken = ask("What?", b"no picture at all")

@@ -148,7 +148,24 @@ def test_main_memory_is_what_the_system_tells() -> None:
         "assert meter.free() > 0\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
-    assert isinstance(meter_of("cpu"), MainMemory)
+    assert isinstance(meter_of(["cpu", "cpu"]), MainMemory)
+
+
+def test_of_several_gpus_the_fullest_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As torch would tell of them: one has 30 GB left and 10 GB held unused, the other 5 GB."""
+    told = {"cuda:0": (30, 20, 10, 15), "cuda:1": (5, 40, 40, 44)}
+    for place, name in enumerate(("mem_get_info", "memory_reserved", "memory_allocated",
+                                  "max_memory_allocated")):  # fmt: skip
+        monkeypatch.setattr(
+            torch.cuda,
+            name,
+            lambda device, place=place: (told[device][0], 80) if not place
+            else told[device][place],
+        )  # fmt: skip
+    meter = meter_of(["cuda:1", "cpu", "cuda:0", "cuda:1"])
+    assert (meter.used(), meter.highest()) == (50, 59)
+    assert meter.free() == 2 * int(0.9 * 5)
+    assert meter_of(["cuda:0"]).free() == int(0.9 * 40)
 
 
 def test_a_limit_on_the_process_counts() -> None:

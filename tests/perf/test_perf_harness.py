@@ -16,13 +16,14 @@ from benchmarks.perf.__main__ import PARTS as MEASURED  # noqa: E402
 from benchmarks.perf.comparison import Comparison  # noqa: E402
 from benchmarks.perf.document import Results, missed, page  # noqa: E402
 from benchmarks.perf.figures import figure, profiled  # noqa: E402
+from benchmarks.perf.machine import this_machine  # noqa: E402
 
 PARTS = [
     "startup", "engine", "scoring", "page", "memory", "tsv", "remote", "remote-memory", "compare",
     "view",
 ]  # fmt: skip
-LARGE = {"local", "ray"}
-"""Minutes, and gigabytes of memory: the bundled models over and over, and a cluster."""
+LARGE = {"local", "ray", "gpu"}
+"""Minutes, and gigabytes of memory: the bundled models over and over, a cluster, and a GPU."""
 
 
 def perf(*words: str) -> subprocess.CompletedProcess[str]:
@@ -62,13 +63,45 @@ def test_the_committed_page_is_that_of_the_committed_results() -> None:
     committed = ROOT / "benchmarks" / "perf" / "results.json"
     results = msgspec.json.decode(committed.read_bytes(), type=Results)
     beside = msgspec.json.decode(committed.with_name("peers.json").read_bytes(), type=Comparison)
+    elsewhere = committed.with_name("gpu.json")
+    gpu = None
+    if elsewhere.exists():
+        gpu = msgspec.json.decode(elsewhere.read_bytes(), type=Results)
     text = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
-    assert text == page(results, beside)
+    assert text == page(results, beside, gpu)
     assert all(f"{one.name} {one.version}" in text or one.missing in text for one in beside.peers)
 
 
 def test_no_part_is_forgotten() -> None:
     assert {*PARTS, *LARGE} == set(MEASURED)
+
+
+def test_the_steps_of_the_gpu_part_work_without_one() -> None:
+    from benchmarks.perf.figures import SIZES
+    from benchmarks.perf.gpu import measure
+    from benchmarks.perf.large_model import TINY
+
+    part = measure(SIZES["tiny"], "cpu", {"tiny": TINY})
+    named = {one.name: one for one in part.figures}
+    assert named["tiny: Snellen"].reference == "tiny: reference A"
+    assert named["tiny: Snellen: largest batch"].value > 1
+    assert {one.unit for one in part.figures} == {"samples/s", "prompts", "%"}
+    here = this_machine()
+    text = page(Results("perf", here, ()), None, Results("x", here, (part,)))
+    assert "## Local models on a GPU" in text
+    assert f"with `x` on {here.cores} cores" in text
+
+
+def test_without_a_gpu_the_part_says_so_and_is_left_out(tmp_path: Path) -> None:
+    import torch
+
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    file = tmp_path / "gpu.json"
+    done = perf("gpu", "--size", "tiny", "--json", str(file))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.strip().startswith("No GPU is here that torch can use")
+    assert msgspec.json.decode(file.read_bytes(), type=Results).parts == ()
 
 
 def test_an_unknown_part_is_named() -> None:

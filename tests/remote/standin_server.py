@@ -28,6 +28,8 @@ class StandIn:
     """What GET gives, by name."""
     key: str | None = None
     """The key that is wanted."""
+    listing: Callable[[web.Request], dict[str, Any]] | None = None
+    """Answers `GET models`; None answers with all of `models` at once."""
     url: str = ""
 
     def says(self, body: object, status: int = 200, **headers: str) -> None:
@@ -63,6 +65,8 @@ class StandIn:
     async def listed(self, request: web.Request) -> web.StreamResponse:
         if self.key and request.headers.get("Authorization") != f"Bearer {self.key}":
             return web.json_response({"error": {"message": "no key"}}, status=401)
+        if self.listing is not None:
+            return web.json_response(self.listing(request))
         return web.json_response({"data": [{"id": name} for name in self.models]})
 
 
@@ -91,7 +95,7 @@ def running() -> Iterator[StandIn]:
 
     async def serve() -> web.AppRunner:
         app = web.Application(client_max_size=64 << 20)
-        app.router.add_get("/v1/models", stand_in.listed)
+        app.router.add_get("/v1/{deeper:(.*/)?}models", stand_in.listed)
         app.router.add_get("/v1/{name}", stand_in.file)
         app.router.add_post("/{path:(v1|files)/.*}", stand_in.post)
         runner = web.AppRunner(app, shutdown_timeout=0.1)

@@ -110,6 +110,45 @@ def test_claude_thinks_beside_its_answer(server: StandIn, effort: str, budget: i
     assert "temperature" not in body
 
 
+@pytest.mark.parametrize("effort", ["low", "xhigh", "max"])
+def test_newer_claudes_are_told_in_a_word_how_hard_to_think(server: StandIn, effort: str) -> None:
+    server.says(message(text("B")))
+    ask(f"anthropic/claude-opus-4-8:base_url={server.url},reasoning_effort={effort}", CONVERSATION)
+    body = server.asked[0]
+    assert body["thinking"] == {"type": "adaptive", "display": "summarized"}
+    assert body["output_config"] == {"effort": effort}
+    assert body["max_tokens"] == 9
+    assert "temperature" not in body
+
+
+def test_newer_claudes_take_no_number_of_tokens() -> None:
+    with pytest.raises(UsageError, match=r"this model takes low, .*, max, and no number of tokens"):
+        open_model("anthropic/claude-haiku-5-5:reasoning_effort=2000")
+
+
+@pytest.mark.parametrize(
+    ("name", "sampled"),
+    [
+        ("claude-3-opus-20240229", True),
+        ("claude-opus-4-5", True),
+        ("claude-sonnet-4-5-20250929", True),
+        ("claude-haiku-4-5", True),
+        ("claude-opus-4-6", True),
+        ("claude-opus-4-7-20260416", False),
+        ("claude-opus-4-8", False),
+        ("claude-opus-5", False),
+        ("claude-sonnet-5-5", False),
+        ("claude-haiku-5-5", False),
+        ("claude-fable-5-1", False),
+        ("claude-mythos-preview", False),
+    ],
+)
+def test_newer_claudes_refuse_a_temperature(server: StandIn, name: str, sampled: bool) -> None:
+    server.says(message(text("B")))
+    ask(f"anthropic/{name}:base_url={server.url}", CONVERSATION)
+    assert ("temperature" in server.asked[0]) is sampled
+
+
 def test_claude_in_a_stream(server: StandIn) -> None:
     server.says(message({"type": "thinking", "thinking": "hm"}, text("Yes.")))
     once = claude(server)
@@ -222,6 +261,39 @@ def test_gemini_in_a_stream(server: StandIn) -> None:
     output = gemini(server, ",stream=yes")
     assert server.paths == ["/v1/models/gemini-x:streamGenerateContent?alt=sse"]
     assert (output.text, output.reasoning, output.usage) == ("Yes.", "hm", Usage(270, 34, 30))
+
+
+@pytest.mark.parametrize("last", [None, {"error": {"code": 503, "message": "The model is busy"}}])
+def test_half_a_stream_of_gemini_is_no_answer(server: StandIn, last: dict[str, Any] | None) -> None:
+    half: dict[str, Any] = {"candidates": [{"content": {"parts": [{"text": "The answer is A"}]}}]}
+    pieces = [half, *([last] if last else [])]
+    server.says("".join(f"data: {json.dumps(one)}\r\n\r\n" for one in pieces).encode())
+    with pytest.raises(ModelError, match="busy" if last else "the stream broke off") as caught:
+        gemini(server, ",stream=yes")
+    assert caught.value.kind == ("server" if last else "connection")
+
+
+def test_a_blocked_prompt_in_a_stream_of_gemini(server: StandIn) -> None:
+    blocked = {"promptFeedback": {"blockReason": "SAFETY"}}
+    server.says(f"data: {json.dumps(blocked)}\r\n\r\n".encode())
+    assert gemini(server, ",stream=yes").stop_reason == "refusal"
+
+
+def test_gemini_watches_a_whole_video(server: StandIn) -> None:
+    video = b"\x00\x00\x00\x18ftypmp42 frames"
+    film = Media("video", digest_bytes(video))
+    about = Generate(
+        messages=(user(film, Text("Who wins?")),),
+        ref=REF,
+        media={film.digest: InlineSource(video)},
+    )
+    server.says(candidate({"text": "She."}))
+    assert gemini(server, ",video=native", about).text == "She."
+    shown, _ = server.asked[0]["contents"][0]["parts"]
+    data = base64.b64encode(video).decode()
+    assert shown == {"inlineData": {"mimeType": "video/mp4", "data": data}}
+    with pytest.raises(UsageError, match="anthropic takes no whole videos, only frames"):
+        open_model("anthropic/claude-x:video=native")
 
 
 def test_log_probabilities_of_gemini(server: StandIn) -> None:

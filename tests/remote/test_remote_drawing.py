@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import base64
+from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import web
 from asking_remote import ask, drawing, picture, question
 from msgspec import structs
+from seed_files import seed_h
 from standin_server import StandIn, chat_reply
 
+from snellen.api import evaluate
+from snellen.core.benchmark import Variant
 from snellen.core.errors import MediaError, ModelError, UsageError
 from snellen.core.media import digest_bytes
-from snellen.core.output import Drawn, Failure
-from snellen.core.request import Drawing
+from snellen.core.model import Capabilities, Identity
+from snellen.core.output import Compared, Drawn, Failure, Generated, Output, Usage
+from snellen.core.request import Drawing, Request
+from snellen.engine.fitting import fitting
 from snellen.models.registry import open_model
 
 DATA = picture("green")
@@ -99,11 +105,66 @@ def test_gemini_draws(server: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GEMINI_API_KEY", "k")
     inline = {"inlineData": {"mimeType": "image/png", "data": ENCODED}}
     parts = [{"text": "Here:"}, inline]
-    server.says({"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}]})
+    usage = {"promptTokenCount": 7, "candidatesTokenCount": 1290}
+    candidates = [{"content": {"parts": parts}, "finishReason": "STOP"}]
+    server.says({"candidates": candidates, "usageMetadata": usage})
     [output] = ask(f"google/g:base_url={server.url},draws=yes", drawing("A green square"))
     assert isinstance(output, Drawn)
+    assert output.usage == Usage(7, 1290)
     assert (output.text, list(output.data.values())) == ("Here:", [DATA])
     assert server.asked[0]["generationConfig"] == {"responseModalities": ["TEXT", "IMAGE"]}
+
+
+@pytest.mark.parametrize("options", ["endpoint=images", "draws=yes"])
+def test_a_filter_that_lets_nothing_be_drawn_is_a_refusal(server: StandIn, options: str) -> None:
+    error = {"message": "Your request was rejected by our safety system", "code": "x"}
+    server.says({"error": error}, 400)
+    [output] = ask(f"{server.url}#tiny:{options}", drawing("x"))
+    assert output == Generated(error["message"], "refusal", seconds=getattr(output, "seconds", 0))
+
+
+def test_a_model_that_refuses_in_words(server: StandIn) -> None:
+    server.says(chat_reply(None, refusal="I will not draw this."))
+    [output] = ask(f"{server.url}#tiny:draws=yes", drawing("x"))
+    assert isinstance(output, Generated)
+    assert (output.text, output.stop_reason) == ("I will not draw this.", "refusal")
+    assert fitting(drawing("x"), output) is output
+
+
+def test_words_that_refuse_nothing_are_no_picture() -> None:
+    output = fitting(drawing("x"), Generated("Here you are."))
+    assert isinstance(output, Failure)
+    assert output.kind == "unsupported"
+
+
+def test_a_refused_drawing_is_worth_nothing_and_not_asked_for_again(
+    server: StandIn, tmp_path: Path
+) -> None:
+    server.says({"error": {"message": "safety system: the answer is A"}}, 400)
+    data = seed_h(tmp_path, per_dimension=1, only=["Text-to-Image Generation"])
+
+    class Comparer:
+        identity = Identity("test", "comparer")
+        capabilities = Capabilities(outputs=frozenset(), similarity=True)
+
+        def answer(self, request: Request) -> Output:
+            assert request.ref.sample == "preflight"
+            return Compared((1.0,))
+
+    def counts() -> dict[str, int]:
+        (run,) = evaluate(
+            [f"{server.url}#tiny:endpoint=images"], ["seedbench:version=H,level=L3"],
+            out=tmp_path / "out", variant=Variant(data=str(data)), clip=Comparer(), html=False,
+        ).runs  # fmt: skip
+        assert run.info.status == "complete"
+        (record,) = run.records()
+        assert (record.outcome, record.score) == ("refused", 0.0)
+        return run.report().summary.outcomes
+
+    assert counts()["refused"] == 1
+    asked = len(server.asked)
+    assert counts()["refused"] == 1
+    assert len(server.asked) == asked
 
 
 def test_pictures_that_are_none(server: StandIn) -> None:

@@ -37,7 +37,16 @@ def error(message: str, **more: Any) -> dict[str, Any]:
         (401, error("Incorrect API key provided"), "authentication"),
         (403, error("No access to this model"), "authentication"),
         (400, error("API key not valid. Please pass a valid API key."), "authentication"),
+        (400, error("API key expired. Please renew the API key."), "authentication"),
+        (400, {"code": "invalid argument", "error": "Incorrect API key provided: ab***yz."},
+         "authentication"),
         (402, error("Insufficient Balance"), "authentication"),
+        (400, error("Your credit balance is too low to access the Anthropic API."),
+         "authentication"),
+        (429, error("您的账户已欠费，请充值后重试。", code="1113"), "authentication"),
+        (429, error("Recharge.", code="1113"), "authentication"),
+        (400, error("1113 pixels are too many for this endpoint"), "request"),
+        (400, error("1301 pixels are too many for this endpoint"), "request"),
         (429, error("Your quota is used up", code="insufficient_quota"), "authentication"),
         (429, error("Rate limit reached"), "rate_limit"),
         (429, error("You exceeded your current quota, please check your plan and billing details.",
@@ -74,6 +83,8 @@ def test_kinds_by_status(server: StandIn, status: int, body: object, kind: str) 
         error("Content Exists Risk"),
         error("Your request was rejected by our safety system", code="content_policy_violation"),
         error("The request was rejected because it was considered high risk"),
+        error("Please avoid such prompts", code="1301"),
+        error("系统检测到输入或生成内容可能包含不安全或敏感内容"),
     ],
 )
 def test_a_filter_is_a_refusal_of_the_model(server: StandIn, body: object) -> None:
@@ -94,7 +105,7 @@ def test_thoughts_that_took_all_tokens_are_no_fault(server: StandIn) -> None:
 @pytest.mark.parametrize(
     ("body", "kind", "sentence"),
     [
-        (b"<!DOCTYPE html><title>Sign in</title>", "request", "a web page, Sign in"),
+        (b"<!DOCTYPE html><title>Sign in</title>", "server", "a web page, Sign in"),
         (b'{"choices": [{"mess', "server", "not JSON"),
         (b"", "server", "not JSON"),
         (b"[1]", "request", "no JSON object"),
@@ -103,8 +114,12 @@ def test_thoughts_that_took_all_tokens_are_no_fault(server: StandIn) -> None:
         (b'{"error": {"message": "Provider overloaded", "code": 502}}', "server", "overloaded"),
         (b'{"error": {"message": "Slow down", "code": 429}}', "rate_limit", "Slow down"),
         (b'{"base_resp": {"status_code": 1002, "status_msg": "rate"}}', "rate_limit", "rate"),
+        (b'{"base_resp": {"status_code": 2049, "status_msg": "invalid api key"}}',
+         "authentication", "invalid api key"),
+        (b'{"base_resp": {"status_code": 2013, "status_msg": "invalid params"}}', "request",
+         "invalid params"),
     ],
-)
+)  # fmt: skip
 def test_replies_that_are_none(server: StandIn, body: bytes, kind: str, sentence: str) -> None:
     server.says(body)
     found = fault(server)
@@ -183,6 +198,15 @@ def test_retry_after_in_googles_words() -> None:
 def test_retry_after_comes_with_the_fault(server: StandIn) -> None:
     server.says(error("slow down"), 429, Retry_After="3")
     assert fault(server).retry_after == 3.0
+
+
+def test_a_servers_own_fault_is_not_waited_for_as_long_as_its_limits_last(server: StandIn) -> None:
+    server.says(error("oops"), 500, **{"x_ratelimit_reset_requests": "8h"})
+    assert fault(server).retry_after is None
+    server.says(error("oops"), 503, Retry_After="3", **{"x_ratelimit_reset_requests": "8h"})
+    assert fault(server).retry_after == 3.0
+    server.says(error("slow down"), 429, **{"x_ratelimit_reset_requests": "2s"})
+    assert fault(server).retry_after == 2.0
 
 
 def test_nobody_listens() -> None:

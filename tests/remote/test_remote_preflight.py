@@ -9,6 +9,8 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,11 @@ import pytest
 from aiohttp import web
 from standin_server import StandIn, chat_reply
 
+from snellen import evaluate
+from snellen.api.naming import named_benchmark
 from snellen.cli import main
+from snellen.core.benchmark import Variant
+from snellen.core.errors import UsageError
 from snellen.models.registry import open_model
 
 TABLE = "question,A,B,answer\nWhich is a fruit?,apple,chair,A\nWhich flies?,stone,bird,B\n"
@@ -73,6 +79,16 @@ def test_an_unfinished_thought_is_never_read_as_an_answer(
     assert "2 truncated" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("options", "truncated"), [(":reasoning=opened", True), ("", False)])
+def test_a_thought_that_the_chat_template_opened_and_nothing_closed(
+    server: StandIn, questions: Path, capsys: pytest.CaptureFixture[str],
+    options: str, truncated: bool,
+) -> None:  # fmt: skip
+    server.says(chat_reply("Is it A? It may be. The answer is A", "length"))
+    assert run(f"{server.url}#tiny{options}") == 0
+    assert ("2 truncated" in capsys.readouterr().out) is truncated
+
+
 def test_a_refused_key(
     server: StandIn, questions: Path, capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -100,6 +116,93 @@ def test_a_wrong_model(
     assert len(server.asked) == 1
 
 
+def checked(spec: str) -> str:
+    """The sentence that a look at the model's server ends with."""
+    model: Any = open_model(spec)
+    with pytest.raises(UsageError) as caught:
+        asyncio.run(model.check())
+    return str(caught.value)
+
+
+def in_pages_of_anthropics(request: web.Request) -> dict[str, Any]:
+    names = [f"claude-{number}" for number in range(50)]
+    after = request.query.get("after_id")
+    start = names.index(after) + 1 if after else 0
+    page = names[start : start + 20]
+    last = start + 20 < len(names)
+    return {"data": [{"id": name} for name in page], "has_more": last, "last_id": page[-1]}
+
+
+def in_pages_of_googles(request: web.Request) -> dict[str, Any]:
+    start = int(request.query.get("pageToken", 0))
+    page = [{"name": f"models/gemini-{number}"} for number in range(start, min(start + 20, 50))]
+    return {"models": page} | ({"nextPageToken": str(start + 20)} if start + 20 < 50 else {})
+
+
+@pytest.mark.parametrize(
+    ("provider", "listing", "last"),
+    [
+        ("anthropic", in_pages_of_anthropics, "claude-49"),
+        ("google", in_pages_of_googles, "gemini-49"),
+    ],
+)
+def test_a_model_on_the_last_page_of_the_list_is_there(
+    server: StandIn, monkeypatch: pytest.MonkeyPatch, provider: str,
+    listing: Callable[[web.Request], dict[str, Any]], last: str,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    monkeypatch.setenv("GEMINI_API_KEY", "k")
+    server.listing = listing
+    server.says({"error": {"message": "no such setting"}}, 400)
+    assert "no such setting" in checked(f"{provider}/{last}:base_url={server.url}")
+    said = checked(f"{provider}/{last}0:base_url={server.url}")
+    assert f"has no model '{last}0'; it serves {last}" in said
+
+
+def test_azures_list_is_not_one_of_deployments(
+    server: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "k")
+    server.listing = lambda request: {"data": [{"id": "gpt-4o"}]}
+    server.models = ["our-own-name"]
+    server.says({"error": {"message": "no such setting"}}, 400)
+    assert "no such setting" in checked(f"azure/our-own-name:base_url={server.url}")
+    assert server.paths == ["/v1/openai/v1/chat/completions"]
+
+
+def test_a_refused_temperature_says_how_to_leave_it_out(server: StandIn) -> None:
+    message = "invalid temperature: only 1 is allowed for this model"
+    server.says({"error": {"message": message}}, 400)
+    assert checked(f"{server.url}#tiny") == (
+        f"{server.url}: the server answers 400: {message}; the option sampling=no sends neither "
+        "temperature nor top_p; nothing was asked yet"
+    )
+
+
+def test_a_refused_temperature_of_an_alias_is_no_wrong_name(server: StandIn) -> None:
+    server.models = ["tiny-2026-01-01", "tiny-latest"]
+    server.listing = lambda request: {"data": [{"id": "tiny-2026-01-01"}]}
+    server.says({"error": {"message": "temperature is deprecated for this model"}}, 400)
+    assert "the option sampling=no" in checked(f"{server.url}#tiny-latest")
+
+
+def test_a_refused_key_is_found_before_data_are_downloaded(server: StandIn, tmp_path: Path) -> None:
+    server.key = "right"
+    fetched: list[str] = []
+
+    def fetch(progress: object) -> None:
+        fetched.append("data")
+
+    (tmp_path / "q.csv").write_text(TABLE)
+    plain = named_benchmark(str(tmp_path / "q.csv"), Variant(), {})
+    with pytest.raises(UsageError, match="wants a key"):
+        evaluate(f"{server.url}#tiny", [replace(plain, fetch=fetch)], out=tmp_path / "out")
+    assert fetched == []
+    server.key = ""
+    evaluate(f"{server.url}#tiny", [replace(plain, fetch=fetch)], out=tmp_path / "out")
+    assert fetched == ["data"]
+
+
 def test_a_wrong_address(
     server: StandIn, questions: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -109,6 +212,17 @@ def test_a_wrong_address(
     server.says(b"<html><title>Welcome to nginx</title></html>")
     assert run(f"{server.url}#tiny") == 2
     assert f"{server.url} is not the address of an API" in capsys.readouterr().err
+
+
+def test_a_provider_that_is_not_reached(
+    questions: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    # A name that no resolver knows (RFC 6761).
+    assert run("openai/gpt-4o:base_url=https://api.invalid/v1") == 2
+    said = capsys.readouterr().err
+    assert "cannot be reached" in said
+    assert "check the network, and whether HTTPS_PROXY must be set" in said
 
 
 def test_a_server_that_is_not_there(questions: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from aiohttp import web
 from asking_remote import ask, picture, question, ranking
 from standin_server import StandIn
 from true_logprobs import TrueLogprobs
 
 from snellen.core.errors import ModelError
-from snellen.core.output import CandidateScore, Failure, Ranked
+from snellen.core.output import CandidateScore, Failure, Ranked, Usage
 from snellen.models.registry import open_model
 
 WORDS = ("red", "blue", "a red circle", "two")
@@ -38,6 +39,13 @@ def test_a_chat_with_a_picture(server: StandIn, tiny: Any, colour: str) -> None:
         assert there.tokens == own.tokens
         assert there.logprob == pytest.approx(own.logprob, abs=1e-3)
     assert len(server.asked) == 1 + len(WORDS)
+    assert isinstance(output, Ranked)
+    assert isinstance(here, Ranked)
+    assert output.usage is not None
+    assert here.usage is not None
+    # A server reads, and bills, the whole prompt for every candidate; in process it is read once.
+    assert output.usage.prompt_tokens > 4 * here.usage.prompt_tokens
+    assert output.usage.completion_tokens == 1 + len(WORDS)
 
 
 def test_an_echoed_completion(server: StandIn, tiny: Any) -> None:
@@ -52,6 +60,19 @@ def test_an_echoed_completion(server: StandIn, tiny: Any) -> None:
                        if pair[0] != pair[1]), len(context))  # fmt: skip
         assert found.tokens == len(ids) - shared
         assert found.logprob == pytest.approx(sum(values[shared - 1 :]), abs=1e-3)
+
+
+def test_the_usage_of_a_ranking_is_that_of_all_its_requests(server: StandIn, tiny: Any) -> None:
+    scorer = TrueLogprobs(tiny)
+
+    async def billed(request: web.Request, asked: dict[str, Any]) -> web.StreamResponse:
+        usage = {"prompt_tokens": len(asked["prompt"]), "completion_tokens": 1}
+        return web.json_response({**scorer._echo(asked), "usage": usage})
+
+    server.handler = billed
+    [output] = ask(f"{server.url}#tiny:rank=echo", ranking("It is", candidates=(" red", " two")))
+    assert isinstance(output, Ranked)
+    assert output.usage == Usage(len("It is") + 2 * len("It is red"), 3)
 
 
 def test_ranking_must_be_switched_on(server: StandIn) -> None:

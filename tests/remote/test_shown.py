@@ -46,6 +46,23 @@ def test_pictures_are_shrunk_when_asked(server: StandIn) -> None:
     assert received(server, ":image_size=32", small)[1] == small
 
 
+def test_a_picture_that_many_ask_about_at_once_is_shrunk_once(
+    server: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shrunk: list[int] = []
+    real = shown.fitted
+
+    def counted(data: bytes, edge: int | None, sendable: bool) -> bytes:
+        shrunk.append(len(data))
+        return real(data, edge, sendable)
+
+    monkeypatch.setattr(shown, "fitted", counted)
+    data = picture(size=(100, 50))
+    outputs = ask(f"{server.url}#tiny:image_size=32", *(question(data, f"{n}?") for n in range(6)))
+    assert len(outputs) == len(server.asked) == 6
+    assert shrunk == [len(data)]
+
+
 def test_a_large_picture_and_a_long_line_of_a_stream(server: StandIn) -> None:
     noise = Image.frombytes("RGB", (800, 800), random.Random(0).randbytes(800 * 800 * 3))
     out = io.BytesIO()

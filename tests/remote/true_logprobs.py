@@ -28,7 +28,7 @@ class TrueLogprobs:
 
     def _chat(self, asked: dict[str, Any]) -> dict[str, Any]:
         media: dict[str, InlineSource] = {}
-        messages = [_message(one, media) for one in asked["messages"]]
+        messages = [message_of(one, media) for one in asked["messages"]]
         begun = asked["continue_final_message"]
         assert begun is not asked["add_generation_prompt"]
         reply = messages.pop().text() if begun else None
@@ -70,13 +70,13 @@ class TrueLogprobs:
         return ids.tolist(), found.tolist()
 
 
-def _message(sent: dict[str, Any], media: dict[str, InlineSource]) -> Message:
+def message_of(sent: dict[str, Any], media: dict[str, InlineSource]) -> Message:
     if isinstance(sent["content"], str):
         return Message(sent["role"], (Text(sent["content"]),))
-    return Message(sent["role"], tuple(_part(part, media) for part in sent["content"]))
+    return Message(sent["role"], tuple(part_of(part, media) for part in sent["content"]))
 
 
-def _part(part: dict[str, Any], media: dict[str, InlineSource]) -> Part:
+def part_of(part: dict[str, Any], media: dict[str, InlineSource]) -> Part:
     if part["type"] == "text":
         return Text(part["text"])
     data = base64.b64decode(part["image_url"]["url"].partition(",")[2])

@@ -22,6 +22,8 @@ from snellen.store.runs import find_runs
 WIDTH = 64
 KILLS = int(os.environ.get("SNELLEN_DRILL_KILLS", "2"))
 """More of them when asked for: each takes about two seconds."""
+STOPPED_WITHIN = 2.0
+"""Seconds from Ctrl-C to the end of the process, writing what is there included."""
 
 
 def start(server: StandIn, folder: Path, count: int) -> subprocess.Popen[str]:
@@ -57,8 +59,10 @@ def test_ctrl_c_waits_for_no_server(server: StandIn, tmp_path: Path) -> None:
     server.handler = handler
     process = start(server, tmp_path, 300)
     wait_for(server, 40, process)
+    pressed = time.monotonic()
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
+    assert time.monotonic() - pressed < STOPPED_WITHIN
     assert process.returncode == 130, said
     assert "continue with: snellen run" in said
     (run,) = find_runs(tmp_path / "snellen-results")

@@ -137,7 +137,7 @@ def test_one_answer_is_hope() -> None:
     assert (model.sent, asker.halt.reason) == (60, "")
 
 
-@pytest.mark.parametrize("kind", ["connection", "timeout", "server"])
+@pytest.mark.parametrize("kind", ["connection", "timeout", "server", "rate_limit"])
 def test_a_server_that_is_gone_in_the_middle_is_given_up(kind: FailureKind) -> None:
     class Gone(Failing):
         async def answer(self, request: Request) -> Output:

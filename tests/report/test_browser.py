@@ -180,6 +180,28 @@ def test_theme_button_and_narrow_screen(page):
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
 
 
+OVERLAPS = """() => [...document.querySelectorAll('svg.axis')].filter((axis) => {
+  const boxes = [...axis.querySelectorAll('text')].map((one) => one.getBoundingClientRect())
+    .filter((one) => one.width).sort((one, other) => one.left - other.left);
+  return boxes.some((one, at) => at && one.left < boxes[at - 1].right);
+}).length"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_numbers_of_an_axis_do_not_overlap(page, width):
+    page.set_viewport_size({"width": width, "height": 800})
+    assert page.evaluate(OVERLAPS) == 0
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_jump_ends_where_it_should(page, pages, width):
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(pages["run"].as_uri() + "#protocol")
+    page.wait_for_timeout(1000)
+    top = page.evaluate("document.querySelector('#protocol').getBoundingClientRect().top")
+    assert 0 <= top < 150
+
+
 def test_link_to_one_sample_opens_it(page, pages):
     page.goto("about:blank")
     page.goto(pages["run"].as_uri() + "#sample-12")

@@ -1,7 +1,14 @@
 import xml.etree.ElementTree as ET
 
+import pytest
+
 from snellen.core.summary import Interval, Metric
 from snellen.report import charts
+from snellen.report.palette import width_of
+from snellen.report.plots import Value, dots
+from snellen.report.radar_plot import radars
+
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 def metric(value, low=None, high=None):
@@ -13,6 +20,53 @@ def test_axis_is_0_to_100_for_points_and_widens_in_round_steps():
     assert charts.axis([metric(60, 50, 70)]).ticks == (0, 25, 50, 75, 100)
     assert charts.axis([metric(1487.6)]).ticks == (0, 500, 1000, 1500)
     assert charts.axis([metric(-3, -8, 2)]).low == -50
+
+
+def test_an_axis_ends_with_the_highest_value_there_can_be():
+    mme = Metric("total", 1487.6, 2374, None, top=2800.0)
+    assert charts.axis([mme]).ticks == (0, 1000, 2000, 2800)
+    assert charts.axis([mme]).share(2800) == 1.0
+    assert charts.axis([Metric("grade", 3.2, 9, None, top=5.0)]).ticks == (0, 2, 4, 5)
+    assert charts.axis([Metric("kappa", 0.4, 9, None, top=1.0)]).ticks == (0, 0.25, 0.5, 0.75, 1)
+    assert charts.axis([Metric("more", 130.0, 9, None, top=100.0)]).ticks == (0, 50, 100, 150)
+
+
+def test_a_plot_that_stands_alone_ends_its_axis_there_too():
+    root = ET.fromstring(dots("MME", {"one": {"total": Value(1487.6)}}, top=2800.0))
+    texts = [one.text for one in root.iter(f"{SVG}text")]
+    assert texts[texts.index("0") :][:4] == ["0", "1000", "2000", "2800"]
+    assert "3000" not in texts
+    names = ("count", "OCR", "scene")
+    root = ET.fromstring(radars("MME", {"one": dict.fromkeys(names, Value(2800.0))}, top=2800.0))
+    rings = [one.get("points") for one in root.iter(f"{SVG}polygon") if one.get("fill") == "none"]
+    (line,) = [one for one in root.iter(f"{SVG}polygon") if one.get("stroke-width") == "2"]
+    assert rings[-1] == line.get("points")
+
+
+def test_long_names_around_a_radar_are_whole_and_inside():
+    names = ["commonsense reasoning about everyday physics", "OCR", "text translation", "W" * 30]
+    groups = [(name, metric(50, 40, 60)) for name in names]
+    root = ET.fromstring(charts.radar("m", groups, charts.axis([])))
+    left, top, wide, high = map(float, root.get("viewBox").split())
+    told = []
+    for text in root.iter("text"):
+        if text.get("class") != "name":
+            continue
+        lines = [text.text, *(one.text for one in text if one.get("class") != "value")]
+        told.append(" ".join(lines))
+        x, y = float(text.get("x")), float(text.get("y"))
+        assert y > top
+        assert y + 14 * len(lines) < top + high
+        long = max(width_of(line, 12.5) for line in lines)
+        start = {"middle": x - long / 2, "end": x - long}.get(text.get("text-anchor"), x)
+        assert left < start
+        assert start + long < left + wide
+    assert [one.replace(" ", "") for one in told] == [one.replace(" ", "") for one in names]
+
+
+@pytest.mark.parametrize(("text", "least"), [("W" * 10, 94.4), ("i" * 10, 22.2), ("语", 10)])
+def test_widths_are_those_of_the_type(text, least):
+    assert least <= width_of(text, 10) <= 1.1 * least
 
 
 def test_bar_tells_value_and_whisker():

@@ -11,6 +11,7 @@ import pytest
 
 from snellen.benchmarks.seed_levels import Group, dimensions, subparts
 from snellen.report.heatmap import colour, heat_map, shade
+from snellen.report.palette import width_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 GREY = "#d4d4d4"
@@ -51,6 +52,42 @@ def test_the_rank_is_written_too() -> None:
     texts = [element.text for element in root.iter(f"{SVG}text")]
     assert [text for text in texts if text and text.isdecimal()] == ["3", "1", "1", "1", "2", "3"]
     assert {"a & b", "c", "d", "x", "y", "z"} <= set(texts)
+
+
+def test_names_of_groups_stand_whole_inside_the_picture() -> None:
+    names = ("Multiple-Images & Text Comprehension", "one")
+    root = ElementTree.fromstring(
+        heat_map(VALUES, [Group(names[0], ("x", "y")), Group(names[1], ("z",))])
+    )
+    bold = [one for one in root.iter(f"{SVG}text") if one.get("font-weight") and one.text]
+    assert [one.text for one in bold] == list(names)
+    assert all("rotate" in one.get("transform", "") for one in bold)
+    assert float(root.attrib["width"]) > 50 + 0.8 * width_of(names[0], 11)
+    level = ElementTree.fromstring(heat_map(VALUES, [Group("two", ("x", "y"))]))
+    (told,) = [one for one in level.iter(f"{SVG}text") if one.get("font-weight") and one.text]
+    assert told.get("transform") is None
+
+
+def test_numbers_have_contrast_in_every_shade() -> None:
+    values = {str(at): {"x": float(at)} for at in range(30)}
+    root = ElementTree.fromstring(heat_map(values, [Group("g", ("x",))]))
+    grounds = [
+        one.attrib["fill"] for one in root.iter(f"{SVG}rect") if one.find(f"{SVG}title") is not None
+    ]
+    inks = [one.attrib["fill"] for one in root.iter(f"{SVG}text") if one.get("pointer-events")]
+    assert len(grounds) == len(inks) == 30
+    for ground, ink in zip(grounds, inks, strict=True):
+        light, dark = sorted((luminance(ground), luminance(ink)), reverse=True)
+        assert (light + 0.05) / (dark + 0.05) > 4
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance (WCAG 2.1)."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (
+        part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 @pytest.mark.parametrize(("rank", "ranked", "share"), [(1, 1, 1.0), (1, 5, 1.0), (5, 5, 0.0)])

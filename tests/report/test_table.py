@@ -67,8 +67,17 @@ def test_plain_when_not_a_terminal_and_baselines_dim_on_one():
 def test_interrupted_run_says_how_far_it_came():
     report, _, _ = build_report(count=20, troubled=False, status="interrupted")
     assert printed([report]).startswith(
-        "! the run was interrupted: 20 of 20 done; continue with: snellen run"
+        "! the run was interrupted: 20 of 20 done\ncontinue with: snellen run"
     )
+
+
+def test_the_command_to_go_on_with_is_one_line_however_long():
+    report, _, _ = build_report(count=20, troubled=False, status="interrupted")
+    command = "snellen run -m 'http://127.0.0.1:8000/v1#a-model' -b eyechart " + 9 * "--load f.py "
+    run = replace(report.run, command=command.strip(), stopped="the budget is spent")
+    lines = printed([replace(report, run=run)], width=60).splitlines()
+    assert f"continue with: {run.command}" in lines
+    assert lines[0] == "! the run was stopped: the budget is spent; 20 of 20 done"
 
 
 def test_names_are_no_markup():

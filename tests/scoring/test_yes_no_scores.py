@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.scoring.yes_no import NO, YES, Judged, Reply, confusion, pair_score
+from snellen.scoring.yes_no import NO, YES, Judged, PairScore, Reply, confusion, images, total
+
+
+def pair_score(judged: list[Judged]) -> PairScore:
+    return total(images(judged))
 
 
 def test_accuracy_counts_questions_and_accuracy_plus_images() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -140,6 +142,19 @@ def test_mistakes(tmp_path: Path, capsys, words: list[str], sentence: str) -> No
     assert sentence in capsys.readouterr().err
 
 
+def test_an_address_where_nobody_listens_is_found_before_anything_is_asked(
+    tmp_path: Path, capsys
+) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+    models = ["-m", "random", "-m", f"{address}#m"]
+    assert main(["parity", *models, "-b", "eyechart", "--out", str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert f"{address} cannot be reached" in said
+    assert "nothing was asked yet" in said
+
+
 class TellsPrompts(BaseHTTPRequestHandler):
     """Says A to everything, and tells its prompt as vLLM does: a token is a code point."""
 
@@ -185,3 +200,46 @@ def test_a_server_that_tells_its_prompt_is_asked_for_it(tmp_path: Path, teller: 
     assert (sizes.compared, sizes.equal) == (4, 0)
     assert sizes.differences[0].first.startswith("128 x 128")
     assert sizes.differences[0].second.startswith("64 x 64")
+
+
+class Says(BaseHTTPRequestHandler):
+    """Says one letter to everything, under one model name."""
+
+    letter = "A"
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        message = {"role": "assistant", "content": self.letter}
+        data = json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None:
+        """Quiet."""
+
+
+@contextmanager
+def saying(letter: str) -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Letter", (Says,), {"letter": letter}))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/v1#m"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_one_name_at_two_addresses_is_asked_at_both(tmp_path: Path) -> None:
+    with saying("A") as one, saying("B") as other:
+        for _ in range(2):
+            compared = parity([one, other], "eyechart", limit=4, out=tmp_path)
+            replies = check(compared, "reply")
+            assert (replies.compared, replies.equal) == (4, 0)
+            assert (compared.first, compared.second) == (one, other)
+        again = parity([one, one], "eyechart", limit=4, out=tmp_path)
+        assert check(again, "reply").equal == 4
+        assert again.second == f"{one} again"

@@ -182,7 +182,10 @@ def test_the_command_is_filled_in_without_a_shell() -> None:
     [
         ("vllm serve x --port 8000", r"has no \{port\}"),
         ("vllm serve 'x --port {port}", "not a command line"),
-        ("no-such-server-program --port {port}", "no program 'no-such-server-program'.*base_url="),
+        (
+            "no-such-server-program --port {port}",
+            "no program 'no-such-server-program'.*correct the command.*http:",
+        ),
     ],
 )
 def test_a_command_that_cannot_be_run(command: str, sentence: str) -> None:

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from snellen.stats.intervals import (
-    bootstrap,
     clustered_mean,
     clustered_wilson,
     effective_size,
@@ -155,49 +154,3 @@ def test_answers_that_stand_alone_have_wilsons_interval() -> None:
     assert held is not None
     assert held.method == "wilson, clustered"
     assert score_interval([]) is None
-
-
-def mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
-
-
-def test_the_bootstrap_is_seeded() -> None:
-    rng = random.Random(1)
-    values = [rng.random() for _ in range(50)]
-    assert bootstrap(values, mean, 3) == bootstrap(values, mean, 3)
-    assert bootstrap(values, mean, 3) != bootstrap(values, mean, 4)
-
-
-def test_the_bootstrap_covers() -> None:
-    rng = random.Random(5)
-    hits = 0
-    for seed in range(1500):
-        values = [rng.gauss(1.0, 2.0) for _ in range(120)]
-        interval = bootstrap(values, mean, seed, draws=300)
-        assert interval is not None
-        hits += interval.low <= 1.0 <= interval.high
-    assert hits / 1500 == pytest.approx(0.945, abs=0.015)
-
-
-def test_the_bootstrap_draws_whole_clusters() -> None:
-    pairs = [(0.0, 0.0), (1.0, 1.0)] * 20
-
-    def share(clusters: Sequence[tuple[float, float]]) -> float:
-        assert all(cluster in ((0.0, 0.0), (1.0, 1.0)) for cluster in clusters)
-        return mean([value for cluster in clusters for value in cluster])
-
-    interval = bootstrap(pairs, share, 0)
-    assert interval is not None
-    assert interval.low < 0.4
-    assert interval.high > 0.6
-
-
-def test_a_statistic_that_is_mostly_undefined_has_no_interval() -> None:
-    assert bootstrap([1.0, 2.0], lambda _: math.nan, 0, draws=10) is None
-
-
-def test_the_bootstrap_refuses_bad_input() -> None:
-    with pytest.raises(ValueError, match="got none"):
-        bootstrap([], mean, 0)
-    with pytest.raises(ValueError, match="draws"):
-        bootstrap([1.0], mean, 0, draws=0)

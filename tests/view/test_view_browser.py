@@ -153,6 +153,22 @@ def test_a_link_to_a_sample_opens_it_with_its_passes_and_pictures(page, runs):
     assert handle.evaluate("(e) => e.decode().then(() => e.naturalWidth)") > 0
 
 
+def test_the_place_of_an_open_sample_follows_the_filters(page, runs):
+    to_run(page, runs[1])
+    page.keyboard.press("j")
+    where = page.locator(".detail-bar .soft")
+    expect(where).to_have_text("1 of 60")
+    first = next(iter(runs[1].records()))
+    other = "wrong" if first.score else "right"
+    kept = sum(bool(each.score) == bool(first.score) for each in runs[1].records())
+    page.locator(f".chip-button.{other}").click()
+    expect(where).to_have_text("outside the filter")
+    page.keyboard.press("x")
+    expect(where).to_have_text("1 of 60")
+    page.locator(f".chip-button.{'right' if first.score else 'wrong'}").click()
+    expect(where).to_have_text(f"1 of {kept}")
+
+
 def test_only_what_is_visible_is_in_the_page(page, runs):
     to_run(page, runs[1])
     expect(page.locator(".row .ask").first).not_to_have_text("")
@@ -254,6 +270,22 @@ def test_on_a_narrow_screen_list_and_sample_take_turns(page, runs):
     go(page, "")
     expect(page.locator("h1")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
+
+
+def test_long_names_stay_inside_a_narrow_screen(browser, tmp_path):
+    names = [f"an-organisation/a-model-with-a-long-name-{size}B-Instruct-2507" for size in (3, 7)]
+    runs = [made_run(tmp_path, name, count=20) for name in names]
+    with served(tmp_path) as server:
+        for page in opened(browser, server.url, viewport={"width": 390, "height": 844}):
+            for address in ("", f"#/compare/{runs[0].name}/{runs[1].name}"):
+                go(page, address)
+                page.wait_for_selector(".difference b" if address else "tbody th a")
+                assert page.evaluate("document.documentElement.scrollWidth") <= 390
+            both = page.locator("select[aria-label$=outcome]")
+            assert [one.get_attribute("aria-label") for one in both.all()] == [
+                "First outcome",
+                "Second outcome",
+            ]
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 
 from snellen.benchmarks.control import BLACK
 from snellen.benchmarks.control import OPTION as CONTROL
-from snellen.core.answer import Outcome
+from snellen.core.answer import OWED, Outcome
 from snellen.core.errors import UsageError
 from snellen.core.record import Record, Unscored
 from snellen.core.run import RunInfo
@@ -39,7 +39,7 @@ class Seen(Struct, frozen=True, gc=False):
 
     def counted(self, failures: str) -> float | None:
         """The score it counts with under a run's rule for failures, as in `scoring.accuracy`."""
-        if self.unscored in ("failed", "missing") and failures == "count-wrong":
+        if self.unscored in OWED and failures == "count-wrong":
             return 0.0 if self.gold else None
         return self.score
 

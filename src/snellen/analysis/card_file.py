@@ -24,6 +24,7 @@ import msgspec
 from snellen.analysis.cards import PARTS, Card, Roles, make_card
 from snellen.benchmarks.registry import open_benchmark
 from snellen.core.benchmark import Variant
+from snellen.core.whole_files import save
 
 FILE = "cards.json"
 _ROLES = ".roles"
@@ -107,7 +108,7 @@ def renew(folder: Path, target: Path, *, same_version: bool = False) -> list[str
             made = stored
         cards[canonical.key] = made
     text = msgspec.json.format(msgspec.json.encode(cards, order="deterministic"), indent=1)
-    target.write_bytes(text + b"\n")
+    save(target, text + b"\n")
     _read.cache_clear()
     return refused
 

@@ -96,29 +96,14 @@ def make_card(
 ) -> Card:
     """The card of a benchmark over its first samples; `by_rule` holds it under its other rules."""
     chosen = list(itertools.islice(samples, _SAMPLES))
-    heard = _Heard(roles or {})
     shown = [benchmark.prepare(one) if benchmark.prepare else one for one in chosen]
     asked = [_first(benchmark, one) for one in shown]
-    records = heard.records(benchmark, chosen)
-    read = {manner: [*map(_reading, found)] for manner, found in records.items()}
-    others = {
-        rule: {
-            manner: [*map(_reading, found)]
-            for manner, found in _Heard(roles or {}).records(other, chosen).items()
-        }
-        for rule, other in (by_rule or {}).items()
-    }
-    numbers = {manner: _numbers(summed(benchmark, found)) for manner, found in records.items()}
-    declared = [benchmark.headline, benchmark.oracle, benchmark.blank, benchmark.chance]
-    variants = {name: list(told) for name, told in benchmark.options.items()}
     contents: dict[str, object] = {
         "prompt": [_prompt(one) for one in asked],
         "decoding": [_settings(one) for one in asked],
         "media": [_media(sample) for sample in shown],
-        "reader": [read, others],
-        "judge": list(heard.said),
-        "metric": [declared, numbers],
-        "data": [benchmark.source, variants],
+        "data": [benchmark.source, {name: list(told) for name, told in benchmark.options.items()}],
+        **_rehearsed(benchmark, chosen, roles or {}, by_rule or {}),
     }
     parts = {name: _digest(contents[name]) for name in PARTS}
     first = next((one for one in asked if one is not None), None)
@@ -140,6 +125,24 @@ def make_card(
         parameters=dict(benchmark.parameters),
         layout=layout,
     )
+
+
+def _rehearsed(
+    benchmark: Benchmark, samples: Sequence[Sample], roles: Roles, by_rule: Mapping[str, Benchmark]
+) -> dict[str, object]:
+    """The parts that canonical replies bring to light."""
+    heard = _Heard(roles)
+    records = heard.records(benchmark, samples)
+    others = {
+        rule: _readings(_Heard(roles).records(other, samples)) for rule, other in by_rule.items()
+    }
+    numbers = {manner: _numbers(summed(benchmark, found)) for manner, found in records.items()}
+    declared = [benchmark.headline, benchmark.oracle, benchmark.blank, benchmark.chance]
+    return {
+        "reader": [_readings(records), others],
+        "judge": list(heard.said),
+        "metric": [declared, numbers],
+    }
 
 
 class _Heard:
@@ -202,6 +205,10 @@ def _settings(request: Request | None) -> object:
 
 def _media(sample: Sample) -> list[str]:
     return [ref.kind for ref in sample.media]
+
+
+def _readings(records: Mapping[str, Sequence[Record]]) -> object:
+    return {manner: [*map(_reading, found)] for manner, found in records.items()}
 
 
 def _reading(record: Record) -> object:

@@ -86,7 +86,7 @@ def choices(records: Iterable[Record], group: str = "category") -> Choices:
     told: list[_Told] = []
     rotated = True
     for record in records:
-        if record.kind != "choice" or record.unscored in ("failed", "missing"):
+        if record.kind != "choice" or record.owed:
             continue
         label = record.groups.get(group, "")
         if not record.asked_once:

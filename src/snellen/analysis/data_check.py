@@ -34,6 +34,8 @@ _SHAPE = 0.02
 _FLAT = 6
 """Fewer bits set, or unset, than this: the picture has too little in it to be compared."""
 _MOST_IN_A_BUCKET = 400
+_ROWS = 20
+"""Rows that one finding names."""
 
 
 class Finding(Struct, frozen=True):
@@ -58,6 +60,7 @@ def findings(benchmark: Benchmark, table: Table) -> list[Finding]:
         if not any(one.check == "ids" for one in found):
             found.append(Finding("rows", (), str(error)))
         return [*found, *near_pictures(rows)]
+    found += _questions(samples, numbers, table)
     found += _options(samples, numbers)
     found += _golds(benchmark, samples, numbers)
     found += _near_questions(samples, numbers)
@@ -76,6 +79,19 @@ def _same_ids(rows: Sequence[Row]) -> Iterator[Finding]:
 def _broken_pictures(table: Table) -> Iterator[Finding]:
     for one in verify(table).broken:
         yield Finding("pictures", (one.row,), one.problem)
+
+
+def _questions(
+    samples: Sequence[Sample], numbers: dict[str, int], table: Table
+) -> Iterator[Finding]:
+    """Rows with nothing to ask: neither a question nor a picture or video."""
+    silent = [sample for sample in samples if not sample.question]
+    if len(silent) < len(samples):
+        silent = [sample for sample in silent if not sample.media]
+    if silent:
+        rows = tuple(numbers.get(sample.id, 0) for sample in silent[:_ROWS])
+        columns = ", ".join(table.columns)
+        yield Finding("questions", rows, f"there is no question to ask; the columns are {columns}")
 
 
 def _options(samples: Sequence[Sample], numbers: dict[str, int]) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ by `;`.
 from __future__ import annotations
 
 import csv
+import io
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,10 +21,11 @@ import msgspec
 from msgspec import Struct
 
 from snellen.core.answer import Found
-from snellen.core.errors import DataError, StorageError, UsageError
+from snellen.core.errors import DataError, UsageError
 from snellen.core.output import Failure, Generated
 from snellen.core.record import Pass, Record
 from snellen.core.summary import Interval
+from snellen.core.whole_files import save
 from snellen.stats.agreement import cohen_kappa
 from snellen.stats.intervals import wilson
 from snellen.store.runs import RunFolder
@@ -183,20 +185,10 @@ def read_labels(path: Path) -> Labels:
 
 def write_labels(labels: Labels, path: Path) -> None:
     """As JSON, or as CSV where the suffix says so. Raises StorageError."""
-    try:
-        if path.suffix.lower() == ".csv":
-            with path.open("w", newline="", encoding="utf-8") as file:
-                writer = csv.writer(file)
-                writer.writerow(_COLUMNS)
-                writer.writerows(
-                    (one.run, one.model, one.sample, one.subtask, ";".join(one.labels), one.note,
-                     labels.labeller)
-                    for one in labels.samples
-                )  # fmt: skip
-        else:
-            path.write_bytes(msgspec.json.format(msgspec.json.encode(labels), indent=1) + b"\n")
-    except OSError as error:
-        raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
+    if path.suffix.lower() == ".csv":
+        save(path, _as_csv(labels))
+    else:
+        save(path, msgspec.json.format(msgspec.json.encode(labels), indent=1) + b"\n")
 
 
 def distribution(labels: Iterable[Label]) -> list[TypeShare]:
@@ -237,6 +229,18 @@ def agreement(first: Labels, second: Labels) -> list[Agreement]:
                       cohen_kappa(one, other))
         )  # fmt: skip
     return found
+
+
+def _as_csv(labels: Labels) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(_COLUMNS)
+    writer.writerows(
+        (one.run, one.model, one.sample, one.subtask, ";".join(one.labels), one.note,
+         labels.labeller)
+        for one in labels.samples
+    )  # fmt: skip
+    return text.getvalue()
 
 
 def _from_csv(path: Path) -> Labels:

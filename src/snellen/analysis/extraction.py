@@ -7,16 +7,18 @@ it fits none; the extractors' own verdicts are not shown.
 from __future__ import annotations
 
 import csv
+import io
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from snellen.core.answer import Found, NoMatch, Unparsed
-from snellen.core.errors import DataError, StorageError, UsageError
+from snellen.core.errors import DataError, UsageError
 from snellen.core.output import Generated
 from snellen.core.record import Pass, Record
 from snellen.core.summary import Interval
+from snellen.core.whole_files import save
 from snellen.stats.intervals import wilson
 from snellen.store.runs import RunFolder
 
@@ -40,7 +42,6 @@ class Alignment(NamedTuple):
     """How often an extractor says what people say, over the labelled replies."""
 
     extractor: str
-    agreed: int
     labelled: int
     share: float
     interval: Interval
@@ -74,14 +75,12 @@ def drawn(replies: Sequence[Reply], share: float, seed: int) -> list[Reply]:
 
 def write_sheet(replies: Iterable[Reply], path: Path) -> None:
     """A labelling sheet with an empty `label` column. Raises StorageError."""
-    try:
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(COLUMNS)
-            for one in replies:
-                writer.writerow((one.id, one.number, one.question, one.options, one.text, ""))
-    except OSError as error:
-        raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(COLUMNS)
+    for one in replies:
+        writer.writerow((one.id, one.number, one.question, one.options, one.text, ""))
+    save(path, text.getvalue())
 
 
 def read_labels(path: Path) -> dict[tuple[str, int], str]:
@@ -117,7 +116,7 @@ def alignment(run: RunFolder, labels: dict[tuple[str, int], str]) -> Alignment:
     agreed = sum(verdicts[key] == labels[key] for key in shared)
     roles = run.info.config.roles
     name = roles["extractor"].name if "extractor" in roles else "rules alone"
-    return Alignment(name, agreed, len(shared), agreed / len(shared), wilson(agreed, len(shared)))
+    return Alignment(name, len(shared), agreed / len(shared), wilson(agreed, len(shared)))
 
 
 def _verdict(one: Pass) -> str:

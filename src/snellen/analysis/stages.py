@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from snellen.core.answer import Answer, Found, Truncated
 from snellen.core.message import Media, Message
@@ -42,18 +42,7 @@ Cause = Literal[
     "judge",
     "scoring",
 ]
-CAUSES: tuple[Cause, ...] = (
-    "data",
-    "media",
-    "prompt",
-    "failures",
-    "decoding",
-    "model",
-    "chance",
-    "extraction",
-    "judge",
-    "scoring",
-)
+CAUSES: tuple[Cause, ...] = get_args(Cause)
 
 _CHANCE = {"seed"}
 _DECODING = {

@@ -131,7 +131,7 @@ def broken_reasoning(records: Iterable[Record]) -> Iterator[BrokenReasoning]:
 
 
 def _asked(record: Record) -> bool:
-    return record.kind == "yes_no" and record.unscored not in ("failed", "missing", "unsupported")
+    return record.kind == "yes_no" and not record.owed and record.unscored != "unsupported"
 
 
 def _wrong(record: Record) -> bool:

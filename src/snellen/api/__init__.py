@@ -1,8 +1,9 @@
 """What one does from Python: `evaluate` models, `plan` them, `score` recorded
 predictions, report runs."""
 
+from snellen.api.arguments import DEFAULT_OUT, STORE_FILE
 from snellen.api.comparing import parity
-from snellen.api.evaluating import DEFAULT_OUT, STORE_FILE, Results, Skipped, evaluate
+from snellen.api.evaluating import Results, Skipped, evaluate
 from snellen.api.naming import named_benchmark, named_model
 from snellen.api.planning import Planned, plan
 from snellen.api.reporting import report_of, write_page

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
-from snellen.api.evaluating import DEFAULT_OUT, STORE_FILE
-from snellen.api.naming import named_benchmark, named_model
+from snellen.api.arguments import DEFAULT_OUT, STORE_FILE
+from snellen.api.naming import named_benchmark, served_model
 from snellen.core.benchmark import Benchmark, FetchProgress, Variant
 from snellen.core.errors import UsageError
 from snellen.core.model import Model
 from snellen.engine.asking_both import ask_both, first_requests
 from snellen.engine.managed import Servers
 from snellen.engine.parity import TOLERANCE, Parity, compare
+from snellen.engine.preflight import check_models
 from snellen.engine.run_plan import Plan
 from snellen.engine.serving import Say
-from snellen.models.custom import load_file
+from snellen.models.custom import load_files
 from snellen.store.responses import ResponseStore
 
 
@@ -35,7 +37,9 @@ def parity(
     fetching: FetchProgress | None = None,
 ) -> Parity:
     """Ask two models the same first requests of a benchmark's samples and compare, aspect by
-    aspect. They are asked one after the other; replies are stored and used again.
+    aspect. They are asked one after the other; replies are stored and used again. Two of one
+    identity, such as one model's name at two addresses, are both asked anew and nothing is
+    stored: a stored reply could be the other's.
 
     Raises a UsageError subclass if a name, option or file cannot be used.
     """
@@ -46,23 +50,36 @@ def parity(
     if tolerance < 0:
         raise UsageError(f"the tolerance is {tolerance:g} nats; expected 0 or more")
     out = Path(out)
-    files = [load_file(file) for file in load]
-    own = {name: model for file in files for name, model in file.models.items()}
-    own_benchmarks = {name: one for file in files for name, one in file.benchmarks.items()}
-    chosen = named_benchmark(benchmark, variant, own_benchmarks)
+    own = load_files(load)
+    chosen = named_benchmark(benchmark, variant, own.benchmarks)
     if chosen.fetch is not None:
         chosen.fetch(fetching)
-    with (
-        Servers(out, timeout=serve_timeout, say=serving) as servers,
-        ResponseStore(Path(store) if store else out / STORE_FILE) as responses,
-    ):
-        (first, one), (second, other) = (_opened(model, own, servers) for model in models)
+    with ExitStack() as opened:
+        servers = opened.enter_context(Servers(out, timeout=serve_timeout, say=serving))
+        (first, one), (second, other) = (
+            served_model(model, own.models, servers) for model in models
+        )
+        if one.identity.digest() == other.identity.digest():
+            stores = (
+                opened.enter_context(ResponseStore(None)),
+                opened.enter_context(ResponseStore(None)),
+            )
+        else:
+            kept = ResponseStore(Path(store) if store else out / STORE_FILE)
+            stores = (opened.enter_context(kept), kept)
         plan = Plan(model=one, model_name=first, benchmark=chosen, out=out, limit=limit, seed=seed)
         asked = first_requests(plan)
-        questions = ask_both(chosen, (one, other), asked, responses, servers.keep)
-    return compare(first, second, chosen.name, questions, tolerance)
+        for model, responses in zip((one, other), stores, strict=True):
+            check_models((model,), responses)
+        questions = ask_both(chosen, (one, other), asked, stores, servers.keep)
+    return compare(*_names(models, first, second), chosen.name, questions, tolerance)
 
 
-def _opened(model: str | Model, own: dict[str, Model], servers: Servers) -> tuple[str, Model]:
-    managed = servers.managed(model) if isinstance(model, str) and model not in own else None
-    return (managed.name, managed) if managed is not None else named_model(model, own)
+def _names(models: Sequence[str | Model], first: str, second: str) -> tuple[str, str]:
+    """Names that tell the two apart."""
+    if first == second:
+        first, second = (
+            given if isinstance(given, str) else name
+            for given, name in zip(models, (first, second), strict=True)
+        )
+    return first, second if second != first else f"{second} again"

@@ -18,7 +18,7 @@ from snellen.analysis.error_samples import (
     Labels,
     Wrong,
 )
-from snellen.api.evaluating import DEFAULT_OUT, STORE_FILE
+from snellen.api.arguments import DEFAULT_OUT, STORE_FILE
 from snellen.api.naming import named_model
 from snellen.api.reporting import benchmark_of
 from snellen.core.errors import MediaError, UsageError
@@ -27,7 +27,7 @@ from snellen.core.message import Media, Text, user
 from snellen.core.model import Model
 from snellen.core.output import Generated, Output
 from snellen.core.request import Generate, Generation, Ref
-from snellen.engine.asking import Asker, concurrency_of, disconnect
+from snellen.engine.outputs import outputs_of
 from snellen.report.embedded import data_urls
 from snellen.report.thumbnails import thumbnail
 from snellen.store.responses import ResponseStore
@@ -141,18 +141,8 @@ def _request(one: Wrong, media: Mapping[str, Source]) -> Generate:
 
 
 async def _asked(model: Model, requests: Sequence[Generate], store: ResponseStore) -> list[Output]:
-    asker = Asker({JUDGE: model}, store)
-    gate = asyncio.Semaphore(concurrency_of(model))
-
-    async def output(request: Generate) -> Output:
-        async with gate:
-            return (await asker.ask(request)).output
-
-    try:
-        return list(await asyncio.gather(*map(output, requests)))
-    finally:
-        asker.close()
-        await disconnect(model)
+    async with outputs_of(model, JUDGE, requests, store) as outputs:
+        return outputs
 
 
 def _wanted(drawn: Sequence[Wrong]) -> dict[str, list[str]]:

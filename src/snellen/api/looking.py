@@ -8,8 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from snellen.api.evaluating import Chosen
-from snellen.api.naming import named_benchmark, named_model
+from snellen.api.naming import Chosen, named_benchmark, served_model
 from snellen.benchmarks.registry import GROUP
 from snellen.core.benchmark import Benchmark, BenchmarkFactory, Variant
 from snellen.core.doors import doors
@@ -59,7 +58,7 @@ class Look:
         lacks_key = self._key(name)
         try:
             with unplugged():
-                return self._servers.managed(name) or named_model(name, self._own)[1]
+                return served_model(name, self._own, self._servers)[1]
         except UnknownName:
             raise
         except MissingExtra as error:
@@ -73,8 +72,13 @@ class Look:
         self.unopened.append(name)
         return StandIn(name)
 
-    def served(self, names: Sequence[str]) -> list[tuple[str, Model]]:
-        """The model behind `--serve`, whose server is not started. Raises UsageError."""
+    def asked(self, names: Sequence[str]) -> list[tuple[str, Model]]:
+        """The models to be evaluated, with their names; a server behind `--serve` is not started.
+        Raises UsageError."""
+        if not names:
+            raise UsageError("no model is named; name one with -m")
+        if not self._servers.serve:
+            return [(name, self.model(name)) for name in names]
         if len(names) != 1:
             raise UsageError(
                 f"--serve starts the server of one model; got {len(names)} with -m, and a plan "
@@ -137,7 +141,7 @@ class Look:
         """Whether the model needs a key that is not set."""
         parts = split_spec(name)
         profile = profiles().get(parts.provider)
-        if profile is None or not profile.key_needed:
+        if profile is None or not (profile.key_needed or "key_env" in parts.options):
             return False
         names = (parts.options["key_env"],) if "key_env" in parts.options else profile.key_env
         if first_set(names) is not None:

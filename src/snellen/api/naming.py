@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from snellen.benchmarks.control import with_control
 from snellen.benchmarks.examples import made_with_examples
 from snellen.benchmarks.gate import gate_of, with_gate
+from snellen.benchmarks.prescribed import prescribed
 from snellen.benchmarks.registry import open_benchmark
 from snellen.benchmarks.rules import check_rule
 from snellen.core.benchmark import Benchmark, BenchmarkFactory, Variant
 from snellen.core.errors import UnknownName
-from snellen.core.model import Identity, Model
-from snellen.models.registry import open_model
+from snellen.core.model import Identity, Model, Profiled
+from snellen.engine.managed import Servers
+from snellen.models.registry import full_name, open_model
 
 
 def named_model(model: str | Model, own: Mapping[str, Model]) -> tuple[str, Model]:
@@ -26,6 +29,17 @@ def named_model(model: str | Model, own: Mapping[str, Model]) -> tuple[str, Mode
     except UnknownName as error:
         raise (UnknownName("model", model, own) if own else error) from None
     return _without_address(model, opened.identity), opened
+
+
+def served_model(
+    model: str | Model, own: Mapping[str, Model], servers: Servers
+) -> tuple[str, Model]:
+    """As `named_model`; a model whose server is Snellen's to start has one of `servers`."""
+    if isinstance(model, str) and model not in own:
+        managed = servers.managed(model)
+        if managed is not None:
+            return managed.name, managed
+    return named_model(model, own)
 
 
 def _without_address(spec: str, identity: Identity) -> str:
@@ -55,3 +69,32 @@ def named_benchmark(
         raise (UnknownName("benchmark", name, own) if own else error) from None
     check_rule(opened, variant)
     return opened
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A benchmark as it was named, and opened."""
+
+    spec: str | Benchmark
+    benchmark: Benchmark
+
+    def for_model(
+        self,
+        name: str,
+        model: Model,
+        variant: Variant,
+        own: Mapping[str, Benchmark | BenchmarkFactory],
+        recipes: bool,
+    ) -> Benchmark:
+        """The benchmark with the longest reply of the model's profile, unless one was asked for,
+        and asked as the model's authors prescribe, where they do."""
+        if not isinstance(self.spec, str):
+            return self.benchmark
+        opened = self.benchmark
+        longest = model.max_new_tokens if isinstance(model, Profiled) else None
+        if longest is not None and variant.max_new_tokens is None:
+            variant = replace(variant, max_new_tokens=longest)
+            opened = named_benchmark(self.spec, variant, own)
+        if not recipes or self.spec in own:
+            return opened
+        return prescribed(full_name(name, model), self.spec, opened, variant)

@@ -4,38 +4,27 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
 from msgspec import Struct
 
-from snellen.api.evaluating import (
-    DEFAULT_OUT,
-    STORE_FILE,
-    check_arguments,
-    contestants,
-    several,
-)
+from snellen.api.arguments import DEFAULT_OUT, STORE_FILE, check_arguments, several, with_roles
+from snellen.api.casting import Programme, cast_of, contestants
 from snellen.api.looking import Look, Missing, StandIn
 from snellen.api.spending import Prices, terms_of
-from snellen.benchmarks.judged import judge_roles
 from snellen.benchmarks.suites import expanded
 from snellen.core.benchmark import Variant
-from snellen.core.errors import UsageError
-from snellen.core.model import Model, RemoteModel
+from snellen.core.model import RemoteModel
 from snellen.core.output import Usage
 from snellen.core.price import Price, cost
-from snellen.core.request import CLIP
 from snellen.engine.managed import Servers
 from snellen.engine.planning import Assumptions, Estimate, estimate
 from snellen.engine.ray_cluster import Cluster
 from snellen.engine.run_plan import Plan
 from snellen.engine.spending import Budget
 from snellen.engine.until import Duel, Precision, parse_until
-from snellen.extract.llm import EXTRACTOR
-from snellen.models.custom import load_file
+from snellen.models.custom import load_files
 from snellen.models.picture_tokens import picture_rule
 from snellen.models.prices import price_of
 from snellen.settings import unplugged
@@ -101,37 +90,26 @@ def plan(
     models = several(models)
     check_arguments(limit, variant, out)
     terms, known = terms_of(retries, max_failures, budget), Prices(prices)
-    files = [load_file(file) for file in load]
-    own = {name: model for file in files for name, model in file.models.items()}
-    made = {name: one for file in files for name, one in file.benchmarks.items()}
-    look = Look(own, Servers(out, serve, serve_timeout))
-    cast = _cast(look, models, serve, extractors, judges, clip)
-    rule = _rule(until, [name for name, _ in cast.asked])
+    own = load_files(load)
+    look = Look(own.models, Servers(out, serve, serve_timeout))
+    cast = cast_of(look.asked(models), extractors, clip, judges, look.model)
+    rule = _rule(until, [name for name, _ in cast.models])
     known.check(cast.everyone(), terms.budget)
-    variant = replace(
-        variant, extractor=bool(extractors), clip=clip is not None, judges=len(judges)
-    )
-    chosen = [look.benchmark(name, variant, made) for name in expanded(several(benchmarks))]
+    variant = with_roles(variant, extractors, clip, judges)
+    chosen = [
+        look.benchmark(name, variant, own.benchmarks) for name in expanded(several(benchmarks))
+    ]
     if probe:
-        look.probe([model for _, model in cast.asked], [*cast.readers, cast.roles])
+        look.probe([model for _, model in cast.models], cast.roles())
+    programme = Programme(cast, chosen, variant, own.benchmarks, recipes)
     path = Path(store) if store else out / STORE_FILE
     lines: list[Line] = []
     with ResponseStore(path if path.exists() else None) as responses:
         look_up = _LookUp(responses, assumed, known, cluster.replicas if cluster else 1, rule)
-        for (name, model), one, reader in product(cast.asked, chosen, cast.readers):
+        for asked in programme.each():
             with unplugged():
-                benchmark = one.for_model(name, model, variant, made, recipes)
-            wanted = {role: each for role, each in cast.roles.items() if role in benchmark.asks}
-            run = Plan(
-                model=model,
-                model_name=name,
-                benchmark=benchmark,
-                out=out,
-                roles={**reader, **wanted},
-                limit=limit,
-                seed=seed,
-            )
-            lines.append(look_up.line(run, here=str(one.spec) not in look.absent))
+                run = programme.plan(asked, out, limit, seed)
+            lines.append(look_up.line(run, here=str(asked.chosen.spec) not in look.absent))
     dollars = _total(lines)
     return Planned(
         lines=lines,
@@ -141,38 +119,6 @@ def plan(
         dollars=dollars,
         disk_free=_free(out),
     )
-
-
-class _Cast(NamedTuple):
-    """Everyone who would be asked."""
-
-    asked: list[tuple[str, Model]]
-    readers: list[dict[str, Model]]
-    roles: dict[str, Model]
-
-    def everyone(self) -> Iterator[tuple[str, Model]]:
-        """With the name each was given on the way in; those with a role have none."""
-        yield from self.asked
-        for roles in (*self.readers, self.roles):
-            yield from (("", model) for model in roles.values())
-
-
-def _cast(
-    look: Look,
-    models: Sequence[str],
-    serve: str | None,
-    extractors: Sequence[str],
-    judges: Sequence[str],
-    clip: str | None,
-) -> _Cast:
-    if not models:
-        raise UsageError("no model is named; name one with -m")
-    asked = look.served(models) if serve else [(name, look.model(name)) for name in models]
-    readers = [{EXTRACTOR: look.model(name)} for name in extractors] or [{}]
-    roles = dict(zip(judge_roles(len(judges)), map(look.model, judges), strict=True))
-    if clip is not None:
-        roles[CLIP] = look.model(clip)
-    return _Cast(asked, readers, roles)
 
 
 def _rule(until: str | None, names: Sequence[str]) -> Precision | Duel | None:
@@ -227,7 +173,9 @@ def _budgeted(budget: Budget | None, lines: Sequence[Line], dollars: float | Non
     expected = dollars if budget.in_money else tokens
     unit, digits = ("USD", ".2f") if budget.in_money else ("tokens", ",.0f")
     amount = f"{budget.amount:{digits}} {unit}"
-    if expected is None:
+    if any(line.estimate is None and not line.skipped for line in lines):
+        yield f"budget: whether {amount} are enough is not known: data are not here yet"
+    elif expected is None:
         yield f"budget: whether {amount} are enough is not known: a price is missing"
     elif expected <= budget.amount:
         yield f"budget: {amount} are enough; {expected:{digits}} are expected"

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from snellen.api.evaluating import DEFAULT_OUT, STORE_FILE
-from snellen.api.naming import named_benchmark, named_model
+from snellen.api.arguments import DEFAULT_OUT, STORE_FILE
+from snellen.api.naming import named_benchmark, served_model
 from snellen.benchmarks.judged import judge_roles
 from snellen.benchmarks.own import own_benchmark
 from snellen.benchmarks.registry import is_data
@@ -154,8 +154,7 @@ class _Bench(NamedTuple):
         if isinstance(judge, str) and judge.startswith(COLUMN):
             name = judge.removeprefix(COLUMN)
             return Replay(read.column(name), read.digest, name)
-        managed = self.servers.managed(judge) if isinstance(judge, str) else None
-        return managed or named_model(judge, {})[1]
+        return served_model(judge, {}, self.servers)[1]
 
 
 def _scored(benchmark: Benchmark, read: Predictions, bench: _Bench) -> Scored:

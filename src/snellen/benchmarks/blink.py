@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import cast
 
 import msgspec
 
@@ -27,7 +28,8 @@ from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.core.record import Record
 from snellen.core.summary import Metric, Summary
 from snellen.extract.rules_official import read_blink
-from snellen.scoring.together import interval_of_mean
+from snellen.scoring.accuracy import FailurePolicy
+from snellen.scoring.together import interval_of_mean, tallies
 
 VERSION = "1"
 HEADLINE = "task_mean"
@@ -60,14 +62,18 @@ def benchmark(variant: Variant) -> Benchmark:
         paper="https://arxiv.org/abs/2404.12390",
         source="BLINK (Apache-2.0), as VLMEvalKit's TSV",
     )
-    return replace(asked, headline=HEADLINE, summarise=partial(summarise_blink, asked))
+    failures = cast(FailurePolicy, variant.failures)
+    return replace(asked, headline=HEADLINE, summarise=partial(summarise_blink, asked, failures))
 
 
-def summarise_blink(asked: Benchmark, records: Sequence[Record]) -> Summary:
+def summarise_blink(
+    asked: Benchmark, failures: FailurePolicy, records: Sequence[Record]
+) -> Summary:
     """The plain mean of the tasks' accuracies beside the mean over questions. No headline where
     the questions name no task."""
     summary = asked.summarise(records)
-    tasks = next((summary.groups[name] for name in _TASKS if name in summary.groups), {})
+    column = next((name for name in _TASKS if name in summary.groups), "")
+    tasks = summary.groups.get(column, {})
     shares = [metric for metric in tasks.values() if metric.value is not None]
     if summary.headline.value is None:
         mean = msgspec.structs.replace(summary.headline, name=HEADLINE)
@@ -75,7 +81,8 @@ def summarise_blink(asked: Benchmark, records: Sequence[Record]) -> Summary:
         mean = Metric(HEADLINE, None, summary.n, note="the questions name no task")
     else:
         value = sum(metric.value or 0.0 for metric in shares) / len(shares)
-        mean = Metric(HEADLINE, value, summary.n, interval_of_mean(shares))
+        interval = interval_of_mean(list(tallies(records, column, failures).values()))
+        mean = Metric(HEADLINE, value, summary.n, interval)
     return msgspec.structs.replace(
         summary, headline=mean, metrics={HEADLINE: mean, **summary.metrics}
     )

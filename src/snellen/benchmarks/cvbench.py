@@ -31,6 +31,7 @@ from snellen.scoring.together import (
     group_scores,
     interval_of_mean,
     mean_of_means,
+    tallies,
     under,
 )
 
@@ -86,8 +87,8 @@ def _by_sources(asked: Benchmark, failures: FailurePolicy, records: Sequence[Rec
     else:
         sources = group_scores(under(records, failures), "source")
         shares = _weights(sources)
-        parts = [summary.groups["source"][name] for name in shares]
-        interval = interval_of_mean(parts, list(shares.values()))
+        parts = tallies(records, "source", failures)
+        interval = interval_of_mean([parts[name] for name in shares], list(shares.values()))
         found = Metric(HEADLINE, value, summary.n, interval)
     return msgspec.structs.replace(
         summary,

@@ -62,7 +62,6 @@ WORST, AVERAGE = "worst_case", "average"
 TYPE = "answer_type"
 FLOAT, CHOICE = "float", "multiple choice"
 TOLERANCE = 0.001
-OWED = ("failed", "missing")
 SHORT = "short answer"
 _PI = re.compile(r"(?P<times>-?\d*\.?\d*)\s*\*?\s*(?:\\pi|π|pi)")
 _TASKS = {
@@ -198,7 +197,7 @@ def _fields(sample: Sample, reply: str) -> Mapping[str, str]:
 
 def summarise(records: Sequence[Record], told: Told) -> Summary:
     """Worst case over seed questions, overall and by group; the average over rows beside it."""
-    average = summarise_graded(records, how=told)
+    average = summarise_graded(records, told)
     withheld = average.headline.value is None
     plain = structs.replace(average.headline, name=AVERAGE)
     lost = 0.0 if told.failures == "count-wrong" else None
@@ -226,7 +225,7 @@ def _worst(records: Sequence[Record], lost: float | None) -> Metric:
     left out, unless failed ones count as `lost`."""
     seeds: dict[str, list[float | None]] = defaultdict(list)
     for record in records:
-        seeds[record.unit or record.id].append(lost if record.unscored in OWED else record.score)
+        seeds[record.unit or record.id].append(lost if record.owed else record.score)
     scores = [
         min(score for score in variants if score is not None)
         for variants in seeds.values()

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from snellen.core.answer import Answer, Found, Outcome, Refused, Unparsed, outcome_of
+from snellen.core.answer import Answer, Found, Outcome, Unparsed, outcome_of
 from snellen.core.flow import Flow, Steps
 from snellen.core.media import Source
 from snellen.core.message import LateMessages, Message
@@ -20,6 +20,7 @@ from snellen.core.sample import Sample
 from snellen.extract.choice import read_choice
 from snellen.extract.llm import Extraction, extract_choice
 from snellen.extract.open_text import read_open
+from snellen.extract.unanswered import REFUSAL, unanswered
 from snellen.extract.yes_no import read_yes_no
 from snellen.prompts.choice import DEFAULT, Wording, prompt
 from snellen.prompts.rotation import rotatable, shift
@@ -223,9 +224,8 @@ def _extract(sample: Sample, turn: Turn, output: Generated, ref: Ref) -> Steps[E
 def read(sample: Sample, turn: Turn, output: Output, how: Manner) -> Answer | None:
     if not isinstance(output, Generated):
         return None
-    if output.stop_reason == "refusal":
-        # A filter spoke: whatever letters stand in its words, the model chose none of them.
-        return Refused("stop reason")
+    if output.stop_reason == REFUSAL:
+        return unanswered(output.text, output.stop_reason)
     if sample.kind == "choice":
         return how.choice(output.text, turn.options, output.stop_reason)
     if sample.kind == "yes_no":
@@ -259,7 +259,9 @@ def finish(
     if len(passes) > 1 and failure_of(last) is None:
         deciding = next((one for one in passes if not one.correct), last)
     outcome, unscored = _ending(deciding)
-    score = min(map(_earned, passes)) if unscored is None else None
+    score = None
+    if unscored is None:
+        score = _earned(first) if len(passes) == 1 else min(map(_earned, passes))
     return Record(
         id=sample.id,
         kind=sample.kind,
@@ -269,14 +271,19 @@ def finish(
         unscored=unscored,
         answer=first.answer.value if isinstance(first.answer, Found) else None,
         gold=sample.gold,
-        options=dict(sample.options),
-        groups=dict(sample.groups),
+        options=_as_dict(sample.options),
+        groups=_as_dict(sample.groups),
         media=tuple([ref.digest for ref in sample.media]),
         passes=passes,
         values=_values(sample, passes, how, circular, score),
         saved=saved if unscored is None else 0,
         unit=sample.unit,
     )
+
+
+def _as_dict(held: Mapping[str, str]) -> dict[str, str]:
+    """Itself where it is one: nobody changes what a sample or a record holds."""
+    return held if isinstance(held, dict) else dict(held)
 
 
 def failure_of(one: Pass) -> Failure | None:

@@ -56,7 +56,7 @@ def with_gate(benchmark: Benchmark, share: float | None) -> Benchmark:
 
     def gated(records: Sequence[Record]) -> Summary:
         summary = summarise(records)
-        lost = sum(record.unscored in ("failed", "missing") for record in records)
+        lost = sum(record.owed for record in records)
         return _withheld(summary, lost, share) if lost > share * len(records) else summary
 
     return replace(benchmark, summarise=gated)

@@ -18,13 +18,14 @@ from snellen.benchmarks.judged import (
     spread_of,
 )
 from snellen.benchmarks.ranking import failure_kind, question_alone
-from snellen.core.answer import Answer, Empty, Found, NoMatch, Outcome, Unparsed, outcome_of
+from snellen.core.answer import Answer, Found, NoMatch, Outcome, Refused, Unparsed, outcome_of
 from snellen.core.flow import Flow, Steps
 from snellen.core.message import Message
 from snellen.core.output import Generated, Output
 from snellen.core.record import Pass, Record, Unscored
 from snellen.core.request import Generate, Generation, Ref
 from snellen.core.sample import Sample
+from snellen.extract.unanswered import REFUSAL, unanswered
 from snellen.extract.verdicts import GRADE, read_answer
 
 BY_RULES = "by_rules"
@@ -87,7 +88,8 @@ def asked(
 
 
 def graded(how: Grading) -> Callable[[Sample], Flow]:
-    """Ask, then have the reply graded. An empty reply is worth nothing, and no judge is asked.
+    """Ask, then have the reply graded. One that is empty or refused is worth nothing, and no judge
+    is asked.
     Without judges the reply is kept, ungraded."""
 
     def flow(sample: Sample) -> Flow:
@@ -95,10 +97,11 @@ def graded(how: Grading) -> Callable[[Sample], Flow]:
         output = yield from asked(sample, shown, how.settings)
         if not isinstance(output, Generated):
             return record_of(sample, (Pass(shown, output, gold=sample.gold),))
-        if not output.text.strip():
-            empty = Pass(shown, output, Empty(), sample.gold, False)
+        silent = unanswered(output.text, output.stop_reason)
+        if silent is not None:
             values = dict.fromkeys(how.names, 0.0) if len(how.names) > 1 else {}
-            return record_of(sample, (empty,), score=0.0, values=values)
+            one = Pass(shown, output, silent, sample.gold, False)
+            return record_of(sample, (one,), score=0.0, values=values)
         fields = how.fields(sample, output.text)
         found = yield from judged(how.panel, how.rubric, fields, how.read, Ref(sample.id))
         answer = Found(output.text.strip(), "whole reply")
@@ -134,6 +137,8 @@ class Extracted(NamedTuple):
 
 def extracted_by(sample: Sample, output: Generated, how: Extracting) -> Steps[Extracted]:
     """Read a reply by rules, and where they cannot, have judges copy out the answer."""
+    if output.stop_reason == REFUSAL:
+        return Extracted((Refused("stop reason"),), by_rules=True)
     if not (how.always and how.panel and output.text.strip()):
         answer = how.read(sample, output.text, output.stop_reason)
         if not isinstance(answer, Unparsed) or not how.panel:
@@ -146,20 +151,27 @@ def extracted_by(sample: Sample, output: Generated, how: Extracting) -> Steps[Ex
     return Extracted(answers, False, found)
 
 
+def asked_and_read(sample: Sample, how: Extracting) -> Steps[Record | tuple[Pass, Extracted]]:
+    """The pass with what its reply answers; the record where there is nothing to compare."""
+    shown = how.shown(sample)
+    output = yield from asked(sample, shown, how.settings)
+    if not isinstance(output, Generated):
+        return record_of(sample, (Pass(shown, output, gold=sample.gold),))
+    found = yield from extracted_by(sample, output, how)
+    one = Pass(shown, output, found.answer, sample.gold, verdicts=found.judgement.verdicts)
+    if found.unread:
+        return ungraded(sample, (one,), found.judgement)
+    return (one, found) if sample.gold else record_of(sample, (one,))
+
+
 def extracted(how: Extracting) -> Callable[[Sample], Flow]:
     """Ask, read by rules, and have judges copy out the answer where no rule could."""
 
     def flow(sample: Sample) -> Flow:
-        shown = how.shown(sample)
-        output = yield from asked(sample, shown, how.settings)
-        if not isinstance(output, Generated):
-            return record_of(sample, (Pass(shown, output, gold=sample.gold),))
-        found = yield from extracted_by(sample, output, how)
-        one = Pass(shown, output, found.answer, sample.gold, verdicts=found.judgement.verdicts)
-        if found.unread:
-            return ungraded(sample, (one,), found.judgement)
-        if not sample.gold:
-            return record_of(sample, (one,))
+        read = yield from asked_and_read(sample, how)
+        if isinstance(read, Record):
+            return read
+        one, found = read
         rights = [
             float(isinstance(answer, Found) and how.right(sample, answer.value))
             for answer in found.answers

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal, cast, get_args
+from typing import Literal
 
 from msgspec import structs
 
 from snellen.benchmarks.judged import VOTES, Panel, judge_parameters, panel_of
 from snellen.benchmarks.judged_summary import NEEDS_JUDGE, Told, summarise_graded
 from snellen.benchmarks.published import Published
-from snellen.benchmarks.questions import one_of, resolve
+from snellen.benchmarks.questions import failures_of, resolve
 from snellen.benchmarks.rules import chosen_rule
 from snellen.core.benchmark import Benchmark, Needs, Table, Variant, needs
 from snellen.core.errors import UsageError
@@ -24,7 +24,6 @@ from snellen.core.sample import Row, Sample
 from snellen.core.summary import Summary
 from snellen.data.columns import parse_list
 from snellen.prompts.choice import Wording, prompt
-from snellen.scoring.accuracy import FailurePolicy
 
 BY_RULES = "accuracy_by_rules"
 """Headline of benchmarks that judges help to read, where no judge is there."""
@@ -60,7 +59,7 @@ class Declared:
     `rule`."""
     must_judge: bool = False
     several: tuple[str, ...] = ()
-    summarise: Callable[[Sequence[Record], Told], Summary] | None = None
+    summarise: Callable[[Sequence[Record], Told], Summary] = summarise_graded
     needs: Needs = PICTURES
     max_new_tokens: int = 512
     judge_tokens: int = 256
@@ -87,42 +86,18 @@ def graded_benchmark(variant: Variant, declared: Declared) -> Benchmark:
         variant, votes=int(options.pop("votes", "1")), max_new_tokens=declared.judge_tokens
     )
     settings = Generation(max_new_tokens=variant.max_new_tokens or declared.max_new_tokens)
-    failures = one_of("failures", variant.failures, get_args(FailurePolicy))
-    by_rules = not panel and not declared.must_judge
-    headline = BY_RULES if by_rules and declared.headline == ACCURACY else declared.headline
-    told = Told(
-        headline=headline,
-        panel=panel,
-        failures=cast(FailurePolicy, failures),
-        several=declared.several,
-        must_judge=declared.must_judge,
-    )
+    told = _told(declared, variant, panel)
     scored = not declared.must_judge or bool(panel)
-
-    def open() -> Table:
-        if declared.check is not None:
-            declared.check()
-        return declared.data.table(variant)
-
-    def samples(rows: Iterable[Row]) -> Iterator[Sample]:
-        path = getattr(rows, "path", declared.name)
-        keep = declared.chosen
-        kept = rows if keep is None else (row for row in rows if keep(row, options))
-        return distinct(declared.samples(kept), path)
-
-    summarise = declared.summarise
     return Benchmark(
         name=declared.name,
         version=declared.version,
         title=declared.title,
-        headline=headline,
-        open=open,
+        headline=told.headline,
+        open=partial(_open, declared, variant),
         fetch=partial(declared.data.fetch, replace(variant, options=_of_file(declared, options))),
-        samples=samples,
+        samples=partial(_samples, declared, options),
         flow=declared.flow(settings, panel, options),
-        summarise=partial(summarise_graded, how=told)
-        if summarise is None
-        else partial(_summed, summarise, told),
+        summarise=partial(_summed, declared.summarise, told),
         needs=declared.needs,
         asks=panel.roles,
         paper=declared.paper,
@@ -137,6 +112,32 @@ def graded_benchmark(variant: Variant, declared: Declared) -> Benchmark:
         parameters={**_recorded(options), **judge_parameters(panel, *declared.rubrics)},
         max_new_tokens=settings.max_new_tokens,
     )
+
+
+def _told(declared: Declared, variant: Variant, panel: Panel) -> Told:
+    by_rules = not panel and not declared.must_judge
+    return Told(
+        headline=BY_RULES if by_rules and declared.headline == ACCURACY else declared.headline,
+        panel=panel,
+        failures=failures_of(variant),
+        several=declared.several,
+        must_judge=declared.must_judge,
+    )
+
+
+def _open(declared: Declared, variant: Variant) -> Table:
+    if declared.check is not None:
+        declared.check()
+    return declared.data.table(variant)
+
+
+def _samples(
+    declared: Declared, options: Mapping[str, str], rows: Iterable[Row]
+) -> Iterator[Sample]:
+    path = getattr(rows, "path", declared.name)
+    keep = declared.chosen
+    kept = rows if keep is None else (row for row in rows if keep(row, options))
+    return distinct(declared.samples(kept), path)
 
 
 def as_is(sample: Sample) -> tuple[Message, ...]:

@@ -15,13 +15,14 @@ from msgspec import structs
 
 from snellen.benchmarks.graded import asked, record_of, ungraded
 from snellen.benchmarks.judged import Panel, judged, spread_of
-from snellen.core.answer import Empty, Found
+from snellen.core.answer import Found
 from snellen.core.flow import Flow
 from snellen.core.output import Generated
 from snellen.core.record import Pass
 from snellen.core.request import Generation, Ref
 from snellen.core.sample import Row, Sample
 from snellen.extract.clean import without_thought
+from snellen.extract.unanswered import own_words, unanswered
 from snellen.extract.verdicts import GRADE, Reading
 from snellen.prompts.choice import Wording, prompt
 
@@ -51,12 +52,12 @@ def graded_by_judge(
         fields = {
             "question": sample.question,
             "gold": sample.gold[0] if sample.gold else "",
-            "reply": output.text,
+            "reply": own_words(output.text, output.stop_reason),
         }
         read = partial(read_agreement, unclear=float(_may_be_unclear(sample)))
         found = yield from judged(panel, RUBRIC, fields, read, Ref(sample.id))
-        text = output.text.strip()
-        answer = Found(text, "whole reply") if text else Empty()
+        nothing = unanswered(output.text, output.stop_reason)
+        answer = nothing or Found(output.text.strip(), "whole reply")
         one = Pass(shown, output, answer, sample.gold, verdicts=found.verdicts)
         grade = found.grade()
         if not sample.gold:

@@ -23,6 +23,7 @@ from snellen.core.record import Pass, Record
 from snellen.core.request import CLIP, Compare, Draw, Drawing, Ref
 from snellen.core.sample import Sample
 from snellen.extract.choice import read_choice
+from snellen.extract.unanswered import unanswered
 
 RULE = "CLIP similarity"
 
@@ -56,7 +57,7 @@ def text_then_picture(
 
     def flow(sample: Sample) -> Flow:
         spoken: Record = yield from text(sample)
-        if spoken.unscored in ("failed", "missing"):
+        if spoken.owed:
             return spoken
         values = {} if spoken.score is None else {TEXT: spoken.score}
         if spoken.score == 0.0:
@@ -74,12 +75,15 @@ def draw_and_compare(
 ) -> Steps[Picture]:
     """Two passes: the drawing, and CLIP's choice among the candidate pictures.
 
-    A recorded reply (`Generated`) to the drawing is read as the letter that was chosen.
+    A reply in words (`Generated`) refuses the drawing, or is a recorded one that names the letter
+    that was chosen.
     """
     ref = Ref(sample.id)
     output = yield Draw(messages=messages, ref=ref, settings=settings, media=sample.sources())
     if isinstance(output, Generated):
-        answer = read_choice(output.text, sample.options, stop_reason=output.stop_reason)
+        answer = unanswered(output.text, output.stop_reason) or read_choice(
+            output.text, sample.options, stop_reason=output.stop_reason
+        )
         value = answer.value if isinstance(answer, Found) else None
         correct = value in sample.gold if sample.gold else None
         return Picture((Pass(messages, output, answer, sample.gold, correct),))

@@ -20,6 +20,7 @@ from snellen.core.message import Message
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.record import Verdict
 from snellen.core.request import Generate, Generation, Ref
+from snellen.extract.unanswered import own_words
 from snellen.extract.verdicts import GRADE, Reading
 from snellen.prompts.judging import rubric
 
@@ -160,7 +161,7 @@ def _asked(
         )
         if not isinstance(output, Generated):
             return Verdict(role, output, tries=number + 1)
-        reading = read(output.text)
+        reading = read(own_words(output.text, output.stop_reason))
         if reading is not None:
             return Verdict(
                 role, output, values=dict(reading.values), text=reading.text, tries=number + 1

@@ -38,17 +38,17 @@ class Told:
     """Whether there is no score without a judge."""
 
 
-def summarise_graded(records: Sequence[Record], *, how: Told) -> Summary:
+def summarise_graded(records: Sequence[Record], told: Told) -> Summary:
     """Mean score in percent, per group, and how far several judges agree."""
-    found = summarise(records, headline=how.headline, failures=how.failures)
-    if how.must_judge and not how.panel:
+    found = summarise(records, headline=told.headline, failures=told.failures)
+    if told.must_judge and not told.panel:
         headline = structs.replace(found.headline, note="needs a judge: give one with --judge")
         return structs.replace(
-            found, headline=headline, metrics={**found.metrics, how.headline: headline}
+            found, headline=headline, metrics={**found.metrics, told.headline: headline}
         )
-    metrics = {**found.metrics, **agreement(records, how.panel)}
+    metrics = {**found.metrics, **agreement(records, told.panel)}
     groups = {
-        column: by_label(records, column, how.headline) if column in how.several else labels
+        column: by_label(records, column, told.headline) if column in told.several else labels
         for column, labels in found.groups.items()
     }
     beside = (*found.beside, *(name for name in (AGREEMENT, KAPPA) if name in metrics))

@@ -17,6 +17,7 @@ authors have it. There is no score without a judge.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
@@ -28,7 +29,7 @@ from snellen.benchmarks.graded_benchmark import Declared, as_is, cell, graded_be
 from snellen.benchmarks.judged import Panel, judged, spread_of
 from snellen.benchmarks.judged_summary import Told, summarise_graded
 from snellen.benchmarks.published import Published, tsv
-from snellen.core.answer import Empty, Found
+from snellen.core.answer import Found
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.flow import Flow
 from snellen.core.output import Generated
@@ -37,7 +38,9 @@ from snellen.core.request import Generation, Ref
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Metric, Summary
 from snellen.data.columns import row_id
+from snellen.extract.unanswered import own_words, unanswered
 from snellen.extract.verdicts import read_pair
+from snellen.scoring.clusters import clusters
 from snellen.stats.resampling import percentile_interval, resampled_sums
 
 VERSION = "2"
@@ -114,9 +117,10 @@ def _flow(
         output = yield from asked(sample, shown, settings)
         if not isinstance(output, Generated):
             return record_of(sample, (Pass(shown, output, gold=sample.gold),))
-        found = yield from judged(panel, RUBRIC, _fields(sample, output.text), read, Ref(sample.id))
-        text = output.text.strip()
-        answer = Found(text, "whole reply") if text else Empty()
+        said = own_words(output.text, output.stop_reason)
+        found = yield from judged(panel, RUBRIC, _fields(sample, said), read, Ref(sample.id))
+        nothing = unanswered(said, output.stop_reason)
+        answer = nothing or Found(said.strip(), "whole reply")
         one = Pass(shown, output, answer, sample.gold, verdicts=found.verdicts)
         model, reference = found.grade(MODEL), found.grade(REFERENCE)
         if model is None or reference is None or found.failure is not None:
@@ -139,7 +143,7 @@ def _fields(sample: Sample, reply: str) -> Mapping[str, str]:
 
 def summarise(records: Sequence[Record], told: Told) -> Summary:
     """The relative score over all and per category, in place of the model's own mean."""
-    found = summarise_graded(records, how=told)
+    found = summarise_graded(records, told)
     if not told.panel:
         return found
     headline = _relative(records, found.headline)
@@ -158,17 +162,20 @@ def summarise(records: Sequence[Record], told: Told) -> Summary:
 
 
 def _relative(records: Sequence[Record], plain: Metric) -> Metric:
-    """100 times the ratio of the means, with a bootstrap over questions. What was withheld stays
-    withheld."""
-    rows = [
-        (one.values[MODEL], one.values[REFERENCE])
-        for one in records
-        if one.score is not None and REFERENCE in one.values
-    ]
-    reference = sum(row[1] for row in rows)
+    """100 times the ratio of the means, with a bootstrap over questions, those about one picture
+    together. What was withheld stays withheld."""
+    rows: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    n = 0
+    for one, cluster in zip(records, clusters(records), strict=True):
+        if one.score is not None and REFERENCE in one.values:
+            row = rows[cluster or f"sample {one.id}"]
+            row[0] += one.values[MODEL]
+            row[1] += one.values[REFERENCE]
+            n += 1
+    reference = sum(row[1] for row in rows.values())
     if plain.value is None or not reference:
         return plain
-    sums = resampled_sums(rows, RELATIVE)
+    sums = resampled_sums(list(rows.values()), RELATIVE)
     spread = percentile_interval(100 * sums[:, 0] / sums[:, 1])
-    value = 100 * sum(row[0] for row in rows) / reference
-    return Metric(RELATIVE, value, len(rows), spread, unit="points", top=max(100.0, value))
+    value = 100 * sum(row[0] for row in rows.values()) / reference
+    return Metric(RELATIVE, value, n, spread, unit="points", top=max(100.0, value))

@@ -10,7 +10,7 @@ from msgspec import structs
 from snellen.benchmarks.graded import asked, record_of, ungraded
 from snellen.benchmarks.judged import Panel, Read, judged
 from snellen.benchmarks.judged_summary import Told, summarise_graded
-from snellen.core.answer import Empty, Found, Unparsed
+from snellen.core.answer import Found, Unparsed
 from snellen.core.flow import Flow
 from snellen.core.message import Message
 from snellen.core.output import Generated
@@ -18,6 +18,7 @@ from snellen.core.record import Pass, Record
 from snellen.core.request import Generation, Ref
 from snellen.core.sample import Sample
 from snellen.core.summary import Interval, Metric, Summary
+from snellen.extract.unanswered import unanswered
 from snellen.prompts.choice import Wording, prompt
 
 BARE = Wording(hint="{hint}", open="")
@@ -55,8 +56,9 @@ def marked(
 ) -> Callable[[Sample], Flow]:
     """Ask, then have the reply marked; the score is the sum of the marks over the highest.
 
-    `said_in` finds what is marked in a reply. An empty reply, and one without an answer, is worth
-    nothing, and no judge is asked. Each of several marks is a value of the record, over its top.
+    `said_in` finds what is marked in a reply. One that is empty, refused or without an answer is
+    worth nothing, and no judge is asked. Each of several marks is a value of the record, over its
+    top.
     """
 
     def flow(sample: Sample) -> Flow:
@@ -65,9 +67,9 @@ def marked(
         output = yield from asked(sample, shown, settings)
         if not isinstance(output, Generated):
             return record_of(sample, (Pass(shown, output, gold=sample.gold),))
-        if not output.text.strip():
-            empty = Pass(shown, output, Empty(), sample.gold, False)
-            return record_of(sample, (empty,), score=0.0)
+        silent = unanswered(output.text, output.stop_reason)
+        if silent is not None:
+            return record_of(sample, (Pass(shown, output, silent, sample.gold, False),), score=0.0)
         said = said_in(sample, output.text)
         if said is None:
             unread = Pass(shown, output, Unparsed(), sample.gold, False)
@@ -98,7 +100,7 @@ def marked(
 def in_points(records: Sequence[Record], told: Told, top: float) -> Summary:
     """The summary with its headline, overall and by group, in points up to `top`; failed and
     ungraded samples are left out."""
-    found = summarise_graded(records, how=told)
+    found = summarise_graded(records, told)
     headline = points(found.headline, top)
     return structs.replace(
         found,

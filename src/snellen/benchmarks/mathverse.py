@@ -29,8 +29,7 @@ from msgspec.structs import replace
 from snellen.benchmarks.graded import (
     BY_RULES,
     Extracting,
-    asked,
-    extracted_by,
+    asked_and_read,
     record_of,
     ungraded,
 )
@@ -40,8 +39,7 @@ from snellen.benchmarks.published import Published, PublishedFile, tsv
 from snellen.core.answer import Answer, Found, Unparsed
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.flow import Flow
-from snellen.core.output import Generated
-from snellen.core.record import Pass
+from snellen.core.record import Record
 from snellen.core.request import Generation, Ref
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_id
@@ -157,24 +155,18 @@ def _flow(
     )
 
     def flow(sample: Sample) -> Flow:
-        shown = how.shown(sample)
-        output = yield from asked(sample, shown, settings)
-        if not isinstance(output, Generated):
-            return record_of(sample, (Pass(shown, output, gold=sample.gold),))
-        first = yield from extracted_by(sample, output, how)
-        one = Pass(shown, output, first.answer, sample.gold, verdicts=first.judgement.verdicts)
-        if first.unread:
-            return ungraded(sample, (one,), first.judgement)
-        if not sample.gold:
-            return record_of(sample, (one,))
+        read = yield from asked_and_read(sample, how)
+        if isinstance(read, Record):
+            return read
+        one, first = read
         value = first.answer.value if isinstance(first.answer, Found) else None
         right = value is not None and _right(sample, value)
         compared = Judgement(())
         if panel and value is not None and not right:
             asks = {"question": sample.hint, "gold": sample.gold[0], "answer": value}
-            read = partial(read_grade, low=0.0, high=1.0, whole=True)
+            grade = partial(read_grade, low=0.0, high=1.0, whole=True)
             compared = yield from judged(
-                panel, COMPARE, asks, read, Ref(sample.id), step="comparison"
+                panel, COMPARE, asks, grade, Ref(sample.id), step="comparison"
             )
             one = structs.replace(one, verdicts=(*one.verdicts, *compared.verdicts))
             if compared.failure is not None or not compared.read:

@@ -31,7 +31,7 @@ from snellen.benchmarks.graded_benchmark import Declared, cell, graded_benchmark
 from snellen.benchmarks.judged import Judgement, Panel, judged
 from snellen.benchmarks.judged_summary import Told, summarise_graded
 from snellen.benchmarks.published import Published, tsv
-from snellen.core.answer import Answer, Empty, Found
+from snellen.core.answer import Found
 from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.core.errors import DataError
 from snellen.core.flow import Flow, Steps
@@ -42,6 +42,7 @@ from snellen.core.request import Generate, Generation, Ref
 from snellen.core.sample import MediaRef, Row, Sample
 from snellen.core.summary import Metric, Summary
 from snellen.data.columns import parse_list, row_id
+from snellen.extract.unanswered import unanswered
 from snellen.extract.verdicts import read_marks
 
 VERSION = "2"
@@ -190,9 +191,10 @@ def _marked(
     if not isinstance(output, Generated):
         return _Turn(Pass(said, output, gold=gold), Judgement(()))
     text = output.text.strip()
-    answer: Answer = Found(text, "whole reply") if text else Empty()
-    if not text:
-        return _Turn(Pass(said, output, answer, gold), Judgement(()))
+    nothing = unanswered(text, output.stop_reason)
+    if nothing is not None:
+        return _Turn(Pass(said, output, nothing, gold), Judgement(()))
+    answer = Found(text, "whole reply")
     fields = {
         "question": question,
         "reference": reference,
@@ -210,7 +212,7 @@ def _record(sample: Sample, turns: Sequence[_Turn], planned: int, panel: Panel) 
     if isinstance(last.done.output, Failure) and not overflow:
         return record_of(sample, passes)
     answered = turns[:-1] if overflow else turns
-    silent = [turn for turn in answered if isinstance(turn.done.answer, Empty)]
+    silent = [turn for turn in answered if not isinstance(turn.done.answer, Found)]
     marked = [turn for turn in answered if turn.judgement.read]
     if last.judgement.failure is not None:
         return ungraded(sample, passes, last.judgement)
@@ -230,14 +232,14 @@ def _record(sample: Sample, turns: Sequence[_Turn], planned: int, panel: Panel) 
         passes,
         score=values[OVERALL],
         values=values,
-        outcome="truncated" if overflow else "answered" if marked else "empty",
+        outcome="truncated" if overflow else "answered" if marked else None,
     )
     return structs.replace(record, failure="too_long") if overflow else record
 
 
 def summarise(records: Sequence[Record], told: Told) -> Summary:
     """Means over turns rather than dialogues, which have up to 27 and as few as one."""
-    found = summarise_graded(records, how=told)
+    found = summarise_graded(records, told)
     if found.headline.value is None:
         return found
     overall = _over_turns(records, found.headline, OVERALL)

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import cast, get_args
+from typing import cast
 
 from msgspec.structs import replace
 
@@ -40,20 +40,18 @@ from snellen.benchmarks.mme_subtasks import ABILITY, SUBTASK, area_of, subtask_n
 from snellen.benchmarks.mme_summary import summarise_mme
 from snellen.benchmarks.pairs import pairs
 from snellen.benchmarks.published import Published, tsv
-from snellen.benchmarks.questions import one_of, resolve
+from snellen.benchmarks.questions import failures_of, resolve
 from snellen.benchmarks.readings import asked_with_readings
 from snellen.benchmarks.rows import sample_of
 from snellen.benchmarks.rules import reading_of_rule
 from snellen.core.answer import Answer
-from snellen.core.benchmark import Benchmark, Table, Variant, needs
+from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.core.errors import DataError, UsageError
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import ID_COLUMNS
-from snellen.data.table import open_table
 from snellen.extract.rules_vlmevalkit import read_yes_no_vlmevalkit
 from snellen.extract.yes_no import NO, YES, YesNoRule, read_yes_no
-from snellen.scoring.accuracy import FailurePolicy
 
 VERSION = "1"
 READINGS = ("official", "paper", "word")
@@ -82,9 +80,6 @@ def benchmark(variant: Variant) -> Benchmark:
     settings = Generation(max_new_tokens=variant.max_new_tokens or longest)
     how = Manner(settings, extractor=variant.extractor, yes_no=partial(_read, reading))
 
-    def open() -> Table:
-        return open_table(variant.data) if variant.data else DATA.table(variant)
-
     how = asked_so(how, parameters, None, variant.shots)
     reported = {name: concluded(partial(_read, name), parameters) for name in _REPORTED}
 
@@ -94,7 +89,7 @@ def benchmark(variant: Variant) -> Benchmark:
         title="MME, perception and cognition by pairs of yes/no questions",
         headline="total",
         oracle=2800.0,
-        open=open,
+        open=partial(DATA.table, variant),
         fetch=partial(DATA.fetch, variant),
         samples=mme_samples,
         flow=asked_with_readings(how, reported),
@@ -102,9 +97,7 @@ def benchmark(variant: Variant) -> Benchmark:
             summarise_mme,
             reading=reading,
             readings=_REPORTED,
-            failures=cast(
-                FailurePolicy, one_of("failures", variant.failures, get_args(FailurePolicy))
-            ),
+            failures=failures_of(variant),
         ),
         needs=needing(needs("text", "image"), parameters, variant.control),
         paper="https://arxiv.org/abs/2306.13394",

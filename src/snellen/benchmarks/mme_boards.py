@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from snellen.benchmarks.mme_subtasks import AREAS, IMAGES, SUBTASKS, TOP, subtask_name
+from snellen.benchmarks.mme_subtasks import AREAS, IMAGES, SUBTASKS, subtask_name
 from snellen.core.benchmark import Table
 from snellen.core.errors import DataError
 from snellen.scoring.leaderboard import Board, board, recover
 
-BOARDS = (*AREAS, *SUBTASKS)
 _ACCURACY = ("acc", "accuracy")
 _ACCURACY_PLUS = ("acc_plus", "acc+", "accuracy_plus", "accuracy+")
 
@@ -70,11 +69,6 @@ def printed_scores(table: Table) -> PrintedScores:
         printed = float(accuracy) + float(plus)
         scores[model][subtask] = counts.score if counts is not None else printed
     return PrintedScores(scores, tuple(notices))
-
-
-def top_of(name: str) -> float:
-    """The highest score there can be on a board."""
-    return TOP * len(AREAS.get(name, (name,)))
 
 
 def _cell(cells: Mapping[str, str], names: tuple[str, ...], where: str) -> str:

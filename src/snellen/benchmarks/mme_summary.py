@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from snellen.benchmarks.mme_subtasks import ABILITY, AREAS, SUBTASK, SUBTASKS, TOP, area_of
 from snellen.core.record import Record
 from snellen.core.summary import Bounds, Metric, Summary
-from snellen.scoring.accuracy import FailurePolicy, count_outcomes, notices
+from snellen.scoring.accuracy import FailurePolicy, count_outcomes, mean_metric, notices
+from snellen.scoring.clusters import clusters
+from snellen.scoring.together import interval_of_mean
 from snellen.scoring.yes_no import NO, YES, Judged, PairScore, images, total
-from snellen.stats.intervals import wilson
-from snellen.stats.resampling import percentile_interval, resampled_sums
-
-if TYPE_CHECKING:
-    from numpy import float64
-    from numpy.typing import NDArray
+from snellen.stats.stratified import Tally, tally
 
 _BY_RULES = "by_rules"
-_OWED = ("failed", "missing")
+
+Scores = Sequence[tuple[float, str]]
+"""Right (1) and wrong (0), each with the name of its cluster."""
 
 
 class _Subtask(NamedTuple):
-    """One subtask under one reading."""
+    """One subtask under one reading. `right` has a score for each question, `both` one for each
+    image of which both questions have one."""
 
     counts: PairScore
-    draws: NDArray[float64]
-    """Scores of resampled images; NaN where a draw has no pair."""
+    right: Scores
+    both: Scores
+
+    @property
+    def tallies(self) -> tuple[Tally, ...]:
+        """Accuracy and accuracy+, of which the score is the sum."""
+        return tuple(tally(*zip(*one, strict=True)) for one in (self.right, self.both) if one)
 
 
 def summarise_mme(
@@ -42,12 +46,13 @@ def summarise_mme(
     """Headline: perception + cognition, 0..2800. Perception, cognition and their sum are given
     only where every subtask of theirs has a score."""
     found = _by_subtask(records)
-    owed = any(record.unscored in _OWED for record in records)
+    held = dict(zip((record.id for record in records), clusters(records), strict=True))
+    owed = any(record.owed for record in records)
     withheld = failures == "withhold" and owed
     tables = {
         name: {
             subtask: _scored(
-                subtask, [_judged(record, name, reading, failures) for record in members]
+                [(_judged(record, name, reading, failures), held[record.id]) for record in members]
             )
             for subtask, members in found.items()
         }
@@ -61,10 +66,10 @@ def summarise_mme(
         metrics={
             **sums,
             **({} if withheld else dict(_other_readings(tables, reading))),
-            **dict(_overall(records, main)),
+            **dict(_overall(records, main, held)),
             **({} if sums["total"].value is None else dict(_guesses(found))),
         },
-        groups={} if withheld else _groups(found, main),
+        groups={} if withheld else _groups(found, main, held),
         outcomes=count_outcomes(records),
         n=sum(one.counts.questions for one in main.values()),
         total=len(records),
@@ -119,22 +124,26 @@ def _all_readings(records: Sequence[Record], reading: str, readings: Sequence[st
 def _judged(record: Record, name: str, reading: str, failures: FailurePolicy) -> Judged:
     unit = record.unit or record.id
     if record.score is None:
-        lost = record.unscored in _OWED and failures == "count-wrong"
+        lost = record.owed and failures == "count-wrong"
         return Judged(unit, False if lost else None)
     value = record.score if name == reading else record.values.get(name)
     return Judged(unit, None if value is None else value == 1.0)
 
 
-def _scored(subtask: str, judged: Sequence[Judged]) -> _Subtask:
-    import numpy as np
-
-    found = images(judged)
-    if not found:
-        return _Subtask(total(found), np.array([np.nan]))
-    sums = resampled_sums(found, seed=f"mme {subtask}")
-    with np.errstate(invalid="ignore", divide="ignore"):
-        draws = 100 * sums[:, 0] / sums[:, 1] + 100 * sums[:, 2] / sums[:, 3]
-    return _Subtask(total(found), draws)
+def _scored(judged: Sequence[tuple[Judged, str]]) -> _Subtask:
+    known = [(one, cluster) for one, cluster in judged if one.correct is not None]
+    found = images(one for one, _ in known)
+    # In the order of the images: that in which their first questions come.
+    held = {one.unit: cluster for one, cluster in known}
+    return _Subtask(
+        total(found),
+        [(float(one.correct or 0), cluster) for one, cluster in known],
+        [
+            (float(image.both), cluster)
+            for image, cluster in zip(found, held.values(), strict=True)
+            if image.pair
+        ],
+    )
 
 
 def _sums(table: Mapping[str, _Subtask]) -> Iterator[tuple[str, Metric]]:
@@ -152,21 +161,21 @@ def _sum(name: str, subtasks: Sequence[str], table: Mapping[str, _Subtask]) -> M
     if len(known) < len(subtasks):
         note = f"{len(known)} of {len(subtasks)} subtasks have a score"
         return Metric(name, None, n, note=note, unit="points", top=top)
-    draws = sum((one.draws for one in have[1:]), have[0].draws)
-    return Metric(name, sum(known), n, percentile_interval(draws), unit="points", top=top)
+    interval = interval_of_mean([part for one in have for part in one.tallies], top=top)
+    return Metric(name, sum(known), n, interval, unit="points", top=top)
 
 
 def _overall(
-    records: Sequence[Record], table: Mapping[str, _Subtask]
+    records: Sequence[Record], table: Mapping[str, _Subtask], held: Mapping[str, str]
 ) -> Iterator[tuple[str, Metric]]:
     """Over all questions and images alike: plain means, no scores of MME's."""
-    counts = [one.counts for one in table.values()]
-    n, pairs = sum(one.questions for one in counts), sum(one.images for one in counts)
-    if n:
-        yield "accuracy", _share("accuracy", sum(one.right for one in counts), n)
-    if pairs:
-        yield "accuracy_plus", _share("accuracy_plus", sum(one.both for one in counts), pairs)
-    yes = _yes_rate(records)
+    for name, scores in (
+        ("accuracy", [score for one in table.values() for score in one.right]),
+        ("accuracy_plus", [score for one in table.values() for score in one.both]),
+    ):
+        if scores:
+            yield name, _share(name, scores)
+    yes = _yes_rate(records, held)
     if yes is not None:
         yield "yes_rate", yes
 
@@ -190,7 +199,7 @@ def _guesses(found: Mapping[str, list[Record]]) -> Iterator[tuple[str, Metric]]:
 
 
 def _groups(
-    found: Mapping[str, list[Record]], table: Mapping[str, _Subtask]
+    found: Mapping[str, list[Record]], table: Mapping[str, _Subtask], held: Mapping[str, str]
 ) -> dict[str, dict[str, Metric]]:
     areas = {area: _sum(area, subtasks, table) for area, subtasks in AREAS.items()}
     groups: dict[str, dict[str, Metric]] = {
@@ -200,36 +209,33 @@ def _groups(
         "accuracy_plus": {},
         "yes_rate": {},
     }
-    for subtask, (counts, draws) in table.items():
-        interval = percentile_interval(draws) if counts.images else None
+    for subtask, one in table.items():
+        counts = one.counts
+        interval = interval_of_mean(one.tallies, top=TOP) if counts.images else None
         groups[SUBTASK][subtask] = Metric(
             "score", counts.score, counts.questions, interval, unit="points", top=TOP
         )
         if counts.questions:
-            right, both = (counts.right, counts.questions), (counts.both, counts.images)
-            groups["accuracy"][subtask] = _share("accuracy", *right)
-            if counts.images:
-                groups["accuracy_plus"][subtask] = _share("accuracy_plus", *both)
-        yes = _yes_rate(found[subtask])
+            groups["accuracy"][subtask] = _share("accuracy", one.right)
+        if counts.images:
+            groups["accuracy_plus"][subtask] = _share("accuracy_plus", one.both)
+        yes = _yes_rate(found[subtask], held)
         if yes is not None:
             groups["yes_rate"][subtask] = yes
     return {column: labels for column, labels in groups.items() if labels}
 
 
-def _share(name: str, part: int, whole: int) -> Metric:
-    spread = wilson(part, whole)
-    interval = type(spread)(100 * spread.low, 100 * spread.high, spread.method, spread.level)
-    return Metric(name, 100 * part / whole, whole, interval)
+def _share(name: str, scores: Scores) -> Metric:
+    return mean_metric(name, [score for score, _ in scores], [cluster for _, cluster in scores])
 
 
-def _yes_rate(records: Sequence[Record]) -> Metric | None:
+def _yes_rate(records: Sequence[Record], held: Mapping[str, str]) -> Metric | None:
     """Share of yes among the answered, beside the share of yes in their gold: a bias shows."""
     answered = [one for one in records if one.answer is not None and one.gold]
     if not answered:
         return None
-    said = Counter(one.answer for one in answered)
     gold = 100 * sum(YES in one.gold for one in answered) / len(answered)
-    metric = _share("yes_rate", said[YES], len(answered))
+    metric = _share("yes_rate", [(float(one.answer == YES), held[one.id]) for one in answered])
     bias = (metric.value or 0.0) - gold
     return _noted(metric, f"gold {gold:.1f}, bias {bias:+.1f}")
 
@@ -243,9 +249,7 @@ def _bounds(found: Mapping[str, list[Record]]) -> Bounds | None:
                 images(
                     Judged(
                         one.unit or one.id,
-                        (owed if one.unscored in _OWED else None)
-                        if one.score is None
-                        else one.score == 1.0,
+                        (owed if one.owed else None) if one.score is None else one.score == 1.0,
                     )
                     for one in found.get(subtask, ())
                 )

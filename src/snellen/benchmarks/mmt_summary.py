@@ -30,8 +30,9 @@ from snellen.core.record import Record
 from snellen.core.summary import Bounds, Metric, Summary
 from snellen.scoring.accuracy import FailurePolicy, mean_metric, summarise
 from snellen.scoring.clusters import clusters
-from snellen.scoring.mmt import VISUAL_RECOGNITION
+from snellen.scoring.mmt import VISUAL_RECOGNITION, plain_mean
 from snellen.scoring.together import interval_of_mean
+from snellen.stats.stratified import Tally, tally
 
 SUBTASK, META_TASK = "category", "l2-category"
 OVERALL, MICRO, WITHOUT_RECOGNITION = "overall", "overall_micro", "overall_without_recognition"
@@ -44,9 +45,10 @@ Members = Mapping[str, Sequence[str]]
 
 
 class _Cells(NamedTuple):
-    """Scores (0 or 1) by subtask, and the mean of each."""
+    """Scores (0 or 1) by subtask, their sums by cluster, and the mean of each."""
 
     scores: dict[str, list[float]]
+    tallies: dict[str, Tally]
     means: dict[str, Metric]
 
     def mean(self, name: str, members: Sequence[str], of: str = "") -> Metric:
@@ -58,17 +60,19 @@ class _Cells(NamedTuple):
         note = f"plain mean of {len(present)} subtask{'' if len(present) == 1 else 's'}"
         if len(present) < len(members):
             note = f"plain mean of {len(present)} of {len(members)} subtasks"
-        interval = interval_of_mean([self.means[task] for task in present])
-        value = 100 * _mean([_mean(self.scores[task]) for task in present])
-        return Metric(name, value, n, interval, note=f"{of}; {note}" if of else note)
+        interval = interval_of_mean([self.tallies[task] for task in present])
+        value = plain_mean({task: _mean(self.scores[task]) for task in present}, present)
+        percent = None if value is None else 100 * value
+        return Metric(name, percent, n, interval, note=f"{of}; {note}" if of else note)
 
 
 def summarise_mmt(records: Sequence[Record], *, failures: FailurePolicy = "exclude") -> Summary:
     """Headline: the plain mean of all subtasks' accuracies."""
-    base = summarise(records, headline=MICRO, failures=failures)
-    lost = ("failed", "missing") if failures == "count-wrong" else ()
-    scored = {id(one): 0.0 if one.unscored in lost else one.score for one in records}
-    cells = _cells(records, lambda one: scored[id(one)])
+    linked = clusters(records)
+    base = summarise(records, headline=MICRO, failures=failures, held=linked)
+    lost = failures == "count-wrong"
+    scored = {id(one): 0.0 if lost and one.owed else one.score for one in records}
+    cells = _cells(records, linked, lambda one: scored[id(one)])
     members = _members(records)
     every = [task for names in members.values() for task in names]
     rest = [task for meta, names in members.items() if meta != VISUAL_RECOGNITION for task in names]
@@ -78,12 +82,15 @@ def summarise_mmt(records: Sequence[Record], *, failures: FailurePolicy = "exclu
         headline = Metric(OVERALL, None, headline.n, note=base.headline.note)
     kept = {name: metric for name, metric in base.metrics.items() if name not in (CHANCE, FREQUENT)}
     counted = [one for one in records if scored[id(one)] is not None]
+    guessed = _guessed(counted)
     without = {} if withheld else {WITHOUT_RECOGNITION: cells.mean(WITHOUT_RECOGNITION, rest)}
     return msgspec.structs.replace(
         base,
         headline=headline,
-        metrics={OVERALL: headline, **kept, **without, **dict(_guesses(counted, every))},
-        groups={} if withheld else _groups(base, cells, members, counted),
+        metrics={OVERALL: headline, **kept, **without, **dict(_guesses(counted, guessed, every))},
+        groups={}
+        if withheld
+        else _groups(base, cells, members, _guess_groups(counted, guessed, members)),
         bounds=_bounds(records, every) if base.bounds else None,
         notices=(*base.notices, *_remarks(cells)),
         beside=(MICRO, WITHOUT_RECOGNITION),
@@ -96,10 +103,12 @@ def _subtask(record: Record) -> str:
     return task.name if task else name
 
 
-def _cells(records: Sequence[Record], score: Callable[[Record], float | None]) -> _Cells:
+def _cells(
+    records: Sequence[Record], linked: Sequence[str], score: Callable[[Record], float | None]
+) -> _Cells:
     found: dict[str, list[float]] = {}
     held: dict[str, list[str]] = {}
-    for record, cluster in zip(records, clusters(records), strict=True):
+    for record, cluster in zip(records, linked, strict=True):
         value = score(record)
         if value is not None:
             found.setdefault(_subtask(record), []).append(value)
@@ -108,6 +117,7 @@ def _cells(records: Sequence[Record], score: Callable[[Record], float | None]) -
     names = sorted(found, key=lambda name: (order.get(name, len(order)), name))
     return _Cells(
         {name: found[name] for name in names},
+        {name: tally(found[name], held[name]) for name in names},
         {name: mean_metric("accuracy", found[name], held[name]) for name in names},
     )
 
@@ -127,7 +137,7 @@ def _members(records: Sequence[Record]) -> dict[str, list[str]]:
 
 
 def _groups(
-    base: Summary, cells: _Cells, members: Members, counted: Sequence[Record]
+    base: Summary, cells: _Cells, members: Members, guesses: dict[str, dict[str, Metric]]
 ) -> dict[str, dict[str, Metric]]:
     titles = {meta.abbreviation: meta.title for meta in meta_tasks()}
     groups = {
@@ -139,7 +149,7 @@ def _groups(
         "image type": _means(cells, by_image_type()),
         "capability": _means(cells, by_capability()),
         "prompt study": _means(cells, by_study()),
-        **_guess_groups(counted, members),
+        **guesses,
     }
     kept = {
         column: {label: one for label, one in labels.items() if one.value is not None}
@@ -193,9 +203,10 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-def _guesses(counted: Sequence[Record], every: Sequence[str]) -> Iterator[tuple[str, Metric]]:
+def _guesses(
+    counted: Sequence[Record], guessed: _Guesses | None, every: Sequence[str]
+) -> Iterator[tuple[str, Metric]]:
     """Random and Frequency Guess of Table 2 on these questions; nothing on a hidden split."""
-    guessed = _guessed(counted)
     if guessed is None:
         return
     n = len(counted)
@@ -212,8 +223,9 @@ def _guesses(counted: Sequence[Record], every: Sequence[str]) -> Iterator[tuple[
         yield name, Metric(name, 100 * _mean(present), n, note=notes[name])
 
 
-def _guess_groups(counted: Sequence[Record], members: Members) -> dict[str, dict[str, Metric]]:
-    guessed = _guessed(counted)
+def _guess_groups(
+    counted: Sequence[Record], guessed: _Guesses | None, members: Members
+) -> dict[str, dict[str, Metric]]:
     if guessed is None or any("vanilla" in one.values for one in counted):
         return {}
     sizes = Counter(map(_subtask, counted))
@@ -234,7 +246,7 @@ def _bounds(records: Sequence[Record], every: Sequence[str]) -> Bounds | None:
     for owed in (0.0, 1.0):
         found: dict[str, list[float]] = {}
         for record in records:
-            if record.score is not None or record.unscored in ("failed", "missing"):
+            if record.score is not None or record.owed:
                 value = owed if record.score is None else record.score
                 found.setdefault(_subtask(record), []).append(value)
         present = [_mean(found[task]) for task in every if task in found]

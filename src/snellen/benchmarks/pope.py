@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from typing import cast, get_args
 
 from msgspec.structs import replace
 
@@ -35,20 +34,18 @@ from snellen.benchmarks.manner import (
 )
 from snellen.benchmarks.pope_summary import TRACK, TRACKS, summarise_pope, tracks_of
 from snellen.benchmarks.published import Published, tsv
-from snellen.benchmarks.questions import one_of, resolve
+from snellen.benchmarks.questions import failures_of, resolve
 from snellen.benchmarks.readings import asked_with_readings
 from snellen.benchmarks.rows import samples
 from snellen.benchmarks.rules import reading_of_rule
 from snellen.core.answer import Answer, Found
-from snellen.core.benchmark import Benchmark, Table, Variant, needs
+from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.core.errors import UsageError
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
-from snellen.data.table import open_table
 from snellen.extract.rules_vlmevalkit import read_yes_no_vlmevalkit
 from snellen.extract.yes_no import NO, YES
 from snellen.prompts.choice import Wording
-from snellen.scoring.accuracy import FailurePolicy
 
 VERSION = "1"
 MAX_NEW_TOKENS = 128
@@ -110,9 +107,6 @@ def benchmark(variant: Variant) -> Benchmark:
         wording=_WORDINGS[parameters["prompt"]],
     )
 
-    def open() -> Table:
-        return open_table(variant.data) if variant.data else DATA.table(variant)
-
     ask = partial(pope_samples, category=parameters["category"])
     how = with_examples(how, parameters, variant.shots)
     reported = {name: concluded(read, parameters) for name, read in READINGS.items()}
@@ -122,7 +116,7 @@ def benchmark(variant: Variant) -> Benchmark:
         version=VERSION,
         title="POPE, objects that are not there",
         headline="f1",
-        open=open,
+        open=partial(DATA.table, variant),
         fetch=partial(DATA.fetch, variant),
         samples=ask,
         flow=asked_with_readings(how, reported),
@@ -130,9 +124,7 @@ def benchmark(variant: Variant) -> Benchmark:
             summarise_pope,
             reading=reading,
             readings=tuple(READINGS),
-            failures=cast(
-                FailurePolicy, one_of("failures", variant.failures, get_args(FailurePolicy))
-            ),
+            failures=failures_of(variant),
         ),
         needs=needing(needs("text", "image"), parameters, variant.control),
         paper="https://arxiv.org/abs/2305.10355",

@@ -15,7 +15,6 @@ from snellen.scoring.yes_no import NO, YES, Confusion, Reply, confusion
 TRACK = "category"
 TRACKS = ("adversarial", "popular", "random")
 HEADLINE = "f1"
-_OWED = ("failed", "missing")
 _PARTS = ("accuracy", "precision", "recall", "yes_rate")
 
 
@@ -37,7 +36,7 @@ def summarise_pope(
     answering = _answers(reading, reading, failures)
     tables = _confusions(by_track, answering)
     scored = [record for record in records if answering(record) is not None]
-    owed = any(record.unscored in _OWED for record in records)
+    owed = any(record.owed for record in records)
     withheld = failures == "withhold" and owed
     spread = intervals(by_track, answering)
     metrics = dict(_means(tables, len(scored), spread))
@@ -92,7 +91,7 @@ def _answers(name: str, reading: str, failures: FailurePolicy = "exclude") -> An
         if not record.gold:
             return None
         if record.score is None:
-            lost = record.unscored in _OWED and failures == "count-wrong"
+            lost = record.owed and failures == "count-wrong"
             return Reply(record.gold[0], None) if lost else None
         if name == reading:
             return Reply(record.gold[0], record.answer)
@@ -187,7 +186,7 @@ def _bounds(by_track: Mapping[str, Sequence[Record]]) -> Bounds:
                 return None
             if record.score is not None:
                 return Reply(record.gold[0], record.answer)
-            if record.unscored not in _OWED:
+            if not record.owed:
                 return None
             other = NO if record.gold[0] == YES else YES
             return Reply(record.gold[0], record.gold[0] if right else other)

@@ -72,18 +72,10 @@ def question_benchmark(
     settings = Generation(max_new_tokens=variant.max_new_tokens or longest)
     rules = rules or known_rules(official)
     rule = chosen_rule(name, variant, rules)
-    how = Manner(
-        settings,
-        extractor=variant.extractor,
-        choice=rules[rule].choice,
-        yes_no=rules[rule].yes_no,
-        open=rules[rule].open,
-        wording=wording,
-    )
-    mode = cast(
-        Circular, one_of("circular", variant.circular or circular_default, get_args(Circular))
-    )
-    failures = cast(FailurePolicy, one_of("failures", variant.failures, get_args(FailurePolicy)))
+    mode = circular_of(variant, circular_default)
+    headline = metric if mode == "off" else "circular"
+    how = _manner(variant, settings, rules[rule], wording)
+    how = asked_so(how, every, paper_prompt, variant.shots)
 
     def rows_to_samples(rows: Iterable[Row]) -> Iterator[Sample]:
         path = getattr(rows, "path", name)
@@ -91,8 +83,6 @@ def question_benchmark(
             rows, groups=groups, path=path, kind=kind, shape=shape, question=question, keep=keep
         )
 
-    headline = metric if mode == "off" else "circular"
-    how = asked_so(how, every, paper_prompt, variant.shots)
     made = Benchmark(
         name=name,
         version=version,
@@ -105,7 +95,7 @@ def question_benchmark(
         summarise=partial(
             summarise,
             headline=headline,
-            failures=failures,
+            failures=failures_of(variant),
             beside=tuple(how.open.beside),
         ),
         needs=needing(needs, every, variant.control),
@@ -123,6 +113,27 @@ def question_benchmark(
         held_out=held_out,
     )
     return with_similarity(made, variant) if kind == "open" else made
+
+
+def _manner(variant: Variant, settings: Generation, rule: Readers, wording: Wording) -> Manner:
+    return Manner(
+        settings,
+        extractor=variant.extractor,
+        choice=rule.choice,
+        yes_no=rule.yes_no,
+        open=rule.open,
+        wording=wording,
+    )
+
+
+def circular_of(variant: Variant, default: Circular) -> Circular:
+    """How options are rotated. Raises UsageError for what no mode is called."""
+    return cast(Circular, one_of("circular", variant.circular or default, get_args(Circular)))
+
+
+def failures_of(variant: Variant) -> FailurePolicy:
+    """What failed samples count. Raises UsageError for what no policy is called."""
+    return cast(FailurePolicy, one_of("failures", variant.failures, get_args(FailurePolicy)))
 
 
 def resolve(name: str, variant: Variant, known: Mapping[str, Sequence[str]]) -> dict[str, str]:

@@ -64,6 +64,11 @@ def open_benchmark(spec: str, variant: Variant = Variant()) -> Benchmark:  # noq
     options = {**variant.options, **options}
     if FILE in options and is_data(name):
         raise UsageError(f"{name} is a data file itself; {FILE}= goes with a benchmark's name")
+    if variant.data is not None and is_data(name) and not is_described(name):
+        raise UsageError(
+            f"{name} is a data file itself, and --data {variant.data} would replace it; name one "
+            "of both with -b, or a benchmark whose data --data replaces"
+        )
     variant = replace(variant, data=options.pop(FILE, variant.data))
     control = options.pop(OPTION, variant.control)
     variant, share = gate_of(replace(variant, options=options, control=control))

@@ -6,7 +6,6 @@ A dimension of which at most half the answers are valid is marked `*` (SEED-Benc
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -26,15 +25,15 @@ from snellen.benchmarks.seed_levels import (
 )
 from snellen.benchmarks.seed_rows import DIMENSION, DRAWN, MEDIA, PART, SUBPART
 from snellen.core.record import Record
-from snellen.core.summary import Bounds, Interval, Metric, Summary
+from snellen.core.summary import Bounds, Metric, Summary
 from snellen.scoring.accuracy import FailurePolicy, summarise
-from snellen.stats.intervals import DEFAULT_LEVEL
+from snellen.scoring.clusters import clusters
+from snellen.scoring.together import interval_of_mean, tallies
+from snellen.stats.stratified import Tally
 
 LEVEL = "level"
 MARK = "*"
 """At most half of a dimension's answers are valid."""
-
-_Z95 = 1.959963984540054
 
 
 def headline_of(version: Version, level: Level) -> str:
@@ -56,17 +55,18 @@ def summarise_seed(
     `ranking` says that answers were to be ranked: recorded letters are then named as what they
     are, since nobody knows how they were obtained.
     """
-    base = summarise(records, failures=failures)
+    linked = clusters(records)
+    base = summarise(records, failures=failures, held=linked)
     asked = of_version(version)
     cells = _dimensions(records, base, version)
-    values = {name: cell.value for name, cell in cells.items()}
+    sums = tallies(records, DIMENSION, failures, linked)
     averages = {
         LEVEL: [group for group in levels(asked) if group.name <= level],
         PART: parts([one for one in asked if one.level <= level]),
         SUBPART: subparts([one for one in asked if one.level <= level]),
     }
     groups = {
-        column: {group.name: _mean(group, cells, values) for group in found}
+        column: {group.name: _mean(group, cells, sums) for group in found}
         for column, found in averages.items()
     }
     known = bool(cells)
@@ -127,7 +127,8 @@ def validity(records: Sequence[Record]) -> str:
     return f"{mark}{valid} of {len(records)} answers valid: {listed}"
 
 
-def _mean(group: Group, cells: Mapping[str, Metric], values: Mapping[str, float | None]) -> Metric:
+def _mean(group: Group, cells: Mapping[str, Metric], sums: Mapping[str, Tally]) -> Metric:
+    values = {name: cell.value for name, cell in cells.items()}
     value = average(values, group.members)
     scored = sum(cells[name].n for name in group.members if name in cells)
     if value is None:
@@ -135,27 +136,12 @@ def _mean(group: Group, cells: Mapping[str, Metric], values: Mapping[str, float 
         more = f" and {len(absent) - 1} more" if len(absent) > 1 else ""
         note = f"no value: none for {absent[0]}{more} of its {len(group.members)} dimensions"
         return Metric(group.name, None, scored, note=note)
-    members = [cells[name] for name in group.members]
     return Metric(
         group.name,
         value,
         scored,
-        _stratified(value, members),
-        note=f"mean of {len(members)} dimensions",
-    )
-
-
-def _stratified(value: float, members: Sequence[Metric]) -> Interval:
-    """Normal interval of a mean of independent proportions. Each has the variance of its Beta
-    posterior (uniform prior), which does not vanish where a few answers are all right."""
-    variance = 0.0
-    for one in members:
-        right = round((one.value or 0.0) / 100 * one.n)
-        share = (right + 1) / (one.n + 2)
-        variance += share * (1 - share) / (one.n + 3)
-    half = 100 * _Z95 * math.sqrt(variance) / len(members)
-    return Interval(
-        max(0.0, value - half), min(100.0, value + half), "stratified normal", DEFAULT_LEVEL
+        interval_of_mean([sums[name] for name in group.members]),
+        note=f"mean of {len(group.members)} dimensions",
     )
 
 
@@ -170,7 +156,7 @@ def _bounds(records: Sequence[Record], group: Group) -> Bounds | None:
 def _with_owed(records: Sequence[Record], group: Group, owed: float) -> float | None:
     scores: dict[str, list[float]] = {}
     for record in records:
-        if record.unscored in ("failed", "missing"):
+        if record.owed:
             scores.setdefault(record.groups.get(DIMENSION, ""), []).append(owed)
         elif record.score is not None:
             scores.setdefault(record.groups.get(DIMENSION, ""), []).append(record.score)

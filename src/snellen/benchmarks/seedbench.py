@@ -33,7 +33,7 @@ from snellen.benchmarks.manner import (
     with_examples,
 )
 from snellen.benchmarks.published import Published, PublishedFile, tsv
-from snellen.benchmarks.questions import one_of, resolve
+from snellen.benchmarks.questions import failures_of, resolve
 from snellen.benchmarks.ranking import NORMALISATION, ranked
 from snellen.benchmarks.rules import READERS, Readers, chosen_rule, known_rules
 from snellen.benchmarks.seed_levels import LEVELS, Level, Version
@@ -49,7 +49,6 @@ from snellen.core.sample import Row, Sample
 from snellen.data.download import Remote
 from snellen.data.seed_json import is_seed_json, open_seed_json
 from snellen.extract.rules_official import read_equal
-from snellen.scoring.accuracy import FailurePolicy
 
 VERSION = "1"
 ALIASES = {
@@ -106,19 +105,11 @@ def benchmark(variant: Variant) -> Benchmark:
     options = {name: asked[name] for name in own}
     version, level = cast(Version, options["version"]), cast(Level, options["level"])
     protocol = cast(Protocol, options["protocol"])
-    failures = cast(FailurePolicy, one_of("failures", variant.failures, get_args(FailurePolicy)))
     if version in ("1", "2-plus"):
         level = LEVELS[0]
-    if drawn and level != "L3":
-        raise UsageError(
-            f"seedbench:{', '.join(drawn)}: pictures are drawn in the questions of level=L3 alone"
-        )
+    _check(protocol, level, drawn, example_parameters(asked))
     longest = longest_reply(_MAX_NEW_TOKENS, asked)
     settings = Generation(max_new_tokens=variant.max_new_tokens or longest)
-    if protocol == "ranking" and example_parameters(asked):
-        raise UsageError(
-            "seedbench ranks texts: shots and cot are for replies, with protocol=generate"
-        )
     rules = _RULES[protocol]
     rule = chosen_rule("seedbench", variant, rules)
 
@@ -142,7 +133,7 @@ def benchmark(variant: Variant) -> Benchmark:
             version=version,
             level=level,
             ranking=protocol == "ranking",
-            failures=failures,
+            failures=failures_of(variant),
         ),
         needs=needing(_needs(protocol), asked, variant.control),
         beyond=partial(beyond, protocol=protocol, clip=variant.clip),
@@ -162,6 +153,20 @@ def benchmark(variant: Variant) -> Benchmark:
         max_new_tokens=settings.max_new_tokens,
     )
     return made if watching is None else with_video(made, watching, always=False)
+
+
+def _check(
+    protocol: Protocol, level: Level, drawn: Mapping[str, str], examples: Mapping[str, str]
+) -> None:
+    """Raises UsageError for options that do not go together."""
+    if drawn and level != "L3":
+        raise UsageError(
+            f"seedbench:{', '.join(drawn)}: pictures are drawn in the questions of level=L3 alone"
+        )
+    if protocol == "ranking" and examples:
+        raise UsageError(
+            "seedbench ranks texts: shots and cot are for replies, with protocol=generate"
+        )
 
 
 def _table(variant: Variant) -> Table:

@@ -29,6 +29,7 @@ from snellen.core.record import Record
 from snellen.core.request import Ref
 from snellen.core.sample import Sample
 from snellen.core.summary import Interval, Metric, Summary
+from snellen.extract.unanswered import unanswered
 from snellen.extract.verdicts import read_grade
 
 RUBRIC = "similarity"
@@ -57,7 +58,7 @@ def _compared(flow: Callable[[Sample], Flow], panel: Panel) -> Callable[[Sample]
         output = record.passes[0].output if record.passes else None
         if record.kind != "open" or record.score is None or not isinstance(output, Generated):
             return record
-        if not output.text.strip():
+        if unanswered(output.text, output.stop_reason) is not None:
             return structs.replace(record, values={**record.values, SIMILARITY: 0.0})
         fields = {
             "question": sample.question,

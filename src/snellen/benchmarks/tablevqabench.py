@@ -21,6 +21,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
+from typing import cast
 
 import msgspec
 from msgspec import structs
@@ -32,8 +33,9 @@ from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Metric, Summary
 from snellen.prompts.stored import stored_templates
+from snellen.scoring.accuracy import FailurePolicy
 from snellen.scoring.table import same_amount, same_figure, same_items, statement_correct
-from snellen.scoring.together import interval_of_mean
+from snellen.scoring.together import interval_of_mean, tallies
 
 VERSION = "1"
 HEADLINE = "mean_of_parts"
@@ -68,7 +70,8 @@ def benchmark(variant: Variant) -> Benchmark:
         paper="https://arxiv.org/abs/2404.19205",
         source="TableVQA-Bench (MIT), as VLMEvalKit's TSV",
     )
-    return replace(made, headline=HEADLINE, summarise=partial(_summarise, made))
+    failures = cast(FailurePolicy, variant.failures)
+    return replace(made, headline=HEADLINE, summarise=partial(_summarise, made, failures))
 
 
 def grade(answer: str, sample: Sample) -> float:
@@ -102,7 +105,7 @@ def _asked(sample: Sample, row: Row) -> Sample:
     return structs.replace(sample, question=question, gold=(gold,) if gold else ())
 
 
-def _summarise(made: Benchmark, records: Sequence[Record]) -> Summary:
+def _summarise(made: Benchmark, failures: FailurePolicy, records: Sequence[Record]) -> Summary:
     """The plain mean of the parts beside the mean over questions; none where a part is absent."""
     summary = made.summarise(records)
     parts = summary.groups.get("split", {})
@@ -112,12 +115,9 @@ def _summarise(made: Benchmark, records: Sequence[Record]) -> Summary:
         note = summary.headline.note or f"only {len(known)} of the {len(PARTS)} parts are here"
         mean = Metric(HEADLINE, None, summary.n, note=note)
     else:
-        mean = Metric(
-            HEADLINE,
-            sum(known) / len(PARTS),
-            summary.n,
-            interval_of_mean([parts[name] for name in PARTS]),
-        )
+        found = tallies(records, "split", failures)
+        interval = interval_of_mean([found[name] for name in PARTS])
+        mean = Metric(HEADLINE, sum(known) / len(PARTS), summary.n, interval)
     metrics = {HEADLINE: mean, **summary.metrics}
     return msgspec.structs.replace(
         summary,

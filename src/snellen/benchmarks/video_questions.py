@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import cast
 
 import msgspec
 from msgspec import structs
@@ -21,7 +22,8 @@ from snellen.core.summary import Metric, Summary
 from snellen.data.columns import option_letters, parse_list
 from snellen.data.table import IndexedTable, open_table
 from snellen.prompts.choice import Wording
-from snellen.scoring.together import interval_of_mean
+from snellen.scoring.accuracy import FailurePolicy
+from snellen.scoring.together import interval_of_mean, tallies
 from snellen.settings import Settings
 
 VIDEO_NAMES = ("videoid", "video_id", "video_name", "videopath")
@@ -80,7 +82,14 @@ def video_benchmark(variant: Variant, told: VideoQuestions) -> Benchmark:
         asked = replace(
             asked,
             headline=told.headline,
-            summarise=partial(mean_over_groups, asked, told.headline, told.mean_of, told.only),
+            summarise=partial(
+                mean_over_groups,
+                asked,
+                told.headline,
+                told.mean_of,
+                told.only,
+                cast(FailurePolicy, variant.failures),
+            ),
         )
     return with_video(asked, watching, told.defaults)
 
@@ -131,24 +140,27 @@ def mean_over_groups(
     headline: str,
     column: str,
     only: Collection[str],
+    failures: FailurePolicy,
     records: Sequence[Record],
 ) -> Summary:
     """The plain mean of the labels' accuracies (each label weighs the same) beside the mean over
     questions. No headline where the questions name no label."""
     summary = asked.summarise(records)
     labels = summary.groups.get(column, {})
-    shares = [
-        metric
+    shares = {
+        label: metric
         for label, metric in labels.items()
         if metric.value is not None and (not only or label.lower() in only)
-    ]
+    }
     if summary.headline.value is None:
         mean = msgspec.structs.replace(summary.headline, name=headline)
     elif not shares:
         mean = Metric(headline, None, summary.n, note=f"the questions name no {column}")
     else:
-        value = sum(metric.value or 0.0 for metric in shares) / len(shares)
-        mean = Metric(headline, value, sum(metric.n for metric in shares), interval_of_mean(shares))
+        value = sum(metric.value or 0.0 for metric in shares.values()) / len(shares)
+        found = tallies(records, column, failures)
+        interval = interval_of_mean([found[label] for label in shares])
+        mean = Metric(headline, value, sum(metric.n for metric in shares.values()), interval)
     metrics = {headline: mean, **summary.metrics}
     return msgspec.structs.replace(summary, headline=mean, metrics=metrics)
 

@@ -42,6 +42,7 @@ from snellen.extract.choice import read_choice
 from snellen.prompts.choice import Wording, prompt
 from snellen.prompts.judging import rubric
 from snellen.scoring.accuracy import mean_metric
+from snellen.scoring.clusters import clusters
 from snellen.scoring.wemath import DIMENSIONS, MODES, Composite, Mode, dimension, mastery
 from snellen.stats.resampling import percentile_interval, resampled_sums
 
@@ -150,7 +151,7 @@ def _fields(sample: Sample, reply: str) -> Mapping[str, str]:
 
 def summarise(records: Sequence[Record], told: Told) -> Summary:
     """The four dimensions, strict and loose, and the accuracy of single steps and composites."""
-    plain = summarise_graded(records, how=told)
+    plain = summarise_graded(records, told)
     if plain.headline.value is None:
         return plain
     lost = 0.0 if told.failures == "count-wrong" else None
@@ -158,12 +159,12 @@ def summarise(records: Sequence[Record], told: Told) -> Summary:
     found: dict[str, Metric] = {}
     for mode in MODES:
         found |= _metrics(problems, mode)
-    kinds: dict[str, list[float]] = defaultdict(list)
-    for record in records:
+    kinds: dict[str, list[tuple[float, str]]] = defaultdict(list)
+    for record, cluster in zip(records, clusters(records), strict=True):
         if record.score is not None:
             key = record.groups.get(KEY, "")
-            kinds[_STEPS.get(key, _STEPS["S1"])].append(record.score)
-    steps = {name: mean_metric(name, kinds[name]) for name in kinds}
+            kinds[_STEPS.get(key, _STEPS["S1"])].append((record.score, cluster))
+    steps = {name: mean_metric(name, *zip(*kinds[name], strict=True)) for name in kinds}
     others = {name: one for name, one in plain.metrics.items() if name != told.headline}
     return structs.replace(
         plain,
@@ -179,7 +180,7 @@ def composites(records: Sequence[Record], lost: float | None) -> list[Composite]
     failed parts count as `lost`."""
     parts: dict[str, dict[str, float | None]] = defaultdict(dict)
     for record in records:
-        owed = record.unscored in ("failed", "missing")
+        owed = record.owed
         parts[record.unit][record.groups.get(KEY, "")] = lost if owed else record.score
     found = []
     for held in parts.values():

@@ -160,9 +160,9 @@ def _errors(arguments: Namespace) -> Finding:
 def _error_page(arguments: Namespace) -> Finding:
     from snellen.analysis.error_samples import drawn, write_labels
     from snellen.api.error_labels import judged, pictures_of
+    from snellen.core.whole_files import save
     from snellen.report.error_findings import sampled
     from snellen.report.error_page import error_page
-    from snellen.report.pictures import save_text
 
     runs, _ = runs_of(arguments.sources)
     page = Path(arguments.page)
@@ -177,7 +177,7 @@ def _error_page(arguments: Namespace) -> Finding:
             notices.append(f"{blind} of {len(found)} samples were judged without their pictures")
         if unread:
             notices.append(f"{unread} of {len(found)} replies of the judge name no type of error")
-    save_text(error_page(found, pictures_of(found), before), page)
+    save(page, error_page(found, pictures_of(found), before))
     return sampled(found, str(page), notices)
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
 
 from snellen.cli.main import COMPLETE
+from snellen.cli.printing import print_in
 from snellen.core.errors import UsageError
 
 
@@ -22,17 +22,12 @@ def main(arguments: Namespace) -> int:
     runs = distinct_runs(arguments.runs)
     comparison = compare(
         runs,
-        names_of(runs),
+        names_of(runs, shared_limit=False),
         common=arguments.common,
         baseline=arguments.baseline,
         level=arguments.level / 100,
         power=arguments.power / 100,
     )
     form = "json" if arguments.json else arguments.format
-    if form == "table":
-        from rich.console import Console
-
-        print_comparison(comparison, Console())
-    else:
-        sys.stdout.write(COMPARISON_EXPORTS[form](comparison))
+    print_in(form, comparison, print_comparison, COMPARISON_EXPORTS)
     return COMPLETE

@@ -24,6 +24,7 @@ from snellen.data.foreign import is_foreign
 from snellen.data.info import table_info, verify
 from snellen.data.predictions import read_predictions
 from snellen.data.table import check_unique_ids, open_table
+from snellen.report.format import plural
 
 if TYPE_CHECKING:
     from snellen.api.pulling import Step
@@ -51,7 +52,7 @@ def _pull(arguments: Namespace) -> int:
                 failed = True
                 print(f"snellen: {one.problem}", file=sys.stderr)
             else:
-                print(f"{one.path}: {one.rows} rows", flush=True)
+                print(f"{one.path}: {plural(one.rows, 'row')}", flush=True)
     return MISTAKE if failed else COMPLETE
 
 
@@ -71,8 +72,8 @@ def _verify(arguments: Namespace) -> int:
     else:
         for problem in problems:
             print(problem)
-        print(f"{table.path}: {len(table)} rows, {found.pictures} pictures, "
-              f"{len(problems)} problems")  # fmt: skip
+        print(f"{table.path}: {plural(len(table), 'row')}, {plural(found.pictures, 'picture')}, "
+              f"{plural(len(problems), 'problem')}")  # fmt: skip
     return INCOMPLETE if problems else COMPLETE
 
 
@@ -92,8 +93,7 @@ def _check(arguments: Namespace) -> int:
             rows = ", ".join(map(str, one.rows))
             where = f"row{'s' if len(one.rows) > 1 else ''} {rows}: " if rows else ""
             print(f"{one.check:<14} {where}{one.message}")
-        print(f"{arguments.data}: {len(table)} rows, {len(found)} "
-              f"finding{'' if len(found) == 1 else 's'}")  # fmt: skip
+        print(f"{arguments.data}: {plural(len(table), 'row')}, {plural(len(found), 'finding')}")
     return INCOMPLETE if found else COMPLETE
 
 
@@ -102,7 +102,7 @@ def _info(arguments: Namespace) -> int:
     if arguments.json:
         print(json.dumps(asdict(info)))
         return COMPLETE
-    print(f"{info.path}\n{info.rows} rows, SHA-256 {info.digest}")
+    print(f"{info.path}\n{plural(info.rows, 'row')}, SHA-256 {info.digest}")
     kinds = ", ".join(f"{count} {kind}" for kind, count in info.kinds.items())
     print(f"questions: {kinds}; {info.missing_answers} without answer")
     print(f"pictures: {info.pictures} ({info.distinct_pictures} distinct, "
@@ -117,7 +117,7 @@ def _info(arguments: Namespace) -> int:
 def _convert(arguments: Namespace) -> int:
     with bar(arguments.target) as progress:
         rows = convert(_table(arguments.data), Path(arguments.target), progress)
-    print(f"{arguments.target}: {rows} rows")
+    print(f"{arguments.target}: {plural(rows, 'row')}")
     return COMPLETE
 
 

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from snellen.cli.main import COMPLETE
-from snellen.core.errors import StorageError, UsageError
+from snellen.core.errors import UsageError
+from snellen.core.whole_files import save
 from snellen.store import exports
 from snellen.store.runs import RunFolder, distinct_runs
 
@@ -23,11 +24,7 @@ def main(arguments: Namespace) -> int:
     if arguments.output is None:
         _print(content)
         return COMPLETE
-    data = content.encode() if isinstance(content, str) else content
-    try:
-        Path(arguments.output).write_bytes(data)
-    except OSError as error:
-        raise StorageError(f"cannot write {arguments.output}: {error.strerror or error}") from error
+    save(Path(arguments.output), content)
     return COMPLETE
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
+from functools import partial
 
 from snellen.cli.main import COMPLETE
+from snellen.cli.printing import print_in
 from snellen.core.errors import UsageError
 
 
@@ -27,14 +28,14 @@ def main(arguments: Namespace) -> int:
     )
     pictures = Pictures(alike_pictures(runs[0]) if arguments.pictures else None)
     form = "json" if arguments.json else arguments.format
-    if form == "table":
-        from rich.console import Console
-
-        print_items(found, pictures, arguments.top, Console())
-    elif form == "csv":
-        sys.stdout.write(to_csv(found))
-    elif form == "json":
-        sys.stdout.write(to_json(found, pictures))
-    else:
-        sys.stdout.write(to_markdown(found, pictures, arguments.top))
+    print_in(
+        form,
+        found,
+        partial(print_items, pictures=pictures, most=arguments.top),
+        {
+            "csv": to_csv,
+            "json": partial(to_json, pictures=pictures),
+            "markdown": partial(to_markdown, pictures=pictures, most=arguments.top),
+        },
+    )
     return COMPLETE

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
 from pathlib import Path
 
 from snellen.cli.main import COMPLETE
+from snellen.cli.printing import print_in
 from snellen.core.errors import UsageError
 
 _PRINTED = (".csv", ".tsv")
@@ -50,13 +50,7 @@ def main(arguments: Namespace) -> int:
 
         sheets = {standing.title: standing.boards for standing in found}
         save_plot(board_plot(sheets), Path(arguments.output))
-    if arguments.format == "table":
-        from rich.console import Console
-
-        print_standings(found, Console())
-    else:
-        text = EXPORTS[arguments.format](found)
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+    print_in(arguments.format, found, print_standings, EXPORTS)
     return COMPLETE
 
 
@@ -82,11 +76,5 @@ def _suite(arguments: Namespace) -> int:
             f"nothing of the suite {arguments.suite} is there; run it with -b {arguments.suite}, "
             "or give results of elsewhere by --with FILE.csv (model,member,value)"
         )
-    if arguments.format == "table":
-        from rich.console import Console
-
-        print_suite(found, Console())
-    else:
-        text = SUITE_EXPORTS[arguments.format](found)
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+    print_in(arguments.format, found, print_suite, SUITE_EXPORTS)
     return COMPLETE

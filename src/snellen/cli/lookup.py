@@ -77,6 +77,8 @@ def _print_catalog(filter: str, as_json: bool) -> None:
 
 def _facts(name: str) -> dict[str, str]:
     stem = split_spec(name).name.lower()
+    if name.startswith(("http://", "https://")):
+        return _model_facts(name)
     is_model = name.partition("/")[0] in doors(_MODELS)
     if stem in doors(_BENCHMARKS) or (is_data(stem) and not is_model):
         return _benchmark_facts(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -15,6 +16,17 @@ from snellen.core.errors import SnellenError
 from snellen.settings import hush_bars
 
 COMPLETE, INCOMPLETE, MISTAKE, INTERRUPTED = 0, 1, 2, 130
+_ADVICE = {
+    errno.ENOSPC: "; make room, or write elsewhere",
+    errno.EDQUOT: "; make room, or write elsewhere",
+    errno.EACCES: "; change its rights, or choose another place",
+    errno.EROFS: "; choose another place",
+    errno.ENOENT: "; correct the path",
+    errno.ENOTDIR: "; correct the path",
+    errno.EISDIR: "; name a file",
+    errno.EMFILE: "; allow more open files with: ulimit -n 4096",
+}
+"""What to do about an error of the operating system."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -39,9 +51,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader went away (`| head`): nothing more can be said to it.
         _forget_stdout()
         return COMPLETE
+    except SystemExit as exit:
+        # Rich ends the process with 1 in this case, which means failed samples here.
+        if not isinstance(exit.__context__, BrokenPipeError):
+            raise
+        _forget_stdout()
+        return COMPLETE
     except OSError as error:
         where = error.filename or "standard output"
-        print(f"snellen: {where}: {error.strerror or error}", file=sys.stderr)
+        advice = _ADVICE.get(error.errno or 0, "")
+        print(f"snellen: {where}: {error.strerror or error}{advice}", file=sys.stderr)
         _forget_stdout()
         return MISTAKE
     except KeyboardInterrupt:
@@ -59,11 +78,18 @@ def _sigterm_as_ctrl_c() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    before = signal.signal(signal.SIGTERM, _end)
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def _end(*_: object) -> None:
+    """What a script starts with `&` ignores Ctrl-C; SIGTERM ends it all the same."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.raise_signal(signal.SIGINT)
 
 
 def _forget_stdout() -> None:

@@ -27,11 +27,26 @@ class Parser(argparse.ArgumentParser):
         if choice:
             known = re.findall(r"[\w-]+", choice[2])
             message += _meant(choice[1], known)
+        number = re.fullmatch(r"argument (.+): invalid (int|float) value: (.+)", message)
+        if number:
+            kind = "whole number" if number[2] == "int" else "number"
+            message = f"argument {number[1]}: got {number[3]}; expected a {kind}"
         self.exit(2, f"snellen: {message}\ntry: {self.prog} --help\n")
 
     def unknown(self, words: Sequence[str]) -> NoReturn:
         """Words that are no flag of this command."""
-        near = _meant(words[0], list(self._option_string_actions))
+        word = words[0].partition("=")[0]
+        flags = self._option_string_actions
+        if not word.startswith("-"):
+            again = "; to name several, repeat the flag: -b A -b B" if "-b" in flags else ""
+            self.error(f"unexpected argument {words[0]!r}{again}")
+        option = word.lstrip("-").replace("-", "_")
+        if "-m" in flags and option in _model_options():
+            self.error(
+                f"{word} is no flag but an option of the model; put it behind the model's name: "
+                f"-m MODEL:{option}=VALUE"
+            )
+        near = _meant(word, list(flags))
         self.error(f"unrecognized arguments: {' '.join(words)}{near}")
 
 
@@ -64,6 +79,13 @@ def build_parser() -> Parser:
     parser_report.add_view(commands)
     parser_lookup.add(commands)
     return parser
+
+
+def _model_options() -> frozenset[str]:
+    """The options of every installed provider."""
+    from snellen.models.registry import all_options
+
+    return frozenset(option.name for option in all_options())
 
 
 def _meant(word: str, known: Sequence[str]) -> str:

@@ -23,10 +23,10 @@ def _compare(commands: Commands) -> None:
         "--baseline", action="store_true",
         help="compare every run with the first alone, not every pair",
     )  # fmt: skip
-    compare.add_argument("--level", type=float, default=95, metavar="PERCENT",
+    compare.add_argument("--level", type=flags.percent, default=95, metavar="PERCENT",
                          help="confidence of the intervals (default: 95)")  # fmt: skip
     compare.add_argument(
-        "--power", type=float, default=80, metavar="PERCENT",
+        "--power", type=flags.percent, default=80, metavar="PERCENT",
         help="power for the least difference found and the samples needed (default: 80)",
     )  # fmt: skip
     flags.format_of(compare, "json", "markdown")
@@ -52,7 +52,7 @@ def _items(commands: Commands) -> None:
     items.add_argument("--pictures", action="store_true",
                        help="also look for pictures that are near copies of others")  # fmt: skip
     items.add_argument(
-        "--agreement", type=float, default=95, metavar="PERCENT",
+        "--agreement", type=flags.percent, default=95, metavar="PERCENT",
         help="pairs of models that the smallest subset must order as the whole (default: 95)",
     )  # fmt: skip
     items.add_argument("--top", type=int, default=10, metavar="N",

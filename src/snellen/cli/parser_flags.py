@@ -89,6 +89,25 @@ def drawn(parser: argparse.ArgumentParser, what: str = "it") -> None:
                         help=f"draw {what}: an SVG or PNG file")  # fmt: skip
 
 
+def share(text: str) -> float:
+    """A share, written `0.1` or `10%`; its range is for who uses it. Raises ArgumentTypeError."""
+    number = text.strip().removesuffix("%")
+    try:
+        return float(number) / (1 if number == text.strip() else 100)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r}: expected a share from 0 to 1, e.g. 0.1 or 10%"
+        ) from None
+
+
+def percent(text: str) -> float:
+    """A percentage, written `95` or `95%`. Raises ArgumentTypeError."""
+    try:
+        return float(text.strip().removesuffix("%"))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a percentage, e.g. 95") from None
+
+
 def pairs(text: str) -> dict[str, str]:
     """`key=value,...`. Raises ArgumentTypeError."""
     found: dict[str, str] = {}

@@ -9,11 +9,14 @@ from snellen.cli.parser_report import FILTER
 
 def add(commands: Commands) -> None:
     known = flags.command(commands, "list", "list what is known by name", "lookup")
-    known.add_argument("what", choices=("models", "benchmarks", "suites"), help="what to list")
+    known.add_argument(
+        "what", choices=("models", "benchmarks", "suites"), metavar="WHAT",
+        help="models, benchmarks or suites",
+    )  # fmt: skip
     known.add_argument("--filter", metavar="FILTER", help=FILTER)
     known.add_argument("--json", action="store_true", help="print JSON")
     info = flags.command(commands, "info", "tell about a model or a benchmark", "lookup")
-    info.add_argument("name", help="a model, a benchmark, a suite or a data file")
+    info.add_argument("name", metavar="NAME", help="a model, a benchmark, a suite or a data file")
     info.set_defaults(what="info")
     doctor = flags.command(commands, "doctor", "check this installation")
     doctor.add_argument("--json", action="store_true", help="print JSON")
@@ -39,14 +42,18 @@ def _data(commands: Commands) -> None:
         ("info", "rows, columns, pictures, kinds of question"),
     ):
         action = actions.add_parser(name, help=help)
-        action.add_argument("data", help="a data file, or a benchmark's name")
+        action.add_argument("data", metavar="DATA", help="a data file, or a benchmark's name")
         action.add_argument("--json", action="store_true", help="print JSON")
     check = actions.add_parser(
         "check", help="all that is wrong or doubtful in data of your own, with row numbers"
     )
-    check.add_argument("data", help="a data file, its TOML description, or a benchmark's name")
+    check.add_argument(
+        "data", metavar="DATA", help="a data file, its TOML description, or a benchmark's name"
+    )
     flags.columns(check)
     check.add_argument("--json", action="store_true", help="print JSON")
     convert = actions.add_parser("convert", help="TSV, JSONL or Parquet into one another")
-    convert.add_argument("data", help="a data file, or a benchmark's name")
-    convert.add_argument("target", help="the file to write; its suffix tells the format")
+    convert.add_argument("data", metavar="DATA", help="a data file, or a benchmark's name")
+    convert.add_argument(
+        "target", metavar="FILE", help="the file to write; its suffix tells the format"
+    )

@@ -72,7 +72,10 @@ def add_label(commands: Commands) -> None:
     )
     flags.runs(label)
     label.add_argument("-o", "--output", metavar="FILE.csv", help="the labelling sheet to write")
-    label.add_argument("--share", type=float, default=0.1, help="share of the replies to draw")
+    label.add_argument(
+        "--share", type=flags.share, default=0.1, metavar="SHARE",
+        help="share of the replies to draw, e.g. 0.1 or 10%% (default: 0.1)",
+    )  # fmt: skip
     label.add_argument("--seed", type=int, default=0, help="chooses the replies")
     label.add_argument("--labels", metavar="FILE.csv", help="a filled sheet to compare with")
 

@@ -146,7 +146,7 @@ def _failure_rule(text: str) -> str:
 
 def _plan(plan: argparse.ArgumentParser) -> None:
     """What is taken for granted where nothing was measured."""
-    plan.add_argument("--accuracy", type=float, metavar="SHARE",
+    plan.add_argument("--accuracy", type=flags.share, metavar="SHARE",
                       help="share of passes taken to be right (default: 0.6)")  # fmt: skip
     plan.add_argument("--reply-tokens", type=int, metavar="N",
                       help="tokens a reply is taken to have (default: 64)")  # fmt: skip

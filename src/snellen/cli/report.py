@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import io
-import sys
 from argparse import Namespace
 from pathlib import Path
 
 from snellen.cli.main import COMPLETE, INCOMPLETE
-from snellen.core.errors import StorageError
+from snellen.cli.printing import TABLE, print_in
 from snellen.core.run import Report
+from snellen.core.whole_files import save
 from snellen.store.runs import RunFolder, distinct_runs
 
 Reported = list[tuple[RunFolder, Report]]
@@ -23,36 +23,35 @@ def main(arguments: Namespace) -> int:
         print(_page(runs, arguments.output))
     elif arguments.output is None:
         _show([report for _, report in runs], arguments.format)
-        if arguments.format == "table":
-            _gains([run for run, _ in runs])
+        if arguments.format == TABLE:
+            _reasons([run for run, _ in runs])
     else:
-        _save(_text([report for _, report in runs], arguments.format), Path(arguments.output))
+        save(Path(arguments.output), _text([report for _, report in runs], arguments.format))
     return COMPLETE if all(run.info.status == "complete" for run, _ in runs) else INCOMPLETE
 
 
 def _show(reports: list[Report], form: str) -> None:
-    if form != "table":
-        sys.stdout.write(_text(reports, form))
-        return
-    from rich.console import Console
-
+    from snellen.report.export import EXPORTS
     from snellen.report.table import print_runs
 
-    print_runs(reports, Console())
+    print_in(form, reports, print_runs, EXPORTS)
 
 
-def _gains(runs: list[RunFolder]) -> None:
-    """What the scores owe to pictures, thinking or examples, where runs tell it."""
+def _reasons(runs: list[RunFolder]) -> None:
+    """Why samples failed, and what the scores owe to pictures, thinking or examples, where runs
+    tell it."""
     from rich.console import Console
 
     from snellen.analysis.gains import gains
+    from snellen.report.failure_lines import print_failures
     from snellen.report.gains_table import print_gains
 
+    print_failures(runs, Console())
     print_gains(gains(runs), Console())
 
 
 def _text(reports: list[Report], form: str) -> str:
-    if form == "table":
+    if form == TABLE:
         from rich.console import Console
 
         from snellen.report.table import print_runs
@@ -63,13 +62,6 @@ def _text(reports: list[Report], form: str) -> str:
     from snellen.report.export import EXPORTS
 
     return EXPORTS[form](reports)
-
-
-def _save(text: str, path: Path) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
 
 
 def _page(runs: Reported, output: str | None) -> Path:

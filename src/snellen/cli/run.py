@@ -63,6 +63,7 @@ def _reported(results: Results, command: str) -> int:
     from rich.console import Console
 
     from snellen.analysis.gains import gains_beside
+    from snellen.report.failure_lines import print_failures
     from snellen.report.gains_table import print_gains
     from snellen.report.table import print_runs
     from snellen.store.exports import write_submission
@@ -72,6 +73,7 @@ def _reported(results: Results, command: str) -> int:
     if not results.runs:
         return MISTAKE
     print_runs([one.report() for one in results.runs], Console())
+    print_failures(results.runs, Console())
     print_gains(gains_beside(results.runs), Console())
     for one in results.runs:
         page = one.path / "report.html"

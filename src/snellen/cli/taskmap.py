@@ -11,6 +11,7 @@ from snellen.cli.main import COMPLETE, INTERRUPTED
 from snellen.cli.run import cluster_of, fetched, told
 from snellen.core.benchmark import Variant
 from snellen.core.errors import StorageError, UsageError
+from snellen.core.whole_files import whole_file
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -194,7 +195,8 @@ def _write(findings: Findings, folder: Path) -> Sequence[Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
-            (folder / name).write_text(text, encoding="utf-8")
+            with whole_file(folder / name) as part:
+                part.write_text(text, encoding="utf-8")
     except OSError as error:
         raise StorageError(f"cannot write {folder}: {error.strerror or error}") from error
     return [folder / name for name in texts]

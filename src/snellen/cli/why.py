@@ -6,6 +6,7 @@ import sys
 from argparse import Namespace
 
 from snellen.cli.main import COMPLETE
+from snellen.cli.printing import print_in
 from snellen.core.errors import UsageError
 
 
@@ -19,10 +20,5 @@ def main(arguments: Namespace) -> int:
     for warning in warnings:
         print(f"snellen: {warning}", file=sys.stderr)
     form = "json" if arguments.json else arguments.format
-    if form == "table":
-        from rich.console import Console
-
-        print_why(found, Console())
-    else:
-        sys.stdout.write(WHY_EXPORTS[form](found))
+    print_in(form, found, print_why, WHY_EXPORTS)
     return COMPLETE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from msgspec import Struct
 
@@ -21,17 +21,9 @@ Outcome = Literal[
 needs and was not asked) are left out of scores; the others but `answered` count as wrong
 (MMBench Sec. 4.1, MMT-Bench Sec. 4.1: pseudo choice Z)."""
 
-OUTCOMES: tuple[Outcome, ...] = (
-    "answered",
-    "no_match",
-    "unparsed",
-    "refused",
-    "truncated",
-    "empty",
-    "failed",
-    "missing",
-    "unsupported",
-)
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+OWED: tuple[Literal["failed"], Literal["missing"]] = ("failed", "missing")
+"""Ends that say nothing of the model: the same command asks such a sample again."""
 
 
 class Found(Struct, frozen=True, gc=False, tag="found", tag_field="type", omit_defaults=True):

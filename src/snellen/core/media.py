@@ -58,7 +58,9 @@ def decode_image(data: bytes) -> Picture:
 
     try:
         with Image.open(io.BytesIO(data)) as image:
-            return ImageOps.exif_transpose(image).convert("RGB")
+            # In place: most pictures are upright, and would only be copied.
+            ImageOps.exif_transpose(image, in_place=True)
+            return image.convert("RGB")
     except _undecodable() as error:
         raise MediaError(f"the image cannot be decoded: {_reason(error)}") from error
 

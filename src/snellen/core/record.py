@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from snellen.core.answer import Answer, Outcome
+from snellen.core.answer import OWED, Answer, Outcome
 from snellen.core.message import Message
 from snellen.core.output import FailureKind, Output
 from snellen.core.sample import Kind
@@ -82,3 +82,8 @@ class Record(Struct, frozen=True, gc=False, omit_defaults=True):
     """`Sample.unit`."""
     requests: tuple[str, ...] = ()
     """Digests (hex) of the requests, in order: where the outputs are in the store."""
+
+    @property
+    def owed(self) -> bool:
+        """Whether it has no score because it failed or its reply is missing."""
+        return self.unscored in OWED

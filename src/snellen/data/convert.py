@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 from snellen.core.benchmark import Table
 from snellen.core.errors import DataError, MediaError, StorageError
 from snellen.core.sample import Row
+from snellen.core.whole_files import whole_file
 from snellen.data.columns import is_image_column
 
 SUFFIXES = (".tsv", ".csv", ".jsonl", ".parquet")
@@ -32,24 +33,25 @@ def convert(table: Table, target: Path, progress: Progress | None = None) -> int
     suffix = target.suffix.lower()
     if suffix not in SUFFIXES:
         raise DataError(f"cannot write {target}: expected one of {', '.join(SUFFIXES)}")
-    part = target.with_name(target.name + ".part")
     rows = _counted(table, progress)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        if suffix == ".parquet":
-            _write_parquet(table, rows, part)
-        else:
-            with part.open("wb") as file:
-                if suffix == ".jsonl":
-                    _write_jsonl(table, rows, file)
-                else:
-                    _write_delimited(table, rows, file, "\t" if suffix == ".tsv" else ",")
-        part.replace(target)
+        with whole_file(target) as part:
+            _write(table, rows, part, suffix)
     except OSError as error:
         raise StorageError(f"cannot write {target}: {error.strerror or error}") from error
-    finally:
-        part.unlink(missing_ok=True)
     return len(table)
+
+
+def _write(table: Table, rows: Iterator[Row], path: Path, suffix: str) -> None:
+    if suffix == ".parquet":
+        _write_parquet(table, rows, path)
+        return
+    with path.open("wb") as file:
+        if suffix == ".jsonl":
+            _write_jsonl(table, rows, file)
+        else:
+            _write_delimited(table, rows, file, "\t" if suffix == ".tsv" else ",")
 
 
 def _counted(table: Table, progress: Progress | None) -> Iterator[Row]:

@@ -20,6 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from snellen.core.errors import StorageError
+from snellen.core.whole_files import whole_file
 from snellen.data.columns import OPTION_LISTS, id_of, id_text
 from snellen.data.pictures import Broken, Named, Stored, broken, names_file
 
@@ -59,6 +60,8 @@ class Scan(NamedTuple):
 
 _cells = msgspec.json.Decoder(dict[str, str])
 _media = msgspec.json.Decoder(tuple[Stored, ...])
+_NONE = b"[]"
+"""How no media are written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,7 @@ class Index:
     def __iter__(self) -> Iterator[tuple[int, dict[str, str], tuple[Stored, ...]]]:
         with closing(_connect(self.path)) as connection:
             for number, cells, media in connection.execute(_READ):
-                yield number, _cells.decode(cells), _media.decode(media)
+                yield number, _cells.decode(cells), _media.decode(media) if media != _NONE else ()
 
     def ids(self) -> Iterator[str]:
         """The id of every row, in their order, without decoding any."""
@@ -138,20 +141,15 @@ def _declared_size(header: bytes) -> int:
 
 
 def _make(path: Path, scan: Scan) -> About:
-    part = path.with_suffix(f".{os.getpid()}.part")
-    part.unlink(missing_ok=True)
-    try:
-        with closing(sqlite3.connect(part, isolation_level=None)) as connection:
-            # A half-written file is never seen under its name, so no journal is needed.
-            connection.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;" + _TABLES)
-            connection.execute("BEGIN")
-            about = _fill(connection, scan)
-            connection.execute("COMMIT")
-        with part.open("rb") as file:
-            os.fsync(file.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    with (
+        whole_file(path, synced=True) as part,
+        closing(sqlite3.connect(part, isolation_level=None)) as connection,
+    ):
+        # A half-written file is never seen under its name, so no journal is needed.
+        connection.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;" + _TABLES)
+        connection.execute("BEGIN")
+        about = _fill(connection, scan)
+        connection.execute("COMMIT")
     return about
 
 

@@ -62,7 +62,6 @@ class Verification:
     """Every picture, decoded once."""
 
     pictures: int
-    distinct: int
     broken: tuple[BrokenPicture, ...]
     sizes: dict[tuple[int, int], int] = field(default_factory=dict)
     """Distinct pictures and videos by width and height in pixels."""
@@ -134,7 +133,7 @@ def verify(table: Table, progress: Callable[[int, int], None] | None = None) -> 
                 broken.append(BrokenPicture(row.number + 1, row_id(row), problem))
         if progress:
             progress(row.number + 1, len(table))
-    return Verification(pictures, len(problems), tuple(broken), dict(sizes))
+    return Verification(pictures, tuple(broken), dict(sizes))
 
 
 def _problem(ref: MediaRef, sizes: Counter[tuple[int, int]]) -> str | None:

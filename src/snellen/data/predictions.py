@@ -164,7 +164,7 @@ def read_predictions(
         Prediction(
             _id(cells, id_columns, number, name),
             cells.get(reply_column, ""),
-            gold_answers(cells, gold),
+            gold_answers(cells, gold) if gold else (),
             cells,
             number,
             _failure(cells, reply_column),
@@ -190,6 +190,8 @@ def _scan(path: Path, chosen: Mapping[str, str], name: str, settings: Settings) 
     packed = path.suffix.lower() == ".gz"
     suffix = Path(path.stem if packed else path.name).suffix.lower()
     foreign.refuse_pickle(path, suffix, name)
+    if not path.exists():
+        raise DataError(f"{name}: there is no such file")
     if suffix not in (*SUFFIXES, *foreign.SUFFIXES) and not path.is_dir():
         raise DataError(
             f"{name}: unknown kind of predictions file {suffix or path.name!r}; "
@@ -218,8 +220,6 @@ def _scan(path: Path, chosen: Mapping[str, str], name: str, settings: Settings) 
         from snellen.data.records import scan_document, scan_jsonl
 
         return (scan_jsonl if suffix == ".jsonl" else scan_document)(plain, chosen, name)
-    except FileNotFoundError:
-        raise DataError(f"{name}: there is no such file") from None
     except OSError as error:
         raise DataError(f"{name} cannot be read: {error.strerror or error}") from error
 

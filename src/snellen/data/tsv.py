@@ -267,10 +267,10 @@ def _indexed(
     count = 0
     for row in _closed(rows, path, name):
         count += 1
-        if len(row) != len(columns):
+        texts = row.texts() if isinstance(row, Line) and not pictures else None
+        if (len(row) if texts is None else len(texts)) != len(columns):
             raise _ragged(count, row, len(columns), path, name)
         media: dict[str, list[Stored]] = {}
-        texts = row.texts() if isinstance(row, Line) and not pictures else None
         if texts is not None:
             cells = {column: text for column, text in zip(columns, texts, strict=True) if text}
         else:

@@ -48,7 +48,6 @@ class VideoFacts:
     width: int
     height: int
     """Pixels as they are stored, before a rotation."""
-    codec: str
 
 
 Opened = str | bytes
@@ -166,7 +165,7 @@ class _Reader:
             length -= max(0.0, self._origin - begun)
         else:
             length = self._measured_end(fps)
-        return VideoFacts(length, fps, context.width, context.height, context.name)
+        return VideoFacts(length, fps, context.width, context.height)
 
     def _first_time(self) -> float:
         """Time of the first frame: of the packets around the beginning, the earliest."""

@@ -70,8 +70,9 @@ class Party:
         self.key = store.model_key(model.identity)
         self.price = price
         self.traffic = Traffic()
-        remote = isinstance(model, RemoteModel)
-        self._patience = Patience(model.identity.name, remote, terms.max_failures, self._halt)
+        self._name = model.identity.name
+        self._remote = isinstance(model, RemoteModel)
+        self._patience = Patience(self._name, self._remote, terms.max_failures, self._halt)
         self._batcher: Batcher | None = None
         if isinstance(model, RemoteModel):
             pace = pace or Pace(model.concurrency)
@@ -106,10 +107,15 @@ class Party:
         """Count what came of a request, and stop the run where the terms say so."""
         self.traffic.note(output)
         self._patience.note(output)
-        if self._budget is None:
+        if self._budget is None or isinstance(output, Failure):
             return
-        if not isinstance(output, Failure) and output.usage is not None:
+        if output.usage is not None:
             self._budget.add(output.usage, self.price)
+        elif self._remote and getattr(output, "stop_reason", "stop") != "refusal":
+            self._halt.stop(
+                f"{self._name} does not tell how many tokens a reply took, so that no budget can "
+                "be kept; ask without --budget, and say with --limit how much"
+            )
         if self._budget.reason:
             self._halt.stop(self._budget.reason)
 

@@ -14,7 +14,8 @@ from snellen.core.flow import Flow
 from snellen.core.model import Model, Rendered, Rendering
 from snellen.core.output import Failure, Output
 from snellen.core.request import Generate, Request
-from snellen.engine.asking import MAIN, Asker, concurrency_of, disconnect
+from snellen.engine.asking import MAIN
+from snellen.engine.outputs import outputs_of
 from snellen.engine.parity import Question, Told
 from snellen.engine.run_plan import Plan, chosen_ids, flow_of
 from snellen.store.responses import ResponseStore
@@ -57,10 +58,11 @@ def ask_both(
     benchmark: Benchmark,
     models: tuple[Model, Model],
     asked: Sequence[Asked],
-    store: ResponseStore,
+    stores: tuple[ResponseStore, ResponseStore],
     before: Callable[[Model], object] = lambda model: None,
 ) -> list[Question]:
-    """The requests with what either model made of them. `before` is told which model comes next.
+    """The requests with what either model made of them, each with a store of its own or both with
+    one. `before` is told which model comes next.
 
     Raises UsageError where a model cannot take the benchmark.
     """
@@ -69,7 +71,7 @@ def ask_both(
         if lacking:
             raise UsageError(f"{model.identity.name} on {benchmark.name}: {lacking}")
     told: list[list[Told]] = []
-    for model in models:
+    for model, store in zip(models, stores, strict=True):
         before(model)
         told.append(asyncio.run(_told(model, [one.request for one in asked], store)))
     return [
@@ -79,23 +81,12 @@ def ask_both(
 
 
 async def _told(model: Model, requests: Sequence[Request], store: ResponseStore) -> list[Told]:
-    asker = Asker({MAIN: model}, store)
-    gate = asyncio.Semaphore(concurrency_of(model))
-
-    async def output(request: Request) -> Output:
-        async with gate:
-            return (await asker.ask(request)).output
-
-    try:
-        outputs = await asyncio.gather(*map(output, requests))
+    async with outputs_of(model, MAIN, requests, store) as outputs:
         # Afterwards and one by one: a model's processor may not be used by two threads.
         return [
             Told(output, await _rendered(model, request, output))
             for request, output in zip(requests, outputs, strict=True)
         ]
-    finally:
-        asker.close()
-        await disconnect(model)
 
 
 async def _rendered(model: Model, request: Request, output: Output) -> Rendered | None:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from snellen.benchmarks.flows import turns
 from snellen.core.errors import MediaError
 from snellen.core.message import Media, Text
+from snellen.core.model import RemoteModel
 from snellen.core.output import CandidateScore, Compared, Drawn, Generated, Output, Ranked
 from snellen.core.record import Record
 from snellen.core.request import Compare, Draw, Generate, Rank, Request, request_digest
@@ -143,11 +144,14 @@ class DryDrive:
             self.seen.right += sum(judged)
 
     def _size(self, request: Request) -> Size:
+        """A server reads the prompt once more for every candidate that it ranks."""
         parts = [part for message in request.messages for part in message.parts]
-        return Size(
-            sum(len(part.text) for part in parts if isinstance(part, Text)),
-            sum(self._tokens(part, request) for part in parts if isinstance(part, Media)),
-        )
+        characters = sum(len(part.text) for part in parts if isinstance(part, Text))
+        pictures = sum(self._tokens(part, request) for part in parts if isinstance(part, Media))
+        if not isinstance(request, Rank):
+            return Size(characters, pictures)
+        read = 1 + len(request.candidates) if isinstance(self._plan.model, RemoteModel) else 1
+        return Size(read * characters + sum(map(len, request.candidates)), read * pictures)
 
     def _tokens(self, part: Media, request: Request) -> float:
         if part.digest not in self._pictures:

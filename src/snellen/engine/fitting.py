@@ -33,9 +33,12 @@ def as_output(value: object) -> Output:
 def fitting(request: Request, output: Output) -> Output:
     """The output, if it is an answer to that kind of request; else a Failure.
 
+    Words are an answer to the request for a picture where they refuse it.
     Log-likelihoods and similarities that are no finite numbers are one of kind `nan`: nothing
     could be ranked by them, and JSON cannot keep them.
     """
+    if isinstance(request, Draw) and _refuses(output):
+        return output
     if not isinstance(output, (_ANSWER_TO[type(request)], Failure)):
         got, asked = type(output).__name__, type(request).__name__
         return Failure("unsupported", f"the model answered {asked} with {got}")
@@ -57,6 +60,10 @@ def fitting(request: Request, output: Output) -> Output:
     if all(map(math.isfinite, numbers)):
         return output
     return Failure("nan", "the model's scores of the candidates are not all finite numbers")
+
+
+def _refuses(output: Output) -> bool:
+    return isinstance(output, Generated) and output.stop_reason == "refusal"
 
 
 def _readable(output: Generated) -> Output:

@@ -16,8 +16,9 @@ GRACE = 20.0
 """Seconds that requests in flight have left once too much failed."""
 _ITS_OWN: frozenset[FailureKind] = frozenset({"media", "unsupported", "too_long", "missing"})
 """Failures of one request, which say nothing about the next."""
-_OUTAGE: frozenset[FailureKind] = frozenset({"connection", "timeout", "server"})
-"""Failures that end a run also where there were answers before: the server is gone."""
+_OUTAGE: frozenset[FailureKind] = frozenset({"connection", "timeout", "server", "rate_limit"})
+"""Failures that end a run also where there were answers before: the server is gone, or takes no
+more today. Each of them was sent again for as long as the retry policy allows."""
 
 
 class Halted(Exception):

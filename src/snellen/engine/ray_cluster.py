@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import socket
+import signal
+import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -22,27 +24,19 @@ from snellen.core.errors import MediaError, MissingExtra, UsageError
 from snellen.core.output import Failure, Output
 from snellen.core.request import Request
 from snellen.engine.managed import Managed, Servers
-from snellen.engine.ray_worker import LostServers, Worker, batch_of, opened
+from snellen.engine.ray_places import Cluster, Place, granted
+from snellen.engine.ray_reaching import check_reachable, how_to_start
+from snellen.engine.ray_worker import Answered, LostServers, Worker, batch_of, opened
 from snellen.engine.replicas import AT_HAND, Pool, ReplicaLost, Slot
 from snellen.engine.serving import GRACE
+from snellen.settings import first_set
 
-_REACH = 10.0
-"""Seconds in which the head of a cluster must be reached."""
+__all__ = ["Cluster", "Replicas", "Spread", "connect"]
+
+ADDRESS = "RAY_ADDRESS"
+"""Where Ray itself looks for an address; set in what `ray job submit` starts."""
 _PICTURES = 512
 """Pictures kept in the object store for the next requests about them."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cluster:
-    """Where replicas run and what each is given."""
-
-    address: str | None = None
-    """Of a running cluster, or `auto`; None starts one on this machine."""
-    replicas: int = 1
-    gpus: float = 0.0
-    """GPUs of one replica."""
-    cpus: float = 1.0
-    """CPU cores of one replica."""
 
 
 class Spread:
@@ -56,7 +50,9 @@ class Spread:
         self.identity = model.identity
         self.capabilities = model.capabilities
         self.max_new_tokens: int | None = getattr(model, "max_new_tokens", None)
-        self.concurrency = 2 * AT_HAND * batch_of(model) * cluster.replicas
+        # Enough for the batches that a replica holds when they have grown.
+        most = max(2 * batch_of(model), int(getattr(model, "batch_limit", 0)))
+        self.concurrency = AT_HAND * most * cluster.replicas
         self._spec, self._texts, self._cluster = spec, texts, cluster
         self._ray: Any = None
         self._began_ray = False
@@ -65,13 +61,20 @@ class Spread:
         self._served = isinstance(model, Managed)
         self.actors: list[Any] = []
         """Handles of the actors, in the order they were started."""
-        self._slots = [Slot(self._start) for _ in range(cluster.replicas)]
+        self._remarks: dict[str, None] = {}
+        self._places = [Place(cluster) for _ in range(cluster.replicas)]
+        self._slots = [Slot(partial(self._start, place)) for place in self._places]
         self._pool: tuple[asyncio.AbstractEventLoop, Pool] | None = None
+        self.beside: Sequence[Spread] = ()
+        """Every model of the same command; those whose runs have ended make room."""
 
     async def answer(self, request: Request) -> Output:
         loop = asyncio.get_running_loop()
         if self._pool is None or self._pool[0] is not loop:
             self._connect()
+            for other in self.beside:
+                if other is not self and other.rests:
+                    other.release()
             self._pool = (loop, Pool(self._slots))
         return await self._pool[1].answer(request)
 
@@ -80,8 +83,29 @@ class Spread:
         """Replicas lost so far."""
         return sum(slot.losses for slot in self._slots)
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What the replicas say of how they computed, and whether all of them found room."""
+        wanted, there = len(self._slots), sum(slot.started for slot in self._slots)
+        few = f"the cluster had room for {there} of {wanted} replicas"
+        return (*self._remarks, *([few] if 0 < there < wanted else []))
+
+    @property
+    def rests(self) -> bool:
+        """Whether the run that asked it has ended."""
+        return self._pool is None or self._pool[0].is_closed()
+
     def shut(self) -> None:
         """End the actors, and the cluster if it was started here."""
+        if self._ray is None:
+            return
+        self.release()
+        if self._began_ray:
+            self._ray.shutdown()
+        self._ray = None
+
+    def release(self) -> None:
+        """End the actors and give back their places; the next request starts others."""
         if self._ray is None:
             return
         if self._served and self.actors:
@@ -90,28 +114,33 @@ class Spread:
         for actor in self.actors:
             self._ray.kill(actor)
         self.actors.clear()
-        if self._began_ray:
-            self._ray.shutdown()
-        self._ray = None
+        for slot, place in zip(self._slots, self._places, strict=True):
+            slot.empty()
+            place.give_back(self._ray)
 
     def _connect(self) -> None:
         """Raises MissingExtra, and UsageError for an address where nobody answers."""
         if self._ray is None:
             self._ray, self._began_ray = connect(self._cluster.address)
 
-    async def _start(self) -> _Actor:
-        """Raises UsageError when the model cannot be opened there, and ReplicaLost."""
+    async def _start(self, place: Place) -> _Actor:
+        """Raises UsageError when the model cannot be opened there, or no node is large enough,
+        and ReplicaLost."""
         cluster, ray = self._cluster, self._ray
         made = ray.remote(Worker).options(
-            num_cpus=cluster.cpus,
-            num_gpus=cluster.gpus,
+            **place.options(ray),
             # One more for `end`, which must not wait for answers.
             max_concurrency=AT_HAND + 1,
         )
         actor = made.remote(self._spec, self._texts, int(cluster.gpus))
         try:
-            size = await actor.ready.remote()
+            size = await granted(actor.ready.remote(), ray, cluster, grows=not self._alone)
         except ray.exceptions.RayActorError as error:
+            if error.actor_init_failed:
+                raise UsageError(
+                    f"a replica of {self._spec} cannot start on its node: {_last(error)}; every "
+                    "node needs this version of Snellen, with the extras of the model"
+                ) from error
             raise ReplicaLost(_first(error)) from error
         except ray.exceptions.RayTaskError as error:
             raise UsageError(
@@ -120,14 +149,22 @@ class Spread:
         self.actors.append(actor)
         return _Actor(ray, actor, size, self._note)
 
-    def _note(self, largest_batch: int) -> None:
-        self.largest_batch = max(self.largest_batch, largest_batch)
+    @property
+    def _alone(self) -> bool:
+        """Whether the cluster is this machine."""
+        return self._cluster.address is None and first_set([ADDRESS]) is None
+
+    def _note(self, told: Answered) -> None:
+        self.largest_batch = max(self.largest_batch, told.largest_batch)
+        self._remarks |= dict.fromkeys(told.remarks)
 
 
 class _Actor:
     """A replica that is a Ray actor."""
 
-    def __init__(self, ray: Any, actor: Any, batch_size: int, note: Callable[[int], None]) -> None:
+    def __init__(
+        self, ray: Any, actor: Any, batch_size: int, note: Callable[[Answered], None]
+    ) -> None:
         self.batch_size = batch_size
         self._note = note
         self._ray = ray
@@ -141,12 +178,14 @@ class _Actor:
         bare = [replace(one, media={}) for one in readable]
         exceptions = self._ray.exceptions
         try:
-            told = await self._actor.answer.remote(
+            told: Answered = await self._actor.answer.remote(
                 bare, names, *(self._kept[name] for name in names)
             )
-            found, self.batch_size, largest_batch = told
-            self._note(largest_batch)
+            found, self.batch_size = told.outputs, told.batch_size
+            self._note(told)
         except (exceptions.RayActorError, exceptions.ObjectLostError) as error:
+            # One that only cannot be reached would keep its GPUs from the next.
+            self._ray.kill(self._actor)
             raise ReplicaLost(_first(error)) from error
         except exceptions.RayTaskError as error:
             if isinstance(error.cause, LostServers):
@@ -184,40 +223,42 @@ def connect(address: str | None) -> tuple[Any, bool]:
     """Ray, connected to the cluster at `address` (None: one started on this machine), and whether
     this call connected it, so that its caller shuts it down.
 
-    Raises MissingExtra, and UsageError for an address where nobody answers."""
+    Raises MissingExtra, and UsageError for an address where nobody answers, or not as this
+    version of Ray does."""
     try:
         import ray
     except ImportError as error:
         raise MissingExtra("--executor ray", "ray", "ray") from error
     if ray.is_initialized():
         return ray, False
+    address = address or first_set([ADDRESS])
     here: dict[str, Any] = {} if address else {"include_dashboard": False}
-    _check_reachable(address)
+    check_reachable(address)
     here |= {"log_to_driver": False, "logging_level": logging.ERROR}
     try:
-        ray.init(address=address, **here)
+        with _own_signals():
+            # Without `local` Ray would join any cluster that was started on this machine.
+            ray.init(address=address or "local", **here)
     except ConnectionError as error:
         raise UsageError(
-            f"no Ray cluster answers at {address}: {error}; start one with "
-            "`ray start --head`, or leave --address out to use this machine alone"
+            f"no Ray cluster answers at {address}: {_first(error)}; {how_to_start()}"
         ) from error
+    except (RuntimeError, ValueError, ray.exceptions.RayError) as error:
+        # E.g. another version of Ray or of Python there.
+        where = f"the Ray cluster at {address}" if address else "a Ray cluster here"
+        raise UsageError(f"{where} cannot be used: {_first(error)}") from error
     return ray, True
 
 
-def _check_reachable(address: str | None) -> None:
-    """Ray itself waits minutes for a cluster that is not there. Raises UsageError."""
-    if address is None or address == "auto":
-        return
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    if not host or not port.isdecimal():
-        raise UsageError(f"--address {address!r}: expected host:port, e.g. 10.0.0.5:6379, or auto")
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """Ray has its own handler of SIGTERM, which ends the process on the spot."""
+    before = signal.getsignal(signal.SIGTERM)
     try:
-        socket.create_connection((host, int(port)), timeout=_REACH).close()
-    except OSError as error:
-        raise UsageError(
-            f"no Ray cluster answers at {address}: {error.strerror or error}; start one with "
-            "`ray start --head`, or leave --address out to use this machine alone"
-        ) from error
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, before)
 
 
 class Replicas:
@@ -239,16 +280,30 @@ class Replicas:
         trace: TracebackType | None,
     ) -> None:
         for one in self._spread:
+            one.release()
+        # Last, since the first that leaves a cluster takes the others with it.
+        for one in self._spread:
             one.shut()
 
     def of(self, spec: str) -> Spread | None:
         """The model of that name as replicas, or None where no cluster is asked for."""
         if self._cluster is None:
             return None
-        self._spread.append(Spread(spec, self._cluster, self._files))
-        return self._spread[-1]
+        made = Spread(spec, self._cluster, self._files)
+        made.beside = self._spread
+        self._spread.append(made)
+        return made
 
 
 def _first(error: object) -> str:
+    return _lines(error)[0]
+
+
+def _last(error: object) -> str:
+    """What a traceback ends with."""
+    return _lines(error)[-1]
+
+
+def _lines(error: object) -> list[str]:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__
+    return lines or [type(error).__name__]

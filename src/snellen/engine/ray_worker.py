@@ -37,6 +37,8 @@ class Answered(NamedTuple):
     """Requests that its next batch may hold."""
     largest_batch: int
     """Prompts that its model has computed together at most."""
+    remarks: tuple[str, ...] = ()
+    """What a reader of the results should know about how they were computed."""
 
 
 class LostServers(ModelError):
@@ -71,8 +73,12 @@ class Worker:
         lost = self._servers.lost()
         if lost:
             raise LostServers(str(lost[0]))
+        model = self._model
         return Answered(
-            outputs, batch_of(self._model), int(getattr(self._model, "largest_batch", 0))
+            outputs,
+            batch_of(model),
+            int(getattr(model, "largest_batch", 0)),
+            tuple(getattr(model, "remarks", ())),
         )
 
     def end(self) -> None:

@@ -33,10 +33,6 @@ def gold_reply(sample: Sample, request: Request) -> Output:
     return Generated(gold[0]) if gold else Generated("")
 
 
-def blank_reply(sample: Sample, request: Request) -> Output:
-    return Generated("")
-
-
 def rehearsed(
     benchmark: Benchmark,
     samples: Iterable[Sample],

@@ -25,10 +25,11 @@ REMEMBERED = 4
 MOST_LOSSES = 3
 """Replicas a request may lose before it is taken for the reason."""
 
-MOST_STARTS = 5
+MOST_STARTS = 6
 """Times a replica may die while it starts before its place is given up."""
-PAUSE = 0.5
-"""Seconds before the second start, more before each further one."""
+PAUSE = 1.0
+"""Seconds before the second start, doubled before each further one: where a driver was killed just
+before, Ray has been seen to take the next one for dead as well for a while."""
 _MINE, _NEW, _THEIRS = range(3)
 """In which order a replica takes requests: about pictures it remembers, nobody does, others do."""
 
@@ -72,17 +73,26 @@ class Slot:
                         raise UsageError(
                             f"a replica died {failed} times as it started: {error}"
                         ) from error
-                    await asyncio.sleep(PAUSE * failed)
+                    await asyncio.sleep(PAUSE * 2 ** (failed - 1))
             return self._replica
+
+    @property
+    def started(self) -> bool:
+        """Whether there is a replica."""
+        return self._replica is not None
 
     def holds(self, replica: Replica) -> bool:
         return self._replica is replica
 
     def lost(self, replica: Replica) -> None:
         if self._replica is replica:
-            self._replica = None
-            self._seen.clear()
+            self.empty()
             self.losses += 1
+
+    def empty(self) -> None:
+        """There is no replica any more."""
+        self._replica = None
+        self._seen.clear()
 
     def remembers(self, one: Waiting) -> bool:
         """Whether the replica has lately been shown the pictures of a request."""
@@ -167,7 +177,8 @@ class Pool:
                 await self._more.wait()
             else:
                 return []
-            share = -(-len(self._pending) // len(self._slots))
+            there = sum(one.started for one in self._slots)
+            share = -(-len(self._pending) // there)
             batch = _fair(nearest(found, replica.batch_size, rank), share)
             taken = {one.order for one in batch}
             self._pending = [one for one in self._pending if one.order not in taken]

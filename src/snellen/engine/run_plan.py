@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import re
 from collections.abc import Callable, Mapping
@@ -79,9 +80,10 @@ def chosen_ids(plan: Plan, table: Table) -> set[str]:
 
 
 def _nothing_to_ask(row: str, table: Table) -> DataError:
+    near = difflib.get_close_matches("question", table.columns, 1) or ["..."]
     return DataError(
         f"{table.path}: the row {row!r} has no question to ask; got the columns "
-        f"{', '.join(table.columns)}; name it with --columns question=..."
+        f"{', '.join(table.columns)}; name it with --columns question={near[0]}"
     )
 
 

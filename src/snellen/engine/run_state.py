@@ -59,7 +59,7 @@ class RunState:
     def finished(self, record: Record) -> None:
         if self.stopper is not None:
             self.stopper.finished(record)
-        if record.unscored in ("failed", "missing"):
+        if record.owed:
             self.failed += 1
             self.writer.append_failure(record)
         else:
@@ -79,7 +79,7 @@ class RunState:
             self.write("running")
 
     def ending(self) -> Status:
-        if self.asker is not None and self.asker.halt.reason:
+        if self._halted():
             return "interrupted"
         if self.stopper is not None and self.stopper.waiting:
             return "interrupted"
@@ -111,8 +111,15 @@ class RunState:
             summary = self.stopper.told(summary)
         self.writer.write_report(Report(self.info, summary))
 
+    def _halted(self) -> str:
+        """Why nothing more is sent; nothing where nothing more is owed, as when the last reply
+        spends the budget."""
+        if self.asker is None or self.done >= self.needed:
+            return ""
+        return self.asker.halt.reason
+
     def _stopped(self) -> str:
-        halted = self.asker.halt.reason if self.asker is not None else ""
+        halted = self._halted()
         if halted or self.stopper is None:
             return halted
         return self.stopper.waiting or self.stopper.reason

@@ -232,11 +232,13 @@ def _program(name: str, launch: Launch) -> str:
     beside = str(Path(sys.executable).parent)
     found = shutil.which(name) or shutil.which(name, path=beside)
     if found is None:
-        install = f"; install it with: {launch.install}" if launch.install else ""
-        raise UsageError(
-            f"there is no program {name!r} to start a server with{install}, or name a running "
-            "server with the option base_url=http://HOST:PORT/v1"
+        way = (
+            f"install it with: {launch.install}, or name a running server with the option "
+            "base_url=http://HOST:PORT/v1"
+            if launch.install
+            else "correct the command, or name a running server with -m http://HOST:PORT/v1#MODEL"
         )
+        raise UsageError(f"there is no program {name!r} to start a server with; {way}")
     return found
 
 

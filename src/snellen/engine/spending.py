@@ -125,7 +125,8 @@ class Budget:
         if self.spent < self.amount:
             return ""
         if self.in_money:
-            return f"the budget of {self.amount:g} USD is spent ({self.spent:.2f} USD)"
+            digits = 2 if self.spent >= 1 else 4
+            return f"the budget of {self.amount:g} USD is spent ({self.spent:.{digits}f} USD)"
         return f"the budget of {self.amount:,.0f} tokens is spent ({self.spent:,.0f})"
 
 

@@ -20,6 +20,7 @@ from snellen.core.message import Text, user
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.request import Generate, Generation, Ref
 from snellen.extract.choice import read_choice
+from snellen.extract.unanswered import REFUSAL
 
 EXTRACTOR = "extractor"
 RULE = "extractor"
@@ -71,6 +72,8 @@ def read_verdict(output: Output, options: Mapping[str, str]) -> Answer | None:
     """The extractor's reply as an answer. None when it failed; never a guess."""
     if isinstance(output, Failure) or not isinstance(output, Generated):
         return None
+    if output.stop_reason == REFUSAL:
+        return Unparsed()
     labels = {label: label for label in (*options, NONE_FITS)}
     answer = read_choice(output.text, labels, stop_reason=output.stop_reason)
     named = set(_LABEL.findall(output.text)) & labels.keys()

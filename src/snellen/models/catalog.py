@@ -8,7 +8,7 @@ enter a model's identity; options do, as if they were typed.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
@@ -19,21 +19,6 @@ from snellen.core.model import Modality
 
 FOLDER = Path(__file__).with_suffix("")
 SOURCES = "sources.toml"
-FACTS = (
-    "types",
-    "inputs",
-    "parameters",
-    "language_model",
-    "vision_encoder",
-    "context",
-    "released",
-    "licence",
-    "revision",
-    "options",
-    "max_new_tokens",
-    "price",
-)
-"""Facts that need a source wherever an entry states them."""
 
 
 class Source(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -104,10 +89,6 @@ class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     @property
     def names(self) -> tuple[str, ...]:
         return (self.name, *self.aliases, *self.types)
-
-    def stated(self) -> Iterator[str]:
-        """The facts this entry states."""
-        return (fact for fact in FACTS if getattr(self, fact) not in (None, "", (), {}))
 
 
 class _File(Struct, forbid_unknown_fields=True):

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from snellen.core.errors import UsageError
+from snellen.core.errors import UnknownName, UsageError
 from snellen.models.catalog import Entry, facts_of
 
 Values = tuple[str | float, ...]
@@ -111,14 +111,15 @@ def _condition(part: str) -> Condition:
         )
     condition = Condition(*match.groups())
     if condition.fact not in FACTS:
-        raise UsageError(
-            f"filter {part!r}: there is no fact {condition.fact!r}; known: {', '.join(FACTS)}"
-        )
+        raise UnknownName("fact", condition.fact, FACTS, f"see the filter {part!r}.")
     number = FACTS[condition.fact].number
     if number and "~" in condition.sign:
         raise UsageError(f"filter {part!r}: {condition.fact} is a number; use <, <=, =, >= or >")
     if number and not re.fullmatch(r"\d+(\.\d+)?", condition.value):
-        raise UsageError(f"filter {part!r}: {condition.value!r} is no number")
+        raise UsageError(
+            f"filter {part!r}: {condition.value!r} is no number; {condition.fact} is "
+            f"{FACTS[condition.fact].meaning}, e.g. {condition.fact}{condition.sign}10"
+        )
     if condition.sign in _ORDERS and not number and condition.fact != "released":
         raise UsageError(
             f"filter {part!r}: {condition.fact} has no order; use =, !=, ~ (contains) or !~"

@@ -13,7 +13,7 @@ import importlib.util
 import inspect
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -50,6 +50,17 @@ class CustomBatch:
         self.identity = identity
         self.capabilities = capabilities
         self.batch_size: int = getattr(owner, "batch_size", 8)
+
+
+def load_files(paths: Iterable[str | Path]) -> Loaded:
+    """What all of them offer; of two things of one name, that of the later file. Raises as
+    `load_file`."""
+    found = Loaded({}, {})
+    for path in paths:
+        offered = load_file(path)
+        found.models.update(offered.models)
+        found.benchmarks.update(offered.benchmarks)
+    return found
 
 
 def load_file(path: str | Path) -> Loaded:

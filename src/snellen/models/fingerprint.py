@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 from pathlib import Path
 
 from snellen.core.errors import UsageError
+from snellen.core.whole_files import whole_file
 from snellen.settings import Settings
 
 _REMEMBERED_FROM = 32 * 2**20
@@ -29,9 +29,8 @@ def file_digest(path: Path) -> str:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
     with contextlib.suppress(OSError):  # a cache that cannot be written costs time, no answers
         note.parent.mkdir(parents=True, exist_ok=True)
-        draft = note.with_suffix(f".{os.getpid()}")
-        draft.write_text(digest, encoding="ascii")
-        draft.replace(note)
+        with whole_file(note) as part:
+            part.write_text(digest, encoding="ascii")
     return digest
 
 

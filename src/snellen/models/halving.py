@@ -22,6 +22,15 @@ MODEL_ERRORS = (
 )
 """What the code of thousands of architectures has been seen to raise on an odd request."""
 
+_EXHAUSTED = (
+    "out of memory",
+    "can't allocate memory",
+    "not enough memory",
+    # cuBLAS and cuDNN, which take memory past torch's allocator.
+    "_status_alloc_failed",
+)
+"""What errors say where memory was short."""
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -50,9 +59,8 @@ def failure_of(error: Exception) -> Failure:
     message = " ".join(str(error).split())[:300] or type(error).__name__
     if isinstance(error, Unsupported):
         return Failure("unsupported", message)
-    exhausted = isinstance(error, MemoryError) or "out of memory" in message.lower()
-    exhausted = exhausted or "can't allocate memory" in message.lower()
-    exhausted = exhausted or "not enough memory" in message.lower()
+    exhausted = any(sign in message.lower() for sign in _EXHAUSTED)
+    exhausted = exhausted or isinstance(error, MemoryError)
     kind: FailureKind = "out_of_memory" if exhausted else "request"
     return Failure(kind, message)
 

@@ -60,11 +60,15 @@ class Answering:
         return self._window is None or longest <= self._window
 
     def trusted(self, rows: Sequence[Row]) -> bool:
-        """Whether these rows may be answered here, tested where their like has not been yet."""
+        """Whether these rows may be answered here, tested where their like has not been yet. Where
+        memory is too short for the test they may not, and the next are tested again."""
         for pair in _unlike(rows):
             kind = (bool(pair[0].pictures), len(pair))
             if self.fault is None and not {kind, (kind[0], 2)} & self._seen:
-                self.fault = self._differing(pair)
+                try:
+                    self.fault = self._differing(pair)
+                except MemoryError:
+                    return False
                 self._seen.add(kind)
         return self.fault is None
 
@@ -110,7 +114,7 @@ class Answering:
             task = Work(len(batch), longest(batch))
             with self._sizes.candidates.measured(task):
                 logits = self._begun(batch, task, keep).logits
-            return [_likelihood(scores, row) for scores, row in zip(logits, batch, strict=True)]
+                return _likelihoods(logits, batch)
 
         rows = [row for _, of_request in asked for row in of_request]
         found: list[float | Failure] = []
@@ -153,7 +157,8 @@ class Answering:
         return tidy
 
     def _differing(self, rows: Sequence[Row]) -> str | None:
-        """What goes wrong when these rows are read with shared beginnings, or None."""
+        """What goes wrong when these rows are read with shared beginnings, or None. Raises
+        MemoryError where there is not enough to find out."""
         try:
             plain = [self._sharing.plainly(row).float() for row in rows]
             # Twice where prompts are kept: computed, and from what was kept.
@@ -168,6 +173,8 @@ class Answering:
             self._sharing.forget()
             if isinstance(error, Unsharable):
                 return str(error)
+            if failure_of(error).kind == "out_of_memory":
+                raise MemoryError from None
             said = " ".join(str(error).split())[:200] or type(error).__name__
             return f"reading the rest of a prompt by itself fails: {said}"
         return None
@@ -206,16 +213,20 @@ def _unlike(rows: Sequence[Row]) -> list[list[Row]]:
     return list(found.values())
 
 
-def _likelihood(logits: Tensor, row: Row) -> float:
-    """Sum of the log-probabilities of a row's scored tokens; `logits` (kept, words) end with
-    those about the token behind the row."""
+def _likelihoods(logits: Tensor, rows: Sequence[Row]) -> list[float]:
+    """Sums of the log-probabilities of each row's scored tokens, in float32; `logits` (rows,
+    kept, words) end with those about the token behind the row."""
     import torch
 
-    if row.scored == 0:
-        return 0.0
-    targets = torch.tensor(row.ids[-row.scored :], device=logits.device)
-    steps = logits[-row.scored - 1 : -1].float().log_softmax(-1)
-    return float(steps.gather(1, targets[:, None]).sum())
+    # One list of words goes to the device, and one of sums comes back.
+    words = torch.tensor([word for row in rows for word in row.ids[len(row.ids) - row.scored :]])
+    targets = words.long().to(logits.device).split([row.scored for row in rows])
+    sums = []
+    for scores, row, target in zip(logits, rows, targets, strict=True):
+        steps = scores[scores.shape[0] - row.scored - 1 : -1].float().log_softmax(-1)
+        sums.append(steps.gather(1, target[:, None]).sum())
+    found: list[float] = torch.stack(sums).tolist()
+    return found
 
 
 def _ranked(request: Rank, rows: Sequence[Row], found: Sequence[float | Failure]) -> Output:

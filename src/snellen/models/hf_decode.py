@@ -30,7 +30,7 @@ class Decoding:
 
     def words(self, begun: Begun, settings: Generation, lots: Any = None) -> list[list[int]]:
         """The tokens of each reply, an end token included where one was reached."""
-        replies: list[list[int]] = [[] for _ in begun.positions]
+        replies: list[list[int]] = [[] for _ in range(len(begun.positions))]
         batch = list(range(len(replies)))
         going = set(batch)
         logits = begun.logits[:, -1]
@@ -72,7 +72,7 @@ def _keep(begun: Begun, rows: Sequence[int]) -> None:
     index = _index(rows, begun.mask)
     begun.cache.batch_select_indices(index)
     begun.mask = begun.mask[index]
-    begun.positions = [begun.positions[row] for row in rows]
+    begun.positions = begun.positions[index]
 
 
 def _index(numbers: Sequence[int], like: Tensor) -> Tensor:

@@ -39,7 +39,7 @@ def said(
         raise ValueError("a candidate without tokens")
     images = [prompt.images] * len(places)
     inputs = encode(loaded, [prompt.text] * len(places), images, "left")
-    lengths = [int(length) for length in inputs["attention_mask"].sum(1)]
+    lengths = inputs["attention_mask"].sum(1).tolist()
     check_length(loaded, [length + len(tail) for length, tail in zip(lengths, tails, strict=True)])
     with torch.inference_mode():
         made = generating(loaded)(
@@ -53,7 +53,7 @@ def said(
     found = []
     for row, (tail, length) in enumerate(zip(tails, lengths, strict=True)):
         steps = [made.logits[at][row].float().log_softmax(-1) for at in range(len(tail))]
-        total = sum(float(step[token]) for step, token in zip(steps, tail, strict=True))
+        total = float(sum(step[token] for step, token in zip(steps, tail, strict=True)))
         found.append((CandidateScore(total, len(tail)), length))
     return found
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,6 +13,7 @@ from snellen.core.request import Generate, Generation, request_digest
 from snellen.models.hf_checkpoint import DRAWING_TYPES
 from snellen.models.hf_loaded import Loaded
 from snellen.models.hf_prompt import Prompt, check_length, encode
+from snellen.models.reasoning import TAGS
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -32,7 +34,7 @@ def generate(loaded: Loaded, batch: Sequence[Asked], settings: Generation) -> li
     # A decoder goes on from the end; an encoder counts from the beginning.
     side = "right" if loaded.encodes else "left"
     inputs = encode(loaded, texts, [asked.prompt.images for asked in batch], side)
-    lengths = [int(length) for length in inputs["attention_mask"].sum(1)]
+    lengths = inputs["attention_mask"].sum(1).tolist()
     check_length(loaded, lengths)
     extra: dict[str, Any] = {}
     if settings.temperature > 0:
@@ -80,9 +82,7 @@ def reply_of(
     logits (words,) of the first of them."""
     end = next((place for place, token in enumerate(tokens) if token in loaded.ends), None)
     spoken = tokens if end is None else tokens[:end]
-    text: str = loaded.tokenizer.decode(
-        spoken, skip_special_tokens=True, clean_up_tokenization_spaces=False
-    )
+    text = _words(loaded.tokenizer, spoken)
     cuts = [place for stop in settings.stop if (place := text.find(stop)) >= 0]
     reason: StopReason = "stop" if end is not None or cuts else "length"
     if cuts:
@@ -94,6 +94,34 @@ def reply_of(
         usage=Usage(length, spent),
         first_logprobs=_likeliest(loaded, first, settings.logprobs),
     )
+
+
+def _words(tokenizer: Any, tokens: Sequence[int]) -> str:
+    """The text of tokens without special ones, but for those that open and close a thought."""
+
+    def decoded(run: Sequence[int]) -> str:
+        said: str = tokenizer.decode(
+            run, skip_special_tokens=True, clean_up_tokenization_spaces=False
+        )
+        return said
+
+    marks = _thought_marks(tokenizer)
+    parts: list[str] = []
+    begin = 0
+    for place, token in enumerate(tokens if marks else ()):
+        if token in marks:
+            parts += [decoded(tokens[begin:place]), marks[token]]
+            begin = place + 1
+    return "".join([*parts, decoded(tokens[begin:])])
+
+
+@functools.lru_cache(maxsize=8)
+def _thought_marks(tokenizer: Any) -> Mapping[int, str]:
+    """Special tokens that are tags of a thought, as Magistral's are, by their number."""
+    tags = {tag for pair in TAGS for tag in pair}
+    # Mistral's own tokenizers do not tell.
+    added = getattr(tokenizer, "added_tokens_decoder", {}).items()
+    return {number: one.content for number, one in added if one.special and one.content in tags}
 
 
 def _likeliest(loaded: Loaded, logits: Tensor | None, count: int) -> dict[str, float]:

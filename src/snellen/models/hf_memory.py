@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -39,32 +40,39 @@ class MainMemory:
 
 
 class DeviceMemory:
-    """Of one CUDA device, as torch's allocator and the driver tell it."""
+    """Of the CUDA devices that a model lies on, as torch's allocator and the driver tell it."""
 
-    def __init__(self, device: str) -> None:
-        self._device = device
+    def __init__(self, devices: Sequence[str]) -> None:
+        self._devices = devices
 
     def used(self) -> int:
         import torch
 
-        return int(torch.cuda.memory_allocated(self._device))
+        return sum(int(torch.cuda.memory_allocated(device)) for device in self._devices)
 
     def highest(self) -> int:
         import torch
 
-        return int(torch.cuda.max_memory_allocated(self._device))
+        return sum(int(torch.cuda.max_memory_allocated(device)) for device in self._devices)
 
     def free(self) -> int:
-        import torch
-
-        outside, _ = torch.cuda.mem_get_info(self._device)
-        # What the allocator holds without using it can be had as well.
-        held = torch.cuda.memory_reserved(self._device) - self.used()
-        return int(_OF_GPU * (outside + held))
+        """The fullest device is what ends a batch."""
+        return len(self._devices) * min(map(_free_of, self._devices))
 
 
-def meter_of(device: str) -> Meter:
-    return DeviceMemory(device) if device.startswith("cuda") else MainMemory()
+def _free_of(device: str) -> int:
+    import torch
+
+    outside, _ = torch.cuda.mem_get_info(device)
+    # What the allocator holds without using it can be had as well.
+    held = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return int(_OF_GPU * (outside + held))
+
+
+def meter_of(devices: Iterable[str]) -> Meter:
+    """Of the memory of a model whose weights lie on these devices."""
+    gpus = sorted({device for device in devices if device.startswith("cuda")})
+    return DeviceMemory(gpus) if gpus else MainMemory()
 
 
 def _limits() -> list[int]:

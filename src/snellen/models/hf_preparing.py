@@ -1,177 +1,107 @@
-"""Prompts made ready ahead of the model: pictures decoded and resized, words turned into tokens,
-in a thread of its own, so that the model need not wait for a JPEG."""
+"""Prompts made ready ahead of the model, in threads of their own, so that the model need not wait
+for a JPEG."""
 
 from __future__ import annotations
 
 import copy
+import os
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+import zlib
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
+from typing import NamedTuple
 
 from snellen.core.request import Generate, Rank, request_digest
-from snellen.models.halving import Unsupported
-from snellen.models.hf_forced import is_forced
 from snellen.models.hf_loaded import Loaded
-from snellen.models.hf_prompt import (
-    adds_special_tokens,
-    check_length,
-    encode,
-    render,
-    with_reply,
-)
-from snellen.models.hf_rows import Row, common, joined, row_of
-from snellen.models.pictures import PictureCache
+from snellen.models.hf_memory import memory_told
+from snellen.models.hf_row_making import RowMaker
+from snellen.models.hf_rows import Row
 
-_REMEMBERED = 256_000_000
-"""Bytes of processed pictures kept for the next prompts about them."""
-_AHEAD = 512_000_000
-"""Bytes of prompts made ready before they are asked for."""
+_LEAST_AHEAD, _MOST_AHEAD, _OF_FREE = 512_000_000, 4_000_000_000, 0.05
+"""Bytes of prompts made ready before they are asked for: a share of the memory that is free."""
+_MOST_LANES = 8
+"""More threads than these hold each other up: what is Python in a processor runs one at a time."""
+
+
+class _Lane(NamedTuple):
+    maker: RowMaker
+    thread: ThreadPoolExecutor
 
 
 class Preparing:
-    """Rows of requests, made ahead (`ahead`) or when they are wanted (`rows`)."""
+    """Rows of requests, made ahead (`ahead`) or when they are wanted (`rows`).
 
-    def __init__(self, loaded: Loaded, policy: str, depth: int) -> None:
-        processor = copy.deepcopy(loaded.processor)
-        if getattr(processor, "image_processor", None) is not None:
-            processor.image_processor = RememberingProcessor(processor.image_processor)
-        tokenizer = getattr(processor, "tokenizer", processor)
-        # A fast tokenizer must not be used by two threads, hence a copy for this one alone.
-        self._loaded = replace(loaded, processor=processor, tokenizer=tokenizer)
-        self._pictures = PictureCache()
+    Requests about the same pictures go to the same thread, which remembers them.
+    """
+
+    def __init__(self, loaded: Loaded, policy: str, depth: int, lanes: int | None = None) -> None:
+        """At most `depth` requests are made ahead, in `lanes` threads: by default as many as
+        there are cores that the model leaves alone."""
+        # Its own: the model's is used by another thread.
+        self._loaded = replace(loaded, processor=copy.deepcopy(loaded.processor))
         self._policy = policy
         self._depth = depth
+        self._lanes: list[_Lane | None] = [None] * (lanes or lanes_of(loaded))
         self._joins: dict[int, bool] = {}
-        """Whether a prompt may be continued without the processor, by its number of pictures."""
         self._waiting: dict[bytes, Future[list[Row]]] = {}
+        self._sizes: dict[bytes, int] = {}
+        """Bytes of those that are ready."""
+        self._held = 0
+        self._room = _room()
         self._lock = threading.Lock()
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="snellen-prompts")
 
     def ahead(self, request: Generate | Rank) -> None:
         """Start on a request that will be asked soon, if there is room."""
         key = request_digest(request, "")
         with self._lock:
-            if key not in self._waiting and len(self._waiting) < self._depth and self._roomy():
-                self._waiting[key] = self._thread.submit(self._rows, request)
+            full = len(self._waiting) >= self._depth or self._held >= self._room
+            if key not in self._waiting and not full:
+                self._waiting[key] = self._started(key, request)
 
     def rows(self, request: Generate | Rank) -> list[Row]:
         """The row of a request; of a ranking, one for each candidate.
 
         Raises MediaError, Unsupported and whatever the processor raises.
         """
+        key = request_digest(request, "")
         with self._lock:
-            started = self._waiting.pop(request_digest(request, ""), None)
-        return (started or self._thread.submit(self._rows, request)).result()
+            future = self._waiting.pop(key, None) or self._started(key, request)
+            self._held -= self._sizes.pop(key, 0)
+        return future.result()
 
-    def _roomy(self) -> bool:
-        done = [
-            one.result() for one in self._waiting.values() if one.done() and not one.exception()
-        ]
-        return sum(_bytes(row) for rows in done for row in rows[:1]) < _AHEAD
-
-    def _rows(self, request: Generate | Rank) -> list[Row]:
-        if isinstance(request, Rank) and is_forced(self._loaded):
-            raise Unsupported("its replies cannot be read along with the prompt")
-        prompt = render(request, self._loaded, self._pictures, self._policy)
+    def _started(self, key: bytes, request: Generate | Rank) -> Future[list[Row]]:
         names = [part.digest for message in request.messages for part in message.media()]
-        names = names[: len(prompt.images)]
+        about = "\0".join(names).encode() or key
+        place = zlib.crc32(about) % len(self._lanes)
+        lane = self._lanes[place]
+        if lane is None:
+            maker = RowMaker(self._loaded, self._policy, self._joins, len(self._lanes))
+            lane = _Lane(maker, ThreadPoolExecutor(1, thread_name_prefix="snellen-prompts"))
+            self._lanes[place] = lane
+        return lane.thread.submit(self._made, lane.maker, key, request)
 
-        def row(text: str) -> Row:
-            inputs = encode(self._loaded, [text], [prompt.images], "left", to_device=False)
-            return row_of(inputs, self._loaded.model, names)
-
-        context = row(prompt.text)
-        if isinstance(request, Generate):
-            rows = [context]
-        else:
-            replies = [
-                with_reply(request, prompt, one, self._loaded, self._policy)
-                for one in request.candidates
-            ]
-            rows = _scored(context, self._continued(context, prompt.text, replies, row))
-        check_length(self._loaded, [len(row.ids) for row in rows])
+    def _made(self, maker: RowMaker, key: bytes, request: Generate | Rank) -> list[Row]:
+        rows = maker.rows(request)
+        with self._lock:
+            if key in self._waiting and key not in self._sizes:
+                self._sizes[key] = _bytes(rows)
+                self._held += self._sizes[key]
         return rows
 
-    def _continued(
-        self, context: Row, text: str, replies: Sequence[str], row: Callable[[str], Row]
-    ) -> list[Row]:
-        """The rows of prompts with a reply behind them. The pictures are those of the context, so
-        that words alone need be read, by the tokenizer; that this gives what the processor would
-        is seen once, on the first of a kind."""
-        kind = len(context.pictures)
-        if self._joins.get(kind, True):
-            special = adds_special_tokens(self._loaded, text)
-            bare, *whole = self._loaded.tokenizer([text, *replies], add_special_tokens=special)[
-                "input_ids"
-            ]
-            rows = [joined(context, bare, one) for one in whole]
-            if kind not in self._joins:
-                self._joins[kind] = all(map(_alike, rows, map(row, replies)))
-            if self._joins[kind] and None not in rows:
-                return [one for one in rows if one is not None]
-        return [row(reply) for reply in replies]
+
+def lanes_of(loaded: Loaded) -> int:
+    """Threads that make prompts ready beside a model: at least one."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    busy = loaded.threads if loaded.device == "cpu" else 1
+    return max(1, min(_MOST_LANES, (cores or 1) - busy))
 
 
-def _alike(one: Row | None, other: Row) -> bool:
-    """Whether two rows are the same prompt to a model."""
-    if one is None or (one.ids, one.head) != (other.ids, other.head):
-        return False
-    return all(
-        mine.keys() == theirs.keys()
-        and all(mine[name].equal(part) for name, part in theirs.items())
-        for mine, theirs in ((one.marks, other.marks), (one.media, other.media))
-    )
+def _room() -> int:
+    free = int(_OF_FREE * memory_told("/proc/meminfo", "MemAvailable"))
+    return max(_LEAST_AHEAD, min(_MOST_AHEAD, free))
 
 
-def _scored(context: Row, rows: Sequence[Row]) -> list[Row]:
-    """What is scored begins behind the longest beginning that the bare context shares with all
-    rows, so that candidates whose first letters melt into the context's last token are still
-    compared on equal terms."""
-    if not rows:
-        raise ValueError("a ranking request without candidates")
-    shared = min(common(context.ids, row.ids) for row in rows)
-    if shared < 1:
-        raise Unsupported("the candidates' prompts do not begin like the context")
-    return [replace(row, scored=len(row.ids) - shared) for row in rows]
-
-
-def _bytes(row: Row) -> int:
-    return sum(part.nbytes for part in row.media.values())
-
-
-class RememberingProcessor:
-    """An image processor that works on the same pictures once while it remembers them."""
-
-    def __init__(self, processor: Any) -> None:
-        self._processor = processor
-        self._held = 0
-        self._made: OrderedDict[Hashable, tuple[Any, Any, int]] = OrderedDict()
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "_processor":
-            raise AttributeError(name)
-        return getattr(self._processor, name)
-
-    def __call__(self, images: Any = None, *rest: Any, **how: Any) -> Any:
-        key = (tuple(id(one) for one in _flat(images)), repr(rest), repr(sorted(how.items())))
-        if key not in self._made:
-            found = self._processor(images, *rest, **how)
-            size = sum(getattr(part, "nbytes", 0) for part in found.values())
-            # The pictures are held as well, so that their ids stay theirs.
-            self._made[key] = (found, images, size)
-            self._held += size
-            while self._held > _REMEMBERED and len(self._made) > 1:
-                self._held -= self._made.popitem(last=False)[1][2]
-        self._made.move_to_end(key)
-        return copy.copy(self._made[key][0])
-
-
-def _flat(images: Any) -> Iterator[Any]:
-    if isinstance(images, list | tuple):
-        for one in images:
-            yield from _flat(one)
-    else:
-        yield images
+def _bytes(rows: Sequence[Row]) -> int:
+    """Rows of one request share their pictures."""
+    return sum(part.nbytes for row in rows[:1] for part in row.media.values())

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from snellen.core.message import Media, Message, Part, Text
+from snellen.core.message import Media, Message, Part, Text, user
 from snellen.core.request import Request
 from snellen.models.halving import Unsupported
 from snellen.models.hf_concatenated import (
@@ -19,6 +19,7 @@ from snellen.models.hf_concatenated import (
 from snellen.models.hf_loaded import Loaded
 from snellen.models.image_policy import first_image
 from snellen.models.pictures import PictureCache
+from snellen.models.reasoning import opens_thought
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -52,6 +53,17 @@ def render(request: Request, loaded: Loaded, pictures: PictureCache, policy: str
     else:
         text = _render(_conversation(messages, loaded), loaded, True)
     return Prompt(widened(text, loaded, len(images)) if policy == POLICY else text, images)
+
+
+def thinks_at_once(loaded: Loaded) -> bool:
+    """Whether the chat template opens a thought for the model, whose replies then begin in it."""
+    if loaded.plain:
+        return False
+    asked = _conversation([user(Text("?"))], loaded)
+    try:
+        return opens_thought(_render(asked, loaded, True))
+    except Unsupported:
+        return False
 
 
 def _messages(request: Request, policy: str) -> Sequence[Message]:

@@ -96,7 +96,7 @@ def _score_tails(loaded: Loaded, inputs: Any, tails: Sequence[list[int]]) -> lis
     import torch
 
     ids = inputs["input_ids"]
-    lengths = [int(length) for length in inputs["attention_mask"].sum(1)]
+    lengths = inputs["attention_mask"].sum(1).tolist()
     check_length(loaded, lengths)
     begins = [length - len(tail) for length, tail in zip(lengths, tails, strict=True)]
     # The logits at one place are about the next token, hence the steps back by one.

@@ -35,8 +35,8 @@ class Begun:
     cache: Any
     mask: Tensor
     """(rows, tokens in the cache): 0 where a row is filled up."""
-    positions: list[int]
-    """Of the next token of each row."""
+    positions: Tensor
+    """(rows,): of the next token of each, on the model's device, so that no step waits for it."""
 
 
 class Sharing:
@@ -65,7 +65,7 @@ class Sharing:
         begun = self._read(rows, known, [len(row.ids) for row in rows], keep)
         if self.keeps_prompts and not any(row.scored for row in rows):
             # The next rotation of a question begins with the same words.
-            read = taken(begun.cache, begun.mask, begun.positions)
+            read = taken(begun.cache, begun.mask, begun.positions.tolist())
             for row, kept in zip(rows, read, strict=True):
                 self._latest.put(row.head_key(), Latest(row.ids, kept))
         return begun
@@ -99,9 +99,8 @@ class Sharing:
 
         ones = begun.mask.new_ones((len(tokens), 1))
         begun.mask = torch.cat([begun.mask, ones], 1)
-        places = torch.tensor(begun.positions, device=tokens.device)[None, :, None]
-        begun.positions = [position + 1 for position in begun.positions]
-        given = _flat(places.expand(self._axes, -1, -1))
+        given = _flat(begun.positions[None, :, None].expand(self._axes, -1, -1))
+        begun.positions = begun.positions + 1
         out = self._forward(tokens[:, None], begun.mask, given, begun.cache, 1)
         logits: Tensor = out.logits[:, -1]
         return logits
@@ -171,7 +170,7 @@ class Sharing:
     ) -> list[Kept]:
         """What clusters share, read on from what is known of the first row of each."""
         begun = self._read(firsts, known, [cluster.length for cluster in clusters], 1)
-        return taken(begun.cache, begun.mask, begun.positions)
+        return taken(begun.cache, begun.mask, begun.positions.tolist())
 
     def _known(self, row: Row, limit: int, heads: Mapping[Hashable, Kept]) -> Kept:
         """The longest beginning of a row, up to `limit`, that is computed already."""
@@ -205,10 +204,9 @@ class Sharing:
             positions[:, number, at:] = places[number]
             for name, mark in row.marks.items():
                 marks[name][number, at:] = mark[start:end]
-        cache, before = stacked(known)
-        whole = mask.to(device)
-        if before is not None:
-            whole = torch.cat([before, whole], 1)
+        cache, before = stacked(known, width)
+        whole = mask if before is None else torch.cat([before, mask], 1)
+        whole = whole.to(device)
         fresh = [row for row, kept in zip(rows, known, strict=True) if kept.length < row.head]
         self.read += sum(end - start for start, end in spans) + sum(row.head for row in fresh)
         given = {name: mark.to(device) for name, mark in marks.items()} | self._media(fresh)
@@ -219,7 +217,8 @@ class Sharing:
                  for place, kept in zip(places, known, strict=True)]  # fmt: skip
         if getattr(out, "past_key_values", None) is None:
             raise Unsharable("it does not give back the keys and values of a prompt")
-        return Begun(out.logits[:, -keep:], out.past_key_values, whole, after)
+        positions = torch.tensor(after, device=device)
+        return Begun(out.logits[:, -keep:], out.past_key_values, whole, positions)
 
     def _places(self, row: Row, kept: Kept, end: int) -> Tensor:
         """Positions of a row's tokens from what is known up to `end`: (axes, tokens)."""
@@ -228,13 +227,15 @@ class Sharing:
         if self._rope is None or kept.length >= row.head:
             places = torch.arange(kept.next_position, kept.next_position + end - kept.length)
             return places[None].expand(self._axes, -1)
-        ids = torch.tensor([row.ids[:end]], device=self._model.device)
-        marks = {name: mark[None, :end].to(ids.device) for name, mark in row.marks.items()}
+        # In main memory, as the pictures' sizes are: these are many small steps. Of the whole row,
+        # since some architectures count a picture together with the sign that ends it.
+        ids = torch.tensor([row.ids])
+        marks = {name: mark[None] for name, mark in row.marks.items()}
         given = {"input_ids": ids, "attention_mask": torch.ones_like(ids), **marks, **row.media}
         wanted = inspect.signature(self._rope).parameters
         found, _ = self._rope(**{name: part for name, part in given.items() if name in wanted})
-        places = found[:, 0, kept.length :]
-        return places.cpu()
+        rest: Tensor = found[:, 0, kept.length : end]
+        return rest
 
     def _media(self, rows: Sequence[Row]) -> dict[str, Tensor]:
         import torch
@@ -242,8 +243,11 @@ class Sharing:
         if not rows:
             return {}
         found = {}
+        device = self._model.device
         for name in rows[0].media:
-            whole = torch.cat([row.media[name] for row in rows]).to(self._model.device)
+            # One by one, since each may lie in memory that the device reads by itself.
+            parts = [row.media[name].to(device, non_blocking=True) for row in rows]
+            whole = torch.cat(parts)
             found[name] = whole.to(self._model.dtype) if whole.is_floating_point() else whole
         return found
 

@@ -24,7 +24,7 @@ from snellen.models.hf_memory import meter_of
 from snellen.models.hf_options import BATCH_SIZE, KNOWN, OPTIONS, facts_of
 from snellen.models.hf_placing import find_adapter
 from snellen.models.hf_preparing import Preparing
-from snellen.models.hf_prompt import Prompt, render
+from snellen.models.hf_prompt import Prompt, render, thinks_at_once
 from snellen.models.hf_ranking import rank
 from snellen.models.hf_rows import Row, Unsharable
 from snellen.models.hf_sizing import GROWTH, Sizes, Sizing
@@ -67,6 +67,7 @@ class HuggingFace:
         self._pictures = PictureCache()
         self._loaded: Loaded | None = None
         self._broken: UsageError | None = None
+        self._thinks_at_once: bool | None = None
 
     def load(self) -> Loaded:
         """Loads processor and weights once, or says once more why they cannot be loaded.
@@ -86,7 +87,7 @@ class HuggingFace:
     def adopt(self, loaded: Loaded) -> None:
         """Take weights that were loaded elsewhere, or changed since."""
         self._loaded = loaded
-        meter = meter_of(loaded.device)
+        meter = meter_of(str(weight.device) for weight in loaded.model.parameters())
         self._sizes = Sizes(*(Sizing(self._first, self.batch_limit, meter) for _ in Sizes._fields))
         if self._sharing:
             self._answering = Answering(loaded, self._sizes)
@@ -145,7 +146,11 @@ class HuggingFace:
             loaded, {place: one for place, one in asked.items() if place not in outputs}
         )
         told = [outputs[place] for place in range(len(requests))]
-        return [without_thoughts(one) for one in told] if self._how.split_thoughts else told
+        if not self._how.split_thoughts:
+            return told
+        if self._thinks_at_once is None:
+            self._thinks_at_once = thinks_at_once(loaded)
+        return [without_thoughts(one, self._thinks_at_once) for one in told]
 
     def _together(
         self, answering: Answering, asked: Mapping[int, Generate | Rank]
@@ -166,7 +171,8 @@ class HuggingFace:
             except MODEL_ERRORS:
                 continue  # asked apart, where it works or its fault is named
         if not answering.trusted([row for several in rows.values() for row in several]):
-            self._preparing = None
+            if answering.fault is not None:
+                self._preparing = None
             return outputs
         groups: dict[Hashable, list[int]] = defaultdict(list)
         for place, several in rows.items():

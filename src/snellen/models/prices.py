@@ -14,7 +14,7 @@ from snellen.models.catalog import facts_of, sources
 from snellen.settings import Settings
 
 PARTS = ("input", "output", "cached")
-TYPED = "typed with --price"
+TYPED = "the option --price"
 
 
 class _Own(Struct, frozen=True, forbid_unknown_fields=True):

@@ -31,11 +31,13 @@ class Split(NamedTuple):
     stop_reason: StopReason
 
 
-def split_reasoning(reply: str, stop_reason: StopReason = "stop") -> Split:
+def split_reasoning(reply: str, stop_reason: StopReason = "stop", opened: bool = False) -> Split:
     """The reply taken apart.
 
     A thought opens the reply; of one that was opened in the prompt, by the chat template, the
-    closing tag alone is there. Tags later in a reply are the reply's own words.
+    closing tag alone is there. Tags later in a reply are the reply's own words. `opened`: the
+    chat template is known to open one, so that a reply that was cut before any closing tag is a
+    thought as a whole.
     """
     start = reply.lstrip()
     for opening, closing in TAGS:
@@ -48,14 +50,21 @@ def split_reasoning(reply: str, stop_reason: StopReason = "stop") -> Split:
         thought, closed, rest = reply.partition(closing)
         if closed and opening not in thought:
             return Split(_solution(rest), thought.strip() or None, stop_reason)
+    if opened and stop_reason == "length":
+        return Split("", reply.strip() or None, "length")
     return Split(reply, None, stop_reason)
 
 
-def without_thoughts(output: Output) -> Output:
+def opens_thought(prompt: str) -> bool:
+    """Whether a prompt ends with the opening tag of a thought, so that the reply begins in it."""
+    return prompt.rstrip().endswith(tuple(opening for opening, _ in TAGS))
+
+
+def without_thoughts(output: Output, opened: bool = False) -> Output:
     """The output with thoughts in its text, if any, moved to where they belong."""
     if not isinstance(output, Generated) or output.reasoning is not None:
         return output
-    split = split_reasoning(output.text, output.stop_reason)
+    split = split_reasoning(output.text, output.stop_reason, opened)
     if split.reasoning is None and split.text == output.text:
         return output
     return msgspec.structs.replace(

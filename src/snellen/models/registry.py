@@ -7,6 +7,7 @@ only when a `key=` stands behind it, since paths, URLs and devices hold colons t
 
 from __future__ import annotations
 
+import difflib
 import re
 import sys
 from collections.abc import Mapping
@@ -120,6 +121,9 @@ def _provider(parts: ModelSpec, spec: str) -> Provider:
 
         names = [*(known.name for known in known_models()), *catalog_names()]
         hint = "a Hugging Face model is named hf/<hub id or folder>."
+        near = difflib.get_close_matches(parts.provider.lower(), providers, 1, 0.75)
+        if near and parts.name:
+            names.append(f"{near[0]}/{parts.name}")
         if re.match(r"[\w.-]+:\d+(/|#|$)", spec):
             hint = f"a server is named by its whole address: http://{spec}"
         raise UnknownName("model", spec, names, hint)
@@ -147,6 +151,17 @@ def options_of(provider: str) -> tuple[ModelOption, ...]:
     names = vars(sys.modules[entry.module])
     options: tuple[ModelOption, ...] = names.get("_OPTIONS") or names.get("OPTIONS", ())
     return options
+
+
+def all_options() -> tuple[ModelOption, ...]:
+    """The options of every installed provider; one that is broken has none."""
+    found: list[ModelOption] = []
+    for provider in doors(GROUP):
+        try:
+            found.extend(options_of(provider))
+        except UsageError:
+            continue
+    return tuple(found)
 
 
 def _is_model(path: str) -> bool:

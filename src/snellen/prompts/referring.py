@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
 from snellen.core.errors import MediaError
-from snellen.core.sample import MediaRef, Region, Sample
+from snellen.core.sample import Region, Sample
 from snellen.prompts.made import decoded, made, unmade
 
 if TYPE_CHECKING:
@@ -37,11 +37,6 @@ _INK = {"green": "#00ff00"}
 """Colours that are drawn brighter than their web names: the published boxes are pure green."""
 _THICKNESS = 200
 """The drawn line is a 200th of the shorter side, at least two pixels."""
-
-
-class _Shown(NamedTuple):
-    media: tuple[MediaRef, ...]
-    size: tuple[int, int]
 
 
 def refer(sample: Sample, how: Referring) -> Sample:

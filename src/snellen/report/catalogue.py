@@ -6,12 +6,21 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from snellen.models.catalog import Entry, ListedPrice, sources
+from snellen.report.format import plural
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
 COLUMNS = ("name", "provider", "weights", "size", "takes", "context", "$ in", "$ out")
 _NUMBERS = frozenset({"size", "context", "$ in", "$ out"})
+_FOLDED = frozenset({"name", "takes"})
+"""Columns that are broken into lines where they must be."""
+_WIDE = ("provider", "weights", "context")
+"""Columns for wide terminals alone."""
+_NARROW = 12
+"""Characters of what a model takes, in a narrow terminal."""
+_UNBOUNDED = 100_000
 UNKNOWN = "–"
 
 
@@ -37,22 +46,42 @@ def _takes(entry: Entry) -> str:
 
 
 def print_entries(entries: Sequence[Entry], console: Console) -> None:
-    """A table, and beneath it how many there are."""
-    from rich import box
-    from rich.table import Table
+    """A table, and beneath it how many there are. A terminal that is too narrow for it is shown
+    fewer columns; files and pipes get whole lines."""
+    told = f"{plural(len(entries), 'model')}; prices in dollars per million tokens"
+    whole = _table(entries, COLUMNS)
+    width = console.measure(whole, options=console.options.update(width=_UNBOUNDED)).maximum
+    if not console.is_terminal:
+        console.width = max(console.width, width)
+    if not entries:
+        told = "no model of the catalog fulfils the filter"
+    elif width <= console.width:
+        console.print(whole)
+    else:
+        console.print(_table(entries, [name for name in COLUMNS if name not in _WIDE]))
+        told += f"; a terminal of {width} columns shows {', '.join(_WIDE)} too"
+    console.print(told, highlight=False)
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in COLUMNS:
+
+def _table(entries: Sequence[Entry], columns: Sequence[str]) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="bold")
+    for name in columns:
+        words = name in _FOLDED
         table.add_column(
             name,
             justify="right" if name in _NUMBERS else "left",
             overflow="fold",
-            no_wrap=name == "name",
+            no_wrap=not words,
+            max_width=None if columns == COLUMNS or name != "takes" else _NARROW,
         )
+    shown = [COLUMNS.index(name) for name in columns]
     for entry in entries:
-        table.add_row(*row(entry))
-    console.print(table)
-    console.print(f"{len(entries)} models; prices in dollars per million tokens", highlight=False)
+        cells = row(entry)
+        table.add_row(*(Text(cells[at]) for at in shown))
+    return table
 
 
 def facts(entry: Entry) -> dict[str, str]:

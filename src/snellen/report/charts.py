@@ -6,10 +6,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from html import escape
+from textwrap import wrap
 from typing import NamedTuple
 
 from snellen.core.summary import Metric
 from snellen.report import format as fmt
+from snellen.report.palette import width_of
+from snellen.report.plots import ticks_of
 
 MOST_SPOKES = 14
 """A radar with more axes than this cannot be read."""
@@ -37,20 +40,13 @@ class Mark(NamedTuple):
 def axis(metrics: Sequence[Metric]) -> Axis:
     """0..100, or up to the highest value there can be; wider in round steps where a value lies
     outside."""
-    ends = [0.0, *(metric.top for metric in metrics)] if metrics else [0.0, 100.0]
+    top = max((metric.top for metric in metrics), default=100.0)
+    ends = [0.0, top]
     for metric in metrics:
         ends += [metric.value] if metric.value is not None else []
         ends += [metric.interval.low, metric.interval.high] if metric.interval else []
-    low, high = min(ends), max(ends)
-    step = _round_step((high - low) / 4)
-    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    ticks = tuple(at * step for at in range(first, last + 1))
+    ticks = tuple(ticks_of(min(ends), max(ends), end=top))
     return Axis(ticks[0], ticks[-1], ticks)
-
-
-def _round_step(least: float) -> float:
-    scale = 10.0 ** math.floor(math.log10(least))
-    return next(step * scale for step in (1, 2, 2.5, 5, 10) if step * scale >= least - 1e-9)
 
 
 def _percent(share: float) -> str:
@@ -67,7 +63,8 @@ def axis_labels(scale: Axis) -> str:
     last = len(scale.ticks) - 1
     for at, tick in enumerate(scale.ticks):
         anchor = "start" if at == 0 else "end" if at == last else "middle"
-        minor = ' class="minor"' if at % 2 and at != last else ""
+        inner = 0 < at < last
+        minor = f' class="inner{" minor" if at % 2 else ""}"' if inner else ""
         where = _percent(scale.share(tick))
         texts.append(
             f'<text{minor} x="{where}" y="11" text-anchor="{anchor}">{_label(tick)}</text>'
@@ -174,7 +171,7 @@ def radar(title: str, groups: Sequence[tuple[str, Metric]], scale: Axis) -> str:
         title + ": " + ", ".join(f"{fmt.words(n)} {fmt.points(m.value)}" for n, m in groups)
     )
     return (
-        f'<svg class="radar" viewBox="-225 -164 450 320" role="img" aria-label="{label}">'
+        f'<svg class="radar" viewBox="{_room(groups)}" role="img" aria-label="{label}">'
         + "".join([*rings, *spokes, _band(groups, scale)])
         + f'<polygon class="line" points="{_polygon(shares)}"/>'
         + "".join([*ticks, *dots, *names])
@@ -183,6 +180,11 @@ def radar(title: str, groups: Sequence[tuple[str, Metric]], scale: Axis) -> str:
 
 
 _RADIUS = 120
+_TYPE = 12.5
+"""Size of the names' type, in units of the view box."""
+_LINE = 14
+_NAME = 16
+"""Characters of a line of a name; a longer word is broken."""
 
 
 def _point(at: int, count: int, share: float) -> tuple[float, float]:
@@ -207,13 +209,34 @@ def _band(groups: Sequence[tuple[str, Metric]], scale: Axis) -> str:
 
 
 def _spoke_name(at: int, count: int, name: str, metric: Metric) -> str:
+    """The whole name, in as many lines as it takes, and the value beneath it."""
+    x, y, anchor, lines = _placed(at, count, name)
+    first, *more = map(escape, lines)
+    rest = "".join(f'<tspan x="{x:.1f}" dy="{_LINE}">{line}</tspan>' for line in more)
+    return (
+        f'<text class="name" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{first}{rest}'
+        f'<tspan class="value" x="{x:.1f}" dy="{_LINE}">{fmt.points(metric.value)}</tspan></text>'
+    )
+
+
+def _placed(at: int, count: int, name: str) -> tuple[float, float, str, list[str]]:
+    """Where the first line of a spoke's name stands, how it is aligned, and its lines."""
     x, y = _point(at, count, 1.1)
     anchor = "middle" if abs(x) < 12 else "start" if x > 0 else "end"
-    down = 8 if y > _RADIUS else -22 if y < -_RADIUS else 0
-    name = fmt.words(name)
-    short = name if len(name) <= 18 else name[:17] + "…"
-    return (
-        f'<text class="name" x="{x:.1f}" y="{y + down:.1f}" text-anchor="{anchor}">'
-        f"<title>{escape(name)}</title>{escape(short)}"
-        f'<tspan class="value" x="{x:.1f}" dy="14">{fmt.points(metric.value)}</tspan></text>'
-    )
+    lines = wrap(fmt.words(name), _NAME) or [""]
+    up = _LINE * (len(lines) - 1)
+    if y < -_RADIUS:
+        return x, y - 22 - up, anchor, lines
+    return x, y + 8 if y > _RADIUS else y - up / 2, anchor, lines
+
+
+def _room(groups: Sequence[tuple[str, Metric]]) -> str:
+    """A view box that holds the rings and every name."""
+    aside, above, below = 0.0, 0.0, 0.0
+    for at, (name, _) in enumerate(groups):
+        x, y, anchor, lines = _placed(at, len(groups), name)
+        wide = max(width_of(line, _TYPE) for line in lines)
+        aside = max(aside, abs(x) + (wide / 2 if anchor == "middle" else wide))
+        above = min(above, y - _LINE)
+        below = max(below, y + _LINE * len(lines) + 6)
+    return f"{-aside - 6:.0f} {above:.0f} {2 * aside + 12:.0f} {below - above:.0f}"

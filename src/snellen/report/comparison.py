@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain, product
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -10,13 +11,17 @@ import msgspec
 from snellen.analysis.groups import GroupDifference
 from snellen.analysis.paired import Compared, Comparison, Pair
 from snellen.report import format as fmt
+from snellen.report.markdown import bullets, literal, table
 from snellen.store.runs import RunFolder
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
 GROUPS = 5
 """Groups shown of each pair."""
+_UNBOUNDED = 100_000
+"""Wider than any table."""
 PAIRS = 3
 """Most pairs whose groups are shown; JSON holds all."""
 
@@ -30,16 +35,18 @@ class Grid(NamedTuple):
     rows: Sequence[Sequence[str]]
 
 
-def names_of(runs: Sequence[RunFolder]) -> list[str]:
+def names_of(runs: Sequence[RunFolder], shared_limit: bool = True) -> list[str]:
     """A name for each run, told apart from the others of its benchmark: by what `run_names` says,
-    else by the digest of its configuration, else by its path."""
+    else by the digest of its configuration, else by its path. Without `shared_limit` a limit that
+    all runs of a benchmark have is left out."""
     by_benchmark: dict[str, list[int]] = {}
     for at, run in enumerate(runs):
         by_benchmark.setdefault(run.info.benchmark, []).append(at)
     names = [""] * len(runs)
     for members in by_benchmark.values():
         infos = [runs[at].info for at in members]
-        called, folders = fmt.run_names(infos), [info.name for info in infos]
+        limits = shared_limit or len({info.config.limit for info in infos}) > 1
+        called, folders = fmt.run_names(infos, limits), [info.name for info in infos]
         for at, name in zip(members, called, strict=True):
             if called.count(name) > 1:
                 twice = folders.count(runs[at].info.name) > 1
@@ -74,12 +81,14 @@ def _ranks(one: Compared, level: float) -> Grid:
     return Grid(title, 1, ("run", "score", "rank", f"{100 * level:g} % ranks", "best"), rows)
 
 
-def _differences(found: Comparison) -> Grid:
+def _differences(found: Comparison, letters: Mapping[str, str] | None = None) -> Grid:
+    """`letters` stand for the names of runs, where these are too long."""
+    letters = letters or {}
     several = len({pair.benchmark for pair in found.pairs}) > 1
     rows = [
         (
             *([pair.benchmark] if several else []),
-            f"{pair.second} – {pair.first}",
+            f"{letters.get(pair.second, pair.second)} – {letters.get(pair.first, pair.first)}",
             fmt.signed(pair.difference),
             fmt.signed_span(pair.interval),
             f"+{fmt.number(pair.second_better)} –{fmt.number(pair.first_better)}",
@@ -159,7 +168,8 @@ def notices(found: Comparison) -> Iterator[str]:
 
 
 def print_comparison(found: Comparison, console: Console) -> None:
-    """Notices, tables, what the columns mean, and a sentence for each pair."""
+    """Notices, tables, what the columns mean, and a sentence for each pair. In a narrow console
+    letters stand for the runs in the table of differences."""
     from rich.text import Text
 
     for notice in notices(found):
@@ -167,6 +177,11 @@ def print_comparison(found: Comparison, console: Console) -> None:
     for grid in grids(found):
         if grid.title:
             console.print(Text(grid.title, style="bold"))
+        if not grid.title and not _fits(grid, console):
+            letters = _letters(found)
+            for name, letter in letters.items():
+                console.print(Text(f"{letter}: {name}"))
+            grid = _differences(found, letters)
         console.print(table_of(grid))
         if not grid.title:
             console.print(Text(legend(found), style="dim"))
@@ -175,7 +190,25 @@ def print_comparison(found: Comparison, console: Console) -> None:
         console.print(Text(line))
 
 
-def table_of(grid: Grid) -> object:
+def _letters(found: Comparison) -> dict[str, str]:
+    """A letter for each run of the differences, in the order of the ranks: A to Z, then AA."""
+    names = dict.fromkeys(
+        place.run
+        for one in found.benchmarks
+        for place in sorted(one.places, key=lambda place: place.rank)
+    )
+    alphabet = [chr(ord("A") + at) for at in range(26)]
+    letters = chain(alphabet, (a + b for a, b in product(alphabet, alphabet)))
+    return dict(zip(names, letters, strict=False))
+
+
+def _fits(grid: Grid, console: Console) -> bool:
+    """Whether no cell must be folded."""
+    whole = console.options.update(width=_UNBOUNDED)
+    return console.measure(table_of(grid), options=whole).maximum <= console.width
+
+
+def table_of(grid: Grid) -> Table:
     """A grid as a table of the terminal."""
     from rich import box
     from rich.table import Table
@@ -198,25 +231,21 @@ def table_of(grid: Grid) -> object:
 
 
 def to_markdown(found: Comparison) -> str:
-    lines = [f"- {notice}" for notice in notices(found)]
+    lines = bullets(notices(found))
     for grid in grids(found):
         lines += ["", *markdown_of(grid)]
         if not grid.title:
-            lines += ["", legend(found)]
-    lines += ["", *(f"- {line}" for line in verdicts(found))]
+            lines += ["", literal(legend(found))]
+    lines += ["", *bullets(verdicts(found))]
     return "\n".join(lines).strip() + "\n"
 
 
 def markdown_of(grid: Grid) -> Iterator[str]:
     """The lines of a grid as a Markdown table."""
     if grid.title:
-        yield f"**{grid.title}**"
+        yield f"**{literal(grid.title)}**"
         yield ""
-    yield "| " + " | ".join(grid.headings) + " |"
-    marks = (" --- " if at < grid.text else " ---: " for at in range(len(grid.headings)))
-    yield "|" + "|".join(marks) + "|"
-    for row in grid.rows:
-        yield "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
+    yield from table(grid.headings, grid.rows, right=range(grid.text, len(grid.headings)))
 
 
 def to_json(found: Comparison) -> str:

@@ -12,6 +12,7 @@ import msgspec
 from snellen.core.run import Report
 from snellen.core.summary import Metric
 from snellen.report import format as fmt
+from snellen.report.markdown import bullets, literal, table
 
 CSV_COLUMNS = (
     "run", "model", "benchmark", "version", "metric", "column", "group",
@@ -78,35 +79,26 @@ def _numbers(metric: Metric) -> tuple[object, ...]:
 
 def to_markdown(runs: Sequence[Report]) -> str:
     """The notices, the runs, and their groups as Markdown tables."""
-    notices = [
-        f"- {_in_markdown(f'{report.run.model} on {report.run.benchmark}: {notice}')}"
-        for report in runs
-        for notice in fmt.notices(report)
-    ]
+    notices = bullets(_notices(runs))
     blocks = ["\n".join(notices)] if notices else []
     for sheet in sheets(runs):
-        marks = ["---"] * sheet.texts + ["---:"] * (len(sheet.header) - sheet.texts)
-        rows = [sheet.header, *sheet.rows]
-        lines = [f"| {' | '.join(_in_markdown(cell) for cell in row)} |" for row in rows]
-        lines.insert(1, f"| {' | '.join(marks)} |")
-        title = f"**{_in_markdown(sheet.title)}**\n\n"
-        blocks.append(title + "\n".join(lines))
+        numbers = range(sheet.texts, len(sheet.header))
+        blocks += [f"**{literal(sheet.title)}**",
+                   "\n".join(table(sheet.header, sheet.rows, right=numbers))]  # fmt: skip
     return "\n\n".join(blocks) + "\n"
 
 
-def _in_markdown(text: str) -> str:
-    for sign in "\\`*_{}[]<>|":
-        text = text.replace(sign, f"\\{sign}")
-    return " ".join(text.split())
+def _notices(runs: Sequence[Report]) -> list[str]:
+    return [
+        f"{report.run.model} on {report.run.benchmark}: {notice}"
+        for report in runs
+        for notice in fmt.notices(report)
+    ]
 
 
 def to_latex(runs: Sequence[Report]) -> str:
     """The runs and their groups as `table` environments; needs the package booktabs."""
-    comments = [
-        "% " + " ".join(f"{report.run.model} on {report.run.benchmark}: {notice}".split())
-        for report in runs
-        for notice in fmt.notices(report)
-    ]
+    comments = ["% " + " ".join(notice.split()) for notice in _notices(runs)]
     return "\n".join([*comments, *(_latex_table(sheet) for sheet in sheets(runs))]) + "\n"
 
 

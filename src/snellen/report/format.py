@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from snellen.core.answer import OUTCOMES, Outcome
+from snellen.core.answer import OUTCOMES, OWED, Outcome
 from snellen.core.run import Report, RunInfo, Spent
 from snellen.core.summary import Interval, Metric
 
@@ -44,8 +44,6 @@ OUTCOME_WORDS: dict[Outcome, str] = {
     "missing": "missing",
     "unsupported": "unsupported",
 }
-
-_LOST: tuple[Outcome, ...] = ("failed", "missing")
 
 
 class Tally(NamedTuple):
@@ -155,9 +153,9 @@ def row_names(runs: Sequence[Report]) -> list[str]:
     return run_names([report.run for report in runs])
 
 
-def run_names(runs: Sequence[RunInfo]) -> list[str]:
+def run_names(runs: Sequence[RunInfo], limits: bool = True) -> list[str]:
     """A name for each run among its like: the model, and in brackets what sets it apart (who
-    else was asked, a limit, parameters that the runs do not share)."""
+    else was asked, parameters that the runs do not share, a limit where `limits` are told)."""
     configs = [run.config for run in runs]
     keys = dict.fromkeys(key for config in configs for key in config.parameters)
     differing = [key for key in keys if len({c.parameters.get(key) for c in configs}) > 1]
@@ -166,7 +164,7 @@ def run_names(runs: Sequence[RunInfo]) -> list[str]:
         apart = [f"{role} {one.name}" for role, one in config.roles.items()]
         given = [key for key in differing if key in config.parameters]
         apart += [f"{key}={config.parameters[key]}" for key in given]
-        if config.limit is not None:
+        if limits and config.limit is not None:
             apart.append(f"limit {config.limit}")
         names.append(f"{run.model} ({', '.join(apart)})" if apart else run.model)
     return names
@@ -194,31 +192,41 @@ def outcomes_text(report: Report) -> str:
     return ", ".join(f"{number(item.samples)} {item.words}" for item in imperfect(report))
 
 
-def notices(report: Report) -> tuple[str, ...]:
+def notices(report: Report, command: bool = True) -> tuple[str, ...]:
     """What a reader must know before the number: what the benchmark says, the bounds that
-    failed and missing samples leave, and that a run has not ended."""
+    failed and missing samples leave, and that a run has not ended, with the `command` that goes
+    on with it."""
     first, *others = report.summary.notices or (_lost(report),)
     bounds = report.summary.bounds
     if bounds is not None:
         first += f"; bounds {points(bounds.worst)}–{points(bounds.best)}"
-    return tuple(filter(None, (first, *others, *_status_notice(report.run))))
+    status = status_notice(report.run)
+    if status and command and report.run.command:
+        status += f"; {go_on(report.run)}"
+    return tuple(filter(None, (first, *others, status)))
 
 
 def _lost(report: Report) -> str:
     """For summaries that say nothing themselves of what failed or is missing."""
     counts = report.summary.outcomes
-    lost = [f"{number(counts[key])} {key}" for key in _LOST if counts.get(key, 0)]
+    lost = [f"{number(counts[key])} {key}" for key in OWED if counts.get(key, 0)]
     return f"of {plural(report.summary.total, 'sample')}: {', '.join(lost)}" if lost else ""
 
 
-def _status_notice(run: RunInfo) -> Iterable[str]:
-    if run.status in ("running", "interrupted"):
-        state = "is going on, or was killed" if run.status == "running" else "was interrupted"
-        if run.stopped:
-            state = f"was stopped: {run.stopped}"
-        done = f"{number(run.counts.done)} of {number(run.counts.samples)} done"
-        go_on = f"; continue with: {run.command}" if run.command else ""
-        yield f"the run {state}{'; ' if run.stopped else ': '}{done}{go_on}"
+def status_notice(run: RunInfo) -> str:
+    """That a run has not ended, and how far it came; nothing for one that has."""
+    if run.status not in ("running", "interrupted"):
+        return ""
+    state = "is going on, or was killed" if run.status == "running" else "was interrupted"
+    if run.stopped:
+        state = f"was stopped: {run.stopped}"
+    done = f"{number(run.counts.done)} of {number(run.counts.samples)} done"
+    return f"the run {state}{'; ' if run.stopped else ': '}{done}"
+
+
+def go_on(run: RunInfo) -> str:
+    """The command that goes on with a run that has not ended; nothing where there is none."""
+    return f"continue with: {run.command}" if run.command and status_notice(run) else ""
 
 
 def spending(spent: Spent) -> str:

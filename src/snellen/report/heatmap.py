@@ -6,10 +6,12 @@ colour alone; pointing at a cell shows the value behind it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from html import escape
 
 from snellen.benchmarks.seed_levels import Group
+from snellen.report.palette import width_of
 from snellen.scoring.ranks import competition_ranks
 
 Values = Mapping[str, Mapping[str, float | None]]
@@ -19,27 +21,26 @@ CELL, ROW = 25, 19
 _FONT = 'font-family="Helvetica, Arial, sans-serif"'
 _GREY = "#d4d4d4"
 _LIGHT, _DARK = (232, 240, 250), (10, 48, 112)
-_WHITE_FROM = 0.45
+_WHITE_FROM = 0.6
 """Shade from which a number is written in white."""
-_CHARACTER = 6.0
-_BOLD = 7.0
-"""Widths of a character of the labels, in pixels."""
-_SHORTEST = 6
-"""Characters a bracket must have room for to be named."""
+_TYPE = 11
+_SLANT = 35
+"""Degrees by which the names of groups fall where they have no room beneath their brackets."""
 
 
 def heat_map(values: Values, groups: Sequence[Group], title: str = "") -> str:
     """Rows in the order given, columns in groups with a heading. Ranks are per column, among the
     rows that have a value there; equal values share the smaller rank."""
     columns = [name for group in groups for name in group.members]
-    left = 16 + round(_CHARACTER * max((len(name) for name in values), default=0))
-    top = 36 + round(_CHARACTER * 0.75 * max((len(name) for name in columns), default=0))
-    slant = round(_CHARACTER * 0.75 * max((len(name) for name in columns), default=0))
-    width = left + CELL * len(columns) + slant + 8
-    height = top + ROW * len(values) + 64
+    left = 16 + round(max((width_of(name, _TYPE) for name in values), default=0))
+    slant = round(0.75 * max((width_of(name, _TYPE) for name in columns), default=0))
+    top = 36 + slant
+    named, aside, below = _brackets(groups, left, top + ROW * len(values) + 5)
+    width = max(left + CELL * len(columns) + slant, aside, left + 260) + 8
+    height = below + 34
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}" {_FONT} font-size="11" role="img" '
+        f'viewBox="0 0 {width} {height}" {_FONT} font-size="{_TYPE}" role="img" '
         f'aria-label="{escape(title or "ranks", quote=True)}">',
         f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
         f'<text x="8" y="20" font-size="14" font-weight="bold">{escape(title)}</text>',
@@ -60,8 +61,7 @@ def heat_map(values: Values, groups: Sequence[Group], title: str = "") -> str:
             )
     bottom = top + ROW * len(values)
     parts += _separators(groups, left, top, bottom - top)
-    parts += _brackets(groups, left, bottom + 5)
-    parts += _legend(left, bottom + 36)
+    parts += [*named, *_legend(left, below + 8)]
     return "".join(parts) + "</svg>\n"
 
 
@@ -94,25 +94,33 @@ def _cell(
     ]
 
 
-def _brackets(groups: Sequence[Group], left: int, y: int) -> list[str]:
-    """A bracket below each group's columns; a name too long for it is cut, and told in full."""
-    parts, x = [], left
-    for group in groups:
+def _brackets(groups: Sequence[Group], left: int, y: int) -> tuple[list[str], int, int]:
+    """A bracket below each group's columns and its name, slanted where one has no room; and how
+    far the names reach to the right and down."""
+    widths = [width_of(group.name, _TYPE) for group in groups]
+    level = all(
+        wide <= CELL * len(group.members) - 4 for wide, group in zip(widths, groups, strict=True)
+    )
+    turn = math.radians(_SLANT)
+    parts, x, aside, below = [], left, left, y + 20
+    for group, long in zip(groups, widths, strict=True):
         wide = CELL * len(group.members)
-        room = int((wide - 4) / _BOLD)
-        name = group.name if len(group.name) <= room else group.name[: room - 1].rstrip() + "…"
-        told = f"<title>{escape(group.name)}</title>"
+        middle = x + wide / 2
         parts.append(
             f'<line x1="{x + 2}" x2="{x + wide - 2}" y1="{y}" y2="{y}" stroke="#555555" '
-            f'stroke-width="2">{told}</line>'
+            'stroke-width="2"/>'
         )
-        if room >= _SHORTEST:
-            parts.append(
-                f'<text x="{x + wide / 2:g}" y="{y + 15}" text-anchor="middle" '
-                f'font-weight="bold">{escape(name)}{told}</text>'
-            )
+        where = (
+            f'x="{middle:g}" y="{y + 15}" text-anchor="middle"'
+            if level
+            else f'transform="translate({middle - 4:g} {y + 13}) rotate({_SLANT})"'
+        )
+        parts.append(f'<text {where} font-weight="bold">{escape(group.name)}</text>')
+        if not level:
+            aside = max(aside, round(middle + long * math.cos(turn)))
+            below = max(below, round(y + 20 + long * math.sin(turn)))
         x += wide
-    return parts
+    return parts, aside, below
 
 
 def _names(columns: Sequence[str], left: int, top: int) -> list[str]:

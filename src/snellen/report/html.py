@@ -16,6 +16,7 @@ from snellen.core.answer import Outcome
 from snellen.core.errors import StorageError
 from snellen.core.record import Pass, Record
 from snellen.core.run import Report
+from snellen.core.whole_files import whole_file
 from snellen.report import format as fmt
 from snellen.report import views
 from snellen.report.embedded import data_urls, embed
@@ -133,11 +134,10 @@ def write_overview(runs: Sequence[tuple[RunFolder, Report]], out: Path) -> Path:
 
 
 def _write(out: Path, page: str) -> Path:
-    partial = out.with_suffix(out.suffix + ".part")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(page, encoding="utf-8")
-        partial.replace(out)
+        with whole_file(out) as part:
+            part.write_text(page, encoding="utf-8")
     except OSError as error:
         raise StorageError(f"cannot write {out}: {error.strerror or error}") from error
     return out

@@ -12,6 +12,7 @@ import msgspec
 from snellen.analysis.items import Item, Items
 from snellen.report import format as fmt
 from snellen.report.comparison import Grid, markdown_of, table_of
+from snellen.report.markdown import bullets
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -93,7 +94,7 @@ def lines(found: Items, pictures: Pictures) -> Iterator[str]:
         yield f"smallest subset that keeps the ranking: {fmt.plural(len(found.subset), 'sample')}"
 
 
-def print_items(found: Items, pictures: Pictures, most: int, console: Console) -> None:
+def print_items(found: Items, console: Console, *, pictures: Pictures, most: int) -> None:
     from rich.text import Text
 
     for notice in found.notices:
@@ -133,7 +134,7 @@ def to_csv(found: Items) -> str:
 
 
 def to_markdown(found: Items, pictures: Pictures, most: int) -> str:
-    told = [f"- {line}" for line in (*found.notices, *lines(found, pictures))]
+    told = bullets((*found.notices, *lines(found, pictures)))
     for grid in grids(found, pictures, most):
         if grid.rows:
             told += ["", *markdown_of(grid)]

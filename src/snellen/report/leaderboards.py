@@ -12,6 +12,7 @@ from snellen.benchmarks.mme_boards import PrintedScores, mme_boards
 from snellen.benchmarks.mme_subtasks import SUBTASK, SUBTASKS
 from snellen.core.run import Report
 from snellen.report import format as fmt
+from snellen.report.markdown import bullets, literal, table
 from snellen.scoring.leaderboard import Board, board
 
 if TYPE_CHECKING:
@@ -161,19 +162,22 @@ def lines(found: Sequence[Standing]) -> list[Line]:
 
 def to_json(found: Sequence[Standing]) -> str:
     """One object: the standings with their boards and notices, scores unrounded."""
-    return json.dumps(
-        [
-            {
-                "benchmark": standing.title,
-                "notices": standing.notices,
-                "boards": [
-                    {**shown._asdict(), "places": [place._asdict() for place in shown.places]}
-                    for shown in standing.boards
-                ],
-            }
-            for standing in found
-        ],
-        ensure_ascii=False,
+    return (
+        json.dumps(
+            [
+                {
+                    "benchmark": standing.title,
+                    "notices": standing.notices,
+                    "boards": [
+                        {**shown._asdict(), "places": [place._asdict() for place in shown.places]}
+                        for shown in standing.boards
+                    ],
+                }
+                for standing in found
+            ],
+            ensure_ascii=False,
+        )
+        + "\n"
     )
 
 
@@ -188,19 +192,15 @@ def to_csv(found: Sequence[Standing]) -> str:
 def to_markdown(found: Sequence[Standing]) -> str:
     blocks = []
     for standing in found:
-        blocks.append(f"**{standing.title}**")
-        blocks += ["\n".join(f"- {notice}" for notice in standing.notices)] * bool(standing.notices)
+        blocks.append(f"**{literal(standing.title)}**")
+        if standing.notices:
+            blocks.append("\n".join(bullets(standing.notices)))
         for shown in standing.boards:
             if shown.places:
-                rows = [f"| {place.rank} | {_plain(place.model)} | {place.score:.2f} |"
-                        for place in shown.places]  # fmt: skip
-                head = f"| rank | {fmt.words(shown.name)} | score |\n| ---: | --- | ---: |"
-                blocks.append("\n".join([head, *rows]))
+                head = ("rank", fmt.words(shown.name), "score")
+                rows = [(str(rank), model, f"{score:.2f}") for rank, model, score in shown.places]
+                blocks.append("\n".join(table(head, rows, right=(0, 2))))
     return "\n\n".join(blocks) + "\n"
-
-
-def _plain(text: str) -> str:
-    return text.replace("|", "\\|")
 
 
 EXPORTS: Mapping[str, Callable[[Sequence[Standing]], str]] = {

@@ -21,6 +21,7 @@ from snellen.benchmarks.mmt_tasks import meta_tasks
 from snellen.core.errors import UsageError
 from snellen.core.run import Report
 from snellen.core.summary import Metric, Summary
+from snellen.report.markdown import literal, table
 from snellen.scoring.mmt import PRINTED_DIGITS, VISUAL_RECOGNITION, average_meta_ranks
 
 NAME = "mmt-bench"
@@ -66,9 +67,10 @@ def mmt_table(runs: Sequence[Report]) -> str:
     ]
     note = (
         f"R, R*: mean rank over {len(shared)} and {len(others)} meta-tasks among {len(rows)} rows; "
-        "*: without visual recognition; -: no value.\n"
+        "*: without visual recognition; -: no value."
     )
-    return "\n".join([_line(head), _line(["---"] * len(head)), *map(_line, lines), "", note])
+    numbers = range(1, len(head))
+    return "\n".join([*table(head, lines, right=numbers), "", literal(note), ""])
 
 
 def _check(runs: Sequence[Report]) -> None:
@@ -118,7 +120,3 @@ def _name(report: Report) -> str:
 
 def _cell(value: float | None) -> str:
     return "-" if value is None else f"{value:.{PRINTED_DIGITS}f}"
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from snellen.core.errors import MissingExtra, StorageError, UsageError
+from snellen.core.errors import MissingExtra, UsageError
+from snellen.core.whole_files import save
 
 PNG_SCALE = 2.0
 """Pixels of a PNG for each of the plot."""
@@ -18,24 +19,11 @@ def save_plot(svg: str, path: Path) -> None:
     """
     match path.suffix.lower():
         case ".svg":
-            data = svg.encode()
+            save(path, svg)
         case ".png":
-            data = _png(svg)
+            save(path, _png(svg))
         case other:
             raise UsageError(f"plots are .svg or .png files, not {other or 'without a suffix'!r}")
-    _save(data, path)
-
-
-def save_text(text: str, path: Path) -> None:
-    """Raises StorageError where the file cannot be written."""
-    _save(text.encode(), path)
-
-
-def _save(data: bytes, path: Path) -> None:
-    try:
-        path.write_bytes(data)
-    except OSError as error:
-        raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
 
 
 def _png(svg: str) -> bytes:

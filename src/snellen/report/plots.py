@@ -7,7 +7,7 @@ read by pointing at it. Inside pages `charts` is used instead, which follows the
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import NamedTuple
 
@@ -79,46 +79,60 @@ def dots(
     wide = 460.0
     keys, below = legend(names, left, 46, left + wide, lines=False)
     start = below + 12
-    ticks = ticks_of(*_reach(series, top, ends))
+    ticks = ticks_of(*_reach(series, top, ends), end=None if ends else top)
     scale = _Scale(left, wide, ticks[0], ticks[-1])
     spread = [one.interval for held in series.values() for one in held.values() if one.interval]
     lanes = len(names) if len(names) > 1 and (spread or not joined) else 1
     high = max(_ROW, _LANE * lanes + 8)
-    axis = axis or _points(spread)
     bottom = start + high * len(rows)
     parts = [*keys, *_upright_grid(ticks, scale, start - 4, bottom)]
     for at, row in enumerate(rows):
         y = start + high * (at + 0.5)
         if at and lanes > 1:
-            parts.append(_between(left, left + wide, y - high / 2))
-        parts.append(
-            f'<text x="{left - 10:.1f}" y="{y + 4:.1f}" text-anchor="end" fill="{INK}">'
-            f"{escape(row)}</text>"
-        )
-        held = {name: series[name][row] for name in names if row in series[name]}
-        if joined and len(held) > 1:
-            ends_of = [scale.at(one.value) for one in held.values()]
-            parts.append(
-                f'<line x1="{min(ends_of):.1f}" x2="{max(ends_of):.1f}" y1="{y:.1f}" y2="{y:.1f}" '
-                f'stroke="{GRID}" stroke-width="5" stroke-linecap="round"/>'
-            )
-        for number, name in enumerate(names):
-            if name in held:
-                shift = _LANE * (number - (lanes - 1) / 2) if lanes > 1 else 0.0
-                parts += _dot(number, held[name], scale, y + shift, f"{name}, {row}")
+            parts.append(_between(scale, y - high / 2))
+        parts.append(_row_name(row, left, y))
+        parts += _marks(row, series, scale, y, lanes, joined)
     parts.append(
         f'<text x="{left + wide / 2:.1f}" y="{bottom + 34:.1f}" text-anchor="middle" '
-        f'fill="{FAINT}">{escape(axis)}</text>'
+        f'fill="{FAINT}">{escape(axis or _points(spread))}</text>'
     )
     return frame(left + wide + 30, bottom + 46, title, parts)
 
 
-def _between(left: float, right: float, y: float) -> str:
+def _row_name(row: str, left: float, y: float) -> str:
+    """To the left of the row, whose middle is at `y`."""
+    return (
+        f'<text x="{left - 10:.1f}" y="{y + 4:.1f}" text-anchor="end" fill="{INK}">'
+        f"{escape(row)}</text>"
+    )
+
+
+def _between(scale: _Scale, y: float) -> str:
     """A line between two rows whose marks lie one above the other."""
     return (
-        f'<line x1="{left:.1f}" x2="{right:.1f}" y1="{y:.1f}" y2="{y:.1f}" stroke="{GRID}" '
-        'stroke-width="0.7"/>'
+        f'<line x1="{scale.left:.1f}" x2="{scale.left + scale.wide:.1f}" y1="{y:.1f}" '
+        f'y2="{y:.1f}" stroke="{GRID}" stroke-width="0.7"/>'
     )
+
+
+def _marks(
+    row: str, series: Series, scale: _Scale, y: float, lanes: int, joined: bool
+) -> Iterator[str]:
+    """A row's mark for each series, in as many lanes about `y`."""
+    held = {
+        number: (name, values[row])
+        for number, (name, values) in enumerate(series.items())
+        if row in values
+    }
+    if joined and len(held) > 1:
+        places = [scale.at(one.value) for _, one in held.values()]
+        yield (
+            f'<line x1="{min(places):.1f}" x2="{max(places):.1f}" y1="{y:.1f}" y2="{y:.1f}" '
+            f'stroke="{GRID}" stroke-width="5" stroke-linecap="round"/>'
+        )
+    for number, (name, one) in held.items():
+        shift = _LANE * (number - (lanes - 1) / 2) if lanes > 1 else 0.0
+        yield from _dot(number, one, scale, y + shift, f"{name}, {row}")
 
 
 def _points(intervals: Sequence[Interval]) -> str:
@@ -138,10 +152,7 @@ def shares(title: str, rows: Mapping[str, Mapping[str, float]]) -> str:
     parts = [f"<defs>{''.join(hatching(at)[1] for at in range(len(kinds)))}</defs>", *keys]
     for at, (row, held) in enumerate(rows.items()):
         y = start + (high + 10) * at
-        parts.append(
-            f'<text x="{left - 10:.1f}" y="{y + high / 2 + 4:.1f}" text-anchor="end" '
-            f'fill="{INK}">{escape(row)}</text>'
-        )
+        parts.append(_row_name(row, left, y + high / 2))
         total, x = sum(held.values()) or 1.0, left
         for number, kind in enumerate(kinds):
             share = held.get(kind, 0.0) / total
@@ -179,14 +190,18 @@ def _reach(series: Series, top: float, ends: bool) -> tuple[float, float]:
     return (low if ends else min(0.0, low)), (max(marks, default=top) if ends else top)
 
 
-def ticks_of(low: float, high: float) -> list[float]:
-    """Round numbers from below `low` to above `high`."""
+def ticks_of(low: float, high: float, end: float | None = None) -> list[float]:
+    """Round numbers from below `low` to above `high`; where nothing can be above `end`, they end
+    with it, round or not."""
     span = (high - low) or 1.0
     least = span / _SHORTEST_TICKS
     power = 10.0 ** math.floor(math.log10(least))
     step = next(one * power for one in (1, 2, 2.5, 5, 10) if one * power >= least - 1e-9)
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    return [step * at for at in range(first, max(last, first + 1) + 1)]
+    ticks = [step * at for at in range(first, max(last, first + 1) + 1)]
+    if end is None or high > end:
+        return ticks
+    return [*(tick for tick in ticks if tick <= end - step / 2), end]
 
 
 def _upright_grid(ticks: Sequence[float], scale: _Scale, top: float, bottom: float) -> list[str]:

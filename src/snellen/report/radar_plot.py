@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from html import escape
 
-from snellen.report.palette import FAINT, GRID, INK, colour, dash, mark, width_of
+from snellen.report.palette import FAINT, GRID, INK, PAPER, colour, dash, mark, width_of
 from snellen.report.plots import HEAD, TYPE, Series, frame, legend, ticks_of
 
 _MOST_FILLED = 3
@@ -20,11 +20,12 @@ def radars(title: str, series: Series, *, top: float = 100.0) -> str:
     axes = [row for row in series[names[0]] if all(row in series[name] for name in names)]
     radius = 190.0
     side = max((width_of(axis, TYPE) for axis in axes), default=0) + 24
-    centre_x = max(side + radius, 12 + width_of(title, HEAD) / 2)
+    key = max((width_of(name, TYPE) for name in names), default=0) + 46
+    centre_x = max(side + radius, 12 + width_of(title, HEAD) / 2, (32 + key) / 2)
     keys, below = legend(names, 16, 46, 2 * centre_x - 16)
     centre_y = below + 34 + radius
     parts = [*keys]
-    ticks = ticks_of(0, top)
+    ticks = ticks_of(0, top, end=top)
     filled = 0.06 if len(names) <= _MOST_FILLED else 0
     for tick in ticks[1:]:
         ring = _around([tick / top] * len(axes), radius, centre_x, centre_y)
@@ -50,7 +51,8 @@ def radars(title: str, series: Series, *, top: float = 100.0) -> str:
     for tick in ticks[1:]:
         parts.append(
             f'<text x="{centre_x + 3:.1f}" y="{centre_y - radius * tick / top + 12:.1f}" '
-            f'font-size="10" fill="{FAINT}">{tick:g}</text>'
+            f'font-size="10" fill="{FAINT}" stroke="{PAPER}" stroke-width="3" '
+            f'paint-order="stroke">{tick:g}</text>'
         )
     return frame(2 * centre_x, centre_y + radius + 40, title, parts)
 

@@ -12,6 +12,7 @@ from snellen.analysis.stages import Cause
 from snellen.analysis.why import Why
 from snellen.report import format as fmt
 from snellen.report.comparison import Grid, markdown_of, table_of
+from snellen.report.markdown import bullets, literal
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -99,7 +100,7 @@ def print_why(found: Why, console: Console) -> None:
 
 
 def to_markdown(found: Why) -> str:
-    lines = [*(f"- {notice}" for notice in found.notices), "", heading(found), ""]
+    lines = [*bullets(found.notices), "", literal(heading(found)), ""]
     lines += markdown_of(split(found))
     if found.settings:
         lines += ["", *markdown_of(made_with(found))]

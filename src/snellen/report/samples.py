@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Any, Literal, Protocol
 
-from snellen.core.answer import Found, NoMatch, Refused
+from snellen.core.answer import OWED, Found, NoMatch, Refused
 from snellen.core.message import Message, Text
 from snellen.core.output import Compared, Drawn, Failure, Generated, Ranked
 from snellen.core.record import Pass, Record
@@ -62,7 +62,7 @@ def shown_media(records: Iterable[Record], most: int = MOST_SAMPLES) -> list[str
 
 
 def _shelf(record: Record) -> int:
-    if record.outcome in ("failed", "missing"):
+    if record.outcome in OWED:
         return _FAILED
     if record.outcome == "unsupported":
         return _UNSCORED

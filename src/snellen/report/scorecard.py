@@ -73,7 +73,8 @@ def print_scorecard(benchmark: Benchmark, summary: Summary, console: Console) ->
             if title in summary.groups and _tells_more(labels, metrics)
         }
         told.update(beside)
-        console.print(_sheet(title, metrics, beside))
+        heading = title if title == benchmark.name else fmt.words(title)
+        console.print(_sheet(heading, metrics, beside))
         console.print()
     counts = [f"{fmt.number(count)} {name}" for name, count in summary.outcomes.items() if count]
     console.print(Text(", ".join(counts), style="dim"))
@@ -89,9 +90,10 @@ def _sheet(
     title: str, metrics: Mapping[str, Metric], beside: Mapping[str, Mapping[str, Metric]]
 ) -> Table:
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=None, pad_edge=False, show_edge=False)
-    table.add_column(fmt.words(title), style="bold", overflow="fold")
+    table.add_column(Text(title), style="bold", overflow="fold")
     for column in ("score", "95 % interval", "n", *map(fmt.metric_words, beside)):
         table.add_column(column, justify="right", no_wrap=True)
     for name, metric in metrics.items():

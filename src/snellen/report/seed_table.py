@@ -24,6 +24,7 @@ from snellen.benchmarks.seed_summary import MARK
 from snellen.core.errors import UsageError
 from snellen.core.run import Report
 from snellen.report.heatmap import Values, heat_map
+from snellen.report.markdown import literal, table
 from snellen.scoring.ranks import competition_ranks
 
 NAME = "seedbench"
@@ -48,8 +49,8 @@ def seed_table(runs: Sequence[Report]) -> str:
         _table("Subparts", values, subparts(asked), set()),
         _table("Dimensions", values, single, marked),
     )
-    note = f"{MARK} at most half of the answers are valid; - a dimension has no value.\n"
-    return "\n".join((*tables, note))
+    note = f"{MARK} at most half of the answers are valid; - a dimension has no value."
+    return "\n".join((*tables, literal(note), ""))
 
 
 def seed_heat_map(runs: Sequence[Report]) -> str:
@@ -110,27 +111,24 @@ def _table(
         group.name: {name: average(cells, group.members) for name, cells in values.items()}
         for group in groups
     }
-    lines = [
-        f"### {title}\n",
-        f"| model |{' level |' if reached else ''} "
-        + " | ".join(f"{name} | rank" for name in columns)
-        + " |",
-        f"| --- |{' --- |' if reached else ''}" + " ---: | ---: |" * len(columns),
-    ]
+    words = ["model", "level"] if reached else ["model"]
+    headings = [*words, *(heading for name in columns for heading in (name, "rank"))]
     ranked = {name: competition_ranks(column) for name, column in columns.items()}
+    rows = []
     for model in values:
-        cells = [
-            _cell(columns[name], ranked[name], model, (model, name) in marked) for name in columns
-        ]
-        shown = f" {reached[model]} |" if reached else ""
-        lines.append(f"| {model} |{shown} " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
+        row = [model, reached[model]] if reached else [model]
+        for name, column in columns.items():
+            row += _cells(column, ranked[name], model, (model, name) in marked)
+        rows.append(row)
+    numbers = range(len(words), len(headings))
+    return "\n".join([f"### {literal(title)}", "", *table(headings, rows, right=numbers), ""])
 
 
-def _cell(
+def _cells(
     column: Mapping[str, float | None], ranked: Mapping[str, int], model: str, marked: bool
-) -> str:
+) -> tuple[str, str]:
+    """A value and its rank."""
     value = column[model]
     if value is None:
-        return "- | -"
-    return f"{value:.1f}{MARK if marked else ''} | {ranked[model]}"
+        return "-", "-"
+    return f"{value:.1f}{MARK if marked else ''}", str(ranked[model])

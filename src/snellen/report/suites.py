@@ -13,6 +13,7 @@ from snellen.benchmarks.suites import Member, Suite, made_for
 from snellen.core.benchmark import Table as DataTable
 from snellen.core.errors import DataError, UnknownName
 from snellen.core.run import Report
+from snellen.report.markdown import bullets, literal, table
 from snellen.scoring.suites import Standing, as_percent, rows_of
 
 if TYPE_CHECKING:
@@ -182,7 +183,7 @@ def _number(value: float | None) -> str:
 def to_json(shown: SuiteTable) -> str:
     """One object, percentages unrounded."""
     told = {**shown._asdict(), "rows": [row._asdict() for row in shown.rows]}
-    return json.dumps(told, ensure_ascii=False)
+    return json.dumps(told, ensure_ascii=False) + "\n"
 
 
 def to_csv(shown: SuiteTable) -> str:
@@ -195,15 +196,13 @@ def to_csv(shown: SuiteTable) -> str:
 
 def to_markdown(shown: SuiteTable) -> str:
     headings = _headings(shown)
-    lines = [
-        f"**{shown.title}**\n",
-        "| " + " | ".join(heading for heading, _ in headings) + " |",
-        "|" + "|".join(" ---: " if right else " --- " for _, right in headings) + "|",
-    ]
-    for row in shown.rows:
-        cells = (cell.replace("|", "\\|") for cell in _cells(shown, row))
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join([*lines, *(f"\n- {notice}" for notice in shown.notices)]) + "\n"
+    numbers = [at for at, (_, right) in enumerate(headings) if right]
+    rows = (_cells(shown, row) for row in shown.rows)
+    lines = [f"**{literal(shown.title)}**", ""]
+    lines += table([heading for heading, _ in headings], rows, right=numbers)
+    if shown.notices:
+        lines += ["", *bullets(shown.notices)]
+    return "\n".join(lines) + "\n"
 
 
 SUITE_EXPORTS: Mapping[str, Callable[[SuiteTable], str]] = {

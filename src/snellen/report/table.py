@@ -57,8 +57,11 @@ def _print_notices(runs: Sequence[Report], console: Console) -> None:
 
     for report in runs:
         name = f"{report.run.model} on {report.run.benchmark}: " if len(runs) > 1 else ""
-        for notice in fmt.notices(report):
+        for notice in fmt.notices(report, command=False):
             console.print(Text(f"! {name}{notice}", style="yellow"))
+        if command := fmt.go_on(report.run):
+            # On a line of its own that is not broken, so that it can be copied.
+            console.print(Text(command), soft_wrap=True)
 
 
 def _print_board(board: Sequence[Report], console: Console) -> None:

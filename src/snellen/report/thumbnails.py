@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from snellen.core.errors import MediaError, StorageError
 from snellen.core.media import Source, decode_image
+from snellen.core.whole_files import whole_file
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -44,11 +45,10 @@ def write_thumbnails(folder: Path, wanted: Iterable[tuple[str, Source]]) -> int:
             data = thumbnail(decode_image(source.read()))
         except MediaError:
             continue
-        partial = target.with_suffix(".part")
         try:
             target.parent.mkdir(exist_ok=True)
-            partial.write_bytes(data)
-            partial.replace(target)
+            with whole_file(target) as part:
+                part.write_bytes(data)
         except OSError as error:
             raise StorageError(f"cannot write {target}: {error.strerror or error}") from error
         written += 1

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from snellen.core.answer import Outcome
+from snellen.core.answer import OWED, Outcome
 from snellen.core.run import Report
 from snellen.core.summary import Metric
 from snellen.report import charts
@@ -97,7 +97,7 @@ def ends(tallies: Tallies) -> Ends:
 
 
 def _kind(outcome: Outcome) -> str:
-    return "lost" if outcome in ("failed", "missing") else "unread"
+    return "lost" if outcome in OWED else "unread"
 
 
 def groupings(report: Report) -> list[Lens]:

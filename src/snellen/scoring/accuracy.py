@@ -35,18 +35,19 @@ def summarise(
     headline: str = "accuracy",
     failures: FailurePolicy = "exclude",
     beside: tuple[str, ...] = (),
+    held: Sequence[str] | None = None,
 ) -> Summary:
     """Summary of records scored 0..1; metrics in percent, with intervals over `clusters` of the
-    records. Passes are never looked at. `beside` names values of the records that stand next to the
-    headline in tables."""
-    held = clusters(records)
+    records, which are `held` where they were found already. Passes are never looked at. `beside`
+    names values of the records that stand next to the headline in tables."""
+    held = clusters(records) if held is None else held
     known = [
         _Counted(record, score, cluster)
         for record, cluster in zip(records, held, strict=True)
         if (score := counted_score(record, failures)) is not None
     ]
     counted = [one.record for one in known]
-    owed = [record for record in records if record.unscored in ("failed", "missing")]
+    owed = [record for record in records if record.owed]
     withheld = failures == "withhold" and bool(owed)
     overall = mean_metric(headline, [one.score for one in known], [one.cluster for one in known])
     if withheld:
@@ -136,7 +137,7 @@ def _reasons(records: Iterable[Record]) -> list[str]:
 
 def counted_score(record: Record, failures: FailurePolicy) -> float | None:
     """The score a record counts with, or None where it is left out."""
-    if record.unscored in ("failed", "missing") and failures == "count-wrong":
+    if record.owed and failures == "count-wrong":
         # Without gold it could have no score even if it had been answered.
         return 0.0 if record.gold else None
     return record.score
@@ -245,7 +246,7 @@ def _bounds(records: Sequence[Record]) -> Bounds:
         record
         for record in records
         if record.score is not None
-        or (record.unscored in ("failed", "missing", "ungraded") and record.gold)
+        or ((record.owed or record.unscored == "ungraded") and record.gold)
     ]
     owed = sum(record.score is None for record in with_gold)
     right = sum(record.score or 0.0 for record in with_gold)

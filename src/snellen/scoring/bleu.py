@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 LONGEST = 4
@@ -62,11 +62,6 @@ def bleu_counts(caption: Words, references: Sequence[Words]) -> BleuCounts:
         correct[len(gram) - 1] += min(count, most[gram])
     nearest = min((abs(len(one) - len(caption)), len(one)) for one in references)[1]
     return BleuCounts(len(caption), nearest, tuple(guessed), tuple(correct))
-
-
-def corpus_bleu(pairs: Iterable[tuple[Words, Sequence[Words]]]) -> tuple[float, ...]:
-    """BLEU-1 to BLEU-4 of captions with their references."""
-    return sum((bleu_counts(*pair) for pair in pairs), BleuCounts()).scores()
 
 
 def ngrams(words: Words, longest: int = LONGEST) -> Counter[tuple[str, ...]]:

@@ -8,8 +8,8 @@ the cache, so a report that is made again does not start it.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-import os
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from snellen.core.errors import MissingExtra, UsageError
+from snellen.core.whole_files import whole_file
 from snellen.scoring.meteor import MeteorCounts, meteor_counts
 
 EXTRA = "meteor"
@@ -121,10 +122,7 @@ def _read(kept: Path, captions: int) -> list[MeteorCounts] | None:
 
 
 def _keep(kept: Path, said: str) -> None:
-    part = kept.with_suffix(f".{os.getpid()}.part")
-    try:
+    with contextlib.suppress(OSError):  # a cache that cannot be written costs time, and no number
         kept.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(said, encoding="utf-8")
-        part.replace(kept)
-    except OSError:
-        part.unlink(missing_ok=True)  # a cache that cannot be written costs time, and no number
+        with whole_file(kept) as part:
+            part.write_text(said, encoding="utf-8")

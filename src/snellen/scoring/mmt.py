@@ -20,9 +20,7 @@ PRINTED_DIGITS = 1
 """Decimals of the paper's tables. Its ranks are taken after rounding as Python rounds floats."""
 
 Accuracies = Mapping[str, float]
-"""Accuracy by subtask, in percent."""
-Members = Mapping[str, Sequence[str]]
-"""Subtasks of each meta-task, image type or capability."""
+"""Accuracy by subtask."""
 
 
 def plain_mean(values: Accuracies, members: Iterable[str]) -> float | None:
@@ -32,12 +30,6 @@ def plain_mean(values: Accuracies, members: Iterable[str]) -> float | None:
     if not present or len(present) < len(found):
         return None
     return sum(present) / len(present)
-
-
-def group_means(values: Accuracies, members: Members) -> dict[str, float | None]:
-    """Plain mean of each group: meta-tasks (Table 2), image types (Fig. A3), capabilities
-    (Fig. A4). A subtask may stand in several groups."""
-    return {group: plain_mean(values, names) for group, names in members.items()}
 
 
 def average_meta_ranks(

@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from snellen.core.record import Record
-from snellen.core.summary import Bounds, Interval, Metric
-from snellen.scoring.accuracy import FailurePolicy
-from snellen.stats.stratified import mean_of_shares
-
-_OWED = ("failed", "missing")
+from snellen.core.summary import Bounds, Interval
+from snellen.scoring.accuracy import FailurePolicy, counted_score
+from snellen.scoring.clusters import clusters
+from snellen.stats.stratified import Tally, mean_of_groups, tally
 
 
 def all_right(records: Iterable[Record], unit: Callable[[Record], str]) -> dict[str, float]:
@@ -45,18 +44,33 @@ def mean_of_means(groups: Mapping[str, Sequence[float]]) -> float | None:
     return sum(means) / len(means) if means else None
 
 
+def tallies(
+    records: Sequence[Record],
+    column: str,
+    failures: FailurePolicy = "exclude",
+    held: Sequence[str] | None = None,
+) -> dict[str, Tally]:
+    """The scores of each label of a grouping, by cluster. `held` names the cluster of each record,
+    as `clusters` does, and spares finding them again."""
+    found: dict[str, tuple[list[float], list[str]]] = defaultdict(lambda: ([], []))
+    for record, cluster in zip(records, held or clusters(records), strict=True):
+        label = record.groups.get(column)
+        if label is not None and (score := counted_score(record, failures)) is not None:
+            scores, names = found[label]
+            scores.append(score)
+            names.append(cluster)
+    return {label: tally(*one) for label, one in found.items()}
+
+
 def interval_of_mean(
-    metrics: Sequence[Metric], weights: Sequence[float] | None = None
+    groups: Sequence[Tally], weights: Sequence[float] | None = None, top: float = 100.0
 ) -> Interval | None:
-    """Of the mean of metrics in percent, each over samples of its own; `weights` as in
-    `mean_of_shares`. None where one of them has no value or no interval."""
-    values, intervals = [], []
-    for metric in metrics:
-        if metric.value is None or metric.interval is None:
-            return None
-        values.append(metric.value)
-        intervals.append(metric.interval)
-    return mean_of_shares(values, intervals, weights=weights, top=100.0) if values else None
+    """Of the mean of the groups' means on the scale 0..`top`, as `mean_of_groups` finds it; None
+    without groups."""
+    if not groups:
+        return None
+    found = mean_of_groups(groups, weights=weights)
+    return Interval(top * found.low, top * found.high, found.method, found.level)
 
 
 def under(records: Sequence[Record], failures: FailurePolicy) -> Sequence[Record]:
@@ -69,7 +83,7 @@ def bounds_of(
 ) -> Bounds | None:
     """`value` if every failed or missing sample were wrong, and if it were right; None where
     there are none."""
-    if not any(record.unscored in _OWED for record in records):
+    if not any(record.owed for record in records):
         return None
     worst, best = value(_assumed(records, 0.0)), value(_assumed(records, 1.0))
     return None if worst is None or best is None else Bounds(worst, best)
@@ -78,7 +92,7 @@ def bounds_of(
 def _assumed(records: Sequence[Record], score: float) -> list[Record]:
     return [
         msgspec.structs.replace(record, score=score, unscored=None)
-        if record.unscored in _OWED and record.gold
+        if record.owed and record.gold
         else record
         for record in records
     ]

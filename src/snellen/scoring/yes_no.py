@@ -69,12 +69,8 @@ def images(judged: Iterable[Judged]) -> list[Image]:
     ]
 
 
-def pair_score(judged: Iterable[Judged]) -> PairScore:
-    """MME's counts over the questions of one subtask."""
-    return total(images(judged))
-
-
 def total(found: Sequence[Image]) -> PairScore:
+    """MME's counts over the pictures of one subtask."""
     return PairScore(
         right=sum(image.right for image in found),
         questions=sum(image.questions for image in found),

@@ -1,31 +1,23 @@
 """Intervals of proportions and means.
 
 Wilson score interval: E. B. Wilson, "Probable inference, the law of succession, and statistical
-inference", JASA 22 (1927). Percentile bootstrap: B. Efron and R. Tibshirani, "An Introduction to
-the Bootstrap" (1993), Sec. 13.3, here drawn over whole clusters. Cluster-robust standard error:
-K.-Y. Liang and S. Zeger, Biometrika 73 (1986). Effective sample size in the interval of a
-proportion: E. L. Korn and B. I. Graubard, Survey Methodology 24 (1998), for Clopper and Pearson's;
-C. Franco, R. Little, T. Louis and E. Slud, Journal of Survey Statistics and Methodology 7 (2019),
-for Wilson's.
+inference", JASA 22 (1927). Cluster-robust standard error: K.-Y. Liang and S. Zeger, Biometrika 73
+(1986). Effective sample size in the interval of a proportion: E. L. Korn and B. I. Graubard, Survey
+Methodology 24 (1998), for Clopper and Pearson's; C. Franco, R. Little, T. Louis and E. Slud,
+Journal of Survey Statistics and Methodology 7 (2019), for Wilson's.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from statistics import NormalDist
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple
 
 from snellen.core.summary import Interval
 from snellen.stats.student import two_sided_quantile
 
-if TYPE_CHECKING:
-    from numpy.random import Generator
-
-Item = TypeVar("Item")
-
 DEFAULT_LEVEL = 0.95
-DEFAULT_DRAWS = 1000
 
 
 def wilson(successes: float, n: float, level: float = DEFAULT_LEVEL) -> Interval:
@@ -161,45 +153,6 @@ def _clustered(values: Sequence[float], clusters: Sequence[Hashable]) -> _Cluste
         return _Clustered(mean, math.nan, groups)
     squares = math.fsum(residual * residual for residual in residuals.values())
     return _Clustered(mean, math.sqrt(groups / (groups - 1) * squares) / len(values), groups)
-
-
-def bootstrap(
-    clusters: Sequence[Item],
-    statistic: Callable[[Sequence[Item]], float],
-    seed: int,
-    *,
-    draws: int = DEFAULT_DRAWS,
-    level: float = DEFAULT_LEVEL,
-) -> Interval | None:
-    """Percentile bootstrap interval of `statistic` over resampled clusters.
-
-    A cluster is whatever must stay together (an MME image with its two questions); a plain value
-    is a cluster of one. The same seed and input give the same interval. Draws in which the
-    statistic is NaN (an empty denominator) are left out; None when fewer than half are left.
-
-    Raises:
-        ValueError: no clusters, draws < 1, level outside (0, 1).
-    """
-    import numpy as np
-
-    _quantile(level)
-    if not clusters:
-        raise ValueError("a bootstrap needs at least one value, got none")
-    if draws < 1:
-        raise ValueError(f"draws must be at least 1, got {draws}")
-    random: Generator = np.random.default_rng(seed)
-    size = len(clusters)
-    found = []
-    for _ in range(draws):
-        picked = random.integers(0, size, size).tolist()
-        value = float(statistic([clusters[i] for i in picked]))
-        if not math.isnan(value):
-            found.append(value)
-    if 2 * len(found) < draws:
-        return None
-    tail = (1 - level) / 2
-    low, high = np.quantile(found, (tail, 1 - tail)).tolist()
-    return Interval(low, high, "bootstrap", level)
 
 
 def _quantile(level: float) -> float:

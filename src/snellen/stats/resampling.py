@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from snellen.core.summary import Interval
-from snellen.stats.intervals import DEFAULT_DRAWS, DEFAULT_LEVEL
+from snellen.stats.intervals import DEFAULT_LEVEL
 
 if TYPE_CHECKING:
     from numpy import float64
     from numpy.random import Generator
     from numpy.typing import NDArray
 
+DEFAULT_DRAWS = 1000
 _CELLS = 200_000
 """Picked rows held at once: few enough for the processor's cache."""
 _ALIKE = 0.1

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from snellen.stats.intervals import DEFAULT_DRAWS, DEFAULT_LEVEL
-from snellen.stats.resampling import seeded, stacked_sums
+from snellen.stats.intervals import DEFAULT_LEVEL
+from snellen.stats.resampling import DEFAULT_DRAWS, seeded, stacked_sums
 
 if TYPE_CHECKING:
     from numpy import float64

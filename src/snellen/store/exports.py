@@ -13,9 +13,10 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
-from snellen.core.errors import StorageError, UsageError
+from snellen.core.errors import UsageError
 from snellen.core.output import Generated, Ranked
 from snellen.core.record import Pass, Record
+from snellen.core.whole_files import save
 from snellen.store.runs import RunFolder
 
 SUBMISSION_FILE = "submission.xlsx"
@@ -54,7 +55,7 @@ def mmbench_sheet(run: RunFolder) -> Sheet:
     again = f"run again with --circular full: {run.info.command or run.path}"
     if mode is None:
         raise UsageError(f"{run.path} asked each question once; {again}")
-    owed = sum(record.unscored in ("failed", "missing") for record in records)
+    owed = sum(record.owed for record in records)
     if owed or run.info.status != "complete":
         raise UsageError(
             f"{run.path} is {run.info.status}, {owed} questions failed; the same command asks "
@@ -82,10 +83,7 @@ def write_submission(run: RunFolder) -> Path | None:
     if not hidden or "circular" not in run.info.config.parameters:
         return None
     path = run.path / SUBMISSION_FILE
-    try:
-        path.write_bytes(as_xlsx(mmbench_sheet(run)))
-    except OSError as error:
-        raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
+    save(path, as_xlsx(mmbench_sheet(run)))
     return path
 
 

@@ -25,7 +25,7 @@ def mmt_sheet(run: RunFolder) -> Sheet:
     Raises UsageError for a run that is not complete, or that asked questions more than once.
     """
     records = {record.id: record for record in chain(run.records(), run.failures())}
-    owed = sum(record.unscored in ("failed", "missing") for record in records.values())
+    owed = sum(record.owed for record in records.values())
     if owed or run.info.status != "complete":
         raise UsageError(
             f"{run.path} is {run.info.status}, {owed} questions failed; the same command asks "

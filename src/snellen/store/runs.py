@@ -22,6 +22,7 @@ from msgspec import Struct
 from snellen.core.errors import DataError, RunLocked, StorageError, UsageError
 from snellen.core.record import Record
 from snellen.core.run import Report, RunInfo
+from snellen.core.whole_files import save
 
 RUN_FILE = "run.json"
 SAMPLES_FILE = "samples.jsonl"
@@ -244,13 +245,8 @@ def _read_lines(path: Path, decoder: msgspec.json.Decoder[T]) -> Iterator[T]:
 
 
 def write_json(path: Path, value: Struct) -> None:
-    """Write a value as indented JSON, atomically."""
-    partial = path.with_suffix(path.suffix + ".part")
-    try:
-        partial.write_bytes(msgspec.json.format(_encode(value), indent=2) + b"\n")
-        partial.replace(path)
-    except OSError as error:
-        raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
+    """Write a value as indented JSON, whole or not at all. Raises StorageError."""
+    save(path, msgspec.json.format(_encode(value), indent=2) + b"\n")
 
 
 def _read_json(path: Path, kind: type[S]) -> S:

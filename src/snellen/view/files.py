@@ -12,6 +12,7 @@ import msgspec
 
 from snellen.core.errors import SnellenError, StorageError, UsageError
 from snellen.core.record import Record
+from snellen.core.whole_files import whole_file
 from snellen.report.samples import describe
 from snellen.report.thumbnails import thumbnail_path
 from snellen.view.shell import shell
@@ -39,7 +40,7 @@ def write_pages(shelf: Shelf, out: Path) -> Path:
         _put(out, "runs", shelf.overview())
         _put(out, "pairs", dict(_pairs(shelf)))
         page = shell({"files": {"chunk": CHUNK, "pictures": list(pictures)}})
-        (out / INDEX_FILE).write_text(page, encoding="utf-8")
+        _write(out / INDEX_FILE, page.encode())
     except OSError as error:
         raise StorageError(f"cannot write {out}: {error.strerror or error}") from error
     return out / INDEX_FILE
@@ -75,8 +76,7 @@ def _write_pictures(shown: Shown, records: Iterable[Record], out: Path) -> Itera
                 data = shown.pictures.small(digest, record.id)
                 if data is None:
                     continue
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(data)
+                _write(target, data)
             yield digest
 
 
@@ -101,8 +101,12 @@ def _pairs(shelf: Shelf) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _put(out: Path, name: str, value: Any) -> None:
     """A file that hands a value to the page when it is loaded as a script."""
-    path = out / "data" / f"{name}.js"
-    path.parent.mkdir(parents=True, exist_ok=True)
     told = msgspec.json.encode(name).decode()
     text = f"snellen.put({told}, {msgspec.json.encode(value).decode()})\n"
-    path.write_text(text, encoding="utf-8")
+    _write(out / "data" / f"{name}.js", text.encode())
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(path) as part:
+        part.write_bytes(data)

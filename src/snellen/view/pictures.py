@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from threading import Lock
 
-from snellen.api.evaluating import STORE_FILE
+from snellen.api.arguments import STORE_FILE
 from snellen.api.reporting import benchmark_of
 from snellen.core.benchmark import Benchmark
 from snellen.core.errors import SnellenError

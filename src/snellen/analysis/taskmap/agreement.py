@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Ties = Literal["zero", "one"]
-TIES: tuple[Ties, ...] = ("zero", "one")
 THRESHOLDS = (1.0, 1 / 2, 1 / 4, 1 / 6, 1 / 8)
 """Distances of Table 3, as fractions of the largest one."""
 

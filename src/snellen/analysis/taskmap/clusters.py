@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Linkage = Literal["average", "complete", "single", "weighted", "ward"]
-LINKAGES: tuple[Linkage, ...] = ("average", "complete", "single", "weighted", "ward")
 
 
 class Merge(Struct, frozen=True):

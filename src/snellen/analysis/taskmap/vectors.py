@@ -7,7 +7,6 @@ on where it stopped and a changed setting never meets an old vector.
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +19,7 @@ from snellen.analysis.taskmap.distances import gram_of_products
 from snellen.analysis.taskmap.tasks import Task
 from snellen.core.errors import StorageError
 from snellen.core.request import request_digest
+from snellen.core.whole_files import whole_file
 from snellen.models.hf_tuning import Progress, Tuned, Tuning
 
 if TYPE_CHECKING:
@@ -74,13 +74,11 @@ def write_vector(path: Path, task: Task, tuned: Tuned, seconds: float) -> Facts:
         seconds=round(seconds, 3),
     )
     header = {"facts": msgspec.json.encode(facts).decode(), "sha256": _checksum(tensors)}
-    torn = path.with_suffix(f".{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        save_file(tensors, torn, metadata=header)
-        torn.replace(path)
+        with whole_file(path) as part:
+            save_file(tensors, part, metadata=header)
     except OSError as error:
-        torn.unlink(missing_ok=True)
         raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
     return facts
 

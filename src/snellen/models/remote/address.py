@@ -7,12 +7,13 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from snellen.core.errors import UsageError
-from snellen.models.remote.profile import Profile
+from snellen.models.remote.profile import URLS, Profile
 from snellen.models.remote.wire import Address
 from snellen.settings import first_set
 
 _ENDS = ("/chat/completions", "/completions", "/messages", "/images/generations", "/models")
 """What people paste along with a base URL."""
+_LOCAL = ("http://localhost", "http://127.0.0.1")
 
 
 class Origin(NamedTuple):
@@ -22,6 +23,16 @@ class Origin(NamedTuple):
     base_url: str
     key_env: tuple[str, ...]
     """The variables that may hold the key."""
+
+    @property
+    def own(self) -> bool:
+        """Whether it is a server of one's own: named by its URL, or on this machine."""
+        return self.provider in URLS or self.base_url.startswith(_LOCAL)
+
+
+def named(origin: Origin) -> str:
+    """The provider by its name; a server that has none, by its address."""
+    return origin.base_url if origin.provider in URLS else origin.provider
 
 
 def find_origin(provider: str, profile: Profile, options: Mapping[str, str]) -> Origin:
@@ -39,7 +50,7 @@ def find_key(origin: Origin, profile: Profile, options: Mapping[str, str]) -> st
     key = first_set(origin.key_env)
     if key is None and (profile.key_needed or "key_env" in options):
         raise UsageError(
-            f"{origin.provider} models need a key: set {_either(origin.key_env)} in the "
+            f"{named(origin)} models need a key: set {_either(origin.key_env)} in the "
             "environment, or name another variable with the option key_env=NAME"
         )
     if key is not None and not (key.isascii() and key.isprintable()):

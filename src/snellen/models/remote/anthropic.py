@@ -32,14 +32,23 @@ _STOPS: dict[str, StopReason] = {
 }
 BUDGETS = {"low": 1024, "medium": 4096, "high": 16384}
 """Tokens to think for the words of the option `reasoning_effort`."""
+EFFORTS = ("low", "medium", "high", "xhigh", "max")
+"""The words for models that decide themselves how long to think."""
 
 
 class Anthropic:
     """Blocks of text and thoughts; what the system says stands apart from the conversation."""
 
-    def __init__(self, effort: str) -> None:
-        """Raises UsageError where the effort is no known word and no number."""
-        self._budget = budget_of(effort) if effort else None
+    def __init__(self, effort: str, adaptive: bool = False) -> None:
+        """Raises UsageError where the effort is no word that the model knows, and no number of
+        tokens for a model that takes one."""
+        self._think: Body = {}
+        self._budget = 0
+        if effort and adaptive:
+            self._think = _adaptive(effort)
+        elif effort:
+            self._budget = budget_of(effort)
+            self._think = {"thinking": {"type": "enabled", "budget_tokens": self._budget}}
 
     def call(self, request: Generate | Draw, pictures: Pictures, asked: Asked) -> Call:
         messages = with_policy(request.messages, asked.setup.images)
@@ -56,8 +65,8 @@ class Anthropic:
             body["max_tokens"] = settings.max_new_tokens
             if settings.stop:
                 body["stop_sequences"] = list(settings.stop)
-            if self._budget is not None:
-                body["thinking"] = {"type": "enabled", "budget_tokens": self._budget}
+            if self._think:
+                body |= self._think
                 body["max_tokens"] += self._budget
             elif asked.setup.sampling and not fixed_sampling(asked.profile, asked.model):
                 # Newer models take one of the two alone.
@@ -119,6 +128,17 @@ def budget_of(effort: str) -> int:
             "tokens"
         )
     return BUDGETS[effort]
+
+
+def _adaptive(effort: str) -> Body:
+    """Thoughts come as a summary: such models send none unless asked."""
+    if effort not in EFFORTS:
+        raise UsageError(
+            f"option reasoning_effort={effort!r}: this model takes {', '.join(EFFORTS)}, and no "
+            "number of tokens"
+        )
+    thinking = {"type": "adaptive", "display": "summarized"}
+    return {"thinking": thinking, "output_config": {"effort": effort}}
 
 
 def _turn(message: Message, pictures: Pictures) -> Body:

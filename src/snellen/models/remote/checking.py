@@ -4,27 +4,48 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
+from urllib.parse import urlencode
 
 from snellen.core.errors import ModelError, UsageError
-from snellen.models.remote.address import Origin
-from snellen.models.remote.dialect import mapping
+from snellen.models.remote.address import Origin, named
+from snellen.models.remote.dialect import Reply, mapping
 from snellen.models.remote.faults import PAGE, Unanswered
+from snellen.models.remote.profile import URLS
 from snellen.models.remote.wire import Wire
 
 _SHOWN = 8
 """Models named in a sentence."""
+_PAGES = 20
+"""Most pages that are read of a list of models."""
 
 
 async def served(wire: Wire) -> list[str]:
-    """The models that the server lists (`GET models`). Raises ModelError."""
-    try:
-        reply = await wire.get("models")
-    except Unanswered as refused:
-        raise ModelError(str(refused), "request") from refused
-    listed = reply.get("data") or reply.get("models")
-    found = [mapping(one) for one in listed] if isinstance(listed, list) else []
-    names = [one.get("id") or one.get("name") for one in found]
-    return [str(name).removeprefix("models/") for name in names if name]
+    """The models that the server lists (`GET models`), over all pages of the list. Raises
+    ModelError."""
+    names: list[str] = []
+    page = ""
+    for _ in range(_PAGES):
+        try:
+            reply = await wire.get(f"models{page}")
+        except Unanswered as refused:
+            raise ModelError(str(refused), "request") from refused
+        listed = reply.get("data") or reply.get("models")
+        found = [mapping(one) for one in listed] if isinstance(listed, list) else []
+        several = (one.get("id") or one.get("name") for one in found)
+        names += [str(name).removeprefix("models/") for name in several if name]
+        page = _next_page(reply)
+        if not page:
+            break
+    return names
+
+
+def _next_page(reply: Reply) -> str:
+    """The query for what follows, in the words of Anthropic's and Google's own lists."""
+    if reply.get("has_more") is True and reply.get("last_id"):
+        return "?" + urlencode({"limit": 1000, "after_id": str(reply["last_id"])})
+    if reply.get("nextPageToken"):
+        return "?" + urlencode({"pageSize": 1000, "pageToken": str(reply["nextPageToken"])})
+    return ""
 
 
 async def only_model(wire: Wire, origin: Origin) -> str:
@@ -49,6 +70,9 @@ async def only_model(wire: Wire, origin: Origin) -> str:
 
 async def wrong_name(wire: Wire, origin: Origin, model: str) -> str | None:
     """A sentence where the server lists its models and this is none of them."""
+    if origin.provider == "azure":
+        # Its list is of models; a deployment has a name of its own.
+        return None
     try:
         names = await served(wire)
     except ModelError:
@@ -57,6 +81,11 @@ async def wrong_name(wire: Wire, origin: Origin, model: str) -> str | None:
         return None
     near = difflib.get_close_matches(model, names, n=_SHOWN, cutoff=0.5) or names
     return f"{origin.base_url} has no model {model!r}; it serves {_listed(near, len(names))}"
+
+
+def refuses_a_setting(error: ModelError) -> bool:
+    """Whether the model does not take how it was to be sampled."""
+    return any(setting in str(error) for setting in ("temperature", "top_p"))
 
 
 def explained(error: ModelError, origin: Origin) -> str:
@@ -68,14 +97,14 @@ def explained(error: ModelError, origin: Origin) -> str:
                 "and name that with the option key_env=NAME"
             )
         return (
-            f"{origin.provider} refuses the key in {' or '.join(origin.key_env)} ({error}); "
+            f"{named(origin)} refuses the key in {' or '.join(origin.key_env)} ({error}); "
             "set one that is valid and paid for"
         )
     if error.kind == "connection":
-        return (
-            f"{origin.base_url} cannot be reached ({error}); start the server, or correct the "
-            "address"
-        )
+        how = "check the network, and whether HTTPS_PROXY must be set"
+        if origin.own:
+            how = "start the server, or correct the address"
+        return f"{origin.base_url} cannot be reached ({error}); {how}"
     if "has moved to" in str(error):
         return f"{origin.base_url} is not the address of the API any more ({error}); correct it"
     if any(sign in str(error) for sign in ("answers 404", "answers 405", PAGE)):
@@ -83,11 +112,14 @@ def explained(error: ModelError, origin: Origin) -> str:
             f"{origin.base_url} is not the address of an API, or has no such model ({error}); "
             "correct the URL, which often ends in /v1, or the model's name"
         )
+    if refuses_a_setting(error):
+        how = "the option sampling=no sends neither temperature nor top_p"
+        return f"{origin.base_url}: {error}; {how}"
     return f"{origin.base_url}: {error}"
 
 
 def _spec(origin: Origin, model: str) -> str:
-    if origin.provider in ("http", "https"):
+    if origin.provider in URLS:
         return f"{origin.base_url}#{model}"
     return f"{origin.provider}/{model}"
 

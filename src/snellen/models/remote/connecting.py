@@ -18,10 +18,8 @@ from snellen.models.remote.dialect import Asked, Dialect
 from snellen.models.remote.google import Google
 from snellen.models.remote.model import Remote
 from snellen.models.remote.options import Setup, read_setup
-from snellen.models.remote.profile import URLS, Profile, profiles
+from snellen.models.remote.profile import URLS, Profile, adaptive, profiles
 from snellen.models.remote.wire import Wire, require_aiohttp
-
-_LOCAL = ("http://localhost", "http://127.0.0.1")
 
 
 def connect(provider: str, name: str, options: Mapping[str, str]) -> Model:
@@ -36,16 +34,16 @@ def connect(provider: str, name: str, options: Mapping[str, str]) -> Model:
         given["base_url"], _, name = name.partition("#")
     setup = read_setup(provider, given, concurrency=profile.concurrency, logprobs=profile.logprobs)
     _check(provider, profile, setup)
-    dialect = _dialect(profile, setup)
     origin = find_origin(provider, profile, given)
     key = find_key(origin, profile, given)
-    if not name and not (provider in URLS or origin.base_url.startswith(_LOCAL)):
+    if not name and not origin.own:
         raise UsageError(f"{provider} needs a model: {provider}/<model>")
     require_aiohttp(f"{provider}/{name}")
     wire = Wire(find_address(origin, profile, key, name, given), setup.concurrency, setup.timeout)
     if not name:
         name = _only_model(wire, origin)
     asked = Asked(name, profile, setup)
+    dialect = _dialect(asked)
     identity = Identity("server" if provider in URLS else provider, name, setup.facts(given))
     owner = hashlib.sha256((key or "").encode()).hexdigest()[:8]
     account = f"{origin.base_url} {owner}"
@@ -75,9 +73,10 @@ def _only_model(wire: Wire, origin: Origin) -> str:
         return thread.submit(asyncio.run, only_model(wire, origin)).result()
 
 
-def _dialect(profile: Profile, setup: Setup) -> Dialect:
+def _dialect(asked: Asked) -> Dialect:
+    profile, setup = asked.profile, asked.setup
     if profile.dialect == "anthropic":
-        return Anthropic(setup.effort)
+        return Anthropic(setup.effort, adaptive(profile, asked.model))
     if profile.dialect == "google":
         return Google()
     return Completions() if setup.endpoint == "completions" else Chat()

@@ -82,7 +82,7 @@ def finished(said: Said, asked: Asked) -> Said:
     """The reply with its thoughts split off, by tags where the server did not do it."""
     if said.reasoning or not asked.setup.split_thoughts or said.stop_reason == "refusal":
         return said
-    split = split_reasoning(said.text, said.stop_reason)
+    split = split_reasoning(said.text, said.stop_reason, asked.setup.thought_opened)
     return Said(split.text, split.stop_reason, split.reasoning, said.images)
 
 

@@ -4,31 +4,53 @@ from __future__ import annotations
 
 import base64
 import binascii
+import functools
+from collections.abc import Awaitable, Callable
 
 from snellen.core.errors import ModelError
 from snellen.core.media import check_image, digest_bytes
-from snellen.core.output import Drawn, Failure, Output, Usage
+from snellen.core.output import Drawn, Failure, Generated, Output, Usage
 from snellen.core.request import Draw
 from snellen.models.drawings import Setting, not_honoured
-from snellen.models.remote.chat import usage_of, with_extra
+from snellen.models.remote.chat import with_extra
 from snellen.models.remote.dialect import (
     Asked,
     Body,
     Dialect,
     Pictures,
     Reply,
-    finished,
     mapping,
     whole_number,
 )
-from snellen.models.remote.faults import reported
+from snellen.models.remote.faults import Unanswered, reported
 from snellen.models.remote.shown import written
 from snellen.models.remote.wire import Wire
 
 PATH = "images/generations"
 _HONOURED: tuple[Setting, ...] = ("size",)
+_REFUSED = "refusal"
+_Draws = Callable[[Wire, Dialect, Draw, Pictures, Asked], Awaitable[Output]]
 
 
+def _or_refused(draw: _Draws) -> _Draws:
+    """Where a filter speaks in place of the model, that is a refusal in words: an outcome of its
+    own, and no failure that is owed on the next start."""
+
+    @functools.wraps(draw)
+    async def drawn_or_refused(
+        wire: Wire, dialect: Dialect, request: Draw, pictures: Pictures, asked: Asked
+    ) -> Output:
+        try:
+            return await draw(wire, dialect, request, pictures, asked)
+        except Unanswered as ended:
+            if ended.stop_reason != _REFUSED:
+                raise
+            return Generated(str(ended), _REFUSED)
+
+    return drawn_or_refused
+
+
+@_or_refused
 async def draw_by_images(
     wire: Wire, dialect: Dialect, request: Draw, pictures: Pictures, asked: Asked
 ) -> Output:
@@ -52,6 +74,7 @@ async def draw_by_images(
     return await drawn(wire, [str(one) for one in images if one], "", spent if usage else None)
 
 
+@_or_refused
 async def draw_by_chat(
     wire: Wire, dialect: Dialect, request: Draw, pictures: Pictures, asked: Asked
 ) -> Output:
@@ -66,12 +89,12 @@ async def draw_by_chat(
         reply = dialect.whole([piece async for piece in wire.events(call.path, body)])
     else:
         reply = await wire.post(call.path, body)
-    said = finished(dialect.said(reply), asked)
-    if not said.images:
-        if said.stop_reason == "refusal":
-            return Failure("unsupported", f"the provider refuses: {said.text[:200]}")
-        raise ModelError(f"the model answered with text alone: {said.text[:120]!r}", "request")
-    return await drawn(wire, said.images, said.text.strip(), usage_of(reply.get("usage")))
+    told, images = dialect.generated(reply, asked), dialect.said(reply).images
+    if not images:
+        if told.stop_reason == _REFUSED:
+            return told
+        raise ModelError(f"the model answered with text alone: {told.text[:120]!r}", "request")
+    return await drawn(wire, images, told.text, told.usage)
 
 
 async def drawn(

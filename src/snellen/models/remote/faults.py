@@ -16,6 +16,16 @@ from snellen.core.output import FailureKind, StopReason
 
 PAGE = "a web page"
 """How the description of an HTML page begins."""
+
+
+class WebPage(ModelError):
+    """A page in place of a reply. At the first request the address is wrong; later it is that of
+    a gateway whose server is away, so that another try may help (`server`)."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, "server")
+
+
 _LONGEST = 300
 """Characters kept of a server's message."""
 
@@ -34,18 +44,21 @@ REFUSED = re.compile(
     r"content_filter|content_policy|content management policy|responsibleaipolicy"
     r"|data_?inspection_?failed|inappropriate content|content exists risk|considered high risk"
     r"|sensitivecontent|sensitive content|content_moderation|moderation_blocked|safety system"
-    r"|usage guidelines|flagged|new_sensitive|\b1301\b|unsafe content|prohibited_content",
+    r"|usage guidelines|flagged|new_sensitive|^1301\b|敏感内容|unsafe content|prohibited_content",
     re.IGNORECASE,
 )
-"""The same for content that the provider will not have answered (HTTP 400 and 403)."""
+"""The same for content that the provider will not have answered (HTTP 400 and 403). A number is
+looked for among the codes alone, which stand first: in a message it may count tokens or pixels."""
 
 UNPAID = re.compile(
-    r"insufficient[_ ](quota|balance|funds|credits?)|arrearage|out of credits|payment required"
-    r"|account.*(suspended|overdue)|exceeded_current_quota",
+    r"insufficient[_ ](user_)?(quota|balance|funds|credits?)|arrearage|out of credits"
+    r"|payment required|account.*(suspended|overdue)|exceeded_current_quota"
+    r"|(balance|credits?) (is|are) (too low|insufficient)|used all available credits"
+    r"|欠费|余额不足|^1113\b",
     re.IGNORECASE,
 )
-"""An account without money, which waiting does not fill. OpenAI says so by a code; its words are
-Google's for a limit per minute."""
+"""An account without money, which waiting does not fill. OpenAI and Zhipu (1113) say so by a
+code; OpenAI's words are Google's for a limit per minute."""
 
 
 CUT = re.compile(r"could not finish the message because max_tokens", re.IGNORECASE)
@@ -67,14 +80,16 @@ def fault(
     message, said = described(body)
     if secret:
         message = message.replace(secret, "***")
-    sentence = f"the server answers {status}" + (f": {message}" if message else "")
+    told = message.removeprefix(str(status)).lstrip(" :-")
+    sentence = f"the server answers {status}" + (f": {told}" if told else "")
     if status == 400 and CUT.search(message):
         return Unanswered(message, "length")
     kind = _kind(status, f"{said} {message}")
     if kind is None:
         return Unanswered(message)
-    wait = retry_after(headers, body) if kind in ("rate_limit", "server") else None
-    return ModelError(sentence, kind, wait)
+    if kind not in ("rate_limit", "server"):
+        return ModelError(sentence, kind)
+    return ModelError(sentence, kind, retry_after(headers, body, limits=kind == "rate_limit"))
 
 
 def _kind(status: int, said: str) -> FailureKind | None:
@@ -99,9 +114,22 @@ def _kind(status: int, said: str) -> FailureKind | None:
 
 def _names_key(said: str) -> bool:
     return (
-        re.search(r"api[ _]key (is )?(not valid|invalid)|invalid.{0,9}api[ _-]?key", said, re.I)
+        re.search(
+            r"api[ _]key (is )?(not valid|invalid|expired)"
+            r"|(invalid|incorrect).{0,9}api[ _-]?key",
+            said,
+            re.IGNORECASE,
+        )
         is not None
     )
+
+
+_MINIMAX = {
+    1002: 429, 1004: 401, 1008: 402, 1026: 400, 1027: 400, 1039: 429, 1041: 429,
+    1042: 400, 2013: 400, 2045: 429, 2049: 401, 2056: 429,
+}  # fmt: skip
+"""MiniMax's own codes as HTTP statuses; the others are faults of the server
+(platform.minimax.io, API reference, Error Codes)."""
 
 
 def reported(reply: Mapping[str, Any]) -> ModelError | Unanswered | None:
@@ -109,8 +137,7 @@ def reported(reply: Mapping[str, Any]) -> ModelError | Unanswered | None:
     error = reply.get("error")
     base = reply.get("base_resp")
     if isinstance(base, Mapping) and base.get("status_code"):
-        known = {1002: 429, 1004: 401, 1008: 402, 1026: 400, 1027: 400, 1039: 429}
-        failed = known.get(base["status_code"], 500)
+        failed = _MINIMAX.get(base["status_code"], 500)
         sign = "new_sensitive" if base["status_code"] in (1026, 1027) else ""
         error = {"message": base.get("status_msg", ""), "code": sign}
         return fault(failed, {}, msgspec.json.encode({"error": error}))
@@ -155,9 +182,11 @@ def _short(text: str) -> str:
     return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
 
 
-def retry_after(headers: Mapping[str, str], body: bytes = b"") -> float | None:
-    """Seconds to wait, from `Retry-After` (a number or an HTTP date), from the rate limits'
-    reset times, or from Google's `retryDelay` in the body; None where nothing says."""
+def retry_after(
+    headers: Mapping[str, str], body: bytes = b"", *, limits: bool = True
+) -> float | None:
+    """Seconds to wait, from `Retry-After` (a number or an HTTP date), from Google's `retryDelay`
+    in the body or, where the `limits` were met, from their reset times; None where nothing says."""
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
@@ -168,6 +197,8 @@ def retry_after(headers: Mapping[str, str], body: bytes = b"") -> float | None:
     delay = re.search(rb'"retryDelay"\s*:\s*"([\d.]+)s"', body)
     if delay:
         return float(delay[1])
+    if not limits:
+        return None
     resets = [
         wait
         for name, value in headers.items()

@@ -76,17 +76,21 @@ class Google:
         return Generated(said.text.strip(), said.stop_reason, said.reasoning, first, usage)
 
     def whole(self, pieces: Sequence[Reply]) -> Reply:
-        """Each event is a reply of its own, whose parts follow those of the one before."""
-        if not pieces:
-            raise ModelError("the stream ended without a reply", "connection")
+        """Each event is a reply of its own, whose parts follow those of the one before; the last
+        says why it ended."""
         parts: list[object] = []
         whole: Body = {}
         candidate: Body = {}
         for piece in pieces:
+            if piece.get("error"):
+                return piece
             whole |= piece
             for one in piece.get("candidates") or ():
                 parts += mapping(one.get("content")).get("parts") or ()
                 candidate |= one
+        blocked = mapping(whole.get("promptFeedback")).get("blockReason")
+        if not (blocked or candidate.get("finishReason")):
+            raise ModelError("the stream broke off before the reply's end", "connection")
         if candidate:
             whole["candidates"] = [{**candidate, "content": {"parts": parts}}]
         return whole

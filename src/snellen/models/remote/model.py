@@ -13,10 +13,10 @@ from snellen.core.model import Capabilities, Identity, Modality, Rendered
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.request import Compare, Draw, Generate, Generation, Rank, Ref, Request
 from snellen.models.remote.address import Origin
-from snellen.models.remote.checking import explained, served, wrong_name
+from snellen.models.remote.checking import explained, refuses_a_setting, served, wrong_name
 from snellen.models.remote.dialect import Asked, Dialect, with_policy
 from snellen.models.remote.drawing import draw_by_chat, draw_by_images
-from snellen.models.remote.faults import Unanswered
+from snellen.models.remote.faults import Unanswered, WebPage
 from snellen.models.remote.ranking import rank
 from snellen.models.remote.shown import Gallery, Shown, written
 from snellen.models.remote.telling import rendered
@@ -84,10 +84,11 @@ class Remote:
             return
         except ModelError as error:
             unlisted = self.asked.setup.endpoint == "images" and error.kind == "request"
-            if error.kind in _PASSING or unlisted:
+            busy = error.kind in _PASSING and not isinstance(error, WebPage)
+            if busy or unlisted:
                 return
             wrong = None
-            if error.kind == "request":
+            if error.kind == "request" and not refuses_a_setting(error):
                 wrong = await wrong_name(self.wire, self._origin, self.asked.model)
             sentence = wrong or explained(error, self._origin)
             raise UsageError(f"{sentence}; nothing was asked yet") from error

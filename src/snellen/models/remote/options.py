@@ -23,7 +23,11 @@ OPTIONS = (
     ModelOption("timeout", "seconds to wait for a reply; default 600", kind="count"),
     ModelOption("max_new_tokens", "longest reply in tokens, thoughts included", kind="count"),
     ModelOption("reasoning_effort", "how long to think: low, medium, high, or tokens"),
-    ModelOption("reasoning", "auto: thoughts in tags are split off the reply", ("auto", "off")),
+    ModelOption(
+        "reasoning",
+        "auto: thoughts in tags are split off the reply; opened: each reply begins in one",
+        ("auto", "opened", "off"),
+    ),
     ModelOption("sampling", "no: temperature and top_p are not sent", ("yes", "no")),
     ModelOption(
         "images",
@@ -58,6 +62,8 @@ class Setup:
     max_new_tokens: int | None
     effort: str
     split_thoughts: bool
+    thought_opened: bool
+    """Whether the chat template opens a thought, so that replies begin in it."""
     sampling: bool
     images: str
     image_size: int | None
@@ -104,7 +110,8 @@ def read_setup(
         timeout=float(given.get("timeout", 600)),
         max_new_tokens=int(longest) if longest else None,
         effort=given.get("reasoning_effort", ""),
-        split_thoughts=given.get("reasoning", "auto") == "auto",
+        split_thoughts=given.get("reasoning") != "off",
+        thought_opened=given.get("reasoning") == "opened",
         sampling=given.get("sampling", "yes") == "yes",
         images=given.get("images", "native"),
         image_size=int(size) if size else None,

@@ -44,6 +44,8 @@ class Profile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Fields that switch thinking on, sent along with it."""
     fixed_sampling: tuple[str, ...] = ()
     """Patterns of models that take neither temperature nor top_p."""
+    adaptive: tuple[str, ...] = ()
+    """Patterns of models that are told in a word how hard to think, and never in tokens."""
     tokenize: bool = False
     """Whether it has vLLM's paths /tokenize and /detokenize, which tell the prompt."""
     video: Video = "none"
@@ -62,5 +64,14 @@ def profiles() -> dict[str, Profile]:
 
 def fixed_sampling(profile: Profile, model: str) -> bool:
     """Whether the model sets temperature and top_p itself, and refuses requests that do."""
+    return _matches(profile.fixed_sampling, model)
+
+
+def adaptive(profile: Profile, model: str) -> bool:
+    """Whether the model decides by itself how long to think, and refuses a number of tokens."""
+    return _matches(profile.adaptive, model)
+
+
+def _matches(patterns: tuple[str, ...], model: str) -> bool:
     name = model.rsplit("/", 1)[-1]
-    return any(fnmatch.fnmatchcase(name, pattern) for pattern in profile.fixed_sampling)
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)

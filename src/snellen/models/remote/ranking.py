@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from snellen.core.errors import ModelError
 from snellen.core.output import CandidateScore, Failure, Output, Ranked, Usage
 from snellen.core.request import Rank
-from snellen.models.remote.chat import messages_of, with_extra
-from snellen.models.remote.dialect import Asked, Body, Pictures, mapping
+from snellen.models.remote.chat import messages_of, usage_of, with_extra
+from snellen.models.remote.dialect import Asked, Body, Pictures, Reply, mapping
 from snellen.models.remote.faults import reported
 from snellen.models.remote.shown import written
 from snellen.models.remote.wire import Wire
@@ -27,10 +27,13 @@ class Scored(NamedTuple):
 
     tokens: list[str]
     logprobs: list[float | None]
+    usage: Usage
+    """What this one POST took."""
 
 
 async def rank(wire: Wire, request: Rank, pictures: Pictures, asked: Asked) -> Output:
-    """Scores the bare context and every candidate behind it: one POST for each."""
+    """Scores the bare context and every candidate behind it: one POST for each, all of which the
+    usage counts, as the server does."""
     how = _by_chat if asked.setup.rank == "prompt_logprobs" else _by_echo
     if asked.setup.rank == "echo" and pictures:
         return Failure("unsupported", "rank=echo scores text alone; rank=prompt_logprobs, pictures")
@@ -41,7 +44,7 @@ async def rank(wire: Wire, request: Rank, pictures: Pictures, asked: Asked) -> O
     for candidate, score in zip(request.candidates, scores, strict=True):
         if not math.isfinite(score.logprob):
             return Failure("nan", f"the log-likelihood of candidate {candidate!r} is not a number")
-    return Ranked(scores, Usage(shared + sum(score.tokens for score in scores)))
+    return Ranked(scores, _together([context.usage, *(row.usage for row in rows)]))
 
 
 def _score(row: Scored, begin: int) -> CandidateScore:
@@ -67,7 +70,8 @@ async def _by_echo(
         given = sum(offset < len(prompt) for offset in offsets)
     else:
         given = len(tokens) - 1
-    return Scored([str(token) for token in tokens[:given]], values[:given])
+    spent = _usage(reply, given)
+    return Scored([str(token) for token in tokens[:given]], values[:given], spent)
 
 
 async def _by_chat(
@@ -90,7 +94,22 @@ async def _by_chat(
     found = reply.get("prompt_logprobs") or _choice(reply).get("prompt_logprobs")
     if not isinstance(found, list) or len(found) < 2:
         raise _unscored("prompt_logprobs")
-    return Scored(*map(list, zip(*(_token(one) for one in found), strict=True)))
+    tokens, values = map(list, zip(*(_token(one) for one in found), strict=True))
+    return Scored(tokens, values, _usage(reply, len(tokens)))
+
+
+def _usage(reply: Reply, prompt: int) -> Usage:
+    """As the server tells it, else the tokens of the prompt and the one that had to be written."""
+    return usage_of(reply.get("usage")) or Usage(prompt, 1)
+
+
+def _together(several: Sequence[Usage]) -> Usage:
+    return Usage(
+        sum(one.prompt_tokens for one in several),
+        sum(one.completion_tokens for one in several),
+        sum(one.reasoning_tokens for one in several),
+        sum(one.cached_tokens for one in several),
+    )
 
 
 def _token(entry: object) -> tuple[str, float | None]:

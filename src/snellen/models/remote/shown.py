@@ -77,6 +77,8 @@ class Gallery:
         self._edge = longest_edge
         self._bytes = 0
         self._kept: OrderedDict[str, Shown] = OrderedDict()
+        self._at_work: dict[str, asyncio.Future[bytes]] = {}
+        """Pictures that are being encoded."""
 
     async def shown(
         self, wanted: Iterable[Media], sources: Mapping[str, Source]
@@ -95,11 +97,22 @@ class Gallery:
         data = source.read()
         mime = media_type(data)
         if part.kind == "image" and (self._edge or mime not in self._types):
-            data = await asyncio.to_thread(fitted, data, self._edge, mime in self._types)
+            data = await self._fitted(part.digest, data, mime in self._types)
+            if (known := self._kept.get(part.digest)) is not None:
+                return known
             mime = media_type(data)
         made = Shown(mime, pybase64.b64encode(data), part.digest)
         self._keep(part.digest, made)
         return made
+
+    async def _fitted(self, digest: str, data: bytes, sendable: bool) -> bytes:
+        """`fitted` in a thread, once for all who ask about the picture meanwhile."""
+        at_work = self._at_work.get(digest)
+        if at_work is None:
+            at_work = asyncio.ensure_future(asyncio.to_thread(fitted, data, self._edge, sendable))
+            self._at_work[digest] = at_work
+            at_work.add_done_callback(lambda _: self._at_work.pop(digest, None))
+        return await asyncio.shield(at_work)
 
     def _keep(self, digest: str, made: Shown) -> None:
         if digest not in self._kept:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from snellen.core.errors import MissingExtra, ModelError
-from snellen.models.remote.faults import PAGE, described, fault
+from snellen.models.remote.faults import PAGE, WebPage, described, fault
 from snellen.settings import proxy_for
 
 if TYPE_CHECKING:
@@ -169,8 +169,8 @@ def _network_errors() -> tuple[type[Exception], ...]:
 
 
 def decoded(body: bytes) -> dict[str, Any]:
-    """A reply's JSON object. Raises ModelError for half a reply (`server`: another try may help)
-    and for a web page or other JSON (`request`: another address may)."""
+    """A reply's JSON object. Raises WebPage, and ModelError for half a reply (`server`: another
+    try may help) and for other JSON (`request`: another address may)."""
     try:
         reply = _parsed(body)
     except ValueError as error:
@@ -178,7 +178,7 @@ def decoded(body: bytes) -> dict[str, Any]:
         page = message.startswith(PAGE)
         said = f": {message[:120]}" if message else ", but empty"
         sentence = f"the server's reply is not JSON{said}"
-        raise ModelError(sentence, "request" if page else "server") from error
+        raise (WebPage(sentence) if page else ModelError(sentence, "server")) from error
     if not isinstance(reply, dict):
         raise ModelError(f"the server's reply is no JSON object: {str(reply)[:120]}", "request")
     return reply

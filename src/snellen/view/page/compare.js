@@ -56,14 +56,14 @@ class ComparePage {
     const through = (codes, side) => Uint32Array.from(rows[side], (row) => (row < 0 ? 0 : codes[row]));
     const told = { "both right": "both right", "only first": `only ${first}`, "only second": `only ${second}`, neither: "neither", "not scored": "not scored", "in one only": "in one run only" };
     const groups = one.facets().filter(({ name }) => name.startsWith("g.") || name === "kind").map((facet) => ({ ...facet, codes: through(facet.codes, 0) }));
-    const outcome = (columns, side, name) => ({
-      name: `outcome-${side + 1}`, title: `Outcome of ${name}`, values: ["", ...known.outcomes], shown: (value) => known.words[value],
+    const outcome = (columns, side, which) => ({
+      name: `outcome-${side + 1}`, title: `${which} outcome`, values: ["", ...known.outcomes], shown: (value) => known.words[value],
       codes: Uint8Array.from(rows[side], (row) => (row < 0 ? 0 : columns.outcome[row] + 1)),
     });
     return [
       { name: "agreement", title: "Agreement", codes: agreement, values: AGREEMENTS, shown: (value) => told[value], kind: (value) => value.replaceAll(" ", "-"), always: AGREEMENTS.slice(0, 4) },
       { name: "answers", title: "Answers", codes: answers, values: Object.keys(ANSWERS), shown: (value) => ANSWERS[value] },
-      outcome(one, 0, first), outcome(other, 1, second), ...groups,
+      outcome(one, 0, "First"), outcome(other, 1, "Second"), ...groups,
     ];
   }
 
@@ -243,7 +243,7 @@ class ComparePage {
       if (this.stopped) return;
       if (pair.why_not) { this.difference.replaceChildren(make("span", { class: "soft" }, pair.why_not)); return; }
       this.difference.replaceChildren(make("b", {}, pair.difference),
-        make("span", {}, `points, ${this.names[1]} less ${this.names[0]}`, make("span", { class: "soft" }, pair.interval ? `, ${pair.level} interval ${pair.interval}` : "", make("br"), `n = ${pair.n.toLocaleString("en")}, p ${pair.p} (${pair.test})`)));
+        make("span", {}, `points, ${this.names[1]} less ${this.names[0]}`, make("span", { class: "soft" }, pair.interval ? `, ${pair.level} interval ${pair.interval}` : "", make("br"), `n\u00a0=\u00a0${pair.n.toLocaleString("en")}, p ${pair.p} (${pair.test})`)));
       this.remarks.replaceChildren(...[notices(pair.notices)].filter(Boolean));
     } catch (error) { complain(error); }
   }

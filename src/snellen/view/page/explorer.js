@@ -13,7 +13,7 @@ class Explorer {
   }
 
   build() {
-    this.search = make("input", { type: "search", autocomplete: "off", spellcheck: "false", placeholder: "Search questions, prompts, replies", "aria-label": "Search questions, prompts and replies" });
+    this.search = make("input", { type: "search", autocomplete: "off", spellcheck: "false", placeholder: "Search texts and ids", "aria-label": "Search questions, prompts and replies" });
     this.search.value = this.text;
     this.search.addEventListener("input", () => { this.text = this.search.value; this.seek(); });
     this.selects = make("span", { class: "selects" });
@@ -66,6 +66,7 @@ class Explorer {
       const row = this.source.find(this.wish);
       if (row >= 0) { this.wish = null; this.openRow(row, false); }
     } else this.list.mark(this.place(this.opened));
+    this.drawBar();
     this.note();
     this.element.dataset.filtered = (performance.now() - started).toFixed(1);
   }
@@ -173,6 +174,16 @@ class Explorer {
     const where = at < 0 ? "outside the filter" : `${(at + 1).toLocaleString("en")} of ${this.list.rows.length.toLocaleString("en")}`;
     return make("div", { class: "detail-bar" }, back, make("code", {}, this.source.id(row)), make("span", { class: "soft" }, where),
       make("span", { class: "steps" }, step("↑", "Previous sample (k)", -1), step("↓", "Next sample (j)", 1)));
+  }
+
+  /** Where the open sample stands may change while nothing else about it does. */
+  drawBar() {
+    const bar = this.detail.querySelector(".detail-bar");
+    if (!bar || this.opened === null) return;
+    const held = bar.contains(document.activeElement) ? document.activeElement.title : "";
+    const fresh = this.detailBar(this.opened);
+    bar.replaceWith(fresh);
+    if (held) fresh.querySelector(`button[title="${held}"]`)?.focus();
   }
 
   /** On a narrow screen, back to the list. */

@@ -188,7 +188,7 @@ class RunPage {
 
 const headline = (head) => make("p", { class: "quote" },
   head.value === undefined ? null : make("b", {}, head.value),
-  head.value === undefined ? null : make("span", {}, head.metric, make("span", { class: "soft" }, head.interval ? `, ${head.level} interval ${head.interval}` : "", `, n = ${head.n.toLocaleString("en")}`)),
+  head.value === undefined ? null : make("span", {}, head.metric, make("span", { class: "soft" }, head.interval ? `, ${head.level} interval ${head.interval}` : "", `, n\u00a0=\u00a0${head.n.toLocaleString("en")}`)),
   head.live ? progress(head) : null);
 
 const progress = (head) => make("span", { class: "live", role: "status" },

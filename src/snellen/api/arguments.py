@@ -1,0 +1,38 @@
+"""What `evaluate` and `plan` make of the arguments they share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+from snellen.core.benchmark import Variant
+from snellen.core.errors import UsageError
+from snellen.data.columns import check_roles_of
+
+STORE_FILE = "store.sqlite"
+DEFAULT_OUT = "snellen-results"
+
+T = TypeVar("T")
+
+
+def several(given: Sequence[T] | str) -> Sequence[T | str]:
+    """One name, or several."""
+    return [given] if isinstance(given, str) else given
+
+
+def check_arguments(limit: int | None, variant: Variant, out: Path) -> None:
+    """Raises UsageError for what no run can be made with."""
+    if limit is not None and limit < 1:
+        raise UsageError(f"the limit is {limit}; expected at least 1 sample")
+    check_roles_of(variant.columns)
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"{out} is a file; --out expects a folder")
+
+
+def with_roles(
+    variant: Variant, extractors: Sequence[object], clip: object | None, judges: Sequence[object]
+) -> Variant:
+    """The variant, told which roles somebody has."""
+    return replace(variant, extractor=bool(extractors), clip=clip is not None, judges=len(judges))

@@ -1,0 +1,111 @@
+"""What a replica is given on a Ray cluster: its cores and GPUs, on one node.
+
+Each replica has a placement group, so that what was given to it stays its own while it is replaced,
+and an autoscaling cluster sees what is still wanted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from snellen.core.errors import UsageError
+
+_LOOK_EVERY = 3.0
+"""Seconds between two looks at the nodes while a replica waits for one."""
+_NODES_COME = 900.0
+"""Seconds in which a cluster that grows by itself must have brought a node that is large enough;
+machines with GPUs take minutes."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """Where replicas run and what each is given."""
+
+    address: str | None = None
+    """Of a running cluster, or `auto`; None: that of RAY_ADDRESS, else one is started on this
+    machine."""
+    replicas: int = 1
+    gpus: float = 0.0
+    """GPUs of one replica."""
+    cpus: float = 1.0
+    """CPU cores of one replica."""
+
+    @property
+    def bundle(self) -> dict[str, float]:
+        """What one replica is given, in Ray's words."""
+        given = {"CPU": self.cpus, "GPU": self.gpus}
+        return {name: amount for name, amount in given.items() if amount}
+
+
+class Place:
+    """The placement group of one replica, made when it is first started."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._group: Any = None
+
+    def options(self, ray: Any) -> dict[str, Any]:
+        """For an actor there."""
+        cluster = self._cluster
+        given: dict[str, Any] = {"num_cpus": cluster.cpus, "num_gpus": cluster.gpus}
+        if not cluster.bundle:
+            return given
+        from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
+
+        if self._group is None:
+            self._group = ray.util.placement_group([cluster.bundle], strategy="STRICT_PACK")
+        there = PlacementGroupSchedulingStrategy(self._group, placement_group_bundle_index=0)
+        return {**given, "scheduling_strategy": there}
+
+    def give_back(self, ray: Any) -> None:
+        if self._group is not None:
+            ray.util.remove_placement_group(self._group)
+            self._group = None
+
+
+async def granted(started: Awaitable[T], ray: Any, cluster: Cluster, *, grows: bool) -> T:
+    """What `started` gives, once its replica has a place. A replica waits as long as others hold
+    what it needs. Raises UsageError where no node has as much; `grows`: such a node may yet come.
+    """
+    waiting = asyncio.ensure_future(started)
+    until = time.monotonic() + (_NODES_COME if grows else 0.0)
+    try:
+        while True:
+            done, _ = await asyncio.wait([waiting], timeout=_LOOK_EVERY)
+            if done:
+                return waiting.result()
+            lacking = _lacking(cluster, ray.nodes())
+            if lacking and time.monotonic() > until:
+                raise UsageError(lacking)
+    finally:
+        waiting.cancel()
+
+
+def _lacking(cluster: Cluster, nodes: list[Mapping[str, Any]]) -> str:
+    """Why no node could ever hold a replica; "" where one could."""
+    living = [node["Resources"] for node in nodes if node["Alive"]]
+    wanted = cluster.bundle
+    if any(all(node.get(name, 0.0) >= amount for name, amount in wanted.items())
+           for node in living):  # fmt: skip
+        return ""
+    nothing: dict[str, float] = {}
+    largest = max(
+        living, key=lambda node: (node.get("GPU", 0.0), node.get("CPU", 0.0)), default=nothing
+    )
+    return (
+        f"a replica is to have {_told(wanted)} on one node, and no node of the Ray cluster has as "
+        f"much; the largest has {_told({name: largest.get(name, 0.0) for name in wanted})}; give "
+        "--gpus-per-replica and --cpus-per-replica what a node has"
+    )
+
+
+def _told(amounts: Mapping[str, float]) -> str:
+    return " and ".join(
+        f"{amount:g} {name}{'s' * (amount != 1)}" for name, amount in amounts.items()
+    )

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+import pytest
+
+from snellen.core.answer import Answer, Empty, Refused, Truncated
+from snellen.extract.unanswered import own_words, unanswered
+
+
+@pytest.mark.parametrize(
+    ("reply", "stop_reason", "answer"),
+    [
+        ("A", "stop", None),
+        ("The ans", "length", None),
+        ("", "stop", Empty()),
+        (" \n", "length", Truncated()),
+        ("", "refusal", Refused("stop reason")),
+        ("Flagged. The answer is A", "refusal", Refused("stop reason")),
+    ],
+)
+def test_replies_without_an_answer(reply: str, stop_reason: str, answer: Answer | None) -> None:
+    assert unanswered(reply, stop_reason) == answer
+
+
+def test_the_words_of_a_filter_are_not_the_models() -> None:
+    assert own_words("Flagged.", "refusal") == ""
+    assert own_words("A cat", "stop") == "A cat"
