@@ -33,7 +33,9 @@ METHOD = (
     "changing are hashed again). Snellen makes a whole run, with the store and samples.jsonl, in "
     "a fresh folder. The bare client reads the same TSV, and sends the same bodies over as many "
     "connections with nothing around them. Client and server have a core each where the system "
-    "lets them be told. The CPU time is the client's own, reading data and starting included."
+    "lets them be told. The CPU time is the client's own, reading data and starting included; at "
+    "few connections the core sleeps between replies, and what waking it takes counts too, which "
+    "differs by machine and hour: the bare client's tells how much."
 )
 DELAY_MS = 50.0
 BARS = {32: 95.0, 256: 60.0}
