@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 
 import pytest
+from typed import said
 
-from snellen.cli import main
 from snellen.cli.parser import build_parser
 
 ROWS = [
@@ -32,15 +32,6 @@ def predictions(tmp_path: Path, *rows: tuple[str, str]) -> str:
     path = tmp_path / "predictions.csv"
     path.write_text("index,prediction\n" + "".join(f"{i},{text}\n" for i, text in rows))
     return str(path)
-
-
-def said(capsys: pytest.CaptureFixture[str], *argv: object) -> tuple[int, str, str]:
-    try:
-        code = main([str(word) for word in argv])
-    except SystemExit as exit:
-        code = int(exit.code or 0)
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def test_run_prints_a_table_and_finds_its_run_again(data: Path, tmp_path: Path, capsys) -> None:

@@ -7,21 +7,13 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from typed import said
 
 from snellen.cli import main
 from snellen.models.catalog import catalog
 from snellen.report.catalogue import print_entries
 
 RUN = ("run", "-m", "random", "-b", "eyechart")
-
-
-def said(capsys: pytest.CaptureFixture[str], *argv: object) -> tuple[int, str, str]:
-    try:
-        code = main([str(word) for word in argv])
-    except SystemExit as exit:
-        code = int(exit.code or 0)
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 @pytest.mark.parametrize(

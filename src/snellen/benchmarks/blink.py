@@ -16,13 +16,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import cast
 
 import msgspec
 
 from snellen.benchmarks.flows import words_reader
 from snellen.benchmarks.published import Published, tsv
-from snellen.benchmarks.questions import question_benchmark
+from snellen.benchmarks.questions import failures_of, question_benchmark
 from snellen.benchmarks.rules import Readers
 from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.core.record import Record
@@ -62,7 +61,7 @@ def benchmark(variant: Variant) -> Benchmark:
         paper="https://arxiv.org/abs/2404.12390",
         source="BLINK (Apache-2.0), as VLMEvalKit's TSV",
     )
-    failures = cast(FailurePolicy, variant.failures)
+    failures = failures_of(variant)
     return replace(asked, headline=HEADLINE, summarise=partial(summarise_blink, asked, failures))
 
 

@@ -22,18 +22,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import cast
 
 from msgspec import structs
 
 from snellen.benchmarks.caption_summary import HEADLINE, ROUGE_L, summarise_captions
 from snellen.benchmarks.open_questions import BARE, open_question_benchmark, open_rules, whole_reply
 from snellen.benchmarks.published import HubSplit, Published, tsv
+from snellen.benchmarks.questions import failures_of
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.model import Capabilities
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import gold_answers
-from snellen.scoring.accuracy import FailurePolicy
 from snellen.scoring.caption_words import caption_words
 from snellen.scoring.rouge_l import rouge_l
 from snellen.settings import Settings
@@ -87,7 +86,7 @@ def benchmark(variant: Variant) -> Benchmark:
         paper="https://arxiv.org/abs/1504.00325",
         source="COCO captions (CC BY 4.0), as VLMEvalKit's TSV",
     )
-    failures = cast(FailurePolicy, variant.failures)
+    failures = failures_of(variant)
     return replace(
         made,
         headline=HEADLINE,

@@ -15,12 +15,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import cast
 
 import msgspec
 
 from snellen.benchmarks.published import HubSplit, Published, tsv
-from snellen.benchmarks.questions import question_benchmark
+from snellen.benchmarks.questions import failures_of, question_benchmark
 from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.core.record import Record
 from snellen.core.sample import Row
@@ -68,7 +67,7 @@ def benchmark(variant: Variant) -> Benchmark:
         paper="https://arxiv.org/abs/2406.16860",
         source="CV-Bench of its authors (Apache-2.0), VLMEvalKit's TSV for a single dimension",
     )
-    failures = cast(FailurePolicy, variant.failures)
+    failures = failures_of(variant)
     return replace(asked, headline=HEADLINE, summarise=partial(_by_sources, asked, failures))
 
 

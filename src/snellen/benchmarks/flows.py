@@ -20,7 +20,7 @@ from snellen.core.sample import Sample
 from snellen.extract.choice import read_choice
 from snellen.extract.llm import Extraction, extract_choice
 from snellen.extract.open_text import read_open
-from snellen.extract.unanswered import REFUSAL, unanswered
+from snellen.extract.unanswered import BY_FILTER
 from snellen.extract.yes_no import read_yes_no
 from snellen.prompts.choice import DEFAULT, Wording, prompt
 from snellen.prompts.rotation import rotatable, shift
@@ -224,8 +224,8 @@ def _extract(sample: Sample, turn: Turn, output: Generated, ref: Ref) -> Steps[E
 def read(sample: Sample, turn: Turn, output: Output, how: Manner) -> Answer | None:
     if not isinstance(output, Generated):
         return None
-    if output.stop_reason == REFUSAL:
-        return unanswered(output.text, output.stop_reason)
+    if output.refused:
+        return BY_FILTER
     if sample.kind == "choice":
         return how.choice(output.text, turn.options, output.stop_reason)
     if sample.kind == "yes_no":

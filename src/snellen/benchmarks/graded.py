@@ -18,14 +18,14 @@ from snellen.benchmarks.judged import (
     spread_of,
 )
 from snellen.benchmarks.ranking import failure_kind, question_alone
-from snellen.core.answer import Answer, Found, NoMatch, Outcome, Refused, Unparsed, outcome_of
+from snellen.core.answer import Answer, Found, NoMatch, Outcome, Unparsed, outcome_of
 from snellen.core.flow import Flow, Steps
 from snellen.core.message import Message
 from snellen.core.output import Generated, Output
 from snellen.core.record import Pass, Record, Unscored
 from snellen.core.request import Generate, Generation, Ref
 from snellen.core.sample import Sample
-from snellen.extract.unanswered import REFUSAL, unanswered
+from snellen.extract.unanswered import BY_FILTER, unanswered
 from snellen.extract.verdicts import GRADE, read_answer
 
 BY_RULES = "by_rules"
@@ -97,7 +97,7 @@ def graded(how: Grading) -> Callable[[Sample], Flow]:
         output = yield from asked(sample, shown, how.settings)
         if not isinstance(output, Generated):
             return record_of(sample, (Pass(shown, output, gold=sample.gold),))
-        silent = unanswered(output.text, output.stop_reason)
+        silent = unanswered(output)
         if silent is not None:
             values = dict.fromkeys(how.names, 0.0) if len(how.names) > 1 else {}
             one = Pass(shown, output, silent, sample.gold, False)
@@ -137,8 +137,8 @@ class Extracted(NamedTuple):
 
 def extracted_by(sample: Sample, output: Generated, how: Extracting) -> Steps[Extracted]:
     """Read a reply by rules, and where they cannot, have judges copy out the answer."""
-    if output.stop_reason == REFUSAL:
-        return Extracted((Refused("stop reason"),), by_rules=True)
+    if output.refused:
+        return Extracted((BY_FILTER,), by_rules=True)
     if not (how.always and how.panel and output.text.strip()):
         answer = how.read(sample, output.text, output.stop_reason)
         if not isinstance(answer, Unparsed) or not how.panel:

@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import cast
 
 import msgspec
 from msgspec import structs
@@ -32,7 +31,7 @@ from snellen.benchmarks.hallusionbench_judge import (
 from snellen.benchmarks.judged import judge_parameters, panel_of
 from snellen.benchmarks.judged_summary import NEEDS_JUDGE
 from snellen.benchmarks.published import Published, tsv
-from snellen.benchmarks.questions import question_benchmark
+from snellen.benchmarks.questions import failures_of, question_benchmark
 from snellen.benchmarks.rules import READERS
 from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.core.record import Record
@@ -73,7 +72,7 @@ def benchmark(variant: Variant) -> Benchmark:
         paper="https://arxiv.org/abs/2310.14566",
         source="HallusionBench of its authors (BSD-3-Clause), as VLMEvalKit's TSV",
     )
-    failures = cast(FailurePolicy, variant.failures)
+    failures = failures_of(variant)
     made = replace(asked, headline=HEADLINE, summarise=partial(_summed, asked, failures))
     return _judged(made, variant) if variant.rule == _OFFICIAL else made
 

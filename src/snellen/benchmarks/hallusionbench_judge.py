@@ -52,11 +52,11 @@ def graded_by_judge(
         fields = {
             "question": sample.question,
             "gold": sample.gold[0] if sample.gold else "",
-            "reply": own_words(output.text, output.stop_reason),
+            "reply": own_words(output),
         }
         read = partial(read_agreement, unclear=float(_may_be_unclear(sample)))
         found = yield from judged(panel, RUBRIC, fields, read, Ref(sample.id))
-        nothing = unanswered(output.text, output.stop_reason)
+        nothing = unanswered(output)
         answer = nothing or Found(output.text.strip(), "whole reply")
         one = Pass(shown, output, answer, sample.gold, verdicts=found.verdicts)
         grade = found.grade()

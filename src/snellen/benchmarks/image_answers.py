@@ -81,7 +81,7 @@ def draw_and_compare(
     ref = Ref(sample.id)
     output = yield Draw(messages=messages, ref=ref, settings=settings, media=sample.sources())
     if isinstance(output, Generated):
-        answer = unanswered(output.text, output.stop_reason) or read_choice(
+        answer = unanswered(output) or read_choice(
             output.text, sample.options, stop_reason=output.stop_reason
         )
         value = answer.value if isinstance(answer, Found) else None

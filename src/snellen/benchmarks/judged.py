@@ -161,7 +161,7 @@ def _asked(
         )
         if not isinstance(output, Generated):
             return Verdict(role, output, tries=number + 1)
-        reading = read(own_words(output.text, output.stop_reason))
+        reading = read(own_words(output))
         if reading is not None:
             return Verdict(
                 role, output, values=dict(reading.values), text=reading.text, tries=number + 1

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.resources import files
-from typing import Literal, cast
+from typing import Literal
 
 import msgspec
 from msgspec import Struct, structs
@@ -24,7 +24,7 @@ from msgspec import Struct, structs
 from snellen.benchmarks.described import METRICS
 from snellen.benchmarks.flows import Circular, OpenRule
 from snellen.benchmarks.published import HubSplit, Published, PublishedFile
-from snellen.benchmarks.questions import question_benchmark
+from snellen.benchmarks.questions import failures_of, question_benchmark
 from snellen.benchmarks.rows import GROUP_COLUMNS
 from snellen.benchmarks.rules import READERS
 from snellen.benchmarks.watching import WORDING, watching_of, with_video
@@ -137,7 +137,7 @@ class Listed:
             source=entry.source,
         )
         if entry.unscored:
-            failures = cast(FailurePolicy, variant.failures)
+            failures = failures_of(variant)
             made = replace(made, summarise=partial(_no_gold_lost, made.summarise, failures))
         return replace(
             made,

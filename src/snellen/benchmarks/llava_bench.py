@@ -117,9 +117,9 @@ def _flow(
         output = yield from asked(sample, shown, settings)
         if not isinstance(output, Generated):
             return record_of(sample, (Pass(shown, output, gold=sample.gold),))
-        said = own_words(output.text, output.stop_reason)
+        said = own_words(output)
         found = yield from judged(panel, RUBRIC, _fields(sample, said), read, Ref(sample.id))
-        nothing = unanswered(said, output.stop_reason)
+        nothing = unanswered(output)
         answer = nothing or Found(said.strip(), "whole reply")
         one = Pass(shown, output, answer, sample.gold, verdicts=found.verdicts)
         model, reference = found.grade(MODEL), found.grade(REFERENCE)

@@ -67,7 +67,7 @@ def marked(
         output = yield from asked(sample, shown, settings)
         if not isinstance(output, Generated):
             return record_of(sample, (Pass(shown, output, gold=sample.gold),))
-        silent = unanswered(output.text, output.stop_reason)
+        silent = unanswered(output)
         if silent is not None:
             return record_of(sample, (Pass(shown, output, silent, sample.gold, False),), score=0.0)
         said = said_in(sample, output.text)

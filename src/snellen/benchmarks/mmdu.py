@@ -191,7 +191,7 @@ def _marked(
     if not isinstance(output, Generated):
         return _Turn(Pass(said, output, gold=gold), Judgement(()))
     text = output.text.strip()
-    nothing = unanswered(text, output.stop_reason)
+    nothing = unanswered(output)
     if nothing is not None:
         return _Turn(Pass(said, output, nothing, gold), Judgement(()))
     answer = Found(text, "whole reply")

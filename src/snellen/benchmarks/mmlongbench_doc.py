@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import cast
 
 from msgspec import structs
 
@@ -27,11 +26,11 @@ from snellen.benchmarks.documents import PAGES, document_reader
 from snellen.benchmarks.mmlongbench_summary import EVIDENCE, FORMAT, PAGE_COUNT, summarise_documents
 from snellen.benchmarks.open_questions import open_question_benchmark, open_rules
 from snellen.benchmarks.published import Published, tsv
+from snellen.benchmarks.questions import failures_of
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.sample import Row, Sample
 from snellen.prompts.choice import Wording
 from snellen.prompts.pdf_pages import with_pages
-from snellen.scoring.accuracy import FailurePolicy
 from snellen.scoring.typed_answer import items, typed_score
 
 VERSION = "1"
@@ -69,7 +68,7 @@ def benchmark(variant: Variant) -> Benchmark:
         source="MMLongBench-Doc (Apache-2.0), as VLMEvalKit's TSV",
         max_new_tokens=256,
     )
-    failures = cast(FailurePolicy, variant.failures)
+    failures = failures_of(variant)
     return replace(
         made,
         headline="f1",

@@ -22,7 +22,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import cast
 
 import msgspec
 
@@ -38,13 +37,12 @@ from snellen.benchmarks.mmt_prompts import (
 )
 from snellen.benchmarks.mmt_summary import OVERALL, summarise_mmt
 from snellen.benchmarks.published import Published, PublishedFile, tsv
-from snellen.benchmarks.questions import question_benchmark
+from snellen.benchmarks.questions import failures_of, question_benchmark
 from snellen.benchmarks.steps import with_steps
 from snellen.benchmarks.withheld import withheld
 from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.core.record import Record
 from snellen.core.summary import Summary
-from snellen.scoring.accuracy import FailurePolicy
 
 VERSION = "1"
 ALIASES = {
@@ -102,7 +100,7 @@ def benchmark(variant: Variant) -> Benchmark:
     chosen = {**{name: values[0] for name, values in OPTIONS.items()}, **variant.options}
     shown = Shown(**{name: chosen[name] for name in OPTIONS})
     check(shown, variant.options.get("shots", "0"))
-    failures = cast(FailurePolicy, variant.failures)
+    failures = failures_of(variant)
 
     def summarise(records: Sequence[Record]) -> Summary:
         found = summarise_mmt(records, failures=failures)

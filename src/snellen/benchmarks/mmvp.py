@@ -17,13 +17,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import cast
 
 import msgspec
 from msgspec import structs
 
 from snellen.benchmarks.published import Published, tsv
-from snellen.benchmarks.questions import question_benchmark
+from snellen.benchmarks.questions import failures_of, question_benchmark
 from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
@@ -51,7 +50,7 @@ def benchmark(variant: Variant) -> Benchmark:
         paper="https://arxiv.org/abs/2401.06209",
         source="MMVP of its authors (MIT, MMVP/MMVP on the hub), as VLMEvalKit's TSV",
     )
-    failures = cast(FailurePolicy, variant.failures)
+    failures = failures_of(variant)
     return replace(
         asked,
         headline=HEADLINE,

@@ -58,7 +58,7 @@ def _compared(flow: Callable[[Sample], Flow], panel: Panel) -> Callable[[Sample]
         output = record.passes[0].output if record.passes else None
         if record.kind != "open" or record.score is None or not isinstance(output, Generated):
             return record
-        if unanswered(output.text, output.stop_reason) is not None:
+        if unanswered(output) is not None:
             return structs.replace(record, values={**record.values, SIMILARITY: 0.0})
         fields = {
             "question": sample.question,

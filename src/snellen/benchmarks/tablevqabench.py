@@ -21,13 +21,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import cast
 
 import msgspec
 from msgspec import structs
 
 from snellen.benchmarks.open_questions import BARE, open_question_benchmark, open_rules
 from snellen.benchmarks.published import Published, tsv
+from snellen.benchmarks.questions import failures_of
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
@@ -70,7 +70,7 @@ def benchmark(variant: Variant) -> Benchmark:
         paper="https://arxiv.org/abs/2404.19205",
         source="TableVQA-Bench (MIT), as VLMEvalKit's TSV",
     )
-    failures = cast(FailurePolicy, variant.failures)
+    failures = failures_of(variant)
     return replace(made, headline=HEADLINE, summarise=partial(_summarise, made, failures))
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from snellen.benchmarks.graded import asked, record_of, ungraded
 from snellen.benchmarks.inline_options import label_of
 from snellen.benchmarks.judged import Panel, Read, judged, spread_of
-from snellen.core.answer import Answer, Found, Refused, Unparsed
+from snellen.core.answer import Answer, Found, Unparsed
 from snellen.core.flow import Flow
 from snellen.core.message import Message
 from snellen.core.output import Generated
@@ -28,7 +28,7 @@ from snellen.extract.rules_tempcompass import (
     read_match_of,
     read_yes_no_of,
 )
-from snellen.extract.unanswered import REFUSAL, unanswered
+from snellen.extract.unanswered import BY_FILTER, unanswered
 from snellen.extract.verdicts import GRADE, Reading, read_labels, read_right
 from snellen.extract.yes_no import read_yes_no
 from snellen.prompts.choice import Wording, prompt
@@ -100,8 +100,8 @@ def _answered(sample: Sample, settings: Generation, panel: Panel, rule: Rule) ->
     if not isinstance(output, Generated):
         return record_of(sample, (Pass(shown, output, gold=sample.gold),))
     answer = read_reply(sample, output.text, output.stop_reason, rule)
-    if output.stop_reason == REFUSAL:
-        answer = Refused("stop reason")
+    if output.refused:
+        answer = BY_FILTER
     right = answer.value in sample.gold if isinstance(answer, Found) else False
     by_rules = right if sample.gold else None
     one = Pass(shown, output, answer, sample.gold, by_rules)
@@ -126,7 +126,7 @@ def _captioned(sample: Sample, settings: Generation, panel: Panel) -> Flow:
     output = yield from asked(replace(sample, options={}), shown, settings)
     if not isinstance(output, Generated):
         return record_of(sample, (Pass(shown, output, gold=sample.gold),))
-    silent = unanswered(output.text, output.stop_reason)
+    silent = unanswered(output)
     if silent is not None:
         return record_of(sample, (Pass(shown, output, silent, sample.gold, False),), score=0.0)
     fields = {"reply": output.text, "question": sample.options.get(ABOUT_CAPTION, "")}

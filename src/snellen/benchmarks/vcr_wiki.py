@@ -19,13 +19,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import cast
 
 import msgspec
 from msgspec import structs
 
 from snellen.benchmarks.open_questions import open_question_benchmark, open_rules, whole_reply
 from snellen.benchmarks.published import Published, PublishedFile, tsv
+from snellen.benchmarks.questions import failures_of
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
@@ -104,7 +104,7 @@ def benchmark(variant: Variant) -> Benchmark:
         source="VCR-wiki (CC BY-SA 4.0), its authors' TSV files",
         max_new_tokens=512,
     )
-    failures = cast(FailurePolicy, variant.failures)
+    failures = failures_of(variant)
     return replace(made, coverage="generic type", summarise=partial(_summarise, made, failures))
 
 

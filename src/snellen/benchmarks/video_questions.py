@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import cast
 
 import msgspec
 from msgspec import structs
 
 from snellen.benchmarks.inline_options import label_of, undressed
 from snellen.benchmarks.published import Published
-from snellen.benchmarks.questions import question_benchmark
+from snellen.benchmarks.questions import failures_of, question_benchmark
 from snellen.benchmarks.rules import Readers
 from snellen.benchmarks.watching import watching_of, with_video
 from snellen.core.benchmark import Benchmark, Table, Variant
@@ -88,7 +87,7 @@ def video_benchmark(variant: Variant, told: VideoQuestions) -> Benchmark:
                 told.headline,
                 told.mean_of,
                 told.only,
-                cast(FailurePolicy, variant.failures),
+                failures_of(variant),
             ),
         )
     return with_video(asked, watching, told.defaults)

@@ -49,6 +49,12 @@ class Generated(
     seconds: float | None = None
     """Wall time of the call; for a batch, its share of the batch."""
 
+    @property
+    def refused(self) -> bool:
+        """Whether a provider's filter wrote the words, cut them off or kept them back: whatever
+        letters stand in them, the model chose none."""
+        return self.stop_reason == "refusal"
+
 
 class CandidateScore(Struct, frozen=True, gc=False):
     logprob: float

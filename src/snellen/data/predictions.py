@@ -164,7 +164,7 @@ def read_predictions(
         Prediction(
             _id(cells, id_columns, number, name),
             cells.get(reply_column, ""),
-            gold_answers(cells, gold) if gold else (),
+            gold_answers(cells, gold),
             cells,
             number,
             _failure(cells, reply_column),

@@ -18,7 +18,7 @@ from snellen.core.output import Failure, Output
 from snellen.core.price import Price
 from snellen.core.request import Request, request_digest
 from snellen.engine.batch import Batcher
-from snellen.engine.fitting import as_output, fitting
+from snellen.engine.fitting import as_output, fitting, refuses
 from snellen.engine.halting import Halt, Halted, MaxFailures, Patience
 from snellen.engine.pacing import Pace
 from snellen.engine.retrying import Line, RetryPolicy
@@ -111,7 +111,7 @@ class Party:
             return
         if output.usage is not None:
             self._budget.add(output.usage, self.price)
-        elif self._remote and getattr(output, "stop_reason", "stop") != "refusal":
+        elif self._remote and not refuses(output):
             self._halt.stop(
                 f"{self._name} does not tell how many tokens a reply took, so that no budget can "
                 "be kept; ask without --budget, and say with --limit how much"

@@ -37,7 +37,7 @@ def fitting(request: Request, output: Output) -> Output:
     Log-likelihoods and similarities that are no finite numbers are one of kind `nan`: nothing
     could be ranked by them, and JSON cannot keep them.
     """
-    if isinstance(request, Draw) and _refuses(output):
+    if isinstance(request, Draw) and refuses(output):
         return output
     if not isinstance(output, (_ANSWER_TO[type(request)], Failure)):
         got, asked = type(output).__name__, type(request).__name__
@@ -62,8 +62,9 @@ def fitting(request: Request, output: Output) -> Output:
     return Failure("nan", "the model's scores of the candidates are not all finite numbers")
 
 
-def _refuses(output: Output) -> bool:
-    return isinstance(output, Generated) and output.stop_reason == "refusal"
+def refuses(output: Output) -> bool:
+    """Whether there is no answer but a filter's words."""
+    return isinstance(output, Generated) and output.refused
 
 
 def _readable(output: Generated) -> Output:

@@ -20,7 +20,6 @@ from snellen.core.message import Text, user
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.request import Generate, Generation, Ref
 from snellen.extract.choice import read_choice
-from snellen.extract.unanswered import REFUSAL
 
 EXTRACTOR = "extractor"
 RULE = "extractor"
@@ -72,7 +71,7 @@ def read_verdict(output: Output, options: Mapping[str, str]) -> Answer | None:
     """The extractor's reply as an answer. None when it failed; never a guess."""
     if isinstance(output, Failure) or not isinstance(output, Generated):
         return None
-    if output.stop_reason == REFUSAL:
+    if output.refused:
         return Unparsed()
     labels = {label: label for label in (*options, NONE_FITS)}
     answer = read_choice(output.text, labels, stop_reason=output.stop_reason)
