@@ -14,7 +14,6 @@ import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -23,6 +22,8 @@ import msgspec
 from benchmarks.perf.document import table
 from benchmarks.perf.figures import SIZES, Figure, Part, Size, figure
 from benchmarks.perf.large_model import B2_5, M300, TINY, Shape, build
+from benchmarks.perf.questions import TOKENS
+from benchmarks.perf.reference import forced, generated
 
 from snellen import evaluate
 from snellen.core.benchmark import Variant
@@ -30,7 +31,6 @@ from snellen.core.output import Generated, Output
 from snellen.core.request import Generate, Request
 from snellen.models.huggingface import HuggingFace
 from snellen.models.pictures import PictureCache
-from snellen.models.registry import open_model
 from snellen.store.runs import RunFolder
 
 TITLE = "Local models on a GPU"
@@ -46,7 +46,6 @@ METHOD = (
 )
 ABSENT = "No GPU is here that torch can use, so the part `gpu` was not measured and is left out."
 MODELS = {"0.3 B": M300, "2.5 B": B2_5}
-_TOKENS = 16
 _LOOK_EVERY = 0.5
 """Seconds between two looks at how busy the GPU is."""
 _AS_MANY = 4
@@ -112,7 +111,7 @@ def _ran(model: Any, questions: int, out: Path) -> _Ran:
     with _watched(model) as busy:
         started = perf_counter()
         results = evaluate(
-            [model], ["eyechart"], variant=Variant(circular="full", max_new_tokens=_TOKENS),
+            [model], ["eyechart"], variant=Variant(circular="full", max_new_tokens=TOKENS),
             limit=questions, out=out, html=False,
         )  # fmt: skip
         took = perf_counter() - started
@@ -148,18 +147,11 @@ def _equal(some: Mapping[str, Sequence[str]], others: Mapping[str, Sequence[str]
 
 
 def _forced(name: str, device: str, **options: str) -> HuggingFace:
-    """The model, made to write as many tokens as it may."""
-    model = open_model(f"hf/{name}", {"device": device, "dtype": "bfloat16", **options})
-    assert isinstance(model, HuggingFace)
-    loaded = model.load()
-    # Before anything reads which tokens end a reply.
-    loaded.model.generation_config.eos_token_id = None
-    model.adopt(replace(loaded, ends=frozenset()))
-    return model
+    return forced(f"hf/{name}", {"device": device, "dtype": "bfloat16", **options})
 
 
 class OneByOne:
-    """Reference A: processor and generate as transformers documents them, one request."""
+    """Reference A as a model."""
 
     def __init__(self, model: HuggingFace) -> None:
         self._model = model
@@ -169,18 +161,8 @@ class OneByOne:
         self.device = model.load().device
 
     def answer(self, request: Request) -> Output:
-        import torch
-
-        from snellen.models.hf_prompt import encode, render
-
         assert isinstance(request, Generate)
-        loaded = self._model.load()
-        prompt = render(request, loaded, self._pictures, "native")
-        inputs = encode(loaded, [prompt.text], [prompt.images], "left")
-        with torch.inference_mode():
-            made = loaded.model.generate(**inputs, max_new_tokens=_TOKENS, do_sample=False)
-        words = made[0, inputs["input_ids"].shape[1] :]
-        return Generated(loaded.tokenizer.decode(words, skip_special_tokens=True).strip())
+        return generated(self._model, request, self._pictures)
 
 
 @contextmanager

@@ -6,13 +6,14 @@ import asyncio
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
 from benchmarks.perf.figures import Figure, Part, Size, figure, profiled
 from benchmarks.perf.large_model import build
+from benchmarks.perf.questions import TOKENS, requests_of
+from benchmarks.perf.reference import forced, generated
 
 from snellen.benchmarks.registry import open_benchmark
 from snellen.core.benchmark import Benchmark, Variant
@@ -25,7 +26,6 @@ from snellen.core.sample import Sample
 from snellen.engine.asking import Asker, concurrency_of
 from snellen.engine.driving import drive_all
 from snellen.models.huggingface import HuggingFace
-from snellen.models.registry import open_model
 from snellen.store.responses import ResponseStore
 
 METHOD = (
@@ -37,7 +37,6 @@ METHOD = (
     "each of which is a measurement of its own: {tiny} for the bundled model in all, {large} for "
     "the larger one, which has random weights, 162 M parameters and 256 tokens a picture."
 )
-_TOKENS = 16
 _PARTS = {"tiny": 3, "large": 2}
 _BARS = {
     "tiny": {"rotations": 3.5, "pairs": 2.4, "ranking": 3.0},
@@ -65,9 +64,9 @@ def measure(size: Size) -> Part:
             for what, bar in _BARS[label].items():
                 flows = [_tasks(part)[what] for part in parts]
                 figures += _compared(f"{label}, {what}", name, flows, bar)
-        model = _forced(names["large"])
+        model = forced(names["large"])
         [some] = _parts(min(counts.values()), 1)
-        asked = [one for flow in _tasks(some)["rotations"]() for one in _requests(flow)]
+        asked = [one for flow in _tasks(some)["rotations"]() for one in requests_of(flow)]
         limits = profiled(lambda: model.answer_batch(asked[: model.batch_size]))
     return Part("local", "Local models", METHOD.format(**counts), tuple(figures), limits)
 
@@ -75,7 +74,7 @@ def measure(size: Size) -> Part:
 def _compared(
     label: str, name: str, parts: Sequence[Callable[[], Iterator[Flow]]], bar: float
 ) -> list[Figure]:
-    timed = [_time(_forced(name), flows) for flows in parts]
+    timed = [_time(forced(name), flows) for flows in parts]
     share = [100 * one.together / one.apart for one in timed]
     outside = [100 * (1 - one.inside / one.together) for one in timed]
     looked = [one.looked for one in timed]
@@ -92,7 +91,7 @@ def _compared(
 
 def _time(model: HuggingFace, flows: Callable[[], Iterator[Flow]]) -> _Timed:
     """Raises RuntimeError when the answers differ."""
-    requests = [request for flow in flows() for request in _requests(flow)]
+    requests = [request for flow in flows() for request in requests_of(flow)]
     started = perf_counter()
     expected = [_apart(model, request) for request in requests]
     apart = perf_counter() - started
@@ -177,28 +176,6 @@ def _noting(flow: Flow, found: dict[Ref, list[Output]]) -> Flow:
             return record
 
 
-def _requests(flow: Flow) -> Iterator[Request]:
-    """What a flow asks when early stop is off, whatever it is told."""
-    request = next(flow)
-    while True:
-        yield request
-        try:
-            request = flow.send(Generated("A"))
-        except StopIteration:
-            return
-
-
-def _forced(name: str) -> HuggingFace:
-    """The model, made to write as many tokens as it may."""
-    model = open_model(name)
-    assert isinstance(model, HuggingFace)
-    loaded = model.load()
-    # Before anything reads which tokens end a reply.
-    loaded.model.generation_config.eos_token_id = None
-    model.adopt(replace(loaded, ends=frozenset()))
-    return model
-
-
 def _apart(model: HuggingFace, request: Request) -> Output:
     """Reference A: processor and model as transformers documents them, one request."""
     import torch
@@ -206,16 +183,12 @@ def _apart(model: HuggingFace, request: Request) -> Output:
     from snellen.models.hf_prompt import encode, render, with_reply
     from snellen.models.pictures import PictureCache
 
-    loaded = model.load()
     torch.set_num_threads(1)
-    prompt = render(request, loaded, PictureCache(), "native")
     if isinstance(request, Generate):
-        inputs = encode(loaded, [prompt.text], [prompt.images], "left")
-        with torch.inference_mode():
-            made = loaded.model.generate(**inputs, max_new_tokens=_TOKENS, do_sample=False)
-        words = made[0, inputs["input_ids"].shape[1] :]
-        return Generated(loaded.tokenizer.decode(words, skip_special_tokens=True).strip())
+        return generated(model, request, PictureCache())
     assert isinstance(request, Rank)
+    loaded = model.load()
+    prompt = render(request, loaded, PictureCache(), "native")
     context = encode(loaded, [prompt.text], [prompt.images], "left")["input_ids"].shape[1]
     scores = []
     for candidate in request.candidates:
@@ -250,7 +223,7 @@ def _parts(questions: int, count: int) -> list[list[Sample]]:
 
 
 def _asked() -> Benchmark:
-    return open_benchmark("eyechart", Variant(circular="full", max_new_tokens=_TOKENS))
+    return open_benchmark("eyechart", Variant(circular="full", max_new_tokens=TOKENS))
 
 
 def _tasks(chosen: Sequence[Sample]) -> dict[str, Callable[[], Iterator[Flow]]]:
@@ -279,7 +252,7 @@ def _pair(sample: Sample, number: int) -> Flow:
     text = f"{sample.question} Is it {said}? Please answer yes or no."
     messages = (user(Media("image", sample.media[0].digest), Text(text)),)
     ref = Ref(sample.id, number)
-    settings = Generation(max_new_tokens=_TOKENS)
+    settings = Generation(max_new_tokens=TOKENS)
     yield Generate(messages=messages, ref=ref, settings=settings, media=sample.sources())
     return _record(sample)
 

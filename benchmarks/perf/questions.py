@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
 
 from snellen.benchmarks.registry import open_benchmark
 from snellen.core.benchmark import Variant
+from snellen.core.flow import Flow
 from snellen.core.output import Generated
 from snellen.core.request import Request
 
@@ -19,12 +21,16 @@ def passes(count: int) -> list[Request]:
     samples = (one for one in asked.samples(asked.open()) if len(one.media) == 1)
     found: list[Request] = []
     for sample in islice(samples, count):
-        flow = asked.flow(sample)
-        request = next(flow)
-        while True:
-            found.append(request)
-            try:
-                request = flow.send(Generated("A"))
-            except StopIteration:
-                break
+        found += requests_of(asked.flow(sample))
     return found
+
+
+def requests_of(flow: Flow) -> Iterator[Request]:
+    """What a flow asks when early stop is off, whatever it is told."""
+    request = next(flow)
+    while True:
+        yield request
+        try:
+            request = flow.send(Generated("A"))
+        except StopIteration:
+            return

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from snellen.models.catalog import Entry, ListedPrice, sources
 from snellen.report.format import plural
+from snellen.report.widths import own_width
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,7 +21,6 @@ _WIDE = ("provider", "weights", "context")
 """Columns for wide terminals alone."""
 _NARROW = 12
 """Characters of what a model takes, in a narrow terminal."""
-_UNBOUNDED = 100_000
 UNKNOWN = "–"
 
 
@@ -50,7 +50,7 @@ def print_entries(entries: Sequence[Entry], console: Console) -> None:
     fewer columns; files and pipes get whole lines."""
     told = f"{plural(len(entries), 'model')}; prices in dollars per million tokens"
     whole = _table(entries, COLUMNS)
-    width = console.measure(whole, options=console.options.update(width=_UNBOUNDED)).maximum
+    width = own_width(whole, console)
     if not console.is_terminal:
         console.width = max(console.width, width)
     if not entries:

@@ -12,6 +12,7 @@ from snellen.analysis.groups import GroupDifference
 from snellen.analysis.paired import Compared, Comparison, Pair
 from snellen.report import format as fmt
 from snellen.report.markdown import bullets, literal, table
+from snellen.report.widths import own_width
 from snellen.store.runs import RunFolder
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
 GROUPS = 5
 """Groups shown of each pair."""
-_UNBOUNDED = 100_000
-"""Wider than any table."""
 PAIRS = 3
 """Most pairs whose groups are shown; JSON holds all."""
 
@@ -204,8 +203,7 @@ def _letters(found: Comparison) -> dict[str, str]:
 
 def _fits(grid: Grid, console: Console) -> bool:
     """Whether no cell must be folded."""
-    whole = console.options.update(width=_UNBOUNDED)
-    return console.measure(table_of(grid), options=whole).maximum <= console.width
+    return own_width(table_of(grid), console) <= console.width
 
 
 def table_of(grid: Grid) -> Table:
