@@ -109,7 +109,7 @@ SPECS = (
     vlmevalkit_set("q-bench", "Q-Bench1_VAL", pools.GENERATED, category=("0,0", "1,1")),
     vlmevalkit_set("r-bench", "R-Bench-Dis", pools.SPACE, category=("low", "high")),
     vlmevalkit_set("r-bench:images=reference", "R-Bench-Ref", pools.GENERATED),
-    vlmevalkit_set("realworldqa", "RealWorldQA", pools.SPACE),
+    vlmevalkit_set("realworldqa", "RealWorldQA", pools.NUMBERS),
     vlmevalkit_set("scienceqa", "ScienceQA_TEST", pools.SCIENCE, split="test",
                    category=("biology", "physics"),
                    hint=("The passage below\ndescribes an experiment.", "")),
