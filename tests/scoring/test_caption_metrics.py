@@ -97,6 +97,7 @@ def test_words_of_captions(caption: str, words: str) -> None:
     assert " ".join(caption_words(caption)) == words
 
 
+@pytest.mark.external_golden("captions_magic")
 def test_words_of_two_published_systems_and_their_references(golden: Golden) -> None:
     import gzip
 
