@@ -18,6 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+# A busy machine is no failure.
+settings.register_profile("tests", deadline=None)
+settings.load_profile("tests")
 
 HERE = Path(__file__).parent
 LEFT_OUT = {
