@@ -67,7 +67,7 @@ def flat_cells(
         if isinstance(value, dict) and column not in OPTION_LISTS:
             inner = flat_cells(value)
             cells.update({f"{column}.{key}": text for key, text in inner.items()})
-            cells.update({name: "" for name in replies & _blank(column, value)})
+            cells.update(dict.fromkeys(replies & _blank(column, value), ""))
         elif text := text_of(value):
             cells[column] = text
         elif value == "" and column in replies:

@@ -280,11 +280,10 @@ def _texts(golds: Iterable[str]) -> set[str]:
 
 
 def _renamed(read: Predictions, names: Sequence[str | None]) -> Predictions:
-    """The predictions by the ids of the data; those of no row keep theirs, which no row may have."""
+    """The predictions by the ids of the data; those of no row keep theirs, marked if a row has it."""
     taken = {name for name in names if name is not None}
     rows = []
     for one, name in zip(read, names, strict=True):
         kept = one.id if one.id not in taken else f"{one.id} (row {one.number})"
         rows.append(structs.replace(one, id=kept if name is None else name))
     return replace(read, rows=tuple(rows))
-
