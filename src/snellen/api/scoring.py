@@ -18,6 +18,7 @@ from snellen.core.model import Model
 from snellen.core.record import Record
 from snellen.core.summary import Summary
 from snellen.data.columns import check_roles_of
+from snellen.data.joining import joined
 from snellen.data.predictions import Predictions, read_predictions
 from snellen.engine.managed import Servers
 from snellen.engine.preflight import check_roles
@@ -81,11 +82,13 @@ def _read_and_scored(
         return _scored_alone(benchmark, variant, columns, where, bench)
     apart = variant.data is not None or is_data(benchmark)
     asked, replied = _columns_of_two(columns or {}) if apart else ({}, columns or {})
-    read = read_predictions(Path(predictions), columns=replied, where=where)
     chosen = named_benchmark(benchmark, replace(variant, columns=asked))
+    repeats = chosen.repeats and not apart
+    read = read_predictions(Path(predictions), columns=replied, where=where, repeats=repeats)
     if not apart and read.gold_column is not None:
-        chosen = replace(chosen, open=read.table)
-    return _scored(chosen, read, bench)
+        return _scored(replace(chosen, open=read.table), read, bench)
+    table = chosen.open()
+    return _scored(replace(chosen, open=lambda: table), joined(read, table), bench)
 
 
 def score_by_rules(

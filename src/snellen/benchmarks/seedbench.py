@@ -151,6 +151,7 @@ def benchmark(variant: Variant) -> Benchmark:
             **({"normalisation": NORMALISATION} if protocol == "ranking" else {}),
         },
         max_new_tokens=settings.max_new_tokens,
+        repeats=True,
     )
     return made if watching is None else with_video(made, watching, always=False)
 
