@@ -50,7 +50,9 @@ class Pass(Struct, frozen=True, gc=False, omit_defaults=True):
     options: dict[str, str] = {}
     row: str | None = None
     extraction: Output | None = None
-    """What the LLM extractor said, where it was asked because no rule could read the reply."""
+    """What the LLM extractor said, where it was asked."""
+    by_rules: Answer | None = None
+    """What the rules alone made of the reply, where the LLM extractor was asked."""
     verdicts: tuple[Verdict, ...] = ()
     """What judges said about the reply, in the order they were asked."""
 
