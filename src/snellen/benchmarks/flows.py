@@ -27,6 +27,8 @@ from snellen.prompts.rotation import rotatable, shift
 from snellen.scoring.open_answer import matches
 
 Circular = Literal["off", "early", "full"]
+MATCH_RATE = "match_rate"
+"""Value, where there is an extractor: 1 where the rules match the first reply, else 0."""
 
 YesNoReader = Callable[[str, str], Answer]
 """A reply and why it stopped, to what it answers."""
@@ -335,7 +337,7 @@ def _values(
     if circular:
         found["vanilla"] = float(first.correct)
     if how.extractor:
-        found["match_rate"] = float(isinstance(_by_rules(first), Found))
+        found[MATCH_RATE] = float(isinstance(_by_rules(first), Found))
         found["vanilla_by_rules"] = _earned_by_rules(sample, first, how)
         if score is not None:
             found["by_rules"] = min(_earned_by_rules(sample, one, how) for one in passes)

@@ -82,7 +82,7 @@ class Judgement(NamedTuple):
     @property
     def read(self) -> tuple[Verdict, ...]:
         """The verdicts that could be read."""
-        return tuple(one for one in self.verdicts if one.values or one.text is not None)
+        return tuple(one for one in self.verdicts if one.legible)
 
     def by_judge(self, name: str = GRADE) -> dict[str, float]:
         """Each judge's mean grade, in the range of the rubric."""

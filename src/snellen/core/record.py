@@ -34,6 +34,11 @@ class Verdict(Struct, frozen=True, gc=False, omit_defaults=True):
     tries: int = 1
     """How often it was asked until its reply could be read."""
 
+    @property
+    def legible(self) -> bool:
+        """Whether it could be read."""
+        return bool(self.values) or self.text is not None
+
 
 class Pass(Struct, frozen=True, gc=False, omit_defaults=True):
     """One question put to the model: a circular pass, or the only one."""
