@@ -64,8 +64,13 @@ def judge_parameters(panel: Panel, *rubrics: str) -> dict[str, str]:
     """What a run records about how its judges are asked; who they are stands in its roles."""
     if not panel:
         return {}
-    found = {f"rubric_{name}": rubric(name).short_digest for name in rubrics}
+    found = rubric_parameter(*rubrics)
     return found if panel.votes == 1 else {**found, "votes": str(panel.votes)}
+
+
+def rubric_parameter(*rubrics: str) -> dict[str, str]:
+    """The digests of tasks for judges or an extractor, as a run records them."""
+    return {f"rubric_{name}": rubric(name).short_digest for name in rubrics}
 
 
 class Judgement(NamedTuple):
