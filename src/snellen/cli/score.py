@@ -10,12 +10,14 @@ from collections.abc import Iterable
 from snellen.cli.main import COMPLETE, INCOMPLETE
 from snellen.cli.parser_run import EVERY_RULE
 from snellen.core.benchmark import Variant
+from snellen.core.errors import UsageError
 from snellen.core.summary import Summary
 
 
 def main(arguments: Namespace) -> int:
     variant = Variant(data=arguments.data, circular=arguments.circular, failures=arguments.failures)
     if arguments.rule == EVERY_RULE:
+        _refuse_roles(arguments)
         return _by_every_rule(arguments, variant)
     from dataclasses import replace
 
@@ -33,6 +35,7 @@ def main(arguments: Namespace) -> int:
         columns=arguments.columns,
         where=arguments.where,
         judges=arguments.judge,
+        extractor=arguments.extractor,
         store=arguments.store or DEFAULT_STORE,
         serving=None if arguments.json else told(Console(stderr=True)),
     )
@@ -42,7 +45,8 @@ def main(arguments: Namespace) -> int:
         print(json.dumps(card, ensure_ascii=False))
     else:
         print_scorecard(scored.benchmark, scored.summary, Console())
-    return _code([scored.summary])
+    ungraded = any(one.unscored == "ungraded" for one in scored.records)
+    return INCOMPLETE if ungraded else _code([scored.summary])
 
 
 def _by_every_rule(arguments: Namespace, variant: Variant) -> int:
@@ -69,6 +73,16 @@ def _by_every_rule(arguments: Namespace, variant: Variant) -> int:
 
         print_rulecard(next(iter(benchmarks.values())), summaries, found, Console())
     return _code(summaries.values())
+
+
+def _refuse_roles(arguments: Namespace) -> None:
+    """Raises UsageError: rules are compared by what they read alone."""
+    given = [flag for flag in ("judge", "extractor") if getattr(arguments, flag)]
+    if given:
+        raise UsageError(
+            f"--rule {EVERY_RULE} compares what the rules read alone; leave out "
+            f"{' and '.join(f'--{flag}' for flag in given)}, or name one rule"
+        )
 
 
 def _warn(warnings: Iterable[str]) -> None:
