@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec import structs
+
 from snellen.api.arguments import DEFAULT_OUT, STORE_FILE
 from snellen.api.naming import named_benchmark, served_model
 from snellen.benchmarks.judged import judge_roles
@@ -15,10 +17,12 @@ from snellen.benchmarks.registry import is_data
 from snellen.core.benchmark import Benchmark, Variant, summed
 from snellen.core.errors import UsageError
 from snellen.core.model import Model
+from snellen.core.origin import Origin, origin_of
 from snellen.core.record import Record
+from snellen.core.run import DataInfo
 from snellen.core.summary import Summary
 from snellen.data.columns import check_roles_of
-from snellen.data.predictions import Predictions, read_predictions
+from snellen.data.predictions import Predictions, PredictionTable, read_predictions
 from snellen.engine.managed import Servers
 from snellen.engine.preflight import check_roles
 from snellen.engine.scoring import Judges, recorded
@@ -38,6 +42,8 @@ class Scored(NamedTuple):
     summary: Summary
     warnings: tuple[str, ...]
     records: Sequence[Record] = ()
+    data: DataInfo | None = None
+    """Where the questions and the gold answers come from."""
 
 
 def score(
@@ -159,6 +165,8 @@ class _Bench(NamedTuple):
 
 def _scored(benchmark: Benchmark, read: Predictions, bench: _Bench) -> Scored:
     models = bench.models(read, benchmark)
+    table = benchmark.open()
+    benchmark = replace(benchmark, open=lambda: table)
     if not models:
         records, warnings = recorded(benchmark, read.replies(), read.digest)
     else:
@@ -169,7 +177,11 @@ def _scored(benchmark: Benchmark, read: Predictions, bench: _Bench) -> Scored:
             records, warnings = recorded(benchmark, read.replies(), read.digest, judges)
     examples = benchmark.examples() if benchmark.examples is not None else None
     summary = summed(benchmark, records, examples)
-    return Scored(benchmark, summary, (*read.warnings, *warnings), records)
+    origin = Origin("predictions") if isinstance(table, PredictionTable) else origin_of(table)
+    data = DataInfo(str(table.path), table.digest, len(table), origin)
+    if data.note:
+        summary = structs.replace(summary, notices=(data.note, *summary.notices))
+    return Scored(benchmark, summary, (*read.warnings, *warnings), records, data)
 
 
 def _columns_of_two(columns: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:

@@ -7,7 +7,13 @@ import sys
 from argparse import Namespace
 
 from snellen.benchmarks.option_meanings import OptionFacts, option_facts
-from snellen.benchmarks.registry import is_data, known_benchmarks, open_benchmark, split_spec
+from snellen.benchmarks.registry import (
+    data_facts,
+    is_data,
+    known_benchmarks,
+    open_benchmark,
+    split_spec,
+)
 from snellen.benchmarks.seed_levels import level_of
 from snellen.benchmarks.suites import built_in
 from snellen.cli.main import COMPLETE
@@ -111,6 +117,7 @@ def _benchmark_facts(name: str) -> dict[str, str]:
         "also called": aliases,
         "paper": benchmark.paper,
         "source": benchmark.source,
+        **data_facts(name),
         "coverage": benchmark.coverage,
         "not scored": benchmark.unscorable,
         "longest reply": f"{benchmark.max_new_tokens} tokens",
