@@ -172,7 +172,9 @@ def _check(
 
 def _table(variant: Variant) -> Table:
     path = DATA.fetch(variant)
-    return open_seed_json(str(path)) if is_seed_json(str(path)) else DATA.table(variant)
+    if not is_seed_json(str(path)):
+        return DATA.table(variant)
+    return DATA.marked(open_seed_json(str(path)), variant)
 
 
 def _flow(protocol: Protocol, how: Manner, drawing: Drawing) -> Callable[[Sample], Flow]:

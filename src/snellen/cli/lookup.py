@@ -8,7 +8,13 @@ from argparse import Namespace
 
 from snellen.benchmarks.evidence import evidence_level, evidence_of
 from snellen.benchmarks.option_meanings import OptionFacts, option_facts
-from snellen.benchmarks.registry import is_data, known_benchmarks, open_benchmark, split_spec
+from snellen.benchmarks.registry import (
+    data_facts,
+    is_data,
+    known_benchmarks,
+    open_benchmark,
+    split_spec,
+)
 from snellen.benchmarks.seed_levels import level_of
 from snellen.benchmarks.suites import built_in
 from snellen.cli.main import COMPLETE
@@ -126,6 +132,7 @@ def _benchmark_facts(name: str) -> dict[str, str]:
         "also called": aliases,
         "paper": benchmark.paper,
         "source": benchmark.source,
+        **data_facts(name),
         "coverage": benchmark.coverage,
         "evidence": evidence.summary() if evidence else "",
         "not scored": benchmark.unscorable,

@@ -41,7 +41,7 @@ def main(arguments: Namespace) -> int:
     )
     _warn(scored.warnings)
     if arguments.json:
-        card = scorecard(scored.benchmark, scored.summary, scored.warnings)
+        card = scorecard(scored.benchmark, scored.summary, scored.warnings, scored.data)
         print(json.dumps(card, ensure_ascii=False))
     else:
         print_scorecard(scored.benchmark, scored.summary, Console())
@@ -67,7 +67,9 @@ def _by_every_rule(arguments: Namespace, variant: Variant) -> int:
     warnings = tuple(dict.fromkeys(text for one in scored.values() for text in one.warnings))
     _warn(warnings)
     if arguments.json:
-        print(json.dumps(rulecard(benchmarks, summaries, found, warnings), ensure_ascii=False))
+        data = next(iter(scored.values())).data
+        card = rulecard(benchmarks, summaries, found, warnings, data)
+        print(json.dumps(card, ensure_ascii=False))
     else:
         from rich.console import Console
 

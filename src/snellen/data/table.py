@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 from snellen.core.benchmark import Table
 from snellen.core.errors import DataError
+from snellen.core.origin import Origin
 from snellen.core.sample import MediaRef, Row
 from snellen.data.clips import locate_video
 from snellen.data.columns import row_id
@@ -58,6 +59,7 @@ class IndexedTable:
     cache: Path
     dataset: DatasetName | None = None
     """The Hugging Face data set, where the rows are of one."""
+    origin: Origin | None = None
 
     @property
     def columns(self) -> Sequence[str]:

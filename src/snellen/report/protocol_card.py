@@ -30,6 +30,8 @@ def card_lines(card: Card) -> Iterator[tuple[str, str]]:
         yield "evidence", evidence.summary()
     yield "metric", f"{fmt.metric_words(card.headline)} (digest {card.parts['metric']})"
     yield "data", f"{card.source or 'of your own'} (digest {card.parts['data']})"
+    if card.published:
+        yield "data file", card.published
 
 
 def _kinds(card: Card) -> Iterator[Kind]:
