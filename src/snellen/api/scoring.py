@@ -22,12 +22,8 @@ from snellen.core.record import Record
 from snellen.core.run import DataInfo
 from snellen.core.summary import Summary
 from snellen.data.columns import check_roles_of
-<<<<<<< HEAD
 from snellen.data.joining import joined
-from snellen.data.predictions import Predictions, read_predictions
-=======
 from snellen.data.predictions import Predictions, PredictionTable, read_predictions
->>>>>>> identity
 from snellen.engine.managed import Servers
 from snellen.engine.preflight import check_roles
 from snellen.engine.scoring import Judges, recorded
@@ -155,12 +151,9 @@ def _scored_alone(
 
 def _scored(benchmark: Benchmark, read: Predictions, bench: Bench) -> Scored:
     models = bench.models(read, benchmark)
-<<<<<<< HEAD
     unread: Iterator[str] = iter(())
-=======
     table = benchmark.open()
     benchmark = replace(benchmark, open=lambda: table)
->>>>>>> identity
     if not models:
         records, warnings = recorded(benchmark, read.replies(), read.digest)
     else:
@@ -173,15 +166,11 @@ def _scored(benchmark: Benchmark, read: Predictions, bench: Bench) -> Scored:
         unread = unread_verdicts(models, records)
     examples = benchmark.examples() if benchmark.examples is not None else None
     summary = summed(benchmark, records, examples)
-<<<<<<< HEAD
-    return Scored(benchmark, summary, (*read.warnings, *warnings, *unread), records)
-=======
     origin = Origin("predictions") if isinstance(table, PredictionTable) else origin_of(table)
     data = DataInfo(str(table.path), table.digest, len(table), origin)
     if data.note:
         summary = structs.replace(summary, notices=(data.note, *summary.notices))
-    return Scored(benchmark, summary, (*read.warnings, *warnings), records, data)
->>>>>>> identity
+    return Scored(benchmark, summary, (*read.warnings, *warnings, *unread), records, data)
 
 
 def _columns_of_two(columns: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:

@@ -280,7 +280,8 @@ def _texts(golds: Iterable[str]) -> set[str]:
 
 
 def _renamed(read: Predictions, names: Sequence[str | None]) -> Predictions:
-    """The predictions by the ids of the data; those of no row keep theirs, marked if a row has it."""
+    """The predictions by the ids of the data. Those of no row keep theirs, marked if a row has
+    it."""
     taken = {name for name in names if name is not None}
     rows = []
     for one, name in zip(read, names, strict=True):
