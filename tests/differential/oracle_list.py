@@ -11,3 +11,25 @@ VLMEVALKIT = Oracle(
     licence="Apache-2.0",
     checkout="VLMEvalKit",
 )
+POPE_AUTHORS = Oracle(
+    script="pope",
+    repository="RUCAIBox/POPE",
+    commit="3df3ba1b110ecce25696989577fad583b67d4239",
+    licence="MIT",
+    checkout="POPE",
+)
+POPE_LLAVA = Oracle(
+    script="pope",
+    repository="haotian-liu/LLaVA",
+    commit="c121f0432da27facab705978f83c4ada465e46fd",
+    licence="Apache-2.0",
+    checkout="LLaVA",
+)
+MME_AUTHORS = Oracle(
+    script="mme",
+    repository="BradyFU/Awesome-Multimodal-Large-Language-Models",
+    commit="dd2950902889cd614d4edf606827240166d29381",
+    licence="none stated",
+    checkout="MME",
+)
+"""Branch Evaluation, with tools/eval_tool.zip unpacked into the folder."""

@@ -38,10 +38,9 @@ def evaluated(job: Mapping[str, Any]) -> dict[str, Any]:
 
     arguments, rows = job["arguments"], job["rows"]
     ids = [row["id"] for row in rows]
-    numbers = [int(name) if name.isdecimal() else n for n, name in enumerate(ids)]
-    table = pd.DataFrame(
-        [{**row["cells"], "index": n} for row, n in zip(rows, numbers, strict=True)]
-    )
+    table = pd.DataFrame([{**row["cells"], "index": row["id"]} for row in rows])
+    if all(name.isdecimal() for name in ids):
+        table["index"] = table["index"].astype(int)
     dataset = _dataset(arguments["dataset"], table)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / f"model_{arguments['dataset']}.xlsx"
@@ -50,8 +49,7 @@ def evaluated(job: Mapping[str, Any]) -> dict[str, Any]:
         before = {path.name for path in Path(folder).iterdir()}
         returned = dataset.evaluate(str(file), model="exact_matching", nproc=1)
         column, verdicts = _verdicts(Path(folder), before, arguments.get("column"))
-    name_of = dict(zip(numbers, ids, strict=True))
-    credits = {name_of[index]: value for index, value in verdicts.items() if index in name_of}
+    credits = {name: verdicts[name] for name in ids if name in verdicts}
     scale = arguments.get("scale", 1)
     metrics = {name: scale * value for name, value in _numbers(returned)}
     return {"credits": credits, "metrics": metrics, "column": column}
@@ -73,7 +71,7 @@ def _dataset(name: str, table: Any) -> Any:
 
 def _verdicts(
     folder: Path, before: set[str], column: str | None
-) -> tuple[str, dict[int, float | None]]:
+) -> tuple[str, dict[str, float | None]]:
     """The verdict column of the file that the evaluation left, by index of the row."""
     import pandas as pd
 
@@ -86,7 +84,7 @@ def _verdicts(
         name = next((name for name in wanted if name in table), None)
         if name is not None and "index" in table:
             cells = zip(table["index"], table[name], strict=True)
-            return name, {int(index): _credit(cell) for index, cell in cells}
+            return name, {str(index): _credit(cell) for index, cell in cells}
     left = sorted(path.name for path in folder.rglob("*"))
     raise SystemExit(f"no column of {wanted} in the files that the evaluation left: {left}")
 
@@ -99,8 +97,13 @@ def _credit(cell: Any) -> float | None:
 
 
 def _numbers(returned: Any, path: str = "") -> Iterator[tuple[str, float]]:
-    """Every number of a data frame or of nested dictionaries, by its path."""
+    """Every number of a data frame or of nested dictionaries, by its path. Several rows of a data
+    frame are called by their split."""
     if hasattr(returned, "to_dict"):
+        if len(returned) > 1 and "split" in returned:
+            returned = {row["split"]: row.drop("split").to_dict() for _, row in returned.iterrows()}
+            yield from _numbers(returned, path)
+            return
         returned = returned.to_dict("list")
     if isinstance(returned, Mapping):
         for key, value in returned.items():
