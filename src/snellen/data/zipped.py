@@ -1,4 +1,4 @@
-"""Members of ZIP archives, those packed with zstandard too (`zipfile` has them from Python 3.14)."""
+"""Members of ZIP archives, zstandard ones too (`zipfile` itself reads them from Python 3.14)."""
 
 from __future__ import annotations
 
