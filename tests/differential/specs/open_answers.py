@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from tests.differential.oracle_list import VLMEVALKIT
-from tests.differential.sets import Spec
-from tests.differential.styles_open import QUESTIONS, Cells, Open, open_cases
+from tests.differential.sets import Oracle, Spec
+from tests.differential.styles_open import BASES, QUESTIONS, Base, Cells, Open, open_cases
 
 VLMEVALKIT_OPEN = replace(VLMEVALKIT, script="vlmevalkit_open")
 
@@ -119,7 +119,79 @@ def one(question: Open) -> str:
     return question.golds[0]
 
 
+def authors(
+    benchmark: str,
+    scorer: str,
+    oracle: Oracle,
+    path: str,
+    cells: Cells,
+    *,
+    metrics: Mapping[str, str],
+    questions: tuple[Open, ...] = QUESTIONS,
+    bases: Mapping[str, Base] = BASES,
+    **arguments: Any,
+) -> Spec:
+    """A set judged by a published script, and scored by the rule `official`."""
+    return Spec(
+        name=f"{benchmark.replace(':', '@')}.authors",
+        benchmark=benchmark,
+        rule="official",
+        oracle=oracle,
+        path=path,
+        cases=open_cases(cells, questions, bases=bases),
+        arguments={"scorer": scorer, **arguments},
+        metrics=metrics,
+    )
+
+
+def repository(name: str, commit: str, licence: str, checkout: str = "") -> Oracle:
+    return Oracle("authors_open", name, commit, licence, checkout or name.split("/")[1])
+
+
+VQA = repository("GT-Vision-Lab/VQA", "a013f0043c1e2cdc995922dfe257f7149aa9af06", "BSD-2-Clause")
+LLAVA = repository("haotian-liu/LLaVA", "c121f0432da27facab705978f83c4ada465e46fd", "Apache-2.0")
+PIX2STRUCT = repository(
+    "google-research/pix2struct", "945f27e936c9464d9d7c133f1bd1f4f383be9e99", "Apache-2.0"
+)
+RRC = repository(
+    "QwenLM/Qwen-VL", "aa00ed04091eea5fcdd32985e7915f1c53e7d599", "Tongyi Qianwen", "Qwen-VL"
+)
+"""Which holds the competition's script as it is downloaded there."""
+MTVQA = repository("bytedance/MTVQA", "efc6a78a701516a76649430e1100c98e2904a7d8", "CC BY-NC 4.0")
+OCRBENCH = repository(
+    "Yuliang-Liu/MultimodalOCR", "794c36d6423cf1d5764081128bcaeb46b240def6", "MIT"
+)
+TABLEVQABENCH = repository(
+    "naver-ai/tablevqabench", "87d38e7907e268ea18c7d9c318e95e3a43009cea", "MIT"
+)
+SLIDEVQA = repository(
+    "nttmdlab-nlp/SlideVQA", "e1f0bd991a46b36024af5a18b3429e923f9610c4", "NTT's evaluation licence"
+)
+
 _VQA = "image_vqa.py, ImageVQADataset.evaluate"
+_VQA_FILE = "PythonEvaluationTools/vqaEvaluation/vqaEval.py, VQAEval.evaluate"
+_AGREED = tuple(
+    replace(question, people=question.golds[:1] * 10) if number % 4 == 0 else question
+    for number, question in enumerate(QUESTIONS)
+)
+"""Of every fourth question all ten people say the same."""
+
+
+def _ocrbench_json(question: Open, number: int) -> Mapping[str, Any]:
+    """A row of the authors' JSON."""
+    kinds = (
+        ("textVQA", "Scene Text-centric VQA"),
+        ("HME100k", "Handwritten Mathematical Expression Recognition"),
+        ("docVQA", "Doc-oriented VQA"),
+    )
+    name, kind = kinds[number % 3]
+    return {
+        "question": question.question,
+        "answers": listed(question.golds),
+        "dataset_name": name,
+        "type": kind,
+    }
+
 
 SPECS = (
     groups("textvqa", "TextVQA_VAL", cells_of(ten), _VQA, metrics={"vqa_accuracy": "Overall"}),
@@ -168,5 +240,82 @@ SPECS = (
         factor=2,
         scale=100,
         fillers=({"answer": "19"},),
+    ),
+    authors(
+        "textvqa",
+        "textvqa",
+        LLAVA,
+        "llava/eval/m4c_evaluator.py, TextVQAAccuracyEvaluator",
+        cells_of(ten),
+        metrics={"vqa_accuracy": "mean"},
+        questions=_AGREED,
+    ),
+    authors(
+        "ok-vqa",
+        "vqa",
+        VQA,
+        _VQA_FILE,
+        cells_of(ten, "answers"),
+        metrics={"vqa_accuracy": "mean"},
+        questions=_AGREED,
+        column="answers",
+    ),
+    authors(
+        "vizwiz",
+        "vqa",
+        VQA,
+        _VQA_FILE,
+        cells_of(ten, "answers", category=("other", "number")),
+        metrics={"vqa_accuracy": "mean"},
+        questions=_AGREED,
+        column="answers",
+    ),
+    authors(
+        "chartqa",
+        "relaxed",
+        PIX2STRUCT,
+        "pix2struct/metrics.py, relaxed_correctness",
+        cells_of(golds, split=("human", "augment")),
+        metrics={"relaxed_accuracy": "mean"},
+    ),
+    authors(
+        "docvqa",
+        "anls",
+        RRC,
+        "eval_mm/infographicsvqa_eval.py, evaluate_method",
+        cells_of(golds),
+        metrics={"anls": "mean"},
+    ),
+    authors(
+        "infovqa",
+        "anls",
+        RRC,
+        "eval_mm/infographicsvqa_eval.py, evaluate_method",
+        cells_of(golds),
+        metrics={"anls": "mean"},
+    ),
+    authors(
+        "mtvqa",
+        "mtvqa",
+        MTVQA,
+        "scripts/evaluate.py, evaluate_exact_match_accuracy",
+        cells_of(golds, category=("DE", "FR", "RU")),
+        metrics={"category/DE": "DE"},
+    ),
+    authors(
+        "ocrbench",
+        "ocrbench",
+        OCRBENCH,
+        "OCRBench/example.py",
+        _ocrbench_json,
+        metrics={"accuracy": "mean"},
+    ),
+    authors(
+        "slidevqa",
+        "slidevqa",
+        SLIDEVQA,
+        "evaluate.py, evaluate_f1_em_qa",
+        cells_of(one),
+        metrics={"f1": "mean", "exact_match": "EM"},
     ),
 )
