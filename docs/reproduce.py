@@ -157,6 +157,13 @@ SETS = {
     "TempCompass": "tempcompass",
 }
 """Titles of the sets to the benchmarks they are evidence for."""
+FORMULAS = {
+    "mmbench": ("overall scores from the abilities, Tables 3 and 10 to 13 of the paper", 142, 142),
+    "mme": ("Figure 2 from Tables 1 and 2 of the paper", 1, 1),
+    "seedbench": ("levels, parts and ranks of Tables 2 and 3 of the paper", 2, 2),
+}
+"""Rows or tables of papers that follow from the formulas, as tests of record hold
+(`tests/benchmarks/test_*_tables.py`, `test_mme_boards.py`): what, how many of how many."""
 TABLES = {
     "mme": "the paper's leaderboards recomputed",
     "mmt-bench": "the paper's table 2 recomputed",

@@ -124,6 +124,7 @@ def test_a_table_of_foreign_rows_scores_the_same_after_conversion(alone: Path, c
     assert (code, card["n"], card["outcomes"]["failed"]) == (1, 3, 1)
 
 
+@pytest.mark.external_golden("mme_lavin")
 def test_golden_mme_readings_by_rule(golden) -> None:
     path = golden("mme_lavin") / "predictions.csv"
     official = score("mme", path, variant=Variant(rule="official")).summary

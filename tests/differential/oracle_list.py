@@ -25,3 +25,11 @@ POPE_LLAVA = Oracle(
     licence="Apache-2.0",
     checkout="LLaVA",
 )
+MME_AUTHORS = Oracle(
+    script="mme",
+    repository="BradyFU/Awesome-Multimodal-Large-Language-Models",
+    commit="dd2950902889cd614d4edf606827240166d29381",
+    licence="none stated",
+    checkout="MME",
+)
+"""Branch Evaluation, with tools/eval_tool.zip unpacked into the folder."""

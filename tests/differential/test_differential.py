@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 from tests.differential.compare import compare, covered, explanations, explanations_of, unexplained
-from tests.differential.sets import all_sets, read_set
+from tests.differential.sets import JudgedSet, all_sets, read_set
+
+from snellen.benchmarks.evidence import stored_evidence
+from snellen.benchmarks.registry import split_spec
 
 SETS = all_sets()
 LEAST_REPLIES, LEAST_STYLES = 300, 100
@@ -23,6 +26,8 @@ def test_every_row_agrees_or_is_explained(path: Path, tmp_path: Path) -> None:
     assert idle == []
     assert comparison.compared >= LEAST_REPLIES
     assert comparison.styles >= LEAST_STYLES
+    counts = (comparison.compared, comparison.compared - len(comparison.differing))
+    assert counts in _counted(judged), "run: python docs/evidence.py"
     if not comparison.differing:
         for metric, (ours, theirs) in comparison.metrics.items():
             assert ours == pytest.approx(theirs, abs=1e-6), metric
@@ -32,3 +37,14 @@ def test_explanations_name_sets() -> None:
     names = [path.name.removesuffix(".jsonl.gz") for path in SETS]
     idle = [key for key in explanations() if not filter(names, key)]
     assert idle == []
+
+
+def _counted(judged: JudgedSet) -> list[tuple[int, int]]:
+    """What the stored evidence says of the set: compared and agreeing verdicts."""
+    entry = stored_evidence()[split_spec(judged.benchmark).name.lower()]
+    return [
+        (one.compared, one.agreeing)
+        for one in entry.comparisons
+        if (one.source, one.path, one.rule)
+        == (judged.source["repository"], judged.source["path"], judged.rule)
+    ]

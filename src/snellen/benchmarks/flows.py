@@ -18,15 +18,17 @@ from snellen.core.record import Pass, Record, Unscored
 from snellen.core.request import Generate, Generation, Ref
 from snellen.core.sample import Sample
 from snellen.extract.choice import read_choice
-from snellen.extract.llm import Extraction, extract_choice
+from snellen.extract.llm import RULE, Extraction, extract_choice, is_unmatched, settled
 from snellen.extract.open_text import read_open
-from snellen.extract.unanswered import BY_FILTER
+from snellen.extract.unanswered import BY_FILTER, own_words
 from snellen.extract.yes_no import read_yes_no
 from snellen.prompts.choice import DEFAULT, Wording, prompt
 from snellen.prompts.rotation import rotatable, shift
 from snellen.scoring.open_answer import matches
 
 Circular = Literal["off", "early", "full"]
+MATCH_RATE = "match_rate"
+"""Value, where there is an extractor: 1 where the rules match the first reply, else 0."""
 
 YesNoReader = Callable[[str, str], Answer]
 """A reply and why it stopped, to what it answers."""
@@ -40,6 +42,9 @@ gold while they read."""
 
 OpenReader = Callable[[str, str], Answer]
 """A reply to an open question and why it stopped, to the text of its answer."""
+
+Extract = Callable[[Sample, str, Ref], Steps[Extraction]]
+"""A sample, its reply and which pass it is, to the answer that the extractor copies out of it."""
 
 Grade = Callable[[str, Sample], float]
 """What an answer that was read earns, 0..1, by the sample's gold. Never called without gold."""
@@ -73,12 +78,14 @@ class OpenRule:
 
     `grade` makes `Record.score`, which may be a fraction; each of `beside` makes a number of that
     name in `Record.values`. A reply without an answer (empty, refused, truncated, unparsed) earns
-    0 of each; a sample without gold, and a failure, earns nothing and is not counted.
+    0 of each; a sample without gold, and a failure, earns nothing and is not counted. `extract`
+    is there where an extractor, if there is one, reads every reply that says anything.
     """
 
     read: OpenReader = answer_reader
     grade: Grade = equal_to_gold
     beside: Mapping[str, Grade] = field(default_factory=dict)
+    extract: Extract | None = None
 
 
 EQUALITY = OpenRule()
@@ -99,7 +106,7 @@ class Manner:
 
     settings: Generation
     extractor: bool = False
-    """Whether replies that no rule can read go to the `extractor` role."""
+    """Whether replies that no rule can match go to the `extractor` role."""
     yes_no: YesNoReader = words_reader
     choice: ChoiceReader = rules_reader
     given_gold: GoldChoiceReader | None = None
@@ -179,16 +186,13 @@ def _ask(sample: Sample, turn: Turn, number: int, how: Manner) -> Steps[Pass]:
         media=_sources(sample, how) if sample.media or how.shown else {},
         choices=_YES_NO if sample.kind == "yes_no" else choices,
     )
-    answer = read(sample, turn, output, how)
+    by_rules = answer = read(sample, turn, output, how)
     extraction = None
-    if (
-        how.extractor
-        and isinstance(output, Generated)
-        and isinstance(answer, Unparsed)
-        and _extractable(sample, turn)
-    ):
-        extraction = yield from _extract(sample, turn, output, ref)
-        answer = extraction.answer
+    if how.extractor and isinstance(output, Generated):
+        steps = _extraction(sample, turn, output, by_rules, ref, how)
+        if steps is not None:
+            extraction = yield from steps
+            answer = settled(by_rules, extraction.answer)
     earned = credit(sample, turn.gold, answer, how) if answer is not None else None
     return Pass(
         prompt=messages.looked_at(),
@@ -200,6 +204,7 @@ def _ask(sample: Sample, turn: Turn, number: int, how: Manner) -> Steps[Pass]:
         options=dict(turn.options) if turn.options is not sample.options else {},
         row=turn.row,
         extraction=extraction.output if extraction is not None else None,
+        by_rules=by_rules if extraction is not None else None,
     )
 
 
@@ -212,18 +217,33 @@ def _sources(sample: Sample, how: Manner) -> Mapping[str, Source]:
     return {**how.shown(sample).media, **sample.sources()} if how.shown else sample.sources()
 
 
-def _extractable(sample: Sample, turn: Turn) -> bool:
-    return sample.kind == "yes_no" or (sample.kind == "choice" and bool(turn.options))
+def _extraction(
+    sample: Sample, turn: Turn, output: Generated, by_rules: Answer | None, ref: Ref, how: Manner
+) -> Steps[Extraction] | None:
+    """How the extractor reads a reply; None where it is not asked about it."""
+    if sample.kind == "open":
+        extract = how.open.extract
+        says = not output.refused and bool(output.text.strip())
+        return extract(sample, output.text, ref) if extract and says else None
+    if not is_unmatched(output, by_rules):
+        return None
+    if sample.kind == "yes_no":
+        return _extract_yes_no(sample, output.text, ref)
+    if not turn.options:
+        return None
+    return extract_choice(sample.question, turn.options, output.text, ref)
 
 
-def _extract(sample: Sample, turn: Turn, output: Generated, ref: Ref) -> Steps[Extraction]:
-    """Unread yes/no replies are matched with the options Yes and No."""
-    if sample.kind == "choice":
-        return (yield from extract_choice(sample.question, turn.options, output.text, ref))
+def _extract_yes_no(sample: Sample, reply: str, ref: Ref) -> Steps[Extraction]:
+    """Matched with the options Yes and No; the extractor may give the word for the label."""
     labels = dict(zip("AB", _YES_NO, strict=True))
-    found = yield from extract_choice(sample.question, labels, output.text, ref)
+    found = yield from extract_choice(sample.question, labels, reply, ref)
     if isinstance(found.answer, Found):
         return Extraction(found.output, Found(labels[found.answer.value], found.answer.rule))
+    if isinstance(found.answer, Unparsed) and isinstance(found.output, Generated):
+        said = read_yes_no(own_words(found.output))
+        if isinstance(said, Found):
+            return Extraction(found.output, Found(said.value, RULE))
     return found
 
 
@@ -324,13 +344,20 @@ def _values(
     if circular:
         found["vanilla"] = float(first.correct)
     if how.extractor:
-        by_rule = first.extraction is None
-        found["match_rate"] = float(by_rule and isinstance(first.answer, Found))
-        found["vanilla_by_rules"] = float(by_rule and first.correct)
+        found[MATCH_RATE] = float(isinstance(_by_rules(first), Found))
+        found["vanilla_by_rules"] = _earned_by_rules(sample, first, how)
         if score is not None:
-            alone = all(one.extraction is None for one in passes)
-            found["by_rules"] = float(score == 1.0 and alone)
+            found["by_rules"] = min(_earned_by_rules(sample, one, how) for one in passes)
     return found
+
+
+def _by_rules(one: Pass) -> Answer | None:
+    return one.answer if one.extraction is None else one.by_rules
+
+
+def _earned_by_rules(sample: Sample, one: Pass, how: Manner) -> float:
+    answer = _by_rules(one)
+    return (credit(sample, one.gold, answer, how) or 0.0) if answer is not None else 0.0
 
 
 def _ending(last: Pass) -> tuple[Outcome, Unscored | None]:

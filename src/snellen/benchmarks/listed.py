@@ -110,6 +110,11 @@ class Listed:
         made = self._made(rest, partial(self._data().table, rest))
         return with_video(made, watching)
 
+    @property
+    def published(self) -> Published:
+        """The files of the entry."""
+        return self._data()
+
     def _data(self) -> Published:
         entry = self.entry
         if not entry.option:

@@ -162,6 +162,7 @@ def benchmark(variant: Variant) -> Benchmark:
             **({"normalisation": NORMALISATION} if protocol == "ranking" else {}),
         },
         max_new_tokens=settings.max_new_tokens,
+        repeats=True,
     )
     return made if watching is None else with_video(made, watching, always=False)
 
@@ -182,7 +183,9 @@ def _check(
 
 def _table(variant: Variant) -> Table:
     path = DATA.fetch(variant)
-    return open_seed_json(str(path)) if is_seed_json(str(path)) else DATA.table(variant)
+    if not is_seed_json(str(path)):
+        return DATA.table(variant)
+    return DATA.marked(open_seed_json(str(path)), variant)
 
 
 def _flow(protocol: Protocol, how: Manner, drawing: Drawing) -> Callable[[Sample], Flow]:

@@ -108,7 +108,8 @@ def with_videos(table: Table, variant: Variant, name: str) -> Table:
     named = next((one for one in VIDEO_NAMES if one in table.columns), None)
     if named and not {"video", "video_path"} & set(table.columns):
         opened = open_table(table.path, columns={**variant.columns, "video": named})
-        table = opened if isinstance(opened, IndexedTable) else table
+        if isinstance(opened, IndexedTable):
+            table = replace(opened, origin=table.origin)
     home = str(Settings.from_environment().cache / "videos" / name)
     return replace(table, picture_folders=(*table.picture_folders, home))
 

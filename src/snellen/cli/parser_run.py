@@ -80,7 +80,7 @@ def _roles(parser: argparse.ArgumentParser) -> None:
     """Models beside those that are measured."""
     parser.add_argument(
         "--extractor", action="append", default=[], metavar="MODEL",
-        help="a model that reads the replies no rule can read; repeat to compare several",
+        help="a model that reads the replies no rule can match; repeat to compare several",
     )  # fmt: skip
     parser.add_argument(
         "--judge", action="append", default=[], metavar="MODEL",
@@ -190,11 +190,17 @@ def _score(commands: Commands) -> None:
     score.add_argument(
         "--judge", action="append", default=[], metavar="MODEL",
         help="a model that grades the replies where the benchmark needs it, or column:NAME for "
-        "verdicts in the predictions file; repeat for several",
+        "verdicts in the predictions file (column:A+B joins two); repeat for several",
+    )  # fmt: skip
+    score.add_argument(
+        "--extractor", metavar="MODEL",
+        help="a model that reads the replies no rule can match, or column:NAME for what one said "
+        "of them in the predictions file",
     )  # fmt: skip
     score.add_argument(
         "--store", metavar="FILE",
-        help="where the verdicts of judges are kept (default: snellen-results/store.sqlite)",
+        help="where the verdicts of judges and of the extractor are kept (default: "
+        "snellen-results/store.sqlite)",
     )  # fmt: skip
     flags.as_json(score)
     _variant(score)

@@ -121,6 +121,8 @@ class Benchmark:
     held_out: str = ""
     """Where examples may come from that are never asked: a value of the option `split`, or a data
     file or set; "" where nothing of the kind is published."""
+    repeats: bool = False
+    """Its authors count every row of a file of results, also where an id stands there twice."""
     examples: Callable[[], Examples] | None = None
     """Says what is shown before each question, where something is (`shots=k`). Reads the data."""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from tests.differential import styles_yes_no
-from tests.differential.oracle_list import POPE_AUTHORS, POPE_LLAVA, VLMEVALKIT
+from tests.differential.oracle_list import MME_AUTHORS, POPE_AUTHORS, POPE_LLAVA, VLMEVALKIT
 from tests.differential.sets import Case, Oracle, Spec
 
 QUESTION = "Is there a dog in the image?"
@@ -122,4 +122,6 @@ SPECS = (
          aAcc="Overall/aAcc", fAcc="Overall/fAcc", qAcc="Overall/qAcc"),
     _set("mme", "vlmevalkit", "vlmevalkit", VLMEVALKIT, _YORN, _mme_cases, {"dataset": "MME"},
          perception="perception", cognition="reasoning"),
+    _set("mme", "authors", "official", MME_AUTHORS, "tools/eval_tool.zip, calculation.py",
+         _mme_cases, {}, perception="perception", cognition="cognition"),
 )  # fmt: skip
