@@ -34,6 +34,7 @@ Rule = Literal["snellen", "vlmevalkit", "official"]
 RULES: tuple[str, ...] = get_args(Rule)
 OWN = "snellen"
 VLMEVALKIT = "vlmevalkit"
+OFFICIAL = "official"
 _RELEASE = "@"
 _MONTH = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])")
 

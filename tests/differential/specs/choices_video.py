@@ -84,7 +84,7 @@ def _video(benchmark: str, dataset: str, where: str, **given: Any) -> Spec:
     )
 
 
-_SHORT = four(pools.KNOWLEDGE + pools.GENERATOR + pools.BEAUTY)
+SHORT = four(pools.KNOWLEDGE + pools.GENERATOR + pools.BEAUTY)
 VIDEO_MME = candidates(
     dressed=True,
     video=("fFjv93ACGo8", "N1cdUjctpG8"),
@@ -116,9 +116,9 @@ MLVU = candidates(
 )
 SPECS = (
     _video("video-mme", "Video-MME", "vlmeval/dataset/videomme.py, VideoMME.evaluate",
-           cases=choice_cases(VIDEO_MME, _SHORT)),
+           cases=choice_cases(VIDEO_MME, SHORT)),
     _video("worldsense", "WorldSense", "vlmeval/dataset/worldsense.py, WorldSense.evaluate",
-           cases=choice_cases(_WORLDSENSE, _SHORT)),
+           cases=choice_cases(_WORLDSENSE, SHORT)),
     _video("mvbench", "MVBench", "vlmeval/dataset/mvbench.py, MVBench.evaluate",
            cases=choice_cases(MVBENCH, pools.ABILITIES)),
     _video("mlvu", "MLVU_MCQ", "vlmeval/dataset/mlvu.py, MLVU_MCQ.evaluate",
