@@ -81,7 +81,7 @@ def test_an_unread_reply_keeps_its_reason(read) -> None:
         ("(c) green", None, "C", None),
         ("Answer: B", "A", "A", None),
         ("Best option: D", "B", "B", None),
-        ("The answer is d", "D", "D", None),
+        ("The answer is d", "A", "D", None),  # " d" stands in "red dog"
         ("Option C", "C", "C", None),
         ("red", "A", None, None),
         ("", "A", None, None),
