@@ -29,14 +29,14 @@ _NOUN = (
 _STATED = re.compile(
     rf"(?:{_NOUN})(?: (?:to (?:the|this) question|correcta|correta|finale?))?\s*"
     r"(?::|=|(?:(?:is|are|would be|(?:should|must) be(?! (?:an?|some) )|est|ist|lautet|es|é|è|это|هي|هو|là|adalah|jest|है)"
-    r"(?=[\s:])|应该是|应为|是|为|為|は|은|는)\s*:?)"
+    r"(?=[\s:])|应该是|应为|是|为|為|は|은|는)(?:\s*:)?)"
     r"(?P<gap>\s*)(?P<text>(?:[^\n.!?]|[.!?](?!\s|$))+)",
     re.IGNORECASE,
 )
 _REFUSAL = re.compile(phrases.REFUSALS, re.IGNORECASE)
 _TOKEN = r"</?s>|<\|[^|<>\n]{1,30}\|>"
 _LEFT_EDGE = re.compile(rf"(?:[\s\"'`*,;:!]|#{{2,}}\s|{_TOKEN})*")
-_LAST_TOKEN = re.compile(rf"(?:{_TOKEN})\Z")
+_LAST_TOKEN = re.compile(rf"(?:{_TOKEN}|(?<=.)(?:です|でした|입니다|이다))\Z")
 _LAST_TOKENS = re.compile(rf"(?:\s|{_TOKEN})*\Z")
 _RIGHT_DRESS = " \n\t\"'`*.,;:!"
 _SHORT_LINE = 40
