@@ -8,6 +8,7 @@ import pytest
 
 from snellen.api import evaluate
 from snellen.benchmarks.flows import Manner, asked_once, circular
+from snellen.core.answer import NoMatch, Refused, Truncated
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
 from snellen.core.flow import drive
@@ -54,11 +55,52 @@ def test_verdicts(verdict: str, outcome: str, score: float) -> None:
     assert record.passes[0].extraction == Generated(verdict)
 
 
-@pytest.mark.parametrize("reply", ["C", "(C) cat", "", "I cannot help with that request."])
-def test_what_the_rules_can_tell_is_not_sent(reply: str) -> None:
+@pytest.mark.parametrize("reply", ["C", "(C) cat", "", " \n"])
+def test_what_the_rules_match_is_not_sent(reply: str) -> None:
     asked, answer = talk(reply, Generated("A"))
     drive(asked_once(HOW)(SAMPLE), answer)
     assert asked == ["model"]
+
+
+def test_the_words_of_a_filter_are_not_sent() -> None:
+    asked: list[str] = []
+
+    def answer(request: Request) -> Output:
+        asked.append(request.to)
+        return Generated("Flagged: the feline", "refusal")
+
+    assert drive(asked_once(HOW)(SAMPLE), answer).outcome == "refused"
+    assert asked == ["model"]
+
+
+REFUSAL = Generated("I'm sorry, I can't be sure; still it looks like a feline.")
+CUT = Generated("Let me think. It shows a feline because", "length")
+NO_OPTION = Generated("None of the options is right, it is a feline.")
+
+
+@pytest.mark.parametrize(
+    ("reply", "verdict", "by_rules", "outcome", "score"),
+    [
+        (REFUSAL, "C", Refused, "answered", 1.0),
+        (REFUSAL, "Z", Refused, "refused", 0.0),
+        (REFUSAL, "well ...", Refused, "refused", 0.0),
+        (CUT, "C", Truncated, "answered", 1.0),
+        (CUT, "Z", Truncated, "truncated", 0.0),
+        (NO_OPTION, "C", NoMatch, "answered", 1.0),
+        (NO_OPTION, "Z", NoMatch, "no_match", 0.0),
+        (NO_OPTION, "well ...", NoMatch, "no_match", 0.0),
+    ],
+)
+def test_every_unmatched_reply_is_sent_whatever_the_rules_take_it_for(
+    reply: Generated, verdict: str, by_rules: type, outcome: str, score: float
+) -> None:
+    def answer(request: Request) -> Output:
+        return Generated(verdict) if request.to == "extractor" else reply
+
+    record = drive(asked_once(HOW)(SAMPLE), answer)
+    assert (record.outcome, record.score) == (outcome, score)
+    assert isinstance(record.passes[0].by_rules, by_rules)
+    assert record.values["by_rules"] == 0.0
 
 
 def test_a_failed_extractor_leaves_the_sample_owed() -> None:
@@ -79,6 +121,9 @@ def test_numbers_with_and_without_the_extractor() -> None:
 def test_unread_yes_no_replies_are_matched_too() -> None:
     sample = Sample("1", "yes_no", "Is there a cat?", ("Yes",))
     _, answer = talk("certainly, a feline sits there", Generated("A"))
+    record = drive(asked_once(HOW)(sample), answer)
+    assert (record.answer, record.score) == ("Yes", 1.0)
+    _, answer = talk("certainly, a feline sits there", Generated("Yes"))
     record = drive(asked_once(HOW)(sample), answer)
     assert (record.answer, record.score) == ("Yes", 1.0)
 

@@ -1,4 +1,4 @@
-"""How well replies are read: the ones no rule could read, labelled by people (MMBench Fig. 5).
+"""How well replies are read: the ones no rule could match, labelled by people (MMBench Fig. 5).
 
 A sheet is a CSV file. Whoever labels it writes into `label` the option a reply means, or Z when
 it fits none; the extractors' own verdicts are not shown.
@@ -13,12 +13,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from snellen.core.answer import Found, NoMatch, Unparsed
+from snellen.core.answer import Found, NoMatch
 from snellen.core.errors import DataError, UsageError
 from snellen.core.output import Generated
 from snellen.core.record import Pass, Record
 from snellen.core.summary import Interval
 from snellen.core.whole_files import save
+from snellen.extract.llm import is_unmatched
 from snellen.stats.intervals import wilson
 from snellen.store.runs import RunFolder
 
@@ -28,7 +29,7 @@ COLUMNS = ("id", "pass", "question", "options", "reply", "label")
 
 
 class Reply(NamedTuple):
-    """A reply that no rule could read. `verdict` is what the run's extractor made of it."""
+    """A reply that no rule could match. `verdict` is what the run's extractor made of it."""
 
     id: str
     number: int
@@ -48,12 +49,12 @@ class Alignment(NamedTuple):
 
 
 def unread(records: Iterable[Record]) -> Iterator[Reply]:
-    """Replies that no rule could read, in the order of the run."""
+    """Replies that no rule could match, in the order of the run."""
     for record in records:
         for number, one in enumerate(record.passes):
             if not isinstance(one.output, Generated):
                 continue
-            if one.extraction is not None or isinstance(one.answer, Unparsed):
+            if one.extraction is not None or is_unmatched(one.output, one.answer):
                 options = one.options or record.options
                 listed = " | ".join(f"{label}. {text}" for label, text in options.items())
                 yield Reply(

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec import structs
+
 from snellen.api.arguments import DEFAULT_OUT, STORE_FILE
-from snellen.api.naming import named_benchmark, served_model
-from snellen.benchmarks.judged import judge_roles
+from snellen.api.naming import named_benchmark
+from snellen.api.reading_roles import Bench, refuse_the_idle, unread_verdicts
 from snellen.benchmarks.own import own_benchmark
 from snellen.benchmarks.registry import is_data
 from snellen.core.benchmark import Benchmark, Variant, summed
 from snellen.core.errors import UsageError
 from snellen.core.model import Model
+from snellen.core.origin import Origin, origin_of
 from snellen.core.record import Record
+from snellen.core.run import DataInfo
 from snellen.core.summary import Summary
 from snellen.data.columns import check_roles_of
-from snellen.data.predictions import Predictions, read_predictions
+from snellen.data.joining import joined
+from snellen.data.predictions import Predictions, PredictionTable, read_predictions
 from snellen.engine.managed import Servers
 from snellen.engine.preflight import check_roles
 from snellen.engine.scoring import Judges, recorded
@@ -26,8 +31,6 @@ from snellen.engine.serving import Say
 from snellen.models.replay import Replay
 from snellen.store.responses import ResponseStore
 
-COLUMN = "column:"
-"""Before the name of a column of the predictions file that holds a judge's verdicts."""
 DEFAULT_STORE = Path(DEFAULT_OUT) / STORE_FILE
 
 
@@ -38,6 +41,8 @@ class Scored(NamedTuple):
     summary: Summary
     warnings: tuple[str, ...]
     records: Sequence[Record] = ()
+    data: DataInfo | None = None
+    """Where the questions and the gold answers come from."""
 
 
 def score(
@@ -49,6 +54,7 @@ def score(
     columns: Mapping[str, str] | None = None,
     where: Mapping[str, str] | None = None,
     judges: Sequence[str | Model] = (),
+    extractor: str | Model | None = None,
     store: Path | str = DEFAULT_STORE,
     serving: Say | None = None,
 ) -> Scored:
@@ -56,15 +62,21 @@ def score(
 
     A predictions file that also holds gold answers needs no data; one that holds everything may
     stand in the place of the benchmark. `variant.rule` says whose rules read the replies. `judges`
-    grade them where the benchmark asks judges: models, whose verdicts are kept in `store`, or
-    `column:NAME` for verdicts that stand in the predictions file. The server of a judge such as
-    vllm/ORG/NAME is started, and stopped at the end; `serving` is told in lines how that goes.
-    Raises UsageError subclasses.
+    grade them where the benchmark asks judges, and the `extractor` reads those that no rule can
+    match: models, whose verdicts are kept in `store`, or `column:NAME` for verdicts that stand in
+    the predictions file. The server of a judge such as vllm/ORG/NAME is started, and stopped at
+    the end; `serving` is told in lines how that goes. Raises UsageError subclasses, also for a
+    judge or an extractor that the benchmark would ask nothing.
     """
     check_roles_of(columns or {})
-    variant = replace(variant, data=str(data) if data else variant.data, judges=len(judges))
+    variant = replace(
+        variant,
+        data=str(data) if data else variant.data,
+        judges=len(judges),
+        extractor=extractor is not None,
+    )
     with Servers(Path(store).parent, say=serving) as servers:
-        bench = _Bench(judges, Path(store), servers)
+        bench = Bench(judges, extractor, Path(store), servers)
         return _read_and_scored(benchmark, predictions, data, variant, columns, where, bench)
 
 
@@ -75,17 +87,19 @@ def _read_and_scored(
     variant: Variant,
     columns: Mapping[str, str] | None,
     where: Mapping[str, str] | None,
-    bench: _Bench,
+    bench: Bench,
 ) -> Scored:
     if predictions is None or (data is None and _same_file(benchmark, predictions)):
         return _scored_alone(benchmark, variant, columns, where, bench)
     apart = variant.data is not None or is_data(benchmark)
     asked, replied = _columns_of_two(columns or {}) if apart else ({}, columns or {})
-    read = read_predictions(Path(predictions), columns=replied, where=where)
     chosen = named_benchmark(benchmark, replace(variant, columns=asked))
+    repeats = chosen.repeats and not apart
+    read = read_predictions(Path(predictions), columns=replied, where=where, repeats=repeats)
     if not apart and read.gold_column is not None:
-        chosen = replace(chosen, open=read.table)
-    return _scored(chosen, read, bench)
+        return _scored(replace(chosen, open=read.table), read, bench)
+    table = chosen.open()
+    return _scored(replace(chosen, open=lambda: table), joined(read, table), bench)
 
 
 def score_by_rules(
@@ -124,7 +138,7 @@ def _scored_alone(
     variant: Variant,
     columns: Mapping[str, str] | None,
     where: Mapping[str, str] | None,
-    bench: _Bench,
+    bench: Bench,
 ) -> Scored:
     if not is_data(path):
         raise UsageError(
@@ -135,41 +149,29 @@ def _scored_alone(
     return _scored(replace(own_benchmark(path, variant), open=read.table), read, bench)
 
 
-class _Bench(NamedTuple):
-    """The judges as they were named, and where their verdicts are kept."""
-
-    judges: Sequence[str | Model]
-    store: Path
-    servers: Servers
-
-    def models(self, read: Predictions, benchmark: Benchmark) -> dict[str, Model]:
-        roles = judge_roles(len(self.judges))
-        return {
-            role: self._one(judge, read)
-            for role, judge in zip(roles, self.judges, strict=True)
-            if role in benchmark.asks
-        }
-
-    def _one(self, judge: str | Model, read: Predictions) -> Model:
-        if isinstance(judge, str) and judge.startswith(COLUMN):
-            name = judge.removeprefix(COLUMN)
-            return Replay(read.column(name), read.digest, name)
-        return served_model(judge, {}, self.servers)[1]
-
-
-def _scored(benchmark: Benchmark, read: Predictions, bench: _Bench) -> Scored:
+def _scored(benchmark: Benchmark, read: Predictions, bench: Bench) -> Scored:
     models = bench.models(read, benchmark)
+    unread: Iterator[str] = iter(())
+    table = benchmark.open()
+    benchmark = replace(benchmark, open=lambda: table)
+    replies = read.replies(keep_missing=benchmark.null_reply == "empty")
     if not models:
-        records, warnings = recorded(benchmark, read.replies(), read.digest)
+        records, warnings = recorded(benchmark, replies, read.digest)
     else:
         live = {role: one for role, one in models.items() if not isinstance(one, Replay)}
         check_roles(live)
         with ResponseStore(bench.store if live else None) as store:
             judges = Judges(models, store)
-            records, warnings = recorded(benchmark, read.replies(), read.digest, judges)
+            records, warnings = recorded(benchmark, replies, read.digest, judges)
+        refuse_the_idle(benchmark, bench, records)
+        unread = unread_verdicts(models, records)
     examples = benchmark.examples() if benchmark.examples is not None else None
     summary = summed(benchmark, records, examples)
-    return Scored(benchmark, summary, (*read.warnings, *warnings), records)
+    origin = Origin("predictions") if isinstance(table, PredictionTable) else origin_of(table)
+    data = DataInfo(str(table.path), table.digest, len(table), origin)
+    if data.note:
+        summary = structs.replace(summary, notices=(data.note, *summary.notices))
+    return Scored(benchmark, summary, (*read.warnings, *warnings, *unread), records, data)
 
 
 def _columns_of_two(columns: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:

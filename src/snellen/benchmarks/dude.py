@@ -10,27 +10,29 @@ subset. The authors also judge the confidence of an answer, which a reply in tex
 
 Our rule: ANLS with a threshold of 0.5, abstaining right or wrong, lists by their best pairing.
 VLMEvalKit has no rule for lists, and drops a similarity of 0.5 itself (`--rule vlmevalkit`); it
-first has GPT-4o extract a short answer from the reply; here a rule reads it, so that wordy replies
-score lower than there.
+first has GPT-4o extract a short answer from every reply, as `--extractor MODEL` does here. Without
+one a rule reads it, so that wordy replies score lower than there.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from msgspec import structs
 
-from snellen.benchmarks.documents import PAGES, document_reader
+from snellen.benchmarks.documents import (
+    PAGES,
+    about_documents,
+    document_reader,
+    with_extraction,
+)
 from snellen.benchmarks.open_questions import BARE, open_question_benchmark, open_rules
 from snellen.benchmarks.published import Published, tsv
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.sample import Row, Sample
-from snellen.prompts.pdf_pages import with_pages
 from snellen.scoring.document import NOT_ANSWERABLE, document_anls, list_anls
 from snellen.scoring.edit_distance import anls
 from snellen.scoring.typed_answer import items
 
-VERSION = "1"
+VERSION = "2"
 ALIASES = {"DUDE_MINI": {"set": "mini"}}
 _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
 DATA = Published(
@@ -51,7 +53,9 @@ def benchmark(variant: Variant) -> Benchmark:
         title="DUDE, documents of several pages",
         metric="anls",
         data=DATA,
-        rules=open_rules(grade, vlmevalkit=_grade_vlmevalkit, read=document_reader),
+        rules=with_extraction(
+            open_rules(grade, vlmevalkit=_grade_vlmevalkit, read=document_reader)
+        ),
         wording=BARE,
         shape=_answered,
         groups=("answer_type",),
@@ -60,7 +64,7 @@ def benchmark(variant: Variant) -> Benchmark:
         source="DUDE (CC BY 4.0), as VLMEvalKit's TSV",
         max_new_tokens=256,
     )
-    return replace(made, coverage="generic type", prepare=with_pages)
+    return about_documents(made, variant)
 
 
 def grade(answer: str, sample: Sample) -> float:

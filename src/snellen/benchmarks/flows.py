@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal, NamedTuple
@@ -18,15 +18,18 @@ from snellen.core.record import Pass, Record, Unscored
 from snellen.core.request import Generate, Generation, Ref
 from snellen.core.sample import Sample
 from snellen.extract.choice import read_choice
-from snellen.extract.llm import Extraction, extract_choice
+from snellen.extract.forms import form_of, read_form
+from snellen.extract.llm import RULE, Extraction, extract_choice, is_unmatched, settled
 from snellen.extract.open_text import read_open
-from snellen.extract.unanswered import BY_FILTER
+from snellen.extract.unanswered import BY_FILTER, own_words
 from snellen.extract.yes_no import read_yes_no
 from snellen.prompts.choice import DEFAULT, Wording, prompt
 from snellen.prompts.rotation import rotatable, shift
-from snellen.scoring.open_answer import matches
+from snellen.scoring.open_answer import matches, same_labels
 
 Circular = Literal["off", "early", "full"]
+MATCH_RATE = "match_rate"
+"""Value, where there is an extractor: 1 where the rules match the first reply, else 0."""
 
 YesNoReader = Callable[[str, str], Answer]
 """A reply and why it stopped, to what it answers."""
@@ -34,8 +37,15 @@ YesNoReader = Callable[[str, str], Answer]
 ChoiceReader = Callable[[str, Mapping[str, str], str], Answer]
 """A reply, the options by label and why it stopped, to the label it chooses."""
 
+GoldChoiceReader = Callable[[Sequence[str]], ChoiceReader]
+"""The gold labels of a pass, to the reader of its reply: for other tools' rules that look at the
+gold while they read."""
+
 OpenReader = Callable[[str, str], Answer]
 """A reply to an open question and why it stopped, to the text of its answer."""
+
+Extract = Callable[[Sample, str, Ref], Steps[Extraction]]
+"""A sample, its reply and which pass it is, to the answer that the extractor copies out of it."""
 
 Grade = Callable[[str, Sample], float]
 """What an answer that was read earns, 0..1, by the sample's gold. Never called without gold."""
@@ -60,7 +70,7 @@ def answer_reader(reply: str, stop_reason: str) -> Answer:
 
 def equal_to_gold(answer: str, sample: Sample) -> float:
     """1 for a gold answer after normalising (see `scoring.open_answer`), else 0."""
-    return float(matches(answer, sample.gold))
+    return float(matches(answer, sample.gold) or same_labels(answer, sample.gold))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +79,14 @@ class OpenRule:
 
     `grade` makes `Record.score`, which may be a fraction; each of `beside` makes a number of that
     name in `Record.values`. A reply without an answer (empty, refused, truncated, unparsed) earns
-    0 of each; a sample without gold, and a failure, earns nothing and is not counted.
+    0 of each; a sample without gold, and a failure, earns nothing and is not counted. `extract`
+    is there where an extractor, if there is one, reads every reply that says anything.
     """
 
     read: OpenReader = answer_reader
     grade: Grade = equal_to_gold
     beside: Mapping[str, Grade] = field(default_factory=dict)
+    extract: Extract | None = None
 
 
 EQUALITY = OpenRule()
@@ -95,13 +107,18 @@ class Manner:
 
     settings: Generation
     extractor: bool = False
-    """Whether replies that no rule can read go to the `extractor` role."""
+    """Whether replies that no rule can match go to the `extractor` role."""
     yes_no: YesNoReader = words_reader
     choice: ChoiceReader = rules_reader
+    given_gold: GoldChoiceReader | None = None
+    """Reads choices in place of `choice` where there is a gold."""
     open: OpenRule = EQUALITY
     wording: Wording = DEFAULT
     shown: Callable[[Sample], Shown] | None = None
     """Examples that stand before a question, where there are any."""
+    by_meaning: bool = False
+    """Whether an answer counts by what it means: options that read the same are one answer, and an
+    open reply is read in the form of its gold (see `extract.forms`). Snellen's rule alone does."""
 
 
 class Shown(NamedTuple):
@@ -173,17 +190,14 @@ def _ask(sample: Sample, turn: Turn, number: int, how: Manner) -> Steps[Pass]:
         media=_sources(sample, how) if sample.media or how.shown else {},
         choices=_YES_NO if sample.kind == "yes_no" else choices,
     )
-    answer = read(sample, turn, output, how)
+    by_rules = answer = read(sample, turn, output, how)
     extraction = None
-    if (
-        how.extractor
-        and isinstance(output, Generated)
-        and isinstance(answer, Unparsed)
-        and _extractable(sample, turn)
-    ):
-        extraction = yield from _extract(sample, turn, output, ref)
-        answer = extraction.answer
-    earned = credit(sample, turn.gold, answer, how) if answer is not None else None
+    if how.extractor and isinstance(output, Generated):
+        steps = _extraction(sample, turn, output, by_rules, ref, how)
+        if steps is not None:
+            extraction = yield from steps
+            answer = settled(by_rules, extraction.answer)
+    earned = credit(sample, turn, answer, how) if answer is not None else None
     return Pass(
         prompt=messages.looked_at(),
         output=output,
@@ -194,6 +208,7 @@ def _ask(sample: Sample, turn: Turn, number: int, how: Manner) -> Steps[Pass]:
         options=dict(turn.options) if turn.options is not sample.options else {},
         row=turn.row,
         extraction=extraction.output if extraction is not None else None,
+        by_rules=by_rules if extraction is not None else None,
     )
 
 
@@ -206,18 +221,33 @@ def _sources(sample: Sample, how: Manner) -> Mapping[str, Source]:
     return {**how.shown(sample).media, **sample.sources()} if how.shown else sample.sources()
 
 
-def _extractable(sample: Sample, turn: Turn) -> bool:
-    return sample.kind == "yes_no" or (sample.kind == "choice" and bool(turn.options))
+def _extraction(
+    sample: Sample, turn: Turn, output: Generated, by_rules: Answer | None, ref: Ref, how: Manner
+) -> Steps[Extraction] | None:
+    """How the extractor reads a reply; None where it is not asked about it."""
+    if sample.kind == "open":
+        extract = how.open.extract
+        says = not output.refused and bool(output.text.strip())
+        return extract(sample, output.text, ref) if extract and says else None
+    if not is_unmatched(output, by_rules):
+        return None
+    if sample.kind == "yes_no":
+        return _extract_yes_no(sample, output.text, ref)
+    if not turn.options:
+        return None
+    return extract_choice(sample.question, turn.options, output.text, ref)
 
 
-def _extract(sample: Sample, turn: Turn, output: Generated, ref: Ref) -> Steps[Extraction]:
-    """Unread yes/no replies are matched with the options Yes and No."""
-    if sample.kind == "choice":
-        return (yield from extract_choice(sample.question, turn.options, output.text, ref))
+def _extract_yes_no(sample: Sample, reply: str, ref: Ref) -> Steps[Extraction]:
+    """Matched with the options Yes and No; the extractor may give the word for the label."""
     labels = dict(zip("AB", _YES_NO, strict=True))
-    found = yield from extract_choice(sample.question, labels, output.text, ref)
+    found = yield from extract_choice(sample.question, labels, reply, ref)
     if isinstance(found.answer, Found):
         return Extraction(found.output, Found(labels[found.answer.value], found.answer.rule))
+    if isinstance(found.answer, Unparsed) and isinstance(found.output, Generated):
+        said = read_yes_no(own_words(found.output))
+        if isinstance(said, Found):
+            return Extraction(found.output, Found(said.value, RULE))
     return found
 
 
@@ -227,21 +257,34 @@ def read(sample: Sample, turn: Turn, output: Output, how: Manner) -> Answer | No
     if output.refused:
         return BY_FILTER
     if sample.kind == "choice":
-        return how.choice(output.text, turn.options, output.stop_reason)
+        choice = how.given_gold(turn.gold) if how.given_gold and turn.gold else how.choice
+        return choice(output.text, turn.options, output.stop_reason)
     if sample.kind == "yes_no":
         return how.yes_no(output.text, output.stop_reason)
+    form = form_of(sample.gold) if how.by_meaning and how.open.grade is equal_to_gold else None
+    if form is not None:
+        return read_form(output.text, form, sample.gold, stop_reason=output.stop_reason)
     return how.open.read(output.text, output.stop_reason)
 
 
-def credit(sample: Sample, gold: tuple[str, ...], answer: Answer, how: Manner) -> float | None:
+def credit(sample: Sample, turn: Turn | Pass, answer: Answer, how: Manner) -> float | None:
     """What an answer earns, 0..1: right or wrong but for open questions; None without gold."""
+    gold = turn.gold
     if not gold:
         return None
     if not isinstance(answer, Found):
         return 0.0
     if sample.kind == "open":
         return how.open.grade(answer.value, sample)
+    options = turn.options or sample.options
+    if how.by_meaning and options.get(answer.value, "").strip():
+        return float(any(_same_text(options, answer.value, one) for one in gold))
     return float(answer.value in gold)
+
+
+def _same_text(options: Mapping[str, str], label: str, gold: str) -> bool:
+    """Whether two options are one answer, because they read the same."""
+    return label == gold or options[label].split() == options.get(gold, "").split()
 
 
 def finish(
@@ -317,13 +360,20 @@ def _values(
     if circular:
         found["vanilla"] = float(first.correct)
     if how.extractor:
-        by_rule = first.extraction is None
-        found["match_rate"] = float(by_rule and isinstance(first.answer, Found))
-        found["vanilla_by_rules"] = float(by_rule and first.correct)
+        found[MATCH_RATE] = float(isinstance(_by_rules(first), Found))
+        found["vanilla_by_rules"] = _earned_by_rules(sample, first, how)
         if score is not None:
-            alone = all(one.extraction is None for one in passes)
-            found["by_rules"] = float(score == 1.0 and alone)
+            found["by_rules"] = min(_earned_by_rules(sample, one, how) for one in passes)
     return found
+
+
+def _by_rules(one: Pass) -> Answer | None:
+    return one.answer if one.extraction is None else one.by_rules
+
+
+def _earned_by_rules(sample: Sample, one: Pass, how: Manner) -> float:
+    answer = _by_rules(one)
+    return (credit(sample, one, answer, how) or 0.0) if answer is not None else 0.0
 
 
 def _ending(last: Pass) -> tuple[Outcome, Unscored | None]:

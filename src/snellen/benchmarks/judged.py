@@ -64,8 +64,13 @@ def judge_parameters(panel: Panel, *rubrics: str) -> dict[str, str]:
     """What a run records about how its judges are asked; who they are stands in its roles."""
     if not panel:
         return {}
-    found = {f"rubric_{name}": rubric(name).short_digest for name in rubrics}
+    found = rubric_parameter(*rubrics)
     return found if panel.votes == 1 else {**found, "votes": str(panel.votes)}
+
+
+def rubric_parameter(*rubrics: str) -> dict[str, str]:
+    """The digests of tasks for judges or an extractor, as a run records them."""
+    return {f"rubric_{name}": rubric(name).short_digest for name in rubrics}
 
 
 class Judgement(NamedTuple):
@@ -82,7 +87,7 @@ class Judgement(NamedTuple):
     @property
     def read(self) -> tuple[Verdict, ...]:
         """The verdicts that could be read."""
-        return tuple(one for one in self.verdicts if one.values or one.text is not None)
+        return tuple(one for one in self.verdicts if one.legible)
 
     def by_judge(self, name: str = GRADE) -> dict[str, float]:
         """Each judge's mean grade, in the range of the rubric."""

@@ -11,8 +11,9 @@ question's evidence may be of several sources, and it then counts in each.
 
 `f1` is the headline, as in the paper: precision is the mean score of questions that the model did
 answer, recall that of those that have an answer. Scores compare by type, the authors' rules. They
-and VLMEvalKit have GPT-4o extract the answer and its type from the reply first; here a rule reads
-it, so that wordy replies score lower. At most 120 pages are shown, as in VLMEvalKit.
+and VLMEvalKit have GPT-4o extract the answer from every reply first, as `--extractor MODEL` does
+here. Without one a rule reads it, so that wordy replies score lower. At most 120 pages are shown,
+as in VLMEvalKit.
 """
 
 from __future__ import annotations
@@ -22,7 +23,12 @@ from functools import partial
 
 from msgspec import structs
 
-from snellen.benchmarks.documents import PAGES, document_reader
+from snellen.benchmarks.documents import (
+    PAGES,
+    about_documents,
+    document_reader,
+    with_extraction,
+)
 from snellen.benchmarks.mmlongbench_summary import EVIDENCE, FORMAT, PAGE_COUNT, summarise_documents
 from snellen.benchmarks.open_questions import open_question_benchmark, open_rules
 from snellen.benchmarks.published import Published, tsv
@@ -30,10 +36,9 @@ from snellen.benchmarks.questions import failures_of
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.sample import Row, Sample
 from snellen.prompts.choice import Wording
-from snellen.prompts.pdf_pages import with_pages
 from snellen.scoring.typed_answer import items, typed_score
 
-VERSION = "1"
+VERSION = "2"
 ALIASES: dict[str, dict[str, str]] = {"MMLongBench_DOC": {}}
 DATA = Published(
     {},
@@ -59,7 +64,7 @@ def benchmark(variant: Variant) -> Benchmark:
         title="MMLongBench-Doc, long documents",
         metric="accuracy",
         data=DATA,
-        rules=open_rules(grade, read=document_reader),
+        rules=with_extraction(open_rules(grade, read=document_reader)),
         wording=WORDING,
         shape=_placed,
         groups=(FORMAT,),
@@ -69,13 +74,10 @@ def benchmark(variant: Variant) -> Benchmark:
         max_new_tokens=256,
     )
     failures = failures_of(variant)
-    return replace(
-        made,
-        headline="f1",
-        coverage="generic type",
-        prepare=with_pages,
-        summarise=partial(summarise_documents, made.summarise, failures),
+    by_documents = replace(
+        made, headline="f1", summarise=partial(summarise_documents, made.summarise, failures)
     )
+    return about_documents(by_documents, variant)
 
 
 def grade(answer: str, sample: Sample) -> float:

@@ -52,6 +52,11 @@ def with_similarity(benchmark: Benchmark, variant: Variant) -> Benchmark:
     )
 
 
+def compares_open_answers(benchmark: Benchmark) -> bool:
+    """Whether its judges are there for open questions alone, of which the data may have none."""
+    return f"rubric_{RUBRIC}" in benchmark.parameters
+
+
 def _compared(flow: Callable[[Sample], Flow], panel: Panel) -> Callable[[Sample], Flow]:
     def asked(sample: Sample) -> Flow:
         record: Record = yield from flow(sample)

@@ -7,17 +7,21 @@ Oddities: golds hold line breaks, which count as blanks. Many answers are sums o
 SLIDEVQA_MINI is a subset.
 
 The headline is the authors' F1 of words, by SQuAD's normalisation; exact match and ANLS stand
-beside it. VLMEvalKit has GPT-4o extract a short answer first, and its F1 does not cap words that
-are repeated (`--rule vlmevalkit` has its F1, held to 1, but no extraction).
+beside it. VLMEvalKit has GPT-4o extract a short answer first, as `--extractor MODEL` does here, and
+its F1 does not cap words that are repeated (`--rule vlmevalkit` has its F1, held to 1). Without an
+extractor a rule reads the answer, so that wordy replies score lower than there.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from msgspec import structs
 
-from snellen.benchmarks.documents import PAGES, document_reader
+from snellen.benchmarks.documents import (
+    PAGES,
+    about_documents,
+    document_reader,
+    with_extraction,
+)
 from snellen.benchmarks.open_questions import (
     BARE,
     on_golds,
@@ -27,11 +31,10 @@ from snellen.benchmarks.open_questions import (
 from snellen.benchmarks.published import Published, tsv
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.sample import Row, Sample
-from snellen.prompts.pdf_pages import with_pages
 from snellen.scoring.document import bag_of_words_f1, squad_equal, words_f1_vlmevalkit
 from snellen.scoring.edit_distance import anls
 
-VERSION = "1"
+VERSION = "2"
 ALIASES = {"SLIDEVQA_MINI": {"set": "mini"}}
 _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
 DATA = Published(
@@ -51,11 +54,13 @@ def benchmark(variant: Variant) -> Benchmark:
         title="SlideVQA, decks of slides",
         metric="f1",
         data=DATA,
-        rules=open_rules(
-            on_golds(bag_of_words_f1),
-            vlmevalkit=_f1_vlmevalkit,
-            read=document_reader,
-            beside={"exact_match": on_golds(squad_equal), "anls": on_golds(anls)},
+        rules=with_extraction(
+            open_rules(
+                on_golds(bag_of_words_f1),
+                vlmevalkit=_f1_vlmevalkit,
+                read=document_reader,
+                beside={"exact_match": on_golds(squad_equal), "anls": on_golds(anls)},
+            )
         ),
         wording=BARE,
         shape=_on_one_line,
@@ -64,7 +69,7 @@ def benchmark(variant: Variant) -> Benchmark:
         source="SlideVQA (NTT's evaluation licence), as VLMEvalKit's TSV",
         max_new_tokens=256,
     )
-    return replace(made, prepare=with_pages)
+    return about_documents(made, variant)
 
 
 def _f1_vlmevalkit(answer: str, sample: Sample) -> float:

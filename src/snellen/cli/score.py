@@ -10,12 +10,14 @@ from collections.abc import Iterable
 from snellen.cli.main import COMPLETE, INCOMPLETE
 from snellen.cli.parser_run import EVERY_RULE
 from snellen.core.benchmark import Variant
+from snellen.core.errors import UsageError
 from snellen.core.summary import Summary
 
 
 def main(arguments: Namespace) -> int:
     variant = Variant(data=arguments.data, circular=arguments.circular, failures=arguments.failures)
     if arguments.rule == EVERY_RULE:
+        _refuse_roles(arguments)
         return _by_every_rule(arguments, variant)
     from dataclasses import replace
 
@@ -33,16 +35,18 @@ def main(arguments: Namespace) -> int:
         columns=arguments.columns,
         where=arguments.where,
         judges=arguments.judge,
+        extractor=arguments.extractor,
         store=arguments.store or DEFAULT_STORE,
         serving=None if arguments.json else told(Console(stderr=True)),
     )
     _warn(scored.warnings)
     if arguments.json:
-        card = scorecard(scored.benchmark, scored.summary, scored.warnings)
+        card = scorecard(scored.benchmark, scored.summary, scored.warnings, scored.data)
         print(json.dumps(card, ensure_ascii=False))
     else:
         print_scorecard(scored.benchmark, scored.summary, Console())
-    return _code([scored.summary])
+    ungraded = any(one.unscored == "ungraded" for one in scored.records)
+    return INCOMPLETE if ungraded else _code([scored.summary])
 
 
 def _by_every_rule(arguments: Namespace, variant: Variant) -> int:
@@ -63,12 +67,24 @@ def _by_every_rule(arguments: Namespace, variant: Variant) -> int:
     warnings = tuple(dict.fromkeys(text for one in scored.values() for text in one.warnings))
     _warn(warnings)
     if arguments.json:
-        print(json.dumps(rulecard(benchmarks, summaries, found, warnings), ensure_ascii=False))
+        data = next(iter(scored.values())).data
+        card = rulecard(benchmarks, summaries, found, warnings, data)
+        print(json.dumps(card, ensure_ascii=False))
     else:
         from rich.console import Console
 
         print_rulecard(next(iter(benchmarks.values())), summaries, found, Console())
     return _code(summaries.values())
+
+
+def _refuse_roles(arguments: Namespace) -> None:
+    """Raises UsageError: rules are compared by what they read alone."""
+    given = [flag for flag in ("judge", "extractor") if getattr(arguments, flag)]
+    if given:
+        raise UsageError(
+            f"--rule {EVERY_RULE} compares what the rules read alone; leave out "
+            f"{' and '.join(f'--{flag}' for flag in given)}, or name one rule"
+        )
 
 
 def _warn(warnings: Iterable[str]) -> None:

@@ -34,6 +34,11 @@ class Verdict(Struct, frozen=True, gc=False, omit_defaults=True):
     tries: int = 1
     """How often it was asked until its reply could be read."""
 
+    @property
+    def legible(self) -> bool:
+        """Whether it could be read."""
+        return bool(self.values) or self.text is not None
+
 
 class Pass(Struct, frozen=True, gc=False, omit_defaults=True):
     """One question put to the model: a circular pass, or the only one."""
@@ -50,7 +55,9 @@ class Pass(Struct, frozen=True, gc=False, omit_defaults=True):
     options: dict[str, str] = {}
     row: str | None = None
     extraction: Output | None = None
-    """What the LLM extractor said, where it was asked because no rule could read the reply."""
+    """What the LLM extractor said, where it was asked."""
+    by_rules: Answer | None = None
+    """What the rules alone made of the reply, where the LLM extractor was asked."""
     verdicts: tuple[Verdict, ...] = ()
     """What judges said about the reply, in the order they were asked."""
 

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from snellen.core.benchmark import Benchmark
-from snellen.core.errors import UsageError
+from snellen.core.errors import SnellenError, UsageError
 from snellen.core.flow import Flow, drive
 from snellen.core.model import Model
 from snellen.core.record import Record
@@ -28,7 +28,7 @@ class Recorded(NamedTuple):
 
 
 class Judges(NamedTuple):
-    """Models that grade recorded replies, by role, and where their verdicts are kept."""
+    """Models that read or grade recorded replies, by role, and where their verdicts are kept."""
 
     models: Mapping[str, Model]
     store: ResponseStore
@@ -43,8 +43,8 @@ def recorded(
     """Records of the benchmark's samples answered by `replies` (row id to reply).
 
     A sample without a reply is `missing`; replies that belong to no sample are warned about.
-    `judges` are asked what the benchmark asks judges; their verdicts are stored and reused.
-    Raises UsageError where the judges cannot be asked to the end.
+    `judges` are asked what the benchmark asks judges, or an extractor; their verdicts are stored
+    and reused. Raises UsageError where they cannot be asked to the end.
     """
     replay = Replay(replies, digest)
     asked: set[str] = set()
@@ -83,7 +83,8 @@ def _blocks(samples: Iterator[Sample]) -> Iterator[list[Sample]]:
 async def _graded(
     benchmark: Benchmark, samples: Iterable[Sample], replay: Replay, judges: Judges
 ) -> list[Record]:
-    """As `drive`, with verdicts from the judges; as many flows at once as the widest can take."""
+    """As `drive`, with verdicts from the judges; as many flows at once as the widest can take.
+    What is wrong with the data is raised as it is without judges."""
     asker = Asker(judges.models, judges.store)
     found: dict[int, Record] = {}
 
@@ -100,6 +101,11 @@ async def _graded(
         async with asyncio.TaskGroup() as group:
             for _ in range(width):
                 group.create_task(worker(shared))
+    except ExceptionGroup as errors:
+        first = errors.exceptions[0]
+        if isinstance(first, SnellenError):
+            raise first from None
+        raise
     finally:
         asker.close()
         await disconnect(*judges.models.values())

@@ -26,7 +26,9 @@ TRUE, FALSE = "True", "False"
 _LABELS = re.compile(r"[A-Za-z](?:\s*,\s*[A-Za-z])+")
 _WORD = r"(?P<not>not\s+)?(?:(?P<true>true|correct)|(?P<false>false|incorrect|untrue|wrong))"
 _RIGHT = r"(?![\w'-])"
-_PAIR = re.compile(r"\btrue\s*(?:/|or|and|\()\s*false|\bfalse\s*(?:/|or|and|\()\s*true", re.IGNORECASE)
+_PAIR = re.compile(
+    r"\btrue\s*(?:/|or|and|\()\s*false|\bfalse\s*(?:/|or|and|\()\s*true", re.IGNORECASE
+)
 _OPENING = re.compile(rf"[\W_]{{0,40}}{_WORD}{_RIGHT}(?!\s+(?:that|or|to)\b)", re.IGNORECASE)
 _LETTER = re.compile(r"[\W_]{0,9}(?P<not>)(?:(?P<true>t)|(?P<false>f))[\W_]{0,9}\Z", re.IGNORECASE)
 _STATED = re.compile(
@@ -80,7 +82,9 @@ def _truth(text: str) -> Found | None:
     if match:
         true = (match["true"] is not None) != bool(match["not"])
         rule = "stated answer" if stated else "opening word"
-        return Found(TRUE if true else FALSE, rule, match.span("true" if match["true"] else "false"))
+        return Found(
+            TRUE if true else FALSE, rule, match.span("true" if match["true"] else "false")
+        )
     words = list(_ONLY.finditer(text))
     if not words or len({word[0].lower() for word in words}) > 1:
         return None

@@ -31,7 +31,7 @@ _BARE = re.compile(
 _SHORT = 40
 _LEADING = re.compile(
     rf"[\s\"'<$:.\-]{{0,40}}(?:(?i:{phrases.OPTION_NOUNS})\s{{1,9}})?[(\[]?[\s\"'$]{{0,9}}"
-    rf"(?P<letter>[A-Z]){END}[\"'$]*"
+    rf"(?P<letter>[A-Z]{END}|[a-h](?=\)))[\"'$]*"
     r"(?=\s*(?:$|\n|[)\]:;,、]|\.(?![A-Za-z]\.)|[-–—]\s|[\u3040-\u9fff]"
     r"|(?:because|since|as|due|which|not)\b))"
 )
@@ -75,7 +75,7 @@ def bare_label(text: str, options: Options) -> Reading | None:
 def leading_label(text: str, options: Options) -> Reading | None:
     """The reply opens with a label: "B. green", "(B) because ..."; not an echoed list."""
     match = _LEADING.match(text)
-    if not match or not options.has(match["letter"]):
+    if not match or not options.has(match["letter"].upper()):
         return None
     start, end = match.span("letter")
     if denied(text, start, end) or is_article(text, start, end, options):
@@ -87,7 +87,7 @@ def leading_label(text: str, options: Options) -> Reading | None:
     if lists_options(text, options):
         return None
     several = names_several(text, start, end, options)
-    return Reading(None if several else match["letter"], "leading label", start, end)
+    return Reading(None if several else match["letter"].upper(), "leading label", start, end)
 
 
 def last_line(text: str, options: Options) -> Reading | None:

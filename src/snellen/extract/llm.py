@@ -1,4 +1,4 @@
-"""A language model reads replies that no rule could read: MMBench's second step (Sec. 4.1).
+"""A language model reads replies that no rule could match: MMBench's second step (Sec. 4.1).
 
 A flow: it asks the role `extractor`, whatever model that is. The prompt is the paper's Figure 21,
 word for word, and a Chinese translation of it for questions with Chinese characters; letters are
@@ -37,6 +37,21 @@ class Extraction(Struct, frozen=True):
 
     output: Output
     answer: Answer | None
+
+
+def is_unmatched(output: Generated, answer: Answer | None) -> bool:
+    """Whether the extractor is to read a reply: the model wrote it, and the rules found no answer
+    in it, whatever they took it for (unread, refused, no option, cut short)."""
+    return not isinstance(answer, Found) and not output.refused and bool(output.text.strip())
+
+
+def settled(by_rules: Answer | None, extracted: Answer | None) -> Answer | None:
+    """What a reply means once the extractor has read it. Where it finds no answer either, a reply
+    that the rules know as refused, cut short or without an option stays what it is. None where the
+    extractor failed."""
+    if extracted is None or isinstance(extracted, Found):
+        return extracted
+    return extracted if isinstance(by_rules, Found | Unparsed | None) else by_rules
 
 
 def extract_choice(

@@ -132,7 +132,11 @@ def _marked(reply: str, start: int) -> Found | None:
     mark = last_mark(reply, start)
     text = unmarked(fold(reply))
     if mark is None:
-        return None if only_thinks(reply) else _stated(reply, text, start) or _headed(reply, text, start)
+        return (
+            None
+            if only_thinks(reply)
+            else _stated(reply, text, start) or _headed(reply, text, start)
+        )
     deepest = innermost_mark(reply, start) or mark
     inner = _stated(reply, text, deepest.start, deepest.end)
     if inner:

@@ -31,7 +31,9 @@ _NOUN = re.compile(any_of(phrases.ANSWER_NOUNS))
 _CHOSEN_CJK = re.compile(phrases.CHOSEN_CJK)
 _VERB = re.compile(rf"[:=]|->|→|{phrases.STATED_CJK}|(?:{phrases.STATED})(?![{WORD}])")
 _GAP_END = re.compile(r"[.!?;\n]")
-_DIRECT = re.compile(rf"[\s(\[\"'<$:=>\-\]]{{0,40}}(?:{phrases.FILLERS_CJK})?\s*(?P<letter>{LETTER})")
+_DIRECT = re.compile(
+    rf"[\s(\[\"'<$:=>\-\]]{{0,40}}(?:{phrases.FILLERS_CJK})?\s*(?P<letter>{LETTER})"
+)
 TARGET = re.compile(rf"[\s:\-\"']{{0,40}}{_FILLERS}{_OPEN}(?P<letter>{LETTER})")
 _CLAUSE = re.compile(
     rf"[\s:\-\"']{{0,40}}{_FILLERS}[\s:\-\"']{{0,40}}(?P<clause>(?:[^.!?\n]|\.(?=\d)){{0,400}})"

@@ -46,6 +46,10 @@ _TOKEN = re.compile(r"[^\W_]+")
 _NONE = re.compile(r"[zZ]+")
 _RUN = re.compile(r"[A-Y]{1,9}")
 _LABEL = re.compile(r"[A-Za-z]|\d+")
+FAILS_TO_ANSWER = "fail to answer"
+"""In small letters: what an extractor writes where a reply says that the pages cannot be seen."""
+_EXTRACTED = re.compile(r"extracted answer\W{0,4}?:", re.IGNORECASE)
+_FORMAT = re.compile(r"[\s*`]*answer format\W{0,4}?:", re.IGNORECASE)
 _FENCE = re.compile(r"```(?:json|python)?\s*(.*?)```", re.DOTALL)
 _PYTHON_QUOTES = re.compile(r"'((?:[^'\\]|\\.)*)'(?=\s*[:,}\]])")
 _NO_ANSWER = frozenset({"none", "null", "n/a", "na", "z", "no answer", "not answered", "unknown"})
@@ -142,6 +146,19 @@ def read_answer(reply: str) -> Reading | None:
     if core.casefold().strip(_DRESS) in _NO_ANSWER:
         return Reading(text="")
     return Reading(text=core) if core else None
+
+
+def read_document_answer(reply: str) -> Reading | None:
+    """The short answer that was to be written as `Extracted answer: ...` before a line `Answer
+    format: ...`; a reply without the first mark is the answer itself. The empty text where the
+    mark has nothing behind it, None for a reply of nothing."""
+    text = without_thought(reply).strip()
+    if not text:
+        return None
+    marks = list(_EXTRACTED.finditer(text))
+    core = text[marks[-1].end() :] if marks else text
+    core = _FORMAT.split(core, maxsplit=1)[0].strip()
+    return Reading(text=core.strip("`*").strip())
 
 
 def read_labels(reply: str) -> Reading | None:
