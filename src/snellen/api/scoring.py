@@ -154,14 +154,15 @@ def _scored(benchmark: Benchmark, read: Predictions, bench: Bench) -> Scored:
     unread: Iterator[str] = iter(())
     table = benchmark.open()
     benchmark = replace(benchmark, open=lambda: table)
+    replies = read.replies(keep_missing=benchmark.null_reply == "empty")
     if not models:
-        records, warnings = recorded(benchmark, read.replies(), read.digest)
+        records, warnings = recorded(benchmark, replies, read.digest)
     else:
         live = {role: one for role, one in models.items() if not isinstance(one, Replay)}
         check_roles(live)
         with ResponseStore(bench.store if live else None) as store:
             judges = Judges(models, store)
-            records, warnings = recorded(benchmark, read.replies(), read.digest, judges)
+            records, warnings = recorded(benchmark, replies, read.digest, judges)
         refuse_the_idle(benchmark, bench, records)
         unread = unread_verdicts(models, records)
     examples = benchmark.examples() if benchmark.examples is not None else None

@@ -91,11 +91,11 @@ class Predictions:
             seen.add(row.id)
         return names
 
-    def replies(self) -> dict[str, Generated | Failure]:
-        """Replies by the names of their rows; a row with an error is a failure, never text, and
-        one without a reply is left out."""
+    def replies(self, *, keep_missing: bool = False) -> dict[str, Generated | Failure]:
+        """Replies by the names of their rows; a row with an error is a failure, never text. One
+        without a reply is left out, or an empty reply with `keep_missing`."""
         named = zip(self.names(), self.rows, strict=True)
-        return {name: _reply(row) for name, row in named if not row.missing}
+        return {name: _reply(row) for name, row in named if keep_missing or not row.missing}
 
     def column(self, name: str) -> dict[str, str]:
         """The cells of a column by the names of their rows; empty ones are absent. Raises
