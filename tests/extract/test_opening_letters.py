@@ -23,7 +23,7 @@ from snellen.extract.rules_tempcompass import read_match_of
     [
         ("B", "B", "B", "B"),
         ("b", "B", "B", None),
-        ("(c) green", None, "C", None),
+        ("(c) green", "C", "C", None),
         ("Answer: B", "A", "A", None),
         ("Best option: D", "B", "B", None),
         ("The answer is d", "A", "D", None),  # " d" stands in "red dog"

@@ -2,15 +2,15 @@
 authors' repository) and MMMU-Pro (Yue et al. 2024, arXiv:2409.02813, `evaluate.py` there), and our
 own of MMMU's open questions.
 
-A choice: a label in parentheses, else a label between blanks, else a label before a full stop,
-else (in replies of more than five words) the text of an option; of several, the one that stands
-last. An open reply: what follows the last word that announces a result, line by line, and every
+A choice: a label in parentheses, else a label between blanks, else (in replies of more than five
+words) the text of an option; of several, the one that stands last. An open reply: what follows the last word that announces a result, line by line, and every
 number in it. Where no option is found the authors draw one by lot: `draw_option` does so from a
 seed made of the question and the reply, for numbers beside theirs.
 
 MMMU-Pro's rule looks behind the last "Answer:" first: an option whose letter alone stands there is
 the choice. Its label between blanks needs the blank behind it only, so that the last letter of
-"DNA " is one.
+"DNA " is one; and a label before a full stop counts ahead of texts, as in lmms-eval's copy of the
+rule of MMMU, where the authors' has no such step.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _BETWEEN = "\n"
 
 def read_mmmu(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
     """The option a reply names last, by the plainest way of naming that finds one."""
-    return _named(reply, options, stop_reason, " {} ")
+    return _named(reply, options, stop_reason, (" {} ",))
 
 
 def read_mmmu_pro(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
@@ -48,22 +48,24 @@ def read_mmmu_pro(reply: str, options: Mapping[str, str], stop_reason: str = "st
     letters = [label for label in _labels(options) if label in answer] if announced else []
     if len(letters) == 1:
         return Found(letters[0], RULE)
-    return _named(reply, options, stop_reason, "{} ")
+    return _named(reply, options, stop_reason, ("{} ", "{}."))
 
 
 def _labels(options: Mapping[str, str]) -> list[str]:
     return list(options) or list("ABCDEFGHIJ")
 
 
-def _named(reply: str, options: Mapping[str, str], stop_reason: str, spaced: str) -> Answer:
-    """`spaced`: how a label stands in running text. Of several the one that stands last is taken,
-    and last is where it has a blank on either side."""
+def _named(
+    reply: str, options: Mapping[str, str], stop_reason: str, bare_ways: tuple[str, ...]
+) -> Answer:
+    """`bare_ways`: how a label without brackets stands in running text. Of several the one that
+    stands last is taken, and last is where it has a blank on either side."""
     bare = reply
     for edge in _EDGES:
         bare = bare.strip(edge)
     text = f" {bare} "
     labels = _labels(options)
-    for written, sought in (("({})", "({})"), (spaced, " {} "), ("{}.", " {} ")):
+    for written, sought in (("({})", "({})"), *((way, " {} ") for way in bare_ways)):
         named = [label for label in labels if written.format(label) in text]
         if named:
             return Found(max(named, key=lambda label: text.rfind(sought.format(label))), RULE)

@@ -34,13 +34,13 @@ def table_row(**columns: Any) -> Cells:
 
 
 def choice_cases(
-    cells: Cells, questions: Pool = styles_choice.QUESTIONS
+    cells: Cells, questions: Pool = styles_choice.QUESTIONS, turns: int = 3
 ) -> Callable[[], Iterator[Case]]:
-    """Every style of reply to three of the questions, which rotate."""
+    """Every style of reply to `turns` of the questions, which rotate."""
 
     def cases() -> Iterator[Case]:
         number = 0
-        for turn in range(3):
+        for turn in range(turns):
             count = len(list(styles_choice.styles()))
             for position in range(count):
                 question = questions[(position + turn * 2) % len(questions)]

@@ -164,7 +164,8 @@ def _pro_cases(*, vision: bool) -> Callable[[], Iterator[Case]]:
             row |= {"options": str(texts)}
         return row
 
-    return choice_cases(cells, pools.TEN)
+    # A third of the replies names no option, and has one drawn by lot.
+    return choice_cases(cells, pools.TEN, turns=5)
 
 
 _EVAL = "evaluation/eval_your_results.py"
