@@ -7,7 +7,9 @@ answer "C", split "2D", task "Count", source "ADE20K", image <base64>.
 Oddities: 2D questions come from ADE20K and COCO, 3D ones from Omni3D. The headline is the authors':
 accuracy by source, averaged over the sources of a dimension, then over the dimensions that were
 asked: half of CV-Bench is Omni3D. VLMEvalKit keeps 2D and 3D as two benchmarks; `dimension=2D`
-gives its number. The authors' file writes options as a list and answers as "(C)".
+gives its number. The authors' file writes options as a list and answers as "(C)". Their
+script takes the first letter of the reply, or of what follows "answer is" or "answer:" (`--rule
+official`), so that "Between" is B.
 """
 
 from __future__ import annotations
@@ -18,12 +20,15 @@ from functools import partial
 
 import msgspec
 
+from snellen.benchmarks.flows import words_reader
 from snellen.benchmarks.published import HubSplit, Published, tsv
 from snellen.benchmarks.questions import failures_of, question_benchmark
+from snellen.benchmarks.rules import Readers
 from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.core.record import Record
 from snellen.core.sample import Row
 from snellen.core.summary import Metric, Summary
+from snellen.extract.rules_official import read_cvbench
 from snellen.scoring.accuracy import FailurePolicy
 from snellen.scoring.together import (
     bounds_of,
@@ -34,7 +39,7 @@ from snellen.scoring.together import (
     under,
 )
 
-VERSION = "1"
+VERSION = "2"
 HEADLINE = "mean_of_sources"
 ALIASES = {"CV-Bench": {}, "CV-Bench-2D": {"dimension": "2D"}, "CV-Bench-3D": {"dimension": "3D"}}
 _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
@@ -63,6 +68,7 @@ def benchmark(variant: Variant) -> Benchmark:
         options=DATA.options,
         keep=lambda row: dimension == "all" or _dimension(row) in (dimension, ""),
         needs=needs("text", "image"),
+        official=Readers(read_cvbench, words_reader),
         groups=(*_DIMENSIONS, "source", "task", "category"),
         paper="https://arxiv.org/abs/2406.16860",
         source="CV-Bench of its authors (Apache-2.0), VLMEvalKit's TSV for a single dimension",

@@ -7,6 +7,7 @@
 `read_mme_realworld`  MME-RealWorld: the first capital A to E, once set phrases are taken out; else
                 the first option that holds the whole reply.
 `read_mmstar`   MMStar: the letter that opens the reply, or follows one of three lead-ins there.
+`read_cvbench`  CV-Bench: the first sign of the reply, or of what follows "answer is" there.
 `read_bracket`  MLVU: the sign before the first closing bracket, or the whole reply.
 `opening_given_gold`  MVBench: the first word of the reply is part of "(x)", x being the gold, or
                 holds it: an empty reply is right.
@@ -101,6 +102,18 @@ def read_mmstar(reply: str, options: Mapping[str, str], stop_reason: str = "stop
         letter = text[len(lead_in) :][:1].upper()
         if text.startswith(lead_in) and letter in (options or _LETTERS) and letter:
             return Found(letter, RULE)
+    return _unread(reply, stop_reason)
+
+
+def read_cvbench(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
+    """The first sign of the reply, or of what stands behind the last "answer is", then "answer:",
+    in either case."""
+    text = reply.lower().strip()
+    for lead_in in ("answer is", "answer is:", "answer:"):
+        text = text.rpartition(lead_in)[2]
+    letter = text.strip().rstrip(".").lstrip("(").rstrip(")")[:1].upper()
+    if letter and letter in (options or _LETTERS):
+        return Found(letter, RULE)
     return _unread(reply, stop_reason)
 
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import copy
 import io
 import json
 import os
 import random
 import re
+import string
 import sys
 import tempfile
 import textwrap
@@ -340,6 +342,27 @@ def logicvista(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
     return [credit(row) for row in rows], {}
 
 
+def cvbench(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
+    """Cambrian's script of each source; those of ADE20K, COCO and Omni3D read alike."""
+    credits = []
+    for row in rows:
+        part = {"ADE20K": "ade", "COCO": "coco", "Omni3D": "omni"}[row["cells"]["source"]]
+        text = source("cambrian", "eval", "eval", part, f"{part}_test.py")
+        read = defined(text, "extract_mcq_answer")["extract_mcq_answer"]
+        credits.append(float(read(row["reply"]) == row["cells"]["answer"].lower()))
+    return credits, {}
+
+
+def can_infer(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
+    """The matching of the copy of VLMEvalKit in a benchmark's own repository."""
+    names = defined(source(*arguments["path"]), "can_infer_option", "can_infer_text", "can_infer",
+                    os=os, cp=copy, string=string)  # fmt: skip
+    return [
+        float(names["can_infer"](row["reply"], options_of(row)) == row["cells"]["answer"])
+        for row in rows
+    ], {}
+
+
 SCORERS: Mapping[str, Callable[[Sequence[Row], Mapping[str, Any]], Found]] = {
     "blink": blink,
     "scienceqa": scienceqa,
@@ -352,6 +375,8 @@ SCORERS: Mapping[str, Callable[[Sequence[Row], Mapping[str, Any]], Found]] = {
     "check_ans": check_ans,
     "mmstar": mmstar,
     "mmsi": mmsi,
+    "cvbench": cvbench,
+    "can_infer": can_infer,
     "medxpertqa": medxpertqa,
     "phyx": phyx,
     "logicvista": logicvista,

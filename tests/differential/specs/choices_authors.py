@@ -36,6 +36,11 @@ ASK_ANYTHING = _repository(
     "OpenGVLab/Ask-Anything", "4dd8210b030374bb0c510a57dfbe916f70d3ef71", "MIT"
 )
 MMSI = _repository("InternRobotics/MMSI-Bench", "5de2f3d2eb0159dbcc76790074029aa400143603")
+CAMBRIAN = _repository(
+    "cambrian-mllm/cambrian", "539ffc3254bba004e5d012b65c0ad6cb308897c5", "Apache-2.0"
+)
+HR_BENCH = _repository("DreamMr/HR-Bench", "b17b1998fa2c1b71a737c126155826a94149ed13")
+MMT_BENCH = _repository("OpenGVLab/MMT-Bench", "84012c95e31c2986521ea5b7c16a88e36e9958c2")
 MEDXPERTQA = _repository(
     "TsinghuaC3I/MedXpertQA", "f21247d3ccf3b14826ff2aa7fa06e1a46d64058c", "MIT"
 )
@@ -199,6 +204,21 @@ def _logicvista_cases() -> Iterator[Case]:
             number += 1
 
 
+def _earlier(
+    benchmark: str, month: str, oracle: Oracle, pool: tuple[Choice, ...], path: list[str]
+) -> Spec:
+    """The copy of VLMEvalKit that the authors publish beside their benchmark: how it read then."""
+    return Spec(
+        name=f"{benchmark}.authors",
+        benchmark=benchmark,
+        rule=f"vlmevalkit@{month}",
+        oracle=oracle,
+        path="/".join(path[1:]),
+        cases=choice_cases(table_row(category="one"), pool),
+        arguments={"scorer": "can_infer", "path": path},
+    )
+
+
 _EVAL = "evaluation/eval_your_results.py"
 SPECS = (
     _authors("blink", "blink", BLINK, "eval/evaluate.py, eval_prediction",
@@ -248,6 +268,14 @@ SPECS = (
     Spec(name="logicvista.vlmevalkit", benchmark="logicvista", rule="official",
          oracle=VLMEVALKIT, path="vlmeval/dataset/utils/logicvista.py, LogicVista_auxeval",
          cases=_logicvista_cases, arguments={"scorer": "logicvista"}),
+    _authors("cvbench", "cvbench", CAMBRIAN, "eval/eval/{ade,coco,omni}/*_test.py",
+             choice_cases(table_row(split=("2D", "2D", "3D"), task=("Count", "Count", "Depth"),
+                                    source=("ADE20K", "COCO", "Omni3D")), pools.SPACE),
+             {"accuracy": "mean"}),
+    _earlier("hrbench", "2024-09", HR_BENCH, pools.DETAILS,
+             ["HR-Bench", "hrbench", "vlmeval", "utils", "matching_util.py"]),
+    _earlier("mmt-bench", "2024-07", MMT_BENCH, pools.TASKS,
+             ["MMT-Bench", "VLMEvalKit-main", "vlmeval", "utils", "matching_util.py"]),
     _authors("mmstar", "mmstar", MMSTAR, "eval/vlmeval/evaluate/mmstar.py, MMStar_eval",
              choice_cases(table_row(category=("colour", "shape"), l2_category="scenes"),
                           pools.EXPERT), {"accuracy": "mean"}),
