@@ -12,8 +12,8 @@ from snellen.api.naming import named_benchmark, served_model
 from snellen.benchmarks.judged import judge_roles
 from snellen.benchmarks.own import own_benchmark
 from snellen.benchmarks.registry import is_data
-from snellen.core.benchmark import Benchmark, Variant, summed
-from snellen.core.errors import UsageError
+from snellen.core.benchmark import Benchmark, Table, Variant, summed
+from snellen.core.errors import DataError, UsageError
 from snellen.core.model import Model
 from snellen.core.record import Record
 from snellen.core.summary import Summary
@@ -87,8 +87,21 @@ def _read_and_scored(
     read = read_predictions(Path(predictions), columns=replied, where=where, repeats=repeats)
     if not apart and read.gold_column is not None:
         return _scored(replace(chosen, open=read.table), read, bench)
-    table = chosen.open()
+    table = _opened(chosen, read, apart)
     return _scored(replace(chosen, open=lambda: table), joined(read, table), bench)
+
+
+def _opened(chosen: Benchmark, read: Predictions, apart: bool) -> Table:
+    """The data. Raises DataError, which says what to give where the predictions hold no gold."""
+    try:
+        return chosen.open()
+    except DataError as error:
+        if apart:
+            raise
+        raise DataError(
+            f"{read.path} holds no gold answers, so the data are needed: {error}; or name a file "
+            "of them with --data"
+        ) from error
 
 
 def score_by_rules(
