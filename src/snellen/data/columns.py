@@ -21,6 +21,7 @@ GOLD_COLUMNS = (
     "answer_if_known",
     "gt_answer",
     "ground_truth",
+    "annotation",
 )
 REPLY_COLUMNS = (
     "prediction",
@@ -32,6 +33,7 @@ REPLY_COLUMNS = (
     "output",
     "model_prediction",
     "pred",
+    "predict",
 )
 SUBMITTED = ("caption", "answer")
 """Columns that hold the reply in files handed in to a server: `[{"image_id", "caption"}]` and

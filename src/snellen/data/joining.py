@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from snellen.data.predictions import Prediction, Predictions
 
 _KEYS = (*ID_COLUMNS, "questionid", "image_id", "question_key")
-_NAMES = ("image_path", "image", "image_id", "img_id", "filename", "file_name")
-"""Columns that name a row's picture."""
+_NAMES = ("image_path", "image", "image_id", "img_id", "filename", "file_name", "question_id")
+"""Columns that name a row's picture; `question_id` does so in lmms-eval's captions."""
 _ADVICE = (
     "say which columns name the question with --columns id=... (id=split+question_id joins two), "
     "or give the data file that was asked with --data"
@@ -71,13 +71,16 @@ def joined(read: Predictions, table: Table) -> Predictions:
             return read
     rows = _rows(table)
     by_value = _by_value(read, rows, shared) if shared else []
-    by_id = _by_id(read, rows)
-    ways = [by_value, _by_question(read, rows), by_id, _by_place(read, rows), _by_name(read, rows)]
+    by_name = _by_name(read, rows)
+    # The number of a picture may be the id of another's row.
+    by_id = [] if read.id_columns == ("image_id",) else _by_id(read, rows)
+    ways = [by_value, _by_question(read, rows), by_id, _by_place(read, rows), by_name]
     agreed = [way for way in (*ways, _by_text(read, rows)) if any(way) and _agrees(read, way)]
     if agreed:
         return _renamed(read, max(agreed, key=_joined_rows))
-    if not _known(read, rows) and any(by_value or by_id):
-        return _renamed(read, by_value or by_id)
+    by_names = next((way for way in (by_value, by_id, by_name) if any(way)), None)
+    if by_names is not None and not _known(read, rows):
+        return _renamed(read, by_names)
     if not any(map(any, ways)):
         return read
     raise DataError(
@@ -188,6 +191,8 @@ def _names(cell: str) -> list[str]:
     if not cell:
         return []
     path = PurePath(cell)
+    if not path.suffix and not cell.isdecimal():
+        return [cell]
     return [cell, path.name, path.stem, _number(path.name)]
 
 
