@@ -12,6 +12,7 @@ from snellen.api.naming import named_benchmark, served_model
 from snellen.benchmarks.judged import judge_roles
 from snellen.benchmarks.own import own_benchmark
 from snellen.benchmarks.registry import is_data
+from snellen.benchmarks.results_files import NULLS_COUNT, advice_on
 from snellen.core.benchmark import Benchmark, Table, Variant, summed
 from snellen.core.errors import DataError, UsageError
 from snellen.core.model import Model
@@ -98,9 +99,10 @@ def _opened(chosen: Benchmark, read: Predictions, apart: bool) -> Table:
     except DataError as error:
         if apart:
             raise
+        advice = advice_on(chosen.name, read.columns, judged=False)
         raise DataError(
             f"{read.path} holds no gold answers, so the data are needed: {error}; or name a file "
-            "of them with --data"
+            f"of them with --data{'' if advice is None else f' ({advice})'}"
         ) from error
 
 
@@ -174,6 +176,8 @@ class _Bench(NamedTuple):
 
 
 def _scored(benchmark: Benchmark, read: Predictions, bench: _Bench) -> Scored:
+    read = read.with_silence() if benchmark.name in NULLS_COUNT else read
+    advice = advice_on(benchmark.name, read.columns, judged=bool(bench.judges))
     models = bench.models(read, benchmark)
     if not models:
         records, warnings = recorded(benchmark, read.replies(), read.digest)
@@ -185,7 +189,8 @@ def _scored(benchmark: Benchmark, read: Predictions, bench: _Bench) -> Scored:
             records, warnings = recorded(benchmark, read.replies(), read.digest, judges)
     examples = benchmark.examples() if benchmark.examples is not None else None
     summary = summed(benchmark, records, examples)
-    return Scored(benchmark, summary, (*read.warnings, *warnings), records)
+    told = () if advice is None else (f"{read.path}: {advice}",)
+    return Scored(benchmark, summary, (*read.warnings, *told, *warnings), records)
 
 
 def _columns_of_two(columns: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:

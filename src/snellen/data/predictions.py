@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from snellen.core.benchmark import Table
 from snellen.core.errors import DataError, UnknownName
@@ -99,6 +99,10 @@ class Predictions:
         one without a reply is left out."""
         named = zip(self.names(), self.rows, strict=True)
         return {name: _reply(row) for name, row in named if not row.missing}
+
+    def with_silence(self) -> Predictions:
+        """The same with an answer of no words where there is none."""
+        return replace(self, rows=tuple(structs.replace(row, missing=False) for row in self.rows))
 
     def column(self, name: str) -> dict[str, str]:
         """The cells of a column by the names of their rows; empty ones are absent. Raises
