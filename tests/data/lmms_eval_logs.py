@@ -31,7 +31,7 @@ class Task:
         lines = []
         numbered = zip(self.rows, self.targets, self.metrics, self.replies, strict=True)
         for number, (row, target, metrics, reply) in enumerate(numbered):
-            asked = row.get('question') or row.get('Question')
+            asked = row.get("question") or row.get("Question")
             prompt = f"{asked}\nAnswer briefly."
             line: dict[str, Any] = {"doc_id": number, "doc_hash": "0f"}
             if old:
@@ -156,7 +156,7 @@ _HALLUSION = _with(
 )  # fmt: skip
 _VIDEO_MME = _with(
     [{"question": row["question"],
-      "options": [f"{letter}. {text}." for letter, text in zip("ABCD", row["options"])]}
+      "options": [f"{k}. {text}." for k, text in zip("ABCD", row["options"], strict=True)]}
      for row in _LISTED],
     {"question_id": "001-1", **_A},
     {"question_id": "001-2", **_B},
@@ -311,7 +311,7 @@ TASKS = [
           [{"index": n, "question": row["question"],
             "multi-choice options": [f"({k}) {row[k]}" for k in "ABCD"], "answer": gold,
             "category": "Perception/OCR", "l2-category": "book"}
-           for n, (row, gold) in enumerate(zip(_LETTERS, "AB"))],
+           for n, (row, gold) in enumerate(zip(_LETTERS, "AB", strict=True))],
           _as("mme_realworld_score",
               [{"question_id": n, "category": "Perception", "sub_category": "OCR",
                 "task_category": "book", "pred_answer": "A", "answer": gold}
@@ -321,7 +321,8 @@ TASKS = [
                 image_relation="Independent", image_type="Photo"),
           _as("muirbench_score_overall",
               [{"pred": "A", "task": "Counting", "idx": name, "image_relation": "Independent",
-                "answer": gold, "image_type": "Photo"} for name, gold in (("7", "A"), ("8", "B"))])),
+                "answer": gold, "image_type": "Photo"}
+               for name, gold in (("7", "A"), ("8", "B"))])),
     _task("mmt_val", _with(_ASKED, {"index": 3}, {"index": 4}, category="visual_grounding",
                            **{"l2-category": "pixel_localization"}, split="VAL"),
           _as("accuracy", [{"overall": 1.0, "pixel_localization": 1.0}] * 2)),
@@ -332,7 +333,8 @@ TASKS = [
     _task("abench_dev", [{**row, "category": "part1"} for row in _QBENCH],
           [{"abench_acc": {**one, "category": "part1", "parsed_pred": "A"},
             "submission": {str(one["id"]): "A"}}
-           for one in _of(_QBENCH, "id", answer="correct_choice")], gold="correct_choice", other=_QBENCH_TABLE),
+           for one in _of(_QBENCH, "id", answer="correct_choice")],
+          gold="correct_choice", other=_QBENCH_TABLE),
     _task("mtvqa", _with(_OPEN, {"id": "a_1", "answer": "Dakota"}, {"id": "a_2", "answer": "Nokia"},
                          category="DE"),
           _as("mtvqa_score", [{"category": "DE", "score": 1.0}] * 2), ("dakota", "samsung")),

@@ -257,7 +257,16 @@ def _known(read: Predictions, rows: Sequence[_Row]) -> bool:
 
 
 def _agrees(read: Predictions, way: Sequence[_Row | None]) -> bool:
-    """Whether questions and golds of the predictions are those of the rows they are joined to."""
+    """Whether questions and golds of the predictions are those of the rows they are joined to.
+
+    Golds alone may agree by chance, so that without questions nearly all rows have to be joined.
+    """
+    asked = any(
+        row is not None and row.asked and question_words(one.cells)
+        for one, row in zip(read, way, strict=True)
+    )
+    if not asked and _joined_rows(way) < _SHARE * len(way):
+        return False
     told: Counter[bool] = Counter()
     for one, row in zip(read, way, strict=True):
         if row is not None and (same := _same(one, row)) is not None:
