@@ -14,8 +14,9 @@ from snellen.api.naming import named_benchmark
 from snellen.api.reading_roles import Bench, refuse_the_idle, unread_verdicts
 from snellen.benchmarks.own import own_benchmark
 from snellen.benchmarks.registry import is_data
-from snellen.core.benchmark import Benchmark, Variant, summed
-from snellen.core.errors import UsageError
+from snellen.benchmarks.results_files import NULLS_COUNT, advice_on
+from snellen.core.benchmark import Benchmark, Table, Variant, summed
+from snellen.core.errors import DataError, UsageError
 from snellen.core.model import Model
 from snellen.core.origin import Origin, origin_of
 from snellen.core.record import Record
@@ -98,8 +99,22 @@ def _read_and_scored(
     read = read_predictions(Path(predictions), columns=replied, where=where, repeats=repeats)
     if not apart and read.gold_column is not None:
         return _scored(replace(chosen, open=read.table), read, bench)
-    table = chosen.open()
+    table = _opened(chosen, read, apart)
     return _scored(replace(chosen, open=lambda: table), joined(read, table), bench)
+
+
+def _opened(chosen: Benchmark, read: Predictions, apart: bool) -> Table:
+    """The data. Raises DataError, which says what to give where the predictions hold no gold."""
+    try:
+        return chosen.open()
+    except DataError as error:
+        if apart:
+            raise
+        advice = advice_on(chosen.name, read.columns, judged=False)
+        raise DataError(
+            f"{read.path} holds no gold answers, so the data are needed: {error}; or name a file "
+            f"of them with --data{'' if advice is None else f' ({advice})'}"
+        ) from error
 
 
 def score_by_rules(
@@ -150,11 +165,13 @@ def _scored_alone(
 
 
 def _scored(benchmark: Benchmark, read: Predictions, bench: Bench) -> Scored:
+    read = read.with_silence() if benchmark.name in NULLS_COUNT else read
+    advice = advice_on(benchmark.name, read.columns, judged=bool(bench.judges))
     models = bench.models(read, benchmark)
     unread: Iterator[str] = iter(())
     table = benchmark.open()
     benchmark = replace(benchmark, open=lambda: table)
-    replies = read.replies(keep_missing=benchmark.null_reply == "empty")
+    replies = read.replies()
     if not models:
         records, warnings = recorded(benchmark, replies, read.digest)
     else:
@@ -171,7 +188,9 @@ def _scored(benchmark: Benchmark, read: Predictions, bench: Bench) -> Scored:
     data = DataInfo(str(table.path), table.digest, len(table), origin)
     if data.note:
         summary = structs.replace(summary, notices=(data.note, *summary.notices))
-    return Scored(benchmark, summary, (*read.warnings, *warnings, *unread), records, data)
+    told = () if advice is None else (f"{read.path}: {advice}",)
+    warnings = (*read.warnings, *told, *warnings, *unread)
+    return Scored(benchmark, summary, warnings, records, data)
 
 
 def _columns_of_two(columns: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:

@@ -68,6 +68,7 @@ ALIASES = {
     "SEED-Bench-2-Plus": {"version": "2-plus"},
     "SEED-Bench-H": {"version": "H"},
     "seedbench-2": {"version": "2"},
+    "seedbench_2": {"version": "2"},
     "seedbench_2_plus": {"version": "2-plus"},
 }
 Protocol = Literal["ranking", "generate"]

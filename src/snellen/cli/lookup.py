@@ -15,6 +15,7 @@ from snellen.benchmarks.registry import (
     open_benchmark,
     split_spec,
 )
+from snellen.benchmarks.results_files import RESULTS_FILES
 from snellen.benchmarks.seed_levels import level_of
 from snellen.benchmarks.suites import built_in
 from snellen.cli.main import COMPLETE
@@ -136,8 +137,15 @@ def _benchmark_facts(name: str) -> dict[str, str]:
         "coverage": benchmark.coverage,
         "evidence": evidence.summary() if evidence else "",
         "not scored": benchmark.unscorable,
+        "results files": _advice(benchmark.name),
         "longest reply": f"{benchmark.max_new_tokens} tokens",
     }
+
+
+def _advice(name: str) -> str:
+    """What has to be said for a published file of results, if anything."""
+    known = RESULTS_FILES.get(name)
+    return "" if known is None else known.advice
 
 
 def _told(option: OptionFacts) -> str:

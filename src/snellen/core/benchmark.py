@@ -115,9 +115,6 @@ class Benchmark:
     """Why no headline can be computed here, e.g. answers that are withheld."""
     coverage: Literal["exact", "generic type", "inference only"] = "exact"
     """Whether the authors' own rule is implemented, a rule of the same type, or only asking."""
-    null_reply: Literal["missing", "empty"] = "missing"
-    """What a recorded reply of null is: no reply, or an empty one, where the authors' own files
-    hold nulls and their script counts them as wrong."""
     parameters: Mapping[str, str] = field(default_factory=dict)
     """Resolved variant, e.g. {"split": "test", "circular": "early"}: part of the run's config."""
     max_new_tokens: int = 512
