@@ -18,6 +18,7 @@ from dataclasses import replace
 from msgspec import structs
 
 from snellen.benchmarks.documents import PAGES, document_reader
+from snellen.benchmarks.elsewhere import Elsewhere
 from snellen.benchmarks.open_questions import (
     BARE,
     on_golds,
@@ -33,6 +34,7 @@ from snellen.scoring.edit_distance import anls
 
 VERSION = "1"
 ALIASES = {"SLIDEVQA_MINI": {"set": "mini"}}
+ELSEWHERE = {"slidevqa": Elsewhere("lmms-eval", "asks the validation split")}
 _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
 DATA = Published(
     {"set": ("full", "mini")},
