@@ -33,6 +33,7 @@ _RECORDED_ALONE = frozenset(
     }
 )
 """Parameters of a run that are no options of its benchmark."""
+_RUBRIC = "rubric_"
 
 
 def benchmark_of(run: RunFolder) -> Benchmark:
@@ -116,15 +117,9 @@ def _opened(info: RunInfo, place: str | None) -> Benchmark:
         clip=CLIP in roles,
         failures=info.failures,
     )
-    declared = open_benchmark(spec, replace(variant, control=None)).options.keys()
-    return open_benchmark(
-        spec,
-        replace(
-            variant,
-            options={
-                name: value
-                for name, value in parameters.items()
-                if name in declared and name not in _RECORDED_ALONE
-            },
-        ),
-    )
+    options = {name: value for name, value in parameters.items() if not _recorded_alone(name)}
+    return open_benchmark(spec, replace(variant, options=options))
+
+
+def _recorded_alone(name: str) -> bool:
+    return name in _RECORDED_ALONE or name.startswith(_RUBRIC)

@@ -33,6 +33,8 @@ ALIASES = {
     "mmmu_pro_vision": {"setting": "vision"},
     "MMMU_Pro_10c_COT": {"setting": "10", "cot": "on"},
     "MMMU_Pro_V_COT": {"setting": "vision", "cot": "on"},
+    "mmmu_pro_standard_cot": {"setting": "10", "cot": "on"},
+    "mmmu_pro_vision_cot": {"setting": "vision", "cot": "on"},
 }
 _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
 DATA = Published(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from snellen.benchmarks.elsewhere import Elsewhere
 from snellen.benchmarks.published import Published, tsv
 from snellen.benchmarks.questions import question_benchmark
 from snellen.core.benchmark import Benchmark, Variant, needs
@@ -21,6 +22,9 @@ ALIASES = {
     "ScienceQA_TEST": {"split": "test"},
     "ScienceQA_VAL": {"split": "val"},
     "scienceqa_img": {"split": "test"},
+}
+ELSEWHERE = {
+    "scienceqa": Elsewhere("lmms-eval", "also asks the questions without a picture"),
 }
 _HOME = "https://opencompass.openxlab.space/utils/benchmarks/ScienceQA"
 DATA = Published(

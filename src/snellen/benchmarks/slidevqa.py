@@ -22,6 +22,7 @@ from snellen.benchmarks.documents import (
     document_reader,
     with_extraction,
 )
+from snellen.benchmarks.elsewhere import Elsewhere
 from snellen.benchmarks.open_questions import (
     BARE,
     on_golds,
@@ -36,6 +37,7 @@ from snellen.scoring.edit_distance import anls
 
 VERSION = "2"
 ALIASES = {"SLIDEVQA_MINI": {"set": "mini"}}
+ELSEWHERE = {"slidevqa": Elsewhere("lmms-eval", "asks the validation split")}
 _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
 DATA = Published(
     {"set": ("full", "mini")},

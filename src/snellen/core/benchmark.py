@@ -123,6 +123,9 @@ class Benchmark:
     file or set; "" where nothing of the kind is published."""
     repeats: bool = False
     """Its authors count every row of a file of results, also where an id stands there twice."""
+    notice: str = ""
+    """What a reader must know of the number beside its name, such as that another tool means
+    something else by it."""
     examples: Callable[[], Examples] | None = None
     """Says what is shown before each question, where something is (`shots=k`). Reads the data."""
 
@@ -181,6 +184,8 @@ def summed(
         questions = "question" if examples.aside == 1 else "questions"
         notice = f"{examples.aside} {questions} set aside as examples, {summary.n} scored"
         summary = structs.replace(summary, notices=(notice, *summary.notices))
+    if benchmark.notice:
+        summary = structs.replace(summary, notices=(benchmark.notice, *summary.notices))
     chance = benchmark.chance
     if chance is None or "circular" in benchmark.parameters:
         return summary

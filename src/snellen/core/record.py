@@ -83,6 +83,8 @@ class Record(Struct, frozen=True, gc=False, omit_defaults=True):
     """Requests that early stop made unnecessary."""
     asked_once: bool = False
     """Under CircularEval: a choice whose options cannot be rotated, asked once."""
+    lacking: int = 0
+    """Under CircularEval: rotations of its options that the data should hold and do not."""
     failure: FailureKind | None = None
     """What went wrong, where something did: of the request that ended the sample."""
     unit: str = ""
