@@ -7,10 +7,12 @@ from pathlib import Path
 
 import msgspec
 
+from snellen.benchmarks.judged import JUDGE, RUBRIC_PREFIX
 from snellen.benchmarks.registry import GROUP, open_benchmark
 from snellen.core.benchmark import Benchmark, Variant, summed
 from snellen.core.doors import doors
 from snellen.core.media import InlineSource, Source
+from snellen.core.request import CLIP
 from snellen.core.run import Report
 from snellen.extract.llm import EXTRACTOR
 from snellen.report.html import write_html
@@ -54,11 +56,17 @@ def benchmark_of(run: RunFolder) -> Benchmark:
     spec = info.benchmark if info.benchmark in doors(GROUP) else info.data.path
     parameters = info.config.parameters
     variant = Variant(
-        options={name: value for name, value in parameters.items() if name not in _RECORDED_ALONE},
+        options={
+            name: value
+            for name, value in parameters.items()
+            if name not in _RECORDED_ALONE and not name.startswith(RUBRIC_PREFIX)
+        },
         circular=parameters.get("circular"),
         rule=parameters.get("rule"),
         control=parameters.get("control"),
         extractor=EXTRACTOR in info.config.roles,
+        judges=sum(role.partition("-")[0] == JUDGE for role in info.config.roles),
+        clip=CLIP in info.config.roles,
         failures=info.failures,
     )
     return open_benchmark(spec, variant)

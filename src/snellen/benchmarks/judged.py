@@ -27,6 +27,8 @@ from snellen.prompts.judging import rubric
 JUDGE = "judge"
 VOTES = ("1", "3", "5")
 """How often each judge may be asked about one reply: the option `votes`."""
+RUBRIC_PREFIX = "rubric_"
+"""Begins the names of what a run records about its rubrics."""
 AGREEMENT = "agreement"
 """Value: 1 where all verdicts about a sample are the same, else 0."""
 _WARMER = (0.0, 0.5, 1.0)
@@ -64,7 +66,7 @@ def judge_parameters(panel: Panel, *rubrics: str) -> dict[str, str]:
     """What a run records about how its judges are asked; who they are stands in its roles."""
     if not panel:
         return {}
-    found = {f"rubric_{name}": rubric(name).short_digest for name in rubrics}
+    found = {f"{RUBRIC_PREFIX}{name}": rubric(name).short_digest for name in rubrics}
     return found if panel.votes == 1 else {**found, "votes": str(panel.votes)}
 
 
