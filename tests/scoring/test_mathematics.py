@@ -191,3 +191,17 @@ def test_we_math_s_dimensions() -> None:
     assert loose.score == pytest.approx((4 - 0.5 - 0 - 1) / 4)
     assert (strict.rote, loose.rote) == (0.5, 0.0)
     assert mastery([], "strict") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "core"),
+    [
+        ("{5}", "5"),
+        # A set or several groups are no text in braces.
+        ("{1,2}", "{1,2}"),
+        ("{a}{b}", "{a}{b}"),
+        ("{}", ""),
+    ],
+)
+def test_braces_around_the_whole_answer_are_left_out(text: str, core: str) -> None:
+    assert undressed(text) == core

@@ -9,6 +9,7 @@ from pathlib import Path
 from snellen.analysis.data_marks import data_words
 from snellen.benchmarks.control import OPTION as CONTROL
 from snellen.benchmarks.described import DESCRIBED
+from snellen.benchmarks.judged import JUDGE, RUBRIC_PREFIX
 from snellen.benchmarks.published import absolute
 from snellen.benchmarks.registry import GROUP, is_data, open_benchmark
 from snellen.core.benchmark import Benchmark, Table, Variant
@@ -33,7 +34,6 @@ _RECORDED_ALONE = frozenset(
     }
 )
 """Parameters of a run that are no options of its benchmark."""
-_RUBRIC = "rubric_"
 
 
 def benchmark_of(run: RunFolder) -> Benchmark:
@@ -113,7 +113,7 @@ def _opened(info: RunInfo, place: str | None) -> Benchmark:
         rule=parameters.get("rule"),
         control=parameters.get(CONTROL),
         extractor=EXTRACTOR in roles,
-        judges=sum(role.split("-")[0] == "judge" for role in roles),
+        judges=sum(role.partition("-")[0] == JUDGE for role in roles),
         clip=CLIP in roles,
         failures=info.failures,
     )
@@ -122,4 +122,4 @@ def _opened(info: RunInfo, place: str | None) -> Benchmark:
 
 
 def _recorded_alone(name: str) -> bool:
-    return name in _RECORDED_ALONE or name.startswith(_RUBRIC)
+    return name in _RECORDED_ALONE or name.startswith(RUBRIC_PREFIX)

@@ -27,6 +27,8 @@ from snellen.prompts.judging import rubric
 JUDGE = "judge"
 VOTES = ("1", "3", "5")
 """How often each judge may be asked about one reply: the option `votes`."""
+RUBRIC_PREFIX = "rubric_"
+"""Begins the names of what a run records about its rubrics."""
 AGREEMENT = "agreement"
 """Value: 1 where all verdicts about a sample are the same, else 0."""
 _WARMER = (0.0, 0.5, 1.0)
@@ -70,7 +72,7 @@ def judge_parameters(panel: Panel, *rubrics: str) -> dict[str, str]:
 
 def rubric_parameter(*rubrics: str) -> dict[str, str]:
     """The digests of tasks for judges or an extractor, as a run records them."""
-    return {f"rubric_{name}": rubric(name).short_digest for name in rubrics}
+    return {f"{RUBRIC_PREFIX}{name}": rubric(name).short_digest for name in rubrics}
 
 
 class Judgement(NamedTuple):
