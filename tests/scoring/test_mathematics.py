@@ -191,3 +191,21 @@ def test_we_math_s_dimensions() -> None:
     assert loose.score == pytest.approx((4 - 0.5 - 0 - 1) / 4)
     assert (strict.rote, loose.rote) == (0.5, 0.0)
     assert mastery([], "strict") is None
+
+
+@pytest.mark.parametrize(
+    ("extraction", "choice"),
+    [
+        ("the graph of f(x) goes up", "f"),
+        ("(b) it is", "f"),
+        ("so it is (C), not (A)", "gamma"),
+        ("B", "f"),
+        ("b", "f"),
+        ("gama", "gamma"),
+    ],
+)
+def test_mathvista_s_choices_by_the_first_letter_in_parentheses(
+    extraction: str, choice: str
+) -> None:
+    """As the authors' `normalize_extracted_answer` chooses."""
+    assert normalised(extraction, "text", "f", ("alpha", "f", "gamma")) == choice

@@ -8,6 +8,7 @@ from argparse import Namespace
 
 from snellen.benchmarks.option_meanings import OptionFacts, option_facts
 from snellen.benchmarks.registry import is_data, known_benchmarks, open_benchmark, split_spec
+from snellen.benchmarks.rules import described_rules
 from snellen.benchmarks.seed_levels import level_of
 from snellen.benchmarks.suites import built_in
 from snellen.cli.main import COMPLETE
@@ -108,6 +109,7 @@ def _benchmark_facts(name: str) -> dict[str, str]:
         "headline": benchmark.headline,
         "parameters": ", ".join(f"{k}={v}" for k, v in benchmark.parameters.items()),
         **{f"  {one.name}": _told(one) for one in option_facts(benchmark.options)},
+        "rules": described_rules(benchmark.rules),
         "also called": aliases,
         "paper": benchmark.paper,
         "source": benchmark.source,
