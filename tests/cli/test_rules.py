@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from snellen.api import evaluate, score, score_by_rules
+from snellen.api.reporting import benchmark_of
 from snellen.cli import main
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
@@ -106,6 +107,7 @@ def test_a_run_is_read_again_by_another_rule_without_asking(tmp_path: Path, alon
     ).runs
     assert ours.path != theirs.path
     assert theirs.info.config.parameters["rule"] == "vlmevalkit"
+    assert benchmark_of(theirs).parameters == theirs.info.config.parameters
     assert (ours.info.counts.reused, theirs.info.counts.reused) == (0, 3)
     assert ours.report().summary.headline.value == pytest.approx(100.0)
     assert theirs.report().summary.headline.value == pytest.approx(100 / 3)

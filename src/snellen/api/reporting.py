@@ -23,6 +23,7 @@ _RECORDED_ALONE = frozenset(
     {
         "circular",
         "rule",
+        "rule_commit",
         "control",
         "described",
         "recipe",
