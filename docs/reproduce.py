@@ -146,7 +146,6 @@ _MATHVISION = {
     "Qwen-VL-Max": r"id 2454 is right here; their parser cannot read `$-\!2$`",
 }
 _MATHVISTA = {
-    "gpt4_2shot_solution": "pid 23, a sentence, is given a choice there that is not the nearest",
     "llavar": "pid 770 and 917, where 1.0 and 1.5 are taken for the whole number 1 in this file "
     "alone",
 }
@@ -365,7 +364,7 @@ def _mathvision(golden: Path) -> Iterator[Entry]:
             continue
         official = [row["correct"] is True for row in _lines(file)]
         found = _judged("mathvision", file, home / "problems_test.jsonl.gz",
-                        {"prediction": "model_answer"})  # fmt: skip
+                        {"prediction": "response"})  # fmt: skip
         ours, theirs = found.summary.headline.value or 0.0, 100 * sum(official) / len(official)
         yield Entry("MATH-Vision test", system, "accuracy", ours, theirs, 3, source,
                     _right(found.records), _MATHVISION.get(system, ""))  # fmt: skip

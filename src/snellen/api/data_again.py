@@ -25,6 +25,7 @@ _RECORDED_ALONE = frozenset(
     {
         "circular",
         "rule",
+        "rule_commit",
         CONTROL,
         DESCRIBED,
         "recipe",

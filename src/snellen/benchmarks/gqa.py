@@ -6,10 +6,12 @@ One example row: index 201307251, question "Is it overcast?", answer "no", image
 Oddities: 12,578 questions of the balanced test-dev set about 398 pictures, so that intervals are
 taken over pictures. Golds are lower-case words, some with several.
 
-Our rule is equality in lower case where one final dot does not count, as LLaVA-1.5's evaluation
-has it; the authors' own compares as is, which a reply "No." or "No" fails. VLMEvalKit and lmms-eval
-compare in lower case with the dot (`--rule vlmevalkit`). The authors' further metrics
-(consistency, validity) need the scene graphs and are not computed.
+Our rule is equality in lower case where one final dot does not count. The authors' `eval.py`
+compares as is and is fed answers, not replies: published numbers come from replies that were first
+put in lower case without the dots at their end (LLaVA's `convert_gqa_for_eval.py`), and `--rule
+official` is both steps. VLMEvalKit and lmms-eval compare in lower case with the dot (`--rule
+vlmevalkit`). The authors' further metrics (consistency, validity) need the scene graphs and are not
+computed.
 """
 
 from __future__ import annotations
@@ -17,9 +19,9 @@ from __future__ import annotations
 from snellen.benchmarks.open_questions import on_golds, open_question_benchmark, open_rules
 from snellen.benchmarks.published import Published, tsv
 from snellen.core.benchmark import Benchmark, Variant
-from snellen.scoring.exact import equal, equal_folded, equal_without_dot
+from snellen.scoring.exact import equal_converted, equal_folded, equal_without_dot
 
-VERSION = "1"
+VERSION = "2"
 ALIASES: dict[str, dict[str, str]] = {"GQA_TestDev_Balanced": {}}
 DATA = Published(
     {},
@@ -43,7 +45,7 @@ def benchmark(variant: Variant) -> Benchmark:
         rules=open_rules(
             on_golds(equal_without_dot),
             vlmevalkit=on_golds(equal_folded),
-            official=on_golds(equal),
+            official=on_golds(equal_converted),
         ),
         paper="https://arxiv.org/abs/1902.09506",
         source="GQA balanced test-dev set (CC BY 4.0), as VLMEvalKit's TSV",

@@ -10,10 +10,11 @@ letter. 3,040 questions, 16 subjects, 5 levels; `split=mini` has 304.
 
 Our rule: a choice is right by its label, or by text or value equal to the gold option; a free
 answer by text, number or term (see scoring.mathematics), units and degrees taken off. What no rule
-can read goes to a judge that copies out the short answer. The rule `official` is the authors' on
-short answers: equal text, or both plain numbers or numeric LaTeX that agree when rounded to two
-places, so that 1/300 is 1/600 and "15 cm" is no number. VLMEvalKit evaluates model text as code; we
-never do.
+can read goes to a judge that copies out the short answer. The rule `official` is the authors': a
+short answer is taken out of the reply (see extract.rules_mathvision; their column `model_answer`
+may be given in the reply's place), and is right as equal text, or where both are plain numbers or
+numeric LaTeX that agree when rounded to two places, so that 1/300 is 1/600 and "15 cm" is no
+number. VLMEvalKit evaluates model text as code; we never do.
 """
 
 from __future__ import annotations
@@ -41,11 +42,12 @@ from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_id
 from snellen.extract.choice import read_choice
 from snellen.extract.open_text import read_open
+from snellen.extract.rules_mathvision import short_answer
 from snellen.prompts.judging import rubric
 from snellen.scoring import mathematics
 from snellen.scoring.mathematics import equal
 
-VERSION = "1"
+VERSION = "2"
 ALIASES = {
     "MathVision": {"split": "test"},
     "MathVision_MINI": {"split": "mini"},
@@ -125,7 +127,7 @@ def _flow(
             panel=panel,
             rubric=RUBRIC,
             fields=_fields,
-            read=_short_official if official else _read,
+            read=_read_official if official else _read,
             always=official,
             short=short,
             right=_right_official if official else _right,
@@ -170,7 +172,15 @@ def _right(sample: Sample, answer: str) -> bool:
     return equal(answer, sample.gold[0])
 
 
-def _short_official(sample: Sample, text: str, stop_reason: str = "stop") -> Answer:
+def _read_official(sample: Sample, reply: str, stop_reason: str) -> Answer:
+    if not reply.strip():
+        return Empty()
+    answer = short_answer(reply)
+    return Found(answer, "short answer") if answer else Unparsed()
+
+
+def _short_official(sample: Sample, text: str) -> Answer:
+    """What a judge copied out is the short answer."""
     return Found(text.strip(), "short answer") if text.strip() else Empty()
 
 

@@ -13,7 +13,7 @@ Rules first, and only what they cannot read goes to a judge that copies out the 
 paper extracts every reply by GPT-4). Numbers are compared as numbers: "3.0" is 3, floats are
 rounded to the places of the gold. VLMEvalKit compares floats without rounding and lists never
 rightly. The rule `official` is the authors' of 2023 on short answers: any text is forced to the
-nearest choice by edit distance, and 3.0 is no integer.
+nearest choice by edit distance, 3.0 is no integer, and "11 cm" is no number, which is 11 for us.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from snellen.extract.open_text import read_open
 from snellen.prompts.judging import rubric
 from snellen.scoring.mathvista import answer_type_of, normalised, places, same_value
 
-VERSION = "1"
+VERSION = "2"
 ALIASES: dict[str, dict[str, str]] = {
     "MathVista_MINI": {},
     "MathVista": {},

@@ -18,7 +18,11 @@ from snellen.core.sample import Row, Sample
 from snellen.extract.open_text import read_final, read_raw, read_whole
 from snellen.prompts.choice import Wording
 from snellen.scoring.edit_distance import anls, anls_vlmevalkit
-from snellen.scoring.vqa_accuracy import vqa_accuracy
+from snellen.scoring.vqa_accuracy import (
+    vqa_accuracy,
+    vqa_accuracy_authors,
+    vqa_accuracy_vlmevalkit,
+)
 
 SHORT_ANSWER = Wording(open="Answer the question using a single word or phrase.")
 """The closing line of LLaVA-1.5 (Liu et al. 2023), VLMEvalKit and lmms-eval for short answers."""
@@ -81,10 +85,14 @@ def on_golds(metric: Callable[[str, Sequence[str]], float]) -> Grade:
     return grade
 
 
-def vqa_rules() -> dict[str, Readers]:
-    """VQA accuracy against several people's answers; the authors' code deletes more dots."""
+def vqa_rules(
+    official: Callable[[str, Sequence[str]], float] = vqa_accuracy_authors,
+) -> dict[str, Readers]:
+    """VQA accuracy against several people's answers, by three normalisations."""
     return open_rules(
-        on_golds(vqa_accuracy), official=on_golds(partial(vqa_accuracy, authors_dots=True))
+        on_golds(vqa_accuracy),
+        vlmevalkit=on_golds(vqa_accuracy_vlmevalkit),
+        official=on_golds(official),
     )
 
 

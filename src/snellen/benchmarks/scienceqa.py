@@ -5,7 +5,10 @@ passage describes the fleece type trait in sheep: ...", A "0:4", ..., E "1:3", a
 category "biology", split "test", image <base64>.
 
 Oddities: hints hold newlines; up to five options. The rule is label or content reading and plain
-accuracy, as VLMEvalKit does without a judge; unread replies are wrong, never drawn at random.
+accuracy, as VLMEvalKit does without a judge; unread replies are wrong, never drawn at random, while
+the authors' script draws one, also for empty replies. `--rule official` is LLaVA's script, which
+published numbers come from: it draws nothing, takes "B", "B. text" and "The answer is B.", and
+gives up where two answers are stated, of which ours takes the last.
 """
 
 from __future__ import annotations
@@ -13,9 +16,12 @@ from __future__ import annotations
 from functools import partial
 
 from snellen.benchmarks.elsewhere import Elsewhere
+from snellen.benchmarks.flows import words_reader
 from snellen.benchmarks.published import Published, tsv
 from snellen.benchmarks.questions import question_benchmark
+from snellen.benchmarks.rules import Readers
 from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.extract.rules_official import read_scienceqa
 
 VERSION = "1"
 ALIASES = {
@@ -48,6 +54,7 @@ def benchmark(variant: Variant) -> Benchmark:
         options=DATA.options,
         needs=needs("text", "image"),
         paper="https://arxiv.org/abs/2209.09513",
+        official=Readers(read_scienceqa, words_reader),
         source="ScienceQA, CC BY-NC-SA 4.0, as VLMEvalKit's TSV",
         held_out=DATA.examples_of(variant),
     )

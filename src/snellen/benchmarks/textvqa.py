@@ -9,8 +9,9 @@ Oddities: 5,000 questions of the validation set; several questions share a pictu
 test set are withheld. LLaVA's papers show the model the words that an OCR program found; nothing
 of the kind is shown here, and numbers with it are higher.
 
-Our rule is VQA accuracy, which the authors take over. `--rule official` deletes dots as the VQA
-code does; VLMEvalKit gives 0 to every answer where a row has a single gold, which we do not.
+Our rule is VQA accuracy, which the authors take over. `--rule official` normalises as their
+evaluator does (M4C's, also LLaVA's and lmms-eval's); VLMEvalKit keeps a dot behind a digit and
+gives 0 to every answer where a row has a single gold (`--rule vlmevalkit`), which we do not.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from __future__ import annotations
 from snellen.benchmarks.open_questions import open_question_benchmark, vqa_rules
 from snellen.benchmarks.published import Published, tsv
 from snellen.core.benchmark import Benchmark, Variant
+from snellen.scoring.vqa_accuracy import vqa_accuracy_m4c
 
-VERSION = "1"
+VERSION = "2"
 ALIASES: dict[str, dict[str, str]] = {"TextVQA_VAL": {}}
 DATA = Published(
     {},
@@ -40,7 +42,7 @@ def benchmark(variant: Variant) -> Benchmark:
         title="TextVQA, text in pictures",
         metric="vqa_accuracy",
         data=DATA,
-        rules=vqa_rules(),
+        rules=vqa_rules(vqa_accuracy_m4c),
         paper="https://arxiv.org/abs/1904.08920",
         source="TextVQA validation set (CC BY 4.0), as VLMEvalKit's TSV",
     )

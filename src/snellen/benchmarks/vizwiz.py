@@ -20,7 +20,7 @@ from snellen.benchmarks.published import HubSplit, Published
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.prompts.choice import Wording
 
-VERSION = "1"
+VERSION = "2"
 ALIASES: dict[str, dict[str, str]] = {"vizwiz_vqa": {}, "vizwiz_vqa_val": {}}
 DATA = Published({}, {(): HubSplit("hf://lmms-lab-encoder/VizWiz-VQA?split=val")})
 WORDING = Wording(

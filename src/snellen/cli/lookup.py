@@ -16,6 +16,7 @@ from snellen.benchmarks.registry import (
     split_spec,
 )
 from snellen.benchmarks.results_files import RESULTS_FILES
+from snellen.benchmarks.rules import described_rules
 from snellen.benchmarks.seed_levels import level_of
 from snellen.benchmarks.suites import built_in
 from snellen.cli.main import COMPLETE
@@ -130,6 +131,7 @@ def _benchmark_facts(name: str) -> dict[str, str]:
         "headline": benchmark.headline,
         "parameters": ", ".join(f"{k}={v}" for k, v in benchmark.parameters.items()),
         **{f"  {one.name}": _told(one) for one in option_facts(benchmark.options)},
+        "rules": described_rules(benchmark.rules),
         "also called": aliases,
         "paper": benchmark.paper,
         "source": benchmark.source,

@@ -5,6 +5,8 @@
 `read_equal`    SEED-Bench: the prediction is the label.
 `read_blink`    BLINK: the prediction is the label in parentheses, and nothing else.
 `read_mme_realworld`  MME-RealWorld: the first capital A to E, once set phrases are taken out.
+`read_scienceqa`      ScienceQA, as LLaVA scores it (eval_science_qa.py), which published numbers
+                      come from: a label, "B. text", or one "The answer is B" and a sign behind it.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from snellen.extract.phrases import API_FAILURE
 
 RULE = "official"
 _LABELS = "ABCDE"
+_LETTERS = frozenset(_LABELS)
 _NO_OPTION = "E"
 """MMBench's pseudo choice at the time: options end at D."""
 _ARTICLE_WORDS = 3
@@ -76,6 +79,24 @@ def read_mme_realworld(reply: str, options: Mapping[str, str], stop_reason: str 
     bare = text.strip(" ().").upper()
     label = found[0] if found else bare if len(bare) == 1 and bare in _LABELS else None
     if label is None or (options and label not in options):
+        return _unread(reply, stop_reason)
+    return Found(label, RULE)
+
+
+_STATED = re.compile(r"The answer is ([A-Z]).")
+
+
+def read_scienceqa(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
+    """The label that is the reply, or stands before ". " at its start, or is stated once. Where
+    none is, or two are, nothing is drawn by lot: ScienceQA's own script would."""
+    stated = _STATED.findall(reply)
+    if reply in _LETTERS:
+        label = reply
+    elif len(reply) >= 3 and reply[0] in _LETTERS and reply[1:3] == ". ":
+        label = reply[0]
+    else:
+        label = stated[0] if len(stated) == 1 else ""
+    if label not in (options or _LETTERS):
         return _unread(reply, stop_reason)
     return Found(label, RULE)
 

@@ -1,4 +1,5 @@
-"""One set of replies under several rules, side by side, and the replies they disagree on."""
+"""One set of replies under several rules, side by side, and the replies they disagree on: in what
+they read, or in whether it is right."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ def rulecard(
     data: DataInfo | None = None,
 ) -> dict[str, Any]:
     """What `snellen score --rule all --json` prints: a scorecard for each rule, by its name, and
-    every reply that is not read alike."""
+    every reply that is not read and judged alike."""
     return {
         "benchmark": next(iter(benchmarks.values())).name,
         "rules": {
@@ -60,13 +61,22 @@ def print_rulecard(
     console.print(_scores(benchmark, summaries))
     console.print()
     if not found:
-        console.print("the rules read every reply alike")
+        console.print("the rules read and judge every reply alike")
         return
     console.print(_readings(list(summaries), found[:SHOWN]))
     left = len(found) - SHOWN
-    replies = "1 reply is" if len(found) == 1 else f"{fmt.number(len(found))} replies are"
     more = f"; {fmt.number(left)} not shown, --json has all" if left > 0 else ""
-    console.print(Text(f"\n{replies} read differently{more}", style="dim"))
+    console.print(Text(f"\n{_counts(found)}{more}", style="dim"))
+
+
+def _counts(found: Sequence[Disagreement]) -> str:
+    judged = sum(one.read_alike for one in found)
+    counts = ((len(found) - judged, "read differently"), (judged, "read alike, judged differently"))
+    return ", ".join(
+        f"{'1 reply is' if count == 1 else f'{fmt.number(count)} replies are'} {how}"
+        for count, how in counts
+        if count
+    )
 
 
 def _scores(benchmark: Benchmark, summaries: Mapping[str, Summary]) -> Table:
@@ -103,15 +113,20 @@ def _readings(rules: Sequence[str], found: Sequence[Disagreement]) -> Table:
     for one in found:
         reply = " ".join(one.reply.split())
         short = reply if len(reply) <= _LONGEST else reply[: _LONGEST - 1] + "…"
-        cells = [_cell(one.readings.get(rule)) for rule in rules]
+        cells = [_cell(one.readings.get(rule), told=one.read_alike) for rule in rules]
         table.add_row(one.id, Text(short), ", ".join(one.gold), *cells)
     return table
 
 
-def _cell(reading: Reading | None) -> Text:
+def _cell(reading: Reading | None, *, told: bool) -> Text:
+    """What a rule reads; `told` adds its verdict in words."""
     from rich.text import Text
 
     if reading is None:
         return Text("not reached", style="dim")
     style = {True: "green", False: "red", None: ""}[reading.correct]
-    return Text(reading.value or reading.how, style=style)
+    verdict = "right" if reading.correct else "wrong"
+    if reading.credit is not None:
+        verdict = f"{reading.credit:.2g}"
+    text = reading.value or reading.how
+    return Text(f"{text} ({verdict})" if told else text, style=style)

@@ -1,4 +1,4 @@
-"""Where several rules read the same recorded reply differently."""
+"""Where several rules read or judge the same recorded reply differently."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from snellen.core.output import Generated
 from snellen.core.record import Pass, Record
 
 
-class Reading(Struct, frozen=True):
+class Reading(Struct, frozen=True, omit_defaults=True):
     """What one rule makes of a reply."""
 
     value: str | None
@@ -19,6 +19,8 @@ class Reading(Struct, frozen=True):
     how: str
     """The step that fired, or the outcome where none did, e.g. `unparsed`."""
     correct: bool | None
+    credit: float | None = None
+    """What the answer earned where that is neither nothing nor all."""
 
 
 class Disagreement(Struct, frozen=True):
@@ -30,9 +32,15 @@ class Disagreement(Struct, frozen=True):
     gold: tuple[str, ...]
     readings: dict[str, Reading]
 
+    @property
+    def read_alike(self) -> bool:
+        """Whether the rules read the same and only their verdicts differ."""
+        return len({one.value for one in self.readings.values()}) == 1
+
 
 def disagreements(by_rule: Mapping[str, Sequence[Record]]) -> list[Disagreement]:
-    """The replies whose value is not the same under all rules, in the order of the records.
+    """The replies whose value or verdict is not the same under all rules, in the order of the
+    records: rules of open questions may take the same answer and compare it differently.
 
     Under CircularEval a rule stops at its first wrong pass; replies that fewer than two rules got
     to are not compared.
@@ -45,17 +53,21 @@ def disagreements(by_rule: Mapping[str, Sequence[Record]]) -> list[Disagreement]
     found = []
     for (name, number), passes in seen.items():
         readings = {rule: _reading(one) for rule, one in passes.items()}
-        if len({reading.value for reading in readings.values()}) > 1:
+        if len({one.value for one in readings.values()}) > 1 or len(_verdicts(readings)) > 1:
             first = next(iter(passes.values()))
             row = first.row or (name if number == 0 else f"{name} (rotation {number})")
             found.append(Disagreement(row, _text(first), first.gold, readings))
     return found
 
 
+def _verdicts(readings: Mapping[str, Reading]) -> set[tuple[bool | None, float | None]]:
+    return {(one.correct, one.credit) for one in readings.values()}
+
+
 def _reading(one: Pass) -> Reading:
     answer: Answer | None = one.answer
     if isinstance(answer, Found):
-        return Reading(answer.value, answer.rule, one.correct)
+        return Reading(answer.value, answer.rule, one.correct, one.credit)
     return Reading(None, outcome_of(answer) if answer is not None else "failed", one.correct)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def equal(answer: str, golds: Sequence[str]) -> bool:
-    """Equal to a gold as it stands, but for white space around it (GQA's own script)."""
-    return answer.strip() in {gold.strip() for gold in golds}
+def equal_converted(answer: str, golds: Sequence[str]) -> bool:
+    """Equal to a gold as it stands, once the answer is in lower case without final dots: GQA's
+    `eval.py` behind the conversion of LLaVA."""
+    return answer.strip().rstrip(".").lower() in golds
 
 
 def equal_folded(answer: str, golds: Sequence[str]) -> bool:

@@ -9,6 +9,7 @@ included, and compared as text; an integer must be written as one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Literal, get_args
 
@@ -17,6 +18,7 @@ from snellen.scoring.mathematics import number_of, undressed
 AnswerType = Literal["text", "integer", "float", "list"]
 ANSWER_TYPES: tuple[AnswerType, ...] = get_args(AnswerType)
 _CLOSE = 1e-9
+_IN_PARENTHESES = re.compile(r"\(([a-zA-Z])\)")
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -78,11 +80,13 @@ def numbers_of(text: str) -> list[float] | None:
 
 
 def _choice(text: str, choices: Sequence[str]) -> str:
-    inner = text[1:].partition(")")[0] if text.startswith("(") else text
-    letter = inner.strip().upper() if len(inner.strip()) == 1 else ""
-    if letter and letter in _LETTERS[: len(choices)]:
-        return choices[_LETTERS.index(letter)]
-    return choices[nearest(text, choices)]
+    """The first letter in parentheses, wherever it stands, takes the place of the text, also where
+    it is no label: f of "the graph of f(x)" may be nearest to a choice."""
+    letter = _IN_PARENTHESES.search(text)
+    said = letter[1].upper() if letter else text
+    if len(said) == 1 and said in _LETTERS[: len(choices)]:
+        return choices[_LETTERS.index(said)]
+    return choices[nearest(said, choices)]
 
 
 def _all_close(ours: Sequence[float], theirs: Sequence[float]) -> bool:

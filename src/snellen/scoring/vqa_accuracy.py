@@ -5,15 +5,19 @@ it: leave one human answer out, accuracy = min(1, matches among the others / 3),
 the answer left out. With ten answers 0, 1, 2, 3 and 4 matches give 0, 0.3, 0.6, 0.9 and 1.
 TextVQA, OK-VQA and VizWiz are scored by the same rule.
 
-Both sides are normalised: punctuation, number words, articles, contractions. The authors' code
-does so only where the ten answers are not all the same; here it is always done, as in VLMEvalKit
-and LLaVA. The rule is theirs down to its oddities: a sign is deleted where the text anywhere has
-it beside a blank, or has digit-comma-digit, and becomes a blank elsewhere.
+Both sides are normalised: punctuation, number words, articles, contractions. The rule is the
+authors' down to its oddities: a sign is deleted where the text anywhere has it beside a blank, or
+has digit-comma-digit, and becomes a blank elsewhere; a dot is deleted wherever no digit follows, so
+that "2012." is "2012". Three scripts differ from ours:
+
+`vqa_accuracy_authors`     VQA's (vqaEval.py): normalised only where the answers are not all alike.
+`vqa_accuracy_m4c`         TextVQA's (the evaluator of M4C and Pythia, which LLaVA and lmms-eval
+                           use): commas and question marks go first, and "'s" is a word.
+`vqa_accuracy_vlmevalkit`  a dot stays beside any digit, and with one gold nothing is right.
 """
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -34,7 +38,7 @@ _DIGITS = {
 _CONTRACTED = (
     "ain't aren't can't could've couldn't couldn't've didn't doesn't don't hadn't hadn't've hasn't "
     "haven't he'd he'd've he's how'd how'll how's isn't it'd it'd've it'll ma'am mightn't "
-    "mightn't've might've mustn't must've needn't not've o'clock oughtn't ow's'at shan't she'd've "
+    "mightn't've might've mustn't must've needn't not've o'clock oughtn't shan't she'd've "
     "should've shouldn't shouldn't've somebody'd've somebody'll somebody's someone'd someone'd've "
     "someone'll someone's something'd something'd've something'll that's there'd there'd've "
     "there're there's they'd they'd've they'll they're they've 'twas wasn't we'd've we've weren't "
@@ -45,14 +49,35 @@ _CONTRACTED = (
 _MATCHES_FOR_FULL = 3
 
 
-def vqa_accuracy(answer: str, golds: Sequence[str], *, authors_dots: bool = False) -> float:
-    """Leave-one-out accuracy against human answers, 0..1.
+def vqa_accuracy(answer: str, golds: Sequence[str]) -> float:
+    """Leave-one-out accuracy against human answers, 0..1. With a single gold there is nobody to
+    leave out: equality after normalising."""
+    return _agreement(normalised(answer), [normalised(gold) for gold in golds])
 
-    With a single gold there is nobody to leave out: equality after normalising. (VLMEvalKit
-    gives 0 there.) `authors_dots` deletes dots as the authors' code does, see `normalised`.
-    """
-    said = normalised(answer, authors_dots=authors_dots)
-    equal = [said == normalised(gold, authors_dots=authors_dots) for gold in golds]
+
+def vqa_accuracy_authors(answer: str, golds: Sequence[str]) -> float:
+    """The same by VQA's script: answers that are all alike are compared as they stand."""
+    said, held = _one_line(answer), [_one_line(gold) for gold in golds]
+    if len(set(held)) > 1:
+        return vqa_accuracy(answer, golds)
+    return _agreement(said, held)
+
+
+def vqa_accuracy_m4c(answer: str, golds: Sequence[str]) -> float:
+    """The same by TextVQA's script."""
+    return vqa_accuracy(_split_words(answer), [_split_words(gold) for gold in golds])
+
+
+def vqa_accuracy_vlmevalkit(answer: str, golds: Sequence[str]) -> float:
+    """The same by VLMEvalKit's `vqa_eval.py`."""
+    if len(golds) < 2:
+        return 0.0
+    held = [normalised(gold, lone_dots=True) for gold in golds]
+    return _agreement(normalised(answer, lone_dots=True), held)
+
+
+def _agreement(said: str, golds: Sequence[str]) -> float:
+    equal = [said == gold for gold in golds]
     if len(equal) < 2:
         return float(any(equal))
     matches = sum(equal)
@@ -60,33 +85,41 @@ def vqa_accuracy(answer: str, golds: Sequence[str], *, authors_dots: bool = Fals
     return sum(parts) / len(equal)
 
 
+def _one_line(text: str) -> str:
+    return text.replace("\n", " ").replace("\t", " ").strip()
+
+
+def _split_words(text: str) -> str:
+    return text.lower().replace(",", "").replace("?", "").replace("'s", " 's")
+
+
 @lru_cache(maxsize=65536)
-def normalised(text: str, *, authors_dots: bool = False) -> str:
+def normalised(text: str, *, lone_dots: bool = False) -> str:
     """The form in which answers are compared.
 
-    A dot is deleted unless a digit stands before or after it. The authors' code means the same,
-    but its look-behind is mistyped: a dot goes wherever no digit follows (`authors_dots`).
+    A dot is deleted unless a digit follows; with `lone_dots` one that follows a digit stays too,
+    which the authors' code means (its look-behind is mistyped) and VLMEvalKit's does.
     """
-    plain = text.replace("\n", " ").replace("\t", " ").strip()
+    plain = _one_line(text)
     joined = _COMMA_IN_NUMBER.search(plain) is not None
     out = plain
     for sign in _SIGNS:
         beside_blank = f"{sign} " in plain or f" {sign}" in plain
         out = out.replace(sign, "" if joined or beside_blank else " ")
-    dot = _DOT_NOT_BEFORE_DIGIT if authors_dots else _LONE_DOT
+    dot = _LONE_DOT if lone_dots else _DOT_NOT_BEFORE_DIGIT
     out = dot.sub("", out, count=_MOST_DOTS)
-    words = (_DIGITS.get(word, word) for word in out.lower().split())
+    words = [_DIGITS.get(word, word) for word in out.lower().split()]
     return " ".join(_EXPANDED.get(word, word) for word in words if word not in _ARTICLES)
 
 
-def _without_some_marks(word: str) -> Iterator[str]:
-    """The word without one or more of its apostrophes."""
-    parts = word.split("'")
-    for marks in itertools.product(("", "'"), repeat=len(parts) - 1):
-        if "" in marks:
-            yield parts[0] + "".join(
-                mark + part for mark, part in zip(marks, parts[1:], strict=True)
-            )
+def _without_a_mark(word: str) -> Iterator[str]:
+    """The word without one of its apostrophes."""
+    return (word[:at] + word[at + 1 :] for at, sign in enumerate(word) if sign == "'")
 
 
-_EXPANDED = {bare: word for word in _CONTRACTED.split() for bare in _without_some_marks(word)}
+_EXPANDED = {bare: word for word in _CONTRACTED.split() for bare in _without_a_mark(word)} | {
+    "ow's'at": "'ow's'at",
+    "'ows'at": "'ow's'at",
+    "'ow'sat": "'ow's'at",
+    "somebody'd": "somebodyd",  # the authors' list has the two the wrong way round
+}

@@ -1,0 +1,134 @@
+"""The short answer that MATH-Vision's authors take out of a reply (arXiv:2402.14804; their
+`evaluation/evaluate.py`, the column `model_answer` of their files), faults included.
+
+A label at the end or the start is the answer; else the number behind the last "is "; else what
+stands behind the last "the answer is" and its like, up to the end of the line or sentence; else
+all. A box comes before these, and the last box before others. What is left is put in lower case,
+cut at equals signs, and brought to one way of writing LaTeX.
+"""
+
+from __future__ import annotations
+
+import re
+
+_LABELS = "ABCDE"
+_BOX = "oxed{"
+_BOXED = re.compile(r"oxed\{(.*)\}", re.DOTALL)
+_FLAGS = tuple(
+    f"{article}{words}"
+    for words in ("e final answer is", "e answer is", "e correct answer is", "e answer should be")
+    for article in ("th", "Th")
+)
+_DELETED_FIRST = (" ", r"\,")
+_REWRITTEN = (
+    ("∞", r"\infty"), (r"+\infty", r"\infty"), ("\\\\", "\\"), ("\n", ""), (r"\text", ""),
+    (r"\mbox", ""), ("bmatrix", "pmatrix"), (r"\left", ""), (r"\right", ""), (r"^{\circ}", ""),
+    (r"^\circ", ""), ("{m}^3", ""), ("m^3", ""), ("{units}", ""), ("units", ""), ("{km}", ""),
+    ("km", ""), (r"\!", ""), ("\\\\", "\\"), ("tfrac", "frac"), ("dfrac", "frac"),
+    (r"\left", ""), (r"\right", ""), (r"^{\circ}", ""), (r"^\circ", ""), (r"\$", ""), ("$", ""),
+    (r"\%", ""), ("{.", "{0."),
+)  # fmt: skip
+"""In this order; some stand twice, because an earlier step may make what a later one removes."""
+_OPTION_MARKS = tuple(f"{left}{label}{right}" for left, right in ("()", "{}") for label in "abcde")
+_ROOT_OF_SIGN = re.compile(r"\\sqrt(?=([^{]))\1")
+_INTEGERS = re.compile(r"(0|-?[1-9][0-9]*)/(0|-?[1-9][0-9]*)")
+
+
+_NO_REPLY = 40
+"""Characters without a blank or a capital that no reply has, only what is left of one."""
+
+
+def short_answer(reply: str) -> str:
+    """The reply's short answer in lower case; empty where nothing is left. What was taken out of
+    a reply before (the authors' column) stays as it is: taken out again, a few would change."""
+    if _taken_before(reply):
+        return reply
+    text = _written(_behind_flags(_number_said(_label_said(reply.strip()))))
+    for mark in _OPTION_MARKS:
+        text = text.replace(mark, mark[1])
+    return text.rstrip(".").lstrip(":").strip()
+
+
+def _taken_before(text: str) -> bool:
+    """Whether blanks, capitals and dollar signs were taken away, as far as that can be seen."""
+    bare = text.isascii() and text == text.lower() and not any(map(str.isspace, text))
+    if not bare or "$" in text or text.startswith(rf"\b{_BOX}"):
+        return False
+    return len(text) > _NO_REPLY or not _balanced(text)
+
+
+def _balanced(text: str) -> bool:
+    depth = 0
+    for sign in text:
+        depth += (sign == "{") - (sign == "}")
+        if depth < 0:
+            return False
+    return depth == 0
+
+
+def _label_said(text: str) -> str:
+    for label in _LABELS:
+        ends = (f" {label}.", f" ({label}).")
+        starts = (f"{label}\n", f"({label})\n", f"({label}) {label}\n")
+        if text.endswith(ends) or text.startswith(starts):
+            return label
+    return text
+
+
+def _number_said(text: str) -> str:
+    last = text.split("is ")[-1].rstrip(".")
+    try:
+        float(last)
+    except ValueError:
+        return text
+    return last
+
+
+def _behind_flags(text: str) -> str:
+    boxes = text.split(_BOX)
+    if len(boxes) > 1:
+        return text if len(boxes) == 2 else f"\\b{_BOX}{boxes[-1]}"
+    for flag in _FLAGS:
+        _, found, behind = text.rpartition(flag)
+        text = (behind if found else text).strip()
+        if found:
+            text = text.split("\n")[0].split(". ")[0]
+    return text
+
+
+def _written(text: str) -> str:
+    """One way of writing: of what the outermost box holds, or of all."""
+    text = text.lower().replace("{}", "")
+    boxed = _BOXED.findall(text)
+    text = boxed[-1] if boxed else text
+    closed, opened = text.find("}"), text.find("{")
+    if closed != -1 and (opened == -1 or closed < opened):
+        text = text[:closed]
+    text = text.split("=")[-1].split(r"\approx")[-1]
+    for sign in _DELETED_FIRST:
+        text = text.replace(sign, "")
+    for old, new in _REWRITTEN:
+        text = text.replace(old, new)
+    text = f"0{text}" if text.startswith(".") else text
+    if "sqrt" in text:
+        text = _with_braced_fractions(_ROOT_OF_SIGN.sub(r"\\sqrt{\1}", text))
+    if text == "0.5":
+        return r"\frac{1}{2}"
+    whole = _INTEGERS.fullmatch(text)
+    return rf"\frac{{{whole[1]}}}{{{whole[2]}}}" if whole else text
+
+
+def _with_braced_fractions(text: str) -> str:
+    r"""\frac12 as \frac{1}{2}; all as it was where one is cut short."""
+    first, *parts = text.split(r"\frac")
+    made = [first]
+    for part in parts:
+        if part.startswith("{"):
+            made.append(part)
+        elif len(part) < 2:
+            return text
+        elif part[1] == "{":
+            made.append(f"{{{part[0]}}}{part[1:]}")
+        else:
+            made.append(f"{{{part[0]}}}{{{part[1]}}}{part[2:]}")
+    return r"\frac".join(made)
