@@ -7,9 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from snellen.analysis.labelled_replies import Readings
 from snellen.api.arguments import DEFAULT_OUT, STORE_FILE
 from snellen.api.naming import named_benchmark
-from snellen.api.reading_roles import Bench, refuse_the_idle, unread_verdicts
+from snellen.api.reading_roles import (
+    Bench,
+    measured_by_labels,
+    refuse_the_idle,
+    unread_verdicts,
+)
 from snellen.benchmarks.own import own_benchmark
 from snellen.benchmarks.registry import is_data
 from snellen.core.benchmark import Benchmark, Variant, summed
@@ -36,6 +42,8 @@ class Scored(NamedTuple):
     summary: Summary
     warnings: tuple[str, ...]
     records: Sequence[Record] = ()
+    readings: Readings | None = None
+    """How well replies were read, where labels were named."""
 
 
 def score(
@@ -48,6 +56,7 @@ def score(
     where: Mapping[str, str] | None = None,
     judges: Sequence[str | Model] = (),
     extractor: str | Model | None = None,
+    labels: Mapping[str, str] | None = None,
     store: Path | str = DEFAULT_STORE,
     serving: Say | None = None,
 ) -> Scored:
@@ -57,9 +66,11 @@ def score(
     stand in the place of the benchmark. `variant.rule` says whose rules read the replies. `judges`
     grade them where the benchmark asks judges, and the `extractor` reads those that no rule can
     match: models, whose verdicts are kept in `store`, or `column:NAME` for verdicts that stand in
-    the predictions file. The server of a judge such as vllm/ORG/NAME is started, and stopped at
-    the end; `serving` is told in lines how that goes. Raises UsageError subclasses, also for a
-    judge or an extractor that the benchmark would ask nothing.
+    the predictions file. `labels` names a column that says what each reply answers
+    (`{"answer": NAME}`) or whether it is right (`{"right": NAME}`): whoever read the replies is
+    measured by it. The server of a judge such as vllm/ORG/NAME is started, and stopped at the end;
+    `serving` is told in lines how that goes. Raises UsageError subclasses, also for a judge or an
+    extractor that the benchmark would ask nothing.
     """
     check_roles_of(columns or {})
     variant = replace(
@@ -69,7 +80,7 @@ def score(
         extractor=extractor is not None,
     )
     with Servers(Path(store).parent, say=serving) as servers:
-        bench = Bench(judges, extractor, Path(store), servers)
+        bench = Bench(judges, extractor, labels or {}, Path(store), servers)
         return _read_and_scored(benchmark, predictions, data, variant, columns, where, bench)
 
 
@@ -155,7 +166,8 @@ def _scored(benchmark: Benchmark, read: Predictions, bench: Bench) -> Scored:
         unread = unread_verdicts(models, records)
     examples = benchmark.examples() if benchmark.examples is not None else None
     summary = summed(benchmark, records, examples)
-    return Scored(benchmark, summary, (*read.warnings, *warnings, *unread), records)
+    readings = measured_by_labels(bench, read, benchmark, models, records)
+    return Scored(benchmark, summary, (*read.warnings, *warnings, *unread), records, readings)
 
 
 def _columns_of_two(columns: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
