@@ -123,7 +123,7 @@ def readings_of(
                 told[TOGETHER].append(compare(one.answer))
                 if by_reader:
                     told[READER].append(compare(one.answer))
-            if meaning == "answer" and not one.verdicts:
+            if meaning == "answer" and (one.by_rules is not None or not one.verdicts):
                 told[RULES].append(compare(one.by_rules if by_reader else one.answer))
     if not told[READER] and len(told[RULES]) in (0, len(told[TOGETHER])):
         told = {TOGETHER: told[TOGETHER]}

@@ -34,6 +34,13 @@ _SHOWN = 40
 """Characters of a verdict that are shown in a warning."""
 
 
+def all_recorded(judges: Sequence[str | Model]) -> bool:
+    """Whether there are judges, and the verdicts of all of them stand in the predictions file."""
+    return bool(judges) and all(
+        isinstance(judge, str) and judge.startswith(COLUMN) for judge in judges
+    )
+
+
 class Bench(NamedTuple):
     """The judges and the extractor as they were named, where their verdicts are kept, and the
     labels they are measured by."""

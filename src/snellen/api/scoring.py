@@ -12,6 +12,7 @@ from snellen.api.arguments import DEFAULT_OUT, STORE_FILE
 from snellen.api.naming import named_benchmark
 from snellen.api.reading_roles import (
     Bench,
+    all_recorded,
     measured_by_labels,
     refuse_the_idle,
     unread_verdicts,
@@ -77,6 +78,7 @@ def score(
         variant,
         data=str(data) if data else variant.data,
         judges=len(judges),
+        recorded_verdicts=all_recorded(judges),
         extractor=extractor is not None,
     )
     with Servers(Path(store).parent, say=serving) as servers:

@@ -45,7 +45,7 @@ from snellen.prompts.judging import rubric
 from snellen.scoring import mathematics
 from snellen.scoring.mathematics import equal
 
-VERSION = "1"
+VERSION = "2"
 ALIASES = {
     "MathVision": {"split": "test"},
     "MathVision_MINI": {"split": "mini"},

@@ -47,7 +47,7 @@ from snellen.extract.open_text import read_open
 from snellen.prompts.judging import rubric
 from snellen.scoring.mathvista import answer_type_of, normalised, places, same_value
 
-VERSION = "1"
+VERSION = "2"
 ALIASES: dict[str, dict[str, str]] = {
     "MathVista_MINI": {},
     "MathVista": {},
