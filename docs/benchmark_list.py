@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from page_cells import cell, escaped
 
+from snellen.benchmarks.evidence import evidence_level, evidence_of
 from snellen.benchmarks.option_meanings import OptionFacts, option_facts
 from snellen.benchmarks.registry import known_benchmarks, open_benchmark
 from snellen.core.benchmark import Benchmark
@@ -23,8 +24,8 @@ Each is opened by its name or by one of the names other tools have for it. Optio
 [A benchmark of your own](own-benchmark.md).
 
 *exact* means that the authors' own rule for scores is implemented; *generic type*, a rule of the
-same type; *inference only*, that replies are collected and not scored. What stands behind each
-rule: [Numbers reproduced](reproduction.md)."""
+same type; *inference only*, that replies are collected and not scored. None is called exact unless
+somebody else's numbers or verdicts say so: [Evidence](evidence.md)."""
 
 
 class Entry(NamedTuple):
@@ -51,11 +52,12 @@ def page() -> str:
 
 
 def _overview(entries: Iterable[Entry]) -> Iterator[str]:
-    yield "| name | what it is | headline | rule |"
-    yield "| --- | --- | --- | --- |"
+    yield "| name | what it is | headline | rule | evidence |"
+    yield "| --- | --- | --- | --- | --- |"
     for name, _, benchmark, _ in entries:
         title = escaped(benchmark.title)
-        yield f"| [{name}](#{name}) | {title} | {benchmark.headline} | {benchmark.coverage} |"
+        facts = (benchmark.headline, benchmark.coverage, evidence_level(name))
+        yield f"| [{name}](#{name}) | {title} | {' | '.join(facts)} |"
 
 
 def _common(entries: Iterable[Entry]) -> Mapping[str, OptionFacts]:
@@ -83,6 +85,7 @@ def _options(options: Iterable[OptionFacts]) -> Iterator[str]:
 
 def _section(entry: Entry, common: Mapping[str, OptionFacts]) -> Iterator[str]:
     benchmark = entry.benchmark
+    evidence = evidence_of(entry.name)
     yield from (f"## {entry.name}", "", f"{escaped(benchmark.title)}.", "")
     usual = [one.name for one in entry.options if common.get(one.name) == one]
     own = [one for one in entry.options if common.get(one.name) != one]
@@ -90,6 +93,7 @@ def _section(entry: Entry, common: Mapping[str, OptionFacts]) -> Iterator[str]:
         "version": f"`{benchmark.version}`",
         "headline": benchmark.headline,
         "rule": benchmark.coverage,
+        "evidence": evidence.summary() if evidence else "",
         "not scored": escaped(benchmark.unscorable),
         "rules for replies": _code(benchmark.rules),
         "longest reply": f"{benchmark.max_new_tokens} tokens",

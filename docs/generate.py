@@ -4,6 +4,7 @@ docs/cli.md         every command and flag, from the parser itself
 docs/benchmarks.md  every registered benchmark (see docs/benchmark_list.py)
 docs/models.md      every model provider and its options
 docs/reproduction.md  our numbers beside official ones (see docs/reproduce.py)
+docs/evidence.md    what every benchmark's numbers rest on (see docs/evidence.py)
 docs/families.md    families of models that were tried (see docs/families.py)
 docs/every-kind.md  a run over one small file of every benchmark (see docs/every_kind.py)
 
@@ -201,6 +202,11 @@ def reproduction() -> str:
     return _made_by("reproduce.py")
 
 
+def evidence() -> str:
+    """What every benchmark's numbers rest on, from the counts that are committed."""
+    return _made_by("evidence.py")
+
+
 def families() -> str:
     """The families that were tried, from the record that their tests keep."""
     return _made_by("families.py")
@@ -221,6 +227,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "benchmarks.md": benchmarks,
     "models.md": models,
     "reproduction.md": reproduction,
+    "evidence.md": evidence,
     "families.md": families,
     "every-kind.md": every_kind,
 }

@@ -1,25 +1,63 @@
-"""Shared by all tests: the golden data, and a cache of their own."""
+"""Shared by all tests: which of them run, what may be skipped, and a cache of their own.
+
+Golden data are real predictions with officially computed scores. Sets whose licence allows it are
+in `tests/golden`, and tests read them there. The others lie in the folder that `SNELLEN_GOLDEN`
+names (or in `shared/golden` beside the checkout): a test that reads one says so,
+`@pytest.mark.external_golden("set")`, and is left out where there is no such folder. Tests that
+only a release runs are marked `release`. The closing lines count both.
+
+A skip is an error unless `tests/allowed_skips.txt` has its reason.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import settings
 
-ROOT = Path(__file__).parents[1]
+# A busy machine is no failure.
+settings.register_profile("tests", deadline=None)
+settings.load_profile("tests")
+
+HERE = Path(__file__).parent
+LEFT_OUT = {
+    "external_golden": "of golden data outside the repository were not run; set SNELLEN_GOLDEN",
+    "release": "of a release were not run; make test-release runs them",
+}
 
 
-@pytest.fixture(scope="session")
-def golden() -> Callable[[str], Path]:
-    """Folder of a golden set: real predictions with officially computed scores."""
-    home = Path(os.environ.get("SNELLEN_GOLDEN", ROOT.parent / "shared" / "golden"))
+def external_home() -> Path | None:
+    """The folder of the golden sets that are not in the repository, or None."""
+    named = os.environ.get("SNELLEN_GOLDEN")
+    home = Path(named) if named else HERE.parents[1] / "shared" / "golden"
+    if home.is_dir():
+        return home
+    if named:
+        raise pytest.UsageError(f"SNELLEN_GOLDEN={named}: there is no such folder")
+    return None
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str], Path]:
+    """Folder of a golden set, or a file in it ("set/file"); fails where the test may not read the
+    set or it is missing."""
+    marks = [mark.args for mark in request.node.iter_markers("external_golden")]
 
     def folder(name: str) -> Path:
-        if not home.is_dir():
-            pytest.skip(f"no golden data at {home} (set SNELLEN_GOLDEN)")
-        return home / name
+        part = name.partition("/")[0]
+        home = external_home() if any(not args or part in args for args in marks) else None
+        path = (home or HERE / "golden") / name
+        if not path.exists():
+            pytest.fail(
+                f"no golden set at {path}"
+                + ("" if home else f" (not in the repository? mark it: external_golden({part!r}))")
+            )
+        return path
 
     return folder
 
@@ -29,3 +67,82 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Indexes and downloads of the tests never touch the user's cache."""
     os.environ["SNELLEN_CACHE"] = str(tmp_path_factory.mktemp("cache"))
     os.environ.pop("LMUData", None)
+
+
+class Account:
+    """Which tests were left out and which were skipped, over all worker processes."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.left_out = dict.fromkeys(LEFT_OUT, 0)
+        self.skips: set[tuple[str, str]] = set()
+        lines = (HERE / "allowed_skips.txt").read_text(encoding="utf-8").splitlines()
+        self.allowed = [re.compile(line) for line in lines if line and not line.startswith("#")]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        external = external_home() is not None
+        release = "release" in self.config.option.markexpr
+        kept = []
+        for item in items:
+            names = {mark.name for mark in item.iter_markers()}
+            if "release" in names and not release:
+                self.left_out["release"] += 1
+            elif "external_golden" in names and not external:
+                self.left_out["external_golden"] += 1
+            else:
+                kept.append(item)
+        if len(kept) < len(items):
+            self.config.hook.pytest_deselected(items=[one for one in items if one not in set(kept)])
+            items[:] = kept
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.skipped and not hasattr(report, "wasxfail"):
+            self._skipped(report)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.skipped:
+            self._skipped(report)
+
+    def _skipped(self, report: pytest.TestReport | pytest.CollectReport) -> None:
+        # A skip's representation is (file, line, reason).
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        self.skips.add((report.nodeid, reason.removeprefix("Skipped: ")))
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """A worker of pytest-xdist ends: each of them collected all tests, and ran some."""
+        told = getattr(node, "workeroutput", {}).get("account")
+        if told is not None:
+            self.left_out = {name: max(n, told[0][name]) for name, n in self.left_out.items()}
+            self.skips |= {(nodeid, reason) for nodeid, reason in told[1]}
+
+    def refused(self) -> Iterator[tuple[str, str]]:
+        for nodeid, reason in sorted(self.skips):
+            if not any(pattern.search(reason) for pattern in self.allowed):
+                yield nodeid, reason
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        worker = getattr(self.config, "workeroutput", None)
+        if worker is not None:
+            worker["account"] = (self.left_out, [list(skip) for skip in sorted(self.skips)])
+        elif session.exitstatus == pytest.ExitCode.OK and any(self.refused()):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        for nodeid, reason in self.refused():
+            terminalreporter.write_line(
+                f"ERROR {nodeid}: skipped, and tests/allowed_skips.txt has no such reason: {reason}"
+            )
+        for name, count in self.left_out.items():
+            if count:
+                terminalreporter.write_line(f"{count} tests {LEFT_OUT[name]}")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for line in (
+        "external_golden(*sets): reads golden sets that are not in tests/golden (all: no names)",
+        "release: slow and rarely broken; run by make test-release alone",
+    ):
+        config.addinivalue_line("markers", line)
+    config.pluginmanager.register(Account(config), "snellen-account")

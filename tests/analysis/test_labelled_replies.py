@@ -119,6 +119,7 @@ def test_the_command_prints_it_and_writes_it_as_json(
     assert tables[0]["rows"][1]["precision"] == pytest.approx(200 / 3)
 
 
+@pytest.mark.external_golden("tempcompass")
 def test_judges_on_recorded_verdicts(golden: Callable[[str], Path]) -> None:
     file = golden("tempcompass") / "reka-core-20240501_multi-choice.jsonl.gz"
     found = score(

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 from pathlib import Path
 
 import pytest
 
 from snellen.cli import main
 
-TABLES = Path(
-    os.environ.get("SNELLEN_PAPER_TABLES", Path(__file__).parents[3] / "shared" / "paper_tables")
-)
+TABLES = Path(__file__).parents[1] / "paper_tables"
 LATER = (
     "InternVL-Chat-v1.2-34B,Qwen-VL-Plus,GPT-4V,LLaVA-NEXT-34B,Yi-VL-34B,DeepSeek-VL-7B,Yi-VL-6B,"
     "LLaVA-NEXT-13B,Claude3V-Haiku,LLaVA-NEXT-7B"
 )
 """Models that the paper's Table 4 does not have yet."""
-
-pytestmark = pytest.mark.skipif(not TABLES.is_dir(), reason=f"no published tables at {TABLES}")
 
 
 def agreement(capsys: pytest.CaptureFixture[str], *flags: str, clusters: str = "") -> dict:

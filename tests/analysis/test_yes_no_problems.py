@@ -78,6 +78,7 @@ def test_the_rule_for_broken_reasoning(
     assert [one.why for one in found] == ([why] if why else [])
 
 
+@pytest.mark.external_golden("mme_lavin")
 def test_recorded_replies(golden: Callable[[str], Path]) -> None:
     found = problems(score("mme", golden("mme_lavin") / "predictions.csv").records)
     # The official script reads no yes or no in twelve replies.

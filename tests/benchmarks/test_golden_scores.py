@@ -12,6 +12,7 @@ from snellen.api import evaluate, score
 Golden = Callable[[str], Path]
 
 
+@pytest.mark.external_golden("scienceqa_img_tsv")
 @pytest.mark.parametrize("with_data", [True, False])
 def test_scienceqa_subset_101_of_211(golden: Golden, with_data: bool) -> None:
     home = golden("scienceqa_img_tsv")
@@ -24,7 +25,11 @@ def test_scienceqa_subset_101_of_211(golden: Golden, with_data: bool) -> None:
 @pytest.mark.parametrize(
     ("file", "rows"),
     [
-        ("scienceqa_img_tsv/ScienceQA_TEST_IMG_SUBSET.tsv.gz", 211),
+        pytest.param(
+            "scienceqa_img_tsv/ScienceQA_TEST_IMG_SUBSET.tsv.gz",
+            211,
+            marks=pytest.mark.external_golden("scienceqa_img_tsv"),
+        ),
         ("mathvision_img_tsv/MathVision_SUBSET.tsv.gz", 160),
     ],
 )

@@ -23,6 +23,7 @@ def file_of(home: Path, model: str, task: str) -> Path:
     return home / f"{model}_{task}.jsonl.gz"
 
 
+@pytest.mark.external_golden("tempcompass")
 @pytest.mark.parametrize(("model", "task"), RUNS)
 def test_official_rules_with_recorded_verdicts_give_the_printed_scores(
     golden: Golden, tmp_path: Path, model: str, task: str
@@ -45,6 +46,7 @@ def test_official_rules_with_recorded_verdicts_give_the_printed_scores(
     assert {**dims, "avg": round(summary.headline.value, 1)} == printed
 
 
+@pytest.mark.external_golden("tempcompass")
 @pytest.mark.parametrize(
     ("model", "task", "by_rules", "official"),
     [

@@ -30,6 +30,7 @@ def written(path: Path, rows: Iterable[dict[str, Any]]) -> Path:
     return path
 
 
+@pytest.mark.external_golden("chartqa_chartast")
 @pytest.mark.parametrize("rule", RULES)
 def test_chartqa_of_chartast_is_7988(golden: Golden, rule: str) -> None:
     file = golden("chartqa_chartast") / "predictions.csv"
@@ -45,6 +46,7 @@ def test_chartqa_of_chartast_is_7988(golden: Golden, rule: str) -> None:
     assert {record.id: record.score == 1.0 for record in scored.records} == official
 
 
+@pytest.mark.external_golden("funsd_qa_anls_laytextllm")
 @pytest.mark.parametrize(("which", "expected"), [("zero", 0.693033), ("all", 0.796092)])
 def test_anls_of_laytextllm(golden: Golden, which: str, expected: float) -> None:
     file = golden("funsd_qa_anls_laytextllm") / f"laytextllm_{which}.jsonl"
@@ -58,6 +60,7 @@ def test_anls_of_laytextllm(golden: Golden, which: str, expected: float) -> None
     assert ours == pytest.approx(100 * expected, abs=0.001)
 
 
+@pytest.mark.external_golden("vizwiz_val_subset")
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize(
     ("system", "n", "expected"),
@@ -91,6 +94,7 @@ def test_vqa_accuracy_on_vizwiz(
         assert record.score == pytest.approx(official[record.id], abs=1e-3)
 
 
+@pytest.mark.external_golden("captions_magic")
 @pytest.mark.parametrize("which", ["flickr30k/magic", "mscoco/magic"])
 def test_captions_of_magic(golden: Golden, tmp_path: Path, which: str) -> None:
     home = golden("captions_magic")

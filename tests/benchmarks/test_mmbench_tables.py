@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,11 +11,7 @@ import pytest
 from snellen.benchmarks.registry import open_benchmark
 from snellen.core.record import Record
 
-ROOT = Path(__file__).parents[2]
-TABLES = Path(os.environ.get("SNELLEN_PAPER_TABLES", ROOT.parent / "shared" / "paper_tables"))
-pytestmark = pytest.mark.skipif(
-    not TABLES.is_dir(), reason=f"no paper tables at {TABLES} (set SNELLEN_PAPER_TABLES)"
-)
+TABLES = Path(__file__).parents[1] / "paper_tables"
 LEVEL = "l2-category"
 SPLITS = {
     "mmbench_table3_test_l2.csv": "n_test_inferred",

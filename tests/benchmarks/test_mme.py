@@ -57,6 +57,7 @@ def always(text: str) -> Callable[[Request], Output]:
     return lambda request: Generated(text)
 
 
+@pytest.mark.external_golden("mme_lavin")
 def test_lavin_equals_the_official_scores(golden: Golden) -> None:
     home = golden("mme_lavin")
     official = json.loads((home / "official_scores.json").read_text())
@@ -76,6 +77,7 @@ def test_lavin_equals_the_official_scores(golden: Golden) -> None:
     assert (found.n, found.total, found.notices) == (2374, 2374, ())
 
 
+@pytest.mark.external_golden("mme_lavin")
 def test_the_command_prints_the_same(golden: Golden, capsys: pytest.CaptureFixture[str]) -> None:
     predictions = str(golden("mme_lavin") / "predictions.csv")
     assert main(["score", "mme", "--predictions", predictions, "--json"]) == 0
@@ -86,6 +88,7 @@ def test_the_command_prints_the_same(golden: Golden, capsys: pytest.CaptureFixtu
     assert card["groups"]["category"]["OCR"]["unit"] == "points"
 
 
+@pytest.mark.external_golden("mme_lavin")
 @pytest.mark.parametrize("missing", ["image", "index"])
 def test_lavin_pairs_up_without_a_column(golden: Golden, tmp_path: Path, missing: str) -> None:
     """Without images the order tells the pairs; ids may stand in `question_id`, two rows each."""

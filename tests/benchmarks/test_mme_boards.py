@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -17,12 +16,7 @@ from snellen.core.errors import DataError
 from snellen.data.table import open_table
 from snellen.report.leaderboards import standings
 
-ROOT = Path(__file__).parents[2]
-TABLES = Path(os.environ.get("SNELLEN_PAPER_TABLES", ROOT.parent / "shared" / "paper_tables"))
-
-needs_tables = pytest.mark.skipif(
-    not TABLES.is_dir(), reason=f"no paper tables at {TABLES} (set SNELLEN_PAPER_TABLES)"
-)
+TABLES = Path(__file__).parents[1] / "paper_tables"
 
 
 def spelled(model: str) -> str:
@@ -36,7 +30,6 @@ def printed(tmp_path: Path, *lines: str) -> PrintedScores:
     return printed_scores(open_table(str(path)))
 
 
-@needs_tables
 def test_figure_2_from_tables_1_and_2() -> None:
     """159 of 160 entries; the other is Perception of LLaVA, printed as 1531.31, which the counts
     make 1531.32. Models of equal score are compared as sets, for the paper ranks them freely and
@@ -67,7 +60,6 @@ def test_figure_2_from_tables_1_and_2() -> None:
     }
 
 
-@needs_tables
 def test_models_that_were_scored_on_fewer_images_are_named() -> None:
     notices = printed_scores(open_table(str(TABLES / "mme_subtasks.csv"))).notices
     assert len(notices) == 10

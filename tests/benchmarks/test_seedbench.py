@@ -22,6 +22,7 @@ from snellen.core.sample import Sample
 Golden = Callable[[str], Path]
 
 
+@pytest.mark.external_golden("seedbench_llava15_13b")
 def test_golden_llava_15_13b(golden: Golden) -> None:
     home = golden("seedbench_llava15_13b")
     official = json.loads((home / "official_scores.json").read_text())

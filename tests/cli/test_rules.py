@@ -124,14 +124,14 @@ def test_a_table_of_foreign_rows_scores_the_same_after_conversion(alone: Path, c
     assert (code, card["n"], card["outcomes"]["failed"]) == (1, 3, 1)
 
 
+@pytest.mark.external_golden("mme_lavin")
 def test_golden_mme_readings_by_rule(golden) -> None:
     path = golden("mme_lavin") / "predictions.csv"
     official = score("mme", path, variant=Variant(rule="official")).summary
     assert official.metrics["perception"].value == pytest.approx(963.6114, abs=1e-4)
     assert official.metrics["cognition"].value == pytest.approx(249.6429, abs=1e-4)
     assert score("mme", path, variant=Variant(rule="snellen")).benchmark.parameters == {
-        "reading": "word",
-        "rule": "snellen",
+        "reading": "official"
     }
 
 
@@ -153,3 +153,96 @@ def test_seed_bench_is_read_by_rules_where_it_generates(tmp_path: Path) -> None:
         score("seedbench:version=1,protocol=ranking", path, variant=Variant(rule="official"))
     with pytest.raises(UsageError, match="with protocol=generate"):
         score("seedbench:version=1,protocol=ranking,shots=2", path)
+
+
+MME = """index,image,question,category,answer,prediction
+1,a.jpg,Is there a cat?,existence,Yes,I think yes
+2,a.jpg,Is there a dog?,existence,No,I think no
+"""
+POPE = """index,image,question,category,answer,prediction
+1,a.jpg,Is there a cat?,random,Yes,I see one
+2,a.jpg,Is there a dog?,random,No,There is no dog
+"""
+SEED = """question_id,question,A,B,C,D,answer,prediction
+1,Who?,Ann,Bob,Cy,Di,B,B
+2,Who?,Ann,Bob,Cy,Di,C,The answer is C
+"""
+
+
+@pytest.mark.parametrize(
+    ("spec", "rows"),
+    [("mme", MME), ("mme:reading=word", MME), ("pope", POPE), ("pope:reading=official", POPE),
+     ("seedbench", SEED)],
+)  # fmt: skip
+def test_the_default_is_the_rule_snellen(tmp_path: Path, spec: str, rows: str) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text(rows)
+    plain = score(spec, path)
+    asked = score(spec, path, variant=Variant(rule="snellen"))
+    row = score_by_rules(spec, path)["snellen"]
+    for one in (asked, row):
+        assert one.benchmark.parameters == plain.benchmark.parameters
+        assert one.summary == plain.summary
+
+
+def test_a_release_of_vlmevalkit(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text(
+        "index,question,A,B,answer,prediction\n"
+        "1,Who?,Ann,Bob,B,B is right because nobody else is in this picture\n"
+    )
+    read = {
+        rule: score("ai2d", path, variant=Variant(rule=rule))
+        for rule in ("vlmevalkit", "vlmevalkit@2025-04")
+    }
+    assert [one.summary.headline.value for one in read.values()] == [0.0, 100.0]
+    assert read["vlmevalkit@2025-04"].benchmark.parameters["rule"] == "vlmevalkit@2025-04"
+
+
+@pytest.mark.parametrize(
+    ("name", "rule", "message"),
+    [
+        ("ai2d", "vlmevalkit@2023-01", "expected a month from 2024-02 to 2026-08"),
+        ("ai2d", "vlmevalkit@spring", "expected a month"),
+        ("ai2d", "snellen@2025-04", "expected one of snellen, vlmevalkit, official"),
+        ("mvbench", "vlmevalkit@2025-04", "known as of one release, commit e8e78f05"),
+        ("mme", "vlmevalkit@2025-04", "known as of one release"),
+        ("mathvista", "vlmevalkit@2025-04", "only snellen, official"),
+        ("phyx", "vlmevalkit", "cannot be read by the rule 'vlmevalkit', only snellen"),
+    ],
+)
+def test_a_release_that_is_not_known(alone: Path, name: str, rule: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        score(name, alone, variant=Variant(rule=rule))
+
+
+def test_the_command_takes_a_release(alone: Path, capsys) -> None:
+    code, out, _ = said(capsys, "score", alone, "--rule", "vlmevalkit@2026-02", "--json")
+    assert (code, json.loads(out)["headline"]["value"]) == (1, pytest.approx(200 / 3))
+    with pytest.raises(SystemExit, match="2"):
+        main(["score", str(alone), "--rule", "mine"])
+    assert "choose from snellen, vlmevalkit, official" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "gold", "reply", "right"),
+    [
+        ("video-mme", "B", "Bob holds A", True),
+        ("worldsense", "B", "Bob holds A", True),
+        ("mme-realworld", "A", " ", True),
+        ("mvbench", "C", " ", True),
+        ("mlvu", "A", "(A) is wrong: it is C", True),
+        ("ai2d", "A", "(A) is wrong: it is C", False),
+        ("SEEDBench_IMG", "A", "The answer is ant", True),
+    ],
+)
+def test_vlmevalkit_reads_by_the_benchmark(
+    tmp_path: Path, name: str, gold: str, reply: str, right: bool
+) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text(
+        "index,question,A,B,C,D,answer,prediction\n"
+        f'1,Who?,Ann,Bob,Cy,Di,{gold},"{reply}"\n2,Who?,Ann,Bob,Cy,Di,A,D\n'
+    )
+    found = score(name, path, variant=Variant(rule="vlmevalkit"))
+    assert [one.score for one in found.records] == [float(right), 0.0]

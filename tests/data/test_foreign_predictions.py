@@ -263,7 +263,7 @@ def test_an_error_cell_counts_only_where_there_is_no_reply(write, settings) -> N
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
-        ("m.pkl", b"\x80\x04.", r"read_pickle\('m.pkl'\).to_csv\('m.tsv', sep='.t', index"),
+        ("m.pkl", b"\x80\x04.", r"pickle.load\(open\('.*m.pkl', 'rb'\)\); json.dump"),
         ("x.txt", "1.jpg\tIs it?\tYes\n", "line 1: 3 cells; expected image, question, answer"),
         ("x.eval", "no archive", "not a log of Inspect"),
         ("x.json", '{"question_id": 1, "prediction": "A"}\n{"question', "line 2: not a JSON obj"),

@@ -166,6 +166,8 @@ def test_a_file_that_holds_the_questions_is_a_table(write, settings) -> None:
     assert (len(table), table.digest, table.path) == (1, found.digest, found.path)
 
 
+KEPT = Path(__file__).parents[1] / "golden"
+outside = pytest.mark.external_golden
 GOLDEN = [
     # file, rows, id column(s), reply column, rows without gold
     *[(f"blink_val/{m}.jsonl.gz", 1901, "idx", "prediction", 0)
@@ -208,7 +210,13 @@ GOLDEN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "count", "ids", "reply", "no_gold"), GOLDEN)
+@pytest.mark.parametrize(
+    ("name", "count", "ids", "reply", "no_gold"),
+    [
+        pytest.param(*row, marks=() if (KEPT / row[0]).is_file() else outside(row[0].split("/")[0]))
+        for row in GOLDEN
+    ],
+)
 def test_golden_predictions(golden, settings, name, count, ids, reply, no_gold) -> None:
     folder, file = name.split("/")
     found = read_predictions(golden(folder) / file, settings=settings)
@@ -221,6 +229,7 @@ def test_golden_predictions(golden, settings, name, count, ids, reply, no_gold) 
     assert len({row.id for row in found}) == count - len(found.warnings)
 
 
+@pytest.mark.external_golden("seedbench_llava15_13b")
 def test_golden_seed_holds_one_id_twice(golden, settings) -> None:
     found = read_predictions(golden("seedbench_llava15_13b") / "predictions.csv", settings=settings)
     assert len(found.warnings) == 1
@@ -237,6 +246,7 @@ def test_golden_logicvista_holds_several_systems(golden, settings) -> None:
     assert {len(row.gold) for row in found} == {0, 1, 2}
 
 
+@pytest.mark.external_golden("vizwiz_val_subset")
 def test_golden_vizwiz_by_chosen_columns(golden, settings) -> None:
     path = golden("vizwiz_val_subset") / "vizwiz_val_subset.jsonl"
     found = read_predictions(path, columns={"prediction": "preds.fusion"}, settings=settings)

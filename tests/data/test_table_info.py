@@ -82,7 +82,12 @@ def test_a_picture_that_cannot_be_copied_leaves_no_file(write, settings, tmp_pat
 @pytest.mark.parametrize(
     ("name", "rows", "size"),
     [
-        ("scienceqa_img_tsv/ScienceQA_TEST_IMG_SUBSET.tsv.gz", 211, 2_598_200),
+        pytest.param(
+            "scienceqa_img_tsv/ScienceQA_TEST_IMG_SUBSET.tsv.gz",
+            211,
+            2_598_200,
+            marks=pytest.mark.external_golden("scienceqa_img_tsv"),
+        ),
         ("mathvision_img_tsv/MathVision_SUBSET.tsv.gz", 160, 794_970),
     ],
 )
@@ -95,6 +100,7 @@ def test_golden_tables(golden, settings: Settings, name: str, rows: int, size: i
     assert verify(table).broken == ()
 
 
+@pytest.mark.external_golden("scienceqa_img_tsv")
 def test_golden_table_has_the_cells_that_the_csv_module_finds(golden, settings) -> None:
     import gzip
 

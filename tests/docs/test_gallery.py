@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
 import re
 import shlex
 import subprocess
@@ -20,7 +19,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "gallery.md").read_text(encoding="utf-8")
 PICTURES = sorted((DOCS / "images" / "gallery").glob("*.svg"))
 NUMBERS = msgjson.decode((DOCS / "data" / "gallery.json").read_bytes())
-TABLES = Path(os.environ.get("SNELLEN_PAPER_TABLES", DOCS.parents[1] / "shared" / "paper_tables"))
+TABLES = Path(__file__).parents[1] / "paper_tables"
 
 
 def test_pictures_are_in_step() -> None:
@@ -64,8 +63,6 @@ def test_commands_of_the_page_are_known() -> None:
 
 
 def rows(name: str) -> list[dict[str, str]]:
-    if not TABLES.is_dir():
-        pytest.skip(f"no tables of the papers at {TABLES} (set SNELLEN_PAPER_TABLES)")
     with (TABLES / name).open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 

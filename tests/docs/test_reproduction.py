@@ -10,6 +10,7 @@ import pytest
 DOCS = Path(__file__).parents[2] / "docs"
 
 
+@pytest.mark.external_golden
 def test_the_committed_counts_follow_from_the_recorded_replies(golden) -> None:
     made = runpy.run_path(str(DOCS / "reproduce.py"))
     committed = made["read_counts"]()

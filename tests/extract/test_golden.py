@@ -72,7 +72,9 @@ TEXTS = {
 
 BLINK_FLOORS = [
     # system, precision and coverage without option texts, precision and coverage with them
-    ("GPT4Turbo", 0.995, 0.83, 0.995, 0.85),
+    pytest.param(
+        *("GPT4Turbo", 0.995, 0.83, 0.995, 0.85), marks=pytest.mark.external_golden("blink_val")
+    ),
     ("GPT4o", 0.985, 0.88, 0.985, 0.87),
     ("GeminiProVision", 1.0, 0.955, 1.0, 0.97),
     ("GeminiProVision_concatenate_images", 1.0, 0.98, 1.0, 0.98),
@@ -105,7 +107,11 @@ def test_blink(
 
 
 @pytest.mark.parametrize(
-    ("system", "read", "agreeing"), [("llava1.5_13b", 844, 844), ("qwen_vl", 730, 0.993)]
+    ("system", "read", "agreeing"),
+    [
+        ("llava1.5_13b", 844, 844),
+        pytest.param("qwen_vl", 730, 0.993, marks=pytest.mark.external_golden("mmmu_val")),
+    ],
 )
 def test_mmmu(golden: Golden, system: str, read: int, agreeing: float) -> None:
     rows = [
@@ -122,6 +128,7 @@ def test_mmmu(golden: Golden, system: str, read: int, agreeing: float) -> None:
     assert agreed >= agreeing if agreeing > 1 else agreed / len(known) >= agreeing
 
 
+@pytest.mark.external_golden("tempcompass")
 @pytest.mark.parametrize("system", ["gemini", "reka-core-20240501", "video-llava"])
 def test_tempcompass(golden: Golden, system: str) -> None:
     home = golden("tempcompass")
@@ -149,6 +156,7 @@ def test_logicvista(golden: Golden) -> None:
     assert right == read
 
 
+@pytest.mark.external_golden("scienceqa_img_tsv", "seedbench_llava15_13b")
 def test_scienceqa_and_seedbench_scores(golden: Golden) -> None:
     rows = list(rows_of(golden("scienceqa_img_tsv") / "predictions_llava15_13b.csv"))
     right = [value_of(read_choice(row["prediction"], {})) == row["answer"] for row in rows]
@@ -174,6 +182,7 @@ def mme_scores(rows: list[dict[str, Any]], rule: YesNoRule) -> dict[str, float]:
     return scores
 
 
+@pytest.mark.external_golden("mme_lavin")
 def test_mme_by_three_rules(golden: Golden) -> None:
     rows = list(rows_of(golden("mme_lavin") / "predictions.csv"))
     official = mme_scores(rows, "official")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -12,6 +11,8 @@ import pytest
 from snellen.benchmarks.seed_levels import Group, dimensions, subparts
 from snellen.report.heatmap import colour, heat_map, shade
 from snellen.report.palette import width_of
+
+TABLES = Path(__file__).parents[1] / "paper_tables"
 
 SVG = "{http://www.w3.org/2000/svg}"
 GREY = "#d4d4d4"
@@ -100,14 +101,10 @@ def test_an_empty_table_is_a_picture_too() -> None:
 
 
 def test_the_papers_tables_5_and_6() -> None:
-    root = Path(__file__).parents[2]
-    home = Path(os.environ.get("SNELLEN_PAPER_TABLES", root.parent / "shared" / "paper_tables"))
-    if not home.is_dir():
-        pytest.skip(f"no paper tables at {home} (set SNELLEN_PAPER_TABLES)")
     asked = [one for one in dimensions() if one.number >= 19]
     values: dict[str, dict[str, float | None]] = {}
     for name in ("seed_table5_multi_video.csv", "seed_table6_interleaved_generation.csv"):
-        with (home / name).open(encoding="utf-8", newline="") as file:
+        with (TABLES / name).open(encoding="utf-8", newline="") as file:
             for row in csv.DictReader(file):
                 for one in asked:
                     if one.name in row:

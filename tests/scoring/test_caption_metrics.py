@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 
@@ -81,6 +82,34 @@ def test_numbers_of_nlg_evals_own_test() -> None:
 
 
 @pytest.mark.parametrize(
+    ("caption", "reference", "expected"),
+    [
+        # The same words: every cosine is 1 (a scale of 10; n-grams of one word to four).
+        ("a b c d", "a b c d", 10.0),
+        # One word of seven that are the same: the cosine of single words alone is 1, and the
+        # lengths differ by six, one sigma.
+        ("a", "a a a a a a a", 10 * math.exp(-1 / 2) / 4),
+        ("a a a a a a a a a a a a a", "a", 10 * math.exp(-2) / 4 / 13),
+        # Half of the words: (1 * 1) / (sqrt 2 * sqrt 2), and of no pair.
+        ("a b", "a c", 10 / 2 / 4),
+        ("x", "a", 0.0),
+    ],
+)
+def test_cider_from_the_formula(caption: str, reference: str, expected: float) -> None:
+    """Two images, so that each n-gram of the first has the rarity log 2."""
+    known = document_frequencies([[reference.split()], [["other"]]])
+    assert cider(caption.split(), [reference.split()], known) == pytest.approx(expected)
+
+
+def test_cider_of_words_that_both_images_have_is_nothing() -> None:
+    golds = [[["a", "b"]], [["a", "c"]]]
+    known = document_frequencies(golds)
+    assert known.rarity(("a",)) == 0.0
+    assert known.rarity(("b",)) == known.rarity(("nowhere",)) == pytest.approx(math.log(2))
+    assert cider(["a"], golds[0], known) == 0.0
+
+
+@pytest.mark.parametrize(
     ("caption", "words"),
     [
         ("A dog's bowl isn't here.", "a dog 's bowl is n't here"),
@@ -97,6 +126,7 @@ def test_words_of_captions(caption: str, words: str) -> None:
     assert " ".join(caption_words(caption)) == words
 
 
+@pytest.mark.external_golden("captions_magic")
 def test_words_of_two_published_systems_and_their_references(golden: Golden) -> None:
     import gzip
 

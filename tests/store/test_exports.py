@@ -149,6 +149,7 @@ def test_rotations_of_questions_without_numbers_are_refused(tmp_path: Path, caps
     assert (code, "'ten' was asked in rotations" in err) == (2, True)
 
 
+@pytest.mark.external_golden("mmbench_dev_llava15_13b")
 def test_golden_mmbench_replayed_exported_and_scored_again(golden, tmp_path, capsys) -> None:
     source = golden("mmbench_dev_llava15_13b") / "predictions.csv"
     run = ran(tmp_path, source, "early", model=f"replay/{source}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct, structs
 
+from snellen.analysis.data_marks import data_notices, data_words
 from snellen.benchmarks.control import BLACK
 from snellen.benchmarks.control import OPTION as CONTROL
 from snellen.core.answer import OWED, Outcome
@@ -128,7 +129,7 @@ def _shared(
     shared = [name for name in first if name in everywhere]
     same_data = _same_data(runs)
     if not same_data and not common:
-        told = ", ".join(f"{run.name} on {run.info.data.digest[:8]}" for run in runs[:_SHOWN])
+        told = ", ".join(f"{run.name} on {data_words(run.info)}" for run in runs[:_SHOWN])
         raise UsageError(
             f"the runs were made on different data ({told}); compare the samples they share with "
             "--common, or run one of them again"
@@ -177,7 +178,7 @@ def _unlike(infos: Sequence[RunInfo]) -> list[str]:
             found.append(f"the runs were made with different {key}: {', '.join(values)}")
     if len({info.failures for info in infos}) > 1:
         found.append("failures count differently in these runs")
-    return found
+    return [*data_notices(infos, [info.model for info in infos]), *found]
 
 
 def _showing(

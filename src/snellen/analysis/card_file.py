@@ -63,7 +63,7 @@ def card_of(canonical: Canonical) -> Card:
         if rule != benchmark.parameters.get("rule", "snellen")
     }
     layout = hashlib.sha256(canonical.path.read_bytes()).hexdigest()
-    return make_card(benchmark, benchmark.samples(benchmark.open()), roles, layout, others)
+    return make_card(benchmark, benchmark.open(), roles, layout, others)
 
 
 def stored_cards() -> Mapping[str, Card]:

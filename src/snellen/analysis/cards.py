@@ -12,15 +12,16 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec import Struct
 
 from snellen.benchmarks.flows import turns
-from snellen.core.benchmark import Benchmark, summed
+from snellen.core.benchmark import Benchmark, Table, summed
 from snellen.core.flow import drive
 from snellen.core.message import Media, Message, Text
+from snellen.core.origin import origin_of
 from snellen.core.output import CandidateScore, Failure, Generated, Output, Ranked
 from snellen.core.record import Record
 from snellen.core.request import Draw, Generate, Rank, Request
@@ -60,6 +61,8 @@ class Card(Struct, frozen=True, omit_defaults=True):
     parameters: dict[str, str] = {}
     layout: str = ""
     """SHA-256 of the canonical file, where the card was made of one."""
+    published: str = ""
+    """The file with its checksum, or the data set, that the benchmark declares."""
 
 
 def canonical_replies(sample: Sample, turn: int) -> dict[str, str]:
@@ -89,13 +92,14 @@ MANNERS = tuple(canonical_replies(Sample(id="", kind="open", question=""), 0))
 
 def make_card(
     benchmark: Benchmark,
-    samples: Iterable[Sample],
+    table: Table,
     roles: Roles | None = None,
     layout: str = "",
     by_rule: Mapping[str, Benchmark] | None = None,
 ) -> Card:
     """The card of a benchmark over its first samples; `by_rule` holds it under its other rules."""
-    chosen = list(itertools.islice(samples, _SAMPLES))
+    chosen = list(itertools.islice(benchmark.samples(table), _SAMPLES))
+    origin = origin_of(table)
     shown = [benchmark.prepare(one) if benchmark.prepare else one for one in chosen]
     asked = [_first(benchmark, one) for one in shown]
     contents: dict[str, object] = {
@@ -124,6 +128,7 @@ def make_card(
         coverage=benchmark.coverage,
         parameters=dict(benchmark.parameters),
         layout=layout,
+        published="" if origin is None else origin.published,
     )
 
 

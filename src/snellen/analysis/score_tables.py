@@ -67,7 +67,8 @@ def of_reports(reports: Sequence[Report], names: Sequence[str], group: str) -> S
     told = [
         f"{name}, {notice}"
         for report, name in zip(reports, names, strict=True)
-        for notice in report.summary.notices
+        for notice in (report.run.data.note, *report.summary.notices)
+        if notice
     ]
     return _shared(ScoreTable(scores, unit, top, tuple(told)))
 

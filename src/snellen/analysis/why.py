@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from snellen.analysis.aligned import numbered
+from snellen.analysis.data_marks import data_notices
 from snellen.analysis.examples import Example, example
 from snellen.analysis.groups import in_points
 from snellen.analysis.stages import CAUSES, Cause, Finding, Side, finding
@@ -256,6 +257,8 @@ def _flat(side: Side) -> dict[str, str]:
 def _notices(first: Side, second: Side) -> Iterable[str]:
     if first.benchmark != second.benchmark:
         yield f"two benchmarks: {first.benchmark} and {second.benchmark}"
+    infos = [side.info for side in (first, second) if side.info is not None]
+    yield from data_notices(infos, [side.name for side in (first, second) if side.info is not None])
     for side in (first, second):
         if side.info is None:
             yield (

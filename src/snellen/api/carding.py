@@ -21,4 +21,4 @@ def protocol_card(spec: str) -> Card:
     stored = stored_cards().get(key)
     if stored is not None and stored.version == benchmark.version:
         return stored
-    return make_card(benchmark, benchmark.samples(benchmark.open()))
+    return make_card(benchmark, benchmark.open())

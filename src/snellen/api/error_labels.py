@@ -19,8 +19,8 @@ from snellen.analysis.error_samples import (
     Wrong,
 )
 from snellen.api.arguments import DEFAULT_OUT, STORE_FILE
+from snellen.api.data_again import benchmark_with_data
 from snellen.api.naming import named_model
-from snellen.api.reporting import benchmark_of
 from snellen.core.errors import MediaError, UsageError
 from snellen.core.media import Source, decode_image
 from snellen.core.message import Media, Text, user
@@ -39,14 +39,15 @@ _TAIL = re.compile(r"labels?\s*:\s*(?P<named>[^\n]*)\s*\Z", re.IGNORECASE)
 
 class Judged(NamedTuple):
     """`unread` counts replies of the judge that name no type, or that did not come, `blind` the
-    samples whose pictures it was not shown, because the data are not there any more."""
+    samples whose pictures it was not shown, for the reasons `absent`."""
 
     labels: Labels
     unread: int
     blind: int
+    absent: tuple[str, ...] = ()
 
 
-def pictures_of(drawn: Sequence[Wrong]) -> dict[str, str]:
+def pictures_of(drawn: Sequence[Wrong], moved: Sequence[str] = ()) -> dict[str, str]:
     """Thumbnails as data URLs by digest: those the run folders hold, else made from the data,
     where these are still there."""
     found: dict[str, str] = {}
@@ -54,7 +55,7 @@ def pictures_of(drawn: Sequence[Wrong]) -> dict[str, str]:
         folder = next(one.run.path for one in drawn if one.run.name == run)
         found |= data_urls(folder, digests)
     missing = {digest for digests in _wanted(drawn).values() for digest in digests} - found.keys()
-    for digest, source in sources_of(drawn, missing).items() if missing else ():
+    for digest, source in sources_of(drawn, missing, moved).found.items() if missing else ():
         try:
             data = thumbnail(decode_image(source.read()))
         except MediaError:
@@ -63,37 +64,49 @@ def pictures_of(drawn: Sequence[Wrong]) -> dict[str, str]:
     return found
 
 
-def sources_of(drawn: Sequence[Wrong], wanted: set[str]) -> dict[str, Source]:
-    """The media that the samples' own data hold, prepared as they were asked; nothing where the
-    data are not there any more."""
+class Sources(NamedTuple):
+    """Media by digest, and for each run whose data are not there why."""
+
+    found: dict[str, Source]
+    absent: tuple[str, ...]
+
+
+def sources_of(drawn: Sequence[Wrong], wanted: set[str], moved: Sequence[str] = ()) -> Sources:
+    """The media that the samples' own data hold, prepared as they were asked. The data of a run may
+    be in one of the files `moved` now."""
     found: dict[str, Source] = {}
+    absent: list[str] = []
     for name in dict.fromkeys(one.run.name for one in drawn):
         members = [one for one in drawn if one.run.name == name]
         ids = {one.record.id for one in members}
         try:
-            benchmark = benchmark_of(members[0].run)
+            benchmark = benchmark_with_data(members[0].run, moved)
             for sample in benchmark.samples(benchmark.open()):
                 if sample.id in ids:
                     shown = benchmark.prepare(sample) if benchmark.prepare else sample
                     found.update(
                         (ref.digest, ref.source) for ref in shown.media if ref.digest in wanted
                     )
-        except UsageError:
-            continue
-    return found
+        except UsageError as error:
+            absent.append(str(error))
+    return Sources(found, tuple(absent))
 
 
 def judged(
-    drawn: Sequence[Wrong], model: str | Model, store: Path | str = Path(DEFAULT_OUT) / STORE_FILE
+    drawn: Sequence[Wrong],
+    model: str | Model,
+    store: Path | str = Path(DEFAULT_OUT) / STORE_FILE,
+    moved: Sequence[str] = (),
 ) -> Judged:
     """Labels of a judge model that is shown the pictures, the question, the right answer and the
-    reply. Its replies are kept in `store`, so that asking again costs nothing.
+    reply. Its replies are kept in `store`, so that asking again costs nothing; `moved` as in
+    `sources_of`.
 
     Raises UsageError subclasses for a model that cannot be opened.
     """
     name, opened = named_model(model, {})
     wanted = {digest for one in drawn for digest in one.record.media}
-    media = sources_of(drawn, wanted)
+    media, absent = sources_of(drawn, wanted, moved) if wanted else Sources({}, ())
     with ResponseStore(Path(store)) as responses:
         outputs = asyncio.run(_asked(opened, [_request(one, media) for one in drawn], responses))
     labels = [_read(output) for output in outputs]
@@ -102,7 +115,7 @@ def judged(
         for one, found in zip(drawn, labels, strict=True)
     )
     blind = sum(not media.keys() >= set(one.record.media) for one in drawn)
-    return Judged(Labels(samples, name), sum(not found for found in labels), blind)
+    return Judged(Labels(samples, name), sum(not found for found in labels), blind, absent)
 
 
 def read_types(reply: str) -> tuple[ErrorType, ...]:

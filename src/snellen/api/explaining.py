@@ -11,7 +11,7 @@ from msgspec import structs
 
 from snellen.analysis.stages import Side
 from snellen.analysis.why import Why, why
-from snellen.api.reporting import benchmark_of
+from snellen.api.data_again import benchmark_with_data
 from snellen.core.errors import UsageError
 from snellen.data.predictions import read_predictions
 from snellen.engine.scoring import recorded
@@ -29,10 +29,16 @@ class Explained(NamedTuple):
 
 
 def explain(
-    first: Path | str, second: Path | str, *, examples: int = 2, level: float = 0.95
+    first: Path | str,
+    second: Path | str,
+    *,
+    examples: int = 2,
+    level: float = 0.95,
+    moved: Sequence[str] = (),
 ) -> Explained:
     """Why the second scored otherwise than the first. Each is a run folder, or one of them a file
-    of predictions, which is read and graded as the other's benchmark does.
+    of predictions, which is read and graded as the other's benchmark does, over the data of that
+    run; `moved` are files in which these may be now.
 
     Raises UsageError subclasses.
     """
@@ -52,7 +58,7 @@ def explain(
             at = len([side for side in sides if side.info is not None])
             sides.append(_side(runs[at], names[at]))
         else:
-            side, warnings = _imported(path, runs[0])
+            side, warnings = _imported(path, runs[0], moved)
             sides.append(side)
     found = why(sides[0], sides[1], examples=examples, level=level)
     scores = {found.first: found.first_score, found.second: found.second_score}
@@ -102,10 +108,10 @@ def _side(run: RunFolder, name: str) -> Side:
     return Side(name, info.benchmark, {one.id: one for one in records}, info.failures, info)
 
 
-def _imported(path: Path, run: RunFolder) -> tuple[Side, tuple[str, ...]]:
+def _imported(path: Path, run: RunFolder, moved: Sequence[str]) -> tuple[Side, tuple[str, ...]]:
     """Predictions through the flow of the run's own benchmark; for its samples alone."""
     read = read_predictions(path)
-    records, warnings = recorded(benchmark_of(run), read.replies(), read.digest)
+    records, warnings = recorded(benchmark_with_data(run, moved), read.replies(), read.digest)
     asked = {one.id for one in chain(run.records(), run.failures())}
     kept = {one.id: one for one in records if run.info.config.limit is None or one.id in asked}
     name, failures = path.name, run.info.failures

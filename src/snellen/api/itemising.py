@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from snellen.analysis.data_check import near_pictures
-from snellen.api.reporting import benchmark_of
+from snellen.api.data_again import benchmark_with_data
 from snellen.data.columns import row_id
 from snellen.store.runs import RunFolder
 
@@ -17,9 +18,9 @@ class Alike(NamedTuple):
     second: str
 
 
-def alike_pictures(run: RunFolder) -> list[Alike]:
-    """Near-duplicate pictures in the data of a run. Raises UsageError subclasses where the data
-    are not there any more."""
-    rows = list(benchmark_of(run).open())
+def alike_pictures(run: RunFolder, moved: Sequence[str] = ()) -> list[Alike]:
+    """Near-duplicate pictures in the data of a run, which may be in the files `moved` now. Raises
+    UsageError subclasses where the data are not there any more."""
+    rows = list(benchmark_with_data(run, moved).open())
     ids = {row.number + 1: row_id(row) for row in rows}
     return [Alike(*(ids[number] for number in one.rows)) for one in near_pictures(rows)]

@@ -12,7 +12,7 @@ from snellen.api.naming import Chosen, named_benchmark, served_model
 from snellen.benchmarks.registry import GROUP
 from snellen.core.benchmark import Benchmark, BenchmarkFactory, Variant
 from snellen.core.doors import doors
-from snellen.core.errors import MissingExtra, ModelError, UnknownName, UsageError
+from snellen.core.errors import MissingExtra, ModelError, OtherData, UnknownName, UsageError
 from snellen.core.model import Capabilities, Identity, Model
 from snellen.core.output import Output
 from snellen.core.request import Request
@@ -101,6 +101,9 @@ class Look:
             except MissingExtra as error:
                 self._lacks("extra", str(error))
                 self.absent.add(name)
+            except OtherData as error:
+                self.absent.add(name)
+                self._lacks("data", str(error))
             except UsageError as error:
                 self.absent.add(name)
                 if self._offline or variant.data is not None or not _fetched(name, found):

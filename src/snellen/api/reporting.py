@@ -2,36 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 
 import msgspec
 
-from snellen.benchmarks.registry import GROUP, open_benchmark
-from snellen.core.benchmark import Benchmark, Variant, summed
-from snellen.core.doors import doors
+from snellen.api.data_again import benchmark_of, benchmark_with_data
+from snellen.core.benchmark import Benchmark, summed
+from snellen.core.errors import UsageError
 from snellen.core.media import InlineSource, Source
 from snellen.core.run import Report
-from snellen.extract.llm import EXTRACTOR
 from snellen.report.html import write_html
 from snellen.report.samples import shown_media
-from snellen.report.thumbnails import write_thumbnails
+from snellen.report.thumbnails import thumbnail_path, write_thumbnails
 from snellen.store.responses import ResponseStore
 from snellen.store.runs import RunFolder, slim
-
-_RECORDED_ALONE = frozenset(
-    {
-        "circular",
-        "rule",
-        "control",
-        "described",
-        "recipe",
-        "prompt_digest",
-        "cot_digest",
-        "normalisation",
-    }
-)
-"""Parameters of a run that are no options of its benchmark."""
 
 
 def report_of(run: RunFolder) -> Report:
@@ -45,23 +31,6 @@ def report_of(run: RunFolder) -> Report:
     counts = msgspec.structs.replace(info.counts, done=len(records) - failed, failed=failed)
     info = msgspec.structs.replace(info, counts=counts)
     return Report(info, summed(benchmark, records, info.config.examples))
-
-
-def benchmark_of(run: RunFolder) -> Benchmark:
-    """The benchmark as the run was made with it. Raises UsageError subclasses where it is not
-    there any more."""
-    info = run.info
-    spec = info.benchmark if info.benchmark in doors(GROUP) else info.data.path
-    parameters = info.config.parameters
-    variant = Variant(
-        options={name: value for name, value in parameters.items() if name not in _RECORDED_ALONE},
-        circular=parameters.get("circular"),
-        rule=parameters.get("rule"),
-        control=parameters.get("control"),
-        extractor=EXTRACTOR in info.config.roles,
-        failures=info.failures,
-    )
-    return open_benchmark(spec, variant)
 
 
 def _made(run: RunFolder, benchmark: Benchmark, wanted: set[str]) -> dict[str, Source]:
@@ -85,16 +54,37 @@ def write_page(
     """Thumbnails and `report.html` of a finished run; `responses` has what models drew."""
     wanted = set(shown_media(chain(run.records(), run.failures())))
     if wanted:
-        sources: dict[str, Source] = {
-            ref.digest: ref.source
-            for row in benchmark.open()
-            for ref in row.media
-            if ref.digest in wanted and ref.kind == "image"
-        }
-        sources |= _made(run, benchmark, wanted - sources.keys())
-        for digest in wanted - sources.keys() if responses else ():
-            drawn = responses.medium(digest) if responses else None
-            if drawn is not None:
-                sources[digest] = InlineSource(drawn)
-        write_thumbnails(run.path, sources.items())
+        _write_pictures(run, benchmark, wanted, responses)
     return write_html(run)
+
+
+def write_missing_pictures(run: RunFolder, moved: Sequence[str] = ()) -> str:
+    """Thumbnails for a run whose folder lacks them, from its own data, where these are still there,
+    or in the files `moved`. Gives the sentence that says why not; empty where nothing is amiss."""
+    wanted = set(shown_media(chain(run.records(), run.failures())))
+    paths = {digest: thumbnail_path(run.path, digest) for digest in wanted}
+    lacking = {digest for digest, path in paths.items() if path and not path.is_file()}
+    if lacking != wanted or not wanted:
+        return ""
+    try:
+        _write_pictures(run, benchmark_with_data(run, moved), wanted, None)
+    except UsageError as error:
+        return str(error)
+    return ""
+
+
+def _write_pictures(
+    run: RunFolder, benchmark: Benchmark, wanted: set[str], responses: ResponseStore | None
+) -> None:
+    sources: dict[str, Source] = {
+        ref.digest: ref.source
+        for row in benchmark.open()
+        for ref in row.media
+        if ref.digest in wanted and ref.kind == "image"
+    }
+    sources |= _made(run, benchmark, wanted - sources.keys())
+    for digest in wanted - sources.keys() if responses else ():
+        drawn = responses.medium(digest) if responses else None
+        if drawn is not None:
+            sources[digest] = InlineSource(drawn)
+    write_thumbnails(run.path, sources.items())

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec import structs
+
 from snellen.analysis.labelled_replies import Readings
 from snellen.api.arguments import DEFAULT_OUT, STORE_FILE
 from snellen.api.naming import named_benchmark
@@ -22,10 +24,13 @@ from snellen.benchmarks.registry import is_data
 from snellen.core.benchmark import Benchmark, Variant, summed
 from snellen.core.errors import UsageError
 from snellen.core.model import Model
+from snellen.core.origin import Origin, origin_of
 from snellen.core.record import Record
+from snellen.core.run import DataInfo
 from snellen.core.summary import Summary
 from snellen.data.columns import check_roles_of
-from snellen.data.predictions import Predictions, read_predictions
+from snellen.data.joining import joined
+from snellen.data.predictions import Predictions, PredictionTable, read_predictions
 from snellen.engine.managed import Servers
 from snellen.engine.preflight import check_roles
 from snellen.engine.scoring import Judges, recorded
@@ -43,6 +48,8 @@ class Scored(NamedTuple):
     summary: Summary
     warnings: tuple[str, ...]
     records: Sequence[Record] = ()
+    data: DataInfo | None = None
+    """Where the questions and the gold answers come from."""
     readings: Readings | None = None
     """How well replies were read, where labels were named."""
 
@@ -99,11 +106,13 @@ def _read_and_scored(
         return _scored_alone(benchmark, variant, columns, where, bench)
     apart = variant.data is not None or is_data(benchmark)
     asked, replied = _columns_of_two(columns or {}) if apart else ({}, columns or {})
-    read = read_predictions(Path(predictions), columns=replied, where=where)
     chosen = named_benchmark(benchmark, replace(variant, columns=asked))
+    repeats = chosen.repeats and not apart
+    read = read_predictions(Path(predictions), columns=replied, where=where, repeats=repeats)
     if not apart and read.gold_column is not None:
-        chosen = replace(chosen, open=read.table)
-    return _scored(chosen, read, bench)
+        return _scored(replace(chosen, open=read.table), read, bench)
+    table = chosen.open()
+    return _scored(replace(chosen, open=lambda: table), joined(read, table), bench)
 
 
 def score_by_rules(
@@ -156,20 +165,28 @@ def _scored_alone(
 def _scored(benchmark: Benchmark, read: Predictions, bench: Bench) -> Scored:
     models = bench.models(read, benchmark)
     unread: Iterator[str] = iter(())
+    table = benchmark.open()
+    benchmark = replace(benchmark, open=lambda: table)
+    replies = read.replies(keep_missing=benchmark.null_reply == "empty")
     if not models:
-        records, warnings = recorded(benchmark, read.replies(), read.digest)
+        records, warnings = recorded(benchmark, replies, read.digest)
     else:
         live = {role: one for role, one in models.items() if not isinstance(one, Replay)}
         check_roles(live)
         with ResponseStore(bench.store if live else None) as store:
             judges = Judges(models, store)
-            records, warnings = recorded(benchmark, read.replies(), read.digest, judges)
+            records, warnings = recorded(benchmark, replies, read.digest, judges)
         refuse_the_idle(benchmark, bench, records)
         unread = unread_verdicts(models, records)
     examples = benchmark.examples() if benchmark.examples is not None else None
     summary = summed(benchmark, records, examples)
+    origin = Origin("predictions") if isinstance(table, PredictionTable) else origin_of(table)
+    data = DataInfo(str(table.path), table.digest, len(table), origin)
+    if data.note:
+        summary = structs.replace(summary, notices=(data.note, *summary.notices))
     readings = measured_by_labels(bench, read, benchmark, models, records)
-    return Scored(benchmark, summary, (*read.warnings, *warnings, *unread), records, readings)
+    told = (*read.warnings, *warnings, *unread)
+    return Scored(benchmark, summary, told, records, data, readings)
 
 
 def _columns_of_two(columns: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:

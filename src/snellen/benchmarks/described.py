@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from snellen.benchmarks.flows import EQUALITY, Circular, Grade, OpenReader, OpenRule
 from snellen.benchmarks.graded import Grading, graded
@@ -32,13 +32,14 @@ from snellen.benchmarks.graded_benchmark import Declared, as_is, graded_benchmar
 from snellen.benchmarks.judged import Panel
 from snellen.benchmarks.open_questions import final_answer, on_golds, whole_reply
 from snellen.benchmarks.own import own_benchmark
-from snellen.benchmarks.published import Published
+from snellen.benchmarks.published import Published, absolute, with_origin
 from snellen.benchmarks.questions import question_benchmark
 from snellen.benchmarks.rows import GROUP_COLUMNS, samples
 from snellen.benchmarks.rules import READERS
 from snellen.core.benchmark import TEXT, Benchmark, Table, Variant
 from snellen.core.errors import DataError, UnknownName
 from snellen.core.flow import Flow
+from snellen.core.origin import origin_of
 from snellen.core.request import Generation
 from snellen.core.sample import Kind, Sample
 from snellen.data.columns import check_roles_of
@@ -136,7 +137,18 @@ def described_benchmark(path: str, variant: Variant) -> Benchmark:
     name = told.name or Path(path).stem
     made = (_judged if told.judge else _by_rules)(told, name, data, variant)
     digest = hashlib.sha256(msgspec.json.encode(told, order="sorted")).hexdigest()[:12]
-    return replace(made, parameters={**made.parameters, DESCRIBED: digest})
+    return replace(
+        made,
+        open=partial(_opened, made.open, absolute(path)),
+        parameters={**made.parameters, DESCRIBED: digest},
+    )
+
+
+def _opened(open: Callable[[], Table], path: str) -> Table:
+    """The table, which says by which description it was opened."""
+    table = open()
+    origin = origin_of(table)
+    return table if origin is None else with_origin(table, structs.replace(origin, spec=path))
 
 
 def _description(path: str) -> Description:

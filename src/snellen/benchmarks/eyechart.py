@@ -16,6 +16,7 @@ from dataclasses import replace
 from importlib.resources import files
 
 from snellen.benchmarks.pairs import with_yes_no_pairs
+from snellen.benchmarks.published import packaged, with_origin
 from snellen.benchmarks.questions import question_benchmark
 from snellen.core.benchmark import Benchmark, Table, Variant, needs
 from snellen.data.table import open_table
@@ -28,8 +29,9 @@ def benchmark(variant: Variant) -> Benchmark:
     split = variant.options.get("split", "test")
 
     def open() -> Table:
-        shipped = files("snellen.benchmarks") / "data" / _FILES[split]
-        return open_table(variant.data or str(shipped), columns=variant.columns)
+        shipped = str(files("snellen.benchmarks") / "data" / _FILES[split])
+        table = open_table(variant.data or shipped, columns=variant.columns)
+        return with_origin(table, packaged(_FILES[split], table, variant))
 
     asked = question_benchmark(
         variant,

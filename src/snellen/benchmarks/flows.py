@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal, NamedTuple
@@ -35,6 +35,10 @@ YesNoReader = Callable[[str, str], Answer]
 
 ChoiceReader = Callable[[str, Mapping[str, str], str], Answer]
 """A reply, the options by label and why it stopped, to the label it chooses."""
+
+GoldChoiceReader = Callable[[Sequence[str]], ChoiceReader]
+"""The gold labels of a pass, to the reader of its reply: for other tools' rules that look at the
+gold while they read."""
 
 OpenReader = Callable[[str, str], Answer]
 """A reply to an open question and why it stopped, to the text of its answer."""
@@ -105,6 +109,8 @@ class Manner:
     """Whether replies that no rule can match go to the `extractor` role."""
     yes_no: YesNoReader = words_reader
     choice: ChoiceReader = rules_reader
+    given_gold: GoldChoiceReader | None = None
+    """Reads choices in place of `choice` where there is a gold."""
     open: OpenRule = EQUALITY
     wording: Wording = DEFAULT
     shown: Callable[[Sample], Shown] | None = None
@@ -247,7 +253,8 @@ def read(sample: Sample, turn: Turn, output: Output, how: Manner) -> Answer | No
     if output.refused:
         return BY_FILTER
     if sample.kind == "choice":
-        return how.choice(output.text, turn.options, output.stop_reason)
+        choice = how.given_gold(turn.gold) if how.given_gold and turn.gold else how.choice
+        return choice(output.text, turn.options, output.stop_reason)
     if sample.kind == "yes_no":
         return how.yes_no(output.text, output.stop_reason)
     return how.open.read(output.text, output.stop_reason)

@@ -102,12 +102,11 @@ def _shaped(sample: Sample, row: Row) -> Sample:
     if all(name in cells for name in _ID_COLUMNS):
         fields = [cells[name] for name in _ID_COLUMNS]
         kind = f"{cells.get('category', '')}-{kind}"
-        name = "_".join((kind, *fields))
     else:
-        name, fields = sample.id, sample.id.split("_")[3:6]
-    place = "/".join((kind, *fields)) if len(fields) == len(_ID_COLUMNS) else f"?/{name}/0/0"
+        fields = sample.id.split("_")[3:6]
+    place = "/".join((kind, *fields)) if len(fields) == len(_ID_COLUMNS) else f"?/{sample.id}/0/0"
     golds = tuple(_GOLDS.get(gold.strip(), gold) for gold in golds)
-    return structs.replace(sample, id=name, gold=golds, unit=place)
+    return structs.replace(sample, gold=golds, unit=place)
 
 
 def _summed(asked: Benchmark, failures: FailurePolicy, records: Sequence[Record]) -> Summary:

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 
+from msgspec import structs
 from msgspec.structs import replace
 
 from snellen.core.benchmark import Table
 from snellen.core.media import digest_bytes
+from snellen.core.origin import Origin, origin_of
 from snellen.core.sample import Row
 
 
@@ -27,6 +29,13 @@ class Joined:
     @property
     def digest(self) -> str:
         return digest_bytes("\n".join(table.digest for table in self.tables).encode())
+
+    @property
+    def origin(self) -> Origin | None:
+        """That of the first table that is not the published one, else of the first; of no file."""
+        found = [one for one in map(origin_of, self.tables) if one is not None]
+        told = next((one for one in found if one.note), found[0] if found else None)
+        return None if told is None else structs.replace(told, file="")
 
     def __len__(self) -> int:
         return sum(map(len, self.tables))

@@ -26,7 +26,7 @@ from snellen.benchmarks.flows import Circular, OpenRule
 from snellen.benchmarks.published import HubSplit, Published, PublishedFile
 from snellen.benchmarks.questions import failures_of, question_benchmark
 from snellen.benchmarks.rows import GROUP_COLUMNS
-from snellen.benchmarks.rules import READERS
+from snellen.benchmarks.rules import READERS, VLMEVALKIT, Readers, known_rules
 from snellen.benchmarks.watching import WORDING, watching_of, with_video
 from snellen.core.benchmark import Benchmark, Table, Variant, needs
 from snellen.core.model import Modality
@@ -34,11 +34,17 @@ from snellen.core.record import Record
 from snellen.core.sample import Kind, Row, Sample
 from snellen.core.summary import Summary
 from snellen.data.download import Remote
+from snellen.extract.rules_vlmevalkit_own import read_first_capital
 from snellen.prompts.choice import DEFAULT
 from snellen.scoring.accuracy import FailurePolicy, notices
 
-VERSION = "1"
+VERSION = "2"
 _FILE = "listed.toml"
+_VLMEVALKIT: Mapping[str, Readers | None] = {
+    "generic": READERS[VLMEVALKIT],
+    "first-capital": READERS[VLMEVALKIT]._replace(choice=read_first_capital),
+    "none": None,
+}
 
 
 class File(Struct, frozen=True, forbid_unknown_fields=True):
@@ -81,6 +87,9 @@ class Entry(Struct, frozen=True, forbid_unknown_fields=True):
     """Rows whose cells have these values are left out."""
     unscored: str = ""
     """Why nothing is scored."""
+    vlmevalkit: Literal["generic", "first-capital", "none"] = "generic"
+    """VLMEvalKit's rule: that for all choices and yes/no replies, the first capital letter, or one
+    that is not restated here."""
 
 
 class Listed:
@@ -100,6 +109,11 @@ class Listed:
         rest, watching = watching_of(variant)
         made = self._made(rest, partial(self._data().table, rest))
         return with_video(made, watching)
+
+    @property
+    def published(self) -> Published:
+        """The files of the entry."""
+        return self._data()
 
     def _data(self) -> Published:
         entry = self.entry
@@ -128,7 +142,7 @@ class Listed:
             groups=entry.groups,
             rules={
                 name: readers._replace(open=OpenRule(metric.read, metric.grade))
-                for name, readers in READERS.items()
+                for name, readers in known_rules(None, _VLMEVALKIT[entry.vlmevalkit]).items()
             },
             wording=WORDING if entry.video else DEFAULT,
             metric=entry.metric,

@@ -7,7 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from snellen.benchmarks.examples import ASIDE, DECLARED
-from snellen.benchmarks.flows import ChoiceReader, Manner, OpenReader, Shown, YesNoReader
+from snellen.benchmarks.flows import (
+    ChoiceReader,
+    GoldChoiceReader,
+    Manner,
+    OpenReader,
+    Shown,
+    YesNoReader,
+)
 from snellen.core.answer import Answer, Truncated
 from snellen.core.benchmark import Needs, Shots, needs
 from snellen.core.errors import UsageError
@@ -76,6 +83,7 @@ def with_examples(how: Manner, chosen: Mapping[str, str], shots: Shots | None) -
             how,
             wording=with_steps(how.wording),
             choice=_concluded(how.choice),
+            given_gold=_concluded_given_gold(how.given_gold),
             yes_no=concluded(how.yes_no, chosen),
             open=replace(how.open, read=_concluded_text(how.open.read)),
         )
@@ -160,6 +168,10 @@ def _concluded(read: ChoiceReader) -> ChoiceReader:
         return moved(read(found.text, options, stop_reason), found.start)
 
     return reader
+
+
+def _concluded_given_gold(of_gold: GoldChoiceReader | None) -> GoldChoiceReader | None:
+    return None if of_gold is None else lambda golds: _concluded(of_gold(golds))
 
 
 def _concluded_text(read: OpenReader | YesNoReader) -> YesNoReader:

@@ -22,14 +22,16 @@ from dataclasses import replace
 
 from snellen.benchmarks.mlvu_open import OPEN_TASKS, open_tasks
 from snellen.benchmarks.published import HubSplit, Published, PublishedFile
+from snellen.benchmarks.rules import READERS, VLMEVALKIT
 from snellen.benchmarks.video_questions import VideoQuestions, video_benchmark
 from snellen.benchmarks.watching import watching_of, with_video
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.sample import Row
 from snellen.data.download import Remote
+from snellen.extract.rules_vlmevalkit_own import bracket_given_gold
 from snellen.prompts.choice import Wording
 
-VERSION = "2"
+VERSION = "3"
 HEADLINE = "m_avg"
 PART, PARTS = "part", ("choice", "open")
 DEFAULTS = {"frames": "16"}
@@ -77,6 +79,7 @@ def benchmark(variant: Variant) -> Benchmark:
             keep=is_choice,
             options={PART: PARTS},
             defaults=DEFAULTS,
+            vlmevalkit=READERS[VLMEVALKIT]._replace(given_gold=bracket_given_gold),
             paper=PAPER,
             source="MLVU (CC BY-NC-SA 4.0), as VLMEvalKit's TSV or lmms-eval's data sets",
         ),

@@ -8,8 +8,8 @@ answer "B", category "Perception/Autonomous_Driving", l2-category "Attribute_Col
 Oddities: five options, the last always says that the question cannot be answered from the image;
 option cells may begin with their own letter. A category is task/subtask; both levels are groups
 here. The first capital A to E anywhere is the authors' reading (`--rule official`), which reads
-"Because it is big, the answer is (D)" as B; ours does not. VLMEvalKit's copy of it also reads an
-empty reply as A; no rule of ours does.
+"Because it is big, the answer is (D)" as B; ours does not. VLMEvalKit's copy of it (`--rule
+vlmevalkit`) also reads an empty reply as A.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ from snellen.benchmarks.rules import Readers
 from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.core.sample import Row, Sample
 from snellen.data.download import Remote
+from snellen.extract import rules_vlmevalkit_own
 from snellen.extract.rules_official import read_mme_realworld
 from snellen.prompts.choice import Wording
 
-VERSION = "1"
+VERSION = "2"
 ALIASES = {
     "MME-RealWorld-CN": {"edition": "cn"},
     "MME-RealWorld-Lite": {"edition": "lite"},
@@ -91,6 +92,7 @@ def benchmark(variant: Variant) -> Benchmark:
         wording=_WORDING,
         shape=_shaped,
         official=Readers(read_mme_realworld, words_reader),
+        vlmevalkit=Readers(rules_vlmevalkit_own.read_mme_realworld, words_reader),
         max_new_tokens=128,
         paper="https://arxiv.org/abs/2408.13257",
         source="MME-RealWorld of its authors (CC BY-NC-SA 4.0), as VLMEvalKit's TSV",

@@ -12,19 +12,22 @@ published questions are one JSON file a task, which VLMEvalKit joins into `MVBen
 file, or one JSON file, with `--data`, and keep the videos beside it under their `prefix`.
 
 The paper averages the tasks, which is the headline (`task_mean`); VLMEvalKit averages questions
-(`accuracy`). VLMEvalKit also takes an empty reply for right, because it looks for the reply inside
-"(x)"; ours does not. Its prompt opens the answer with "Best option:("; ours asks for the option.
+(`accuracy`). VLMEvalKit also takes an empty reply for right, because it looks for the first word
+inside "(x)" (`--rule vlmevalkit`); ours does not. Its prompt opens the answer with "Best option:(";
+ours asks for the option.
 """
 
 from __future__ import annotations
 
 from snellen.benchmarks.published import Published, PublishedFile
+from snellen.benchmarks.rules import READERS, VLMEVALKIT
 from snellen.benchmarks.video_questions import VideoQuestions, video_benchmark
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.data.download import Remote
+from snellen.extract.rules_vlmevalkit_own import first_word_given_gold
 from snellen.prompts.choice import Wording
 
-VERSION = "1"
+VERSION = "2"
 HEADLINE = "task_mean"
 ALIASES = {
     "MVBench": {},
@@ -60,6 +63,7 @@ def benchmark(variant: Variant) -> Benchmark:
             headline=HEADLINE,
             mean_of="task_type",
             defaults={"frames": "16"},
+            vlmevalkit=READERS[VLMEVALKIT]._replace(given_gold=first_word_given_gold),
             paper="https://arxiv.org/abs/2311.17005",
             source="MVBench of OpenGVLab (licences of its sources apply), joined into one table",
         ),

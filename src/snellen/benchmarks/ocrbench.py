@@ -34,7 +34,9 @@ from snellen.scoring.ocr import EXPRESSIONS, holds_gold
 
 VERSION = "1"
 FINAL = "final_score"
-_KIND = ("category", "type")
+_KIND = ("category", "type", "question_type", "dataset")
+_EXPRESSIONS = frozenset({EXPRESSIONS, "HME100k"})
+"""What the handwritten expressions are called as a kind, and as the data set they come from."""
 _QUESTIONS = 1000
 DATA = Published(
     {},
@@ -66,7 +68,7 @@ def benchmark(variant: Variant) -> Benchmark:
 
 def _grade(answer: str, sample: Sample) -> float:
     kinds = [sample.groups[name] for name in _KIND if name in sample.groups]
-    return float(holds_gold(answer, sample.gold, expression=EXPRESSIONS in kinds))
+    return float(holds_gold(answer, sample.gold, expression=not _EXPRESSIONS.isdisjoint(kinds)))
 
 
 def _summarise(made: Benchmark, records: Sequence[Record]) -> Summary:

@@ -11,11 +11,13 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from snellen.benchmarks.published import absolute, with_origin
 from snellen.benchmarks.questions import question_benchmark
 from snellen.benchmarks.similarity import with_similarity
 from snellen.benchmarks.watching import WORDING, watching_of, with_video
 from snellen.core.benchmark import Benchmark, Table, Variant
 from snellen.core.errors import SnellenError
+from snellen.core.origin import Origin
 from snellen.data.columns import is_video_column
 from snellen.data.table import open_table
 
@@ -29,7 +31,8 @@ def own_benchmark(
     as `question_benchmark` is."""
 
     def open() -> Table:
-        return open_table(path, columns=variant.columns)
+        origin = Origin("own", file=absolute(path), columns=dict(variant.columns))
+        return with_origin(open_table(path, columns=variant.columns), origin)
 
     made = partial(
         make,

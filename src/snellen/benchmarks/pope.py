@@ -37,7 +37,7 @@ from snellen.benchmarks.published import Published, tsv
 from snellen.benchmarks.questions import failures_of, resolve
 from snellen.benchmarks.readings import asked_with_readings
 from snellen.benchmarks.rows import samples
-from snellen.benchmarks.rules import reading_of_rule
+from snellen.benchmarks.rules import reading_of_rule, rule_parameter
 from snellen.core.answer import Answer, Found
 from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.core.errors import UsageError
@@ -135,7 +135,7 @@ def benchmark(variant: Variant) -> Benchmark:
             "reading": reading,
             **plain,
             **example_parameters(parameters),
-            **({} if variant.rule is None else {"rule": variant.rule}),
+            **rule_parameter(variant),
         },
         max_new_tokens=settings.max_new_tokens,
     )

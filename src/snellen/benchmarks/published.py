@@ -1,17 +1,23 @@
-"""Data files that a benchmark's authors or other tools publish: found locally, else fetched."""
+"""Data files that a benchmark's authors or other tools publish: found locally, else fetched.
+
+Whatever is read says whether it is the published file (`Origin`): a file of the user's own in its
+place is marked wherever a number of it is shown.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from snellen.core.benchmark import FetchProgress, Table, Variant
 from snellen.core.errors import UsageError
+from snellen.core.origin import Kind, Origin
 from snellen.data.download import Remote
-from snellen.data.locate import locate
-from snellen.data.table import open_table
+from snellen.data.locate import datasets_folder, find, locate, other_checksum
+from snellen.data.seed_json import SeedTable
+from snellen.data.table import IndexedTable, open_table
 from snellen.settings import Settings
 
 
@@ -49,17 +55,56 @@ class Published:
         """The file's rows. Raises as `fetch`."""
         chosen = None if variant.data else self._chosen(variant)
         if isinstance(chosen, HubSplit):
-            return open_table(chosen.spec)
-        return open_table(variant.data or str(self.fetch(variant)), columns=variant.columns)
+            return self.marked(open_table(chosen.spec), variant)
+        path = variant.data or str(self.fetch(variant))
+        return self.marked(open_table(path, columns=variant.columns), variant)
+
+    def marked(self, table: Table, variant: Variant) -> Table:
+        """The table of a variant, which says where its rows come from."""
+        return with_origin(table, self._origin(table.path, variant))
+
+    def declared(self, variant: Variant) -> PublishedFile | HubSplit | None:
+        """The file or split of a variant; None where none is declared for it."""
+        return self.files.get(self._values(variant))
+
+    def facts(self, variant: Variant, spec: str) -> dict[str, str]:
+        """What `snellen info` says of the data of a variant."""
+        declared = self.declared(variant)
+        if declared is None:
+            every = [one.words() for one in self.files.values()]
+            return {"data": "; ".join(every)} if every else {}
+        if isinstance(declared, HubSplit):
+            return {"data": declared.spec}
+        urls = " or ".join(declared.remote.urls) or "no public address is known"
+        return {"data": f"{declared.words()}, {urls}", "here": _here(declared, spec)}
+
+    def _origin(self, path: str, variant: Variant) -> Origin:
+        declared = self.declared(variant)
+        published = "" if declared is None else declared.words()
+        kind: Kind = "published"
+        note = ""
+        if variant.data is not None:
+            note = _difference(variant.data, declared)
+            kind = "custom" if note else "published"
+            if not self.files:
+                kind, note = "own", ""
+        elif isinstance(declared, PublishedFile) and declared.remote.checksum() is None:
+            kind = "unverified"
+            note = (
+                f"data: {path} has the name of the published file, of which no checksum is known: "
+                "whether it is that file was not checked"
+            )
+        return Origin(kind, note, published, absolute(path), dict(variant.columns))
 
     def _chosen(self, variant: Variant) -> PublishedFile | HubSplit:
-        chosen = tuple(
-            variant.options.get(name, values[0]) for name, values in self.options.items()
-        )
+        chosen = self._values(variant)
         if chosen not in self.files:
             known = "; ".join(",".join(self._named(key)) for key in self.files)
             raise UsageError(f"no data for {','.join(self._named(chosen))}; there are: {known}")
         return self.files[chosen]
+
+    def _values(self, variant: Variant) -> tuple[str, ...]:
+        return tuple(variant.options.get(name, values[0]) for name, values in self.options.items())
 
     def _named(self, values: tuple[str, ...]) -> list[str]:
         return [f"{name}={value}" for name, value in zip(self.options, values, strict=True)]
@@ -71,11 +116,78 @@ class PublishedFile(NamedTuple):
     name: str
     remote: Remote
 
+    def words(self) -> str:
+        """The name with its checksum."""
+        known = self.remote.checksum()
+        return f"{self.name}, {' '.join(known)}" if known else self.name
+
 
 class HubSplit(NamedTuple):
     """A split of a data set on the Hugging Face hub: `hf://org/name?config=..&split=..`."""
 
     spec: str
+
+    def words(self) -> str:
+        return self.spec
+
+
+def with_origin(table: Table, origin: Origin) -> Table:
+    """The table, which says where its rows come from; tables of plug-ins are left as they are."""
+    return replace(table, origin=origin) if isinstance(table, IndexedTable | SeedTable) else table
+
+
+def packaged(name: str, table: Table, variant: Variant) -> Origin:
+    """The origin of a table that is by default a file of this package."""
+    note = ""
+    if variant.data is not None:
+        note = f"data: {variant.data} is a file of one's own in place of the packaged {name}"
+    kind: Kind = "custom" if note else "published"
+    return Origin(kind, note, name, absolute(table.path), dict(variant.columns))
+
+
+def absolute(spec: str) -> str:
+    """A data file or folder from the root; a data set of the hub as it is."""
+    if "://" in spec:
+        return spec
+    name, mark, query = spec.partition("?")
+    return f"{Path(name).expanduser().absolute()}{mark}{query}"
+
+
+def _difference(data: str, declared: PublishedFile | HubSplit | None) -> str:
+    """That a file which the user named is not the published one; empty where it is."""
+    if isinstance(declared, HubSplit):
+        if data == declared.spec:
+            return ""
+        return f"data: {data} is a file of one's own in place of the published {declared.spec}"
+    path = Path(data).expanduser()
+    known = declared.remote.checksum() if declared is not None else None
+    if declared is None or known is None or not path.is_file():
+        where = f" {declared.name}" if declared is not None else " data"
+        return f"data: {data} is a file of one's own in place of the published{where}"
+    found = other_checksum(path, declared.remote, Settings.from_environment().cache)
+    if found is None:
+        return ""
+    algorithm, wanted = known
+    return (
+        f"data: {data} is not the published file {declared.name} ({algorithm} {found}, published "
+        f"{wanted})"
+    )
+
+
+def _here(declared: PublishedFile, spec: str) -> str:
+    """Where on this machine a published file lies, or how it comes there."""
+    settings = Settings.from_environment()
+    told = []
+    for path in find(declared.name, settings):
+        other = other_checksum(path, declared.remote, settings.cache)
+        if other is None:
+            known = declared.remote.checksum() is not None
+            said = "the published file" if known else "not compared: no checksum is known"
+            return "; ".join([*told, f"{path} ({said})"])
+        told.append(f"{path} is not the published file (it has {other})")
+    folder = datasets_folder(settings)
+    get = f"snellen data pull {spec}" if declared.remote.urls else f"put it in {folder}"
+    return "; ".join([*told, f"no: {get}"])
 
 
 def tsv(url: str, md5: str) -> PublishedFile:

@@ -17,7 +17,15 @@ from snellen.benchmarks.manner import (
     taken,
 )
 from snellen.benchmarks.rows import GROUP_COLUMNS, Shape, samples
-from snellen.benchmarks.rules import Readers, chosen_rule, known_rules
+from snellen.benchmarks.rules import (
+    READERS,
+    VLMEVALKIT,
+    Readers,
+    chosen_rule,
+    known_rules,
+    readers_of,
+    rule_parameter,
+)
 from snellen.benchmarks.similarity import with_similarity
 from snellen.core.benchmark import TEXT, Benchmark, FetchProgress, Needs, Table, Variant
 from snellen.core.errors import UsageError
@@ -45,6 +53,7 @@ def question_benchmark(
     source: str = "",
     max_new_tokens: int = MAX_NEW_TOKENS,
     official: Readers | None = None,
+    vlmevalkit: Readers | None = READERS[VLMEVALKIT],
     paper_prompt: str | None = None,
     circular_default: Circular = "off",
     kind: Kind | None = None,
@@ -58,10 +67,11 @@ def question_benchmark(
     """A benchmark over rows in the common column layout.
 
     `options` lists the variants it has, the first being the default; `keep` selects rows;
-    `official` reads replies as the benchmark's authors do; `paper_prompt` names the stored wording
-    of its paper. `kind`, `shape` and `question` are those of `samples`; `rules` replaces the known
-    ones, where open questions are graded by a rule of their own; `metric` names the mean of the
-    scores; `held_out` is `Benchmark.held_out`.
+    `official` reads replies as the benchmark's authors do, `vlmevalkit` as VLMEvalKit does, None
+    where it has no such rule or another that is not restated here; `paper_prompt` names the stored
+    wording of its paper. `kind`, `shape` and `question` are those of `samples`; `rules` replaces
+    the known ones, where open questions are graded by a rule of their own; `metric` names the mean
+    of the scores; `held_out` is `Benchmark.held_out`.
     Raises UsageError for a variant it has not.
     """
     own = options or {}
@@ -70,11 +80,11 @@ def question_benchmark(
     resolved = {key: value for key, value in every.items() if key not in asking_options()}
     longest = longest_reply(max_new_tokens, every)
     settings = Generation(max_new_tokens=variant.max_new_tokens or longest)
-    rules = rules or known_rules(official)
+    rules = rules or known_rules(official, vlmevalkit)
     rule = chosen_rule(name, variant, rules)
     mode = circular_of(variant, circular_default)
     headline = metric if mode == "off" else "circular"
-    how = _manner(variant, settings, rules[rule], wording)
+    how = _manner(variant, settings, readers_of(rule, rules), wording)
     how = asked_so(how, every, paper_prompt, variant.shots)
 
     def rows_to_samples(rows: Iterable[Row]) -> Iterator[Sample]:
@@ -107,7 +117,7 @@ def question_benchmark(
             **resolved,
             **asking_parameters(every, paper_prompt),
             **({} if mode == "off" else {"circular": mode}),
-            **({} if rule == "snellen" else {"rule": rule}),
+            **rule_parameter(variant),
         },
         max_new_tokens=settings.max_new_tokens,
         held_out=held_out,
@@ -120,6 +130,7 @@ def _manner(variant: Variant, settings: Generation, rule: Readers, wording: Word
         settings,
         extractor=variant.extractor,
         choice=rule.choice,
+        given_gold=rule.given_gold,
         yes_no=rule.yes_no,
         open=rule.open,
         wording=wording,

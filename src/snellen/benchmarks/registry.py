@@ -15,6 +15,7 @@ from snellen.benchmarks.described import described_benchmark, is_described
 from snellen.benchmarks.examples import with_examples
 from snellen.benchmarks.gate import gate_of, with_gate
 from snellen.benchmarks.own import own_benchmark
+from snellen.benchmarks.published import Published
 from snellen.core.benchmark import Benchmark, BenchmarkFactory, Variant
 from snellen.core.doors import doors, load
 from snellen.core.errors import UnknownName, UsageError
@@ -141,6 +142,20 @@ def _own_data(name: str) -> str:
     """How a data file is given; the very one, where a file of that name lies here."""
     here = [path for path in Path().glob(f"{name}.*") if _DATA_SUFFIX.search(path.name)]
     return f"a data file of your own is given by its path{f', e.g. {here[0]}' if here else ''}."
+
+
+def data_facts(spec: str) -> dict[str, str]:
+    """Which data a named benchmark declares, and whether they are on this machine; nothing for data
+    of one's own, and for benchmarks that do not declare theirs."""
+    name, options = split_spec(spec)
+    named = _named(name)
+    if named is None or FILE in options:
+        return {}
+    module = sys.modules[named.factory.__module__]
+    declared = getattr(named.factory, "published", None) or getattr(module, "DATA", None)
+    if not isinstance(declared, Published):
+        return {}
+    return declared.facts(Variant(options={**named.options, **options}), spec)
 
 
 class _Named(NamedTuple):

@@ -15,7 +15,8 @@ from msgspec.structs import replace
 from snellen.core.benchmark import Listed
 from snellen.core.errors import DataError
 from snellen.core.sample import Kind, Rotation, Row, Sample
-from snellen.data.columns import REPLY_COLUMNS, row_gold, row_id
+from snellen.data.cells import PLACE
+from snellen.data.columns import REPLY_COLUMNS, gold_column, row_gold, row_id
 
 GROUP_COLUMNS = ("split", "l2-category", "category")
 _ROTATION_STRIDE = 1_000_000
@@ -58,7 +59,11 @@ def samples(
 
     def made() -> Iterator[Sample]:
         numbers: dict[str, int] = {}
+        places: bool | None = None
         for row in rows if keep is None else filter(keep, rows):
+            if PLACE in row.cells and _names_an_option(row):
+                places = _are_places(rows) if places is None else places
+                row = _by_place(row) if places else row
             sample = sample_of(row, groups=groups, path=path, told=kind, asked=question)
             sample = shape(sample, row) if shape else sample
             if sample.id in numbers:
@@ -70,6 +75,27 @@ def samples(
             yield sample
 
     return _joined(made()) if _may_rotate(rows) else made()
+
+
+def _names_an_option(row: Row) -> bool:
+    """Whether a gold is the text of one of the options."""
+    texts = [text.strip() for text in option_cells(row.cells).values()]
+    return any(gold.strip() in texts for gold in row_gold(row))
+
+
+def _are_places(rows: Iterable[Row]) -> bool:
+    """Whether golds such as "1" are the places of options where they may also be their texts: so
+    it is if all rows have such golds, and some of these are the text of no option."""
+    with_gold = [row for row in rows if row_gold(row)]
+    return all(PLACE in row.cells for row in with_gold) and not all(
+        map(_names_an_option, with_gold)
+    )
+
+
+def _by_place(row: Row) -> Row:
+    column = gold_column(row.cells)
+    assert column is not None
+    return replace(row, cells={**row.cells, column: row.cells[PLACE]})
 
 
 def _may_rotate(rows: Iterable[Row]) -> bool:
@@ -128,13 +154,14 @@ def sample_of(
 
 
 def option_cells(cells: Mapping[str, str]) -> dict[str, str]:
-    """Columns A, B, C, ... as far as they go without a gap."""
+    """Columns A, B, C, ... as far as they go; one empty cell between others is no option."""
     options: dict[str, str] = {}
-    for letter in ascii_uppercase:
+    for place, letter in enumerate(ascii_uppercase):
         text = cells.get(letter)
-        if text is None:
+        if text is not None:
+            options[letter] = text
+        elif not options or ascii_uppercase[place + 1 : place + 2] not in cells:
             break
-        options[letter] = text
     return options
 
 
@@ -176,6 +203,8 @@ def _label(gold: str, options: Mapping[str, str], row: Row, path: str) -> str:
     matching = [label for label, option in options.items() if option.strip() == text]
     if len(matching) == 1:
         return matching[0]
+    if PLACE in row.cells:
+        return row.cells[PLACE]
     gap = f" (the column {_next_label(options)} is empty there)" if letter else ""
     raise DataError(
         f"{path}, row {row.number + 1}: the answer {gold!r} is none of the options "

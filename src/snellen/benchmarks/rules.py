@@ -1,13 +1,20 @@
-"""Whose rules read the replies: Snellen's, VLMEvalKit's, or the benchmark authors' own."""
+"""Whose rules read the replies: Snellen's, VLMEvalKit's, or the benchmark authors' own.
+
+`vlmevalkit@2025-04` reads as VLMEvalKit did at the end of that month, where it reads by its rule
+for all choices; other readers of its own are known as of one commit.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Literal, NamedTuple, get_args
 
 from snellen.benchmarks.flows import (
     EQUALITY,
     ChoiceReader,
+    GoldChoiceReader,
     OpenRule,
     YesNoReader,
     rules_reader,
@@ -15,10 +22,20 @@ from snellen.benchmarks.flows import (
 )
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UsageError
-from snellen.extract.rules_vlmevalkit import read_choice_vlmevalkit, read_yes_no_vlmevalkit
+from snellen.extract.rules_vlmevalkit import (
+    COMMIT,
+    FIRST,
+    LATEST,
+    read_choice_vlmevalkit,
+    read_yes_no_vlmevalkit,
+)
 
 Rule = Literal["snellen", "vlmevalkit", "official"]
 RULES: tuple[str, ...] = get_args(Rule)
+OWN = "snellen"
+VLMEVALKIT = "vlmevalkit"
+_RELEASE = "@"
+_MONTH = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])")
 
 
 class Readers(NamedTuple):
@@ -27,40 +44,87 @@ class Readers(NamedTuple):
     choice: ChoiceReader
     yes_no: YesNoReader
     open: OpenRule = EQUALITY
+    given_gold: GoldChoiceReader | None = None
+    """Reads choices with a look at the gold, where there is any: VLMEvalKit has such rules."""
 
 
 READERS: Mapping[str, Readers] = {
-    "snellen": Readers(rules_reader, words_reader),
-    "vlmevalkit": Readers(read_choice_vlmevalkit, read_yes_no_vlmevalkit),
+    OWN: Readers(rules_reader, words_reader),
+    VLMEVALKIT: Readers(read_choice_vlmevalkit, read_yes_no_vlmevalkit),
 }
 
 
-def known_rules(official: Readers | None) -> Mapping[str, Readers]:
-    """The rules a benchmark has, whose authors published `official` or nothing."""
-    return READERS if official is None else {**READERS, "official": official}
+def known_rules(
+    official: Readers | None, vlmevalkit: Readers | None = READERS[VLMEVALKIT]
+) -> Mapping[str, Readers]:
+    """The rules a benchmark has. `official` is None where its authors published none,
+    `vlmevalkit` where VLMEvalKit has none, or one that is not restated here."""
+    told = {OWN: READERS[OWN], VLMEVALKIT: vlmevalkit, "official": official}
+    return {name: readers for name, readers in told.items() if readers is not None}
 
 
 def chosen_rule(name: str, variant: Variant, known: Mapping[str, object]) -> str:
     """The variant's rule, Snellen's where none is asked for. Raises UsageError."""
-    rule = variant.rule or "snellen"
+    rule = variant.rule or OWN
     _refuse(name, rule, known)
     return rule
 
 
+def readers_of(rule: str, known: Mapping[str, Readers]) -> Readers:
+    """The readers of a chosen rule, as they were in the release that it names."""
+    base, _, release = rule.partition(_RELEASE)
+    readers = known[base]
+    if not release:
+        return readers
+    return readers._replace(choice=partial(read_choice_vlmevalkit, release=release))
+
+
 def reading_of_rule(name: str, variant: Variant, chosen: str, readings: Mapping[str, str]) -> str:
     """The reading that the variant's rule stands for in a benchmark with named readings
-    (`readings`, by rule); the `chosen` one where no rule is asked for. Raises UsageError."""
-    return chosen if variant.rule is None else readings[chosen_rule(name, variant, readings)]
+    (`readings`, by rule): the `chosen` one, which is the benchmark's own where nothing was chosen,
+    for Snellen's rule, so that asking for it changes nothing. Raises UsageError."""
+    rule = chosen_rule(name, variant, readings)
+    return chosen if rule == OWN else readings[rule]
+
+
+def rule_parameter(variant: Variant) -> dict[str, str]:
+    """What a run records of its rule: nothing of Snellen's, which is the default."""
+    return {} if variant.rule in (None, OWN) else {"rule": str(variant.rule)}
 
 
 def check_rule(benchmark: Benchmark, variant: Variant) -> None:
     """Raises UsageError where a benchmark was made without the rule that is asked for."""
     if variant.rule is not None:
-        _refuse(benchmark.name, variant.rule, benchmark.rules)
+        _refuse(benchmark.name, variant.rule, dict.fromkeys(benchmark.rules, READERS[VLMEVALKIT]))
 
 
-def _refuse(name: str, rule: str, known: Iterable[str]) -> None:
-    if rule not in RULES:
-        raise UsageError(f"--rule {rule!r}: expected one of {', '.join(RULES)}")
-    if rule not in known:
-        raise UsageError(f"{name} cannot be read by the rule {rule!r}, only {', '.join(known)}")
+def _refuse(name: str, rule: str, known: Mapping[str, object]) -> None:
+    base, at, release = rule.partition(_RELEASE)
+    if base not in RULES or (at and base != VLMEVALKIT):
+        raise UsageError(
+            f"--rule {rule!r}: expected one of {', '.join(RULES)}, or a release such as "
+            "vlmevalkit@2025-04"
+        )
+    if base not in known:
+        raise UsageError(f"{name} cannot be read by the rule {base!r}, only {_listed(known)}")
+    if not at:
+        return
+    if not (_MONTH.fullmatch(release) and FIRST <= release <= LATEST):
+        raise UsageError(
+            f"--rule {rule!r}: expected a month from {FIRST} to {LATEST}, such as "
+            "vlmevalkit@2025-04"
+        )
+    readers = known[base]
+    if not (isinstance(readers, Readers) and _reads_all_choices(readers)):
+        raise UsageError(
+            f"{name}: how VLMEvalKit reads it is known as of one release, commit {COMMIT} of "
+            f"{LATEST}; leave out {_RELEASE}{release}"
+        )
+
+
+def _reads_all_choices(readers: Readers) -> bool:
+    return readers.given_gold is None and readers.choice is read_choice_vlmevalkit
+
+
+def _listed(known: Iterable[str]) -> str:
+    return ", ".join(known)

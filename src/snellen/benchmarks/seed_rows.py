@@ -11,6 +11,7 @@ from snellen.benchmarks.rows import sample_of
 from snellen.benchmarks.seed_levels import LEVELS, Dimension, Level, Version, by_name, by_type
 from snellen.core.errors import DataError
 from snellen.core.sample import Row, Sample
+from snellen.data.columns import id_of
 from snellen.data.seed_json import PICTURES
 
 DIMENSION, SUBPART, PART, CATEGORY, MEDIA = "dimension", "subpart", "part", "category", "media"
@@ -19,8 +20,11 @@ DIMENSION, SUBPART, PART, CATEGORY, MEDIA = "dimension", "subpart", "part", "cat
 DRAWN, SPOKEN_AND_DRAWN = "Image Generation", "Image & Text Generation"
 """Subparts whose answers are pictures, or a text and a picture."""
 
-_VIDEO_ID = re.compile(r"v\d+")
-"""Ids of version 1's video questions; its picture questions have bare numbers."""
+_VIDEO_ID = re.compile(r"v\d+(?: \(row \d+\))?")
+"""Ids of version 1's video questions; its picture questions have bare numbers. An id that stands
+twice in a file of results has the number of its row behind it."""
+_NUMBERED_ID = re.compile(r"(\d+)_\d+(?: \(row \d+\))?")
+"""Ids of version 2 and H: the number of the dimension and that of the question."""
 
 
 def seed_samples(
@@ -47,12 +51,16 @@ def seed_samples(
 
 
 def dimension_of(cells: Mapping[str, str], version: Version) -> Dimension | None:
-    """By the category's name where it is known, else by the number of the question's type."""
+    """By the category's name where it is known, else by the number of the question's type, which
+    is also the first part of the ids of version 2 and H."""
     named = by_name(cells.get(CATEGORY, ""))
-    number = cells.get("question_type_id", "")
-    if named is not None or not number.isdecimal():
+    if named is not None:
         return named
-    return by_type(version, int(number))
+    number = cells.get("question_type_id", "")
+    if not number.isdecimal() and version in ("2", "H"):
+        numbered = _NUMBERED_ID.fullmatch(id_of(cells) or "")
+        number = numbered[1] if numbered else ""
+    return by_type(version, int(number)) if number.isdecimal() else None
 
 
 def groups_of(

@@ -32,6 +32,7 @@ from snellen.scoring.together import interval_of_mean, tallies
 from snellen.stats.stratified import Tally
 
 LEVEL = "level"
+_NO_VALUE = "no value"
 MARK = "*"
 """At most half of a dimension's answers are valid."""
 
@@ -86,13 +87,14 @@ def summarise_seed(
     }
     shown = {**groups, DIMENSION: cells} if known else {}
     level_group = next((one for one in averages[LEVEL] if one.name == head), None)
+    absent = (f"{head} has {headline.note}",) if headline.note.startswith(_NO_VALUE) else ()
     return structs.replace(
         base,
         headline=headline,
         metrics={head: headline, **metrics},
         groups={**shown, **rest},
         bounds=_bounds(records, level_group) if level_group and base.bounds else base.bounds,
-        notices=(*base.notices, *_marked(cells), *(_letters(records) if ranking else ())),
+        notices=(*base.notices, *absent, *_marked(cells), *(_letters(records) if ranking else ())),
     )
 
 
@@ -134,7 +136,7 @@ def _mean(group: Group, cells: Mapping[str, Metric], sums: Mapping[str, Tally]) 
     if value is None:
         absent = [name for name in group.members if values.get(name) is None]
         more = f" and {len(absent) - 1} more" if len(absent) > 1 else ""
-        note = f"no value: none for {absent[0]}{more} of its {len(group.members)} dimensions"
+        note = f"{_NO_VALUE}: none for {absent[0]}{more} of its {len(group.members)} dimensions"
         return Metric(group.name, None, scored, note=note)
     return Metric(
         group.name,

@@ -35,7 +35,15 @@ from snellen.benchmarks.manner import (
 from snellen.benchmarks.published import Published, PublishedFile, tsv
 from snellen.benchmarks.questions import failures_of, resolve
 from snellen.benchmarks.ranking import NORMALISATION, ranked
-from snellen.benchmarks.rules import READERS, Readers, chosen_rule, known_rules
+from snellen.benchmarks.rules import (
+    OWN,
+    READERS,
+    Readers,
+    chosen_rule,
+    known_rules,
+    readers_of,
+    rule_parameter,
+)
 from snellen.benchmarks.seed_levels import LEVELS, Level, Version
 from snellen.benchmarks.seed_rows import DRAWN, PART, SPOKEN_AND_DRAWN, SUBPART, seed_samples
 from snellen.benchmarks.seed_summary import headline_of, summarise_seed
@@ -103,6 +111,9 @@ def benchmark(variant: Variant) -> Benchmark:
     known = {**own, **example_options()}
     asked = resolve("seedbench", variant, known)
     options = {name: asked[name] for name in own}
+    free = "protocol" not in variant.options
+    if free and variant.rule not in (None, OWN):
+        options["protocol"] = "generate"  # the other rules read text, and rank nothing
     version, level = cast(Version, options["version"]), cast(Level, options["level"])
     protocol = cast(Protocol, options["protocol"])
     if version in ("1", "2-plus"):
@@ -110,14 +121,14 @@ def benchmark(variant: Variant) -> Benchmark:
     _check(protocol, level, drawn, example_parameters(asked))
     longest = longest_reply(_MAX_NEW_TOKENS, asked)
     settings = Generation(max_new_tokens=variant.max_new_tokens or longest)
-    rules = _RULES[protocol]
+    rules = _RULES["generate" if free else protocol]
     rule = chosen_rule("seedbench", variant, rules)
 
     def samples(rows: Iterable[Row]) -> Iterator[Sample]:
         path = getattr(rows, "path", "seedbench")
         return seed_samples(rows, version=version, level=level, path=path)
 
-    how = Manner(settings, extractor=variant.extractor, choice=rules[rule].choice)
+    how = Manner(settings, extractor=variant.extractor, choice=readers_of(rule, rules).choice)
     how = with_examples(how, asked, variant.shots)
     made = Benchmark(
         name="seedbench",
@@ -147,10 +158,11 @@ def benchmark(variant: Variant) -> Benchmark:
             "level": level,
             **drawn,
             **example_parameters(asked),
-            **({} if variant.rule is None else {"rule": rule}),
+            **rule_parameter(variant),
             **({"normalisation": NORMALISATION} if protocol == "ranking" else {}),
         },
         max_new_tokens=settings.max_new_tokens,
+        repeats=True,
     )
     return made if watching is None else with_video(made, watching, always=False)
 
@@ -171,7 +183,9 @@ def _check(
 
 def _table(variant: Variant) -> Table:
     path = DATA.fetch(variant)
-    return open_seed_json(str(path)) if is_seed_json(str(path)) else DATA.table(variant)
+    if not is_seed_json(str(path)):
+        return DATA.table(variant)
+    return DATA.marked(open_seed_json(str(path)), variant)
 
 
 def _flow(protocol: Protocol, how: Manner, drawing: Drawing) -> Callable[[Sample], Flow]:

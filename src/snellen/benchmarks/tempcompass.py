@@ -103,6 +103,7 @@ def benchmark(variant: Variant) -> Benchmark:
             needs=needs("text"),
             max_new_tokens=512,
             judge_tokens=512,
+            null_reply="empty",
         ),
     )
     asked = replace(

@@ -14,7 +14,8 @@ their own: unpack them beside the data file, or in `videos/video-mme` of the cac
 
 The prompt is the authors'. They take the first capital letter A to D of a reply (`--rule
 official`), so that "Based on the video, B" is read as B, but "A dog. B" as A; ours reads neither an
-article nor a word's initial as a label. VLMEvalKit leaves failed questions out, as we do.
+article nor a word's initial as a label. VLMEvalKit takes the same letter, but never takes away four
+of the lead-ins (`--rule vlmevalkit`), and leaves failed questions out, as we do.
 """
 
 from __future__ import annotations
@@ -28,9 +29,11 @@ from snellen.benchmarks.rules import Readers
 from snellen.benchmarks.video_questions import VideoQuestions, video_benchmark
 from snellen.core.answer import Answer, Empty, Found, Unparsed
 from snellen.core.benchmark import Benchmark, Variant
+from snellen.extract.rules_vlmevalkit import read_yes_no_vlmevalkit
+from snellen.extract.rules_vlmevalkit_own import read_first_capital
 from snellen.prompts.choice import Wording
 
-VERSION = "1"
+VERSION = "2"
 ALIASES = {
     "Video-MME": {},
     "Video-MME_8frame": {"frames": "8", "sampling": "vlmevalkit"},
@@ -76,6 +79,7 @@ def benchmark(variant: Variant) -> Benchmark:
             wording=WORDING,
             groups=("duration", "domain", "sub_category", "task_type"),
             official=Readers(read_first_letter, words_reader),
+            vlmevalkit=Readers(read_first_capital, read_yes_no_vlmevalkit),
             paper="https://arxiv.org/abs/2405.21075",
             source="Video-MME (its authors' licence, academic use), the parquet file on the hub",
         ),

@@ -12,7 +12,7 @@ from msgspec import structs
 from snellen.benchmarks.inline_options import label_of, undressed
 from snellen.benchmarks.published import Published
 from snellen.benchmarks.questions import failures_of, question_benchmark
-from snellen.benchmarks.rules import Readers
+from snellen.benchmarks.rules import READERS, VLMEVALKIT, Readers
 from snellen.benchmarks.watching import watching_of, with_video
 from snellen.core.benchmark import Benchmark, Table, Variant
 from snellen.core.record import Record
@@ -42,6 +42,7 @@ class VideoQuestions:
     paper: str
     source: str
     official: Readers | None = None
+    vlmevalkit: Readers | None = READERS[VLMEVALKIT]
     headline: str | None = None
     """Name of the mean over the labels of `mean_of`; without it the mean over questions."""
     mean_of: str = ""
@@ -73,6 +74,7 @@ def video_benchmark(variant: Variant, told: VideoQuestions) -> Benchmark:
         shape=choice_sample,
         wording=told.wording,
         official=told.official,
+        vlmevalkit=told.vlmevalkit,
         paper=told.paper,
         source=told.source,
         max_new_tokens=128,
@@ -106,7 +108,8 @@ def with_videos(table: Table, variant: Variant, name: str) -> Table:
     named = next((one for one in VIDEO_NAMES if one in table.columns), None)
     if named and not {"video", "video_path"} & set(table.columns):
         opened = open_table(table.path, columns={**variant.columns, "video": named})
-        table = opened if isinstance(opened, IndexedTable) else table
+        if isinstance(opened, IndexedTable):
+            table = replace(opened, origin=table.origin)
     home = str(Settings.from_environment().cache / "videos" / name)
     return replace(table, picture_folders=(*table.picture_folders, home))
 

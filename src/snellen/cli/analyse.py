@@ -169,15 +169,18 @@ def _error_page(arguments: Namespace) -> Finding:
     found = drawn(runs, arguments.group, arguments.each, arguments.seed)
     before, notices = None, []
     if arguments.judge is not None:
-        before, unread, blind = judged(found, arguments.judge, arguments.store)
+        before, unread, blind, absent = judged(
+            found, arguments.judge, arguments.store, arguments.data
+        )
         kept = page.with_suffix(".judge.json")
         write_labels(before, kept)
         notices.append(f"{kept}: labels of {before.labeller}")
         if blind:
             notices.append(f"{blind} of {len(found)} samples were judged without their pictures")
+        notices += absent
         if unread:
             notices.append(f"{unread} of {len(found)} replies of the judge name no type of error")
-    save(page, error_page(found, pictures_of(found), before))
+    save(page, error_page(found, pictures_of(found, arguments.data), before))
     return sampled(found, str(page), notices)
 
 

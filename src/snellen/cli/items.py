@@ -26,7 +26,7 @@ def main(arguments: Namespace) -> int:
     found = itemise(
         runs, names_of(runs), common=arguments.common, agreement=arguments.agreement / 100
     )
-    pictures = Pictures(alike_pictures(runs[0]) if arguments.pictures else None)
+    pictures = Pictures(alike_pictures(runs[0], arguments.data) if arguments.pictures else None)
     form = "json" if arguments.json else arguments.format
     print_in(
         form,

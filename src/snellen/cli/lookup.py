@@ -6,8 +6,15 @@ import json
 import sys
 from argparse import Namespace
 
+from snellen.benchmarks.evidence import evidence_level, evidence_of
 from snellen.benchmarks.option_meanings import OptionFacts, option_facts
-from snellen.benchmarks.registry import is_data, known_benchmarks, open_benchmark, split_spec
+from snellen.benchmarks.registry import (
+    data_facts,
+    is_data,
+    known_benchmarks,
+    open_benchmark,
+    split_spec,
+)
 from snellen.benchmarks.seed_levels import level_of
 from snellen.benchmarks.suites import built_in
 from snellen.cli.main import COMPLETE
@@ -30,7 +37,7 @@ def main(arguments: Namespace) -> int:
     elif arguments.what == "benchmarks":
         if arguments.filter:
             raise UsageError("--filter chooses models; benchmarks have no facts to filter by")
-        _print_names([(known.name, known.title) for known in known_benchmarks()], arguments.json)
+        _print_benchmarks(arguments.json)
     elif arguments.what == "suites":
         _print_names([(name, suite.title) for name, suite in built_in().items()], arguments.json)
     elif arguments.name.lower() in built_in():
@@ -58,6 +65,19 @@ def _print_names(rows: list[tuple[str, str]], as_json: bool) -> None:
     width = max(len(name) for name, _ in rows)
     for name, title in rows:
         print(f"{name:<{width}}  {title}")
+
+
+def _print_benchmarks(as_json: bool) -> None:
+    """Name, level of evidence and title of each registered benchmark."""
+    rows = [(known.name, evidence_level(known.name), known.title) for known in known_benchmarks()]
+    if as_json:
+        print(
+            json.dumps([{"name": n, "title": title, "evidence": level} for n, level, title in rows])
+        )
+        return
+    name_width, level_width = (max(len(row[column]) for row in rows) for column in (0, 1))
+    for name, level, title in rows:
+        print(f"{name:<{name_width}}  {level:<{level_width}}  {title}")
 
 
 def _print_catalog(filter: str, as_json: bool) -> None:
@@ -98,6 +118,7 @@ def _facts(name: str) -> dict[str, str]:
 
 def _benchmark_facts(name: str) -> dict[str, str]:
     benchmark = open_benchmark(name, Variant())
+    evidence = evidence_of(benchmark.name)
     (aliases,) = [
         ", ".join(known.aliases) for known in known_benchmarks() if known.name == benchmark.name
     ] or [""]
@@ -111,7 +132,9 @@ def _benchmark_facts(name: str) -> dict[str, str]:
         "also called": aliases,
         "paper": benchmark.paper,
         "source": benchmark.source,
+        **data_facts(name),
         "coverage": benchmark.coverage,
+        "evidence": evidence.summary() if evidence else "",
         "not scored": benchmark.unscorable,
         "longest reply": f"{benchmark.max_new_tokens} tokens",
     }

@@ -101,6 +101,7 @@ def _errors(actions: Commands) -> None:
     parser.add_argument("--store", metavar="FILE", default="snellen-results/store.sqlite",
                         help="where the judge's replies are kept "
                         "(default: snellen-results/store.sqlite)")  # fmt: skip
+    flags.moved_data(parser)
 
 
 def _readers(actions: Commands) -> None:

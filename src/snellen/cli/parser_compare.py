@@ -39,6 +39,7 @@ def _why(commands: Commands) -> None:
     why.add_argument("second", metavar="B", help="the same; one of both is a run folder")
     why.add_argument("--examples", type=int, default=2, metavar="N",
                      help="samples shown of each cause (default: 2)")  # fmt: skip
+    flags.moved_data(why)
     flags.format_of(why, "json", "markdown")
     flags.as_json(why)
 
@@ -51,6 +52,7 @@ def _items(commands: Commands) -> None:
     flags.common(items, "look at")
     items.add_argument("--pictures", action="store_true",
                        help="also look for pictures that are near copies of others")  # fmt: skip
+    flags.moved_data(items)
     items.add_argument(
         "--agreement", type=flags.percent, default=95, metavar="PERCENT",
         help="pairs of models that the smallest subset must order as the whole (default: 95)",

@@ -23,6 +23,14 @@ def runs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="+", metavar="RUN", help=RUNS)
 
 
+def moved_data(parser: argparse.ArgumentParser) -> None:
+    """Where the data of finished runs are now: `data`, a list."""
+    parser.add_argument(
+        "--data", action="append", default=[], metavar="FILE",
+        help="where the data of a run are now, if they were moved; used where they are the same",
+    )  # fmt: skip
+
+
 def as_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 

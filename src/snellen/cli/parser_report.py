@@ -26,6 +26,7 @@ def add(commands: Commands) -> None:
     flags.runs(report)
     flags.format_of(report, *FORMATS)
     report.add_argument("-o", "--output", metavar="FILE", help="write to a file")
+    flags.moved_data(report)
     _export(commands)
     _leaderboard(commands)
 
@@ -87,3 +88,4 @@ def add_view(commands: Commands) -> None:
         "--port", type=int, metavar="N", help="where to serve (default: 8420, or any free port)"
     )
     view.add_argument("--open", action="store_true", help="open the browser")
+    flags.moved_data(view)

@@ -14,8 +14,9 @@ RULES = ("snellen", "vlmevalkit", "official")
 EVERY_RULE = "all"
 _RULE = (
     "whose rules read the replies: `snellen`, `vlmevalkit` (without a judge) or `official`, the "
-    "script of the benchmark's authors where it has one"
+    "script of the benchmark's authors where it has one; `vlmevalkit@2025-04` as it was then"
 )
+_RULES = "|".join(RULES)
 
 
 def add(commands: Commands) -> None:
@@ -68,7 +69,7 @@ def _questions(parser: argparse.ArgumentParser) -> None:
         "`shuffled-options[:SEED]` reorders the options",
     )  # fmt: skip
     flags.load(parser)
-    parser.add_argument("--rule", choices=RULES, help=_RULE)
+    parser.add_argument("--rule", type=_rule, metavar=_RULES, help=_RULE)
     parser.add_argument(
         "--no-recipe", action="store_true",
         help="ask as the benchmark asks everybody, not as a model's authors prescribe",
@@ -135,6 +136,17 @@ def _variant(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def _rule(text: str) -> str:
+    """The value of --rule. Raises ArgumentTypeError."""
+    if text in RULES or text.startswith("vlmevalkit@"):
+        return text
+    raise argparse.ArgumentTypeError(f"invalid choice: {text!r} (choose from {', '.join(RULES)})")
+
+
+def _rule_or_all(text: str) -> str:
+    return text if text == EVERY_RULE else _rule(text)
+
+
 def _failure_rule(text: str) -> str:
     """The value of --failures. Raises ArgumentTypeError."""
     if text in FAILURES[:-1] or text.startswith("withhold>"):
@@ -169,7 +181,7 @@ def _score(commands: Commands) -> None:
         "logs of Inspect, MME's result files or their folder, SEED-Bench's results.json",
     )  # fmt: skip
     score.add_argument(
-        "--rule", choices=(*RULES, EVERY_RULE),
+        "--rule", type=_rule_or_all, metavar=f"{_RULES}|{EVERY_RULE}",
         help=f"{_RULE}; `{EVERY_RULE}` puts them side by side",
     )  # fmt: skip
     score.add_argument(

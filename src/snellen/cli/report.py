@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import sys
 from argparse import Namespace
+from collections.abc import Sequence
 from pathlib import Path
 
 from snellen.cli.main import COMPLETE, INCOMPLETE
@@ -20,7 +22,7 @@ def main(arguments: Namespace) -> int:
 
     runs = [(run, report_of(run)) for run in distinct_runs(arguments.runs)]
     if arguments.format == "html":
-        print(_page(runs, arguments.output))
+        print(_page(runs, arguments.output, arguments.data))
     elif arguments.output is None:
         _show([report for _, report in runs], arguments.format)
         if arguments.format == TABLE:
@@ -64,10 +66,13 @@ def _text(reports: list[Report], form: str) -> str:
     return EXPORTS[form](reports)
 
 
-def _page(runs: Reported, output: str | None) -> Path:
+def _page(runs: Reported, output: str | None, moved: Sequence[str]) -> Path:
+    from snellen.api.reporting import write_missing_pictures
     from snellen.report.html import write_html, write_overview
 
     if len(runs) == 1:
         run, report = runs[0]
+        if problem := write_missing_pictures(run, moved):
+            print(f"snellen: the page shows no pictures: {problem}", file=sys.stderr)
         return write_html(run, Path(output) if output else None, report)
     return write_overview(runs, Path(output) if output else runs[0][0].path.parent / "report.html")

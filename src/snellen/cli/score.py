@@ -45,7 +45,7 @@ def main(arguments: Namespace) -> int:
     _warn(scored.warnings)
     found = labelled(scored.readings) if scored.readings is not None else None
     if arguments.json:
-        card = scorecard(scored.benchmark, scored.summary, scored.warnings)
+        card = scorecard(scored.benchmark, scored.summary, scored.warnings, scored.data)
         measured = {} if found is None else {"readings": as_object(found)}
         print(json.dumps({**card, **measured}, ensure_ascii=False))
     else:
@@ -75,7 +75,9 @@ def _by_every_rule(arguments: Namespace, variant: Variant) -> int:
     warnings = tuple(dict.fromkeys(text for one in scored.values() for text in one.warnings))
     _warn(warnings)
     if arguments.json:
-        print(json.dumps(rulecard(benchmarks, summaries, found, warnings), ensure_ascii=False))
+        data = next(iter(scored.values())).data
+        card = rulecard(benchmarks, summaries, found, warnings, data)
+        print(json.dumps(card, ensure_ascii=False))
     else:
         from rich.console import Console
 

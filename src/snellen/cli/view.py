@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import Namespace
 
 from snellen.cli.main import COMPLETE
+
+
+def _say(sentence: str) -> None:
+    print(f"snellen: {sentence}", file=sys.stderr, flush=True)
 
 
 def main(arguments: Namespace) -> int:
@@ -12,7 +17,7 @@ def main(arguments: Namespace) -> int:
     from snellen.view.shown import Shelf
 
     try:
-        with PageServer(Shelf(arguments.runs), arguments.port) as server:
+        with PageServer(Shelf(arguments.runs, arguments.data, _say), arguments.port) as server:
             print(f"{server.url}  (Ctrl-C stops it)", flush=True)
             if arguments.open:
                 import webbrowser

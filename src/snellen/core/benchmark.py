@@ -115,12 +115,17 @@ class Benchmark:
     """Why no headline can be computed here, e.g. answers that are withheld."""
     coverage: Literal["exact", "generic type", "inference only"] = "exact"
     """Whether the authors' own rule is implemented, a rule of the same type, or only asking."""
+    null_reply: Literal["missing", "empty"] = "missing"
+    """What a recorded reply of null is: no reply, or an empty one, where the authors' own files
+    hold nulls and their script counts them as wrong."""
     parameters: Mapping[str, str] = field(default_factory=dict)
     """Resolved variant, e.g. {"split": "test", "circular": "early"}: part of the run's config."""
     max_new_tokens: int = 512
     held_out: str = ""
     """Where examples may come from that are never asked: a value of the option `split`, or a data
     file or set; "" where nothing of the kind is published."""
+    repeats: bool = False
+    """Its authors count every row of a file of results, also where an id stands there twice."""
     examples: Callable[[], Examples] | None = None
     """Says what is shown before each question, where something is (`shots=k`). Reads the data."""
 

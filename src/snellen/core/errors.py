@@ -5,6 +5,7 @@ SnellenError
 │   ├── UnknownName       no such model, benchmark, column ...: nearest names are suggested
 │   ├── MissingExtra      an optional library is not installed: names the extra
 │   ├── DataError         a data or predictions file cannot be used as it stands
+│   │   └── OtherData     a file has the name of a published one and is another
 │   ├── RunLocked         another process is writing the same run or file
 │   └── StorageError      a folder or store cannot be read or written (rights, no space)
 ├── MediaError            a picture cannot be read or decoded: that sample is a typed failure
@@ -55,6 +56,10 @@ class MissingExtra(UsageError):
 
 class DataError(UsageError):
     """A data or predictions file that cannot be used; the sentence names file and row."""
+
+
+class OtherData(DataError):
+    """A file in the current folder that has the name of a published one and is another."""
 
 
 class RunLocked(UsageError):

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from snellen.core.examples import Examples
 from snellen.core.model import Capabilities, Identity
+from snellen.core.origin import Origin
 from snellen.core.output import FailureKind, Usage
 from snellen.core.price import Price
 from snellen.core.summary import Summary
@@ -16,12 +17,19 @@ Status = Literal["running", "interrupted", "incomplete", "complete"]
 """`incomplete`: ended, but samples failed or are missing; the next start asks them again."""
 
 
-class DataInfo(Struct, frozen=True):
+class DataInfo(Struct, frozen=True, omit_defaults=True):
     """The data a run was asked about. `digest` is the SHA-256 of their content."""
 
     path: str
     digest: str
     rows: int
+    origin: Origin | None = None
+    """None in runs that did not note it, and for data that do not tell it."""
+
+    @property
+    def note(self) -> str:
+        """What a reader must know of the data; empty where they are the published ones."""
+        return self.origin.note if self.origin is not None else ""
 
 
 class RunConfig(Struct, frozen=True, omit_defaults=True):

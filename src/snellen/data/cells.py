@@ -12,6 +12,7 @@ from snellen.data.clips import video_in
 from snellen.data.columns import (
     GOLD_COLUMNS,
     OPTION_LISTS,
+    REPLY_COLUMNS,
     VIDEO_COLUMNS,
     column_name,
     is_video_column,
@@ -21,7 +22,12 @@ from snellen.data.columns import (
 from snellen.data.index import IndexedRow
 from snellen.data.pictures import Stored
 
+PLACE = "answer place"
+"""Column: the letter of the option at the place that a gold written as text, such as "1", may
+name, counted from 0, where the options are a list."""
+
 _VIDEOS = frozenset(VIDEO_COLUMNS)
+_REPLIES = frozenset(REPLY_COLUMNS)
 
 
 def text_of(value: object) -> str:
@@ -44,23 +50,37 @@ def text_of(value: object) -> str:
     return str(value)
 
 
-def flat_cells(record: Mapping[str, Any], gold: str | None = None) -> dict[str, str]:
+def flat_cells(
+    record: Mapping[str, Any], gold: str | None = None, reply: str | None = None
+) -> dict[str, str]:
     """The text cells of a record; objects inside it become cells called `outer.inner`.
 
     A whole number as gold beside a list of options is the option's place, counted from 0 (the
     convention of Hugging Face data sets), and becomes its letter. `gold` names a further column
-    that holds the gold.
+    that holds the gold, `reply` one that holds the replies: a reply of no words keeps its cell,
+    which one that is missing has not.
     """
+    replies = _REPLIES if reply is None else _REPLIES | {column_name(reply, 0)}
     cells: dict[str, str] = {}
     for position, (name, value) in enumerate(record.items()):
         column = column_name(str(name), position)
         if isinstance(value, dict) and column not in OPTION_LISTS:
             inner = flat_cells(value)
             cells.update({f"{column}.{key}": text for key, text in inner.items()})
+            cells.update(dict.fromkeys(replies & _blank(column, value), ""))
         elif text := text_of(value):
             cells[column] = text
+        elif value == "" and column in replies:
+            cells[column] = ""
     _letter_gold(record, cells, (*GOLD_COLUMNS, gold) if gold else GOLD_COLUMNS)
     return cells
+
+
+def _blank(column: str, record: Mapping[str, Any]) -> frozenset[str]:
+    """The names of a nested record's cells that hold a text of no words."""
+    return frozenset(
+        [f"{column}.{column_name(str(key), 0)}" for key, value in record.items() if value == ""]
+    )
 
 
 def _letter_gold(record: Mapping[str, Any], cells: dict[str, str], golds: Iterable[str]) -> None:
@@ -72,10 +92,12 @@ def _letter_gold(record: Mapping[str, Any], cells: dict[str, str], golds: Iterab
     letters = option_letters(len(options))
     for name in golds:
         value = record.get(name)
-        if not isinstance(value, int) or isinstance(value, bool):
+        if not letters or isinstance(value, bool):
             continue
-        if letters and 0 <= value < len(letters):
+        if isinstance(value, int) and 0 <= value < len(letters):
             cells[column_name(name, 0)] = letters[value]
+        elif isinstance(value, str) and value.isdecimal() and int(value) < len(letters):
+            cells[PLACE] = letters[int(value)]
 
 
 def spread_options(cells: dict[str, str]) -> None:

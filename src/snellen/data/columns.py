@@ -11,7 +11,17 @@ from snellen.core.errors import UnknownName
 from snellen.core.sample import Row
 
 ID_COLUMNS = ("index", "id", "idx", "question_id", "pid")
-GOLD_COLUMNS = ("answer", "label", "gt", "gt-answer", "answers", "refs", "answer_if_known")
+GOLD_COLUMNS = (
+    "answer",
+    "label",
+    "gt",
+    "gt-answer",
+    "answers",
+    "refs",
+    "answer_if_known",
+    "gt_answer",
+    "ground_truth",
+)
 REPLY_COLUMNS = (
     "prediction",
     "response",
@@ -20,9 +30,16 @@ REPLY_COLUMNS = (
     "raw",
     "text",
     "output",
+    "model_prediction",
+    "pred",
 )
-JOINED_IDS = (("image",), ("video", "dim", "i"))
-"""Columns that serve as an id together where none of `ID_COLUMNS` exists."""
+SUBMITTED = ("caption", "answer")
+"""Columns that hold the reply in files handed in to a server: `[{"image_id", "caption"}]` and
+`[{"question_id", "answer"}]`, where no column of another name does."""
+JOINED_IDS = (("image",), ("image_id",), ("questionid",), ("video", "dim", "i"))
+"""Columns that serve as an id together where none of `ID_COLUMNS` exists, the last first."""
+FIGURE_IDS = ("category", "subcategory", "set_id", "figure_id", "question_id")
+"""Columns that are HallusionBench's id together: its `question_id` counts within a figure."""
 VIDEO_COLUMNS = ("video_path", "video")
 """Columns that name a video; the first that leads to a file counts."""
 OPTION_LISTS = ("choices", "options", "index2ans")
@@ -101,6 +118,8 @@ def id_of(cells: Mapping[str, str]) -> str | None:
     """The id in a row's cells, or None if no id column has a value."""
     for name in ID_COLUMNS:
         if cells.get(name):
+            if name == FIGURE_IDS[-1] and "figure_id" in cells and "set_id" in cells:
+                return "/".join([id_text(cells.get(part, "")) for part in FIGURE_IDS])
             return id_text(cells[name])
     return None
 
@@ -190,12 +209,27 @@ def rename_cells(cells: dict[str, str], chosen: Mapping[str, str]) -> dict[str, 
 
 
 def join_columns(cells: dict[str, str], chosen: Mapping[str, str]) -> None:
-    """Make the cells the user asked for as `id=split+question_id`: values joined by `/`."""
-    for ours, theirs in chosen.items():
-        if "+" in theirs:
-            parts = [column_name(part, 0) for part in theirs.split("+")]
-            values = [cells.get(part) or cells.get(f"{part} (unused)", "") for part in parts]
-            cells[canonical(ours)] = "/".join(values)
+    """Make the cells the user asked for as `id=split+question_id`: values joined by `/`.
+
+    The cells have their new names already: a part that another role took stands under that role.
+    """
+    joined = {canonical(ours): theirs for ours, theirs in chosen.items() if "+" in theirs}
+    if not joined:
+        return
+    taken = {canonical(ours) for ours in chosen}
+    now_called = {
+        column_name(theirs, 0): canonical(ours)
+        for ours, theirs in chosen.items()
+        if "+" not in theirs
+    }
+
+    def value(part: str) -> str:
+        name = column_name(part, 0)
+        name = now_called.get(name) or (f"{name} (unused)" if name in taken else name)
+        return cells.get(name, "")
+
+    made = {ours: [value(part) for part in theirs.split("+")] for ours, theirs in joined.items()}
+    cells.update({ours: "/".join(values) for ours, values in made.items()})
 
 
 def _existing(name: str, columns: Sequence[str]) -> str:

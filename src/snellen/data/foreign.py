@@ -59,11 +59,13 @@ def foreign_scan(path: Path, suffix: str, chosen: Mapping[str, str], name: str) 
 def refuse_pickle(path: Path, suffix: str, name: str) -> None:
     """Raises DataError for a pickle, with the line that makes a table of it."""
     if suffix in PICKLES:
-        target = f"{path.stem}.tsv"
+        target = str(path.with_suffix(".json"))
         raise DataError(
             f"{name} is a pickle, which may run any program when it is opened, so Snellen opens "
-            'none; if you trust it, convert it once: python -c "import pandas; '
-            f"pandas.read_pickle('{path.name}').to_csv('{target}', sep='\\t', index=False)\""
+            'none; if you trust it, convert it once: python -c "import json, pickle; '
+            f"d = pickle.load(open('{path}', 'rb')); "
+            "json.dump(d.to_dict('records') if hasattr(d, 'to_dict') else d, "
+            f"open('{target}', 'w'), default=str)\""
         )
 
 

@@ -14,6 +14,7 @@ import msgspec
 from snellen.core.errors import DataError
 from snellen.data.columns import column_name
 from snellen.data.typed import Record
+from snellen.data.zipped import read_member
 
 _SAMPLES = "samples/"
 _ATTACHMENT = "attachment://"
@@ -45,7 +46,7 @@ def _packed(path: Path, name: str) -> Iterator[Record]:
         with zipfile.ZipFile(path) as archive:
             for member in sorted(archive.namelist()):
                 if member.startswith(_SAMPLES) and member.endswith(".json"):
-                    yield _decoded(archive.read(member), f"{name}, {member}")
+                    yield _decoded(read_member(archive, member), f"{name}, {member}")
     except NotImplementedError:
         raise DataError(
             f"{name} is packed by a method that Python's zipfile cannot read; {_AS_JSON}"

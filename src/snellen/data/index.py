@@ -24,7 +24,7 @@ from snellen.core.whole_files import whole_file
 from snellen.data.columns import OPTION_LISTS, id_of, id_text
 from snellen.data.pictures import Broken, Named, Stored, broken, names_file
 
-SCHEMA = 2
+SCHEMA = 3
 """Raise it whenever what is written, or how cells are read, changes."""
 
 _TABLES = """

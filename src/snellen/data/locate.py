@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from snellen.core.errors import DataError
+from snellen.core.errors import DataError, OtherData
 from snellen.data.download import Patience, Progress, Remote, by_hand, checksum_found, download
+from snellen.data.unpack import plain_file
 from snellen.settings import Settings
 
 
@@ -36,16 +37,18 @@ def locate(
 ) -> Path:
     """The data file called `name`, fetched if need be.
 
-    A file found in LMUData counts only if its checksum is that of `remote`: an older release
-    would give another number. Raises DataError, StorageError.
+    A file that is found counts only if its content has the checksum of `remote`: an older release,
+    or a file of one's own by that name, would give another number. One in LMUData is passed over;
+    one in the current folder may be meant, and is refused with the way to say so. Raises DataError,
+    StorageError.
     """
     differing: list[str] = []
     for path in find(name, settings):
-        # A packed copy has no checksum of its own that is known; a path is the user's choice.
-        trusted = remote is None or path.suffix == ".gz" or path == Path(name).expanduser()
-        wrong = None if trusted or not remote else checksum_found(path, remote, settings.cache)
+        wrong = None if remote is None else other_checksum(path, remote, settings.cache)
         if wrong is None:
             return path
+        if remote is not None and path.parent == Path(name).expanduser().parent:
+            raise OtherData(_another(path, remote, wrong))
         differing.append(f"{path} is another release (checksum {wrong})")
     target = datasets_folder(settings) / name
     if remote is None or not remote.urls:
@@ -64,4 +67,24 @@ def locate(
         progress=progress,
         offline=settings.offline,
         patience=patience,
+    )
+
+
+def other_checksum(path: Path, remote: Remote, cache: Path) -> str | None:
+    """The checksum of a file's content, unpacked, where it is not that of `remote`; None where it
+    is, or where none is known. Remembered by size and time of change. Raises DataError."""
+    if remote.checksum() is None:
+        return None
+    try:
+        return checksum_found(plain_file(path, cache), remote, cache)
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def _another(path: Path, remote: Remote, found: str) -> str:
+    algorithm, wanted = remote.checksum() or ("checksum", "none")
+    return (
+        f"{path} in the current folder has the name of the published file and is not that file "
+        f"({algorithm} {found}, the published file has {wanted}); to use it all the same, name it: "
+        f"--data {path}; to use the published file, move this one or work in another folder"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,14 +15,17 @@ from snellen.core.output import Failure, Generated, StopReason
 from snellen.core.sample import Row
 from snellen.data import foreign
 from snellen.data.columns import (
+    FIGURE_IDS,
     ID_COLUMNS,
     JOINED_IDS,
     REPLY_COLUMNS,
+    SUBMITTED,
     canonical,
     column_name,
     gold_answers,
     gold_column,
     id_text,
+    is_image_column,
 )
 from snellen.data.index import Scan
 from snellen.data.repeated import repeated_rows
@@ -30,14 +34,20 @@ from snellen.settings import Settings
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".xlsx", ".parquet")
 _SHOWN = 12
-_FAILED = "Failed to obtain answer"
-"""How VLMEvalKit begins the cell of a reply it did not get."""
+_FAILED = re.compile(
+    r"Failed to obtain answer|\[LMMS_EVAL_REQUEST_FAILED"
+    r"|Video \S+ generate failed, check the source$"
+)
+"""What VLMEvalKit and lmms-eval write where a reply should be that they did not get."""
 _ERROR = "error"
+_OF_A_SUBMISSION = frozenset({"answer", "answer_id", "model_id", "metadata", "score"})
+"""What may stand beside the ids in a file handed in to a server, whose `answer` is the reply."""
 
 
 class Prediction(Struct, frozen=True, gc=False):
-    """One row of a predictions file. An empty `reply` is an answer of no words, not a missing one;
-    empty `gold` means that the file has none for this row."""
+    """One row of a predictions file. An empty `reply` is an answer of no words; a row that is
+    `missing` has none: its cell is null, or not there. Empty `gold` means that the file has none
+    for this row."""
 
     id: str
     reply: str
@@ -48,6 +58,7 @@ class Prediction(Struct, frozen=True, gc=False):
     failure: str | None = None
     """Why there is no reply: the row carries an error in place of one."""
     stop_reason: StopReason = "stop"
+    missing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +71,7 @@ class Predictions:
     columns: tuple[str, ...]
     rows: tuple[Prediction, ...]
     id_columns: tuple[str, ...]
+    """Empty where ids are the rows' places in the file, from 0."""
     reply_column: str
     gold_column: str | None
     warnings: tuple[str, ...] = ()
@@ -79,9 +91,11 @@ class Predictions:
             seen.add(row.id)
         return names
 
-    def replies(self) -> dict[str, Generated | Failure]:
-        """Replies by the names of their rows; a row with an error is a failure, never text."""
-        return {name: _reply(row) for name, row in zip(self.names(), self.rows, strict=True)}
+    def replies(self, *, keep_missing: bool = False) -> dict[str, Generated | Failure]:
+        """Replies by the names of their rows; a row with an error is a failure, never text. One
+        without a reply is left out, or an empty reply with `keep_missing`."""
+        named = zip(self.names(), self.rows, strict=True)
+        return {name: _reply(row) for name, row in named if keep_missing or not row.missing}
 
     def column(self, name: str) -> dict[str, str]:
         """The cells of a column by the names of their rows; empty ones are absent. Raises
@@ -139,14 +153,16 @@ def read_predictions(
     columns: Mapping[str, str] | None = None,
     where: Mapping[str, str] | None = None,
     settings: Settings | None = None,
+    repeats: bool = False,
 ) -> Predictions:
     """Read CSV, TSV, JSON Lines, JSON, XLSX or Parquet, by suffix; `.gz` is unpacked. Sample logs
     of lmms-eval, logs of Inspect, MME's result files (one, or their folder) and SEED-Bench's
     results.json are known by their content.
 
     `columns` says where `id`, `prediction` and `gold` stand (`id=split+question_id` joins two
-    columns); `where` keeps the rows that have these values. Raises DataError (unreadable, no ids
-    or replies, rows with one id that differ) and UnknownName (no such column).
+    columns); `where` keeps the rows that have these values; with `repeats` every row counts, also
+    where two replies to one question differ. Raises DataError (unreadable, no ids or replies, rows
+    with one id that differ) and UnknownName (no such column).
     """
     chosen, where = dict(columns or {}), dict(where or {})
     name = str(path)
@@ -157,31 +173,51 @@ def read_predictions(
     )
     now_called = {column_name(theirs, 0): canonical(ours) for ours, theirs in chosen.items()}
     numbered = _selected(numbered, where, now_called, names, name)
-    id_columns = _id_columns(names, name)
-    reply_column = _reply_column(names, name)
+    id_columns = _id_columns(names)
+    reply_column = _reply_column(names, id_columns, name)
     gold = gold_column(column for column in names if column != reply_column)
-    rows = tuple(
-        Prediction(
-            _id(cells, id_columns, number, name),
-            cells.get(reply_column, ""),
-            gold_answers(cells, gold),
-            cells,
-            number,
-            _failure(cells, reply_column),
-            "length" if cells.get("stop_reason") == "length" else "stop",
+    if not id_columns and gold is None:
+        raise DataError(
+            f"{name}: no column says which question a row answers; expected one of "
+            f"{', '.join(ID_COLUMNS)}, but the columns are {_listed(names)}; "
+            "choose one with --columns id=..."
         )
+    # A table has a cell in every row: an empty one is a reply of no words.
+    complete = reply_column in scan.columns
+    rows = tuple(
+        _prediction(cells, number, id_columns, reply_column, gold, complete, name)
         for number, cells in numbered
     )
-    warnings = repeated_rows(rows, id_columns, names, name)
+    warnings = repeated_rows(rows, id_columns, names, name, counted=repeats)
     return Predictions(name, scan.digest(), names, rows, id_columns, reply_column, gold, warnings)
 
 
+def _prediction(
+    cells: dict[str, str],
+    number: int,
+    id_columns: Sequence[str],
+    reply_column: str,
+    gold: str | None,
+    complete: bool,
+    name: str,
+) -> Prediction:
+    failure = _failure(cells, reply_column)
+    return Prediction(
+        _id(cells, id_columns, number, name),
+        cells.get(reply_column, ""),
+        gold_answers(cells, gold),
+        cells,
+        number,
+        failure,
+        "length" if cells.get("stop_reason") == "length" else "stop",
+        failure is None and not complete and reply_column not in cells,
+    )
+
+
 def _failure(cells: Mapping[str, str], reply_column: str) -> str | None:
-    """Why a row has no reply: its `error`, or what VLMEvalKit writes where a reply should be."""
+    """Why a row has no reply: its `error`, or what other tools write where a reply should be."""
     reply = cells.get(reply_column, "").strip()
-    if reply and not reply.startswith(_FAILED[0]):
-        return None
-    if reply.startswith(_FAILED):
+    if _FAILED.match(reply):
         return reply
     return None if reply else cells.get(_ERROR, "").strip() or None
 
@@ -249,26 +285,25 @@ def _selected(
     return rows
 
 
-def _id_columns(columns: Sequence[str], name: str) -> tuple[str, ...]:
+def _id_columns(columns: Sequence[str]) -> tuple[str, ...]:
+    """The columns that are the id together; none where a row has its place alone."""
+    figures = set(FIGURE_IDS) <= set(columns)
     for column in ID_COLUMNS:
         if column in columns:
-            return (column,)
-    for joined in JOINED_IDS[::-1]:
-        if set(joined) <= set(columns):
-            return joined
-    raise DataError(
-        f"{name}: no column says which question a row answers; expected one of "
-        f"{', '.join(ID_COLUMNS)}, but the columns are {_listed(columns)}; "
-        "choose one with --columns id=..."
-    )
+            return FIGURE_IDS if figures and column == FIGURE_IDS[-1] else (column,)
+    return next((one for one in JOINED_IDS[::-1] if set(one) <= set(columns)), ())
 
 
-def _reply_column(columns: Sequence[str], name: str) -> str:
+def _reply_column(columns: Sequence[str], ids: Sequence[str], name: str) -> str:
     for column in REPLY_COLUMNS:
         if column in columns:
             return column
     if _ERROR in columns:
         return REPLY_COLUMNS[0]
+    for column in SUBMITTED:
+        beside = {one for one in columns if one not in ids and not is_image_column(one)}
+        if column in columns and (column != "answer" or beside <= _OF_A_SUBMISSION):
+            return column
     raise DataError(
         f"{name}: no column holds the replies; expected prediction or response, but the columns "
         f"are {_listed(columns)}; choose one with --columns prediction=..."
@@ -281,6 +316,8 @@ def _listed(columns: Sequence[str]) -> str:
 
 
 def _id(cells: Mapping[str, str], columns: Sequence[str], number: int, name: str) -> str:
+    if not columns:
+        return str(number - 1)
     if len(columns) == 1 and (only := id_text(cells.get(columns[0], ""))):
         return only
     values = [id_text(cells.get(column, "")) for column in columns]

@@ -16,6 +16,7 @@ from snellen.data.index import Scan
 from snellen.data.pictures import JsonPlace, Stored
 from snellen.data.typed import Keys, Place, Record, typed_rows
 
+_QUESTIONS = "questions"
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -53,14 +54,18 @@ def scan_document(path: Path, chosen: Mapping[str, str], name: str) -> Scan:
 
 def document_records(data: bytes, name: str) -> list[Record]:
     """The records of a JSON document: a list of objects, an object id -> object (or text), or an
-    object one of whose values is the list. Raises DataError."""
+    object one of whose values is the list. Objects that hold a list `questions` (Video-MME's
+    videos) become one for each question; so does TempCompass's video -> aspect -> list. Raises
+    DataError."""
     value = _decode(data.removeprefix(_BOM), name)
     if isinstance(value, dict):
         lists = [item for item in value.values() if _is_records(item)]
         if len(lists) == 1:
-            return list(lists[0])
-        if value and all(isinstance(item, str) for item in value.values()):
+            return _of_questions(list(lists[0]))
+        if value and all(map(_is_text, value.values())):
             return [{"id": key, "prediction": text} for key, text in value.items()]
+        if value and all(map(_is_aspects, value.values())):
+            return _of_aspects(value)
         if value and all(isinstance(item, dict) for item in value.values()):
             return [_with_id(key, item) for key, item in value.items()]
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
@@ -70,7 +75,7 @@ def document_records(data: bytes, name: str) -> list[Record]:
         )
     if not value:
         raise DataError(f"{name} holds no rows")
-    return value
+    return _of_questions(value)
 
 
 def write_lines(records: Iterable[Record], part: BinaryIO) -> None:
@@ -117,6 +122,35 @@ def _decode(data: bytes, where: str) -> Any:
 
 def _is_records(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
+
+
+def _is_text(value: Any) -> bool:
+    return value is None or isinstance(value, str | int | float)
+
+
+def _is_aspects(value: Any) -> bool:
+    return isinstance(value, dict) and bool(value) and all(map(_is_records, value.values()))
+
+
+def _of_aspects(value: Mapping[str, Mapping[str, list[Record]]]) -> list[Record]:
+    """A record for each question about an aspect of a video; the three together name it."""
+    return [
+        {"video": video, "dim": aspect, "i": place, **record}
+        for video, aspects in value.items()
+        for aspect, records in aspects.items()
+        for place, record in enumerate(records)
+    ]
+
+
+def _of_questions(records: list[Record]) -> list[Record]:
+    """A record for each question of a list `questions`, with what its video says of all."""
+    if not all(_is_records(record.get(_QUESTIONS)) for record in records):
+        return records
+    return [
+        {**{key: value for key, value in record.items() if key != _QUESTIONS}, **question}
+        for record in records
+        for question in record[_QUESTIONS]
+    ]
 
 
 def _with_id(key: str, item: Record) -> Record:

@@ -24,6 +24,7 @@ import msgspec
 
 from snellen.core.errors import DataError
 from snellen.core.media import FileSource, digest_bytes
+from snellen.core.origin import Origin
 from snellen.core.sample import MediaRef, Row
 from snellen.data.clips import natural
 from snellen.data.columns import column_name
@@ -60,6 +61,7 @@ class SeedTable:
 
     path: str
     cache: Path
+    origin: Origin | None = None
 
     @cached_property
     def _document(self) -> tuple[str, list[dict[str, Any]], dict[str, str]]:

@@ -1,9 +1,9 @@
-"""One door to every data file: `open_table` reads TSV, CSV, JSON Lines, JSON, Parquet, Hugging
-Face data sets and MME's folders behind the same `Table`."""
+"""One door to every data file: `open_table` reads TSV, CSV, JSON Lines, JSON, XLSX, Parquet,
+Hugging Face data sets and MME's folders behind the same `Table`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 from snellen.core.benchmark import Table
 from snellen.core.errors import DataError
+from snellen.core.origin import Origin
 from snellen.core.sample import MediaRef, Row
 from snellen.data.clips import locate_video
 from snellen.data.columns import row_id
@@ -37,10 +38,11 @@ from snellen.data.pictures import (
     Stored,
 )
 from snellen.data.sources import Base64Slice, BrokenSource, DataFile, JsonCell, ParquetCell
+from snellen.data.typed import Record
 from snellen.data.unpack import plain_file, unpacked
 from snellen.settings import Settings
 
-SUFFIXES = (".tsv", ".csv", ".jsonl", ".json", ".parquet")
+SUFFIXES = (".tsv", ".csv", ".jsonl", ".json", ".parquet", ".xlsx")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ class IndexedTable:
     cache: Path
     dataset: DatasetName | None = None
     """The Hugging Face data set, where the rows are of one."""
+    origin: Origin | None = None
 
     @property
     def columns(self) -> Sequence[str]:
@@ -226,16 +229,27 @@ def _scanner(
     from snellen.data import records
 
     lines = plain
-    if suffix == ".json":
+    if suffix in (".json", ".xlsx"):
 
         def write(part: BinaryIO) -> None:
-            records.write_lines(records.document_records(plain.read_bytes(), spec), part)
+            records.write_lines(_held_records(suffix, plain, spec), part)
 
         lines = unpacked(path, settings.cache, f"{path.name}.jsonl", write)
         return lines, lambda: records.scan_jsonl(lines, chosen, spec)._replace(
             digest=partial(files_digest, [plain])
         )
     return lines, lambda: records.scan_jsonl(lines, chosen, spec)
+
+
+def _held_records(suffix: str, path: Path, spec: str) -> Iterable[Record]:
+    """The rows of a document or a workbook, which is held whole."""
+    if suffix == ".json":
+        from snellen.data.records import document_records
+
+        return document_records(path.read_bytes(), spec)
+    from snellen.data.workbook import sheet_records
+
+    return sheet_records(path, spec)
 
 
 def _readable(path: Path, spec: str) -> None:

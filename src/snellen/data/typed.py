@@ -77,7 +77,7 @@ def typed_row(record: Record, place: Place, chosen: Mapping[str, str]) -> Indexe
             media[column] = items
         if not items or all(isinstance(item, Named) for item in items):
             texts[key] = value
-    cells = flat_cells(texts, chosen.get("gold"))
+    cells = flat_cells(texts, chosen.get("gold"), chosen.get("prediction"))
     return finish(rename_cells(cells, chosen), media)
 
 

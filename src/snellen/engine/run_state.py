@@ -11,6 +11,7 @@ import msgspec
 
 from snellen.core.benchmark import Table, summed
 from snellen.core.errors import UsageError
+from snellen.core.origin import origin_of
 from snellen.core.record import Record
 from snellen.core.run import Counts, DataInfo, Report, RunConfig, RunInfo, Spent, Status
 from snellen.core.sample import Sample
@@ -166,7 +167,7 @@ def first_info(plan: Plan, table: Table, config: RunConfig, folder: Path) -> Run
         benchmark=plan.benchmark.name,
         title=plan.benchmark.title,
         config=config,
-        data=DataInfo(str(table.path), table.digest, len(table)),
+        data=DataInfo(str(table.path), table.digest, len(table), origin_of(table)),
         status="running",
         created=earlier.created if earlier else _now(),
         counts=earlier.counts if earlier else Counts(),

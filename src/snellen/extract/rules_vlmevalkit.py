@@ -1,12 +1,16 @@
 """Replies read as VLMEvalKit reads them without a judge, faults included: for comparing numbers.
 
 Two steps for a choice: the option rule, then the text rule; a reply that neither reads is the
-pseudo choice Z, which is wrong (its `exact_matching`). Restated from the behaviour of its release
-of May 2026. Known faults that are kept, because they are part of its numbers: "The answer is blue"
-reads as B (the letter after "answer is" needs no end); a stand-alone label counts only among the
-last four words; options are looked for inside longer words and under negations. One is left out:
-with the environment variable VERBOSE set, its option rule skips longer replies that hold the
-word "A".
+pseudo choice Z, which is wrong (its `exact_matching`). Restated from the behaviour of its commit
+e8e78f05 (August 2026). Known faults that are kept, because they are part of its numbers: "The
+answer is blue" reads as B (the letter after "answer is" needs no end); a stand-alone label counts
+only among the last four words; options are looked for inside longer words and under negations. One
+is left out: with the environment variable VERBOSE set, its option rule skips longer replies that
+hold the word "A".
+
+The rule for choices was another before: until 4 August 2025 a stand-alone label counted anywhere
+and the text rule took replies of any length; "answer is" came on 17 June 2026. `release` reads as
+it was at the end of a month. The yes/no rule has been the same since 2024.
 """
 
 from __future__ import annotations
@@ -20,6 +24,13 @@ from snellen.extract.phrases import API_FAILURE
 from snellen.extract.yes_no import NO, YES
 
 RULE = "vlmevalkit"
+COMMIT = "e8e78f05"
+"""VLMEvalKit's commit whose behaviour the rules restate."""
+LATEST = "2026-08"
+FIRST = "2024-02"
+"""The months between which the rule for choices is known."""
+_LAST_WORDS_SINCE = "2025-08"
+_STATED_SINCE = "2026-06"
 _REFUSALS = (
     "Sorry, I can't help with images of people yet.",
     "I can't process this file.",
@@ -37,14 +48,19 @@ _DOT = re.compile(r"(?<!\d)\.(?!\d)")
 
 
 def read_choice_vlmevalkit(
-    reply: str, options: Mapping[str, str], stop_reason: str = "stop"
+    reply: str,
+    options: Mapping[str, str],
+    stop_reason: str = "stop",
+    *,
+    release: str = LATEST,
 ) -> Answer:
     """The label of the option, or why there is none. Without options (predictions scored without
-    their data) the labels are taken to be A to H, and there is no text to look for."""
+    their data) the labels are taken to be A to H, and there is no text to look for. `release` is
+    the month (YYYY-MM) whose rule reads."""
     labels = options or _UNKNOWN_LABELS
-    answer = _by_option(reply, labels)
+    answer = _by_option(reply, labels, release)
     if answer is None and options:
-        answer = _by_text(reply, options)
+        answer = _by_text(reply, options, release)
     return answer or _unread(reply, stop_reason)
 
 
@@ -56,26 +72,28 @@ def read_yes_no_vlmevalkit(reply: str, stop_reason: str = "stop") -> Answer:
     return _unread(reply, stop_reason)
 
 
-def _by_option(reply: str, labels: Mapping[str, str]) -> Answer | None:
+def _by_option(reply: str, labels: Mapping[str, str], release: str) -> Answer | None:
     if API_FAILURE.lower() in reply.lower():
         return None
     if any(phrase in reply for phrase in _REFUSALS):
         return Refused(RULE)
     words = reply.translate(_SPACED).split()
     named = [label for label in labels if label in words]
-    if len(named) == 1 and words.index(named[0]) >= len(words) - _LAST_WORDS:
+    last = len(words) - _LAST_WORDS if release >= _LAST_WORDS_SINCE else 0
+    if len(named) == 1 and words.index(named[0]) >= last:
         return Found(named[0], f"{RULE}: option")
     if not named and NO_MATCH_LABEL in words:
         return NoMatch(RULE)
-    stated = _STATED.search(reply)
+    stated = _STATED.search(reply) if release >= _STATED_SINCE else None
     if stated and stated["letter"].upper() in labels:
         return Found(stated["letter"].upper(), f"{RULE}: answer is", stated.span("letter"))
     return None
 
 
-def _by_text(reply: str, options: Mapping[str, str]) -> Answer | None:
+def _by_text(reply: str, options: Mapping[str, str], release: str) -> Answer | None:
     low = reply.lower()
-    if len(low) > 2 * sum(map(len, options.values())):
+    long = len(low) > 2 * sum(map(len, options.values()))
+    if long and release >= _LAST_WORDS_SINCE:
         return None
     held = [label for label, text in options.items() if text.lower() in low]
     return Found(held[0], f"{RULE}: text") if len(held) == 1 else None

@@ -2,9 +2,9 @@
 
 `word`      the default: whole words; the last stated answer, else the opening word, else the only
             one of yes and no in the reply. Chinese replies too.
-`official`  the script published with MME (arXiv:2306.13394, `eval_tool`): the lower-cased reply
-            is exactly "yes" or "no", else "yes", then "no" is looked for in its first four
-            characters ("not sure" is a no there).
+`official`  the script published with MME (arXiv:2306.13394, `eval_tool`): "yes", then "no" is
+            looked for in the first four characters of the lower-cased reply, blanks included
+            ("not sure" is a no there).
 `paper`     MME Sec. 4: a reply with no yes or no at its beginning is a wrong answer.
 """
 
@@ -79,13 +79,12 @@ def read_yes_no(reply: str, rule: YesNoRule = "word", *, stop_reason: str = "sto
 
 
 def _official(reply: str) -> Found | None:
-    low = reply.lower().strip()
-    head = low if low in ("yes", "no") else low[:_OFFICIAL_REACH]
-    offset = len(reply) - len(reply.lstrip())
+    # Blanks before the word count: the script cuts nothing off.
+    head = reply.lower()[:_OFFICIAL_REACH]
     for word, value in (("yes", YES), ("no", NO)):
         place = head.find(word)
         if place >= 0:
-            return Found(value, "official", (offset + place, offset + place + len(word)))
+            return Found(value, "official", (place, place + len(word)))
     return None
 
 

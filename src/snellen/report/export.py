@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from snellen.analysis.data_marks import unlike_data
 from snellen.core.run import Report
 from snellen.core.summary import Metric
 from snellen.report import format as fmt
@@ -16,7 +17,7 @@ from snellen.report.markdown import bullets, literal, table
 
 CSV_COLUMNS = (
     "run", "model", "benchmark", "version", "metric", "column", "group",
-    "value", "unit", "n", "low", "high", "level", "method",
+    "value", "unit", "n", "low", "high", "level", "method", "data", "data_digest",
 )  # fmt: skip
 
 _CIRCULAR = ("vanilla", "drop")
@@ -55,19 +56,20 @@ def to_json(runs: Sequence[Report]) -> str:
 
 def to_csv(runs: Sequence[Report]) -> str:
     """One line per run and metric or group, full precision; empty cells where a number is
-    missing. Columns: see `CSV_COLUMNS`."""
+    missing. Columns: see `CSV_COLUMNS`; `data` is the kind of `Origin`."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
     for report in runs:
         run, summary = report.run, report.summary
         key = (run.name, run.model, run.benchmark, run.config.version)
+        data = (run.data.origin.kind if run.data.origin is not None else "", run.data.digest)
         metrics = {summary.headline.name: summary.headline, **summary.metrics}
         for name, metric in metrics.items():
-            writer.writerow((*key, name, "", "", *_numbers(metric)))
+            writer.writerow((*key, name, "", "", *_numbers(metric), *data))
         for column, groups in summary.groups.items():
             for group, metric in groups.items():
-                writer.writerow((*key, metric.name, column, group, *_numbers(metric)))
+                writer.writerow((*key, metric.name, column, group, *_numbers(metric), *data))
     return file.getvalue()
 
 
@@ -89,11 +91,12 @@ def to_markdown(runs: Sequence[Report]) -> str:
 
 
 def _notices(runs: Sequence[Report]) -> list[str]:
-    return [
+    own = [
         f"{report.run.model} on {report.run.benchmark}: {notice}"
         for report in runs
         for notice in fmt.notices(report)
     ]
+    return [*own, *unlike_data([report.run for report in runs])]
 
 
 def to_latex(runs: Sequence[Report]) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from snellen.analysis.card_file import stored_card
+from snellen.analysis.cards import Card
 from snellen.core.price import Price
 from snellen.core.run import Report, RunInfo
 from snellen.report import format as fmt
@@ -64,6 +65,11 @@ def _benchmark(run: RunInfo) -> Iterator[Fact]:
     yield Fact("data", run.data.path, True)
     yield Fact("rows", fmt.number(run.data.rows))
     yield Fact("data digest", run.data.digest, True)
+    origin = run.data.origin
+    if origin is not None and origin.published:
+        yield Fact("published data", origin.published, True)
+    if run.data.note:
+        yield Fact("not the published data", run.data.note.removeprefix("data: "))
     if run.paper:
         yield Fact("paper", run.paper)
     if run.source:
@@ -75,8 +81,23 @@ def _card(run: RunInfo) -> Iterator[Fact]:
     card = stored_card(run.benchmark, run.config.version)
     if card is None:
         return
-    yield from (Fact(name, value) for name, value in card_lines(card) if name != "data")
+    others = (line for line in card_lines(card) if line[0] not in ("data", "data file"))
+    yield from (Fact(name, value) for name, value in others)
+    yield from _card_data(run, card)
     yield Fact("card digest", card.digest, True)
+
+
+def _card_data(run: RunInfo, card: Card) -> Iterator[Fact]:
+    """Whether the run was made on the data that the card speaks of."""
+    origin = run.data.origin
+    if origin is None or not origin.published:
+        return
+    if origin.kind != "published":
+        yield Fact("data", f"not known to be those of the card: {run.data.note or origin.kind}")
+    elif card.published and card.published != origin.published:
+        yield Fact("data", f"{origin.published}; those of the card are {card.published}")
+    else:
+        yield Fact("data", f"those of the card: {origin.published}")
 
 
 def _scoring(report: Report) -> Iterator[Fact]:

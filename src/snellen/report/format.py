@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from snellen.analysis.data_marks import data_apart
 from snellen.core.answer import OUTCOMES, OWED, Outcome
 from snellen.core.run import Report, RunInfo, Spent
 from snellen.core.summary import Interval, Metric
@@ -160,8 +161,9 @@ def run_names(runs: Sequence[RunInfo], limits: bool = True) -> list[str]:
     keys = dict.fromkeys(key for config in configs for key in config.parameters)
     differing = [key for key in keys if len({c.parameters.get(key) for c in configs}) > 1]
     names = []
-    for run, config in zip(runs, configs, strict=True):
+    for run, config, data in zip(runs, configs, data_apart(runs), strict=True):
         apart = [f"{role} {one.name}" for role, one in config.roles.items()]
+        apart += [data] if data else []
         given = [key for key in differing if key in config.parameters]
         apart += [f"{key}={config.parameters[key]}" for key in given]
         if limits and config.limit is not None:
@@ -193,9 +195,9 @@ def outcomes_text(report: Report) -> str:
 
 
 def notices(report: Report, command: bool = True) -> tuple[str, ...]:
-    """What a reader must know before the number: what the benchmark says, the bounds that
-    failed and missing samples leave, and that a run has not ended, with the `command` that goes
-    on with it."""
+    """What a reader must know before the number: that the data are not the published ones, what
+    the benchmark says, the bounds that failed and missing samples leave, and that a run has not
+    ended, with the `command` that goes on with it."""
     first, *others = report.summary.notices or (_lost(report),)
     bounds = report.summary.bounds
     if bounds is not None:
@@ -203,7 +205,7 @@ def notices(report: Report, command: bool = True) -> tuple[str, ...]:
     status = status_notice(report.run)
     if status and command and report.run.command:
         status += f"; {go_on(report.run)}"
-    return tuple(filter(None, (first, *others, status)))
+    return tuple(filter(None, (report.run.data.note, first, *others, status)))
 
 
 def _lost(report: Report) -> str:

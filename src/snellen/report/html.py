@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from snellen.analysis.data_marks import unlike_data
 from snellen.analysis.gains import FACTORS, gains, gains_beside
 from snellen.analysis.reading_quality import RuleReadings
 from snellen.core.answer import Outcome
@@ -127,7 +128,8 @@ def write_overview(runs: Sequence[tuple[RunFolder, Report]], out: Path) -> Path:
             f"{report.run.model} on {report.run.benchmark}: {notice}"
             for report, _ in reports
             for notice in fmt.notices(report)
-        ],
+        ]
+        + list(unlike_data([report.run for report, _ in reports])),
         gains=list(gain_boards(gains([run for run, _ in runs]))),
     )
     return _write(out, page)

@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from snellen.analysis.data_marks import data_apart, unlike_data
 from snellen.benchmarks.mme_boards import PrintedScores, mme_boards
 from snellen.benchmarks.mme_subtasks import SUBTASK, SUBTASKS
 from snellen.core.run import Report
@@ -34,8 +35,11 @@ def standings(
     reports: Sequence[Report], printed: Sequence[PrintedScores] = (), places: int = 10
 ) -> list[Standing]:
     """The boards of every set of comparable runs: same benchmark and version, same parameters,
-    data, limit and seed. Printed MME scores join the sets of full MME runs."""
+    data, limit and seed. Printed MME scores join the sets of full MME runs. Sets that differ in
+    their data alone say so."""
     sets: dict[tuple[object, ...], list[Report]] = {}
+    runs = [report.run for report in reports]
+    data = dict(zip([run.name for run in runs], data_apart(runs), strict=True))
     for report in reports:
         sets.setdefault(_alike(report), []).append(report)
     found = []
@@ -43,7 +47,10 @@ def standings(
     for members in sets.values():
         joins = members[0].run.benchmark == MME and members[0].run.config.limit is None
         joined = joined or joins
-        found.append(_standing(members, printed if joins else (), places))
+        standing = _standing(members, printed if joins else (), places, data[members[0].run.name])
+        alike = [run for run in runs if run.benchmark == members[0].run.benchmark]
+        notices = dict.fromkeys((*unlike_data(alike), *standing.notices))
+        found.append(standing._replace(notices=tuple(notices)))
     if printed and not joined:
         found.insert(0, _printed_standing(printed, places))
     return found
@@ -55,11 +62,15 @@ def _alike(report: Report) -> tuple[object, ...]:
     return (config.benchmark, config.version, parameters, config.data, config.limit, config.seed)
 
 
-def _standing(members: Sequence[Report], printed: Sequence[PrintedScores], places: int) -> Standing:
+def _standing(
+    members: Sequence[Report], printed: Sequence[PrintedScores], places: int, data: str
+) -> Standing:
+    """`data` sets the data apart from those of other sets, where it must."""
     config = members[0].run.config
     details = [f"{key}={value}" for key, value in config.parameters.items()]
     if config.limit is not None:
         details.append(f"limit {config.limit}, seed {config.seed}")
+    details += [data] if data else []
     title = f"{config.benchmark} ({', '.join(details)})" if details else config.benchmark
     latest = {report.run.model: report for report in members}
     notices = [

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from snellen.analysis.cards import Card
+from snellen.benchmarks.evidence import evidence_of
 from snellen.core.sample import Kind
 from snellen.report import format as fmt
 from snellen.report.reader_findings import quality_lines
@@ -24,8 +25,13 @@ def card_lines(card: Card) -> Iterator[tuple[str, str]]:
     yield from quality_lines(card.reader.split(", "), _kinds(card))
     if card.judge:
         yield "judge", f"{card.judge} (digest of its rubrics {card.parts['judge']})"
+    evidence = evidence_of(card.name)
+    if evidence is not None:
+        yield "evidence", evidence.summary()
     yield "metric", f"{fmt.metric_words(card.headline)} (digest {card.parts['metric']})"
     yield "data", f"{card.source or 'of your own'} (digest {card.parts['data']})"
+    if card.published:
+        yield "data file", card.published
 
 
 def _kinds(card: Card) -> Iterator[Kind]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from snellen.core.benchmark import Benchmark
+from snellen.core.run import DataInfo
 from snellen.core.summary import Summary
 from snellen.report import format as fmt
 from snellen.report.scorecard import scorecard
@@ -28,13 +29,15 @@ def rulecard(
     summaries: Mapping[str, Summary],
     found: Sequence[Disagreement],
     warnings: Sequence[str] = (),
+    data: DataInfo | None = None,
 ) -> dict[str, Any]:
     """What `snellen score --rule all --json` prints: a scorecard for each rule, by its name, and
     every reply that is not read alike."""
     return {
         "benchmark": next(iter(benchmarks.values())).name,
         "rules": {
-            rule: scorecard(benchmarks[rule], summary) for rule, summary in summaries.items()
+            rule: scorecard(benchmarks[rule], summary, data=data)
+            for rule, summary in summaries.items()
         },
         "disagreements": msgspec.to_builtins(found),
         "warnings": list(warnings),

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from snellen.core.benchmark import Benchmark
+from snellen.core.run import DataInfo
 from snellen.core.summary import Interval, Metric, Summary
 from snellen.report import format as fmt
 
@@ -15,10 +18,14 @@ if TYPE_CHECKING:
 
 
 def scorecard(
-    benchmark: Benchmark, summary: Summary, warnings: Sequence[str] = ()
+    benchmark: Benchmark,
+    summary: Summary,
+    warnings: Sequence[str] = (),
+    data: DataInfo | None = None,
 ) -> dict[str, Any]:
     """What `snellen score --json` prints. `metrics` holds plain numbers by name, and by group
-    under `by_group`; `groups` holds the same with n and interval."""
+    under `by_group`; `groups` holds the same with n and interval; `data` says where questions and
+    gold answers come from."""
     headline = summary.headline
     by_group = {
         column: {label: metric.value for label, metric in labels.items()}
@@ -29,6 +36,7 @@ def scorecard(
         "benchmark": benchmark.name,
         "version": benchmark.version,
         "parameters": dict(benchmark.parameters),
+        **({} if data is None else {"data": msgspec.to_builtins(data)}),
         "headline": {
             "name": headline.name,
             "value": headline.value,

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from snellen.analysis.data_marks import unlike_data
 from snellen.benchmarks.suites import Member, Suite, made_for
 from snellen.core.benchmark import Table as DataTable
 from snellen.core.errors import DataError, UnknownName
@@ -81,6 +82,7 @@ def suite_table(
         else:
             notices.append(f"{one.model}: {member.name} is of a run here; the imported value "
                            f"{one.value:g} is left out")  # fmt: skip
+    notices += unlike_data([report.run for report in reports])
     names = tuple(member.name for member in suite.members)
     rows = rows_of(names, table, average=suite.average)
     if suite.average:
@@ -107,6 +109,8 @@ def _measured(
             if problem:
                 notices.append(f"{report.run.model}: {report.run.name} {problem}")
                 continue
+            if report.run.data.note:
+                notices.append(f"{report.run.model}, {member.name}: {report.run.data.note}")
             metric = _metric(report, member)
             if metric is not None:
                 found[report.run.model] = metric

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from snellen.analysis.data_marks import unlike_data
 from snellen.core.run import Report
 from snellen.report import format as fmt
 
@@ -62,6 +63,8 @@ def _print_notices(runs: Sequence[Report], console: Console) -> None:
         if command := fmt.go_on(report.run):
             # On a line of its own that is not broken, so that it can be copied.
             console.print(Text(command), soft_wrap=True)
+    for sentence in unlike_data([report.run for report in runs]):
+        console.print(Text(f"! {sentence}", style="yellow"))
 
 
 def _print_board(board: Sequence[Report], console: Console) -> None:

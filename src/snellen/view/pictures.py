@@ -3,30 +3,37 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from threading import Lock
 
 from snellen.api.arguments import STORE_FILE
-from snellen.api.reporting import benchmark_of
+from snellen.api.data_again import benchmark_with_data
 from snellen.core.benchmark import Benchmark
-from snellen.core.errors import SnellenError
+from snellen.core.errors import SnellenError, UsageError
 from snellen.core.media import InlineSource, Source, decode_image
 from snellen.core.sample import MediaRef, Sample
 from snellen.report.thumbnails import thumbnail, thumbnail_path
-from snellen.settings import unplugged
 from snellen.store.responses import ResponseStore
 from snellen.store.runs import RunFolder
 
+Say = Callable[[str], None]
 KEPT = 2_000
 """Thumbnails that stay in memory, of at most 20 kB each."""
+
+
+def nothing(_: str) -> None:
+    """Tells nobody."""
 
 
 class Pictures:
     """The pictures of one run. Nothing is opened before the first one is asked for, and nothing
     is written. Safe to be used from several threads."""
 
-    def __init__(self, run: RunFolder) -> None:
+    def __init__(self, run: RunFolder, moved: Sequence[str] = (), say: Say = nothing) -> None:
+        """`moved`: files in which the data of the run may be now; `say` hears why they cannot be
+        had."""
         self._run = run
+        self._moved, self._say = moved, say
         self._lock = Lock()
         self._benchmark: Benchmark | None = None
         self._sources: dict[str, Source] | None = None
@@ -62,6 +69,7 @@ class Pictures:
 
     def _source(self, digest: str, sample: str) -> Source | None:
         if self._sources is None:
+            self._sources = {}  # asked once, also where the data are not there
             self._sources = dict(self._of_data())
         if digest not in self._sources:
             made = {ref.digest: ref.source for ref in self._made_for(sample)}
@@ -69,12 +77,15 @@ class Pictures:
         return self._sources.get(digest)
 
     def _of_data(self) -> Iterator[tuple[str, Source]]:
-        with unplugged():
-            self._benchmark = benchmark_of(self._run)
-            for row in self._benchmark.open():
-                for ref in row.media:
-                    if ref.kind == "image":
-                        yield ref.digest, ref.source
+        try:
+            self._benchmark = benchmark_with_data(self._run, self._moved)
+        except UsageError as error:
+            self._say(str(error))
+            return
+        for row in self._benchmark.open():
+            for ref in row.media:
+                if ref.kind == "image":
+                    yield ref.digest, ref.source
 
     def _made_for(self, sample: str) -> tuple[MediaRef, ...]:
         """Pictures that were made for the asking: stitched, boxed, black or of a video."""

@@ -23,7 +23,7 @@ from snellen.report.gains_table import gain_boards
 from snellen.report.html import protocol_parts, result_parts
 from snellen.report.samples import describe
 from snellen.store.runs import RUN_FILE, RunFolder, find_runs, open_run
-from snellen.view.pictures import Pictures
+from snellen.view.pictures import Pictures, Say, nothing
 from snellen.view.rows import Rows
 
 HOME = "snellen.view"
@@ -37,14 +37,14 @@ _REST = 10
 class Shown:
     """One run. Safe to be used from several threads."""
 
-    def __init__(self, key: str, path: Path) -> None:
+    def __init__(self, key: str, path: Path, moved: Sequence[str] = (), say: Say = nothing) -> None:
         self.key = key
         self.path = path
         self.rows = Rows(path)
         self._lock = Lock()
         self._run = open_run(path)
         self._noted = _noted(path)
-        self.pictures = Pictures(self._run)
+        self.pictures = Pictures(self._run, moved, say)
         self._report: Report | None = None
         self._again = 0.0
         self._state: tuple[object, ...] = ()
@@ -147,8 +147,11 @@ class Shown:
 class Shelf:
     """The runs that were named, and those that appear in the folders that were named."""
 
-    def __init__(self, paths: Sequence[Path | str]) -> None:
-        """Raises UsageError where there is no run."""
+    def __init__(
+        self, paths: Sequence[Path | str], moved: Sequence[str] = (), say: Say = nothing
+    ) -> None:
+        """`moved` and `say` as of `Pictures`. Raises UsageError where there is no run."""
+        self._moved, self._say = moved, say
         self._paths = [Path(path) for path in paths]
         self._lock = Lock()
         self._shown: dict[Path, Shown] = {}
@@ -162,7 +165,7 @@ class Shelf:
             if path not in self._shown:
                 keys = {one.key for one in self._shown.values()}
                 number = next(n for n in range(1, len(keys) + 2) if _key(path, n) not in keys)
-                self._shown[path] = Shown(_key(path, number), path)
+                self._shown[path] = Shown(_key(path, number), path, self._moved, self._say)
 
     def all(self) -> list[Shown]:
         """Every run, those that were found since included."""

@@ -1,0 +1,209 @@
+"""What every benchmark's numbers rest on: counts it, and writes the page.
+
+    python docs/evidence.py       counts into src/snellen/benchmarks/data/evidence.json
+    python docs/generate.py       writes docs/evidence.md from that file
+
+Counted are the published numbers of `docs/data/reproduction.json`, the judged sets of
+`tests/differential`, and the paper tables that `docs/reproduce.py` names.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+ROOT = Path(__file__).parents[1]
+sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
+
+from page_cells import escaped  # noqa: E402
+from reproduce import FORMULAS, SETS, read_counts  # noqa: E402
+from tests.differential.compare import compare, covered, explanations_of  # noqa: E402
+from tests.differential.sets import all_sets, read_set  # noqa: E402
+
+from snellen.benchmarks.evidence import (  # noqa: E402
+    LEVELS,
+    Comparison,
+    Difference,
+    Evidence,
+    stored_evidence,
+)
+from snellen.benchmarks.registry import known_benchmarks, open_benchmark, split_spec  # noqa: E402
+
+FILE = ROOT / "src" / "snellen" / "benchmarks" / "data" / "evidence.json"
+_LEAST_REPLIES, _LEAST_STYLES = 300, 100
+_HEAD = """# Evidence
+
+<!-- Written by docs/generate.py from src/snellen/benchmarks/data/evidence.json, which
+docs/evidence.py counts. -->
+
+What each benchmark's numbers rest on. A number is right when somebody else's data or code says so:
+the level of a benchmark is counted, never claimed.
+
+* **reproduced**: published predictions of real models, scored by Snellen, give the published
+  number ([Numbers reproduced](reproduction.md)).
+* **differential**: the authors' own scorer, or that of the tool whose numbers people quote, judged
+  at least 300 replies in at least 100 styles in the benchmark's own layout. Snellen's rule of that
+  name gave the same verdict on every row, or the difference is explained below.
+* **formula**: the tables of the paper follow from the formulas.
+* **from the text**: nothing was compared; the rule is a reading of the authors' description.
+
+The rule that was compared is the one that is named: `--rule official` is the authors', `--rule
+vlmevalkit` VLMEvalKit's. Snellen's default rule reads more replies than either; `snellen score ...
+--rule all` shows what that changes on a file of yours. The replies of the differential level are
+made up for the purpose and lie in `tests/differential/sets`; `make differential` has them judged
+anew, given the checkouts."""
+
+
+def counted() -> dict[str, Evidence]:
+    """The evidence of every registered benchmark."""
+    found: dict[str, list[Comparison]] = defaultdict(list)
+    for name, comparison in (*_published(), *_judged(), *_tables()):
+        found[name].append(comparison)
+    evidence = {}
+    for known in known_benchmarks():
+        comparisons = sorted(found[known.name], key=lambda one: LEVELS.index(one.level))
+        enough = [one.level for one in comparisons if _is_enough(one)]
+        evidence[known.name] = Evidence(
+            enough[0] if enough else "from the text", tuple(comparisons)
+        )
+    return evidence
+
+
+def _is_enough(comparison: Comparison) -> bool:
+    """Whether a comparison carries its level: one published number that comes out, or a set that
+    is large enough and explained to the last row."""
+    if comparison.level != "differential":
+        return comparison.agreeing > 0
+    explained = sum(one.count for one in comparison.differences)
+    return (
+        comparison.compared >= _LEAST_REPLIES
+        and comparison.styles >= _LEAST_STYLES
+        and comparison.agreeing + explained == comparison.compared
+    )
+
+
+def _published() -> Iterator[tuple[str, Comparison]]:
+    entries = [entry for entry in read_counts() if entry.benchmark in SETS]
+    for title in dict.fromkeys(entry.benchmark for entry in entries):
+        of_it = [entry for entry in entries if entry.benchmark == title]
+        causes = Counter(entry.because for entry in of_it if not entry.agrees)
+        yield (
+            SETS[title],
+            Comparison(
+                "reproduced",
+                "; ".join(dict.fromkeys(entry.source for entry in of_it)),
+                sum(entry.agrees for entry in of_it),
+                len(of_it),
+                setting=title,
+                differences=tuple(
+                    Difference(cause or "not explained", "convention", count)
+                    for cause, count in causes.items()
+                ),
+            ),
+        )
+
+
+def _judged() -> Iterator[tuple[str, Comparison]]:
+    for path in all_sets():
+        judged = read_set(path)
+        with tempfile.TemporaryDirectory() as folder:
+            result = compare(judged, Path(folder))
+        causes: Counter[tuple[str, str]] = Counter()
+        for reason in explanations_of(judged.name):
+            causes[reason.cause, reason.right] += covered(judged, result, reason)
+        spec = split_spec(judged.benchmark)
+        yield (
+            open_benchmark(judged.benchmark).name,
+            Comparison(
+                "differential",
+                judged.source["repository"],
+                result.compared - len(result.differing),
+                result.compared,
+                rule=judged.rule,
+                styles=result.styles,
+                path=judged.source["path"],
+                commit=judged.source["commit"],
+                licence=judged.source["licence"],
+                setting=",".join(f"{key}={value}" for key, value in spec.options.items()),
+                differences=tuple(
+                    Difference(cause, right, count)  # type: ignore[arg-type]
+                    for (cause, right), count in causes.items()
+                    if count
+                ),
+            ),
+        )
+
+
+def _tables() -> Iterator[tuple[str, Comparison]]:
+    for name, (source, agreeing, compared) in FORMULAS.items():
+        yield name, Comparison("formula", source, agreeing, compared)
+
+
+def page() -> str:
+    """docs/evidence.md."""
+    evidence = stored_evidence()
+    levels = Counter(one.level for one in evidence.values())
+    lines = [*_HEAD.splitlines(), "", "| level | benchmarks |", "| --- | ---: |"]
+    lines += [f"| {level} | {levels[level]} |" for level in LEVELS]
+    lines += ["", "## Every benchmark", "", *_overview(evidence)]
+    lines += ["", "## What differs, and who is right", "", *_differences(evidence)]
+    return "\n".join(lines) + "\n"
+
+
+def _overview(evidence: Mapping[str, Evidence]) -> Iterator[str]:
+    yield "| benchmark | level | compared with | rule | commit | n | styles | agree |"
+    yield "| --- | --- | --- | --- | --- | ---: | ---: | ---: |"
+    for name, one in evidence.items():
+        label = f"[{name}](benchmarks.md#{name})"
+        for comparison in one.comparisons or (None,):
+            yield f"| {' | '.join([label, *_cells(comparison)])} |"
+            label = ""
+
+
+def _cells(comparison: Comparison | None) -> Sequence[str]:
+    if comparison is None:
+        return ("from the text", "nothing", "", "", "", "", "")
+    source = f"{comparison.source}: {comparison.path}" if comparison.path else comparison.source
+    if comparison.setting and comparison.level == "differential":
+        source = f"{source} ({comparison.setting})"
+    return (
+        comparison.level,
+        escaped(source),
+        f"`{comparison.rule}`" if comparison.rule else "",
+        f"`{comparison.commit[:7]}`" if comparison.commit else "",
+        f"{comparison.compared:,}",
+        str(comparison.styles or ""),
+        f"{comparison.agreeing:,}",
+    )
+
+
+def _differences(evidence: Mapping[str, Evidence]) -> Iterator[str]:
+    """Each cause once, with the benchmarks that it touches."""
+    yield "| cause | right | rows | where |"
+    yield "| --- | --- | ---: | --- |"
+    rows: Counter[tuple[str, str]] = Counter()
+    places: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for name, one in evidence.items():
+        for comparison in one.comparisons:
+            for difference in comparison.differences:
+                key = (difference.cause, difference.right)
+                rows[key] += difference.count
+                if name not in places[key]:
+                    places[key].append(name)
+    for (cause, right), count in rows.most_common():
+        yield f"| {escaped(cause)} | {right} | {count} | {', '.join(places[cause, right])} |"
+
+
+def main() -> None:
+    evidence = counted()
+    FILE.write_bytes(msgspec.json.format(msgspec.json.encode(evidence), indent=1) + b"\n")
+    print(Counter(one.level for one in evidence.values()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""What is said of the data that runs were made on, where it is not the same for all of them, or not
+the published data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from snellen.core.run import RunInfo
+
+_SHOWN = 4
+_DIGITS = 8
+
+
+def data_notices(runs: Sequence[RunInfo], names: Sequence[str]) -> Iterator[str]:
+    """For each run that was not made on the published data its note; then a sentence for each
+    benchmark whose runs were made on different data of one variant."""
+    for run, name in zip(runs, names, strict=True):
+        if run.data.note:
+            yield f"{name}: {run.data.note}"
+    yield from unlike_data(runs)
+
+
+def unlike_data(runs: Sequence[RunInfo]) -> Iterator[str]:
+    """A sentence for each benchmark whose runs were made on different data, though their options
+    ask for the same."""
+    alike: dict[tuple[object, ...], list[RunInfo]] = {}
+    for run in runs:
+        alike.setdefault(_asked_for(run), []).append(run)
+    for members in alike.values():
+        by_digest = {run.data.digest: run for run in members}
+        if len(by_digest) > 1:
+            told = [f"{run.model} on {data_words(run)}" for run in by_digest.values()]
+            more = f" and {len(told) - _SHOWN} more" if len(told) > _SHOWN else ""
+            yield (
+                f"the runs of {members[0].benchmark} were made on different data, so that their "
+                f"scores are not of the same questions: {', '.join(told[:_SHOWN])}{more}"
+            )
+
+
+def data_apart(runs: Sequence[RunInfo]) -> list[str]:
+    """For each run what sets its data apart from those of runs that ask for the same; empty where
+    nothing does."""
+    digests: dict[tuple[object, ...], set[str]] = {}
+    for run in runs:
+        digests.setdefault(_asked_for(run), set()).add(run.data.digest)
+    return [
+        f"data {run.data.digest[:_DIGITS]}" if len(digests[_asked_for(run)]) > 1 else ""
+        for run in runs
+    ]
+
+
+def data_words(run: RunInfo) -> str:
+    """The data of a run in a few words: the file, its digest, and whether it is published."""
+    origin = run.data.origin
+    kind = "" if origin is None or origin.kind == "own" else f", {_KINDS.get(origin.kind, '')}"
+    return f"{run.data.path} ({run.data.digest[:_DIGITS]}{kind})"
+
+
+_KINDS = {
+    "published": "published",
+    "custom": "not the published file",
+    "unverified": "not compared with the published file",
+}
+
+
+def _asked_for(run: RunInfo) -> tuple[object, ...]:
+    """What decides which data the benchmark of a run declares."""
+    origin = run.data.origin
+    if origin is not None and origin.published:
+        return run.benchmark, origin.published
+    return run.benchmark, tuple(sorted(run.config.parameters.items()))

@@ -1,0 +1,98 @@
+"""What a benchmark's numbers rest on: somebody else's data, somebody else's scorer, or the text.
+
+`data/evidence.json` is counted by `docs/evidence.py` from published predictions and from sets of
+replies that other scorers have judged; nothing in it is written by hand.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Literal, get_args
+
+import msgspec
+from msgspec import Struct
+
+Level = Literal["reproduced", "differential", "formula", "from the text"]
+LEVELS: tuple[Level, ...] = get_args(Level)
+"""From the strongest to the weakest.
+
+`reproduced`: published predictions give the published number. `differential`: the authors' own
+scorer, or that of the tool whose numbers are quoted, judged the same replies, and every verdict
+agrees or is explained. `formula`: the tables of the paper follow from its formulas. `from the
+text`: nothing was compared.
+"""
+_FILE = "evidence.json"
+
+
+class Difference(Struct, frozen=True):
+    """Verdicts that differ from the other scorer's, for one cause."""
+
+    cause: str
+    right: Literal["snellen", "theirs", "convention"]
+    """Whose verdict is right; `convention` where both can be defended."""
+    count: int
+
+
+class Comparison(Struct, frozen=True, omit_defaults=True):
+    """One comparison with somebody else's numbers or verdicts."""
+
+    level: Level
+    source: str
+    """Repository of the scorer, or where the numbers were published."""
+    agreeing: int
+    compared: int
+    """Replies (`differential`) or numbers (the other levels)."""
+    rule: str = ""
+    """Snellen's rule that was compared, of a differential comparison."""
+    styles: int = 0
+    """Ways of replying among the replies."""
+    path: str = ""
+    """The scoring function in the repository."""
+    commit: str = ""
+    licence: str = ""
+    setting: str = ""
+    """The benchmark with its options, where they are not the defaults."""
+    differences: tuple[Difference, ...] = ()
+
+
+class Evidence(Struct, frozen=True):
+    """All comparisons of one benchmark, the strongest level first."""
+
+    level: Level
+    comparisons: tuple[Comparison, ...] = ()
+
+    def summary(self) -> str:
+        """The level, and everything that was compared, in one line."""
+        if not self.comparisons:
+            return f"{self.level}: nothing was compared"
+        return f"{self.level}: " + "; ".join(map(_comparison_text, self.comparisons))
+
+
+def evidence_of(name: str) -> Evidence | None:
+    """The evidence of a registered benchmark; None for one of the user's own."""
+    return stored_evidence().get(name)
+
+
+def evidence_level(name: str) -> str:
+    """The level of a registered benchmark, "" for one of the user's own."""
+    evidence = evidence_of(name)
+    return evidence.level if evidence else ""
+
+
+@cache
+def stored_evidence() -> dict[str, Evidence]:
+    """Evidence by the registered name of the benchmark."""
+    text = (files("snellen.benchmarks") / "data" / _FILE).read_bytes()
+    return msgspec.json.decode(text, type=dict[str, Evidence])
+
+
+def _comparison_text(comparison: Comparison) -> str:
+    if comparison.level != "differential":
+        return f"{comparison.agreeing} of {comparison.compared} numbers of {comparison.source}"
+    origin = f"{comparison.source} {comparison.commit[:7]}".strip()
+    setting = f"{comparison.setting}, " if comparison.setting else ""
+    return (
+        f"{comparison.agreeing} of {comparison.compared} verdicts of {origin} "
+        f"({setting}--rule {comparison.rule})"
+    )

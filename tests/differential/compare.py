@@ -1,0 +1,148 @@
+"""Score a judged set by Snellen, and name the rows where the two scorers differ."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any, Literal
+
+from tests.differential.sets import JudgedSet
+
+from snellen.api import score
+from snellen.core.benchmark import Variant
+from snellen.core.summary import Summary
+
+EXPLAINED = Path(__file__).parent / "explained.toml"
+_CLOSE = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why some rows of a set differ, and whose verdict is right."""
+
+    cause: str
+    right: Literal["snellen", "theirs", "convention"]
+    styles: tuple[str, ...] = ()
+    """Every differing row of these styles is explained by it."""
+    rows: tuple[str, ...] = ()
+    """Ids of further rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    compared: int
+    """Rows with a verdict of both."""
+    styles: int
+    differing: Mapping[str, tuple[float | None, float]]
+    """Id to (ours, theirs)."""
+    metrics: Mapping[str, tuple[float | None, float]]
+    """Our metric to (ours, theirs)."""
+
+
+def compare(judged: JudgedSet, folder: Path) -> Comparison:
+    """Score the replies by the set's rule. `folder` takes the files that a user would give."""
+    variant = Variant(rule=judged.rule)
+    verdicts = any(row.case.verdict for row in judged.rows)
+    judges = ["column:verdict"] if verdicts else []
+    data, predictions = _files(judged, folder)
+    scored = score(judged.benchmark, predictions, data=data, variant=variant, judges=judges)
+    ours = {record.id: record.score for record in scored.records}
+    theirs = {row.case.id: row.credit for row in judged.rows if row.credit is not None}
+    differing = {
+        key: (ours.get(key), credit)
+        for key, credit in theirs.items()
+        if not _same(ours.get(key), credit)
+    }
+    styles = {row.case.style for row in judged.rows if row.credit is not None}
+    metrics = {
+        metric: (_metric(scored.summary, metric), value)
+        for metric, (_, value) in judged.metrics.items()
+    }
+    return Comparison(len(theirs), len(styles), differing, metrics)
+
+
+def explanations() -> dict[str, tuple[Explanation, ...]]:
+    """Every explained difference, by the name of a set or a pattern such as `*.vlmevalkit`."""
+    with EXPLAINED.open("rb") as file:
+        table = tomllib.load(file)
+    return {
+        name: tuple(
+            Explanation(
+                entry["cause"],
+                entry["right"],
+                tuple(entry.get("styles", ())),
+                tuple(entry.get("rows", ())),
+            )
+            for entry in entries
+        )
+        for name, entries in table.items()
+    }
+
+
+def explanations_of(name: str) -> tuple[Explanation, ...]:
+    """Those of one set, and of the patterns that it matches."""
+    return tuple(
+        reason
+        for pattern, reasons in explanations().items()
+        if fnmatch(name, pattern)
+        for reason in reasons
+    )
+
+
+def unexplained(
+    judged: JudgedSet, comparison: Comparison, reasons: Sequence[Explanation]
+) -> dict[str, tuple[float | None, float]]:
+    """Differing rows that no explanation covers."""
+    styles = {style for reason in reasons for style in reason.styles}
+    rows = {row for reason in reasons for row in reason.rows}
+    style_of = {row.case.id: row.case.style for row in judged.rows}
+    return {
+        key: both
+        for key, both in comparison.differing.items()
+        if key not in rows and style_of[key] not in styles
+    }
+
+
+def covered(judged: JudgedSet, comparison: Comparison, reason: Explanation) -> int:
+    """Differing rows that an explanation covers."""
+    style_of = {row.case.id: row.case.style for row in judged.rows}
+    return sum(key in reason.rows or style_of[key] in reason.styles for key in comparison.differing)
+
+
+def _files(judged: JudgedSet, folder: Path) -> tuple[Path | None, Path]:
+    replies: list[dict[str, Any]] = []
+    questions: list[dict[str, Any]] = []
+    for row in judged.rows:
+        case = row.case
+        reply: dict[str, Any] = {"index": case.id, "prediction": case.reply}
+        if case.verdict:
+            reply["verdict"] = case.verdict
+        if judged.alone:
+            replies.append({**case.cells, **reply})
+        else:
+            replies.append(reply)
+            questions.append({"index": case.id, **case.cells})
+    predictions = _lines(folder / "predictions.jsonl", replies)
+    return (None if judged.alone else _lines(folder / "data.jsonl", questions)), predictions
+
+
+def _lines(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    return path
+
+
+def _same(ours: float | None, theirs: float) -> bool:
+    return ours is not None and abs(ours - theirs) < _CLOSE
+
+
+def _metric(summary: Summary, name: str) -> float | None:
+    column, slash, label = name.partition("/")
+    if slash:
+        return summary.groups[column][label].value
+    if name == summary.headline.name:
+        return summary.headline.value
+    return summary.metrics[name].value

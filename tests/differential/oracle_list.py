@@ -1,0 +1,35 @@
+"""The scorers that sets are judged by, with the commit that judged them."""
+
+from __future__ import annotations
+
+from tests.differential.sets import Oracle
+
+VLMEVALKIT = Oracle(
+    script="vlmevalkit",
+    repository="open-compass/VLMEvalKit",
+    commit="e8e78f05f3080fe28154f2130321f17951c3be94",
+    licence="Apache-2.0",
+    checkout="VLMEvalKit",
+)
+POPE_AUTHORS = Oracle(
+    script="pope",
+    repository="RUCAIBox/POPE",
+    commit="3df3ba1b110ecce25696989577fad583b67d4239",
+    licence="MIT",
+    checkout="POPE",
+)
+POPE_LLAVA = Oracle(
+    script="pope",
+    repository="haotian-liu/LLaVA",
+    commit="c121f0432da27facab705978f83c4ada465e46fd",
+    licence="Apache-2.0",
+    checkout="LLaVA",
+)
+MME_AUTHORS = Oracle(
+    script="mme",
+    repository="BradyFU/Awesome-Multimodal-Large-Language-Models",
+    commit="dd2950902889cd614d4edf606827240166d29381",
+    licence="none stated",
+    checkout="MME",
+)
+"""Branch Evaluation, with tools/eval_tool.zip unpacked into the folder."""

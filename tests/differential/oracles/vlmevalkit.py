@@ -1,0 +1,137 @@
+"""VLMEvalKit's own `evaluate`, over replies on standard input.
+
+Run by `python -m tests.differential` in an environment of VLMEvalKit's light dependencies. Each job
+names one of its data sets (`dataset`); the rows are written as the file that its inference would
+have written, its class scores them without a judge model, and the file it leaves is read back.
+Arguments of a job:
+
+    dataset   its name there, e.g. MMStar
+    column    column of the result file with the verdict of a row; default: the first of `VERDICTS`
+    scale     factor of the numbers that it returns (100 where they are fractions)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+CHECKOUT = Path(os.environ["SNELLEN_CHECKOUTS"]) / "VLMEvalKit"
+HEAVY = (
+    "torch", "torchvision", "transformers", "decord", "timm", "qwen_vl_utils", "bert_score",
+    "sentence_transformers", "litellm", "gradio", "clip", "cairosvg", "lpips", "cdfvd",
+    "torchmetrics", "accelerate", "ipdb", "pdf2image", "google", "anthropic", "moviepy",
+    "sentencepiece", "open_clip", "vlmeval.vlm", "vlmeval.config", "vlmeval.tools",
+)  # fmt: skip
+VERDICTS = ("hit", "score", "match", "eval_score", "correct")
+
+
+def evaluated(job: Mapping[str, Any]) -> dict[str, Any]:
+    """Credits of the rows by id, and the numbers that its evaluation returns."""
+    import pandas as pd
+
+    arguments, rows = job["arguments"], job["rows"]
+    ids = [row["id"] for row in rows]
+    table = pd.DataFrame([{**row["cells"], "index": row["id"]} for row in rows])
+    if all(name.isdecimal() for name in ids):
+        table["index"] = table["index"].astype(int)
+    dataset = _dataset(arguments["dataset"], table)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / f"model_{arguments['dataset']}.xlsx"
+        answered = table.assign(prediction=[row["reply"] for row in rows])
+        answered.to_excel(file, index=False, engine="xlsxwriter")
+        before = {path.name for path in Path(folder).iterdir()}
+        returned = dataset.evaluate(str(file), model="exact_matching", nproc=1)
+        column, verdicts = _verdicts(Path(folder), before, arguments.get("column"))
+    credits = {name: verdicts[name] for name in ids if name in verdicts}
+    scale = arguments.get("scale", 1)
+    metrics = {name: scale * value for name, value in _numbers(returned)}
+    return {"credits": credits, "metrics": metrics, "column": column}
+
+
+def _dataset(name: str, table: Any) -> Any:
+    """An object of the class that scores `name`, with `table` for its data: nothing is fetched."""
+    from vlmeval.dataset import DATASET_CLASSES
+
+    for cls in DATASET_CLASSES:
+        if name in cls.supported_datasets():
+            dataset = cls.__new__(cls)
+            dataset.dataset_name = name
+            dataset.data = table
+            dataset.img_root = "."
+            return dataset
+    raise SystemExit(f"VLMEvalKit has no data set {name!r}")
+
+
+def _verdicts(
+    folder: Path, before: set[str], column: str | None
+) -> tuple[str, dict[str, float | None]]:
+    """The verdict column of the file that the evaluation left, by index of the row."""
+    import pandas as pd
+
+    wanted = (column,) if column else VERDICTS
+    for path in sorted(folder.rglob("*")):
+        if path.name in before or path.suffix not in {".xlsx", ".tsv", ".csv"}:
+            continue
+        read = pd.read_excel if path.suffix == ".xlsx" else pd.read_csv
+        table = read(path, **({"sep": "\t"} if path.suffix == ".tsv" else {}))
+        name = next((name for name in wanted if name in table), None)
+        if name is not None and "index" in table:
+            cells = zip(table["index"], table[name], strict=True)
+            return name, {str(index): _credit(cell) for index, cell in cells}
+    left = sorted(path.name for path in folder.rglob("*"))
+    raise SystemExit(f"no column of {wanted} in the files that the evaluation left: {left}")
+
+
+def _credit(cell: Any) -> float | None:
+    if isinstance(cell, str):
+        return {"true": 1.0, "false": 0.0}.get(cell.lower())
+    value = float(cell)
+    return None if math.isnan(value) else value
+
+
+def _numbers(returned: Any, path: str = "") -> Iterator[tuple[str, float]]:
+    """Every number of a data frame or of nested dictionaries, by its path. Several rows of a data
+    frame are called by their split."""
+    if hasattr(returned, "to_dict"):
+        if len(returned) > 1 and "split" in returned:
+            returned = {row["split"]: row.drop("split").to_dict() for _, row in returned.iterrows()}
+            yield from _numbers(returned, path)
+            return
+        returned = returned.to_dict("list")
+    if isinstance(returned, Mapping):
+        for key, value in returned.items():
+            yield from _numbers(value, f"{path}/{key}" if path else str(key))
+    elif isinstance(returned, Sequence) and not isinstance(returned, str):
+        for number, value in enumerate(returned):
+            yield from _numbers(value, f"{path}/{number}" if len(returned) > 1 else path)
+    elif isinstance(returned, int | float) and not isinstance(returned, bool):
+        yield path, float(returned)
+    elif isinstance(returned, str):
+        with contextlib.suppress(ValueError):
+            yield path, float(returned)
+
+
+def main() -> None:
+    jobs = json.load(sys.stdin)
+    with contextlib.redirect_stdout(sys.stderr), tempfile.TemporaryDirectory() as data:
+        os.environ["LMUData"] = data  # noqa: SIM112 - its name there
+        import stand_ins
+
+        stand_ins.install(*HEAVY)
+        sys.path.insert(0, str(CHECKOUT))
+        import vlmeval.dataset  # noqa: F401
+
+        stand_ins.seal()
+        verdicts = [evaluated(job) for job in jobs]
+    json.dump(verdicts, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

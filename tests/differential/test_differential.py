@@ -1,0 +1,50 @@
+"""Snellen's verdicts beside those of other people's scorers, row by row."""
+
+from __future__ import annotations
+
+from fnmatch import filter
+from pathlib import Path
+
+import pytest
+from tests.differential.compare import compare, covered, explanations, explanations_of, unexplained
+from tests.differential.sets import JudgedSet, all_sets, read_set
+
+from snellen.benchmarks.evidence import stored_evidence
+from snellen.benchmarks.registry import split_spec
+
+SETS = all_sets()
+LEAST_REPLIES, LEAST_STYLES = 300, 100
+
+
+@pytest.mark.parametrize("path", SETS, ids=lambda path: path.name.removesuffix(".jsonl.gz"))
+def test_every_row_agrees_or_is_explained(path: Path, tmp_path: Path) -> None:
+    judged = read_set(path)
+    comparison = compare(judged, tmp_path)
+    assert unexplained(judged, comparison, explanations_of(judged.name)) == {}
+    own = explanations().get(judged.name, ())
+    idle = [reason.cause for reason in own if not covered(judged, comparison, reason)]
+    assert idle == []
+    assert comparison.compared >= LEAST_REPLIES
+    assert comparison.styles >= LEAST_STYLES
+    counts = (comparison.compared, comparison.compared - len(comparison.differing))
+    assert counts in _counted(judged), "run: python docs/evidence.py"
+    if not comparison.differing:
+        for metric, (ours, theirs) in comparison.metrics.items():
+            assert ours == pytest.approx(theirs, abs=1e-6), metric
+
+
+def test_explanations_name_sets() -> None:
+    names = [path.name.removesuffix(".jsonl.gz") for path in SETS]
+    idle = [key for key in explanations() if not filter(names, key)]
+    assert idle == []
+
+
+def _counted(judged: JudgedSet) -> list[tuple[int, int]]:
+    """What the stored evidence says of the set: compared and agreeing verdicts."""
+    entry = stored_evidence()[split_spec(judged.benchmark).name.lower()]
+    return [
+        (one.compared, one.agreeing)
+        for one in entry.comparisons
+        if (one.source, one.path, one.rule)
+        == (judged.source["repository"], judged.source["path"], judged.rule)
+    ]

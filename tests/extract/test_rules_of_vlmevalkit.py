@@ -1,0 +1,86 @@
+"""VLMEvalKit's readers of single benchmarks, and its rule for choices as it was before.
+
+What they read of these replies was seen by running VLMEvalKit's own functions (commit e8e78f05;
+the releases of 2025-04 and 2026-02 for the rule for choices).
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from snellen.core.answer import Answer, Found
+from snellen.extract.rules_vlmevalkit import read_choice_vlmevalkit
+from snellen.extract.rules_vlmevalkit_own import (
+    bracket_given_gold,
+    first_word_given_gold,
+    read_first_capital,
+    read_mme_realworld,
+)
+
+OPTIONS = {"A": "red dog", "B": "blue cat", "C": "green", "D": "12.5 cm"}
+LONG = "C is right because the sky over there is what everybody sees"
+
+
+def value(answer: Answer) -> str | None:
+    return answer.value if isinstance(answer, Found) else None
+
+
+@pytest.mark.parametrize(
+    ("reply", "video", "realworld"),
+    [
+        ("Bob holds A", "B", "B"),
+        ("", None, "A"),
+        ("(", None, "A"),
+        ("b", None, "B"),
+        ("(c)", None, "C"),
+        ("The answer is b", None, None),
+        ("The best option is D", "D", "D"),
+        ("Best answer: D", "B", "D"),
+        ("Answer: D", "D", "A"),
+        ("<answer>b</answer>", None, "B"),
+        ("<ANSWER>d</ANSWER>", "A", "A"),
+        ("it is the dog", None, None),
+    ],
+)
+def test_first_capitals(reply: str, video: str | None, realworld: str | None) -> None:
+    assert value(read_first_capital(reply, OPTIONS)) == video
+    assert value(read_mme_realworld(reply, {**OPTIONS, "E": "none"})) == realworld
+
+
+@pytest.mark.parametrize(
+    ("reply", "mvbench", "mlvu"),
+    [
+        ("", "ABCD", ""),
+        ("(", "ABCD", ""),
+        ("b", "B", ""),
+        ("(B) blue cat", "B", "B"),
+        ("B) blue cat, not red dog", "B", "B"),
+        ("(A) is wrong, C", "A", "A"),
+        ("(a)(b)", "AB", ""),
+        ("B.", "B", "B"),
+        ("It is green", "C", "C"),
+    ],
+)
+def test_readers_that_look_at_the_gold(reply: str, mvbench: str, mlvu: str) -> None:
+    for reader, right in ((first_word_given_gold, mvbench), (bracket_given_gold, mlvu)):
+        found = [gold for gold in OPTIONS if value(reader((gold,))(reply, OPTIONS, "stop")) == gold]
+        assert "".join(found) == right
+
+
+@pytest.mark.parametrize(
+    ("reply", "early", "middle", "late"),
+    [
+        (LONG, "C", None, None),
+        ("The answer is blue", None, None, "B"),
+        ("It is the red dog that runs over the wide meadow in the early light", "A", None, None),
+        ("C", "C", "C", "C"),
+    ],
+)
+def test_the_rule_for_choices_by_release(
+    reply: str, early: str | None, middle: str | None, late: str | None
+) -> None:
+    read = [
+        value(read_choice_vlmevalkit(reply, OPTIONS, release=month))
+        for month in ("2025-04", "2026-02", "2026-08")
+    ]
+    assert read == [early, middle, late]
