@@ -9,9 +9,16 @@ from typing import NamedTuple
 
 from msgspec import structs
 
+from snellen.analysis.labelled_replies import Readings
 from snellen.api.arguments import DEFAULT_OUT, STORE_FILE
 from snellen.api.naming import named_benchmark
-from snellen.api.reading_roles import Bench, refuse_the_idle, unread_verdicts
+from snellen.api.reading_roles import (
+    Bench,
+    all_recorded,
+    measured_by_labels,
+    refuse_the_idle,
+    unread_verdicts,
+)
 from snellen.benchmarks.own import own_benchmark
 from snellen.benchmarks.registry import is_data
 from snellen.benchmarks.results_files import NULLS_COUNT, advice_on
@@ -44,6 +51,8 @@ class Scored(NamedTuple):
     records: Sequence[Record] = ()
     data: DataInfo | None = None
     """Where the questions and the gold answers come from."""
+    readings: Readings | None = None
+    """How well replies were read, where labels were named."""
 
 
 def score(
@@ -56,6 +65,7 @@ def score(
     where: Mapping[str, str] | None = None,
     judges: Sequence[str | Model] = (),
     extractor: str | Model | None = None,
+    labels: Mapping[str, str] | None = None,
     store: Path | str = DEFAULT_STORE,
     serving: Say | None = None,
 ) -> Scored:
@@ -65,19 +75,22 @@ def score(
     stand in the place of the benchmark. `variant.rule` says whose rules read the replies. `judges`
     grade them where the benchmark asks judges, and the `extractor` reads those that no rule can
     match: models, whose verdicts are kept in `store`, or `column:NAME` for verdicts that stand in
-    the predictions file. The server of a judge such as vllm/ORG/NAME is started, and stopped at
-    the end; `serving` is told in lines how that goes. Raises UsageError subclasses, also for a
-    judge or an extractor that the benchmark would ask nothing.
+    the predictions file. `labels` names a column that says what each reply answers
+    (`{"answer": NAME}`) or whether it is right (`{"right": NAME}`): whoever read the replies is
+    measured by it. The server of a judge such as vllm/ORG/NAME is started, and stopped at the end;
+    `serving` is told in lines how that goes. Raises UsageError subclasses, also for a judge or an
+    extractor that the benchmark would ask nothing.
     """
     check_roles_of(columns or {})
     variant = replace(
         variant,
         data=str(data) if data else variant.data,
         judges=len(judges),
+        recorded_verdicts=all_recorded(judges),
         extractor=extractor is not None,
     )
     with Servers(Path(store).parent, say=serving) as servers:
-        bench = Bench(judges, extractor, Path(store), servers)
+        bench = Bench(judges, extractor, labels or {}, Path(store), servers)
         return _read_and_scored(benchmark, predictions, data, variant, columns, where, bench)
 
 
@@ -188,9 +201,10 @@ def _scored(benchmark: Benchmark, read: Predictions, bench: Bench) -> Scored:
     data = DataInfo(str(table.path), table.digest, len(table), origin)
     if data.note:
         summary = structs.replace(summary, notices=(data.note, *summary.notices))
+    readings = measured_by_labels(bench, read, benchmark, models, records)
     told = () if advice is None else (f"{read.path}: {advice}",)
     warnings = (*read.warnings, *told, *warnings, *unread)
-    return Scored(benchmark, summary, warnings, records, data)
+    return Scored(benchmark, summary, warnings, records, data, readings)
 
 
 def _columns_of_two(columns: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:

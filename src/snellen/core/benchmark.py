@@ -150,6 +150,9 @@ class Variant:
     """Whether replies that no rule can read go to the role `extractor`."""
     judges: int = 0
     """How many roles (`judge`, `judge-2`, ...) are there to grade replies."""
+    recorded_verdicts: bool = False
+    """Whether the judges' verdicts stand in a file: they cost nothing, and decide every reply they
+    are about, also where a rule could read it."""
     clip: bool = False
     """Whether the role `clip` is there to compare pictures."""
     max_new_tokens: int | None = None

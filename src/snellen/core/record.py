@@ -57,7 +57,7 @@ class Pass(Struct, frozen=True, gc=False, omit_defaults=True):
     extraction: Output | None = None
     """What the LLM extractor said, where it was asked."""
     by_rules: Answer | None = None
-    """What the rules alone made of the reply, where the LLM extractor was asked."""
+    """What the rules alone made of the reply, where a language model was asked to read it."""
     verdicts: tuple[Verdict, ...] = ()
     """What judges said about the reply, in the order they were asked."""
 
