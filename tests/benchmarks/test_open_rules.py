@@ -104,5 +104,5 @@ def test_readings_of_open_replies(reply, stop, final, whole) -> None:
     assert (read.value if isinstance(read, Found) else None) == whole
 
 
-def test_the_raw_reply_is_only_trimmed() -> None:
-    assert raw_reply(" the answer is 5.\n", "length") == Found("the answer is 5.", "raw reply")
+def test_the_raw_reply_keeps_the_white_space_around_it() -> None:
+    assert raw_reply(" the answer is 5.\n", "length") == Found(" the answer is 5.\n", "raw reply")

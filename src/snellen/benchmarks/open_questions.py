@@ -51,7 +51,7 @@ def whole_reply(reply: str, stop_reason: str) -> Answer:
 
 
 def raw_reply(reply: str, stop_reason: str) -> Answer:
-    """The reading of the official scripts and other tools."""
+    """The reading of the official scripts and other tools: all of it, white space included."""
     return read_raw(reply, stop_reason=stop_reason)
 
 

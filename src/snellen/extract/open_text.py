@@ -98,9 +98,9 @@ def read_whole(reply: str, *, stop_reason: str = "stop") -> Answer:
 
 
 def read_raw(reply: str, *, stop_reason: str = "stop") -> Answer:
-    """The reply as other tools take it: all of it, without white space around it."""
-    text = reply.strip()
-    return Found(text, "raw reply") if text else Empty()
+    """The reply as other tools take it: all of it, with the white space around it, which some of
+    them count."""
+    return Found(reply, "raw reply") if reply.strip() else Empty()
 
 
 def _undressed(reply: str, start: int, end: int, rule: str) -> Found | None:

@@ -1,0 +1,207 @@
+"""Scorers that the authors of benchmarks of open questions publish, over replies on standard input.
+
+Each takes its function, or the loop that scores, from the checkout and gives it one row at a time.
+Arguments of a job: {"scorer": NAME}, a name of `SCORERS`, and what that scorer needs.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import json
+import os
+import re
+import sys
+import types
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+CHECKOUTS = Path(os.environ["SNELLEN_CHECKOUTS"])
+Row = Mapping[str, Any]
+
+
+def evaluated(job: Mapping[str, Any]) -> dict[str, Any]:
+    """Credits by id; `metrics` has their mean in percent, and what the scorer adds."""
+    scorer, rows = SCORERS[job["arguments"]["scorer"]], job["rows"]
+    found = scorer(rows, job["arguments"])
+    extra = {}
+    if isinstance(found, tuple):
+        found, extra = found
+    credits = {row["id"]: float(credit) for row, credit in zip(rows, found, strict=True)}
+    mean = 100 * sum(credits.values()) / len(credits)
+    return {"credits": credits, "metrics": {"mean": mean, **extra}}
+
+
+def golds_of(row: Row, column: str = "answer") -> list[str]:
+    held = row["cells"][column]
+    return list(ast.literal_eval(held)) if held.startswith("[") else [held]
+
+
+def source(*path: str) -> str:
+    return CHECKOUTS.joinpath(*path).read_text(encoding="utf-8")
+
+
+def names_of(text: str, name: str, **given: Any) -> dict[str, Any]:
+    """What a script defines when it is run under a name that is not `__main__`."""
+    names: dict[str, Any] = {"__name__": name, **given}
+    exec(compile(text, name, "exec"), names)
+    return names
+
+
+def defined(text: str, *wanted: str, **given: Any) -> dict[str, Any]:
+    """Some functions of a script, without the rest of it."""
+    tree = ast.parse(text)
+    tree.body = [one for one in tree.body if getattr(one, "name", None) in wanted]
+    names: dict[str, Any] = {"__name__": "part", **given}
+    exec(compile(tree, "part", "exec"), names)
+    return names
+
+
+def vqa(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Sequence[float]:
+    """The VQA evaluation, whose Python 2 prints are turned into calls."""
+    text = source("VQA", "PythonEvaluationTools", "vqaEvaluation", "vqaEval.py")
+    text = re.sub(r"^(\s*)print (.+)$", r"\1print(\2)", text, flags=re.MULTILINE)
+    held = {
+        row["id"]: {
+            "answers": [
+                {"answer": gold, "answer_id": number}
+                for number, gold in enumerate(golds_of(row, arguments.get("column", "answer")), 1)
+            ],
+            "question_type": "what",
+            "answer_type": "other",
+        }
+        for row in rows
+    }
+    said = {row["id"]: {"answer": row["reply"]} for row in rows}
+    asked = types.SimpleNamespace(qa=held, getQuesIds=lambda: list(held))
+    evaluation = names_of(text, "vqa")["VQAEval"](asked, types.SimpleNamespace(qa=said), n=12)
+    evaluation.evaluate()
+    return [evaluation.evalQA[row["id"]] / 100 for row in rows]
+
+
+def textvqa(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Sequence[float]:
+    """LLaVA's `eval_textvqa.py` calls this evaluator, which is that of the authors' code base."""
+    text = source("LLaVA", "llava", "eval", "m4c_evaluator.py")
+    evaluator = names_of(text, "m4c")["TextVQAAccuracyEvaluator"]()
+    return [
+        evaluator.eval_pred_list([{"pred_answer": row["reply"], "gt_answers": golds_of(row)}])
+        for row in rows
+    ]
+
+
+def relaxed(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Sequence[float]:
+    """Pix2Struct's relaxed accuracy, over the golds of a question."""
+    names = defined(
+        source("pix2struct", "pix2struct", "metrics.py"),
+        "relaxed_correctness",
+        "aggregate_metrics",
+        **{name: getattr(__import__("typing"), name) for name in ("Any", "Callable", "Optional")},
+        Sequence=Sequence,
+    )
+    return [
+        names["aggregate_metrics"]([golds_of(row)], [row["reply"]], names["relaxed_correctness"])
+        / 100
+        for row in rows
+    ]
+
+
+def anls(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Sequence[float]:
+    """The script of DocVQA's and InfographicVQA's competition."""
+    names = names_of(source("Qwen-VL", "eval_mm", "infographicsvqa_eval.py"), "rrc")
+    held = [
+        {"questionId": int(row["id"]), "question": "", "answers": golds_of(row)} for row in rows
+    ]
+    said = [{"questionId": int(row["id"]), "answer": row["reply"]} for row in rows]
+    files = {
+        "gold": json.dumps({"dataset_name": "", "data": held}).encode(),
+        "said": json.dumps(said).encode(),
+    }
+    names["open"] = lambda path, *_: io.BytesIO(files[path])
+    parameters = types.SimpleNamespace(answer_types=False, anls_threshold=0.5)
+    found = names["evaluate_method"]("gold", "said", parameters)["per_sample_result"]
+    return [found[row["id"]]["score"] for row in rows]
+
+
+def mtvqa(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Any:
+    """Its number is the mean of the means of the languages."""
+    [script] = (CHECKOUTS / "MTVQA" / "scripts").glob("*.py")
+    names = defined(script.read_text(), "evaluate_exact_match_accuracy")
+    judge = names["evaluate_exact_match_accuracy"]
+    credits = [judge([{"annotation": golds_of(row), "answer": row["reply"]}]) for row in rows]
+    languages: dict[str, list[float]] = {}
+    for row, credit in zip(rows, credits, strict=True):
+        languages.setdefault(row["cells"]["category"], []).append(credit)
+    means = {name: 100 * sum(one) / len(one) for name, one in languages.items()}
+    return credits, {**means, "Average": sum(means.values()) / len(means)}
+
+
+def ocrbench(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Any:
+    """The loop of `example.py` that scores the replies it has collected."""
+    tree = ast.parse(source("MultimodalOCR", "OCRBench", "example.py"))
+    main = next(node for node in tree.body if isinstance(node, ast.If))
+    loop = next(
+        node for node in main.body if isinstance(node, ast.For) and "HME100k" in ast.unparse(node)
+    )
+    data = [
+        {
+            "type": row["cells"]["type"],
+            "dataset_name": row["cells"]["dataset_name"],
+            "answers": golds_of(row, "answers"),
+            "predict": row["reply"],
+        }
+        for row in rows
+    ]
+    exec(compile(ast.Module([loop], []), "example.py", "exec"), {"data": data})
+    credits = [one.get("result", 0) for one in data]
+    return credits, {"right": sum(credits)}
+
+
+def tablevqabench(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Any:
+    """The functions of its parts. Its one number weighs parts by their size. In its files the gold
+    of a statement is a number."""
+    names = names_of(source("tablevqabench", "src", "evaluate_tablevqa_dataset.py"), "tables")
+    judges = {"vtabfact": "evaluate_tabfact", "fintabnetqa": "evaluate_fintabnet"}
+    credits = []
+    for row in rows:
+        part, gold = row["cells"]["split"], row["cells"]["answer"]
+        one = {"pred": row["reply"], "gt": int(gold) if part == "vtabfact" else gold}
+        judged, _ = names[judges.get(part, "evaluate_wtq")]([one], ["accuracy"])
+        # A reply with both words is put aside for a person and counts as wrong.
+        credits.append(judged[0]["scores"]["accuracy"] or 0.0)
+    return credits
+
+
+def slidevqa(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Any:
+    names = names_of(source("SlideVQA", "evaluate.py"), "slides")
+    found = []
+    for row in rows:
+        question = row["cells"]["question"]
+        gold = {"question": question, "answer": row["cells"]["answer"]}
+        found.append(names["evaluate_f1_em_qa"]({1: gold}, {1: {"answer": row["reply"]}}))
+    exact = 100 * sum(one["EM"] for one in found) / len(found)
+    return [one["F1"] for one in found], {"EM": exact}
+
+
+SCORERS: Mapping[str, Callable[[Sequence[Row], Mapping[str, Any]], Any]] = {
+    "vqa": vqa,
+    "textvqa": textvqa,
+    "relaxed": relaxed,
+    "anls": anls,
+    "mtvqa": mtvqa,
+    "ocrbench": ocrbench,
+    "tablevqabench": tablevqabench,
+    "slidevqa": slidevqa,
+}
+
+
+def main() -> None:
+    jobs = json.load(sys.stdin)
+    with contextlib.redirect_stdout(sys.stderr):
+        verdicts = [evaluated(job) for job in jobs]
+    json.dump(verdicts, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()
