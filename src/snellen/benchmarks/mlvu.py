@@ -7,9 +7,10 @@ One example row: task_type "plotQA", prefix "video/1_plotQA/", video "movie101_6
 
 Seven tasks are multiple choice and make M-Avg: the mean of the tasks' accuracies, as in the paper.
 VLMEvalKit's M-Avg is the share of right questions, which stands beside it as `accuracy`, and a
-failed question lowers it by one more than a wrong one; with us it is left out. The two open tasks
-(`part=open`) make G-Avg: a judge gives two marks of 1 to 5, which are added up, so that it runs to
-10; M-Avg and G-Avg are never one number. Rows of the other part are not asked.
+failed question lowers it by one more than a wrong one; with us it is left out. The authors' script
+takes the sign before the first closing bracket, or the whole reply (`--rule official`). Two open
+tasks (`part=open`) make G-Avg: a judge gives two marks of 1 to 5, which are added up, so that it
+runs to 10; M-Avg and G-Avg are never one number. Rows of the other part are not asked.
 
 The questions are published as one JSON file a task; VLMEvalKit joins them into `MLVU_MCQ.tsv`,
 lmms-eval's are on the hub. Without that file the authors' are fetched. The videos are looked for
@@ -21,18 +22,20 @@ from __future__ import annotations
 from dataclasses import replace
 
 from snellen.benchmarks.elsewhere import Elsewhere
+from snellen.benchmarks.flows import words_reader
 from snellen.benchmarks.mlvu_open import OPEN_TASKS, mlvu_parts, open_tasks
 from snellen.benchmarks.published import HubSplit, Published, PublishedFile
-from snellen.benchmarks.rules import READERS, VLMEVALKIT
+from snellen.benchmarks.rules import READERS, VLMEVALKIT, Readers
 from snellen.benchmarks.video_questions import VideoQuestions, video_benchmark
 from snellen.benchmarks.watching import watching_of, with_video
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.sample import Row
 from snellen.data.download import Remote
+from snellen.extract.rules_official import read_bracket
 from snellen.extract.rules_vlmevalkit_own import bracket_given_gold
 from snellen.prompts.choice import Wording
 
-VERSION = "3"
+VERSION = "4"
 HEADLINE = "m_avg"
 PART, PARTS = "part", ("choice", "open")
 DEFAULTS = {"frames": "16"}
@@ -85,6 +88,7 @@ def benchmark(variant: Variant) -> Benchmark:
             keep=is_choice,
             options={PART: PARTS},
             defaults=DEFAULTS,
+            official=Readers(read_bracket, words_reader),
             vlmevalkit=READERS[VLMEVALKIT]._replace(given_gold=bracket_given_gold),
             paper=PAPER,
             source="MLVU (CC BY-NC-SA 4.0), as VLMEvalKit's TSV or lmms-eval's data sets",

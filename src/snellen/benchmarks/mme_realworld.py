@@ -8,8 +8,9 @@ answer "B", category "Perception/Autonomous_Driving", l2-category "Attribute_Col
 Oddities: five options, the last always says that the question cannot be answered from the image;
 option cells may begin with their own letter. A category is task/subtask; both levels are groups
 here. The first capital A to E anywhere is the authors' reading (`--rule official`), which reads
-"Because it is big, the answer is (D)" as B; ours does not. VLMEvalKit's copy of it (`--rule
-vlmevalkit`) also reads an empty reply as A.
+"Because it is big, the answer is (D)" as B; ours does not. Where there is none it takes the first
+option that holds the whole reply, so that an empty one is A. VLMEvalKit's copy of it (`--rule
+vlmevalkit`) knows no texts of options, and cuts four lead-ins more.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from snellen.extract import rules_vlmevalkit_own
 from snellen.extract.rules_official import read_mme_realworld
 from snellen.prompts.choice import Wording
 
-VERSION = "2"
+VERSION = "3"
 ALIASES = {
     "MME-RealWorld-CN": {"edition": "cn"},
     "MME-RealWorld-Lite": {"edition": "lite"},

@@ -12,8 +12,9 @@ published questions are one JSON file a task, which VLMEvalKit joins into `MVBen
 file, or one JSON file, with `--data`, and keep the videos beside it under their `prefix`.
 
 The paper averages the tasks, which is the headline (`task_mean`); VLMEvalKit averages questions
-(`accuracy`). VLMEvalKit also takes an empty reply for right, because it looks for the first word
-inside "(x)" (`--rule vlmevalkit`); ours does not. Its prompt opens the answer with "Best option:(";
+(`accuracy`). Their notebook looks for the first word of a reply inside "(x)" (`--rule official`),
+so that an empty reply is right; so does VLMEvalKit (`--rule vlmevalkit`), which reads the rest as
+all choices; ours does not. Its prompt opens the answer with "Best option:(";
 ours asks for the option.
 """
 
@@ -22,15 +23,16 @@ from __future__ import annotations
 from typing import Any
 
 from snellen.benchmarks.published import Published, PublishedFile
-from snellen.benchmarks.rules import READERS, VLMEVALKIT
+from snellen.benchmarks.rules import OWN, READERS, VLMEVALKIT
 from snellen.benchmarks.video_questions import VideoQuestions, video_benchmark
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.data.download import Remote
 from snellen.data.parts import Part, Parts, Records
+from snellen.extract.rules_official import opening_given_gold
 from snellen.extract.rules_vlmevalkit_own import first_word_given_gold
 from snellen.prompts.choice import Wording
 
-VERSION = "2"
+VERSION = "3"
 HEADLINE = "task_mean"
 ALIASES = {
     "MVBench": {},
@@ -116,6 +118,7 @@ def benchmark(variant: Variant) -> Benchmark:
             headline=HEADLINE,
             mean_of="task_type",
             defaults={"frames": "16"},
+            official=READERS[OWN]._replace(given_gold=opening_given_gold),
             vlmevalkit=READERS[VLMEVALKIT]._replace(given_gold=first_word_given_gold),
             paper="https://arxiv.org/abs/2311.17005",
             source="MVBench of OpenGVLab (licences of its sources apply), joined into one table",

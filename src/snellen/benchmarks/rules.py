@@ -34,6 +34,7 @@ Rule = Literal["snellen", "vlmevalkit", "official"]
 RULES: tuple[str, ...] = get_args(Rule)
 OWN = "snellen"
 VLMEVALKIT = "vlmevalkit"
+OFFICIAL = "official"
 _RELEASE = "@"
 _MONTH = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])")
 
@@ -46,10 +47,12 @@ class Readers(NamedTuple):
     open: OpenRule = EQUALITY
     given_gold: GoldChoiceReader | None = None
     """Reads choices with a look at the gold, where there is any: VLMEvalKit has such rules."""
+    by_meaning: bool = False
+    """As `Manner.by_meaning`."""
 
 
 READERS: Mapping[str, Readers] = {
-    OWN: Readers(rules_reader, words_reader),
+    OWN: Readers(rules_reader, words_reader, by_meaning=True),
     VLMEVALKIT: Readers(read_choice_vlmevalkit, read_yes_no_vlmevalkit),
 }
 

@@ -25,6 +25,7 @@ from snellen.extract.choice import read_choice
 from snellen.extract.rules_tempcompass import (
     named_sentences,
     read_choice_of,
+    read_match_in_any_case,
     read_match_of,
     read_yes_no_of,
 )
@@ -73,8 +74,10 @@ def read_reply(sample: Sample, reply: str, stop_reason: str, rule: Rule) -> Answ
     """The label, word or name of a sentence that a reply gives."""
     if sample.groups["task"] == "caption_matching":
         sentences = named_sentences(sample.question)
-        answer = read_match_of(reply, sentences)
-        return answer if rule == "official" else _sentence(answer, reply, sentences, stop_reason)
+        if rule == "official":
+            return read_match_of(reply, sentences)
+        answer = read_match_in_any_case(reply, sentences)
+        return _sentence(answer, reply, sentences, stop_reason)
     if sample.kind == "yes_no":
         if rule == "official":
             return read_yes_no_of(reply)

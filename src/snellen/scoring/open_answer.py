@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 _NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?|[-+]?\.\d+")
+_LIST = re.compile(r"\s*[A-Za-z](?:\s*,\s*[A-Za-z])+\s*")
 _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _DIGITS = {word: str(number) for number, word in enumerate(_WORDS)}
 _ARTICLES = frozenset({"a", "an", "the"})
@@ -26,6 +27,21 @@ def matches(answer: str, golds: Sequence[str]) -> bool:
     """True when the normalised answer equals a normalised gold answer; an empty one never does."""
     form = normalised(answer)
     return form != "" and any(form == normalised(gold) for gold in golds)
+
+
+def same_labels(answer: str, golds: Sequence[str]) -> bool:
+    """True when answer and a gold answer are lists of the same single letters, in any order and
+    spacing: "b, d" is "b,d"."""
+    listed = _letters(answer)
+    return len(listed) > 1 and any(_letters(gold) == listed for gold in golds)
+
+
+def _letters(text: str) -> frozenset[str]:
+    return (
+        frozenset(text.lower().replace(" ", "").split(","))
+        if _LIST.fullmatch(text)
+        else frozenset()
+    )
 
 
 @lru_cache(maxsize=65536)
