@@ -24,7 +24,7 @@ from snellen.core.benchmark import Benchmark, Variant
 from snellen.data.download import Remote
 from snellen.prompts.choice import Wording
 
-VERSION = "1"
+VERSION = "2"
 HEADLINE = "task_mean"
 ALIASES = {
     "MVBench": {},
