@@ -65,8 +65,10 @@ class Published:
         if otherwise is None:
             return locate(name, settings, remote=remote, progress=progress, hint=made)
         here = verified(name, settings, remote).path
-        if here is not None or isinstance(otherwise, HubSplit):
-            return here or otherwise
+        if here is not None:
+            return here
+        if isinstance(otherwise, HubSplit):
+            return otherwise
         return Path(otherwise.fetch(settings, progress))
 
     def marked(self, table: Table, variant: Variant) -> Table:
@@ -200,7 +202,7 @@ def _difference(data: str, declared: PublishedFile | HubSplit | None) -> str:
 def _here(declared: PublishedFile, spec: str) -> str:
     """Where on this machine a published file lies, or how it comes there."""
     settings = Settings.from_environment()
-    told = []
+    told: list[str] = []
     for path in find(declared.name, settings):
         other = other_checksum(path, declared.remote, settings.cache)
         if other is None:
