@@ -15,6 +15,7 @@ from __future__ import annotations
 import logging
 import re
 from functools import lru_cache
+from math import isfinite
 from typing import Any
 
 from snellen.core.errors import MissingExtra
@@ -131,7 +132,11 @@ def _official_value(text: str) -> float | None:
     if _UNKNOWN_THERE.search(closed):
         return None
     stopped = _STOPPED_THERE.match(closed)
-    return _value(stopped[1] if stopped else _BEFORE_FRACTION.sub(r"\\cdot ", closed))
+    try:
+        value = _value(stopped[1] if stopped else _BEFORE_FRACTION.sub(r"\\cdot ", closed))
+    except OverflowError:  # 2^{99999} is no float
+        return None
+    return value if value is not None and isfinite(value) else None
 
 
 def _tuple(text: str) -> tuple[str, ...]:
