@@ -25,7 +25,7 @@ _DEPTH = 3
 """Marks inside marks that are looked into."""
 _AFTER_BOX = re.compile(r"[\s$.,]{0,9}[(\[](?P<letter>[A-Z])[)\]]")
 _BEFORE_BOX = re.compile(r"[(\[](?P<letter>[A-Z])[)\]][\s$:.\\a-z]{0,20}\Z")
-_DRESS = " \n\t*`\"'()[].,:"
+_DRESS = " \n\t*`\"'()[]<>$.,:"
 _AFTER_LABEL = frozenset(").: ")
 _LABEL_Z = re.compile(r"[\s\"'(\[]*(?:(?i:answer|option)[\s:]*)?Z[\s\"')\].]*\Z")
 _DECLINING_STEMS = ("not", "n't", "no", "sorry", "unable", "imposs", "afraid", "apolog", " ai ")

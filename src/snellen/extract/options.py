@@ -24,7 +24,10 @@ _RIGHT = " \n.,;:!?\"')]"
 _LAST_PROSE_LABEL = "J"
 NONE_FITS = "Z"
 """MMBench's pseudo choice for "no option fits": a label only where an option has it."""
-_FRACTION = re.compile(r"\\[dtc]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
+_FRACTION = re.compile(
+    r"\\[dtc]?frac(?:\s*\{(?P<over>[^{}]*)\}\s*\{(?P<under>[^{}]*)\}|\s+(?P<one>\S+)\s{2}(?P<two>\S+))"
+)
+"""Its braces may have been blanked out before."""
 _LATEX = re.compile(r"\\(?:left|right|displaystyle|quad|[,;:! ()\[\]])|[${}]")
 _LATEX_SIGNS = (
     (re.compile(r"\^?\s*\{?\s*\\circ\b\s*\}?"), "°"),
@@ -49,10 +52,14 @@ def plain(text: str) -> str:
 
 def formula(text: str) -> str:
     """A content without LaTeX commands and blanks: "$\\frac{1}{2}$" is "1/2"."""
-    low = _FRACTION.sub(r"\1/\2", fold(text).lower())
+    low = _FRACTION.sub(_divided, fold(text).lower())
     for sign, as_text in _LATEX_SIGNS if "\\" in low else ():
         low = sign.sub(as_text, low)
     return "".join(plain(_LATEX.sub("", low)).split())
+
+
+def _divided(match: re.Match[str]) -> str:
+    return f"{match['over'] or match['one'] or ''}/{match['under'] or match['two'] or ''}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ _LEAD = (
 )
 _OTHER_WORD = re.compile(
     rf"[\W_]{{0,30}}+{_LEAD}[\W_]{{0,9}}(?:(?P<yes>{_YES_WORDS})|(?P<no>{_NO_WORDS}))(?:です|입니다)?"
-    r"(?=\s{0,9}(?:[.,;:!\n)]|\Z|-\s|[–—]))(?![.,]\w)",
+    r"(?=\s{0,9}(?:[.,;:!\n)、]|\Z|-\s|[–—]))(?![.,]\w)",
     re.IGNORECASE,
 )
 """A word of another language, or of another kind of question, that opens the reply alone."""
