@@ -1,9 +1,10 @@
 """Read a reply to a multiple-choice question into the label of an option.
 
-What a reply marks as its conclusion (a tag, a box, a key of JSON) is read before all else. The order
-inside it, and of replies without one, is that of MMBench (arXiv:2307.06281, Sec. 4.1) and MMT-Bench
-(arXiv:2404.16006, Sec. 4.1): labels first, then contents, then nobody could read it. Never a random
-option. A wrong reading is worse than none: a rule that finds two options reads neither.
+What a reply marks as its conclusion (a tag, a box, a key of JSON) is read before all else. The
+order inside it, and of replies without one, is that of MMBench (arXiv:2307.06281, Sec. 4.1) and
+MMT-Bench (arXiv:2404.16006, Sec. 4.1): labels first, then contents, then nobody could read it.
+Never a random option. A wrong reading is worse than none: a rule that finds two options reads
+neither.
 """
 
 from __future__ import annotations

@@ -50,7 +50,8 @@ _CAPTION = re.compile(
 """A bracketed letter after one of these may name a part of the picture, not an option."""
 _CAPTION_REACH = 12
 _CLOSED = re.compile(
-    r"(?:\((?P<one>[A-Z])\)[.:]?|(?:^|\n)[ \-]{0,9}(?P<two>[A-Z])[).:])\s{0,3}(?:(?i:an?|the)\s(?!is\b))?"
+    r"(?:\((?P<one>[A-Z])\)[.:]?|(?:^|\n)[ \-]{0,9}(?P<two>[A-Z])[).:])\s{0,3}"
+    r"(?:(?i:an?|the)\s(?!is\b))?"
 )
 
 

@@ -22,6 +22,8 @@ _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 _LEFT = " \n,;:!?\"'(["
 _RIGHT = " \n.,;:!?\"')]"
 _LAST_PROSE_LABEL = "J"
+_LONGEST_DRESS = 40
+"""Characters that LaTeX commands may add to a short content."""
 NONE_FITS = "Z"
 """MMBench's pseudo choice for "no option fits": a label only where an option has it."""
 _FRACTION = re.compile(
@@ -81,7 +83,10 @@ class Options:
 
     def equal_to(self, text: str) -> str | None:
         """The label of the option that the text is, apart from dress and spacing."""
-        return self.by_content.get(plain(text)) or self.by_formula.get(formula(text))
+        found = self.by_content.get(plain(text))
+        if found or len(text) > 2 * self.longest + _LONGEST_DRESS:
+            return found
+        return self.by_formula.get(formula(text))
 
     def same(self, label: str, other: str) -> bool:
         """Do the two options read the same?"""
