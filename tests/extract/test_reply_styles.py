@@ -178,7 +178,7 @@ B_SAID = [
     "A has acorns. C has needles.\n\nAnswer: B",
     "Step 1: look at the leaves.\nStep 2: compare with A, C and D.\n\nB",
     "A: no, acorns.\nB: fits.\nC: no, needles.\nD: no.\n\nThe answer is B.",
-    "- A is wrong: acorns.\n- C is wrong: needles.\n- D is wrong.\n\nSo the correct answer is **B**.",
+    "- A: acorns.\n- C is wrong: needles.\n- D is wrong.\n\nSo the correct answer is **B**.",
     "A is incorrect. C is incorrect. D is incorrect. So B.",
     "Option A is incorrect because of the acorns. Option B is correct.",
     "We can rule out A, C and D, which leaves B as the answer is B.",
