@@ -96,6 +96,8 @@ BASES: dict[str, Base] = {
     "underscores for blanks": lambda a, b: a.replace(" ", "_"),
     "no blanks": lambda a, b: a.replace(" ", ""),
     "two blanks": lambda a, b: a.replace(" ", "  ") + "  ",
+    "blanks around": lambda a, b: f"  {a}   ",
+    "line break behind": lambda a, b: f"{a}\n",
     "spaced letters": lambda a, b: " ".join(a),
     "line break for blank": lambda a, b: a.replace(" ", "\n"),
     "tab for blank": lambda a, b: a.replace(" ", "\t"),
