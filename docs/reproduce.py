@@ -22,7 +22,6 @@ from msgspec import json as msgjson
 
 from snellen.api import score
 from snellen.api.scoring import Scored
-from snellen.benchmarks.registry import known_benchmarks, open_benchmark
 from snellen.core.benchmark import Variant
 from snellen.core.record import Record
 from snellen.core.summary import Summary
@@ -108,33 +107,10 @@ def page() -> str:
         lines += [f"Official numbers: {text}." for text in dict.fromkeys(e.source for e in of_it)]
         lines += [f"{e.system}: {e.because}." for e in of_it if e.because]
         lines.append("")
-    return "\n".join([*lines, *_evidence(entries)])
-
-
-def _evidence(entries: Sequence[Entry]) -> Iterator[str]:
-    """Every registered benchmark, and what is known of its numbers."""
-    yield from (
-        "## Every benchmark",
-        "",
-        "What its rule rests on: recorded replies with official scores (above), published tables "
-        "that its formulas reproduce, or only the reading of its authors' description. What "
-        "differs from reference tools, and why, stands at the top of the benchmark's file in "
-        "`src/snellen/benchmarks/`.",
-        "",
-        "| benchmark | headline | rule | evidence |",
-        "| --- | --- | --- | --- |",
+    lines.append(
+        "What stands behind every benchmark, these numbers among it: [Evidence](evidence.md)."
     )
-    for known in known_benchmarks():
-        made = open_benchmark(known.name)
-        of_it = [one for one in entries if SETS.get(one.benchmark) == known.name]
-        evidence = TABLES.get(known.name, "reading only")
-        if of_it:
-            agreeing = sum(one.agrees for one in of_it)
-            more = f"; {TABLES[known.name]}" if known.name in TABLES else ""
-            evidence = f"{agreeing} of {len(of_it)} official numbers{more}"
-        elif made.coverage == "inference only":
-            evidence = "not scored"
-        yield f"| {known.name} | {made.headline} | {made.coverage} | {evidence} |"
+    return "\n".join(lines)
 
 
 SETS = {
@@ -164,15 +140,6 @@ FORMULAS = {
 }
 """Rows or tables of papers that follow from the formulas, as tests of record hold
 (`tests/benchmarks/test_*_tables.py`, `test_mme_boards.py`): what, how many of how many."""
-TABLES = {
-    "mme": "the paper's leaderboards recomputed",
-    "mmt-bench": "the paper's table 2 recomputed",
-    "seedbench": "the paper's level tables recomputed",
-    "infovqa": "the metric is DocVQA's",
-    "ok-vqa": "the metric is VizWiz's",
-    "textvqa": "the metric is VizWiz's",
-    "ocrbench": "its 1,000 gold answers are right",
-}
 _MATHVISION = {
     "GPT4-CoT_Text_Only_": "id 1577 is right there; their parser stops at the dot of `5.so,even`",
     "Qwen-VL-Max-CoT": r"id 2535 is right here; their parser cannot read `\frac12`",

@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "data"))
 from made_videos import number_of, write_video
 from PIL import Image
 
-from snellen.api import evaluate
+from snellen.api import evaluate, score
 from snellen.benchmarks.inline_options import inline_options, undressed
 from snellen.benchmarks.registry import open_benchmark
 from snellen.benchmarks.tempcompass import task_of
@@ -342,9 +342,33 @@ def test_an_option_keeps_a_letter_that_is_not_its_own() -> None:
 
 @pytest.mark.parametrize(
     ("reply", "label"),
-    [("B", "B"), ("The best answer is: C", "C"), ("A dog. B", "A"), ("The answer is (D).", "D")],
+    [
+        ("B", "B"),
+        ("The best answer is: C", "C"),
+        ("A dog. B", "A"),
+        ("The answer is (D).", "D"),
+        ("Answer: D", "A"),
+        ("Best option: D", "B"),
+    ],
 )
 def test_video_mme_authors_take_the_first_capital(reply: str, label: str) -> None:
     answer = read_first_letter(reply, {}, "stop")
     assert isinstance(answer, Found)
     assert answer.value == label
+
+
+def test_video_mme_authors_count_what_was_answered(tmp_path: Path) -> None:
+    replies = tmp_path / "replies.jsonl"
+    rows = [
+        {"index": number, "question": "Which?", "candidates": "['A. one', 'B. two']",
+         "answer": "B", "video": "one", "prediction": reply}
+        for number, reply in enumerate(("B", "A", "none of them", "B."))
+    ]  # fmt: skip
+    replies.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    official, own = (
+        score("video-mme", replies, variant=Variant(rule=rule)).summary
+        for rule in ("official", "snellen")
+    )
+    assert official.headline.value == pytest.approx(100 * 2 / 3)
+    assert own.headline.value == pytest.approx(50)
+    assert official.notices[-1].startswith("1 reply without a letter left out")

@@ -60,11 +60,13 @@ SPACE = (
     choice("How many organs are in the image?", "C", "3", "2", "1", "0"),
     choice("Where is the lamp with respect to the bed?", "A", "above", "below"),
     choice("Which object is closer to the camera?", "B", "table", "chair"),
-    choice("How many chairs are there?", "E", "1", "2", "3", "4", "5", "6"),
+    choice("How many chairs are there?", "E", "1", "2", "3", "4", "more than 4", "none"),
     choice("Which way does the front wheel face?", "C", "Left", "Straight", "Right"),
     choice("Where is the dog?", "D", "left of the car", "right of the car", "in front of it",
            "behind the car"),
 )  # fmt: skip
+NUMBERS = (*SPACE[:3], choice("How many lanes are there?", "E", "1", "2", "3", "4", "5", "6"))
+"""The fifth column of options holds nothing but a number."""
 MEDICINE = (
     choice("What is the abnormality?", "C", "Edema", "Fracture", "Mass", "Effusion", "None seen"),
     choice("Which organ is shown?", "A", "Liver", "Kidney", "Spleen", "Heart", "Lung"),

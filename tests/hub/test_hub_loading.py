@@ -95,6 +95,7 @@ def test_a_model_the_hub_does_not_give(snellen: Command, model: str, said: str) 
     assert said in sentence(snellen, "run", "-m", model, "-b", "eyechart")
 
 
+@pytest.mark.release
 @pytest.mark.parametrize(
     ("data", "said"),
     [
@@ -108,6 +109,7 @@ def test_a_data_set_the_hub_does_not_give(snellen: Command, data: str, said: str
     assert said in sentence(snellen, "run", "-m", "random", "-b", data)
 
 
+@pytest.mark.release
 def test_a_server_that_is_down(fetched: Fetched, snellen: Command) -> None:
     """What is cached is used; the rest is refused at once, not after minutes of trying."""
     down = replace(snellen, endpoint=NOBODY)
@@ -120,6 +122,7 @@ def test_a_server_that_is_down(fetched: Fetched, snellen: Command) -> None:
     assert only_run(snellen.home / "down").info.data == fetched.run.info.data
 
 
+@pytest.mark.release
 def test_offline_a_revision_is_that_revision_or_refused(
     fetched: Fetched, snellen: Command, hub: Hub
 ) -> None:

@@ -191,3 +191,35 @@ def test_we_math_s_dimensions() -> None:
     assert loose.score == pytest.approx((4 - 0.5 - 0 - 1) / 4)
     assert (strict.rote, loose.rote) == (0.5, 0.0)
     assert mastery([], "strict") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "core"),
+    [
+        ("{5}", "5"),
+        # A set or several groups are no text in braces.
+        ("{1,2}", "{1,2}"),
+        ("{a}{b}", "{a}{b}"),
+        ("{}", ""),
+    ],
+)
+def test_braces_around_the_whole_answer_are_left_out(text: str, core: str) -> None:
+    assert undressed(text) == core
+
+
+@pytest.mark.parametrize(
+    ("extraction", "choice"),
+    [
+        ("the graph of f(x) goes up", "f"),
+        ("(b) it is", "f"),
+        ("so it is (C), not (A)", "gamma"),
+        ("B", "f"),
+        ("b", "f"),
+        ("gama", "gamma"),
+    ],
+)
+def test_mathvista_s_choices_by_the_first_letter_in_parentheses(
+    extraction: str, choice: str
+) -> None:
+    """As the authors' `normalize_extracted_answer` chooses."""
+    assert normalised(extraction, "text", "f", ("alpha", "f", "gamma")) == choice

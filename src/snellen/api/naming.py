@@ -97,4 +97,13 @@ class Chosen:
             opened = named_benchmark(self.spec, variant, own)
         if not recipes or self.spec in own:
             return opened
-        return prescribed(full_name(name, model), self.spec, opened, variant)
+        return prescribed(_served_name(name, model), self.spec, opened, variant)
+
+
+def _served_name(name: str, model: Model) -> str:
+    """`full_name`; a model that goes by its own name alone, because a server has it, with what
+    serves it before that."""
+    full, identity = full_name(name, model), model.identity
+    if full.partition(":")[0] == identity.name:
+        return f"{identity.provider}/{identity.name}"
+    return full

@@ -30,7 +30,7 @@ from snellen.extract.rules_official import read_blink
 from snellen.scoring.accuracy import FailurePolicy
 from snellen.scoring.together import interval_of_mean, tallies
 
-VERSION = "1"
+VERSION = "2"
 HEADLINE = "task_mean"
 _TASKS = ("task", "category")
 """Columns that may name a question's task: the authors' and VLMEvalKit's."""

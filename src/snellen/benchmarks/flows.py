@@ -18,13 +18,14 @@ from snellen.core.record import Pass, Record, Unscored
 from snellen.core.request import Generate, Generation, Ref
 from snellen.core.sample import Sample
 from snellen.extract.choice import read_choice
+from snellen.extract.forms import form_of, read_form
 from snellen.extract.llm import RULE, Extraction, extract_choice, is_unmatched, settled
 from snellen.extract.open_text import read_open
 from snellen.extract.unanswered import BY_FILTER, own_words
 from snellen.extract.yes_no import read_yes_no
 from snellen.prompts.choice import DEFAULT, Wording, prompt
 from snellen.prompts.rotation import rotatable, shift
-from snellen.scoring.open_answer import matches
+from snellen.scoring.open_answer import matches, same_labels
 
 Circular = Literal["off", "early", "full"]
 MATCH_RATE = "match_rate"
@@ -69,7 +70,7 @@ def answer_reader(reply: str, stop_reason: str) -> Answer:
 
 def equal_to_gold(answer: str, sample: Sample) -> float:
     """1 for a gold answer after normalising (see `scoring.open_answer`), else 0."""
-    return float(matches(answer, sample.gold))
+    return float(matches(answer, sample.gold) or same_labels(answer, sample.gold))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +116,9 @@ class Manner:
     wording: Wording = DEFAULT
     shown: Callable[[Sample], Shown] | None = None
     """Examples that stand before a question, where there are any."""
+    by_meaning: bool = False
+    """Whether an answer counts by what it means: options that read the same are one answer, and an
+    open reply is read in the form of its gold (see `extract.forms`). Snellen's rule alone does."""
 
 
 class Shown(NamedTuple):
@@ -153,9 +157,17 @@ def circular(how: Manner, mode: Circular) -> Callable[[Sample], Flow]:
                 break
         record = finish(sample, tuple(done), how, saved=len(planned) - len(done), circular=True)
         fixed = sample.kind == "choice" and len(planned) == 1
-        return msgspec.structs.replace(record, asked_once=True) if fixed else record
+        lacking = lacking_rotations(sample)
+        if fixed or lacking:
+            return msgspec.structs.replace(record, asked_once=fixed, lacking=lacking)
+        return record
 
     return flow
+
+
+def lacking_rotations(sample: Sample) -> int:
+    """Rotations that the data do not hold of a question of which they hold some."""
+    return max(0, len(sample.options) - 1 - len(sample.rotations)) if sample.rotations else 0
 
 
 def turns(sample: Sample) -> list[Turn]:
@@ -193,7 +205,7 @@ def _ask(sample: Sample, turn: Turn, number: int, how: Manner) -> Steps[Pass]:
         if steps is not None:
             extraction = yield from steps
             answer = settled(by_rules, extraction.answer)
-    earned = credit(sample, turn.gold, answer, how) if answer is not None else None
+    earned = credit(sample, turn, answer, how) if answer is not None else None
     return Pass(
         prompt=messages.looked_at(),
         output=output,
@@ -257,18 +269,30 @@ def read(sample: Sample, turn: Turn, output: Output, how: Manner) -> Answer | No
         return choice(output.text, turn.options, output.stop_reason)
     if sample.kind == "yes_no":
         return how.yes_no(output.text, output.stop_reason)
+    form = form_of(sample.gold) if how.by_meaning and how.open.grade is equal_to_gold else None
+    if form is not None:
+        return read_form(output.text, form, sample.gold, stop_reason=output.stop_reason)
     return how.open.read(output.text, output.stop_reason)
 
 
-def credit(sample: Sample, gold: tuple[str, ...], answer: Answer, how: Manner) -> float | None:
+def credit(sample: Sample, turn: Turn | Pass, answer: Answer, how: Manner) -> float | None:
     """What an answer earns, 0..1: right or wrong but for open questions; None without gold."""
+    gold = turn.gold
     if not gold:
         return None
     if not isinstance(answer, Found):
         return 0.0
     if sample.kind == "open":
         return how.open.grade(answer.value, sample)
+    options = turn.options or sample.options
+    if how.by_meaning and options.get(answer.value, "").strip():
+        return float(any(_same_text(options, answer.value, one) for one in gold))
     return float(answer.value in gold)
+
+
+def _same_text(options: Mapping[str, str], label: str, gold: str) -> bool:
+    """Whether two options are one answer, because they read the same."""
+    return label == gold or options[label].split() == options.get(gold, "").split()
 
 
 def finish(
@@ -357,7 +381,7 @@ def _by_rules(one: Pass) -> Answer | None:
 
 def _earned_by_rules(sample: Sample, one: Pass, how: Manner) -> float:
     answer = _by_rules(one)
-    return (credit(sample, one.gold, answer, how) or 0.0) if answer is not None else 0.0
+    return (credit(sample, one, answer, how) or 0.0) if answer is not None else 0.0
 
 
 def _ending(last: Pass) -> tuple[Outcome, Unscored | None]:

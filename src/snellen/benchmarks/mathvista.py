@@ -185,7 +185,8 @@ def _read(sample: Sample, reply: str, stop_reason: str) -> Answer:
 
 def _right(sample: Sample, answer: str) -> bool:
     if sample.options:
-        return answer in sample.gold
+        same = sample.options.get(sample.gold[0], "").strip()
+        return answer in sample.gold or (same != "" and sample.options.get(answer) == same)
     return same_value(answer, sample.gold[0], answer_type_of(_kind(sample)))
 
 

@@ -7,31 +7,35 @@ One example row: task_type "plotQA", prefix "video/1_plotQA/", video "movie101_6
 
 Seven tasks are multiple choice and make M-Avg: the mean of the tasks' accuracies, as in the paper.
 VLMEvalKit's M-Avg is the share of right questions, which stands beside it as `accuracy`, and a
-failed question lowers it by one more than a wrong one; with us it is left out. The two open tasks
-(`part=open`) make G-Avg: a judge gives two marks of 1 to 5, which are added up, so that it runs to
-10; M-Avg and G-Avg are never one number. Rows of the other part are not asked.
+failed question lowers it by one more than a wrong one; with us it is left out. The authors' script
+takes the sign before the first closing bracket, or the whole reply (`--rule official`). Two open
+tasks (`part=open`) make G-Avg: a judge gives two marks of 1 to 5, which are added up, so that it
+runs to 10; M-Avg and G-Avg are never one number. Rows of the other part are not asked.
 
 The questions are published as one JSON file a task; VLMEvalKit joins them into `MLVU_MCQ.tsv`,
-lmms-eval's are on the hub. Give the file with `--data` and keep the videos beside it under their
-`prefix`, or in `videos/mlvu` of the cache.
+lmms-eval's are on the hub. Without that file the authors' are fetched. The videos are looked for
+under their `prefix` beside the file and in `videos/mlvu` of the cache.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from snellen.benchmarks.mlvu_open import OPEN_TASKS, open_tasks
+from snellen.benchmarks.elsewhere import Elsewhere
+from snellen.benchmarks.flows import words_reader
+from snellen.benchmarks.mlvu_open import OPEN_TASKS, mlvu_parts, open_tasks
 from snellen.benchmarks.published import HubSplit, Published, PublishedFile
-from snellen.benchmarks.rules import READERS, VLMEVALKIT
+from snellen.benchmarks.rules import READERS, VLMEVALKIT, Readers
 from snellen.benchmarks.video_questions import VideoQuestions, video_benchmark
 from snellen.benchmarks.watching import watching_of, with_video
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.sample import Row
 from snellen.data.download import Remote
+from snellen.extract.rules_official import read_bracket
 from snellen.extract.rules_vlmevalkit_own import bracket_given_gold
 from snellen.prompts.choice import Wording
 
-VERSION = "3"
+VERSION = "4"
 HEADLINE = "m_avg"
 PART, PARTS = "part", ("choice", "open")
 DEFAULTS = {"frames": "16"}
@@ -46,11 +50,16 @@ ALIASES = {
     "mlvu_dev": {"edition": "dev", "sampling": "lmms-eval"},
     "mlvu_test": {"edition": "test", "sampling": "lmms-eval"},
 }
+ELSEWHERE = {"mlvu": Elsewhere("VLMEvalKit", "asks both the choices and the open questions")}
+_DEV = mlvu_parts(
+    "MLVU_MCQ.jsonl",
+    *("1_plotQA", "2_needle", "3_ego", "4_count", "5_order", "6_anomaly_reco", "7_topic_reasoning"),
+)
 DATA = Published(
     {"edition": ("vlmevalkit", "dev", "test")},
     {
         ("vlmevalkit",): PublishedFile(
-            "MLVU_MCQ.tsv", Remote(urls=(), md5="bb5c37e7cf8d43fc9a25c23d2b4633f5")
+            "MLVU_MCQ.tsv", Remote(urls=(), md5="bb5c37e7cf8d43fc9a25c23d2b4633f5"), _DEV
         ),
         ("dev",): HubSplit("hf://sy1998/MLVU_dev?split=test"),
         ("test",): HubSplit("hf://sy1998/MLVU_Test?split=test"),
@@ -79,6 +88,7 @@ def benchmark(variant: Variant) -> Benchmark:
             keep=is_choice,
             options={PART: PARTS},
             defaults=DEFAULTS,
+            official=Readers(read_bracket, words_reader),
             vlmevalkit=READERS[VLMEVALKIT]._replace(given_gold=bracket_given_gold),
             paper=PAPER,
             source="MLVU (CC BY-NC-SA 4.0), as VLMEvalKit's TSV or lmms-eval's data sets",

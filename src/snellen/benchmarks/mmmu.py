@@ -10,10 +10,16 @@ Oddities: images stand where `<image k>` names them, also in options; about 6 % 
 open, with a text, a number or a list of these as gold; `dev` and `val` share a file. Answers of
 `test` are kept by the authors.
 
-Our rule is the authors' parsing without its last step: where it finds no option the reply is
-unread and wrong, while their script draws one by lot; `--rule official` draws too, by a seed of the
-reply. VLMEvalKit turns an open question into a choice between the gold answer and "Other Answers";
-we compare the text by the authors' rule.
+Published numbers are made with the authors' parse, which is `--rule official`: it takes the option
+that the reply names last, also in reasoning, and draws one by lot where it finds none (here by a
+seed of the reply, so that the number stays the same). Our default reads choices as all benchmarks
+do: it reads more ways of naming an option ("**B**", "\\boxed{B}", "answer: b", thinking before the
+answer), never takes a letter of the reasoning against a stated answer, and never draws.
+An open answer is right where it holds the gold text, or a number equal to the gold's at two
+decimals. By default what the reply marks or states as its answer must hold it, as whole words;
+`official` looks behind every word that may announce a result, in all lines, and into words.
+VLMEvalKit turns an open question into a choice between the gold answer and "Other Answers"; under
+`vlmevalkit` we compare the text by the authors' rule.
 """
 
 from __future__ import annotations
@@ -29,9 +35,9 @@ from snellen.benchmarks.rules import READERS, Readers
 from snellen.benchmarks.withheld import withheld
 from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.core.sample import Row, Sample
-from snellen.extract.mmmu import draw_option, matches_mmmu, read_mmmu, read_mmmu_open
+from snellen.extract.mmmu import draw_option, matches_mmmu, read_mmmu_answer, read_mmmu_open
 
-VERSION = "1"
+VERSION = "2"
 ALIASES = {
     "MMMU_DEV_VAL": {"split": "val"},
     "MMMU_TEST": {"split": "test"},
@@ -54,15 +60,20 @@ _SPLITS = {"validation": "val"}
 """What the file calls a split, where it is not our name."""
 
 
-def _equal(answer: str, sample: Sample) -> float:
+def _held(answer: str, sample: Sample) -> float:
+    return float(matches_mmmu(answer, sample.gold, words=True))
+
+
+def _held_official(answer: str, sample: Sample) -> float:
     return float(matches_mmmu(answer, sample.gold))
 
 
-OPEN = OpenRule(read_mmmu_open, _equal)
+OPEN = OpenRule(read_mmmu_answer, _held)
+OFFICIAL_OPEN = OpenRule(read_mmmu_open, _held_official)
 RULES = {
-    "snellen": Readers(read_mmmu, words_reader, OPEN),
-    "vlmevalkit": READERS["vlmevalkit"]._replace(open=OPEN),
-    "official": Readers(draw_option, words_reader, OPEN),
+    "snellen": READERS["snellen"]._replace(open=OPEN),
+    "vlmevalkit": READERS["vlmevalkit"]._replace(open=OFFICIAL_OPEN),
+    "official": Readers(draw_option, words_reader, OFFICIAL_OPEN),
 }
 
 

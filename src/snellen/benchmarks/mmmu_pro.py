@@ -7,7 +7,11 @@ one picture, a screenshot or photograph of question and options, and neither as 
 
 Oddities: 1730 questions in each setting, no split, all answers public. The paper's score is the
 mean of `10` and `vision`, two runs here. Options that stand in a picture are not written into
-the prompt, and any letter may be chosen. Reading is MMMU's (see `mmmu`) without its random option.
+the prompt; where the data do not hold them either, any letter may be chosen.
+
+Published numbers are made with the authors' own parse, `evaluate.py` of MMMU-Pro, which is `--rule
+official`: what stands behind the last "Answer:", else the steps of MMMU, else an option by lot (here
+by a seed of the reply). Our default reads choices as all benchmarks do, and never draws.
 """
 
 from __future__ import annotations
@@ -18,14 +22,16 @@ from functools import partial
 
 from msgspec import structs
 
-from snellen.benchmarks.mmmu import RULES
+from snellen.benchmarks.flows import words_reader
 from snellen.benchmarks.published import HubSplit, Published, tsv
 from snellen.benchmarks.questions import question_benchmark
+from snellen.benchmarks.rules import Readers
 from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.core.sample import Row, Sample
+from snellen.extract.mmmu import draw_pro_option
 from snellen.prompts.choice import Wording
 
-VERSION = "1"
+VERSION = "2"
 ALIASES = {
     "MMMU_Pro_10c": {"setting": "10"},
     "MMMU_Pro_V": {"setting": "vision"},
@@ -33,6 +39,8 @@ ALIASES = {
     "mmmu_pro_vision": {"setting": "vision"},
     "MMMU_Pro_10c_COT": {"setting": "10", "cot": "on"},
     "MMMU_Pro_V_COT": {"setting": "vision", "cot": "on"},
+    "mmmu_pro_standard_cot": {"setting": "10", "cot": "on"},
+    "mmmu_pro_vision_cot": {"setting": "vision", "cot": "on"},
 }
 _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
 DATA = Published(
@@ -60,8 +68,8 @@ def benchmark(variant: Variant) -> Benchmark:
         options=DATA.options,
         needs=needs("text", "image", many_images=not vision),
         groups=("category", "subject", "topic_difficulty", "l2-category"),
-        rules=RULES,
-        wording=Wording(question="{question}", options="", choose=_DIRECTLY),
+        official=Readers(draw_pro_option, words_reader),
+        wording=Wording(question="{question}", options="", choose=_DIRECTLY, listed=not vision),
         kind="choice",
         max_new_tokens=1024,
         paper="https://arxiv.org/abs/2409.02813",
@@ -69,14 +77,21 @@ def benchmark(variant: Variant) -> Benchmark:
     )
     if not vision:
         return asked
-    samples = partial(_in_pictures, asked.samples)
+    moved = variant.circular not in (None, "off") or _shuffled(variant.control or "")
+    samples = partial(_in_pictures, asked.samples, known=not moved)
     return replace(asked, samples=samples, chance=100 / _OPTIONS)
 
 
+def _shuffled(control: str) -> bool:
+    return control.startswith("shuffled-options")
+
+
 def _in_pictures(
-    read: Callable[[Iterable[Row]], Iterator[Sample]], rows: Iterable[Row]
+    read: Callable[[Iterable[Row]], Iterator[Sample]], rows: Iterable[Row], *, known: bool
 ) -> Iterator[Sample]:
+    """`known`: options that the data hold beside the picture are used to read replies. In the
+    picture their order is fixed: where they would be moved they are left out."""
     asking = f"{_IN_PICTURE} {_DIRECTLY}"
     worded = (structs.replace(row, cells={**row.cells, "question": asking}) for row in rows)
     for sample in read(worded):
-        yield structs.replace(sample, options={})
+        yield sample if known else structs.replace(sample, options={})

@@ -9,18 +9,22 @@ image <base64>.
 Oddities: `l2_category` is the finer level here, not the coarser. The authors' copy writes the
 options into the question. The paper's multi-modal gain and leakage compare runs of the same model
 with and without pictures: `--control blind` makes the second. Our rule is accuracy by question, as
-VLMEvalKit's.
+VLMEvalKit's. The authors' script looks at the opening letter alone (`--rule official`), so that
+"Because" is B.
 """
 
 from __future__ import annotations
 
 from functools import partial
 
+from snellen.benchmarks.flows import words_reader
 from snellen.benchmarks.published import Published, tsv
 from snellen.benchmarks.questions import question_benchmark
+from snellen.benchmarks.rules import Readers
 from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.extract.rules_official import read_mmstar
 
-VERSION = "1"
+VERSION = "2"
 _URL = "https://opencompass.openxlab.space/utils/VLMEval/MMStar.tsv"
 DATA = Published({}, {(): tsv(_URL, "e1ecd2140806c1b1bbf54b43372efb9e")})
 
@@ -35,6 +39,7 @@ def benchmark(variant: Variant) -> Benchmark:
         fetch=partial(DATA.fetch, variant),
         needs=needs("text", "image"),
         groups=("category", "l2-category", "l2_category"),
+        official=Readers(read_mmstar, words_reader),
         paper="https://arxiv.org/abs/2403.20330",
         source="MMStar of its authors (Lin-Chen/MMStar on the hub), as VLMEvalKit's TSV",
     )

@@ -21,7 +21,7 @@ from snellen.core.origin import Origin
 from snellen.data.columns import is_video_column
 from snellen.data.table import open_table
 
-VERSION = "1"
+VERSION = "2"
 
 
 def own_benchmark(

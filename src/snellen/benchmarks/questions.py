@@ -134,6 +134,7 @@ def _manner(variant: Variant, settings: Generation, rule: Readers, wording: Word
         yes_no=rule.yes_no,
         open=rule.open,
         wording=wording,
+        by_meaning=rule.by_meaning,
     )
 
 

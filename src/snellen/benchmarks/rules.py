@@ -34,6 +34,7 @@ Rule = Literal["snellen", "vlmevalkit", "official"]
 RULES: tuple[str, ...] = get_args(Rule)
 OWN = "snellen"
 VLMEVALKIT = "vlmevalkit"
+OFFICIAL = "official"
 _RELEASE = "@"
 _MONTH = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])")
 
@@ -46,10 +47,12 @@ class Readers(NamedTuple):
     open: OpenRule = EQUALITY
     given_gold: GoldChoiceReader | None = None
     """Reads choices with a look at the gold, where there is any: VLMEvalKit has such rules."""
+    by_meaning: bool = False
+    """As `Manner.by_meaning`."""
 
 
 READERS: Mapping[str, Readers] = {
-    OWN: Readers(rules_reader, words_reader),
+    OWN: Readers(rules_reader, words_reader, by_meaning=True),
     VLMEVALKIT: Readers(read_choice_vlmevalkit, read_yes_no_vlmevalkit),
 }
 
@@ -88,8 +91,18 @@ def reading_of_rule(name: str, variant: Variant, chosen: str, readings: Mapping[
 
 
 def rule_parameter(variant: Variant) -> dict[str, str]:
-    """What a run records of its rule: nothing of Snellen's, which is the default."""
-    return {} if variant.rule in (None, OWN) else {"rule": str(variant.rule)}
+    """What a run records of its rule: nothing of Snellen's, which is the default, and of
+    VLMEvalKit's the commit that it restates."""
+    if variant.rule is None or variant.rule == OWN:
+        return {}
+    told = {"rule": variant.rule}
+    return {**told, "rule_commit": COMMIT} if variant.rule == VLMEVALKIT else told
+
+
+def described_rules(rules: Iterable[str]) -> str:
+    """The rules of a benchmark in a line, VLMEvalKit's with its commit."""
+    notes = {OWN: " (default)", VLMEVALKIT: f" (commit {COMMIT}, {LATEST})"}
+    return ", ".join(f"{rule}{notes.get(rule, '')}" for rule in rules)
 
 
 def check_rule(benchmark: Benchmark, variant: Variant) -> None:

@@ -23,6 +23,7 @@ from snellen.benchmarks.documents import (
     document_reader,
     with_extraction,
 )
+from snellen.benchmarks.elsewhere import Elsewhere
 from snellen.benchmarks.flows import Grade
 from snellen.benchmarks.open_questions import (
     BARE,
@@ -45,6 +46,7 @@ from snellen.scoring.slidevqa import equal_authors, f1_authors
 VERSION = "2"
 EXACT, ANLS = "exact_match", "anls"
 ALIASES = {"SLIDEVQA_MINI": {"set": "mini"}}
+ELSEWHERE = {"slidevqa": Elsewhere("lmms-eval", "asks the validation split")}
 _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
 DATA = Published(
     {"set": ("full", "mini")},

@@ -49,13 +49,14 @@ from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_gold, row_id
 from snellen.extract.rules_tempcompass import named_sentences
 
-VERSION = "2"
+VERSION = "3"
 NAME = "tempcompass"
 ALIASES = {
     "TempCompass": {"task": "all"},
     "TempCompass_8frame": {"task": "all", "frames": "8", "sampling": "vlmevalkit"},
     "TempCompass_64frame": {"task": "all", "frames": "64", "sampling": "vlmevalkit"},
     "TempCompass_1fps": {"task": "all", "fps": "1", "frames": "2048"},
+    "TempCompass_0.5fps": {"task": "all", "fps": "0.5", "frames": "2048"},
     "TempCompass_MCQ": {"task": "multi-choice"},
     "TempCompass_Captioning": {"task": "captioning"},
     "TempCompass_YorN": {"task": "yes_no"},

@@ -25,6 +25,7 @@ from snellen.extract.choice import read_choice
 from snellen.extract.rules_tempcompass import (
     named_sentences,
     read_choice_of,
+    read_match_in_any_case,
     read_match_of,
     read_yes_no_of,
 )
@@ -73,8 +74,10 @@ def read_reply(sample: Sample, reply: str, stop_reason: str, rule: Rule) -> Answ
     """The label, word or name of a sentence that a reply gives."""
     if sample.groups["task"] == "caption_matching":
         sentences = named_sentences(sample.question)
-        answer = read_match_of(reply, sentences)
-        return answer if rule == "official" else _sentence(answer, reply, sentences, stop_reason)
+        if rule == "official":
+            return read_match_of(reply, sentences)
+        answer = read_match_in_any_case(reply, sentences)
+        return _sentence(answer, reply, sentences, stop_reason)
     if sample.kind == "yes_no":
         if rule == "official":
             return read_yes_no_of(reply)
@@ -102,15 +105,19 @@ def _answered(sample: Sample, settings: Generation, panel: Panel, rule: Rule) ->
     answer = read_reply(sample, output.text, output.stop_reason, rule)
     if output.refused:
         answer = BY_FILTER
+    silent = output.refused or not output.text.strip()
+    decided = silent or (isinstance(answer, Found) and not panel.recorded)
     right = answer.value in sample.gold if isinstance(answer, Found) else False
     by_rules = right if sample.gold else None
     one = Pass(shown, output, answer, sample.gold, by_rules)
     score = None if by_rules is None else float(by_rules)
-    if not isinstance(answer, Unparsed) or not panel or score is None:
+    if decided or not panel or score is None:
         return record_of(sample, (one,), score=score)
     found = yield from judged(
         panel, RUBRICS["answer"], _fields(sample, output.text), read_right, Ref(sample.id)
     )
+    if isinstance(answer, Found) and found.absent:
+        return record_of(sample, (one,), score=score)
     one = structs.replace(one, verdicts=found.verdicts)
     grade = found.grade()
     if grade is None or found.failure is not None:

@@ -13,9 +13,10 @@ those of the sampled frames, which is the paper's other column. Videos and subti
 their own: unpack them beside the data file, or in `videos/video-mme` of the cache.
 
 The prompt is the authors'. They take the first capital letter A to D of a reply (`--rule
-official`), so that "Based on the video, B" is read as B, but "A dog. B" as A; ours reads neither an
-article nor a word's initial as a label. VLMEvalKit takes the same letter, but never takes away four
-of the lead-ins (`--rule vlmevalkit`), and leaves failed questions out, as we do.
+official`), so that "Based on the video, B" is read as B, but "A dog. B" as A, and so is
+"Answer: B"; ours reads neither an article nor a word's initial as a label. A reply without such a
+letter is left out by their script, and by that rule here: it counts what was answered. VLMEvalKit
+takes the letter after more lead-ins (`--rule vlmevalkit`) and counts every question.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from snellen.extract.rules_vlmevalkit import read_yes_no_vlmevalkit
 from snellen.extract.rules_vlmevalkit_own import read_first_capital
 from snellen.prompts.choice import Wording
 
-VERSION = "2"
+VERSION = "3"
 ALIASES = {
     "Video-MME": {},
     "Video-MME_8frame": {"frames": "8", "sampling": "vlmevalkit"},
@@ -58,13 +59,10 @@ _PREFIXES = (
     "The correct answer is",
     "The answer is",
     "The answer",
-    "The best option is",
-    "The correct option is",
-    "Best answer:",
-    "Best option:",
-    "Answer:",
-    "Option:",
+    "The best option isThe correct option is",
+    "Best answer:Best option:",
 )
+"""In the published script two commas are missing, so that four lead-ins stay in the reply."""
 _LETTER = re.compile(r"[ABCD]")
 
 
@@ -79,6 +77,7 @@ def benchmark(variant: Variant) -> Benchmark:
             wording=WORDING,
             groups=("duration", "domain", "sub_category", "task_type"),
             official=Readers(read_first_letter, words_reader),
+            of_answered=True,
             vlmevalkit=Readers(read_first_capital, read_yes_no_vlmevalkit),
             paper="https://arxiv.org/abs/2405.21075",
             source="Video-MME (its authors' licence, academic use), the parquet file on the hub",
@@ -91,7 +90,7 @@ def read_first_letter(reply: str, options: Mapping[str, str], stop_reason: str) 
     text = reply.strip()
     for prefix in _PREFIXES:
         text = text.replace(prefix, "")
-    if not text:
+    if not reply.strip():
         return Empty()
     found = _LETTER.search(text)
     if found is None:

@@ -12,7 +12,7 @@ from msgspec import structs
 from snellen.benchmarks.inline_options import label_of, undressed
 from snellen.benchmarks.published import Published
 from snellen.benchmarks.questions import failures_of, question_benchmark
-from snellen.benchmarks.rules import READERS, VLMEVALKIT, Readers
+from snellen.benchmarks.rules import OFFICIAL, READERS, VLMEVALKIT, Readers
 from snellen.benchmarks.watching import watching_of, with_video
 from snellen.core.benchmark import Benchmark, Table, Variant
 from snellen.core.record import Record
@@ -42,6 +42,8 @@ class VideoQuestions:
     paper: str
     source: str
     official: Readers | None = None
+    of_answered: bool = False
+    """Whether the authors' number is of the replies that their rule can read."""
     vlmevalkit: Readers | None = READERS[VLMEVALKIT]
     headline: str | None = None
     """Name of the mean over the labels of `mean_of`; without it the mean over questions."""
@@ -92,7 +94,21 @@ def video_benchmark(variant: Variant, told: VideoQuestions) -> Benchmark:
                 failures_of(variant),
             ),
         )
+    if told.of_answered and variant.rule == OFFICIAL:
+        asked = replace(asked, summarise=partial(_of_answered, asked))
     return with_video(asked, watching, told.defaults)
+
+
+def _of_answered(asked: Benchmark, records: Sequence[Record]) -> Summary:
+    """The summary of the replies that were read, with a notice of how many were not."""
+    read = [one for one in records if one.score is None or one.outcome == "answered"]
+    summary = asked.summarise(read)
+    left = len(records) - len(read)
+    if not left:
+        return summary
+    plural = "reply" if left == 1 else "replies"
+    notice = f"{left} {plural} without a letter left out, as the authors' script does"
+    return structs.replace(summary, notices=(*summary.notices, notice))
 
 
 def video_table(variant: Variant, data: Published, name: str) -> Table:

@@ -1,8 +1,9 @@
 """Read a reply to a multiple-choice question into the label of an option.
 
-The order of MMBench (arXiv:2307.06281, Sec. 4.1) and MMT-Bench (arXiv:2404.16006, Sec. 4.1): labels
-first, then contents, then nobody could read it. Never a random option. A wrong reading is worse
-than none: a rule that finds two options reads neither.
+What a reply marks as its conclusion (a tag, a box, a key of JSON) is read before all else. The order
+inside it, and of replies without one, is that of MMBench (arXiv:2307.06281, Sec. 4.1) and MMT-Bench
+(arXiv:2404.16006, Sec. 4.1): labels first, then contents, then nobody could read it. Never a random
+option. A wrong reading is worse than none: a rule that finds two options reads neither.
 """
 
 from __future__ import annotations
@@ -12,16 +13,18 @@ from collections.abc import Mapping
 
 from snellen.core.answer import Answer, Empty, Found, NoMatch, Refused, Truncated, Unparsed
 from snellen.extract import contents, labels, phrases, statements
-from snellen.extract.clean import Text, fold, holds_any, text_of, without_thought
+from snellen.extract.clean import Text, fold, holds_any, only_thinks, text_of, without_thought
+from snellen.extract.conclusion import heading_end
 from snellen.extract.letters import Reading
+from snellen.extract.marks import BOX, Mark, joined_boxes, last_mark
 from snellen.extract.options import Options, prepared
 
-_TAGS = re.compile(
-    r"<answer>(?P<answer>.*?)(?:</answer>|\Z)|\\f?boxed\s*\{(?P<boxed>[^{}]*(?:\{[^{}]*\}[^{}]*)*)\}",
-    re.DOTALL | re.IGNORECASE,
-)
 NO_MATCH_LABEL = "Z"
 """MMBench's pseudo choice for "no option fits"."""
+_DEPTH = 3
+"""Marks inside marks that are looked into."""
+_AFTER_BOX = re.compile(r"[\s$.,]{0,9}[(\[](?P<letter>[A-Z])[)\]]")
+_BEFORE_BOX = re.compile(r"[(\[](?P<letter>[A-Z])[)\]][\s$:.\\a-z]{0,20}\Z")
 _DRESS = " \n\t*`\"'()[].,:"
 _AFTER_LABEL = frozenset(").: ")
 _LABEL_Z = re.compile(r"[\s\"'(\[]*(?:(?i:answer|option)[\s:]*)?Z[\s\"')\].]*\Z")
@@ -48,12 +51,14 @@ def read_choice(reply: str, options: Mapping[str, str], *, stop_reason: str = "s
     known = prepared(tuple(options.items()))
     folded = fold(core)
     reading = _read(folded, known)
-    if reading and reading.label is not None:
+    if isinstance(reading, Reading) and reading.label is not None:
         offset = reply.index(core)
         return Found(reading.label, reading.rule, (offset + reading.start, offset + reading.end))
     if stop_reason == "length":
         return Truncated()
-    return Unparsed() if reading else _unread(folded)
+    if isinstance(reading, Reading):
+        return Unparsed()
+    return reading or _unread(without_thought(folded))
 
 
 def _plain_reply(reply: str, options: Mapping[str, str]) -> Found | None:
@@ -72,31 +77,66 @@ def _plain_reply(reply: str, options: Mapping[str, str]) -> Found | None:
     return Found(core[0], rule, (start, start + 1))
 
 
-def _read(folded: str, options: Options) -> Reading | None:
+def _read(folded: str, options: Options, depth: int = 0) -> Reading | Answer | None:
+    """The reading of a reply; an answer where it is known why there is none."""
     if phrases.API_FAILURE in folded:
         return None
     folded = without_thought(folded)
-    if "<" in folded or "\\" in folded:
-        reading = _tagged(folded, options)
-        if reading:
-            return reading
-    return _read_text(text_of(folded), options)
+    mark = last_mark(folded)
+    if mark:
+        return _marked(folded, mark, options, depth)
+    if only_thinks(folded):
+        return Truncated()
+    text = text_of(folded)
+    return _under_heading(text, options) or _read_text(text, options)
 
 
-def _tagged(folded: str, options: Options) -> Reading | None:
-    """The last <answer>...</answer> or \\boxed{...}, read as a reply of its own."""
-    tags = list(_TAGS.finditer(folded))
-    if not tags:
+def _marked(folded: str, mark: Mark, options: Options, depth: int) -> Reading | Answer | None:
+    """The content of the reply's last mark, read as a reply of its own. Beside a box that holds no
+    option ("\\boxed{42 cm}") the reply may state its option; nothing weaker is believed then."""
+    inside = folded[mark.start : mark.end]
+    found = None
+    if depth < _DEPTH and not joined_boxes(folded, mark):
+        found = _read(inside, options, depth + 1)
+        if found is None and options.by_content:
+            found = contents.part_of_content(text_of(inside), options)
+    if isinstance(found, Reading):
+        return Reading(
+            found.label,
+            f"{mark.kind}: {found.rule}",
+            found.start + mark.start,
+            found.end + mark.start,
+        )
+    if found is not None:
+        return found
+    if mark.kind != BOX:
+        return _unread(inside)
+    after = text_of(" " * mark.stop + folded[mark.stop :])
+    before = text_of(folded[: mark.start])
+    stated = _read_text(after, options) or statements.stated_answer(before, options)
+    stated = stated or _beside(after, before, mark, options)
+    return stated or _unread(inside if isinstance(_unread(inside), NoMatch | Refused) else folded)
+
+
+def _beside(after: Text, before: Text, mark: Mark, options: Options) -> Reading | None:
+    """A label in brackets right behind a box, or right before it: "\\boxed{6} (C)"."""
+    found = _AFTER_BOX.match(after.plain, mark.stop) or _BEFORE_BOX.search(before.plain)
+    if not found or not options.has(found["letter"]):
         return None
-    last = tags[-1]
-    group = "answer" if last["answer"] is not None else "boxed"
-    start = last.start(group)
-    reading = _read_text(text_of(last[group]), options)
+    return Reading(found["letter"], "beside the box", *found.span("letter"))
+
+
+def _under_heading(text: Text, options: Options) -> Reading | None:
+    """What stands under the last heading that announces a conclusion."""
+    start = heading_end(text.low)
+    if start is None:
+        return None
+    rest = Text(text.plain[start:], text.low[start:])
+    reading = _read_text(rest, options)
     if reading is None:
         return None
-    return Reading(
-        reading.label, f"{group}: {reading.rule}", reading.start + start, reading.end + start
-    )
+    rule = f"conclusion: {reading.rule}"
+    return Reading(reading.label, rule, reading.start + start, reading.end + start)
 
 
 def _read_text(text: Text, options: Options) -> Reading | None:
@@ -121,6 +161,7 @@ def _by_label(text: Text, options: Options) -> Reading | None:
             statements.chosen_label(text, options)
             or labels.last_line(text.plain, options)
             or labels.only_label(text.plain, options)
+            or labels.label_with_content(text, options)
         )
     later = statements.chosen_label(text, options, first.end)
     if later is None or later.label == first.label:
@@ -131,7 +172,7 @@ def _by_label(text: Text, options: Options) -> Reading | None:
 
 
 def _by_content(text: Text, options: Options) -> Reading | None:
-    leading = contents.leading_content(text, options)
+    leading = contents.leading_content(text, options) or contents.leading_line(text, options)
     if leading:
         return leading
     mentioned = contents.mentioned_content(text, options)

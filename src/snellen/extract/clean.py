@@ -34,7 +34,21 @@ _MARKUP = re.compile(
 _MAY_HOLD_MARKUP = re.compile(r"[<*`_\\{}~#]|\[/?INST")
 
 
-_THOUGHT_END = "</think>"
+_THOUGHTS = (
+    r"think|thinking|thoughts?|thought_process|reason|reasoning|scratchpad|seed:think|analysis"
+    r"|reflection|cot"
+)
+_THOUGHT_END = re.compile(
+    rf"</(?:{_THOUGHTS})>|◁/think▷|\[/think\]|<\|end_of_thought\|>|<\|/think(?:ing)?\|>|<unused95>"
+    r"|<\|channel\|>\s{0,3}final\s{0,3}<\|message\|>|(?<=[a-z.!?\s\"')])assistantfinal(?=[^a-z])",
+    re.IGNORECASE,
+)
+_THOUGHT_START = re.compile(
+    rf"\s*(?:<(?:{_THOUGHTS})>|◁think▷|\[think\]|<\|begin_of_thought\|>|<\|think(?:ing)?\|>"
+    r"|<unused94>|<\|channel\|>\s{0,3}analysis\s{0,3}<\|message\|>)",
+    re.IGNORECASE,
+)
+_MAY_HOLD_THOUGHT = ("</", "/think", "_of_thought", "<unused95>", "final")
 
 
 class Text(NamedTuple):
@@ -77,8 +91,25 @@ def holds_any(text: str, stems: tuple[str, ...]) -> bool:
 
 
 def without_thought(folded: str) -> str:
-    """The reply with everything up to </think> blanked out, unless nothing follows; same length."""
-    start = folded.rfind(_THOUGHT_END) + len(_THOUGHT_END)
-    if start < len(_THOUGHT_END) or not folded[start:].strip():
-        return folded
-    return " " * start + folded[start:]
+    """The reply with everything up to the end of its thinking blanked out, unless nothing follows;
+    same length."""
+    start = end_of_thought(folded)
+    return " " * start + folded[start:] if start else folded
+
+
+def end_of_thought(text: str) -> int:
+    """Where the reply begins behind its thinking (</think> and its like); 0 where it has none, or
+    nothing follows."""
+    if not holds_any(text, _MAY_HOLD_THOUGHT):
+        return 0
+    last = None
+    for last in _THOUGHT_END.finditer(text):  # noqa: B007
+        pass
+    if last is None or not unmarked(text[last.end() :]).strip():
+        return 0
+    return last.end()
+
+
+def only_thinks(text: str) -> bool:
+    """Does the reply open with thinking that never ends?"""
+    return _THOUGHT_START.match(text) is not None and _THOUGHT_END.search(text) is None

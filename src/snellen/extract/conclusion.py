@@ -1,4 +1,4 @@
-"""The conclusion of a reply that was asked to think first: what follows its last "Answer:"."""
+"""Where a reply concludes: behind its last "Answer:", or under its last heading of a conclusion."""
 
 from __future__ import annotations
 
@@ -10,6 +10,19 @@ import msgspec
 from snellen.core.answer import Answer, Found
 
 _ANSWER = re.compile(r"(?:final\s+)?answer\s*(?:\*\*|__)?\s*[::]\s*(?:\*\*|__)?\s*", re.IGNORECASE)
+_HEADING = re.compile(
+    r"(?:^|\n)[ #>\-\d.]{0,12}(?:(?:the |my )?final (?:answer|choice|decision|conclusion|selection"
+    r"|verdict|result)|conclusion|verdict|最终答案|最终结论|结论|最后答案)\s{0,9}(?:[:\n]|-\s)"
+)
+
+
+def heading_end(low: str) -> int | None:
+    """Where the text under the last heading such as "Final answer" begins, in a reply in lower case
+    and without markup; None where there is no such heading, or nothing follows."""
+    last = None
+    for last in _HEADING.finditer(low):  # noqa: B007
+        pass
+    return last.end() if last and low[last.end() :].strip() else None
 
 
 class Conclusion(NamedTuple):

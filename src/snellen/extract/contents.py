@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from snellen.extract import phrases
 from snellen.extract.clean import Text
 from snellen.extract.letters import Reading, denied
 from snellen.extract.options import DIGIT_WORDS, NUMBER, Options, plain
@@ -14,10 +15,18 @@ _LEADING = re.compile(
 _LABELLED = re.compile(r"\b([A-Z0-9])\s*[.):]\W*(?:(?:an?|the)\s)?\Z", re.IGNORECASE)
 """A label right before a content: another one than its own leaves the reply unread."""
 _LABEL_REACH = 12
+_LABEL_AFTER = re.compile(r"[\"'.]?\s?\(([A-Z])\)")
 _SENTENCE_END = re.compile(r"[.!?\n]")
 _TOO_COMMON = frozenset({"yes", "no", "not", "none", "true", "false", "it", "is", "all", "a", "i"})
 _LONGEST_MENTION = 400
 _DRESS = 12
+_LINES = 30
+_FEW = 20
+_TELLING = 12
+"""A content of several words and at least so many characters is hardly named in passing."""
+_CONCLUSION = re.compile(
+    rf"(?:^|[.!?]\s|\n)[\s\"'>\-]{{0,9}}(?:{phrases.CONCLUDING}|consequently|to conclude|in summary)\b"
+)
 
 
 def equal_content(text: Text, options: Options) -> Reading | None:
@@ -26,7 +35,7 @@ def equal_content(text: Text, options: Options) -> Reading | None:
         options.longest + _DRESS
     ):
         return None
-    label = options.by_content.get(plain(text.plain))
+    label = options.equal_to(text.plain)
     if label is None:
         return None
     start = len(text.plain) - len(text.plain.lstrip())
@@ -44,11 +53,60 @@ def leading_content(text: Text, options: Options) -> Reading | None:
     return Reading(label, "leading content", *match.span("content"))
 
 
-def mentioned_content(text: Text, options: Options) -> Reading | None:
-    """Exactly one option's text is asserted, in a reply of a few sentences."""
-    if len(text.plain) > _LONGEST_MENTION:
+def part_of_content(text: Text, options: Options) -> Reading | None:
+    """A few words or a number that stand in the text of exactly one option: "12" for "12 cm"."""
+    said = plain(text.plain)
+    if not said or said in _TOO_COMMON or len(said) > options.longest:
         return None
-    return mentioned(text, 0, len(text.plain), options, "mentioned content")
+    held = [label for label, content in options.contents.items() if _holds(content, said)]
+    if not held or not all(options.same(held[0], label) for label in held):
+        return None
+    label = min(held)
+    return Reading(label, "part of content", 0, len(text.plain.rstrip()))
+
+
+def _holds(content: str, said: str) -> bool:
+    place = content.find(said)
+    while place >= 0:
+        if _is_whole(content, place, place + len(said)):
+            return True
+        place = content.find(said, place + 1)
+    return False
+
+
+def leading_line(text: Text, options: Options) -> Reading | None:
+    """The first line is the text of an option, and no other line is that of another."""
+    lines = text.plain.lstrip().split("\n", _LINES)
+    if len(lines) < 2 or len(lines[0]) > options.longest + _DRESS:
+        return None
+    label = options.equal_to(lines[0])
+    if label is None or any(options.equal_to(line) not in (None, label) for line in lines[1:]):
+        return None
+    start = len(text.plain) - len(text.plain.lstrip())
+    return Reading(label, "leading content", start, start + len(lines[0].rstrip()))
+
+
+def mentioned_content(text: Text, options: Options) -> Reading | None:
+    """Exactly one option's text is asserted: in a reply of a few sentences, or in its last sentence
+    that opens as a conclusion ("Therefore ..."); in a longer one, if it is of several words."""
+    size = len(text.plain)
+    if size <= _LONGEST_MENTION or _names_one(text.low, options):
+        found = mentioned(text, 0, size, options, "mentioned content")
+        if found:
+            return found
+    last = None
+    for last in _CONCLUSION.finditer(text.low):  # noqa: B007
+        pass
+    if last is None or size - last.start() > _LONGEST_MENTION:
+        return None
+    return mentioned(text, last.end(), size, options, "concluded content")
+
+
+def _names_one(low: str, options: Options) -> bool:
+    """Does a long reply hold the text of one option alone, of several words, a few times?"""
+    held = [content for content in options.contents.values() if content in low]
+    one = len(held) == 1 and " " in held[0] and len(held[0]) >= _TELLING
+    return one and low.count(held[0]) <= _FEW
 
 
 def mentioned(text: Text, start: int, end: int, options: Options, rule: str) -> Reading | None:
@@ -64,7 +122,11 @@ def mentioned(text: Text, start: int, end: int, options: Options, rule: str) -> 
             if denied(text.plain, place, stop) or _asked(text.plain, stop):
                 continue
             labelled = _LABELLED.search(text.plain, max(0, place - _LABEL_REACH), place)
-            if labelled and labelled[1] != label and labelled[1] in options.labels:
+            named = labelled[1] if labelled else label
+            if named in options.labels and not options.same(named, label):
+                return None
+            after = _LABEL_AFTER.match(text.plain, stop)
+            if after and not options.same(after[1], label):
                 return None
             if content not in options.by_content or (found and found.label != label):
                 return None
@@ -83,7 +145,7 @@ def _asked(text: str, position: int) -> bool:
 def _others(text: Text, start: int, label: str, options: Options) -> bool:
     """Is the text of another option mentioned after `start`?"""
     return any(
-        other != label and _places(text.low, content, start, len(text.low))
+        not options.same(label, other) and _places(text.low, content, start, len(text.low))
         for other, content in options.contents.items()
     )
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 from snellen.extract import phrases
-from snellen.extract.clean import holds_any
+from snellen.extract.clean import Text, holds_any
 from snellen.extract.letters import (
     END,
+    TOKEN,
     Reading,
     any_of,
     begins_content,
@@ -18,6 +19,7 @@ from snellen.extract.letters import (
     names_several,
 )
 from snellen.extract.options import Options, plain
+from snellen.extract.steps import LABEL_WITH_CONTENT
 
 _BARE = re.compile(
     r"[\s\"'(\[<$:.\-]*"
@@ -29,7 +31,7 @@ _BARE = re.compile(
 _SHORT = 40
 _LEADING = re.compile(
     rf"[\s\"'<$:.\-]{{0,40}}(?:(?i:{phrases.OPTION_NOUNS})\s{{1,9}})?[(\[]?[\s\"'$]{{0,9}}"
-    rf"(?P<letter>[A-Z]){END}[\"'$]*"
+    rf"(?P<letter>[A-Z]{END}|[a-h](?=\)))[\"'$]*"
     r"(?=\s*(?:$|\n|[)\]:;,、]|\.(?![A-Za-z]\.)|[-–—]\s|[\u3040-\u9fff]"
     r"|(?:because|since|as|due|which|not)\b))"
 )
@@ -46,6 +48,9 @@ _CAPTION = re.compile(
 )
 """A bracketed letter after one of these may name a part of the picture, not an option."""
 _CAPTION_REACH = 12
+_CLOSED = re.compile(
+    r"(?:\((?P<one>[A-Z])\)[.:]?|(?:^|\n)[ \-]{0,9}(?P<two>[A-Z])[).:])\s{0,3}(?:(?i:an?|the)\s(?!is\b))?"
+)
 
 
 def bare_label(text: str, options: Options) -> Reading | None:
@@ -70,7 +75,7 @@ def bare_label(text: str, options: Options) -> Reading | None:
 def leading_label(text: str, options: Options) -> Reading | None:
     """The reply opens with a label: "B. green", "(B) because ..."; not an echoed list."""
     match = _LEADING.match(text)
-    if not match or not options.has(match["letter"]):
+    if not match or not options.has(match["letter"].upper()):
         return None
     start, end = match.span("letter")
     if denied(text, start, end) or is_article(text, start, end, options):
@@ -82,7 +87,7 @@ def leading_label(text: str, options: Options) -> Reading | None:
     if lists_options(text, options):
         return None
     several = names_several(text, start, end, options)
-    return Reading(None if several else match["letter"], "leading label", start, end)
+    return Reading(None if several else match["letter"].upper(), "leading label", start, end)
 
 
 def last_line(text: str, options: Options) -> Reading | None:
@@ -120,6 +125,40 @@ def only_label(text: str, options: Options) -> Reading | None:
     return found
 
 
+def label_with_content(text: Text, options: Options) -> Reading | None:
+    """Exactly one option is named by its label and its own text: "... is most likely (A) oak"; or
+    the options are bare letters, and exactly one of them stands in the reply."""
+    if not options.contents or lists_options(text.plain, options):
+        return None
+    if all(content.upper() == label for label, content in options.contents.items()):
+        return _only_letter(text.plain, options)
+    found: Reading | None = None
+    for match in _CLOSED.finditer(text.plain):
+        letter = match["one"] or match["two"]
+        place = match.span("one" if match["one"] else "two")
+        content = options.contents.get(letter, "")
+        if not options.has(letter) or denied(text.plain, *place):
+            continue
+        begins = content != "" and text.low.startswith(content, match.end())
+        if not begins or (found and found.label != letter):
+            return None
+        found = found or Reading(letter, LABEL_WITH_CONTENT, *place)
+    return found
+
+
+def _only_letter(text: str, options: Options) -> Reading | None:
+    """Where the options are bare letters: the one that the reply speaks of."""
+    found: Reading | None = None
+    for token in TOKEN.finditer(text):
+        letter, place = token[0], token.span()
+        if not options.has(letter) or is_article(text, *place, options):
+            continue
+        if (found and found.label != letter) or denied(text, *place):
+            return None
+        found = found or Reading(letter, "only label", *place)
+    return found
+
+
 def contradicts(text: str, reading: Reading, options: Options) -> bool:
     """Does the text right after the label equal the content of another option: "B. blue"?"""
     if not options.by_content or reading.label is None:
@@ -129,4 +168,4 @@ def contradicts(text: str, reading: Reading, options: Options) -> bool:
     if not line or len(line) > options.longest + 8:
         return False
     other = options.by_content.get(plain(line))
-    return other is not None and other != reading.label
+    return other is not None and not options.same(other, reading.label)

@@ -1,7 +1,7 @@
 """Read a free reply into the text of its answer.
 
-The answer is what the reply marks as such: the last \\boxed{...} or <answer>...</answer>, else the
-last "the answer is ...". A short reply of one line is its own answer, a final dot and quotes taken
+The answer is what the reply marks as such: the last \\boxed{...} or <answer>...</answer> and their
+like (see `marks`), else the last "the answer is ...". A short reply of one line is its own answer, a final dot and quotes taken
 off; of a longer one a last line of a few words is. Otherwise the reply is kept whole: scoring is by
 equality, so a long reply that marks no answer is wrong, never right by accident.
 """
@@ -12,30 +12,36 @@ import re
 
 from snellen.core.answer import Answer, Empty, Found, Refused, Truncated
 from snellen.extract import phrases
-from snellen.extract.clean import fold
+from snellen.extract.clean import end_of_thought, fold, only_thinks, unmarked
+from snellen.extract.conclusion import heading_end
+from snellen.extract.marks import innermost_mark, last_mark
 
-_TAGGED = re.compile(
-    r"<answer>(?P<answer>.*?)(?:</answer>|\Z)"
-    r"|\\f?boxed\s*\{(?P<boxed>[^{}]*"
-    r"(?:\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}[^{}]*)*)\}",
-    re.DOTALL | re.IGNORECASE,
+_DRESSED = re.compile(
+    r"\\(?:text|mathrm|mathbf|textbf|textit|mbox)\s*\{(?P<command>[^{}]+)\}"
+    r"|\$(?P<formula>[^$]+)\$|\\\((?P<round>[^()]+)\\\)|\\\[(?P<square>[^\[\]]+)\\\]",
+    re.DOTALL,
 )
-_TEXT_COMMAND = re.compile(r"\\(?:text|mathrm|mathbf|textbf)\s*\{([^{}]*)\}\Z")
-_THOUGHT_START = "<think>"
-_THOUGHT_END = "</think>"
+_NOUN = (
+    r"\b(?:final |correct |short )?answers?|\bans(?=[.:])\.?|\br[ée]ponse|\bantwort|\brespuesta|\bresposta"
+    r"|\brisposta|\bответ|\bcevap|\byan[ıi]t|الإجابة|الجواب|\bđáp án|\bjawaban|\bodpowied[źz]|उत्तर"
+    r"|答案|答え|正解|解答|정답"
+)
 _STATED = re.compile(
-    r"(?:\b(?:final |correct |short )?answers?(?: to (?:the|this) question)?"
-    r"\s*(?:is|are|would be|:)"
-    r"|答案(?:是|为|:))(?:\s*:)?\s*(?P<text>(?:[^\n.!?]|[.!?](?!\s|$))+)",
+    rf"(?:{_NOUN})(?: (?:to (?:the|this) question|correcta|correta|finale?))?\s*"
+    r"(?::|=|(?:(?:is|are|would be|(?:should|must) be(?! (?:an?|some) )|est|ist|lautet|es|é|è|это|هي|هو|là|adalah|jest|है)"
+    r"(?=[\s:])|应该是|应为|是|为|為|は|은|는)(?:\s*:)?)"
+    r"(?P<gap>\s*)(?P<text>(?:[^\n.!?]|[.!?](?!\s|$))+)",
     re.IGNORECASE,
 )
 _REFUSAL = re.compile(phrases.REFUSALS, re.IGNORECASE)
 _TOKEN = r"</?s>|<\|[^|<>\n]{1,30}\|>"
-_LEFT_EDGE = re.compile(rf"(?:[\s\"'`*,;:!]|{_TOKEN})*")
-_LAST_TOKEN = re.compile(rf"(?:{_TOKEN})\Z")
+_LEFT_EDGE = re.compile(rf"(?:[\s\"'`*,;:!]|#{{2,}}\s|{_TOKEN})*")
+_LAST_TOKEN = re.compile(rf"(?:{_TOKEN}|(?<=.)(?:です|でした|입니다|이다))\Z")
 _LAST_TOKENS = re.compile(rf"(?:\s|{_TOKEN})*\Z")
 _RIGHT_DRESS = " \n\t\"'`*.,;:!"
 _SHORT_LINE = 40
+WHOLE = "whole reply"
+"""The rule that takes a reply as it stands, where it marks no answer."""
 
 
 def read_open(reply: str, *, stop_reason: str = "stop") -> Answer:
@@ -46,17 +52,16 @@ def read_open(reply: str, *, stop_reason: str = "stop") -> Answer:
     """
     if not reply.strip():
         return Truncated() if stop_reason == "length" else Empty()
-    start = reply.rfind(_THOUGHT_END)
-    start = 0 if start < 0 else start + len(_THOUGHT_END)
-    if not reply[start:].strip():
-        start = 0
-    marked = _tagged(reply, start) or _stated(reply, start)
+    start = end_of_thought(reply)
+    marked = _marked(reply, start)
     if marked:
         return marked
+    if start == 0 and only_thinks(reply):
+        return Truncated()
     low = reply.lower()
     if _REFUSAL.search(fold(low)):
         return Refused("refusal phrase")
-    whole = _undressed(reply, start, len(reply), "whole reply")
+    whole = _undressed(reply, start, len(reply), WHOLE)
     if whole and "\n" not in whole.value and len(whole.value) <= _SHORT_LINE:
         return whole
     if stop_reason == "length":
@@ -73,7 +78,7 @@ def read_final(reply: str, *, stop_reason: str = "stop") -> Answer:
     whole = read_whole(reply, stop_reason=stop_reason)
     if not isinstance(whole, Found) or whole.span is None:
         return whole
-    marked = _tagged(reply, whole.span[0]) or _stated(reply, whole.span[0])
+    marked = _marked(reply, whole.span[0])
     if marked:
         return marked
     long = len(whole.value) > _SHORT_LINE or "\n" in whole.value
@@ -86,15 +91,14 @@ def read_whole(reply: str, *, stop_reason: str = "stop") -> Answer:
 
     Thinking that was cut off before it ended is `Truncated`; of other cut replies the text counts.
     """
-    start = reply.rfind(_THOUGHT_END)
-    start = 0 if start < 0 else start + len(_THOUGHT_END)
-    if start == 0 and stop_reason == "length" and reply.lstrip().startswith(_THOUGHT_START):
+    start = end_of_thought(reply)
+    if start == 0 and stop_reason == "length" and only_thinks(reply):
         return Truncated()
     first = start + len(reply[start:]) - len(reply[start:].lstrip())
     last = first + len(_LAST_TOKENS.sub("", reply[first:]))
     if last == first:
         return Truncated() if stop_reason == "length" else Empty()
-    return Found(reply[first:last], "whole reply", (first, last))
+    return Found(reply[first:last], WHOLE, (first, last))
 
 
 def read_raw(reply: str, *, stop_reason: str = "stop") -> Answer:
@@ -104,10 +108,14 @@ def read_raw(reply: str, *, stop_reason: str = "stop") -> Answer:
 
 
 def _undressed(reply: str, start: int, end: int, rule: str) -> Found | None:
-    """The text between start and end without quotes, marks, special tokens and a final dot."""
+    """The text between start and end without quotes, marks, special tokens and a final dot, nor the
+    signs of a formula or a command for upright letters around all of it."""
     edge = _LEFT_EDGE.match(fold(reply[start:end]))
     first = start + (edge.end() if edge else 0)
     last = first + len(_trimmed(fold(reply[first:end])))
+    inner = _DRESSED.fullmatch(reply, first, last)
+    if inner:
+        return _undressed(reply, *inner.span(inner.lastgroup or 0), rule)
     return Found(reply[first:last], rule, (first, last)) if last > first else None
 
 
@@ -119,21 +127,37 @@ def _trimmed(text: str) -> str:
     return text
 
 
-def _tagged(reply: str, start: int) -> Found | None:
-    tags = list(_TAGGED.finditer(reply, start))
-    if not tags:
-        return None
-    group = "answer" if tags[-1]["answer"] is not None else "boxed"
-    first, last = tags[-1].span(group)
-    inner = _TEXT_COMMAND.fullmatch(reply, first, last)
+def _marked(reply: str, start: int) -> Found | None:
+    """What the reply marks as its answer, or states behind a mark or without one."""
+    mark = last_mark(reply, start)
+    text = unmarked(fold(reply))
+    if mark is None:
+        return (
+            None
+            if only_thinks(reply)
+            else _stated(reply, text, start) or _headed(reply, text, start)
+        )
+    deepest = innermost_mark(reply, start) or mark
+    inner = _stated(reply, text, deepest.start, deepest.end)
     if inner:
-        first, last = inner.span(1)
-    return _undressed(reply, first, last, group)
+        return inner
+    return _undressed(reply, deepest.start, deepest.end, deepest.kind)
 
 
-def _stated(reply: str, start: int) -> Found | None:
-    stated = list(_STATED.finditer(reply, start))
-    return _undressed(reply, *stated[-1].span("text"), "stated answer") if stated else None
+def _stated(reply: str, text: str, start: int, end: int | None = None) -> Found | None:
+    """The last "the answer is ..." between start and end; `text` is the reply without markup."""
+    last = None
+    for last in _STATED.finditer(text, start, len(text) if end is None else end):  # noqa: B007
+        pass
+    return _undressed(reply, last.start("gap"), last.end("text"), "stated answer") if last else None
+
+
+def _headed(reply: str, text: str, start: int) -> Found | None:
+    """The only line under the last heading such as "Final answer"."""
+    begin = heading_end(text[start:].lower())
+    if begin is None or "\n" in text[start + begin :].strip():
+        return None
+    return _undressed(reply, start + begin, len(reply), "conclusion")
 
 
 def _last_line(reply: str, start: int) -> Found | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -21,6 +22,18 @@ _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 _LEFT = " \n,;:!?\"'(["
 _RIGHT = " \n.,;:!?\"')]"
 _LAST_PROSE_LABEL = "J"
+NONE_FITS = "Z"
+"""MMBench's pseudo choice for "no option fits": a label only where an option has it."""
+_FRACTION = re.compile(r"\\[dtc]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
+_LATEX = re.compile(r"\\(?:left|right|displaystyle|quad|[,;:! ()\[\]])|[${}]")
+_LATEX_SIGNS = (
+    (re.compile(r"\^?\s*\{?\s*\\circ\b\s*\}?"), "°"),
+    (re.compile(r"\\(?:text|mathrm|mathbf|textbf|textit|operatorname|mbox|rm|bf)\b"), ""),
+    (re.compile(r"\\(?:times|cdot)\b"), "×"),
+    (re.compile(r"\\sqrt\b"), "√"),
+    (re.compile(r"\\pi\b"), "π"),
+    (re.compile(r"\\(?=[a-z%#&_])"), ""),
+)
 
 
 def plain(text: str) -> str:
@@ -34,6 +47,14 @@ def plain(text: str) -> str:
     return _THOUSANDS.sub("", low) if "," in low else low
 
 
+def formula(text: str) -> str:
+    """A content without LaTeX commands and blanks: "$\\frac{1}{2}$" is "1/2"."""
+    low = _FRACTION.sub(r"\1/\2", fold(text).lower())
+    for sign, as_text in _LATEX_SIGNS if "\\" in low else ():
+        low = sign.sub(as_text, low)
+    return "".join(plain(_LATEX.sub("", low)).split())
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """Labels with their contents; no labels at all means they are unknown."""
@@ -42,11 +63,22 @@ class Options:
     contents: dict[str, str]
     """Label to plain content, longest first, empty contents left out."""
     by_content: dict[str, str]
-    """Plain content to label, contents that two labels share left out."""
+    """Plain content to label; the first one of options that read the same. Contents that are the
+    same in this form alone ("a cat", "the cat") are left out."""
+    by_formula: dict[str, str]
+    """The same in the form of `formula`."""
     numeric: bool
     """True when every content is a number."""
     longest: int
     """Characters of the longest raw content."""
+
+    def equal_to(self, text: str) -> str | None:
+        """The label of the option that the text is, apart from dress and spacing."""
+        return self.by_content.get(plain(text)) or self.by_formula.get(formula(text))
+
+    def same(self, label: str, other: str) -> bool:
+        """Do the two options read the same?"""
+        return label == other or self.contents.get(label, "") == self.contents.get(other, label)
 
     def has(self, letter: str) -> bool:
         """Can the letter be a label in running text? Unknown labels reach to J there."""
@@ -54,7 +86,7 @@ class Options:
 
     def has_bare(self, letter: str) -> bool:
         """Can the letter be a label when it is the whole reply?"""
-        return letter in self.labels or not self.labels
+        return letter in self.labels or (not self.labels and letter != NONE_FITS)
 
 
 @lru_cache(maxsize=8192)
@@ -65,10 +97,23 @@ def prepared(items: tuple[tuple[str, str], ...]) -> Options:
         key=lambda item: -len(item[1]),
     )
     seen = [content for _, content in longest_first]
+    raw = {label: " ".join(content.split()) for label, content in items}
     return Options(
         labels=frozenset(contents),
         contents=dict(longest_first),
-        by_content={c: label for label, c in longest_first if seen.count(c) == 1},
+        by_content=_by_text(contents, raw),
+        by_formula=_by_text({label: formula(content) for label, content in items}, raw),
         numeric=bool(seen) and all(NUMBER.fullmatch(content) for content in seen),
         longest=max((len(content) for _, content in items), default=0),
     )
+
+
+def _by_text(forms: Mapping[str, str], raw: Mapping[str, str]) -> dict[str, str]:
+    """Form to label, where one option alone has it, or all that have it are written alike."""
+    found: dict[str, str] = {}
+    differing = set()
+    for label, form in forms.items():
+        first = found.setdefault(form, label)
+        if raw[first] != raw[label]:
+            differing.add(form)
+    return {form: label for form, label in found.items() if form and form not in differing}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 ANSWER_NOUNS: tuple[str, ...] = (
     # English
-    r"answers?",
+    r"answers?|ans(?=[.:])\.?",
     r"(?:correct|right|best|final) (?:answer |multiple )?(?:option|choice|response|letter|label)",
     r"(?:option|choice|letter)(?= (?:that )?(?:i|is|would|should|must|best|most|correctly)\b)",
     r"(?:options?|choice)(?=\s*(?:is|:))",
@@ -15,8 +15,8 @@ ANSWER_NOUNS: tuple[str, ...] = (
     # other languages of the multilingual benchmarks
     r"r[ée]ponses?",  # French
     r"antwort|l[öo]sung|antwoord",  # German, Dutch
-    r"respuesta|opci[óo]n correcta",  # Spanish
-    r"resposta|op[çc][ãa]o correta|alternativa correta",  # Portuguese
+    r"respuesta(?: correcta| final)?|opci[óo]n correcta",  # Spanish
+    r"resposta(?: correta| final)?|op[çc][ãa]o correta|alternativa correta",  # Portuguese
     r"risposta|opzione corretta",  # Italian
     r"ответ|правильный вариант",  # Russian
     r"cevap|yan[ıi]t|do[ğg]ru se[çc]enek",  # Turkish
@@ -90,9 +90,9 @@ CORRECTIONS = (
 
 NEGATORS = (
     r"\b(?:not(?! only)|never|neither|nor|cannot|no(?! doubt| question)"
-    r"|without(?! (?:a |any )?(?:doubt|question))"
+    r"|without(?! (?:a |any )?(?:doubt|question))(?= any\b| (?:\S+ ){0,2}\S*\Z)"
     r"|(?:is|are|was|does|do|did|ca|could|wo|would|should)n'?t"
-    r"|rather than|instead of|unlike|except|excluding?|eliminate[sd]?|ruled? out"
+    r"|rather than|instead of|unlike|except|excluding?|eliminat(?:e[sd]?|ing)|rul(?:ed?|ing) out"
     r"|wrong|incorrect|false|whether|if|unless|suppose"
     r"|non|pas|nicht|kein|nunca|нет|не|değil|ليس)\b"
     r"|不是|不选|并非|没有|不会|不对|错误|如果|是否"

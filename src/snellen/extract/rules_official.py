@@ -4,7 +4,12 @@
                 compared as they stand with the labels A to E and the ways to write them.
 `read_equal`    SEED-Bench: the prediction is the label.
 `read_blink`    BLINK: the prediction is the label in parentheses, and nothing else.
-`read_mme_realworld`  MME-RealWorld: the first capital A to E, once set phrases are taken out.
+`read_mme_realworld`  MME-RealWorld: the first capital A to E, once set phrases are taken out; else
+                the first option that holds the whole reply.
+`read_mmstar`   MMStar: the letter that opens the reply, or follows one of three lead-ins there.
+`read_bracket`  MLVU: the sign before the first closing bracket, or the whole reply.
+`opening_given_gold`  MVBench: the first word of the reply is part of "(x)", x being the gold, or
+                holds it: an empty reply is right.
 `read_scienceqa`      ScienceQA, as LLaVA scores it (eval_science_qa.py), which published numbers
                       come from: a label, "B. text", or one "The answer is B" and a sign behind it.
 """
@@ -12,7 +17,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from snellen.core.answer import Answer, Empty, Found, NoMatch, Truncated, Unparsed
 from snellen.extract.choice import NO_MATCH_LABEL
@@ -63,24 +68,62 @@ def read_blink(reply: str, options: Mapping[str, str], stop_reason: str = "stop"
 _LETTER = re.compile(f"[{_LABELS}]")
 _ANNOUNCED = (
     *("The best answer is", "The correct answer is", "The answer is", "The answer"),
-    *("The best option is", "The correct option is", "Best answer:", "Best option:"),
+    "The best option isThe correct option is",
+    "Best answer:Best option:",
 )
-_TAGGED = re.compile(r"<answer>(.*?)</answer>", re.DOTALL | re.IGNORECASE)
+"""In the published script two commas are missing, so that four lead-ins stay in the reply."""
+_LONG = 10
+"""Words of a reply that is not looked for among the options."""
 
 
 def read_mme_realworld(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
-    """The first capital A to E of the reply, or of what <answer> encloses; nothing in an empty
-    reply. A lone small letter is the label too."""
-    tagged = _TAGGED.search(reply)
-    text = tagged[1].upper() if tagged else reply.strip()
+    """The first capital A to E, else the first option, "(A) text", that holds the whole reply: an
+    empty reply is A."""
+    text = reply.strip()
     for phrase in _ANNOUNCED:
         text = text.replace(phrase, "")
     found = _LETTER.search(text)
-    bare = text.strip(" ().").upper()
-    label = found[0] if found else bare if len(bare) == 1 and bare in _LABELS else None
-    if label is None or (options and label not in options):
+    if found is not None and (not options or found[0] in options):
+        return Found(found[0], RULE)
+    if found is None and len(text.split()) <= _LONG:
+        written = {label: f"({label}) {option}".lower() for label, option in options.items()}
+        label = next((label for label, one in written.items() if text.lower() in one), None)
+        if label is not None:
+            return Found(label, RULE)
+    return _unread(reply, stop_reason)
+
+
+def read_mmstar(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
+    """The letter that opens the reply, or stands behind "(", "option " or "the answer is " there,
+    in either case and whatever follows: "Because" is B."""
+    text = reply.strip().replace("\n", " ").lower()
+    for lead_in in ("", "(", "option ", "the answer is "):
+        letter = text[len(lead_in) :][:1].upper()
+        if text.startswith(lead_in) and letter in (options or _LETTERS) and letter:
+            return Found(letter, RULE)
+    return _unread(reply, stop_reason)
+
+
+def read_bracket(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
+    """The sign before the first closing bracket, or the whole reply where there is none."""
+    place = reply.find(")")
+    # A bracket that opens the reply has the empty text before it.
+    said = reply if place < 0 else reply[place - 1 : place]
+    return Found(said, RULE) if said in (options or _LETTERS) else _unread(reply, stop_reason)
+
+
+def opening_given_gold(golds: Sequence[str]) -> Callable[[str, Mapping[str, str], str], Answer]:
+    """The reader of MVBench, which holds the first word against the gold in its brackets."""
+
+    def read(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
+        word = reply.lower().split(" ")[0]
+        for gold in golds:
+            dressed = f"({gold.lower()})"
+            if word.replace(".", "") in dressed or dressed in word:
+                return Found(gold, RULE)
         return _unread(reply, stop_reason)
-    return Found(label, RULE)
+
+    return read
 
 
 _STATED = re.compile(r"The answer is ([A-Z]).")

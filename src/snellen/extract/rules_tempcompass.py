@@ -46,7 +46,26 @@ def named_sentences(question: str) -> dict[str, str]:
 
 
 def read_match_of(reply: str, sentences: Mapping[str, str]) -> Answer:
-    """The whole line, its sentence, or its name, "Sentence A" or "A"; a full stop may follow."""
+    """The whole line, its sentence, what stands behind a bracket, or its name, "Sentence A" or "A",
+    which may have full stops; letter by letter as in the question."""
+    text = reply.strip()
+    if not text:
+        return Empty()
+    _, bracket, behind = text.partition(") ")
+    behind = behind.split(") ")[0] if bracket else text
+    for name in sentences:
+        # A name takes precedence over a sentence, and that over a line.
+        if {text, text.replace(".", "")} & {name, _short(name)}:
+            return Found(name, "name")
+    for name, sentence in sentences.items():
+        if sentence in (text, behind) or text == f"{name}: {sentence}":
+            return Found(name, "sentence")
+    return Unparsed()
+
+
+def read_match_in_any_case(reply: str, sentences: Mapping[str, str]) -> Answer:
+    """As `read_match_of`, but without regard to case, the sign behind a name and a full stop at the
+    end, and nothing is looked for behind a bracket."""
     text = _bare(reply)
     if not text:
         return Empty()
@@ -55,6 +74,13 @@ def read_match_of(reply: str, sentences: Mapping[str, str]) -> Answer:
         if text in map(_bare, (*lines, sentence, name, name.split()[-1])):
             return Found(name, "sentence or name")
     return Unparsed()
+
+
+def _short(name: str) -> str:
+    """A name without its noun: "A" of "Sentence A"."""
+    for noun in ("Sentence ", "Option ", "Caption "):
+        name = name.replace(noun, "")
+    return name
 
 
 def _bare(text: str) -> str:

@@ -20,7 +20,7 @@ from snellen.extract.letters import (
     line_letters,
     names_several,
 )
-from snellen.extract.options import Options, plain
+from snellen.extract.options import Options
 
 _GAP = 150
 _OPEN = r"[\s(\[\"'<$:=>,.\-]{0,40}"
@@ -31,18 +31,20 @@ _NOUN = re.compile(any_of(phrases.ANSWER_NOUNS))
 _CHOSEN_CJK = re.compile(phrases.CHOSEN_CJK)
 _VERB = re.compile(rf"[:=]|->|→|{phrases.STATED_CJK}|(?:{phrases.STATED})(?![{WORD}])")
 _GAP_END = re.compile(r"[.!?;\n]")
-_DIRECT = re.compile(rf"[\s(\[\"'<$:=>\-]{{0,40}}(?:{phrases.FILLERS_CJK})?\s*(?P<letter>{LETTER})")
+_DIRECT = re.compile(
+    rf"[\s(\[\"'<$:=>\-\]]{{0,40}}(?:{phrases.FILLERS_CJK})?\s*(?P<letter>{LETTER})"
+)
 TARGET = re.compile(rf"[\s:\-\"']{{0,40}}{_FILLERS}{_OPEN}(?P<letter>{LETTER})")
 _CLAUSE = re.compile(
     rf"[\s:\-\"']{{0,40}}{_FILLERS}[\s:\-\"']{{0,40}}(?P<clause>(?:[^.!?\n]|\.(?=\d)){{0,400}})"
 )
 _CHOOSING = re.compile(
-    rf"(?:{phrases.CHOOSING})(?![{WORD}])|(?:therefore|thus|hence|so)(?![{WORD}])|{phrases.CHOOSING_CJK}"
+    rf"(?:{phrases.CHOOSING})(?![{WORD}])|(?:therefore|thus|hence|so)(?![{WORD}]),?|{phrases.CHOOSING_CJK}"
 )
 _JUDGED_AFTER = re.compile(rf"{CLOSERS}\s{{0,6}}(?i:{any_of(phrases.JUDGED_CORRECT)})")
 _CORRECTION = re.compile(phrases.CORRECTIONS + "|" + rf"\b(?:{phrases.CONCLUDING})\b")
 _STEMS = (
-    *("answer", "correct", "option", "choice", "letter", "response", "label"),
+    *("ans:", "ans.", "answer", "correct", "option", "choice", "letter", "response", "label"),
     "antwo",
     "respuest",
     "respost",
@@ -144,7 +146,7 @@ def _content_at(text: Text, position: int, options: Options) -> Reading | None:
     start, end = match.span("clause")
     if _begins_list(text, position, start, options):
         return None
-    label = options.by_content.get(plain(match["clause"]))
+    label = options.equal_to(match["clause"])
     if label:
         return Reading(label, "stated content", start, end)
     if "\n" in text.plain[position:start]:
@@ -163,7 +165,7 @@ def chosen_label(text: Text, options: Options, start: int = 0) -> Reading | None
         letter, place = token[0], token.span()
         if not options.has(letter) or is_article(text.plain, *place, options):
             continue
-        if not (_is_judged(text, place[1]) or _is_chosen(text, place[0])):
+        if not (_is_judged(text, place[1]) or _is_chosen(text, place[0], options)):
             continue
         if denied(text.plain, *place):
             continue
@@ -176,11 +178,12 @@ def chosen_label(text: Text, options: Options, start: int = 0) -> Reading | None
     return last
 
 
-def _is_chosen(text: Text, start: int) -> bool:
+def _is_chosen(text: Text, start: int, options: Options) -> bool:
     for choosing in _CHOOSING.finditer(text.low, max(0, start - _REACH), start):
         match = TARGET.match(text.plain, choosing.end())
         if match and match.start("letter") == start:
-            return not _inside_word(text.low, choosing.start())
+            inside = _inside_word(text.low, choosing.start())
+            return not inside and not _begins_list(text, choosing.end(), start, options)
     return False
 
 

@@ -1,7 +1,8 @@
 """Read a reply to a yes/no question. Three named readings, so that a number says how it was read.
 
-`word`      the default: whole words; the last stated answer, else the opening word, else the only
-            one of yes and no in the reply. Chinese replies too.
+`word`      the default: whole words, and in a conclusion that the reply marks (see `marks`) before
+            all else; the last stated answer, else the opening word, else the only one of yes and
+            no in the reply. Other languages, and true and false, where they open it.
 `official`  the script published with MME (arXiv:2306.13394, `eval_tool`): "yes", then "no" is
             looked for in the first four characters of the lower-cased reply, blanks included
             ("not sure" is a no there).
@@ -13,9 +14,13 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+import msgspec
+
 from snellen.core.answer import Answer, Empty, Found, Refused, Truncated, Unparsed
 from snellen.extract import phrases
-from snellen.extract.clean import fold, unmarked, without_thought
+from snellen.extract.clean import fold, only_thinks, unmarked, without_thought
+from snellen.extract.conclusion import heading_end
+from snellen.extract.marks import BOX, Mark, innermost_mark
 
 YesNoRule = Literal["word", "official", "paper"]
 
@@ -43,9 +48,21 @@ _OPENING = re.compile(
 )
 _SECOND = re.compile(r"\W{1,4}(yes|no)(?=[.,;!?\n]|\s*$)", re.IGNORECASE)
 """A second word of its own right after the opening one: "Yes. No."."""
-_BOXED = re.compile(
-    r"\\boxed\s*\{(?:\\text\{)?\s*(yes|no)\s*\}|<answer>\s*(yes|no)\b", re.IGNORECASE
+_YES_WORDS = r"oui|ja|s[íi]|sim|si|да|evet|tak|hai|はい|네|예|हाँ|हां|نعم|có|ya|true|correct|right"
+_NO_WORDS = (
+    r"non|nein|nee|não|nao|нет|hayır|hayir|nie|いいえ|いえ|아니요|아니오|नहीं|لا|không|tidak"
+    r"|false|incorrect|wrong"
 )
+_LEAD = (
+    r"(?:(?:the |la |die |a |o )?(?:final |correct |richtige )?(?:answer|statement|réponse|reponse|respuesta"
+    r"|resposta|risposta|antwort|ответ|cevap|答え|정답)(?: (?:is|est|es|é|è|ist|lautet))?(?: correcta)?\s{0,9}:?\s{0,9})?"
+)
+_OTHER_WORD = re.compile(
+    rf"[\W_]{{0,30}}+{_LEAD}[\W_]{{0,9}}(?:(?P<yes>{_YES_WORDS})|(?P<no>{_NO_WORDS}))(?:です|입니다)?"
+    r"(?=\s{0,9}(?:[.,;:!\n)]|\Z|-\s|[–—]))(?![.,]\w)",
+    re.IGNORECASE,
+)
+"""A word of another language, or of another kind of question, that opens the reply alone."""
 _CJK = re.compile(r"[\u3400-\u9fff]")
 _CJK_OPENING = re.compile(
     r"[\s\W]*(?:(?:答案|回答)(?:应该)?(?:是|为)?[\s::]*[\"'(\[]?)?"
@@ -65,16 +82,19 @@ def read_yes_no(reply: str, rule: YesNoRule = "word", *, stop_reason: str = "sto
     """
     if not reply.strip():
         return Truncated() if stop_reason == "length" else Empty()
+    answer: Answer | None
     if rule == "official":
         answer = _official(reply)
     elif rule == "paper":
         answer = _opening(unmarked(fold(reply)), rule)
     else:
         answer = _by_words(reply)
-    if answer:
+    if isinstance(answer, Found):
         return answer
     if stop_reason == "length":
         return Truncated()
+    if answer:
+        return answer
     return Refused("refusal phrase") if _REFUSAL.search(fold(reply)) else Unparsed()
 
 
@@ -106,15 +126,47 @@ def _opening(text: str, rule: str) -> Found | None:
     return found
 
 
-def _by_words(reply: str) -> Found | None:
+def _by_words(reply: str) -> Answer | None:
     folded = without_thought(fold(reply))
+    mark = innermost_mark(folded)
+    if mark:
+        return _in_mark(folded, mark)
+    if only_thinks(folded):
+        return Truncated()
     text = unmarked(folded)
-    boxed = list(_BOXED.finditer(folded))
-    if boxed:
-        group = 1 if boxed[-1][1] else 2
-        value = YES if boxed[-1][group].lower() == "yes" else NO
-        return Found(value, "boxed", boxed[-1].span(group))
-    return _stated(text) or _opening(text, "opening word") or _only_word(text) or _chinese(text)
+    start = heading_end(text.lower())
+    under = _by_rules(" " * start + text[start:]) if start else None
+    return under or _by_rules(text)
+
+
+def _by_rules(text: str) -> Found | None:
+    return (
+        _stated(text)
+        or _opening(text, "opening word")
+        or _other_word(text)
+        or _only_word(text)
+        or _chinese(text)
+    )
+
+
+def _in_mark(folded: str, mark: Mark) -> Answer | None:
+    """What a marked conclusion says; beside a box of something else, a stated answer."""
+    text = unmarked(folded)
+    inside = " " * mark.start + text[mark.start : mark.end]
+    found = _by_rules(inside)
+    if found:
+        return msgspec.structs.replace(found, rule=mark.kind)
+    if mark.kind == BOX:
+        return _by_rules(" " * mark.stop + text[mark.stop :]) or _stated(text[: mark.start])
+    return Refused("refusal phrase") if _REFUSAL.search(inside) else Unparsed()
+
+
+def _other_word(text: str) -> Found | None:
+    match = _OTHER_WORD.match(text)
+    if not match:
+        return None
+    group = "yes" if match["yes"] else "no"
+    return Found(YES if match["yes"] else NO, "opening word", match.span(group))
 
 
 def _stated(text: str) -> Found | None:

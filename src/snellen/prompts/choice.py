@@ -42,6 +42,9 @@ class Wording:
     steps: bool = False
     """Whether the closing lines ask for steps and a conclusion: a question that asks for yes or
     no by itself gets them too."""
+    listed: bool = True
+    """Whether the options of a choice are written, with `choose`; not where they stand in the
+    picture."""
 
 
 DEFAULT = Wording()
@@ -67,7 +70,7 @@ def _choice(sample: Sample, options: Mapping[str, str], wording: Wording) -> str
     lines.append(wording.question.format(question=sample.question))
     if wording.hint_after:
         lines.reverse()
-    if options:
+    if options and wording.listed:
         lines += [wording.options] if wording.options else []
         lines += [wording.option.format(label=k, text=v) for k, v in options.items()]
         lines += [wording.choose] if wording.choose else []

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 _NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?|[-+]?\.\d+")
+_LIST = re.compile(r"\s*[A-Za-z](?:\s*,\s*[A-Za-z])+\s*")
 _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _DIGITS = {word: str(number) for number, word in enumerate(_WORDS)}
 _ARTICLES = frozenset({"a", "an", "the"})
@@ -28,6 +29,21 @@ def matches(answer: str, golds: Sequence[str]) -> bool:
     return form != "" and any(form == normalised(gold) for gold in golds)
 
 
+def same_labels(answer: str, golds: Sequence[str]) -> bool:
+    """True when answer and a gold answer are lists of the same single letters, in any order and
+    spacing: "b, d" is "b,d"."""
+    listed = _letters(answer)
+    return len(listed) > 1 and any(_letters(gold) == listed for gold in golds)
+
+
+def _letters(text: str) -> frozenset[str]:
+    return (
+        frozenset(text.lower().replace(" ", "").split(","))
+        if _LIST.fullmatch(text)
+        else frozenset()
+    )
+
+
 @lru_cache(maxsize=65536)
 def normalised(text: str) -> str:
     """The form in which answers are compared; numbers in their shortest decimal form."""
@@ -38,12 +54,13 @@ def normalised(text: str) -> str:
 
 
 def _folded(text: str) -> str:
-    return "".join(
+    folded = "".join(
         sign
         if unicodedata.decomposition(sign).startswith("<circle>")
         else unicodedata.normalize("NFKC", sign)
         for sign in unicodedata.normalize("NFC", text).translate(_SIGNS)
     )
+    return folded.translate(_SIGNS)  # half-width signs become others of them
 
 
 def _word(word: str) -> str:

@@ -34,13 +34,13 @@ def table_row(**columns: Any) -> Cells:
 
 
 def choice_cases(
-    cells: Cells, questions: Pool = styles_choice.QUESTIONS
+    cells: Cells, questions: Pool = styles_choice.QUESTIONS, turns: int = 3
 ) -> Callable[[], Iterator[Case]]:
-    """Every style of reply to three of the questions, which rotate."""
+    """Every style of reply to `turns` of the questions, which rotate."""
 
     def cases() -> Iterator[Case]:
         number = 0
-        for turn in range(3):
+        for turn in range(turns):
             count = len(list(styles_choice.styles()))
             for position in range(count):
                 question = questions[(position + turn * 2) % len(questions)]
@@ -109,7 +109,7 @@ SPECS = (
     vlmevalkit_set("q-bench", "Q-Bench1_VAL", pools.GENERATED, category=("0,0", "1,1")),
     vlmevalkit_set("r-bench", "R-Bench-Dis", pools.SPACE, category=("low", "high")),
     vlmevalkit_set("r-bench:images=reference", "R-Bench-Ref", pools.GENERATED),
-    vlmevalkit_set("realworldqa", "RealWorldQA", pools.SPACE),
+    vlmevalkit_set("realworldqa", "RealWorldQA", pools.NUMBERS),
     vlmevalkit_set("scienceqa", "ScienceQA_TEST", pools.SCIENCE, split="test",
                    category=("biology", "physics"),
                    hint=("The passage below\ndescribes an experiment.", "")),

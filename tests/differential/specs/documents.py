@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.differential.sets import Case, Spec
 from tests.differential.specs.open_answers import VLMEVALKIT_OPEN, repository
-from tests.differential.styles_open import BASES, Base, Open, open_question, reply_to
+from tests.differential.styles_open import BASES, FIRST, Base, Open, open_question, reply_to
 
 MMLONGBENCH = repository(
     "mayubo2333/MMLongBench-Doc", "d73f0dc0be7e0a2ff6a403d5fe65fcd96461f384", "Apache-2.0"
@@ -90,7 +90,7 @@ def document_cases(
     """Replies in prose, each with what an extractor made of it."""
 
     def cases() -> Iterator[Case]:
-        number = 0
+        number = FIRST
         for turn in range(3):
             for position, (style, write) in enumerate(words_of_extractor(ends_at_nothing)):
                 question = questions[(position + turn * 5) % len(questions)]

@@ -1,0 +1,313 @@
+"""Scorers that the authors of multiple-choice benchmarks publish, over replies on standard input.
+
+Each takes its function, or the whole script, from the checkout. Arguments of a job:
+{"scorer": NAME}, a name of `SCORERS`, and what that scorer needs. A row has no credit where the
+scorer counts it neither as right nor as wrong, or draws its option by lot.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import json
+import os
+import random
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from authors_open import CHECKOUTS, Row, defined, names_of, source
+
+Credits = Sequence[float | None]
+Found = tuple[Credits, Mapping[str, float]]
+LETTERS = "ABCDEFGHIJ"
+
+
+def evaluated(job: Mapping[str, Any]) -> dict[str, Any]:
+    """Credits by id; `metrics` has the mean in percent of the rows that count, and further ones."""
+    rows = job["rows"]
+    credits, extra = SCORERS[job["arguments"]["scorer"]](rows, job["arguments"])
+    by_id = {row["id"]: credit for row, credit in zip(rows, credits, strict=True)}
+    counted = [credit for credit in credits if credit is not None]
+    mean = 100 * sum(counted) / len(counted)
+    return {"credits": by_id, "metrics": {"mean": mean, **extra}}
+
+
+def options_of(row: Row) -> dict[str, str]:
+    """The options of a row, from its letter columns or its list of candidates."""
+    cells = row["cells"]
+    if "candidates" in cells:
+        return dict(zip(LETTERS, ast.literal_eval(cells["candidates"]), strict=False))
+    return {label: cells[label] for label in LETTERS if label in cells}
+
+
+@contextlib.contextmanager
+def files_of(**texts: Any) -> Iterator[Path]:
+    """A folder with JSON files, in which the block runs."""
+    before = Path.cwd()
+    with tempfile.TemporaryDirectory() as folder:
+        for name, held in texts.items():
+            text = held if isinstance(held, str) else json.dumps(held)
+            file = Path(folder) / f"{name.replace('__', '/')}.json"
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(text)
+        os.chdir(folder)
+        try:
+            yield Path(folder)
+        finally:
+            os.chdir(before)
+
+
+def run(text: str, *arguments: str) -> str:
+    """What a script prints that is called with these arguments."""
+    printed, before = io.StringIO(), sys.argv
+    sys.argv = ["script", *arguments]
+    try:
+        with contextlib.redirect_stdout(printed):
+            exec(compile(text, "script", "exec"), {"__name__": "__main__"})
+    finally:
+        sys.argv = before
+    return printed.getvalue()
+
+
+def blink(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
+    """`eval_prediction`, for each row alone and for all: it tells shares of tasks, not rows."""
+    names = names_of(source("BLINK_Benchmark", "eval", "evaluate.py"), "blink")
+
+    def total(some: Sequence[Row]) -> float:
+        names["subtasks"] = list(dict.fromkeys(row["cells"]["category"] for row in some))
+        answers = {row["id"]: f"({row['cells']['answer']})" for row in some}
+        said = {row["id"]: row["reply"] for row in some}
+        with files_of(val_answers=answers, val_predictions__model=said):
+            found: float = names["eval_prediction"]("val", "model")["Total"]
+        return found
+
+    return [total([row]) for row in rows], {"Total": 100 * total(rows)}
+
+
+def scienceqa(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
+    """LLaVA's `eval_science_qa.py`, whole."""
+    problems = {
+        row["id"]: {
+            "choices": list(options_of(row).values()),
+            "answer": LETTERS.index(row["cells"]["answer"]),
+        }
+        for row in rows
+    }
+    said = [{"question_id": row["id"], "text": row["reply"], "prompt": "<image>"} for row in rows]
+    lines = "\n".join(map(json.dumps, said))
+    with files_of(pid_splits={"test": list(problems)}, problems=problems, said=lines) as folder:
+        run(
+            source("LLaVA", "llava", "eval", "eval_science_qa.py"),
+            *("--base-dir", str(folder), "--result-file", str(folder / "said.json")),
+            *("--output-file", str(folder / "out.json"), "--output-result", "result.json"),
+        )
+        judged = json.loads((folder / "out.json").read_text())
+        acc = json.loads((folder / "result.json").read_text())["acc"]
+    right = {one["question_id"] for one in judged["correct"]}
+    return [float(row["id"] in right) for row in rows], {"acc": acc}
+
+
+def mme_realworld(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
+    text = source("MME-RealWorld", "evaluation", "eval_your_results.py")
+    read = defined(text, "extract_characters_regex", re=re)["extract_characters_regex"]
+    held = [
+        {
+            "Task": row["cells"]["category"].split("/")[0],
+            "Subtask": row["cells"]["category"].split("/")[1],
+            "Category": row["cells"]["l2-category"],
+            "Question_id": row["id"],
+            "Ground truth": row["cells"]["answer"],
+            "Output": row["reply"],
+            "Answer choices": list(options_of(row).values()),
+        }
+        for row in rows
+    ]
+    with files_of(results=held) as folder:
+        printed = run(text, "--results_file", str(folder / "results.json"))
+    overall = re.search(r"Overall Acc ([\d.]+)", printed)
+    assert overall is not None
+    credits = [float(read(one["Output"], one["Answer choices"]) == one["Ground truth"])
+               for one in held]  # fmt: skip
+    assert abs(float(overall[1]) - sum(credits) / len(credits)) < 1e-4
+    return credits, {}
+
+
+def video_mme(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
+    """The script leaves out a reply in which it finds no letter: it counts what was answered."""
+    text = source("Video-MME", "evaluation", "eval_your_results.py")
+    read = defined(text, "extract_characters_regex", re=re)["extract_characters_regex"]
+    said = [read(row["reply"]) for row in rows]
+    return [
+        float(letter == row["cells"]["answer"]) if letter else None
+        for letter, row in zip(said, rows, strict=True)
+    ], {}
+
+
+def tempcompass(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
+    """The script of one task, with `--disable_llm`: what its rules do not read is wrong."""
+    folder = CHECKOUTS / "TempCompass"
+    said: dict[str, dict[str, list[dict[str, str]]]] = {}
+    for row in rows:
+        cells = row["cells"]
+        one = {"question": cells["question"], "answer": cells["answer"], "prediction": row["reply"]}
+        said.setdefault(cells["video_id"], {}).setdefault(cells["dim"], []).append(one)
+    sys.path.insert(0, str(folder))
+    try:
+        names = names_of(source("TempCompass", f"eval_{arguments['task']}.py"), "tempcompass")
+    finally:
+        sys.path.pop(0)
+    with files_of(meta_info=(folder / "meta_info.json").read_text()) as here:
+        # Its table, printed after the file is written, divides by the count of every aspect.
+        with contextlib.suppress(ZeroDivisionError):
+            names["main"](said, {}, str(here / "out.json"), True)
+        judged = json.loads((here / "out.json").read_text())
+    marks = {
+        (video, dim): iter(results)
+        for video, dims in judged.items()
+        for dim, results in dims.items()
+    }
+    return [
+        float(next(marks[row["cells"]["video_id"], row["cells"]["dim"]])["rating"]) for row in rows
+    ], {}
+
+
+class _Lot(random.Random):
+    """A lot that remembers whether it was drawn."""
+
+    drawn = False
+
+    def choice(self, seq: Any) -> Any:
+        self.drawn = True
+        return super().choice(seq)
+
+
+def mmmu(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
+    names = names_of(source("MMMU", "mmmu", "utils", "eval_utils.py"), "mmmu")
+    lot = names["random"] = _Lot(42)
+
+    def credit(row: Row) -> float | None:
+        options, answer = options_of(row), row["cells"]["answer"]
+        gold = ast.literal_eval(answer) if answer.startswith("[") else answer
+        if not options:
+            return float(names["eval_open"](gold, names["parse_open_response"](row["reply"])))
+        lot.drawn = False
+        label = names["parse_multi_choice_response"](row["reply"], list(options), options)
+        return None if lot.drawn else float(names["eval_multi_choice"](gold, label))
+
+    return [credit(row) for row in rows], {}
+
+
+def mmmu_pro(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
+    """`mmmu_process_results`. In the vision setting options stand in the published file too."""
+    names = names_of(source("MMMU", "mmmu-pro", "evaluate.py"), "mmmu_pro")
+    lot = names["random"] = _Lot(42)
+
+    def credit(row: Row) -> float | None:
+        lot.drawn = False
+        cells = row["cells"]
+        options = cells.get("options") or str(list(options_of(row).values()))
+        held = {
+            "id": row["id"], "response": row["reply"], "options": options,
+            "answer": cells["answer"],
+        }  # fmt: skip
+        right = names["mmmu_process_results"](held)["if_right"]
+        return None if lot.drawn else float(right)
+
+    return [credit(row) for row in rows], {}
+
+
+def mmbench(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
+    """lmms-eval's copy of the step before the language model, over all rotations of a question."""
+    import pandas as pd
+
+    text = source("lmms-eval", "lmms_eval", "tasks", "mmbench", "mmbench_evals.py")
+    quiet = type("Quiet", (), {"info": print, "warning": print})
+    names = defined(text, "MMBench_Evaluator", string=__import__("string"), pd=pd,
+                    os=os, eval_logger=quiet)  # fmt: skip
+    evaluator = names["MMBench_Evaluator"]()
+    right: dict[int, bool] = {}
+    for row in rows:
+        item = {**dict.fromkeys("ABCD"), **row["cells"], "prediction": row["reply"]}
+        base = int(row["id"]) % 1_000_000
+        hit = evaluator.prefetch_answer(item) == row["cells"]["answer"]
+        right[base] = right.get(base, True) and hit
+    return [float(right[int(row["id"])]) if int(row["id"]) in right else None for row in rows], {}
+
+
+def check_ans(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
+    """`check_ans` of MLVU's script or MVBench's notebook; the gold is the option in its dress."""
+    text = source(*arguments["path"])
+    if arguments["path"][-1].endswith(".ipynb"):
+        cells = ["".join(cell["source"]) for cell in json.loads(text)["cells"]]
+        text = next(cell for cell in cells if cell.startswith("def check_ans"))
+    check: Callable[..., bool] = defined(text, "check_ans")["check_ans"]
+
+    def gold(row: Row) -> str:
+        answer = row["cells"]["answer"]
+        label = next(label for label, text in options_of(row).items() if text == answer)
+        return f"({label}) {answer}"
+
+    return [float(check(pred=row["reply"], gt=gold(row))) for row in rows], {}
+
+
+def mmstar(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
+    """`MMStar_eval` for each row among one of every other category: it tells shares of categories,
+    not rows, and divides by all of them."""
+    import pandas as pd
+
+    text = source("MMStar", "eval", "vlmeval", "evaluate", "mmstar.py")
+    written = re.search(r"MMStar_score_l2 = (\{.+?\n    \})", text, re.DOTALL)
+    assert written is not None
+    levels = [(top, low) for top, lows in ast.literal_eval(written[1]).items() for low in lows]
+    told: dict[str, float] = {}
+    table: dict[str, Any] = {}
+    names = defined(
+        text,
+        "MMStar_eval",
+        deepcopy=__import__("copy").deepcopy,
+        get_logger=lambda name: type("Quiet", (), {"info": print}),
+        load=lambda path: table["rows"],
+        dump=lambda scores, path: told.update(scores),
+        tqdm=lambda some: some,
+    )
+
+    def credit(row: Row) -> float:
+        held = [{"prediction": "", "answer": "A", "bench": "", "category": top, "l2_category": low}
+                for top, low in levels]  # fmt: skip
+        held[0] |= {"prediction": row["reply"], "answer": row["cells"]["answer"]}
+        table["rows"] = pd.DataFrame(held)
+        names["MMStar_eval"]("rows.xlsx")
+        top, low = levels[0]
+        return told[f"{top}({low})"]
+
+    return [credit(row) for row in rows], {}
+
+
+SCORERS: Mapping[str, Callable[[Sequence[Row], Mapping[str, Any]], Found]] = {
+    "blink": blink,
+    "scienceqa": scienceqa,
+    "mme-realworld": mme_realworld,
+    "video-mme": video_mme,
+    "tempcompass": tempcompass,
+    "mmmu": mmmu,
+    "mmmu-pro": mmmu_pro,
+    "mmbench": mmbench,
+    "check_ans": check_ans,
+    "mmstar": mmstar,
+}
+
+
+def main() -> None:
+    jobs = json.load(sys.stdin)
+    with contextlib.redirect_stdout(sys.stderr):
+        verdicts = [evaluated(job) for job in jobs]
+    json.dump(verdicts, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

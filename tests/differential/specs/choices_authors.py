@@ -1,0 +1,209 @@
+"""Multiple-choice benchmarks, scored by what their authors publish."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from tests.differential import questions_choice as pools
+from tests.differential import styles_choice
+from tests.differential.sets import Case, Oracle, Spec
+from tests.differential.specs import choices_video as video
+from tests.differential.specs.choices import choice_cases, table_row
+from tests.differential.specs.circular import circular_cases
+from tests.differential.styles_choice import Choice
+
+
+def _repository(name: str, commit: str, licence: str = "none stated", checkout: str = "") -> Oracle:
+    return Oracle("authors_choice", name, commit, licence, checkout or name.split("/")[1])
+
+
+BLINK = _repository(
+    "zeyofu/BLINK_Benchmark", "2d6a779be4aa1ad0d38d7aa539bcb43b6dd81592", "Apache-2.0"
+)
+LLAVA = _repository("haotian-liu/LLaVA", "c121f0432da27facab705978f83c4ada465e46fd", "Apache-2.0")
+REALWORLD = _repository("MME-Benchmarks/MME-RealWorld", "bee58edb82c883843ae93be61c2ae3b452c781d1")
+VIDEO_MME = _repository("BradyFU/Video-MME", "4e7566d36f63121fc72f040654d6f38f83f30125")
+TEMPCOMPASS = _repository(
+    "llyx97/TempCompass", "e1b463166400633e6061962d890a9ae85db29f70", "CC BY-NC 4.0"
+)
+MMMU = _repository("MMMU-Benchmark/MMMU", "bb0b95a945998d91dfef37e969e07d49d1139438", "Apache-2.0")
+LMMS_EVAL = _repository(
+    "EvolvingLMMs-Lab/lmms-eval", "75571cfe0fa36ca5ec2e6aa2bb268f9d38295af3", "Apache-2.0 and MIT"
+)
+MLVU = _repository("JUNJIE99/MLVU", "fd060c10a43ea48a35100a22688a927b8e531199")
+ASK_ANYTHING = _repository(
+    "OpenGVLab/Ask-Anything", "4dd8210b030374bb0c510a57dfbe916f70d3ef71", "MIT"
+)
+MMSTAR = _repository("MMStar-Benchmark/MMStar", "88f243ab4a39cb339530085c33aecb22819881a1")
+
+
+def _authors(
+    benchmark: str,
+    scorer: str,
+    oracle: Oracle,
+    where: str,
+    cases: Callable[[], Iterable[Case]],
+    metrics: Mapping[str, str] | None = None,
+    **arguments: Any,
+) -> Spec:
+    return Spec(
+        name=f"{benchmark.replace(':', '@')}.authors",
+        benchmark=benchmark,
+        rule="official",
+        oracle=oracle,
+        path=where,
+        cases=cases,
+        arguments={"scorer": scorer, **arguments},
+        metrics=metrics or {},
+    )
+
+
+def _named(
+    cases: Callable[[], Iterator[Case]], write: Callable[[Case], str]
+) -> Callable[[], Iterator[Case]]:
+    """The same cases under the ids of the authors' file."""
+
+    def named() -> Iterator[Case]:
+        for case in cases():
+            yield Case(write(case), case.cells, case.style, case.reply)
+
+    return named
+
+
+_BLINK = choice_cases(
+    table_row(category=("Counting", "Jigsaw", "Relative_Depth"), split="val"), pools.PERCEPTION
+)
+
+
+def _mmmu_cases() -> Iterator[Case]:
+    """Choices of up to five options, and the open questions of `_OPEN`."""
+    subjects = ("Accounting", "Art", "Math")
+    row = table_row(split="validation", category=subjects)
+    yield from choice_cases(row, pools.EXPERT)()
+    number = 408
+    for turn, (question, gold, texts) in enumerate(_OPEN):
+        for position, (style, write) in enumerate(styles_choice.styles()):
+            right, wrong = texts if (position + turn) % 3 else texts[::-1]
+            cells = {
+                "question": question, "answer": gold, "split": "validation",
+                "category": subjects[position % 3], "question_type": "open",
+            }  # fmt: skip
+            yield Case(str(number), cells, f"open, {style}", write(right, right, wrong, wrong))
+            number += 1
+
+
+_OPEN = (
+    ("What is the net income?", "12,500", ("12500", "1250")),
+    ("Name the cell.", "['neuron', 'nerve cell']", ("a Nerve cell", "a blood cell")),
+    ("What is x?", "0.5", ("0.50", "5")),
+)
+TEMPCOMPASS_VIDEO = "1034419625"
+
+
+def _tempcompass_choices() -> Iterator[Case]:
+    for case in choice_cases(table_row(), video.four(pools.GENERATOR + pools.KNOWLEDGE))():
+        cells = dict(case.cells)
+        options = [f"{label}. {cells[label]}" for label in "ABCD"]
+        yield Case(
+            case.id,
+            {
+                "video_id": TEMPCOMPASS_VIDEO,
+                "dim": ("action", "direction", "order")[int(case.id) % 3],
+                "task_type": "multi-choice",
+                "question": "\n".join((cells["question"], *options)),
+                "answer": f"{cells['answer']}. {cells[cells['answer']]}",
+            },
+            case.style,
+            case.reply,
+        )
+
+
+_SENTENCES = (
+    ("Sentence", "A", "B", "A car goes left.", "A car goes right."),
+    ("Caption", "A", "B", "The man sits down.", "The man stands up."),
+    ("Option", "1", "2", "He sits and then stands.", "He stands and then sits."),
+)
+
+
+def _tempcompass_matching() -> Iterator[Case]:
+    """The names of sentences stand where others have letters; a reply may also give the name's
+    last word alone, or the whole line."""
+    number = 0
+    for kind, first, second, one, two in _SENTENCES:
+        lines = (f"{kind} {first}: {one}", f"{kind} {second}: {two}")
+        for position, (style, write) in enumerate(styles_choice.styles()):
+            label, text, other, rest = (
+                (first, one, second, two) if position % 3 else (second, two, first, one)
+            )
+            named = f"{kind} {label}" if position % 2 else label
+            yield Case(
+                str(number),
+                {
+                    "video_id": TEMPCOMPASS_VIDEO,
+                    "dim": "direction",
+                    "task_type": "caption_matching",
+                    "question": "\n".join(("Which fits the video better?", *lines)),
+                    "answer": lines[0],
+                },
+                style,
+                write(named, text, other, rest),
+            )
+            number += 1
+
+
+def _pro_cases(*, vision: bool) -> Callable[[], Iterator[Case]]:
+    """MMMU-Pro. In the vision setting the options stand in the picture, for the authors' script in
+    the column `options`."""
+
+    def cells(question: Choice, number: int) -> Mapping[str, Any]:
+        row: dict[str, Any] = dict(table_row(category=("History", "Art"))(question, number))
+        if vision:
+            texts = [row.pop(label) for label in question.options]
+            del row["question"]
+            row |= {"options": str(texts)}
+        return row
+
+    # A third of the replies names no option, and has one drawn by lot.
+    return choice_cases(cells, pools.TEN, turns=5)
+
+
+_EVAL = "evaluation/eval_your_results.py"
+SPECS = (
+    _authors("blink", "blink", BLINK, "eval/evaluate.py, eval_prediction",
+             _named(_BLINK, lambda case: f"val_{case.cells['category']}_{case.id}"),
+             {"task_mean": "Total", "accuracy": "mean"}),
+    _authors("scienceqa", "scienceqa", LLAVA, "llava/eval/eval_science_qa.py",
+             choice_cases(table_row(category=("biology", "physics"), split="test"), pools.SCIENCE),
+             {"accuracy": "acc"}),
+    _authors("mme-realworld", "mme-realworld", REALWORLD, _EVAL, video.realworld_cases,
+             {"accuracy": "mean"}),
+    _authors("video-mme", "video-mme", VIDEO_MME, f"{_EVAL}, extract_characters_regex",
+             choice_cases(video.VIDEO_MME, video.SHORT), {"accuracy": "mean"}),
+    _authors("tempcompass:task=multi-choice", "tempcompass", TEMPCOMPASS, "eval_multi-choice.py",
+             _tempcompass_choices, {"accuracy_by_rules": "mean"}, task="multi-choice"),
+    _authors("tempcompass:task=caption_matching", "tempcompass", TEMPCOMPASS,
+             "eval_caption_matching.py", _tempcompass_matching, {"accuracy_by_rules": "mean"},
+             task="caption_matching"),
+    _authors("mmmu", "mmmu", MMMU, "mmmu/utils/eval_utils.py", _mmmu_cases),
+    _authors("mmmu-pro", "mmmu-pro", MMMU, "mmmu-pro/evaluate.py, mmmu_process_results",
+             _pro_cases(vision=False)),
+    _authors("mmmu-pro:setting=vision", "mmmu-pro", MMMU,
+             "mmmu-pro/evaluate.py, mmmu_process_results", _pro_cases(vision=True)),
+    _authors("mmbench", "mmbench", LMMS_EVAL,
+             "lmms_eval/tasks/mmbench/mmbench_evals.py, prefetch_answer",
+             circular_cases(table_row(split="dev"), pools.ABILITIES), {"circular": "mean"}),
+    _authors("ccbench", "mmbench", LMMS_EVAL,
+             "lmms_eval/tasks/mmbench/mmbench_evals.py, prefetch_answer",
+             circular_cases(table_row(), pools.CHINESE), {"circular": "mean"}),
+    _authors("mlvu", "check_ans", MLVU,
+             "evaluation/multiple_choice_evaluation/choice_bench.py, check_ans",
+             choice_cases(video.MLVU, pools.GENERATOR), {"accuracy": "mean"},
+             path=["MLVU", "evaluation", "multiple_choice_evaluation", "choice_bench.py"]),
+    _authors("mvbench", "check_ans", ASK_ANYTHING, "video_chat2/mvbench.ipynb, check_ans",
+             choice_cases(video.MVBENCH, pools.ABILITIES), {"accuracy": "mean"},
+             path=["Ask-Anything", "video_chat2", "mvbench.ipynb"]),
+    _authors("mmstar", "mmstar", MMSTAR, "eval/vlmeval/evaluate/mmstar.py, MMStar_eval",
+             choice_cases(table_row(category=("colour", "shape"), l2_category="scenes"),
+                          pools.EXPERT), {"accuracy": "mean"}),
+)  # fmt: skip

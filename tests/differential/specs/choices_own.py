@@ -1,0 +1,111 @@
+"""Multiple-choice benchmarks with a layout or a summary of their own, scored by VLMEvalKit."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+from typing import Any
+
+from tests.differential import questions_choice as pools
+from tests.differential import styles_choice
+from tests.differential.oracle_list import VLMEVALKIT
+from tests.differential.sets import Case, Spec
+from tests.differential.specs.choices import choice_cases, table_row, vlmevalkit_set
+
+_CLASS = "vlmeval/dataset/image_mcq.py, {}.evaluate"
+
+
+def _pair_cases() -> Iterator[Case]:
+    """MMVP: two rows ask the same of two pictures, whose answers differ."""
+    number = 0
+    every = list(styles_choice.styles())
+    for turn in range(2):
+        for position in range(len(every)):
+            question = pools.PAIRS[(position + turn) % len(pools.PAIRS)]
+            for gold, other in (("A", "B"), ("B", "A")):
+                style, write = every[position] if gold == "A" or turn else every[0]
+                said, rest = (other, gold) if (position + number) % 5 == 0 else (gold, other)
+                texts = question.options
+                number += 1
+                yield Case(
+                    str(number),
+                    {"question": question.question, **texts, "answer": gold},
+                    style,
+                    write(said, texts[said], rest, texts[rest]),
+                )
+
+
+def _mmt_rows() -> tuple[tuple[str, str], ...]:
+    """Two subtasks of each of the 32 meta-tasks: VLMEvalKit's summary needs all of them."""
+    folder = files("snellen.benchmarks") / "data"
+
+    def read(name: str) -> list[dict[str, str]]:
+        return list(csv.DictReader((folder / name).read_text(encoding="utf-8").splitlines()))
+
+    meta_tasks = {row["abbreviation"]: row["meta_task"] for row in read("mmt_meta_tasks.csv")}
+    found: dict[str, list[str]] = {}
+    for row in read("mmt_subtasks.csv"):
+        found.setdefault(meta_tasks[row["meta_task"]], []).append(row["subtask"])
+    return tuple((task, meta) for meta, tasks in found.items() for task in tasks[:2])
+
+
+_MMT = _mmt_rows()
+
+
+def _mmt_cases() -> Iterator[Case]:
+    for case in choice_cases(table_row(split="VAL"), pools.TASKS)():
+        task, meta = _MMT[int(case.id) % len(_MMT)]
+        cells: Mapping[str, Any] = {**case.cells, "category": task, "l2-category": meta}
+        yield Case(case.id, cells, case.style, case.reply)
+
+
+def _own_cases(name: str, dataset: str, **arguments: Any) -> Spec:
+    """A set whose cases or arguments differ from the common ones."""
+    given: dict[str, Any] = {
+        "name": f"{name.replace(':', '@')}.vlmevalkit",
+        "benchmark": name,
+        "rule": "vlmevalkit",
+        "oracle": VLMEVALKIT,
+        "path": _CLASS.format("ImageMCQDataset"),
+        "arguments": {"dataset": dataset, "scale": 100},
+        **arguments,
+    }
+    return Spec(**given)
+
+
+_IN_2D = {"mean_of_sources": "Overall", "source/ADE20K": "ADE20K"}
+SPECS = (
+    vlmevalkit_set("cvbench:dimension=2D", "CV-Bench-2D", pools.SPACE, _IN_2D,
+                   _CLASS.format("CVBench"), split="2D", task=("Count", "Relation"),
+                   source=("ADE20K", "COCO", "COCO")),
+    vlmevalkit_set("cvbench:dimension=3D", "CV-Bench-3D", pools.SPACE,
+                   {"accuracy": "Overall"}, _CLASS.format("CVBench"), split="3D",
+                   task=("Depth", "Distance"), source="Omni3D"),
+    vlmevalkit_set("hrbench", "HRBench4K", pools.DETAILS,
+                   {"accuracy": "accuracy/12", "cycle_category/0": "accuracy/0"},
+                   _CLASS.format("HRBenchDataset"), cycle_category=("0", "1", "2", "3"),
+                   category=("single", "single", "single", "cross", "cross", "cross", "cross",
+                             "single")),
+    vlmevalkit_set("hrbench:size=8k", "HRBench8K", pools.KNOWLEDGE, {"accuracy": "accuracy/12"},
+                   _CLASS.format("HRBenchDataset"), cycle_category=("0", "1", "2", "3"),
+                   category=("single", "single", "single", "cross", "cross", "cross", "cross",
+                             "single")),
+    vlmevalkit_set("lego-puzzles", "LEGO", pools.BRICKS, where=_CLASS.format("LEGO"),
+                   question_type="multiple-choice", category=("height", "rotation")),
+    vlmevalkit_set("tdbench", "tdbench_rot0", pools.SPACE, where=_CLASS.format("TDBench"),
+                   category=("hallucination", "counting")),
+    vlmevalkit_set("tdbench:rotation=90", "tdbench_rot90", pools.DETAILS,
+                   where=_CLASS.format("TDBench"), category=("hallucination", "counting")),
+    vlmevalkit_set("seedbench", "SEEDBench_IMG", pools.GENERATOR,
+                   category=("Instances Counting", "Scene Understanding")),
+    vlmevalkit_set("seedbench:version=2", "SEEDBench2", pools.TASKS, {},
+                   category=("Instances Counting", "Scene Understanding")),
+    vlmevalkit_set("seedbench:version=2-plus", "SEEDBench2_Plus", pools.EXPERT,
+                   category=("chart", "map", "web")),
+    _own_cases("mmvp", "MMVP", cases=_pair_cases,
+               metrics={"pair_accuracy": "Overall", "accuracy": "Average"}),
+    _own_cases("mmt-bench", "MMT-Bench_VAL", cases=_mmt_cases,
+               metrics={"overall_micro": "ALL/Overall", "l2-category/VR": "ALL/VR",
+                        "l2-category/GN": "ALL/GN"}),
+)  # fmt: skip
