@@ -29,8 +29,7 @@ from snellen.benchmarks.open_questions import BARE, open_question_benchmark, ope
 from snellen.benchmarks.published import Published, tsv
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.sample import Row, Sample
-from snellen.scoring.document import NOT_ANSWERABLE, document_anls, list_anls
-from snellen.scoring.edit_distance import anls
+from snellen.scoring.document import NOT_ANSWERABLE, anls_of_letters, document_anls, list_anls
 from snellen.scoring.typed_answer import items
 
 ELSEWHERE = {
@@ -79,7 +78,7 @@ def grade(answer: str, sample: Sample) -> float:
 
 
 def _grade_vlmevalkit(answer: str, sample: Sample) -> float:
-    return anls(answer, sample.gold, exclusive=True)
+    return anls_of_letters(answer, sample.gold[0])
 
 
 def _answered(sample: Sample, row: Row) -> Sample:
