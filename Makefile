@@ -2,6 +2,7 @@
 #   make demo    evaluate the bundled model on the bundled benchmark
 #   make kinds   the same model on one small file of every kind of benchmark
 #   make test    pass the tests
+#   make test-release   the slow ones that only a release runs
 PYTHON ?= python3
 # Installed first, so that no other package pulls in another build of it.
 TORCH ?= torch==2.13.0
@@ -11,7 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 CHROMIUM := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 JAVA := $(shell command -v java)
 
-.PHONY: demo kinds test lint types docs format perf perf-peers browser java clean
+.PHONY: demo kinds test test-release lint types docs format perf perf-peers browser java clean
 
 demo: $(VENV)/demo.ready
 	$(BIN)/snellen run -m snellen/tiny -b eyechart --circular
@@ -19,9 +20,15 @@ demo: $(VENV)/demo.ready
 kinds: $(VENV)/dev.ready
 	$(BIN)/python docs/every_kind.py every-kind
 
-# Whole files in turn: what a file sets up once is set up once.
+# Whole files in turn: what a file sets up once is set up once. Two workers with two threads each
+# would wait for each other on two cores.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
+
 test: $(VENV)/dev.ready browser java
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(PYTEST)
+
+test-release: $(VENV)/dev.ready browser java
+	$(PYTEST) -m release
 
 lint: $(VENV)/dev.ready
 	$(BIN)/ruff check .

@@ -1,17 +1,27 @@
-"""Precision and recall of Snellen's readers on labelled replies of real models.
+"""Precision and recall of readers on labelled replies of real models.
 
-    python docs/measure_readers.py GOLDEN_FOLDER   counts anew into reading_quality.json
+    python docs/measure_readers.py GOLDEN_FOLDER   counts Snellen's rules anew, into
+                                                   reading_quality.json
+    python docs/measure_readers.py GOLDEN_FOLDER --extractor MODEL
+    python docs/measure_readers.py GOLDEN_FOLDER --judge MODEL
+                                                   prints how well a language model reads what the
+                                                   rules leave, and stores nothing but its replies
 
 The golden folder holds published predictions with the options that others read from them; it is
 not part of the repository, because its sets have licences of their own. Counts alone are stored.
+`snellen score --labels` does the same with replies of one's own.
 """
 
 from __future__ import annotations
 
+import argparse
+import csv
 import gzip
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +29,19 @@ import msgspec
 
 import snellen.analysis
 from snellen.analysis.reading_quality import COUNTS, Labelled, Quality, Reader, measured
+from snellen.api import score
+from snellen.api.scoring import Scored
 from snellen.core.answer import Answer, Found
+from snellen.core.model import Model
 from snellen.extract.choice import read_choice
 from snellen.extract.rules_vlmevalkit import read_choice_vlmevalkit, read_yes_no_vlmevalkit
 from snellen.extract.yes_no import NO, YES, YesNoRule, read_yes_no
+from snellen.report.findings import print_finding
+from snellen.report.reader_findings import labelled
 
 LETTERS = "ABCD"
+_ALL_LETTERS = "ABCDEFGHI"
+_QUESTION = "Which option does the reply choose?"
 BLINK = "GPT-3.5 (BLINK validation, 11 systems)"
 MMMU = "MMMU's parser (validation, 2 systems)"
 VECTORS = "lighteval's tests"
@@ -48,6 +65,58 @@ def counted(golden: Path) -> list[Quality]:
         measured(reader, "yes_no", TEMPCOMPASS, read, _tempcompass(golden))
         for reader, read in yes_no.items()
     ]
+
+
+def extracted(
+    golden: Path, extractor: str | Model, store: Path, most: int | None = None
+) -> Iterator[tuple[str, Scored]]:
+    """An extractor on the first `most` labelled choices of each set: the set, and how well it reads
+    what the rules leave. Raises UsageError subclasses."""
+    for labelled_by, replies in {BLINK: _blink, MMMU: _mmmu}.items():
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "labelled.csv"
+            _write(path, islice(replies(golden), most))
+            labels = {"answer": "meant"}
+            yield labelled_by, score(str(path), extractor=extractor, labels=labels, store=store)
+
+
+def _write(path: Path, replies: Iterable[Labelled]) -> None:
+    """Labelled replies as a file of one's own. Where the texts of the options are not known, the
+    labels stand in their place."""
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        rows = csv.writer(stream)
+        rows.writerow(("index", "question", *_ALL_LETTERS, "prediction", "meant"))
+        for number, one in enumerate(replies):
+            options = one.options or {letter: f"({letter})" for letter in LETTERS}
+            cells = (options.get(letter, "") for letter in _ALL_LETTERS)
+            rows.writerow((number, _QUESTION, *cells, one.text, one.label or "Z"))
+
+
+def graded(golden: Path, judge: str | Model, store: Path) -> Iterator[tuple[str, Scored]]:
+    """A judge on the sets whose replies it helps to read: TempCompass by whether they are right,
+    LogicVista by the letters that GPT-4 read."""
+    for file in sorted((golden / "tempcompass").glob("*.jsonl.gz")):
+        task = file.name.removesuffix(".jsonl.gz").rpartition("_")[2]
+        task = {"no": "yes_no", "matching": "caption_matching"}.get(task, task)
+        if task != "captioning":
+            yield (
+                f"{TEMPCOMPASS}: {file.name}",
+                score(
+                    f"tempcompass:task={task}", file, judges=[judge], labels={"right": "rating"},
+                    store=store,
+                ),
+            )  # fmt: skip
+    home = golden / "logicvista"
+    models = dict.fromkeys(row["model"] for row in _rows(home / "model_answers.jsonl.gz"))
+    for model in models:
+        yield (
+            f"GPT-4 (LogicVista): {model}",
+            score(
+                "logicvista", home / "model_answers.jsonl.gz", judges=[judge],
+                data=home / "questions.jsonl.gz", columns={"prediction": "raw"},
+                where={"model": model}, labels={"answer": "extracted"}, store=store,
+            ),
+        )  # fmt: skip
 
 
 def _yes_no(rule: YesNoRule) -> Reader:
@@ -97,13 +166,32 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def main(argv: Sequence[str]) -> int:
-    if len(argv) != 1:
-        print(__doc__, file=sys.stderr)
-        return 2
-    found = counted(Path(argv[0]))
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("golden", type=Path)
+    parser.add_argument("--extractor")
+    parser.add_argument("--judge")
+    parser.add_argument("--limit", type=int, help="replies of each set, for an extractor")
+    parser.add_argument("--store", type=Path, default=Path("readers.sqlite"))
+    told = parser.parse_args(argv)
+    if told.extractor or told.judge:
+        if told.extractor:
+            _print(extracted(told.golden, told.extractor, told.store, told.limit))
+        if told.judge:
+            _print(graded(told.golden, told.judge, told.store))
+        return 0
+    found = counted(told.golden)
     path = Path(snellen.analysis.__path__[0]) / COUNTS
     path.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n")
     return 0
+
+
+def _print(sets: Iterable[tuple[str, Scored]]) -> None:
+    from rich.console import Console
+
+    for name, scored in sets:
+        if scored.readings is not None:
+            print(name)
+            print_finding(labelled(scored.readings), Console())
 
 
 if __name__ == "__main__":

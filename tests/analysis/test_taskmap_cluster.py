@@ -32,6 +32,7 @@ def cluster() -> Iterator[None]:
     ray.shutdown()
 
 
+@pytest.mark.release
 @pytest.mark.usefixtures("cluster")
 def test_actors_give_the_vectors_of_this_process(tmp_path: Path) -> None:
     spread: list[Finished] = []

@@ -48,17 +48,17 @@ def test_official_rules_with_recorded_verdicts_give_the_printed_scores(
 
 @pytest.mark.external_golden("tempcompass")
 @pytest.mark.parametrize(
-    ("model", "task", "by_rules", "with_verdicts", "official"),
+    ("model", "task", "by_rules", "official"),
     [
-        ("gemini", "multi-choice", 63.86, 63.86, 63.92),
-        ("gemini", "yes_no", 70.16, 70.16, 70.32),
-        ("gemini", "caption_matching", 77.38, 77.45, 77.45),
-        ("reka-core-20240501", "multi-choice", 55.25, 61.39, 61.08),
-        ("reka-core-20240501", "yes_no", 65.14, 65.14, 65.14),
-        ("reka-core-20240501", "caption_matching", 62.08, 74.38, 74.05),
-        ("video-llava", "multi-choice", 45.57, 45.57, 45.57),
-        ("video-llava", "yes_no", 56.38, 56.38, 56.38),
-        ("video-llava", "caption_matching", 63.34, 63.34, 63.34),
+        ("gemini", "multi-choice", 63.86, 63.92),
+        ("gemini", "yes_no", 70.16, 70.32),
+        ("gemini", "caption_matching", 77.38, 77.45),
+        ("reka-core-20240501", "multi-choice", 55.25, 61.08),
+        ("reka-core-20240501", "yes_no", 65.14, 65.14),
+        ("reka-core-20240501", "caption_matching", 62.08, 74.05),
+        ("video-llava", "multi-choice", 45.57, 45.57),
+        ("video-llava", "yes_no", 56.38, 56.38),
+        ("video-llava", "caption_matching", 63.34, 63.34),
     ],
 )
 def test_our_rules_stay_near(
@@ -67,11 +67,11 @@ def test_our_rules_stay_near(
     model: str,
     task: str,
     by_rules: float,
-    with_verdicts: float,
     official: float,
 ) -> None:
-    """Ours beside the authors': the differences are replies that a judge misread, or that name the
-    right choice in a sentence."""
+    """Ours beside the authors', whose recorded verdicts decide every reply where they are given:
+    the differences without them are replies that a judge misread, or that name the right choice in
+    a sentence."""
     path = file_of(golden("tempcompass"), model, task)
     variant = Variant(options={"task": task})
     alone = score("tempcompass", path, variant=variant).summary
@@ -79,5 +79,4 @@ def test_our_rules_stay_near(
         "tempcompass", path, variant=variant, judges=VERDICTS, store=tmp_path / "s.sqlite"
     ).summary
     assert alone.headline.value == pytest.approx(by_rules, abs=0.006)
-    assert judged.headline.value == pytest.approx(with_verdicts, abs=0.006)
-    assert abs(with_verdicts - official) < 0.35
+    assert judged.headline.value == pytest.approx(official, abs=0.006)

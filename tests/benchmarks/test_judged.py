@@ -430,3 +430,69 @@ def test_similarity_beside_exact_match(tmp_path) -> None:
     told = summary.metrics["similarity"]
     assert (told.value, told.n, told.top) == (4.0, 1, 5.0)
     assert summary.headline.value == 50.0
+
+
+def logic(reply: Output, verdict: str | None, *, recorded: bool = False) -> Record:
+    """LogicVista's record of one reply; `verdict` is the judge's, None where it has none."""
+    benchmark = open_benchmark("logicvista", Variant(judges=1, recorded_verdicts=recorded))
+    cells = {"index": "1", "question": "Which? (A, B, C or D)", "answer": "C"}
+    (sample,) = benchmark.samples([Row(0, cells)])
+
+    def answer(request: Request) -> Output:
+        if request.to == "model":
+            return reply
+        return Failure("missing", "no cell") if verdict is None else Generated(verdict)
+
+    return drive(benchmark.flow(sample), answer)
+
+
+@pytest.mark.parametrize(
+    ("reply", "verdict", "outcome", "score", "by_rules"),
+    [
+        ("The answer is C.", "C", "answered", 1.0, 1.0),
+        ("The answer is C.", "A", "answered", 0.0, 1.0),
+        ("The answer is C.", "None of the options", "no_match", 0.0, 1.0),
+        ("The answer is A.", "C", "answered", 1.0, 0.0),
+        ("I am sorry, I cannot see it, but it may be the third.", "C", "answered", 1.0, 0.0),
+        ("I am sorry, but I cannot help with that.", "Z", "refused", 0.0, 0.0),
+    ],
+)
+def test_the_judge_of_logicvista_outranks_the_rule(
+    reply: str, verdict: str, outcome: str, score: float, by_rules: float
+) -> None:
+    record = logic(Generated(reply), verdict)
+    assert (record.outcome, record.score) == (outcome, score)
+    assert record.values["by_rules"] == by_rules
+
+
+def vista(reply: str, verdict: str | None, *, recorded: bool) -> tuple[Record, list[str]]:
+    benchmark = open_benchmark("mathvista", Variant(judges=1, recorded_verdicts=recorded))
+    cells = {
+        "index": "5", "question": "Question: How many?", "answer": "3", "choices": "[]",
+        "question_type": "free_form", "answer_type": "integer", "skills": "[]",
+    }  # fmt: skip
+    (sample,) = benchmark.samples([Row(0, cells)])
+    asked: list[str] = []
+
+    def answer(request: Request) -> Output:
+        asked.append(request.to)
+        if request.to == "model":
+            return Generated(reply)
+        return Failure("missing", "no cell") if verdict is None else Generated(verdict)
+
+    return drive(benchmark.flow(sample), answer), asked
+
+
+def test_a_recorded_verdict_decides_where_a_rule_could_read_too() -> None:
+    assert vista("The answer is 3.", "4", recorded=False)[0].score == 1.0
+    assert vista("The answer is 3.", "4", recorded=True)[0].score == 0.0
+    assert vista("The answer is 4.", "3", recorded=True)[0].score == 1.0
+    absent, _ = vista("The answer is 3.", None, recorded=True)
+    assert (absent.score, absent.outcome) == (1.0, "answered")
+
+
+def test_a_refusal_is_handed_to_the_judge_and_stays_one_where_it_finds_nothing() -> None:
+    found, asked = vista("I'm sorry, I cannot be sure, there may be three.", "3", recorded=False)
+    assert (found.score, asked) == (1.0, ["model", "judge"])
+    kept, _ = vista("I'm sorry, I can't help with that.", "none", recorded=False)
+    assert (kept.score, kept.outcome) == (0.0, "refused")

@@ -38,20 +38,26 @@ def test_golden_llava_15_13b(golden: Golden) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "version"),
+    ("name", "version", "protocol"),
     [
-        ("SEEDBench_IMG", "1"),
-        ("SEEDBench2", "2"),
-        ("SEEDBench2_Plus", "2-plus"),
-        ("SEED-Bench-H", "H"),
-        ("seedbench:version=H", "H"),
+        ("SEED-Bench", "1", "ranking"),
+        ("SEED-Bench-2", "2", "ranking"),
+        ("SEED-Bench-H", "H", "ranking"),
+        ("seedbench:version=H", "H", "ranking"),
+        ("seedbench_ppl", "1", "ranking"),
+        # The other tools have the model write a letter.
+        ("SEEDBench_IMG", "1", "generate"),
+        ("SEEDBench2", "2", "generate"),
+        ("SEEDBench2_Plus", "2-plus", "generate"),
+        ("seedbench_2_plus", "2-plus", "generate"),
+        ("SEEDBench_IMG:protocol=ranking", "1", "ranking"),
     ],
 )
-def test_names(name: str, version: str) -> None:
+def test_names(name: str, version: str, protocol: str) -> None:
     found = open_benchmark(name)
     assert (found.name, found.parameters["version"]) == ("seedbench", version)
-    assert found.parameters["protocol"] == "ranking"
-    assert "per token" in found.parameters["normalisation"]
+    assert found.parameters["protocol"] == protocol
+    assert ("per token" in found.parameters.get("normalisation", "")) == (protocol == "ranking")
 
 
 def test_an_unknown_protocol_is_told(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from snellen.api import evaluate, score, score_by_rules
+from snellen.api.reporting import benchmark_of
 from snellen.cli import main
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
@@ -57,7 +58,10 @@ def test_all_rules_side_by_side_with_every_disagreement(alone: Path, capsys) -> 
         "snellen": pytest.approx(100.0),
         "vlmevalkit": pytest.approx(100 / 3),
     }
-    assert card["rules"]["vlmevalkit"]["parameters"] == {"rule": "vlmevalkit"}
+    assert card["rules"]["vlmevalkit"]["parameters"] == {
+        "rule": "vlmevalkit",
+        "rule_commit": "e8e78f05",
+    }
     found = {one["id"]: one for one in card["disagreements"]}
     assert set(found) == {"2", "3"}
     assert found["2"]["reply"] == "The answer is blue"
@@ -103,6 +107,7 @@ def test_a_run_is_read_again_by_another_rule_without_asking(tmp_path: Path, alon
     ).runs
     assert ours.path != theirs.path
     assert theirs.info.config.parameters["rule"] == "vlmevalkit"
+    assert benchmark_of(theirs).parameters == theirs.info.config.parameters
     assert (ours.info.counts.reused, theirs.info.counts.reused) == (0, 3)
     assert ours.report().summary.headline.value == pytest.approx(100.0)
     assert theirs.report().summary.headline.value == pytest.approx(100 / 3)
@@ -246,3 +251,40 @@ def test_vlmevalkit_reads_by_the_benchmark(
     )
     found = score(name, path, variant=Variant(rule="vlmevalkit"))
     assert [one.score for one in found.records] == [float(right), 0.0]
+
+
+def test_rules_that_read_alike_may_judge_differently(tmp_path: Path, capsys) -> None:
+    path = tmp_path / "gqa.csv"
+    path.write_text("index,question,answer,prediction\n1,Is it day?,yes,Yes.\n2,Who?,girl,boy\n")
+    _, table, _ = said(capsys, "score", "gqa", "--predictions", path, "--rule", "all")
+    assert "Yes. (wrong)" in table
+    assert "1 reply is read alike, judged differently" in table
+    _, out, _ = said(capsys, "score", "gqa", "--predictions", path, "--rule", "all", "--json")
+    (found,) = json.loads(out)["disagreements"]
+    assert (found["id"], found["readings"]["vlmevalkit"]["correct"]) == ("1", False)
+    path.write_text("index,question,answer,prediction\n1,Is it day?,yes,yes\n")
+    _, table, _ = said(capsys, "score", "gqa", "--predictions", path, "--rule", "all")
+    assert "the rules read and judge every reply alike" in table
+
+
+def test_parts_of_a_point_are_verdicts_too(tmp_path: Path) -> None:
+    path = tmp_path / "textvqa.csv"
+    golds = json.dumps(["2012", "2012", "2012.", "3", "3", "3", "3", "3", "3", "3"])
+    path.write_text(
+        'index,question,answers,prediction\n1,When?,"' + golds.replace('"', '""') + '",2012\n'
+    )
+    scored = score_by_rules("textvqa", path)
+    (found,) = disagreements({rule: one.records for rule, one in scored.items()})
+    assert found.read_alike
+    assert found.readings["snellen"].credit == pytest.approx(0.9)
+    assert found.readings["vlmevalkit"].credit == pytest.approx(0.6)
+
+
+@pytest.mark.parametrize("rule", ["snellen", "official"])
+def test_math_vision_reads_raw_replies(tmp_path: Path, rule: str) -> None:
+    path = tmp_path / "mv.csv"
+    path.write_text(
+        "id,question,answer,level,subject,prediction\n"
+        '1,What is 6 x 7?,42,1,arithmetic,"We multiply.\nSo the answer is \\boxed{42}."\n'
+    )
+    assert score("mathvision", path, variant=Variant(rule=rule)).summary.headline.value == 100.0

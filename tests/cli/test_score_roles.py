@@ -54,6 +54,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "reviewed.csv": REVIEWED,
         "captions.tsv": CAPTIONS,
         "open.csv": "index,question,answer,prediction\n1,What colour?,blue,azure\n",
+        "yes.csv": "index,question,answer,prediction,said\n1,Is it blue?,yes,Yes,1\n",
         "letters.csv": "index,question,answer,prediction\n1,Which?,B,the azure one\n",
     }.items():
         (tmp_path / name).write_text(text)
@@ -89,7 +90,7 @@ def test_a_recorded_extraction_that_is_empty_found_nothing(files: Path) -> None:
     ("command", "part"),
     [
         ("hue.tsv --predictions hue.csv --judge column:said", "no question of hue is open"),
-        ("pope --predictions hue.csv --judge column:said", "pope asks no judge"),
+        ("pope --predictions yes.csv --judge column:said", "pope asks no judge"),
         ("open.csv --extractor column:question", "an extractor would be asked nothing about open"),
         ("letters.csv --extractor column:question", "give the data that hold the options"),
         ("hue.tsv --predictions hue.csv --extractor column:no", "unknown column"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import msgspec
@@ -170,6 +171,15 @@ def test_models_and_kinds_are_told_apart() -> None:
 def test_settings_at_their_defaults_are_left_out() -> None:
     """So that a setting that is added later keeps the replies that were stored before."""
     assert msgspec.json.encode((Generation(), Drawing())) == b"[{},{}]"
+
+
+@pytest.mark.parametrize("kind", KNOWN)
+def test_a_copy_in_another_process_has_the_same_digest(kind: str) -> None:
+    """Replicas draw their lots by it: what they answer does not depend on where they run."""
+    request, expected = KNOWN[kind]
+    copied = pickle.loads(pickle.dumps(request))  # noqa: S301 - made here
+    assert copied == request
+    assert digest(copied) == expected
 
 
 def test_messages_made_late_have_the_same_digest() -> None:

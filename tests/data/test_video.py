@@ -138,6 +138,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
 
+@pytest.mark.release
 def test_two_hours_need_no_more_memory_than_two_minutes(tmp_path: Path) -> None:
     """All frames of the long video would be 1.3 GB."""
     size = (192, 160)

@@ -46,10 +46,16 @@ class Comparison:
 def compare(judged: JudgedSet, folder: Path) -> Comparison:
     """Score the replies by the set's rule. `folder` takes the files that a user would give."""
     variant = Variant(rule=judged.rule)
-    verdicts = any(row.case.verdict for row in judged.rows)
-    judges = ["column:verdict"] if verdicts else []
     data, predictions = _files(judged, folder)
-    scored = score(judged.benchmark, predictions, data=data, variant=variant, judges=judges)
+    verdicts = any(row.case.verdict for row in judged.rows)
+    scored = score(
+        judged.benchmark,
+        predictions,
+        data=data,
+        variant=variant,
+        judges=["column:verdict"] if verdicts and judged.role == "judge" else [],
+        extractor="column:verdict" if verdicts and judged.role == "extractor" else None,
+    )
     ours = {record.id: record.score for record in scored.records}
     theirs = {row.case.id: row.credit for row in judged.rows if row.credit is not None}
     differing = {

@@ -58,6 +58,8 @@ class Spec:
     """Our metric (`accuracy`, `category/colour`) to the name that the script gives theirs."""
     alone: bool = False
     """Whether questions and replies are one file, not data and predictions."""
+    role: str = "judge"
+    """Whose words the verdicts of its cases are: a judge's or an `extractor`'s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,7 @@ class JudgedSet:
     """Our metric to the other scorer's name and value."""
     rows: tuple[Row, ...]
     alone: bool = False
+    role: str = "judge"
 
     @property
     def styles(self) -> int:
@@ -103,6 +106,7 @@ def write_set(spec: Spec, cases: Iterable[Case], verdicts: Mapping[str, Any]) ->
             ours: [theirs, verdicts["metrics"][theirs]] for ours, theirs in spec.metrics.items()
         },
         "alone": spec.alone,
+        "role": spec.role,
     }
     credits, readings = verdicts["credits"], verdicts.get("readings", {})
     lines = [json.dumps(header, ensure_ascii=False)]
@@ -138,6 +142,7 @@ def read_set(path: Path) -> JudgedSet:
         {ours: (theirs, value) for ours, (theirs, value) in header["metrics"].items()},
         rows,
         header["alone"],
+        header.get("role", "judge"),
     )
 
 

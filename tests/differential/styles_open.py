@@ -96,6 +96,8 @@ BASES: dict[str, Base] = {
     "underscores for blanks": lambda a, b: a.replace(" ", "_"),
     "no blanks": lambda a, b: a.replace(" ", ""),
     "two blanks": lambda a, b: a.replace(" ", "  ") + "  ",
+    "blanks around": lambda a, b: f"  {a}   ",
+    "line break behind": lambda a, b: f"{a}\n",
     "spaced letters": lambda a, b: " ".join(a),
     "line break for blank": lambda a, b: a.replace(" ", "\n"),
     "tab for blank": lambda a, b: a.replace(" ", "\t"),
@@ -194,6 +196,9 @@ WRAPPERS: dict[str, Callable[[str], str]] = {
 _WRAPPED = 37
 """How many bases also stand in a wrapper."""
 
+FIRST = 1000
+"""Id of the first row: explanations of choices name rows by smaller ones."""
+
 Cells = Callable[[Open, int], Mapping[str, Any]]
 """The row of a data file for a question and the number of the row."""
 
@@ -227,17 +232,17 @@ def open_cases(
     *,
     turns: int = 3,
     bases: Mapping[str, Base] = BASES,
-    name: Callable[[int], str] = str,
+    first: int = FIRST,
 ) -> Callable[[], Iterator[Case]]:
     """Every style of reply to several of the questions, which rotate."""
 
     def cases() -> Iterator[Case]:
-        number = 0
+        number = first
         for turn in range(turns):
             for position, (style, write) in enumerate(styles(bases)):
                 question = questions[(position + turn * 5) % len(questions)]
                 reply = reply_to(question, write, position + turn)
-                yield Case(name(number), cells(question, number), style, reply)
+                yield Case(str(number), cells(question, number), style, reply)
                 number += 1
 
     return cases

@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 from drill import Drill, ended
 
-KILLS = 20
 IN_FLIGHT = 4
 SAMPLES = 800
 """More than 20 starts can ask before they are killed."""
 
 
-def test_killed_again_and_again(tmp_path: Path) -> None:
-    """SIGKILL at 20 random moments, in turn while starting up and while asking: each costs at most
+@pytest.mark.parametrize("kills", [5, pytest.param(20, marks=pytest.mark.release)])
+def test_killed_again_and_again(tmp_path: Path, kills: int) -> None:
+    """SIGKILL at random moments, in turn while starting up and while asking: each costs at most
     what was in flight, and no answer that was stored is asked for again."""
     drill = Drill(tmp_path, SAMPLES)
     draw = random.Random(20)
-    for kill in range(KILLS):
+    for kill in range(kills):
         process = drill.start("patient", "--out", "out", PATIENCE="0.05")
         if kill % 2:
             drill.wait_for_sent(len(drill.sent()) + 1, process)
@@ -29,10 +29,10 @@ def test_killed_again_and_again(tmp_path: Path) -> None:
         process.kill()
         process.communicate()
         assert process.returncode == -signal.SIGKILL
-    assert len(drill.sent()) >= KILLS // 2
+    assert len(drill.sent()) >= kills // 2
     assert drill.run("patient", PATIENCE="0").code == 0
     assert sorted(int(record.id) for record in drill.records()) == list(range(SAMPLES))
-    assert len(drill.sent()) <= SAMPLES + KILLS * IN_FLIGHT
+    assert len(drill.sent()) <= SAMPLES + kills * IN_FLIGHT
 
 
 def test_sigterm_ends_like_ctrl_c(drill: Drill) -> None:

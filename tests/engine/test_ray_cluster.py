@@ -80,6 +80,7 @@ def replies(records: list[Record]) -> dict[str, list[str]]:
     return found
 
 
+@pytest.mark.release
 def test_an_actor_and_a_node_may_die(cluster: Any) -> None:
     count = 120
     expected = replies(driven(open_model(MODEL), count))
@@ -101,6 +102,7 @@ def test_an_actor_and_a_node_may_die(cluster: Any) -> None:
     assert time.monotonic() - started < 300, "the run went on after the losses"
 
 
+@pytest.mark.release
 def test_models_of_one_command_make_room_for_each_other(cluster: Any, tmp_path: Path) -> None:
     """Each wants all cores of the cluster; the first comes back for the second benchmark."""
     data = tmp_path / "own.tsv"

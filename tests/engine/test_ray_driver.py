@@ -125,6 +125,7 @@ def test_a_killed_driver_goes_on_and_nothing_is_lost_or_doubled(
     assert len(sent) <= ROWS + AT_ACTORS
 
 
+@pytest.mark.release
 def test_after_a_kill_the_answers_are_those_of_one_process(killed: Any, tmp_path: Path) -> None:
     words = ["-m", "snellen/tiny:batch_size=4", "-b", "eyechart", "--limit", "80", "--circular"]
     words += ["--replicas", "2", "--address", killed.address]
@@ -155,6 +156,7 @@ def replies(record: Record) -> list[str]:
     return [one.text for one in outputs if isinstance(one, Generated)]
 
 
+@pytest.mark.release
 @pytest.mark.parametrize("pressed", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_is_quick_and_leaves_no_process(tmp_path: Path, pressed: signal.Signals) -> None:
     """With a cluster of the command's own."""
@@ -176,6 +178,7 @@ def test_ctrl_c_is_quick_and_leaves_no_process(tmp_path: Path, pressed: signal.S
     assert not [child.cmdline()[:2] for child in alive if child.is_running()]
 
 
+@pytest.mark.release
 def test_a_run_goes_on_with_fewer_replicas_and_uses_a_node_that_comes(nodes: Any) -> None:
     # Connected here, so that the cluster can still be asked when the replicas have ended.
     ray.init(address=nodes.address, log_to_driver=False)
@@ -217,6 +220,7 @@ def groups() -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.release
 def test_what_a_node_lacks_is_said(
     nodes: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -241,6 +245,7 @@ def refused(cluster: Cluster, said: str) -> None:
         spread.shut()
 
 
+@pytest.mark.release
 def test_a_machine_that_lacks_gpus_says_so_at_once(tmp_path: Path) -> None:
     began = time.monotonic()
     process = command(

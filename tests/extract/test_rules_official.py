@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from snellen.core.answer import Answer, Empty, Found, NoMatch, Truncated, Unparsed
-from snellen.extract.rules_official import read_blink, read_equal, read_mmbench
+from snellen.extract.rules_official import (
+    read_blink,
+    read_equal,
+    read_mmbench,
+    read_scienceqa,
+)
 
 OPTIONS = {"A": "red", "B": "green", "C": "blue", "D": "yellow"}
 
@@ -62,3 +67,22 @@ def test_an_unread_reply_keeps_its_reason(read) -> None:
     assert read("", OPTIONS) == Empty()
     assert read("dunno", OPTIONS) == Unparsed()
     assert read("dun", OPTIONS, "length") == Truncated()
+
+
+@pytest.mark.parametrize(
+    ("reply", "label"),
+    [
+        ("B", "B"),
+        ("B. green", "B"),
+        ("B.", None),
+        ("(B)", None),
+        ("The answer is B.", "B"),
+        ("The answer is B", None),
+        ("The answer is Bob.", "B"),
+        ("The answer is B. No, The answer is C.", None),
+        ("The answer is E.", None),
+        ("green", None),
+    ],
+)
+def test_scienceqa_as_llava_scores_it(reply: str, label: str | None) -> None:
+    assert value(read_scienceqa(reply, OPTIONS)) == label

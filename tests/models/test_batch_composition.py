@@ -42,7 +42,10 @@ class Model(NamedTuple):
     """Of each request of the pool, computed by itself without sharing."""
 
 
-@pytest.fixture(scope="module", params=NAMES)
+@pytest.fixture(
+    scope="module",
+    params=[*NAMES[:2], *(pytest.param(name, marks=pytest.mark.release) for name in NAMES[2:])],
+)
 def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Model:
     family = FAMILIES[request.param]
     reason = skipped(family)

@@ -14,10 +14,20 @@ from family_trial import answered, opened, questions, same, try_out
 
 from snellen.core.errors import UsageError
 
+USUAL = {
+    "Gemma 3", "GLM-4.5V", "Idefics3", "InternVL3", "Kimi-K2.5", "LLaVA-1.5", "LLaVA-NeXT",
+    "LLaVA-OneVision", "Mistral 3", "PaddleOCR-VL", "Qwen2.5-VL", "Qwen3-VL", "Qwen3-VL MoE",
+    "Qwen3.5", "SmolVLM",
+}  # fmt: skip
+"""One of every manner of tiling, positions and caches; a release tries all families."""
+
 
 # Processors of some families give torch tensors to numpy in a way that numpy is leaving behind.
 @pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=() if name in USUAL else pytest.mark.release) for name in FAMILIES],
+)
 def test_a_family(name: str, tmp_path: Path) -> None:
     family = FAMILIES[name]
     reason = skipped(family)

@@ -418,6 +418,7 @@ def test_threads_are_each_models_own(checkpoint: Folder) -> None:
     import torch
 
     before = torch.get_num_threads()
+    torch.set_num_threads(2)
     small, wide = opened(checkpoint("llava")), opened(checkpoint("llava"), threads="2")
     small.answer_batch([ask("red?")])
     assert torch.get_num_threads() == 1, "too small to share out"

@@ -42,6 +42,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     return found
 
 
+@pytest.mark.release
 def test_every_part_is_measured(results: Results) -> None:
     assert [part.name for part in results.parts] == PARTS
     for part in results.parts:
@@ -52,6 +53,7 @@ def test_every_part_is_measured(results: Results) -> None:
     assert results.machine.cores >= 1
 
 
+@pytest.mark.release
 def test_the_page_holds_every_figure(results: Results) -> None:
     text = page(results)
     for part in results.parts:
@@ -76,6 +78,7 @@ def test_no_part_is_forgotten() -> None:
     assert {*PARTS, *LARGE} == set(MEASURED)
 
 
+@pytest.mark.release
 def test_the_steps_of_the_gpu_part_work_without_one() -> None:
     from benchmarks.perf.figures import SIZES
     from benchmarks.perf.gpu import measure

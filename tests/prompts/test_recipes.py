@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from snellen.api import evaluate
+from snellen.api.naming import Chosen
 from snellen.benchmarks.prescribed import RECIPE, prescribed
 from snellen.benchmarks.registry import open_benchmark
 from snellen.cli import main
@@ -17,6 +18,7 @@ from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UsageError
 from snellen.core.flow import drive
 from snellen.core.message import Text
+from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Generated
 from snellen.core.request import Generate
 from snellen.core.sample import Sample
@@ -228,3 +230,39 @@ def test_a_run_records_its_recipe_and_no_recipe_switches_it_off(
     assert RECIPE not in plain.info.config.parameters
     (prompted,) = [one.passes[0].prompt for one in plain.records()]
     assert "Please select the correct answer" in prompted[0].text()
+
+
+@pytest.mark.parametrize(
+    ("name", "identity", "recipe"),
+    [
+        ("Qwen/Qwen2-VL-7B-Instruct", Identity("http", "Qwen/Qwen2-VL-7B-Instruct"), "qwen2-vl"),
+        (
+            "Qwen/Qwen2-VL-7B-Instruct:x=1",
+            Identity("http", "Qwen/Qwen2-VL-7B-Instruct", {"x": "1"}),
+            "qwen2-vl",
+        ),
+        (
+            "vllm/Qwen/Qwen2-VL-7B-Instruct",
+            Identity("vllm", "Qwen/Qwen2-VL-7B-Instruct"),
+            "qwen2-vl",
+        ),
+        ("InternVL2-8B", Identity("server", "OpenGVLab/InternVL2-8B"), "internvl"),
+        ("hf/OpenGVLab/InternVL2-8B", Identity("server", "hf/OpenGVLab/InternVL2-8B"), "internvl"),
+        ("Bad", Identity("custom", "Bad"), None),
+    ],
+)
+def test_a_recipe_is_applied_whatever_serves_the_model(
+    name: str, identity: Identity, recipe: str | None
+) -> None:
+    class Served:
+        capabilities = Capabilities()
+
+        def __init__(self) -> None:
+            self.identity = identity
+
+        def answer(self, request: Generate) -> Generated:
+            return Generated("A")
+
+    chosen = Chosen("mmstar", open_benchmark("mmstar"))
+    made = chosen.for_model(name, Served(), Variant(), {}, recipes=True)
+    assert made.parameters.get(RECIPE) == recipe

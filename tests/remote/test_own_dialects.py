@@ -219,7 +219,8 @@ def test_a_conversation_with_gemini(server: StandIn) -> None:
     assert base64.b64decode(image["inlineData"]["data"]) == DATA
     assert words == {"text": "Which colour?"}
     assert body["generationConfig"] == {
-        "maxOutputTokens": 9,
+        # The budget comes on top of the reply: thoughts count towards the longest output.
+        "maxOutputTokens": 9 + 512,
         "temperature": 0.0,
         "stopSequences": ["\n"],
         "thinkingConfig": {"includeThoughts": True, "thinkingBudget": 512},

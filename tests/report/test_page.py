@@ -77,7 +77,7 @@ def heavy_run(root: Path, count: int, pictures: int) -> RunFolder:
     return open_run(run.path)
 
 
-@pytest.mark.parametrize("pictures", [1, 2])
+@pytest.mark.parametrize("pictures", [1, pytest.param(2, marks=pytest.mark.release)])
 def test_500_samples_of_the_heaviest_pictures_stay_under_15_mb(tmp_path, pictures):
     page = write_html(heavy_run(tmp_path, 520, pictures))
     assert page.stat().st_size <= MOST_PAGE_BYTES

@@ -37,6 +37,8 @@ WORDS = st.lists(st.sampled_from(["red", "green", "blue", "big"]), max_size=5)
         ("50%", "0.5", "Float", 1.0),
         ("1.009", "1.00", "Float", 1.0),
         ("1.02", "1.00", "Float", 0.0),
+        ("half", "0.5", "Float", 0.0),
+        ("0.5", "unknown", "Float", 0.0),
         ("apple pies", "apple pie", "Str", 0.9),
         ("Page 5", "page 5", "Str", 1.0),
         ("Page 6", "page 5", "Str", 0.0),

@@ -83,6 +83,20 @@ def test_terms_are_compared_outside_the_main_thread() -> None:
         (r"\frac{7}{32}}.theansweris", r"$\frac{7}{32}$", True),
         ("a", "A", True),
         ("ab", "a b", False),
+        ("5.so,even", "5", True),
+        (r"\frac12", r"\frac{1}{2}", False),
+        (r"\sqrt2", r"\sqrt{2}", False),
+        (r"-\!2", "-2", False),
+        ("2**3", "8", False),
+        ("|5|", "5", False),
+        (r"2\frac{1}{2}", "2.5", False),
+        (r"2\frac{1}{2}", "1", True),
+        ("(1.0,2.0)", "(1,2)", True),
+        (r"(\frac{1}{2},2)", "(0.5,2)", True),
+        ("(2,1)", "(1,2)", False),
+        ("[1,2]", "(1,2)", False),
+        ("(1.001,2)", "(1,2)", False),
+        ("", "", False),
     ],
 )
 def test_math_vision_s_own_rule(answer: str, gold: str, same: bool) -> None:
@@ -191,3 +205,35 @@ def test_we_math_s_dimensions() -> None:
     assert loose.score == pytest.approx((4 - 0.5 - 0 - 1) / 4)
     assert (strict.rote, loose.rote) == (0.5, 0.0)
     assert mastery([], "strict") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "core"),
+    [
+        ("{5}", "5"),
+        # A set or several groups are no text in braces.
+        ("{1,2}", "{1,2}"),
+        ("{a}{b}", "{a}{b}"),
+        ("{}", ""),
+    ],
+)
+def test_braces_around_the_whole_answer_are_left_out(text: str, core: str) -> None:
+    assert undressed(text) == core
+
+
+@pytest.mark.parametrize(
+    ("extraction", "choice"),
+    [
+        ("the graph of f(x) goes up", "f"),
+        ("(b) it is", "f"),
+        ("so it is (C), not (A)", "gamma"),
+        ("B", "f"),
+        ("b", "f"),
+        ("gama", "gamma"),
+    ],
+)
+def test_mathvista_s_choices_by_the_first_letter_in_parentheses(
+    extraction: str, choice: str
+) -> None:
+    """As the authors' `normalize_extracted_answer` chooses."""
+    assert normalised(extraction, "text", "f", ("alpha", "f", "gamma")) == choice

@@ -56,6 +56,7 @@ def kind_of(record: Record) -> str:
     return output.kind
 
 
+@pytest.mark.release
 def test_a_server_that_dies_leaves_a_run_that_is_resumed(tmp_path: Path) -> None:
     said: list[str] = []
 
@@ -100,6 +101,7 @@ def test_replies_over_a_server_equal_those_in_process(tmp_path: Path, capsys) ->
     assert not servers_running()
 
 
+@pytest.mark.release
 def test_the_only_model_that_a_server_lists(tmp_path: Path, monkeypatch, capsys) -> None:
     hub = tmp_path / "hub" / "models--snellen--tiny"
     commit = 40 * "0"
@@ -118,6 +120,7 @@ def test_the_only_model_that_a_server_lists(tmp_path: Path, monkeypatch, capsys)
     assert not servers_running()
 
 
+@pytest.mark.release
 def test_a_server_that_cannot_load_says_why_in_one_sentence(tmp_path: Path, capsys) -> None:
     folder = tmp_path / "broken"
     folder.mkdir()

@@ -35,7 +35,7 @@ def ever_wrong(p: float, seed: int) -> tuple[bool, bool]:
     return missed, naive
 
 
-@pytest.mark.parametrize("p", [0.5, 0.9])
+@pytest.mark.parametrize("p", [0.5, pytest.param(0.9, marks=pytest.mark.release)])
 def test_the_error_rate_holds_though_one_looks_after_every_sample(p: float) -> None:
     missed, naive = zip(*(ever_wrong(p, seed) for seed in range(RUNS)), strict=True)
     # 5 % nominal; three standard errors of the simulation above it would be 8.8 %.
@@ -43,6 +43,7 @@ def test_the_error_rate_holds_though_one_looks_after_every_sample(p: float) -> N
     assert mean(naive) > 0.15
 
 
+@pytest.mark.release
 def test_it_holds_for_differences_of_two_equal_models() -> None:
     wrong = 0
     for seed in range(RUNS):
@@ -57,6 +58,7 @@ def test_it_holds_for_differences_of_two_equal_models() -> None:
     assert wrong / RUNS <= 0.05
 
 
+@pytest.mark.release
 def test_it_holds_where_the_mean_of_what_is_drawn_alternates() -> None:
     """Strata in turn: what is covered is the mean of their means."""
     wrong = 0

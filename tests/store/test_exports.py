@@ -11,6 +11,7 @@ import pytest
 from snellen.api import evaluate, score
 from snellen.cli import main
 from snellen.core.benchmark import Variant
+from snellen.store.exports import as_tsv, vlmevalkit_sheet
 from snellen.store.runs import RunFolder
 
 TEXTS = ("red", "blue", "green", "pink")
@@ -158,3 +159,64 @@ def test_golden_mmbench_replayed_exported_and_scored_again(golden, tmp_path, cap
     again = score("mmbench", target).summary
     assert again.headline.value == pytest.approx(100 * 796 / 1176)
     assert again.metrics["vanilla"].value == run.report().summary.metrics["vanilla"].value
+
+
+MME_ROWS = (
+    "index\timage\tquestion\tcategory\tanswer\tprediction\n"
+    "1\ta.jpg\tIs there a cat?\texistence\tYes\tYes\n"
+    "2\ta.jpg\tIs there a dog?\texistence\tNo\tYes\n"
+    "3\tb.jpg\tIs it 12?\tcount\tYes\tYes\n"
+    "4\tb.jpg\tIs it 13?\tcount\tNo\tNo\n"
+)
+OCR_ROWS = (
+    "index\tquestion\tanswer\tcategory\tprediction\n"
+    '0\tWrite it.\t["12 34"]\tRegular Text Recognition\t12 34\n'
+    '1\tWrite it.\t["a", "b"]\tDoc-oriented VQA\tc\n'
+)
+MMMU_ROWS = (
+    "index\tquestion\tA\tB\tanswer\tsplit\tcategory\tprediction\n"
+    "1\tWhich?\tx\ty\tB\tvalidation\tArt\tB\n"
+)
+VIZWIZ_ROWS = 'index\tquestion\tanswers\tprediction\n1\tWhat?\t["a can", "a can", "can"]\ta can\n'
+
+
+def exported(folder: Path, name: str, rows: str) -> list[dict[str, str]]:
+    """The rows of VLMEvalKit's file of a run of recorded replies; its pictures are not there."""
+    data = folder / f"{name}.tsv"
+    data.write_text(rows)
+    variant = Variant(data=str(data))
+    (run,) = evaluate(
+        [f"replay/{data}"], [name], out=folder / "o", variant=variant, html=False
+    ).runs
+    assert run.info.status == "complete"
+    text = as_tsv(vlmevalkit_sheet(run))
+    return list(csv.DictReader(text.splitlines(), delimiter="\t"))
+
+
+def test_the_two_questions_about_a_picture_share_a_path(tmp_path: Path) -> None:
+    rows = exported(tmp_path, "mme", MME_ROWS)
+    paths = [row["image_path"] for row in rows]
+    assert paths[0] == paths[1] != paths[2] == paths[3]
+    assert [row["category"] for row in rows] == ["existence"] * 2 + ["count"] * 2
+
+
+def test_a_lone_gold_is_a_list_where_vlmevalkit_reads_lists(tmp_path: Path) -> None:
+    rows = exported(tmp_path, "ocrbench", OCR_ROWS)
+    assert [json.loads(row["answer"]) for row in rows] == [["12 34"], ["a", "b"]]
+    (row,) = exported(tmp_path, "vizwiz", VIZWIZ_ROWS)
+    assert json.loads(row["answers"]) == ["a can", "a can", "can"]
+
+
+def test_mmmu_keeps_the_name_of_its_split(tmp_path: Path) -> None:
+    (row,) = exported(tmp_path, "mmmu", MMMU_ROWS)
+    assert (row["split"], row["category"]) == ("validation", "Art")
+
+
+def test_recorded_captions_need_no_pictures(tmp_path: Path) -> None:
+    data = tmp_path / "c.tsv"
+    data.write_text('index\tanswer\tprediction\n1\t["a red car"]\ta red car\n')
+    variant = Variant(data=str(data))
+    (run,) = evaluate(
+        [f"replay/{data}"], ["coco-caption"], out=tmp_path / "o", variant=variant, html=False
+    ).runs
+    assert run.report().summary.metrics["rouge_l"].value == pytest.approx(100.0)

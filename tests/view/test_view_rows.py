@@ -137,6 +137,7 @@ def write_large(folder: Path, count: int) -> None:
             file.write(lines([record(at, False, ("ab" * 32,))]))
 
 
+@pytest.mark.release
 def test_100_000_samples_stay_on_the_disk(tmp_path):
     write_large(tmp_path, 100_000)
     rows = Rows(tmp_path)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
 from msgspec import Struct
 
+from snellen.benchmarks.flows import lacking_rotations
 from snellen.core.benchmark import Benchmark, Table
 from snellen.core.errors import DataError, MediaError
 from snellen.core.media import decode_image
@@ -62,9 +63,22 @@ def findings(benchmark: Benchmark, table: Table) -> list[Finding]:
         return [*found, *near_pictures(rows)]
     found += _questions(samples, numbers, table)
     found += _options(samples, numbers)
+    found += _rotations(samples, numbers)
     found += _golds(benchmark, samples, numbers)
     found += _near_questions(samples, numbers)
     return [*found, *near_pictures(rows)]
+
+
+def _rotations(samples: Sequence[Sample], numbers: Mapping[str, int]) -> Iterator[Finding]:
+    for sample in samples:
+        if lacking := lacking_rotations(sample):
+            yield Finding(
+                "rotations",
+                (numbers[sample.id],) if sample.id in numbers else (),
+                f"the question has {len(sample.options)} options, and "
+                f"{'a rotation' if lacking == 1 else f'{lacking} rotations'} of them "
+                f"{'is' if lacking == 1 else 'are'} not there: it counts by the rows that are",
+            )
 
 
 def _same_ids(rows: Sequence[Row]) -> Iterator[Finding]:

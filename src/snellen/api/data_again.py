@@ -9,6 +9,7 @@ from pathlib import Path
 from snellen.analysis.data_marks import data_words
 from snellen.benchmarks.control import OPTION as CONTROL
 from snellen.benchmarks.described import DESCRIBED
+from snellen.benchmarks.judged import JUDGE, RUBRIC_PREFIX
 from snellen.benchmarks.published import absolute
 from snellen.benchmarks.registry import GROUP, is_data, open_benchmark
 from snellen.core.benchmark import Benchmark, Table, Variant
@@ -24,6 +25,7 @@ _RECORDED_ALONE = frozenset(
     {
         "circular",
         "rule",
+        "rule_commit",
         CONTROL,
         DESCRIBED,
         "recipe",
@@ -83,6 +85,7 @@ def _places(info: RunInfo) -> Iterator[str | None]:
             places.append(seen)
     if known and (origin is None or origin.kind in ("published", "unverified")):
         places.append(None)
+        places += [origin.file] if origin is not None and origin.file else []
     yield from dict.fromkeys(places or [seen])
 
 
@@ -112,19 +115,13 @@ def _opened(info: RunInfo, place: str | None) -> Benchmark:
         rule=parameters.get("rule"),
         control=parameters.get(CONTROL),
         extractor=EXTRACTOR in roles,
-        judges=sum(role.split("-")[0] == "judge" for role in roles),
+        judges=sum(role.partition("-")[0] == JUDGE for role in roles),
         clip=CLIP in roles,
         failures=info.failures,
     )
-    declared = open_benchmark(spec, replace(variant, control=None)).options.keys()
-    return open_benchmark(
-        spec,
-        replace(
-            variant,
-            options={
-                name: value
-                for name, value in parameters.items()
-                if name in declared and name not in _RECORDED_ALONE
-            },
-        ),
-    )
+    options = {name: value for name, value in parameters.items() if not _recorded_alone(name)}
+    return open_benchmark(spec, replace(variant, options=options))
+
+
+def _recorded_alone(name: str) -> bool:
+    return name in _RECORDED_ALONE or name.startswith(RUBRIC_PREFIX)

@@ -6,6 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from snellen.analysis.labelled_replies import (
+    READER,
+    RULES,
+    Readings,
+    labels_meant,
+    readings_of,
+)
 from snellen.api.naming import served_model
 from snellen.benchmarks.flows import MATCH_RATE
 from snellen.benchmarks.judged import judge_roles
@@ -27,11 +34,21 @@ _SHOWN = 40
 """Characters of a verdict that are shown in a warning."""
 
 
+def all_recorded(judges: Sequence[str | Model]) -> bool:
+    """Whether there are judges, and the verdicts of all of them stand in the predictions file."""
+    return bool(judges) and all(
+        isinstance(judge, str) and judge.startswith(COLUMN) for judge in judges
+    )
+
+
 class Bench(NamedTuple):
-    """The judges and the extractor as they were named, and where their verdicts are kept."""
+    """The judges and the extractor as they were named, where their verdicts are kept, and the
+    labels they are measured by."""
 
     judges: Sequence[str | Model]
     extractor: str | Model | None
+    labels: Mapping[str, str]
+    """The column that says what replies mean: `answer` or `right` to its name; may be empty."""
     store: Path
     servers: Servers
 
@@ -58,6 +75,27 @@ class Bench(NamedTuple):
             held = {**dict.fromkeys(read.names(), ""), **cells} if silent else cells
             return Replay(held, read.digest, name)
         return served_model(asked, {}, self.servers)[1]
+
+
+def measured_by_labels(
+    bench: Bench,
+    read: Predictions,
+    benchmark: Benchmark,
+    models: Mapping[str, Model],
+    records: Sequence[Record],
+) -> Readings | None:
+    """How well the replies were read, where labels are named. Raises UsageError where no label
+    belongs to a reply."""
+    if not bench.labels:
+        return None
+    meaning, column = labels_meant(bench.labels)
+    names = {RULES: f"rule {benchmark.parameters.get('rule', 'snellen')}"}
+    if models:
+        names[READER] = ", ".join(model.identity.name for model in models.values())
+    found = readings_of(records, _column(read, column), meaning, names)
+    if not found.labelled:
+        raise UsageError(f"no reply has a label in the column {column!r}")
+    return found
 
 
 def _column(read: Predictions, name: str) -> dict[str, str]:

@@ -9,13 +9,22 @@ from typing import NamedTuple
 
 from msgspec import structs
 
+from snellen.analysis.labelled_replies import Readings
 from snellen.api.arguments import DEFAULT_OUT, STORE_FILE
 from snellen.api.naming import named_benchmark
-from snellen.api.reading_roles import Bench, refuse_the_idle, unread_verdicts
+from snellen.api.reading_roles import (
+    Bench,
+    all_recorded,
+    measured_by_labels,
+    refuse_the_idle,
+    unread_verdicts,
+)
 from snellen.benchmarks.own import own_benchmark
 from snellen.benchmarks.registry import is_data
-from snellen.core.benchmark import Benchmark, Variant, summed
-from snellen.core.errors import UsageError
+from snellen.benchmarks.results_files import NULLS_COUNT, advice_on
+from snellen.benchmarks.units import other_columns, refuse_units
+from snellen.core.benchmark import Benchmark, Table, Variant, summed
+from snellen.core.errors import DataError, UsageError
 from snellen.core.model import Model
 from snellen.core.origin import Origin, origin_of
 from snellen.core.record import Record
@@ -43,6 +52,8 @@ class Scored(NamedTuple):
     records: Sequence[Record] = ()
     data: DataInfo | None = None
     """Where the questions and the gold answers come from."""
+    readings: Readings | None = None
+    """How well replies were read, where labels were named."""
 
 
 def score(
@@ -55,6 +66,7 @@ def score(
     where: Mapping[str, str] | None = None,
     judges: Sequence[str | Model] = (),
     extractor: str | Model | None = None,
+    labels: Mapping[str, str] | None = None,
     store: Path | str = DEFAULT_STORE,
     serving: Say | None = None,
 ) -> Scored:
@@ -64,19 +76,22 @@ def score(
     stand in the place of the benchmark. `variant.rule` says whose rules read the replies. `judges`
     grade them where the benchmark asks judges, and the `extractor` reads those that no rule can
     match: models, whose verdicts are kept in `store`, or `column:NAME` for verdicts that stand in
-    the predictions file. The server of a judge such as vllm/ORG/NAME is started, and stopped at
-    the end; `serving` is told in lines how that goes. Raises UsageError subclasses, also for a
-    judge or an extractor that the benchmark would ask nothing.
+    the predictions file. `labels` names a column that says what each reply answers
+    (`{"answer": NAME}`) or whether it is right (`{"right": NAME}`): whoever read the replies is
+    measured by it. The server of a judge such as vllm/ORG/NAME is started, and stopped at the end;
+    `serving` is told in lines how that goes. Raises UsageError subclasses, also for a judge or an
+    extractor that the benchmark would ask nothing.
     """
     check_roles_of(columns or {})
     variant = replace(
         variant,
         data=str(data) if data else variant.data,
         judges=len(judges),
+        recorded_verdicts=all_recorded(judges),
         extractor=extractor is not None,
     )
     with Servers(Path(store).parent, say=serving) as servers:
-        bench = Bench(judges, extractor, Path(store), servers)
+        bench = Bench(judges, extractor, labels or {}, Path(store), servers)
         return _read_and_scored(benchmark, predictions, data, variant, columns, where, bench)
 
 
@@ -92,14 +107,30 @@ def _read_and_scored(
     if predictions is None or (data is None and _same_file(benchmark, predictions)):
         return _scored_alone(benchmark, variant, columns, where, bench)
     apart = variant.data is not None or is_data(benchmark)
+    if not apart:
+        refuse_units(benchmark, columns or {})
     asked, replied = _columns_of_two(columns or {}) if apart else ({}, columns or {})
     chosen = named_benchmark(benchmark, replace(variant, columns=asked))
     repeats = chosen.repeats and not apart
     read = read_predictions(Path(predictions), columns=replied, where=where, repeats=repeats)
     if not apart and read.gold_column is not None:
         return _scored(replace(chosen, open=read.table), read, bench)
-    table = chosen.open()
+    table = _opened(chosen, read, apart)
     return _scored(replace(chosen, open=lambda: table), joined(read, table), bench)
+
+
+def _opened(chosen: Benchmark, read: Predictions, apart: bool) -> Table:
+    """The data. Raises DataError, which says what to give where the predictions hold no gold."""
+    try:
+        return chosen.open()
+    except DataError as error:
+        if apart:
+            raise
+        advice = advice_on(chosen.name, read.columns, judged=False)
+        raise DataError(
+            f"{read.path} holds no gold answers, so the data are needed: {error}; or name a file "
+            f"of them with --data{'' if advice is None else f' ({advice})'}"
+        ) from error
 
 
 def score_by_rules(
@@ -145,16 +176,19 @@ def _scored_alone(
             f"no predictions for {path}: give a file with --predictions, or in place of the "
             "benchmark a file that holds questions, answers and predictions"
         )
-    read = read_predictions(Path(path), columns=columns, where=where)
-    return _scored(replace(own_benchmark(path, variant), open=read.table), read, bench)
+    read = read_predictions(Path(path), columns=other_columns(columns or {}), where=where)
+    own = own_benchmark(path, replace(variant, columns=columns or {}))
+    return _scored(replace(own, open=read.table), read, bench)
 
 
 def _scored(benchmark: Benchmark, read: Predictions, bench: Bench) -> Scored:
+    read = read.with_silence() if benchmark.name in NULLS_COUNT else read
+    advice = advice_on(benchmark.name, read.columns, judged=bool(bench.judges))
     models = bench.models(read, benchmark)
     unread: Iterator[str] = iter(())
     table = benchmark.open()
     benchmark = replace(benchmark, open=lambda: table)
-    replies = read.replies(keep_missing=benchmark.null_reply == "empty")
+    replies = read.replies()
     if not models:
         records, warnings = recorded(benchmark, replies, read.digest)
     else:
@@ -171,7 +205,10 @@ def _scored(benchmark: Benchmark, read: Predictions, bench: Bench) -> Scored:
     data = DataInfo(str(table.path), table.digest, len(table), origin)
     if data.note:
         summary = structs.replace(summary, notices=(data.note, *summary.notices))
-    return Scored(benchmark, summary, (*read.warnings, *warnings, *unread), records, data)
+    readings = measured_by_labels(bench, read, benchmark, models, records)
+    told = () if advice is None else (f"{read.path}: {advice}",)
+    warnings = (*read.warnings, *told, *warnings, *unread)
+    return Scored(benchmark, summary, warnings, records, data, readings)
 
 
 def _columns_of_two(columns: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:

@@ -9,7 +9,8 @@ within 5 % of the gold they are right, as any number.
 
 Our rule is relaxed accuracy as the field computes it, Pix2Struct's: 5 % of leeway for numbers, a
 final % divides by 100, commas and currency signs are not understood, a gold of 0 must be met as
-text. The reply is read first: "The answer is 47" is 47 for us, and no number by `--rule official`.
+text. The reply is read first: "The answer is 47" is 47 for us, and no number by `--rule
+official`, which leaves the white space of a reply where it is, as Pix2Struct's function does.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from snellen.benchmarks.open_questions import on_golds, open_question_benchmark,
 from snellen.benchmarks.published import Published, tsv
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.scoring.exact import equal_folded
-from snellen.scoring.relaxed import relaxed_correct
+from snellen.scoring.relaxed import relaxed_as_it_stands, relaxed_correct
 
-VERSION = "1"
+VERSION = "2"
 ALIASES: dict[str, dict[str, str]] = {"ChartQA_TEST": {}}
 DATA = Published(
     {},
@@ -41,7 +42,11 @@ def benchmark(variant: Variant) -> Benchmark:
         title="ChartQA, charts",
         metric="relaxed_accuracy",
         data=DATA,
-        rules=open_rules(on_golds(relaxed_correct), beside={"exact_match": on_golds(equal_folded)}),
+        rules=open_rules(
+            on_golds(relaxed_correct),
+            official=on_golds(relaxed_as_it_stands),
+            beside={"exact_match": on_golds(equal_folded)},
+        ),
         groups=("split", "type"),
         paper="https://arxiv.org/abs/2203.10244",
         source="ChartQA test set (GPL-3.0), as VLMEvalKit's TSV",

@@ -41,7 +41,14 @@ from snellen.scoring.together import (
 
 VERSION = "2"
 HEADLINE = "mean_of_sources"
-ALIASES = {"CV-Bench": {}, "CV-Bench-2D": {"dimension": "2D"}, "CV-Bench-3D": {"dimension": "3D"}}
+ALIASES = {
+    "CV-Bench": {},
+    "CV-Bench-2D": {"dimension": "2D"},
+    "CV-Bench-3D": {"dimension": "3D"},
+    "cv_bench": {},
+    "cv_bench_2d": {"dimension": "2D"},
+    "cv_bench_3d": {"dimension": "3D"},
+}
 _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
 DATA = Published(
     {"dimension": ("all", "2D", "3D")},

@@ -8,8 +8,9 @@ words. Without one a rule takes the answer that a reply marks, else all of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from msgspec import structs
 
@@ -33,6 +34,7 @@ from snellen.scoring.document import NOT_ANSWERABLE, abstains
 
 PAGES = needs("text", "image", many_images=True)
 RUBRIC = "document-answer"
+OWN = "snellen"
 SETTINGS = Generation(max_new_tokens=128)
 WITHOUT_EXTRACTOR = (
     "a rule took the short answers; VLMEvalKit has a language model copy them out of every reply, "
@@ -51,9 +53,17 @@ def document_reader(reply: str, stop_reason: str) -> Answer:
 
 def with_extraction(rules: Mapping[str, Readers]) -> dict[str, Readers]:
     """The rules, with an extractor's short answer in place of what they read, where there is an
-    extractor."""
+    extractor. Snellen's own rule takes every way to abstain for the same; the others take what
+    stands behind the mark as it is."""
     return {
-        name: rule._replace(open=replace(rule.open, extract=extract_short_answer))
+        name: rule._replace(
+            open=replace(
+                rule.open,
+                extract=partial(
+                    extract_short_answer, answer_of=None if name == OWN else _by_script
+                ),
+            )
+        )
         for name, rule in rules.items()
     }
 
@@ -72,15 +82,20 @@ def about_documents(made: Benchmark, variant: Variant) -> Benchmark:
     return replace(made, prepare=with_pages, coverage="generic type", summarise=summarise)
 
 
-def extract_short_answer(sample: Sample, reply: str, ref: Ref) -> Steps[Extraction]:
-    """Ask the extractor for the short answer in a reply."""
+def extract_short_answer(
+    sample: Sample,
+    reply: str,
+    ref: Ref,
+    answer_of: Callable[[Output], Answer | None] | None = None,
+) -> Steps[Extraction]:
+    """Ask the extractor for the short answer in a reply, which `answer_of` finds in its words."""
     output = yield Generate(
         messages=rubric(RUBRIC).messages(question=sample.question, reply=reply),
         ref=ref,
         settings=SETTINGS,
         to=EXTRACTOR,
     )
-    return Extraction(output, _answer_of(output))
+    return Extraction(output, (answer_of or _answer_of)(output))
 
 
 def _answer_of(output: Output) -> Answer | None:
@@ -93,3 +108,13 @@ def _answer_of(output: Output) -> Answer | None:
     if said.text.casefold().strip(" .") == FAILS_TO_ANSWER:
         return Refused(RULE)
     return Found(NOT_ANSWERABLE if abstains(said.text) else said.text, RULE)
+
+
+def _by_script(output: Output) -> Answer | None:
+    """What stands behind the first mark, as VLMEvalKit and the authors' script take it; without a
+    mark there is no answer."""
+    if not isinstance(output, Generated):
+        return None
+    parts = own_words(output).split("Answer format:")[0].split("Extracted answer:")
+    text = parts[1].strip() if len(parts) > 1 else ""
+    return Found(text, RULE) if text else Unparsed()

@@ -6,8 +6,9 @@ One example row: index 49153, question "What is the 'actual' value per 1000, dur
 Oddities: 5,349 questions about 1,286 pages of the validation set. The answers of the test set
 (5,188) are withheld: its predictions are to be sent to the Robust Reading Competition's server.
 
-Our rule is ANLS (Biten et al. 2019) over trimmed, lower-cased texts. VLMEvalKit and lmms-eval
-divide by the length before trimming, so that white space earns similarity (`--rule vlmevalkit`).
+Our rule is ANLS (Biten et al. 2019) over trimmed, lower-cased texts. The competition's script, and
+VLMEvalKit and lmms-eval after it, divide by the length before trimming, so that white space around
+a reply earns similarity (`--rule official`, `--rule vlmevalkit`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from snellen.benchmarks.published import Published, tsv
 from snellen.benchmarks.withheld import withheld
 from snellen.core.benchmark import Benchmark, Variant
 
-VERSION = "1"
+VERSION = "2"
 ALIASES = {"DocVQA_VAL": {"split": "val"}, "DocVQA_TEST": {"split": "test"}}
 _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
 DATA = Published(

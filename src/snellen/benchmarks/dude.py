@@ -24,14 +24,17 @@ from snellen.benchmarks.documents import (
     document_reader,
     with_extraction,
 )
+from snellen.benchmarks.elsewhere import Elsewhere
 from snellen.benchmarks.open_questions import BARE, open_question_benchmark, open_rules
 from snellen.benchmarks.published import Published, tsv
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.sample import Row, Sample
-from snellen.scoring.document import NOT_ANSWERABLE, document_anls, list_anls
-from snellen.scoring.edit_distance import anls
+from snellen.scoring.document import NOT_ANSWERABLE, anls_of_letters, document_anls, list_anls
 from snellen.scoring.typed_answer import items
 
+ELSEWHERE = {
+    "dude": Elsewhere("lmms-eval", "asks a subset of the validation split, of 100 documents"),
+}
 VERSION = "2"
 ALIASES = {"DUDE_MINI": {"set": "mini"}}
 _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
@@ -75,7 +78,7 @@ def grade(answer: str, sample: Sample) -> float:
 
 
 def _grade_vlmevalkit(answer: str, sample: Sample) -> float:
-    return anls(answer, sample.gold, exclusive=True)
+    return anls_of_letters(answer, sample.gold[0])
 
 
 def _answered(sample: Sample, row: Row) -> Sample:

@@ -157,9 +157,17 @@ def circular(how: Manner, mode: Circular) -> Callable[[Sample], Flow]:
                 break
         record = finish(sample, tuple(done), how, saved=len(planned) - len(done), circular=True)
         fixed = sample.kind == "choice" and len(planned) == 1
-        return msgspec.structs.replace(record, asked_once=True) if fixed else record
+        lacking = lacking_rotations(sample)
+        if fixed or lacking:
+            return msgspec.structs.replace(record, asked_once=fixed, lacking=lacking)
+        return record
 
     return flow
+
+
+def lacking_rotations(sample: Sample) -> int:
+    """Rotations that the data do not hold of a question of which they hold some."""
+    return max(0, len(sample.options) - 1 - len(sample.rotations)) if sample.rotations else 0
 
 
 def turns(sample: Sample) -> list[Turn]:

@@ -26,11 +26,16 @@ ALIASES = {
     "GMAI-MMBench_TEST": {"split": "test"},
 }
 _HOME = "https://huggingface.co/datasets/VLMEval/GMAI-MMBench/resolve/main"
+_PARTS = (
+    "its eleven parts stand behind a form at "
+    "https://huggingface.co/datasets/OpenGVLab/GMAI-MMBench as GMAI_mm_bench_TEST_part_1.tsv "
+    "to _11.tsv: join them into one"
+)
 DATA = Published(
     {"split": ("val", "test")},
     {
         ("val",): tsv(f"{_HOME}/GMAI-MMBench_VAL.tsv", "254bd581627866f1c499d3d6b4422324"),
-        ("test",): PublishedFile("GMAI-MMBench_TEST.tsv", Remote(urls=())),
+        ("test",): PublishedFile("GMAI-MMBench_TEST.tsv", Remote(urls=()), made=_PARTS),
     },
     held_out={"test": "val"},
 )

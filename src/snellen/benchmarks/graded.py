@@ -25,6 +25,7 @@ from snellen.core.output import Generated, Output
 from snellen.core.record import Pass, Record, Unscored
 from snellen.core.request import Generate, Generation, Ref
 from snellen.core.sample import Sample
+from snellen.extract.llm import settled
 from snellen.extract.unanswered import BY_FILTER, unanswered
 from snellen.extract.verdicts import GRADE, read_answer
 
@@ -53,8 +54,8 @@ class Grading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extracting:
-    """A reply is read by rules; what they cannot read goes to judges, who only copy out the
-    answer. It is then compared by rule."""
+    """A reply is read by rules; what they cannot match goes to judges, who only copy out the
+    answer. It is then compared by rule. Recorded verdicts decide every reply they are about."""
 
     settings: Generation
     panel: Panel
@@ -124,6 +125,8 @@ class Extracted(NamedTuple):
     by_rules: bool
     """Whether the rules had the word."""
     judgement: Judgement = Judgement(())
+    rules_answer: Answer | None = None
+    """What the rules make of the reply, where the judges had the word."""
 
     @property
     def answer(self) -> Answer:
@@ -136,19 +139,24 @@ class Extracted(NamedTuple):
 
 
 def extracted_by(sample: Sample, output: Generated, how: Extracting) -> Steps[Extracted]:
-    """Read a reply by rules, and where they cannot, have judges copy out the answer."""
+    """Read a reply by rules, and where they match nothing in it, have judges copy out the answer.
+    Where these find none either, a reply known as refused or cut short stays so."""
     if output.refused:
         return Extracted((BY_FILTER,), by_rules=True)
-    if not (how.always and how.panel and output.text.strip()):
-        answer = how.read(sample, output.text, output.stop_reason)
-        if not isinstance(answer, Unparsed) or not how.panel:
-            return Extracted((answer,), by_rules=True)
+    answer = how.read(sample, output.text, output.stop_reason)
+    decided = isinstance(answer, Found) and not (how.always or how.panel.recorded)
+    if decided or not how.panel or not output.text.strip():
+        return Extracted((answer,), by_rules=True)
     fields = how.fields(sample, output.text)
     found = yield from judged(
         how.panel, how.rubric, fields, how.verdict, Ref(sample.id), step=EXTRACTION
     )
-    answers = tuple(_copied(sample, one.text or "", how) for one in found.read)
-    return Extracted(answers, False, found)
+    if isinstance(answer, Found) and not how.always and found.absent:
+        return Extracted((answer,), by_rules=True)
+    answers = tuple(
+        settled(answer, _copied(sample, one.text or "", how)) or answer for one in found.read
+    )
+    return Extracted(answers, False, found, answer)
 
 
 def asked_and_read(sample: Sample, how: Extracting) -> Steps[Record | tuple[Pass, Extracted]]:
@@ -158,14 +166,17 @@ def asked_and_read(sample: Sample, how: Extracting) -> Steps[Record | tuple[Pass
     if not isinstance(output, Generated):
         return record_of(sample, (Pass(shown, output, gold=sample.gold),))
     found = yield from extracted_by(sample, output, how)
-    one = Pass(shown, output, found.answer, sample.gold, verdicts=found.judgement.verdicts)
+    one = Pass(
+        shown, output, found.answer, sample.gold,
+        verdicts=found.judgement.verdicts, by_rules=found.rules_answer,
+    )  # fmt: skip
     if found.unread:
         return ungraded(sample, (one,), found.judgement)
     return (one, found) if sample.gold else record_of(sample, (one,))
 
 
 def extracted(how: Extracting) -> Callable[[Sample], Flow]:
-    """Ask, read by rules, and have judges copy out the answer where no rule could."""
+    """Ask, read by rules, and have judges copy out the answer where no rule matched one."""
 
     def flow(sample: Sample) -> Flow:
         read = yield from asked_and_read(sample, how)
@@ -178,8 +189,9 @@ def extracted(how: Extracting) -> Callable[[Sample], Flow]:
         ]
         score = common(rights)
         values = {}
-        if how.panel and not how.always:
-            values[BY_RULES] = score if found.by_rules else 0.0
+        if how.panel:
+            alone = found.rules_answer if found.rules_answer is not None else found.answer
+            values[BY_RULES] = float(isinstance(alone, Found) and how.right(sample, alone.value))
         if len(rights) > 1:
             values[AGREEMENT] = float(len(set(rights)) == 1)
             values |= dict(zip([one.judge for one in found.judgement.read], rights, strict=True))

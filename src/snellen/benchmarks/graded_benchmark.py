@@ -68,8 +68,6 @@ class Declared:
     chance: float | None = None
     coverage: Literal["exact", "generic type"] = "exact"
     """`generic type` where the judge is asked in our own words, or a rule is not the authors'."""
-    null_reply: Literal["missing", "empty"] = "missing"
-    """See `Benchmark.null_reply`."""
     check: Callable[[], None] | None = None
     """Raises MissingExtra, before anything is asked, where scoring needs a library."""
     chosen: Callable[[Row, Mapping[str, str]], bool] | None = None
@@ -110,7 +108,6 @@ def graded_benchmark(variant: Variant, declared: Declared) -> Benchmark:
         blank=declared.blank,
         chance=declared.chance,
         coverage=declared.coverage,
-        null_reply=declared.null_reply,
         unscorable="" if scored else NEEDS_JUDGE,
         parameters={**_recorded(options), **judge_parameters(panel, *declared.rubrics)},
         max_new_tokens=settings.max_new_tokens,

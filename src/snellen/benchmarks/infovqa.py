@@ -9,8 +9,9 @@ pixels. Some answers are several words in any order, for which the data list eac
 The answers of the test set (3,288) are withheld: its predictions are to be sent to the Robust
 Reading Competition's server.
 
-Our rule is ANLS (Biten et al. 2019) over trimmed, lower-cased texts. VLMEvalKit and lmms-eval
-divide by the length before trimming, so that white space earns similarity (`--rule vlmevalkit`).
+Our rule is ANLS (Biten et al. 2019) over trimmed, lower-cased texts. The competition's script, and
+VLMEvalKit and lmms-eval after it, divide by the length before trimming, so that white space around
+a reply earns similarity (`--rule official`, `--rule vlmevalkit`).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from snellen.benchmarks.published import Published, tsv
 from snellen.benchmarks.withheld import withheld
 from snellen.core.benchmark import Benchmark, Variant
 
-VERSION = "1"
+VERSION = "2"
 ALIASES = {"InfoVQA_VAL": {"split": "val"}, "InfoVQA_TEST": {"split": "test"}}
 _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
 DATA = Published(

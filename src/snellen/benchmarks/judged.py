@@ -27,6 +27,8 @@ from snellen.prompts.judging import rubric
 JUDGE = "judge"
 VOTES = ("1", "3", "5")
 """How often each judge may be asked about one reply: the option `votes`."""
+RUBRIC_PREFIX = "rubric_"
+"""Begins the names of what a run records about its rubrics."""
 AGREEMENT = "agreement"
 """Value: 1 where all verdicts about a sample are the same, else 0."""
 _WARMER = (0.0, 0.5, 1.0)
@@ -50,6 +52,8 @@ class Panel:
     votes: int = 1
     """How often each is asked about the same reply; its verdicts count alike."""
     max_new_tokens: int = 1024
+    recorded: bool = False
+    """Whether their verdicts stand in a file, and so decide every reply they are about."""
 
     def __bool__(self) -> bool:
         return bool(self.roles)
@@ -57,7 +61,8 @@ class Panel:
 
 def panel_of(variant: Variant, *, votes: int = 1, max_new_tokens: int = 1024) -> Panel:
     """The judges that a run has."""
-    return Panel(judge_roles(variant.judges), votes, max_new_tokens)
+    roles = judge_roles(variant.judges)
+    return Panel(roles, votes, max_new_tokens, variant.recorded_verdicts)
 
 
 def judge_parameters(panel: Panel, *rubrics: str) -> dict[str, str]:
@@ -70,7 +75,7 @@ def judge_parameters(panel: Panel, *rubrics: str) -> dict[str, str]:
 
 def rubric_parameter(*rubrics: str) -> dict[str, str]:
     """The digests of tasks for judges or an extractor, as a run records them."""
-    return {f"rubric_{name}": rubric(name).short_digest for name in rubrics}
+    return {f"{RUBRIC_PREFIX}{name}": rubric(name).short_digest for name in rubrics}
 
 
 class Judgement(NamedTuple):
@@ -83,6 +88,12 @@ class Judgement(NamedTuple):
         """The first judge that did not answer: the sample failed, and is asked again later."""
         outputs = (verdict.output for verdict in self.verdicts)
         return next((output for output in outputs if isinstance(output, Failure)), None)
+
+    @property
+    def absent(self) -> bool:
+        """Whether nobody's verdict about the reply is recorded."""
+        kinds = [one.output.kind for one in self.verdicts if isinstance(one.output, Failure)]
+        return len(kinds) == len(self.verdicts) and set(kinds) <= {"missing"}
 
     @property
     def read(self) -> tuple[Verdict, ...]:

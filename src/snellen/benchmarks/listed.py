@@ -25,8 +25,9 @@ from snellen.benchmarks.described import METRICS
 from snellen.benchmarks.flows import Circular, OpenRule
 from snellen.benchmarks.published import HubSplit, Published, PublishedFile
 from snellen.benchmarks.questions import failures_of, question_benchmark
-from snellen.benchmarks.rows import GROUP_COLUMNS
+from snellen.benchmarks.rows import GROUP_COLUMNS, Shape
 from snellen.benchmarks.rules import OWN, READERS, VLMEVALKIT, Readers, known_rules
+from snellen.benchmarks.video_questions import choice_sample, video_table
 from snellen.benchmarks.watching import WORDING, watching_of, with_video
 from snellen.core.benchmark import Benchmark, Table, Variant, needs
 from snellen.core.model import Modality
@@ -63,12 +64,16 @@ class File(Struct, frozen=True, forbid_unknown_fields=True):
     hub: str = ""
     value: str = ""
     alias: str = ""
+    made: str = ""
+    """Who makes the file of what, where nobody publishes it."""
 
     def published(self) -> PublishedFile | HubSplit:
-        if self.hub:
-            return HubSplit(self.hub)
+        """With a checksum, a file that other tools make of the rows on the hub wins over these."""
+        hub = HubSplit(self.hub) if self.hub else None
+        if hub is not None and self.md5 is None:
+            return hub
         urls = (self.url,) if self.url else ()
-        return PublishedFile(self.name, Remote(urls=urls, md5=self.md5))
+        return PublishedFile(self.name, Remote(urls=urls, md5=self.md5), hub, self.made)
 
 
 class Entry(Struct, frozen=True, forbid_unknown_fields=True):
@@ -87,9 +92,13 @@ class Entry(Struct, frozen=True, forbid_unknown_fields=True):
     """Of open answers."""
     groups: tuple[str, ...] = GROUP_COLUMNS
     aliases: tuple[str, ...] = ()
+    named: dict[str, dict[str, str]] = {}
+    """Other tools' names with the options that they mean."""
     circular: Circular = "off"
     many_images: bool = False
     video: bool = False
+    question: str = ""
+    """Asked of rows that have none."""
     skip: dict[str, str] = {}
     """Rows whose cells have these values are left out."""
     unscored: str = ""
@@ -110,13 +119,14 @@ class Listed:
         self.aliases: Mapping[str, Mapping[str, str]] = {
             **dict.fromkeys(entry.aliases, first),
             **{one.alias: {entry.option: one.value} for one in entry.files if one.alias},
+            **entry.named,
         }
 
     def __call__(self, variant: Variant) -> Benchmark:
         if not self.entry.video:
             return self._made(variant, partial(self._data().table, variant))
         rest, watching = watching_of(variant)
-        made = self._made(rest, partial(self._data().table, rest))
+        made = self._made(rest, partial(video_table, rest, self._data(), self.name))
         return with_video(made, watching)
 
     @property
@@ -147,7 +157,8 @@ class Listed:
             needs=needs(*inputs, many_images=entry.many_images),
             keep=self._kept if entry.skip else None,
             kind=entry.kind,
-            shape=_without_gold if entry.unscored else None,
+            shape=self._shape(),
+            question=entry.question,
             groups=entry.groups,
             rules={
                 name: readers._replace(open=OpenRule(metric.read, metric.grade))
@@ -168,6 +179,11 @@ class Listed:
             unscorable=entry.unscored,
             oracle=None if entry.unscored else 100.0,
         )
+
+    def _shape(self) -> Shape | None:
+        if self.entry.unscored:
+            return _without_gold
+        return choice_sample if self.entry.video and self.entry.kind == "choice" else None
 
     def _rules(self) -> Mapping[str, Readers]:
         entry = self.entry

@@ -9,9 +9,9 @@ Oddities: 448 questions with labels up to I and no option texts; three have two 
 ("B, D"); one answer is a digit, which VLMEvalKit rejects and we accept; one row has no answer and
 is asked but not scored by us, where the authors count it as wrong.
 
-Right only if exactly the gold letters are named. Rules read first; what they cannot read goes to a
-judge that writes the chosen letters. The authors and VLMEvalKit have a judge read every reply: so
-does the rule `official`, where there is one.
+Right only if exactly the gold letters are named. A judge writes the chosen letters of every reply,
+as with the authors and in VLMEvalKit; what the rules alone would score stands beside it. Without a
+judge the rules read.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from snellen.benchmarks.graded import Extracting, extracted
 from snellen.benchmarks.graded_benchmark import (
     OFFICIAL,
     OWN_RULE,
-    RULE,
     Declared,
     as_is,
     cell,
@@ -41,7 +40,7 @@ from snellen.data.columns import row_id
 from snellen.extract.several import read_letters
 from snellen.extract.verdicts import read_labels
 
-VERSION = "1"
+VERSION = "2"
 ALIASES: dict[str, dict[str, str]] = {"LogicVista": {}}
 DATA = Published(
     {},
@@ -109,7 +108,7 @@ def _flow(
             rubric=RUBRIC,
             fields=lambda sample, reply: {"question": sample.question, "reply": reply},
             read=_read,
-            always=options[RULE] == OFFICIAL,
+            always=True,
             short=lambda sample, text: Found(text, "letters"),
             right=lambda sample, answer: answer in sample.gold,
             verdict=read_labels,

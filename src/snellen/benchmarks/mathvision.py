@@ -10,11 +10,11 @@ letter. 3,040 questions, 16 subjects, 5 levels; `split=mini` has 304.
 
 Our rule: a choice is right by its label, or by text or value equal to the gold option; a free
 answer by text, number or term (see scoring.mathematics), units and degrees taken off. What no rule
-can read goes to a judge that copies out the short answer. The rule `official` is the authors': a short
-answer is taken out of the reply (see `extract.rules_mathvision`; their column `model_answer` is read
-as it stands), and is right as equal text, or where both are plain numbers or numeric LaTeX that
-agree when rounded to two places, so that 1/300 is 1/600 and "15 cm" is no number. VLMEvalKit evaluates model text as code; we
-never do.
+can read goes to a judge that copies out the short answer. The rule `official` is the authors': a
+short answer is taken out of the reply (see extract.rules_mathvision; their column `model_answer`
+may be given in the reply's place), and is right as equal text, or where both are plain numbers or
+numeric LaTeX that agree when rounded to two places, so that 1/300 is 1/600 and "15 cm" is no
+number. VLMEvalKit evaluates model text as code; we never do.
 """
 
 from __future__ import annotations

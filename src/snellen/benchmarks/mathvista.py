@@ -96,7 +96,6 @@ def benchmark(variant: Variant) -> Benchmark:
             rules=(OWN_RULE, OFFICIAL),
             several=(SKILLS,),
             max_new_tokens=1024,
-            null_reply="empty",
         ),
     )
 

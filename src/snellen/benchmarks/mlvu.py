@@ -13,16 +13,17 @@ tasks (`part=open`) make G-Avg: a judge gives two marks of 1 to 5, which are add
 runs to 10; M-Avg and G-Avg are never one number. Rows of the other part are not asked.
 
 The questions are published as one JSON file a task; VLMEvalKit joins them into `MLVU_MCQ.tsv`,
-lmms-eval's are on the hub. Give the file with `--data` and keep the videos beside it under their
-`prefix`, or in `videos/mlvu` of the cache.
+lmms-eval's are on the hub. Without that file the authors' are fetched. The videos are looked for
+under their `prefix` beside the file and in `videos/mlvu` of the cache.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from snellen.benchmarks.elsewhere import Elsewhere
 from snellen.benchmarks.flows import words_reader
-from snellen.benchmarks.mlvu_open import OPEN_TASKS, open_tasks
+from snellen.benchmarks.mlvu_open import OPEN_TASKS, mlvu_parts, open_tasks
 from snellen.benchmarks.published import HubSplit, Published, PublishedFile
 from snellen.benchmarks.rules import READERS, VLMEVALKIT, Readers
 from snellen.benchmarks.video_questions import VideoQuestions, video_benchmark
@@ -49,11 +50,16 @@ ALIASES = {
     "mlvu_dev": {"edition": "dev", "sampling": "lmms-eval"},
     "mlvu_test": {"edition": "test", "sampling": "lmms-eval"},
 }
+ELSEWHERE = {"mlvu": Elsewhere("VLMEvalKit", "asks both the choices and the open questions")}
+_DEV = mlvu_parts(
+    "MLVU_MCQ.jsonl",
+    *("1_plotQA", "2_needle", "3_ego", "4_count", "5_order", "6_anomaly_reco", "7_topic_reasoning"),
+)
 DATA = Published(
     {"edition": ("vlmevalkit", "dev", "test")},
     {
         ("vlmevalkit",): PublishedFile(
-            "MLVU_MCQ.tsv", Remote(urls=(), md5="bb5c37e7cf8d43fc9a25c23d2b4633f5")
+            "MLVU_MCQ.tsv", Remote(urls=(), md5="bb5c37e7cf8d43fc9a25c23d2b4633f5"), _DEV
         ),
         ("dev",): HubSplit("hf://sy1998/MLVU_dev?split=test"),
         ("test",): HubSplit("hf://sy1998/MLVU_Test?split=test"),

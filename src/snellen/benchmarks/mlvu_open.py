@@ -18,6 +18,7 @@ from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_gold, row_id
 from snellen.data.download import Remote
+from snellen.data.parts import Part, Parts
 from snellen.extract.verdicts import Reading, read_object, read_pair
 
 OPEN_TASKS = frozenset({"sub_scene", "subplot", "summary"})
@@ -29,11 +30,23 @@ TASK = "task_type"
 _NAMES = {False: ("accuracy", "relevance"), True: ("completeness", "reliability")}
 _MARK = "score_"
 _RUBRICS = {False: "mlvu-subplot", True: "mlvu-summary"}
+
+
+def mlvu_parts(name: str, *tasks: str) -> Parts:
+    """The questions of these tasks, as the authors publish them: a file for each."""
+    home = "https://huggingface.co/datasets/MLVU/MVLU/resolve/main/MLVU/json"
+    cells = [{"task_type": task.partition("_")[2], "prefix": f"video/{task}"} for task in tasks]
+    files = (f"{home}/{task}.json" for task in tasks)
+    return Parts(name, home, tuple(map(Part, files, cells)))
+
+
 DATA = Published(
     {},
     {
         (): PublishedFile(
-            "MLVU_OpenEnded.tsv", Remote(urls=(), md5="cee573a3627c6ac434ded704c60511ba")
+            "MLVU_OpenEnded.tsv",
+            Remote(urls=(), md5="cee573a3627c6ac434ded704c60511ba"),
+            mlvu_parts("MLVU_OpenEnded.jsonl", "8_sub_scene", "9_summary"),
         )
     },
 )

@@ -22,6 +22,7 @@ from functools import partial
 
 from msgspec import structs
 
+from snellen.benchmarks.elsewhere import Elsewhere
 from snellen.benchmarks.flows import words_reader
 from snellen.benchmarks.published import Published, PublishedFile, tsv
 from snellen.benchmarks.questions import question_benchmark
@@ -68,6 +69,9 @@ def _published(split: str, lang: str, version: str) -> PublishedFile:
     return tsv(f"{_HOME}/{name}", _MD5[split, lang, version])
 
 
+ELSEWHERE = {
+    "mmbench": Elsewhere("lmms-eval", "is a group of splits and languages"),
+}
 DATA = Published(
     {"split": ("dev", "test"), "lang": ("en", "cn"), "version": ("1.0", "1.1")},
     {key: _published(*key) for key in _MD5},

@@ -82,7 +82,14 @@ DATA = Published(
     {},
     {
         (): PublishedFile(
-            "MMBench-Video.tsv", Remote(urls=(), md5="98f7df3eb1007fc375ea6fe88a98e2ff")
+            "MMBench-Video.tsv",
+            Remote(
+                urls=(
+                    "https://huggingface.co/datasets/opencompass/MMBench-Video/resolve/main/"
+                    "MMBench-Video.tsv",
+                ),
+                md5="98f7df3eb1007fc375ea6fe88a98e2ff",
+            ),
         )
     },
 )

@@ -21,7 +21,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from snellen.benchmarks.flows import words_reader
-from snellen.benchmarks.published import Published, PublishedFile
+from snellen.benchmarks.published import HubSplit, Published, PublishedFile
 from snellen.benchmarks.questions import question_benchmark
 from snellen.benchmarks.rules import Readers
 from snellen.core.benchmark import Benchmark, Variant, needs
@@ -45,16 +45,24 @@ _LITE = (
 )
 
 
-def _made(name: str, md5: str) -> PublishedFile:
-    """A file that VLMEvalKit makes from the authors' JSON files: no address of its own."""
-    return PublishedFile(name, Remote(urls=(), md5=md5))
+_HUB = "hf://yifanzhang114/MME-RealWorld"
+
+
+def _made(name: str, md5: str, hub: str) -> PublishedFile:
+    """A file that VLMEvalKit makes from the authors' JSON files, else their rows on the hub."""
+    rows = HubSplit(f"{hub}?split=train", {"image": "bytes", "options": "multi-choice options"})
+    return PublishedFile(name, Remote(urls=(), md5=md5), rows)
 
 
 DATA = Published(
     {"edition": ("en", "cn", "lite")},
     {
-        ("en",): _made("MME-RealWorld.tsv", "fd341132362fc41e707cb37ee6e4dcda"),
-        ("cn",): _made("MME-RealWorld-CN.tsv", "daaa763d52a760a38606d5dedb3fe444"),
+        ("en",): _made(
+            "MME-RealWorld.tsv", "fd341132362fc41e707cb37ee6e4dcda", f"{_HUB}-Lmms-eval"
+        ),
+        ("cn",): _made(
+            "MME-RealWorld-CN.tsv", "daaa763d52a760a38606d5dedb3fe444", f"{_HUB}-CN-Lmms-eval"
+        ),
         ("lite",): PublishedFile(
             "MME-RealWorld-Lite.tsv",
             Remote(urls=(_LITE,), md5="4c17057d7d3b6c4a0d4397c3dae0881c"),

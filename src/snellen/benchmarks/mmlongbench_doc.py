@@ -36,7 +36,7 @@ from snellen.benchmarks.questions import failures_of
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.sample import Row, Sample
 from snellen.prompts.choice import Wording
-from snellen.scoring.typed_answer import items, typed_score
+from snellen.scoring.typed_answer import items, typed_score, typed_score_by_script
 
 VERSION = "2"
 ALIASES: dict[str, dict[str, str]] = {"MMLongBench_DOC": {}}
@@ -64,7 +64,14 @@ def benchmark(variant: Variant) -> Benchmark:
         title="MMLongBench-Doc, long documents",
         metric="accuracy",
         data=DATA,
-        rules=with_extraction(open_rules(grade, read=document_reader)),
+        rules=with_extraction(
+            open_rules(
+                grade,
+                official=partial(_by_script, False),
+                vlmevalkit=partial(_by_script, True),
+                read=document_reader,
+            )
+        ),
         wording=WORDING,
         shape=_placed,
         groups=(FORMAT,),
@@ -73,16 +80,24 @@ def benchmark(variant: Variant) -> Benchmark:
         source="MMLongBench-Doc (Apache-2.0), as VLMEvalKit's TSV",
         max_new_tokens=256,
     )
-    failures = failures_of(variant)
-    by_documents = replace(
-        made, headline="f1", summarise=partial(summarise_documents, made.summarise, failures)
+    summarise = partial(
+        summarise_documents,
+        made.summarise,
+        failures_of(variant),
+        by_script=variant.rule == "official",
     )
+    by_documents = replace(made, headline="f1", summarise=summarise)
     return about_documents(by_documents, variant)
 
 
 def grade(answer: str, sample: Sample) -> float:
     """By the type of the gold answer."""
     return typed_score(answer, sample.gold[0], sample.groups.get(FORMAT, "Str"))
+
+
+def _by_script(none_is_list: bool, answer: str, sample: Sample) -> float:
+    kind = sample.groups.get(FORMAT, "Str")
+    return typed_score_by_script(answer, sample.gold[0], kind, none_is_list=none_is_list)
 
 
 def _placed(sample: Sample, row: Row) -> Sample:

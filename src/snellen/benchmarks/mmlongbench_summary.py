@@ -26,15 +26,24 @@ def summarise_documents(
     plain: Callable[[Sequence[Record]], Summary],
     failures: FailurePolicy,
     records: Sequence[Record],
+    *,
+    by_script: bool = False,
 ) -> Summary:
-    """F1 as headline, accuracy beside it; a question counts under each of its sources."""
+    """F1 as headline, accuracy beside it; a question counts under each of its sources. The
+    authors' script (`by_script`) lets answers to questions without one add nothing to precision,
+    whatever their likeness to "Not answerable" earned."""
     summary = plain(records)
     if summary.headline.value is None:
         headline = msgspec.structs.replace(summary.headline, name=F1)
         return msgspec.structs.replace(summary, headline=headline)
     counted = [(one, counted_score(one, failures)) for one in records]
     known = [(record, score) for record, score in counted if score is not None]
-    headline = Metric(F1, 100 * f1([_counts(*one) for one in known]), len(known), _interval(known))
+    headline = Metric(
+        F1,
+        100 * f1([_counts(*one, by_script) for one in known]),
+        len(known),
+        _interval(known, by_script),
+    )
     groups = {name: cells for name, cells in summary.groups.items() if name != EVIDENCE}
     by_source = _by_source(known)
     return msgspec.structs.replace(
@@ -57,19 +66,20 @@ def f1(rows: Sequence[Sequence[float]]) -> float:
     return 2 * precision * recall / total if total else 0.0
 
 
-def _counts(record: Record, score: float) -> tuple[float, float, float, float]:
+def _counts(record: Record, score: float, by_script: bool) -> tuple[float, float, float, float]:
     """Score and count if the model answered, score and count if there is an answer."""
     answered = float(record.answer != NOT_ANSWERABLE)
     answerable = float(record.gold != (NOT_ANSWERABLE,))
-    return score * answered, answered, score * answerable, answerable
+    precise = answerable if by_script else answered
+    return score * precise, answered, score * answerable, answerable
 
 
-def _interval(known: Sequence[tuple[Record, float]]) -> Interval | None:
+def _interval(known: Sequence[tuple[Record, float]], by_script: bool) -> Interval | None:
     """Bootstrap over documents."""
     documents: dict[str, list[float]] = defaultdict(lambda: [0.0] * _COLUMNS)
     for record, score in known:
         row = documents[record.unit or record.id]
-        for column, value in enumerate(_counts(record, score)):
+        for column, value in enumerate(_counts(record, score, by_script)):
             row[column] += value
     if len(documents) < 2:
         return None

@@ -10,8 +10,8 @@ mean of `10` and `vision`, two runs here. Options that stand in a picture are no
 the prompt; where the data do not hold them either, any letter may be chosen.
 
 Published numbers are made with the authors' own parse, `evaluate.py` of MMMU-Pro, which is `--rule
-official`: what stands behind the last "Answer:", else the steps of MMMU, else an option by lot (here
-by a seed of the reply). Our default reads choices as all benchmarks do, and never draws.
+official`: what stands behind the last "Answer:", else the steps of MMMU, else an option by lot
+(here by a seed of the reply). Our default reads choices as all benchmarks do, and never draws.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ ALIASES = {
     "mmmu_pro_vision": {"setting": "vision"},
     "MMMU_Pro_10c_COT": {"setting": "10", "cot": "on"},
     "MMMU_Pro_V_COT": {"setting": "vision", "cot": "on"},
+    "mmmu_pro_standard_cot": {"setting": "10", "cot": "on"},
+    "mmmu_pro_vision_cot": {"setting": "vision", "cot": "on"},
 }
 _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
 DATA = Published(

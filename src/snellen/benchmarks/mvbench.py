@@ -20,11 +20,14 @@ ours asks for the option.
 
 from __future__ import annotations
 
+from typing import Any
+
 from snellen.benchmarks.published import Published, PublishedFile
 from snellen.benchmarks.rules import OWN, READERS, VLMEVALKIT
 from snellen.benchmarks.video_questions import VideoQuestions, video_benchmark
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.data.download import Remote
+from snellen.data.parts import Part, Parts, Records
 from snellen.extract.rules_official import opening_given_gold
 from snellen.extract.rules_vlmevalkit_own import first_word_given_gold
 from snellen.prompts.choice import Wording
@@ -33,19 +36,69 @@ VERSION = "3"
 HEADLINE = "task_mean"
 ALIASES = {
     "MVBench": {},
+    "MVBench_MP4": {"edition": "mp4"},
     "MVBench_8frame": {"frames": "8"},
     "MVBench_64frame": {"frames": "64"},
     "MVBench_MP4_8frame": {"edition": "mp4", "frames": "8"},
     "MVBench_MP4_1fps": {"edition": "mp4", "fps": "1", "frames": "2048"},
 }
+_HOME = "https://huggingface.co/datasets/OpenGVLab/MVBench/resolve"
+_FOLDERS = {
+    "Action Sequence": "star/Charades_v1_480",
+    "Action Prediction": "star/Charades_v1_480",
+    "Action Antonym": "ssv2_video",
+    "Fine-grained Action": "Moments_in_Time_Raw/videos",
+    "Unexpected Action": "FunQA_test/test",
+    "Object Existence": "clevrer/video_validation",
+    "Object Interaction": "star/Charades_v1_480",
+    "Object Shuffle": "perception/videos",
+    "Moving Direction": "clevrer/video_validation",
+    "Action Localization": "sta/sta_video",
+    "Scene Transition": "scene_qa/video",
+    "Action Count": "perception/videos",
+    "Moving Count": "clevrer/video_validation",
+    "Moving Attribute": "clevrer/video_validation",
+    "State Change": "perception/videos",
+    "Fine-grained Pose": "nturgbd",
+    "Character Order": "perception/videos",
+    "Egocentric Navigation": "vlnqa",
+    "Episodic Reasoning": "tvqa/frames_fps3_hq",
+    "Counterfactual Inference": "clevrer/video_validation",
+}
+"""The tasks, each with the folder of the unpacked archives that holds its videos."""
+
+
+def _in_one_file(document: Any) -> Records:
+    """The records of the branch `video`, whose folders stand beside them."""
+    for task, records in document["meta"].items():
+        for record in records:
+            yield {"task_type": task, "prefix": document["root"][task], **record}
+
+
+_MAIN = Parts(
+    "MVBench.jsonl",
+    f"{_HOME}/main/json",
+    tuple(
+        Part(
+            f"{_HOME}/main/json/{task.lower().replace(' ', '_').replace('-', '_')}.json",
+            {"task_type": task, "prefix": folder},
+        )
+        for task, folder in _FOLDERS.items()
+    ),
+)
+_MP4 = Parts(
+    "MVBench_MP4.jsonl",
+    f"{_HOME}/video/test.json",
+    (Part(f"{_HOME}/video/test.json", records=_in_one_file),),
+)
 DATA = Published(
     {"edition": ("main", "mp4")},
     {
         ("main",): PublishedFile(
-            "MVBench.tsv", Remote(urls=(), md5="fd21d36522cdedd46d84dc46715ad832")
+            "MVBench.tsv", Remote(urls=(), md5="fd21d36522cdedd46d84dc46715ad832"), _MAIN
         ),
         ("mp4",): PublishedFile(
-            "MVBench_MP4.tsv", Remote(urls=(), md5="5c8c6f8b7972c2de65a629590f7c42f5")
+            "MVBench_MP4.tsv", Remote(urls=(), md5="5c8c6f8b7972c2de65a629590f7c42f5"), _MP4
         ),
     },
 )

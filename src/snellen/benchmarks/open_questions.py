@@ -17,7 +17,7 @@ from snellen.core.benchmark import Benchmark, Needs, Variant, needs
 from snellen.core.sample import Row, Sample
 from snellen.extract.open_text import read_final, read_raw, read_whole
 from snellen.prompts.choice import Wording
-from snellen.scoring.edit_distance import anls, anls_vlmevalkit
+from snellen.scoring.edit_distance import anls, anls_by_script
 from snellen.scoring.vqa_accuracy import (
     vqa_accuracy,
     vqa_accuracy_authors,
@@ -62,17 +62,22 @@ def open_rules(
     vlmevalkit: Grade | None = None,
     read: OpenReader = final_answer,
     beside: Mapping[str, Grade] | None = None,
+    beside_official: Mapping[str, Grade] | None = None,
+    beside_vlmevalkit: Mapping[str, Grade] | None = None,
 ) -> dict[str, Readers]:
     """The rules of a benchmark of open questions: `snellen` reads by `read`, the others take the
-    raw reply; each may grade in its own way, and grades by `grade` where it has none."""
+    raw reply; each may grade in its own way, and grades as `snellen` where it has none."""
 
-    def rule(reader: OpenReader, graded: Grade | None) -> Readers:
-        return Readers(rules_reader, words_reader, OpenRule(reader, graded or grade, beside or {}))
+    def rule(
+        reader: OpenReader, graded: Grade | None, others: Mapping[str, Grade] | None
+    ) -> Readers:
+        known = {**(beside or {}), **(others or {})}
+        return Readers(rules_reader, words_reader, OpenRule(reader, graded or grade, known))
 
     return {
-        "snellen": rule(read, None),
-        "vlmevalkit": rule(raw_reply, vlmevalkit),
-        "official": rule(raw_reply, official),
+        "snellen": rule(read, None, None),
+        "vlmevalkit": rule(raw_reply, vlmevalkit, beside_vlmevalkit),
+        "official": rule(raw_reply, official, beside_official),
     }
 
 
@@ -97,8 +102,10 @@ def vqa_rules(
 
 
 def anls_rules() -> dict[str, Readers]:
-    """ANLS, and VLMEvalKit's, which divides by another length."""
-    return open_rules(on_golds(anls), vlmevalkit=on_golds(anls_vlmevalkit))
+    """ANLS, and the competition's own script, which VLMEvalKit has taken over and which divides by
+    another length."""
+    by_script = on_golds(anls_by_script)
+    return open_rules(on_golds(anls), vlmevalkit=by_script, official=by_script)
 
 
 def open_question_benchmark(

@@ -28,10 +28,15 @@ Intervals = Mapping[tuple[str, str], Interval | None]
 
 
 def intervals(by_track: Mapping[str, Sequence[Record]], answering: Answering) -> Intervals:
-    """Of every number of each track, of its mean over tracks, and of the pooled F1; none for
-    fewer than two images."""
+    """Of every number of each track that has a sample which counts, of the mean over these tracks,
+    and of the pooled F1; none for fewer than two images."""
     import numpy as np
 
+    by_track = {
+        track: counted
+        for track, records in by_track.items()
+        if (counted := [one for one in records if answering(one) is not None])
+    }
     tracks = list(by_track)
     rows: dict[str, list[float]] = {}
     for at, track in enumerate(tracks):
@@ -48,8 +53,11 @@ def intervals(by_track: Mapping[str, Sequence[Record]], answering: Answering) ->
     parts = [sums[:, _CELLS * at : _CELLS * (at + 1)] for at in range(len(tracks))]
     found = {(name, track): draws for track, part in zip(tracks, parts, strict=True)
              for name, draws in _numbers(part)}  # fmt: skip
+    # A draw of images that a track does not ask about says nothing about that track.
+    held = np.array([part.sum(axis=1) > 0 for part in parts], dtype=np.float64)
     for name, _ in _numbers(parts[0]):
-        found[name, MEAN] = np.mean([found[name, track] for track in tracks], axis=0)
+        draws = np.array([found[name, track] for track in tracks])
+        found[name, MEAN] = (draws * held).sum(axis=0) / np.maximum(held.sum(axis=0), 1)
     pooled: NDArray[float64] = np.sum(parts, axis=0)
     found[POOLED, MEAN] = dict(_numbers(pooled))["f1"]
     return {key: percentile_interval(draws) for key, draws in found.items()}

@@ -15,7 +15,8 @@ from snellen.core.benchmark import FetchProgress, Table, Variant
 from snellen.core.errors import UsageError
 from snellen.core.origin import Kind, Origin
 from snellen.data.download import Remote
-from snellen.data.locate import datasets_folder, find, locate, other_checksum
+from snellen.data.locate import datasets_folder, find, locate, other_checksum, verified
+from snellen.data.parts import Parts
 from snellen.data.seed_json import SeedTable
 from snellen.data.table import IndexedTable, open_table
 from snellen.settings import Settings
@@ -45,19 +46,30 @@ class Published:
         """The file on this machine: the user's own, a cached one, or freshly fetched."""
         if variant.data is not None:
             return Path(variant.data)
-        chosen = self._chosen(variant)
-        if isinstance(chosen, HubSplit):
-            return Path(open_table(chosen.spec).path)
-        name, remote = chosen
-        return locate(name, Settings.from_environment(), remote=remote, progress=progress)
+        source = self._source(variant, progress)
+        return Path(open_table(source.spec).path) if isinstance(source, HubSplit) else source
 
     def table(self, variant: Variant) -> Table:
         """The file's rows. Raises as `fetch`."""
-        chosen = None if variant.data else self._chosen(variant)
+        source = variant.data or self._source(variant)
+        if isinstance(source, HubSplit):
+            return self.marked(open_table(source.spec, columns=source.columns), variant)
+        return self.marked(open_table(str(source), columns=variant.columns), variant)
+
+    def _source(self, variant: Variant, progress: FetchProgress | None = None) -> Path | HubSplit:
+        """Where the rows of a variant are: a file on this machine, or a split on the hub."""
+        chosen, settings = self._chosen(variant), Settings.from_environment()
         if isinstance(chosen, HubSplit):
-            return self.marked(open_table(chosen.spec), variant)
-        path = variant.data or str(self.fetch(variant))
-        return self.marked(open_table(path, columns=variant.columns), variant)
+            return chosen
+        name, remote, otherwise, made = chosen
+        if otherwise is None:
+            return locate(name, settings, remote=remote, progress=progress, hint=made)
+        here = verified(name, settings, remote).path
+        if here is not None:
+            return here
+        if isinstance(otherwise, HubSplit):
+            return otherwise
+        return Path(otherwise.fetch(settings, progress))
 
     def marked(self, table: Table, variant: Variant) -> Table:
         """The table of a variant, which says where its rows come from."""
@@ -75,7 +87,10 @@ class Published:
             return {"data": "; ".join(every)} if every else {}
         if isinstance(declared, HubSplit):
             return {"data": declared.spec}
-        urls = " or ".join(declared.remote.urls) or "no public address is known"
+        other = declared.otherwise
+        elsewhere = other.spec if isinstance(other, HubSplit) else other.about if other else ""
+        urls = " or ".join(filter(None, (*declared.remote.urls, elsewhere)))
+        urls = urls or f"no public address is known{f': {declared.made}' if declared.made else ''}"
         return {"data": f"{declared.words()}, {urls}", "here": _here(declared, spec)}
 
     def _origin(self, path: str, variant: Variant) -> Origin:
@@ -88,7 +103,7 @@ class Published:
             kind = "custom" if note else "published"
             if not self.files:
                 kind, note = "own", ""
-        elif isinstance(declared, PublishedFile) and declared.remote.checksum() is None:
+        elif isinstance(declared, PublishedFile) and not declared.told_apart(path):
             kind = "unverified"
             note = (
                 f"data: {path} has the name of the published file, of which no checksum is known: "
@@ -115,6 +130,18 @@ class PublishedFile(NamedTuple):
 
     name: str
     remote: Remote
+    otherwise: HubSplit | Parts | None = None
+    """Where the same questions are published in another form, for those who have not this one."""
+    made: str = ""
+    """Who makes the file of what, where nobody publishes it."""
+
+    def told_apart(self, path: str) -> bool:
+        """Whether another file in the place of this one would be noticed, or this one was put where
+        downloads go, or the rows come from elsewhere."""
+        if self.remote.checksum() is not None or self.otherwise is not None:
+            return True
+        home = datasets_folder(Settings.from_environment())
+        return bool(self.remote.urls) and Path(path).parent == home
 
     def words(self) -> str:
         """The name with its checksum."""
@@ -126,6 +153,8 @@ class HubSplit(NamedTuple):
     """A split of a data set on the Hugging Face hub: `hf://org/name?config=..&split=..`."""
 
     spec: str
+    columns: Mapping[str, str] | None = None
+    """What its columns are called, where they do not tell: our name to theirs."""
 
     def words(self) -> str:
         return self.spec
@@ -177,7 +206,7 @@ def _difference(data: str, declared: PublishedFile | HubSplit | None) -> str:
 def _here(declared: PublishedFile, spec: str) -> str:
     """Where on this machine a published file lies, or how it comes there."""
     settings = Settings.from_environment()
-    told = []
+    told: list[str] = []
     for path in find(declared.name, settings):
         other = other_checksum(path, declared.remote, settings.cache)
         if other is None:
@@ -186,7 +215,8 @@ def _here(declared: PublishedFile, spec: str) -> str:
             return "; ".join([*told, f"{path} ({said})"])
         told.append(f"{path} is not the published file (it has {other})")
     folder = datasets_folder(settings)
-    get = f"snellen data pull {spec}" if declared.remote.urls else f"put it in {folder}"
+    fetched = declared.remote.urls or declared.otherwise
+    get = f"snellen data pull {spec}" if fetched else f"put it in {folder}"
     return "; ".join([*told, f"no: {get}"])
 
 

@@ -12,10 +12,12 @@ from typing import NamedTuple, cast
 
 from snellen.benchmarks.control import OPTION, with_control
 from snellen.benchmarks.described import described_benchmark, is_described
+from snellen.benchmarks.elsewhere import Elsewhere
 from snellen.benchmarks.examples import with_examples
 from snellen.benchmarks.gate import gate_of, with_gate
 from snellen.benchmarks.own import own_benchmark
 from snellen.benchmarks.published import Published
+from snellen.benchmarks.units import refuse_units
 from snellen.core.benchmark import Benchmark, BenchmarkFactory, Variant
 from snellen.core.doors import doors, load
 from snellen.core.errors import UnknownName, UsageError
@@ -98,10 +100,24 @@ def _uncontrolled(name: str, variant: Variant) -> Benchmark:
         )
     if named is None:
         raise UnknownName("benchmark", name, doors(GROUP), _own_data(name))
+    refuse_units(name, variant.columns)
     if variant.options:
         declared = named.factory(Variant(data=variant.data)).options
         _check_options(name, variant, declared)
-    return named.factory(replace(variant, options={**named.options, **variant.options}))
+    made = named.factory(replace(variant, options={**named.options, **variant.options}))
+    other = elsewhere(named.factory).get(name.lower())
+    if other is not None and other.protocol and other.differs(variant.options):
+        made = replace(made, notice=other.sentence(name))
+    return made
+
+
+def elsewhere(factory: BenchmarkFactory) -> Mapping[str, Elsewhere]:
+    """Names, in small letters, that mean something else in another tool: the factory's own
+    `elsewhere`, else its file's `ELSEWHERE`."""
+    declared: Mapping[str, Elsewhere] = getattr(factory, "elsewhere", None) or getattr(
+        sys.modules[factory.__module__], "ELSEWHERE", {}
+    )
+    return declared
 
 
 def _check_options(name: str, variant: Variant, declared: Iterable[str]) -> None:
@@ -145,17 +161,19 @@ def _own_data(name: str) -> str:
 
 
 def data_facts(spec: str) -> dict[str, str]:
-    """Which data a named benchmark declares, and whether they are on this machine; nothing for data
-    of one's own, and for benchmarks that do not declare theirs."""
+    """Which data a named benchmark declares, whether they are on this machine, and what its names
+    mean in other tools; nothing for data of one's own."""
     name, options = split_spec(spec)
     named = _named(name)
     if named is None or FILE in options:
         return {}
     module = sys.modules[named.factory.__module__]
     declared = getattr(named.factory, "published", None) or getattr(module, "DATA", None)
+    told = [one.sentence(known) for known, one in elsewhere(named.factory).items()]
+    means = {"elsewhere": "; ".join(told)} if told else {}
     if not isinstance(declared, Published):
-        return {}
-    return declared.facts(Variant(options={**named.options, **options}), spec)
+        return means
+    return declared.facts(Variant(options={**named.options, **options}), spec) | means
 
 
 class _Named(NamedTuple):

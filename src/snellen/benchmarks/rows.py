@@ -7,6 +7,7 @@ a gold of yes or no makes a yes/no question; the rest is open.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from string import ascii_uppercase
 
@@ -22,6 +23,8 @@ GROUP_COLUMNS = ("split", "l2-category", "category")
 _ROTATION_STRIDE = 1_000_000
 """MMBench files hold rotation r of question i as the row with index i + r * 1,000,000."""
 _STRIDE_DIGITS = len(str(_ROTATION_STRIDE))
+_LABEL = re.compile(r"\(([A-Z])\)\s|([A-Z])[.:]\s")
+"""Before the text of an option, in a gold without options beside it."""
 _KINDS: dict[str, Kind] = {
     "mcq": "choice",
     "choice": "choice",
@@ -196,7 +199,8 @@ def _no_question(row: Row, path: str) -> DataError:
 def _label(gold: str, options: Mapping[str, str], row: Row, path: str) -> str:
     text = gold.strip()
     if not options or text in options:
-        return _bare_letter(text) or text
+        label = None if options else _LABEL.match(text)
+        return label[1] or label[2] if label else _bare_letter(text) or text
     letter = _bare_letter(text)
     if letter is not None and letter in options:
         return letter

@@ -91,8 +91,18 @@ def reading_of_rule(name: str, variant: Variant, chosen: str, readings: Mapping[
 
 
 def rule_parameter(variant: Variant) -> dict[str, str]:
-    """What a run records of its rule: nothing of Snellen's, which is the default."""
-    return {} if variant.rule in (None, OWN) else {"rule": str(variant.rule)}
+    """What a run records of its rule: nothing of Snellen's, which is the default, and of
+    VLMEvalKit's the commit that it restates."""
+    if variant.rule is None or variant.rule == OWN:
+        return {}
+    told = {"rule": variant.rule}
+    return {**told, "rule_commit": COMMIT} if variant.rule == VLMEVALKIT else told
+
+
+def described_rules(rules: Iterable[str]) -> str:
+    """The rules of a benchmark in a line, VLMEvalKit's with its commit."""
+    notes = {OWN: " (default)", VLMEVALKIT: f" (commit {COMMIT}, {LATEST})"}
+    return ", ".join(f"{rule}{notes.get(rule, '')}" for rule in rules)
 
 
 def check_rule(benchmark: Benchmark, variant: Variant) -> None:

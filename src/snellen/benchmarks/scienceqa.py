@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from snellen.benchmarks.elsewhere import Elsewhere
 from snellen.benchmarks.flows import words_reader
 from snellen.benchmarks.published import Published, tsv
 from snellen.benchmarks.questions import question_benchmark
@@ -27,6 +28,9 @@ ALIASES = {
     "ScienceQA_TEST": {"split": "test"},
     "ScienceQA_VAL": {"split": "val"},
     "scienceqa_img": {"split": "test"},
+}
+ELSEWHERE = {
+    "scienceqa": Elsewhere("lmms-eval", "also asks the questions without a picture"),
 }
 _HOME = "https://opencompass.openxlab.space/utils/benchmarks/ScienceQA"
 DATA = Published(

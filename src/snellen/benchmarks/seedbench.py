@@ -23,6 +23,7 @@ from functools import partial
 from typing import Literal, cast, get_args
 
 from snellen.benchmarks.drawing import drawing_of, drawing_options
+from snellen.benchmarks.elsewhere import Elsewhere
 from snellen.benchmarks.flows import Manner, asked_once, words_reader
 from snellen.benchmarks.image_answers import drawn_answer, text_then_picture
 from snellen.benchmarks.manner import (
@@ -59,16 +60,26 @@ from snellen.data.seed_json import is_seed_json, open_seed_json
 from snellen.extract.rules_official import read_equal
 
 VERSION = "1"
+_GENERATED = {"protocol": "generate"}
 ALIASES = {
-    "SEEDBench_IMG": {"version": "1"},
+    "SEEDBench_IMG": {"version": "1", **_GENERATED},
     "SEED-Bench": {"version": "1"},
-    "SEEDBench2": {"version": "2"},
+    "seedbench_ppl": {"version": "1"},
+    "SEEDBench2": {"version": "2", **_GENERATED},
     "SEED-Bench-2": {"version": "2"},
-    "SEEDBench2_Plus": {"version": "2-plus"},
+    "SEEDBench2_Plus": {"version": "2-plus", **_GENERATED},
     "SEED-Bench-2-Plus": {"version": "2-plus"},
     "SEED-Bench-H": {"version": "H"},
-    "seedbench-2": {"version": "2"},
-    "seedbench_2_plus": {"version": "2-plus"},
+    "seedbench-2": {"version": "2", **_GENERATED},
+    "seedbench_2": {"version": "2", **_GENERATED},
+    "seedbench_2_plus": {"version": "2-plus", **_GENERATED},
+}
+"""The authors rank the answers by their likelihood; the other tools, but for `seedbench_ppl`, have
+the model write the letter of one."""
+ELSEWHERE = {
+    "seedbench": Elsewhere(
+        "lmms-eval", "has the model write the letter of an answer", _GENERATED, protocol=True
+    )
 }
 Protocol = Literal["ranking", "generate"]
 

@@ -3,18 +3,19 @@
 A row of this form (made up): index 0, question "What is the combined percentage of ...?", answer
 "25%", image_path "[...]" (a picture for each slide).
 
-Oddities: golds hold line breaks, which count as blanks. Many answers are sums over slides.
-SLIDEVQA_MINI is a subset.
+Oddities: golds hold line breaks, which count as blanks (VLMEvalKit joins the lines without one).
+Many answers are sums over slides. SLIDEVQA_MINI is a subset.
 
-The headline is the authors' F1 of words, by SQuAD's normalisation; exact match and ANLS stand
-beside it. VLMEvalKit has GPT-4o extract a short answer first, as `--extractor MODEL` does here, and
-its F1 does not cap words that are repeated (`--rule vlmevalkit` has its F1, held to 1). Without an
+The headline is F1 of words by SQuAD's normalisation; exact match and ANLS stand beside it. The
+authors' script normalises further, by the question too (`--rule official`, see scoring.slidevqa).
+VLMEvalKit has GPT-4o extract a short answer first, as `--extractor MODEL` does here, and its F1
+does not cap words that are repeated (`--rule vlmevalkit` has its F1, held to 1). Without an
 extractor a rule reads the answer, so that wordy replies score lower than there.
 """
 
 from __future__ import annotations
 
-from msgspec import structs
+from collections.abc import Callable
 
 from snellen.benchmarks.documents import (
     PAGES,
@@ -22,6 +23,8 @@ from snellen.benchmarks.documents import (
     document_reader,
     with_extraction,
 )
+from snellen.benchmarks.elsewhere import Elsewhere
+from snellen.benchmarks.flows import Grade
 from snellen.benchmarks.open_questions import (
     BARE,
     on_golds,
@@ -30,12 +33,20 @@ from snellen.benchmarks.open_questions import (
 )
 from snellen.benchmarks.published import Published, tsv
 from snellen.core.benchmark import Benchmark, Variant
-from snellen.core.sample import Row, Sample
-from snellen.scoring.document import bag_of_words_f1, squad_equal, words_f1_vlmevalkit
+from snellen.scoring.document import (
+    anls_in_one_piece,
+    bag_of_words_f1,
+    equal_vlmevalkit,
+    squad_equal,
+    words_f1_vlmevalkit,
+)
 from snellen.scoring.edit_distance import anls
+from snellen.scoring.slidevqa import equal_authors, f1_authors
 
 VERSION = "2"
+EXACT, ANLS = "exact_match", "anls"
 ALIASES = {"SLIDEVQA_MINI": {"set": "mini"}}
+ELSEWHERE = {"slidevqa": Elsewhere("lmms-eval", "asks the validation split")}
 _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
 DATA = Published(
     {"set": ("full", "mini")},
@@ -57,13 +68,18 @@ def benchmark(variant: Variant) -> Benchmark:
         rules=with_extraction(
             open_rules(
                 on_golds(bag_of_words_f1),
-                vlmevalkit=_f1_vlmevalkit,
+                official=_asked(f1_authors),
+                vlmevalkit=_first(words_f1_vlmevalkit),
                 read=document_reader,
-                beside={"exact_match": on_golds(squad_equal), "anls": on_golds(anls)},
+                beside={EXACT: on_golds(squad_equal), ANLS: on_golds(anls)},
+                beside_official={EXACT: _asked(equal_authors)},
+                beside_vlmevalkit={
+                    EXACT: _first(equal_vlmevalkit),
+                    ANLS: _first(anls_in_one_piece),
+                },
             )
         ),
         wording=BARE,
-        shape=_on_one_line,
         needs=PAGES,
         paper="https://arxiv.org/abs/2301.04883",
         source="SlideVQA (NTT's evaluation licence), as VLMEvalKit's TSV",
@@ -72,9 +88,11 @@ def benchmark(variant: Variant) -> Benchmark:
     return about_documents(made, variant)
 
 
-def _f1_vlmevalkit(answer: str, sample: Sample) -> float:
-    return words_f1_vlmevalkit(answer, sample.gold[0])
+def _first(metric: Callable[[str, str], float]) -> Grade:
+    """A metric of an answer and one gold."""
+    return lambda answer, sample: float(metric(answer, sample.gold[0]))
 
 
-def _on_one_line(sample: Sample, row: Row) -> Sample:
-    return structs.replace(sample, gold=tuple(gold.replace("\n", " ") for gold in sample.gold))
+def _asked(metric: Callable[[str, str, str], float]) -> Grade:
+    """A metric that looks at the question too."""
+    return lambda answer, sample: float(metric(answer, sample.gold[0], sample.question))

@@ -7,12 +7,13 @@ same drawn anew), vtabfact (250, statements; gold "1" or "0"), fintabnetqa (250,
 reports).
 
 Oddities: each part has its own prompt, with examples in text, and its own rule. Several answers
-are joined by |, in replies by ||. "Answer: " in front of a reply is cut off. A statement whose
-reply holds both true and false is wrong.
+are joined by |, in replies by ||. "Answer: " in front of a reply is cut off, as VLMEvalKit does;
+the authors' script takes the reply as it is (`--rule official`). A statement whose reply holds both
+true and false is wrong.
 
 The headline is the plain mean of the four parts, which differ in size; VLMEvalKit prints no
-overall number. For fintabnetqa the score is the relieved accuracy (with or without units), its
-exact one stands in `exact_amount`.
+overall number, the authors' script the mean over questions (`accuracy`). For fintabnetqa the score
+is the relieved accuracy (with or without units), its exact one stands in `exact_amount`.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from snellen.scoring.accuracy import FailurePolicy
 from snellen.scoring.table import same_amount, same_figure, same_items, statement_correct
 from snellen.scoring.together import interval_of_mean, tallies
 
-VERSION = "1"
+VERSION = "2"
 HEADLINE = "mean_of_parts"
 PARTS = ("vwtq", "vwtq_syn", "vtabfact", "fintabnetqa")
 _SYNTHETIC = "_syn"
@@ -63,7 +64,12 @@ def benchmark(variant: Variant) -> Benchmark:
         title="TableVQA-Bench, pictures of tables",
         metric="accuracy",
         data=DATA,
-        rules=open_rules(grade, beside={"exact_amount": exact_amount}),
+        rules=open_rules(
+            grade,
+            official=grade_whole,
+            beside={"exact_amount": exact_amount},
+            beside_official={"exact_amount": exact_amount_whole},
+        ),
         wording=BARE,
         shape=_asked,
         groups=("split",),
@@ -75,8 +81,13 @@ def benchmark(variant: Variant) -> Benchmark:
 
 
 def grade(answer: str, sample: Sample) -> float:
-    """By the rule of the part that the sample is of."""
-    said, gold = _PREFIX.sub("", answer), sample.gold[0]
+    """By the rule of the part that the sample is of, without a leading "Answer: "."""
+    return grade_whole(_PREFIX.sub("", answer), sample)
+
+
+def grade_whole(answer: str, sample: Sample) -> float:
+    """The same, of the reply as it is."""
+    said, gold = answer, sample.gold[0]
     part = sample.groups.get("split", "").removesuffix(_SYNTHETIC)
     rule = {"vtabfact": statement_correct, "fintabnetqa": same_figure}.get(part, same_items)
     return float(rule(said, gold))
@@ -84,9 +95,14 @@ def grade(answer: str, sample: Sample) -> float:
 
 def exact_amount(answer: str, sample: Sample) -> float:
     """The same but for financial tables, whose units must be right."""
+    return exact_amount_whole(_PREFIX.sub("", answer), sample)
+
+
+def exact_amount_whole(answer: str, sample: Sample) -> float:
+    """The same, of the reply as it is."""
     if sample.groups.get("split") != "fintabnetqa":
-        return grade(answer, sample)
-    return float(same_amount(_PREFIX.sub("", answer), sample.gold[0]))
+        return grade_whole(answer, sample)
+    return float(same_amount(answer, sample.gold[0]))
 
 
 @cache

@@ -56,6 +56,7 @@ ALIASES = {
     "TempCompass_8frame": {"task": "all", "frames": "8", "sampling": "vlmevalkit"},
     "TempCompass_64frame": {"task": "all", "frames": "64", "sampling": "vlmevalkit"},
     "TempCompass_1fps": {"task": "all", "fps": "1", "frames": "2048"},
+    "TempCompass_0.5fps": {"task": "all", "fps": "0.5", "frames": "2048"},
     "TempCompass_MCQ": {"task": "multi-choice"},
     "TempCompass_Captioning": {"task": "captioning"},
     "TempCompass_YorN": {"task": "yes_no"},
@@ -103,7 +104,6 @@ def benchmark(variant: Variant) -> Benchmark:
             needs=needs("text"),
             max_new_tokens=512,
             judge_tokens=512,
-            null_reply="empty",
         ),
     )
     asked = replace(

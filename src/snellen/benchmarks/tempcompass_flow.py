@@ -105,15 +105,19 @@ def _answered(sample: Sample, settings: Generation, panel: Panel, rule: Rule) ->
     answer = read_reply(sample, output.text, output.stop_reason, rule)
     if output.refused:
         answer = BY_FILTER
+    silent = output.refused or not output.text.strip()
+    decided = silent or (isinstance(answer, Found) and not panel.recorded)
     right = answer.value in sample.gold if isinstance(answer, Found) else False
     by_rules = right if sample.gold else None
     one = Pass(shown, output, answer, sample.gold, by_rules)
     score = None if by_rules is None else float(by_rules)
-    if not isinstance(answer, Unparsed) or not panel or score is None:
+    if decided or not panel or score is None:
         return record_of(sample, (one,), score=score)
     found = yield from judged(
         panel, RUBRICS["answer"], _fields(sample, output.text), read_right, Ref(sample.id)
     )
+    if isinstance(answer, Found) and found.absent:
+        return record_of(sample, (one,), score=score)
     one = structs.replace(one, verdicts=found.verdicts)
     grade = found.grade()
     if grade is None or found.failure is not None:

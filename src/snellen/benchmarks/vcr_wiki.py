@@ -76,9 +76,12 @@ ALIASES = {
     f"VCR_{lang}_{level}_{rows}".upper(): {"lang": lang, "level": level, "rows": rows}
     for lang, level, rows in _MD5
 } | {
-    f"vcr_wiki_{lang}_{level}": {"lang": lang, "level": level, "rows": "all"}
-    for lang in ("en", "zh")
-    for level in ("easy", "hard")
+    f"vcr_wiki_{lang}_{level}{'' if rows == 'all' else f'_{rows}'}": {
+        "lang": lang,
+        "level": level,
+        "rows": rows,
+    }
+    for lang, level, rows in _MD5
 }
 
 

@@ -46,7 +46,7 @@ from snellen.scoring.clusters import clusters
 from snellen.scoring.wemath import DIMENSIONS, MODES, Composite, Mode, dimension, mastery
 from snellen.stats.resampling import percentile_interval, resampled_sums
 
-VERSION = "1"
+VERSION = "2"
 ALIASES = {"WeMath": {"cot": "off"}, "WeMath_COT": {"cot": "on"}}
 DATA = Published(
     {},

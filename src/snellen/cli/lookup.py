@@ -15,6 +15,8 @@ from snellen.benchmarks.registry import (
     open_benchmark,
     split_spec,
 )
+from snellen.benchmarks.results_files import RESULTS_FILES
+from snellen.benchmarks.rules import described_rules
 from snellen.benchmarks.seed_levels import level_of
 from snellen.benchmarks.suites import built_in
 from snellen.cli.main import COMPLETE
@@ -129,6 +131,7 @@ def _benchmark_facts(name: str) -> dict[str, str]:
         "headline": benchmark.headline,
         "parameters": ", ".join(f"{k}={v}" for k, v in benchmark.parameters.items()),
         **{f"  {one.name}": _told(one) for one in option_facts(benchmark.options)},
+        "rules": described_rules(benchmark.rules),
         "also called": aliases,
         "paper": benchmark.paper,
         "source": benchmark.source,
@@ -136,8 +139,15 @@ def _benchmark_facts(name: str) -> dict[str, str]:
         "coverage": benchmark.coverage,
         "evidence": evidence.summary() if evidence else "",
         "not scored": benchmark.unscorable,
+        "results files": _advice(benchmark.name),
         "longest reply": f"{benchmark.max_new_tokens} tokens",
     }
+
+
+def _advice(name: str) -> str:
+    """What has to be said for a published file of results, if anything."""
+    known = RESULTS_FILES.get(name)
+    return "" if known is None else known.advice
 
 
 def _told(option: OptionFacts) -> str:

@@ -198,6 +198,11 @@ def _score(commands: Commands) -> None:
         "of them in the predictions file",
     )  # fmt: skip
     score.add_argument(
+        "--labels", type=flags.pairs, metavar="answer=COLUMN|right=COLUMN",
+        help="a column that says what each reply answers, or whether it is right: measures the "
+        "rules, the extractor and the judges by it",
+    )  # fmt: skip
+    score.add_argument(
         "--store", metavar="FILE",
         help="where the verdicts of judges and of the extractor are kept (default: "
         "snellen-results/store.sqlite)",

@@ -26,6 +26,8 @@ def main(arguments: Namespace) -> int:
     from snellen.api import score
     from snellen.api.scoring import DEFAULT_STORE
     from snellen.cli.run import told
+    from snellen.report.findings import as_object, print_finding
+    from snellen.report.reader_findings import labelled
     from snellen.report.scorecard import print_scorecard, scorecard
 
     scored = score(
@@ -36,15 +38,21 @@ def main(arguments: Namespace) -> int:
         where=arguments.where,
         judges=arguments.judge,
         extractor=arguments.extractor,
+        labels=arguments.labels,
         store=arguments.store or DEFAULT_STORE,
         serving=None if arguments.json else told(Console(stderr=True)),
     )
     _warn(scored.warnings)
+    found = labelled(scored.readings) if scored.readings is not None else None
     if arguments.json:
         card = scorecard(scored.benchmark, scored.summary, scored.warnings, scored.data)
-        print(json.dumps(card, ensure_ascii=False))
+        measured = {} if found is None else {"readings": as_object(found)}
+        print(json.dumps({**card, **measured}, ensure_ascii=False))
     else:
         print_scorecard(scored.benchmark, scored.summary, Console())
+        if found is not None:
+            print()
+            print_finding(found, Console())
     ungraded = any(one.unscored == "ungraded" for one in scored.records)
     return INCOMPLETE if ungraded else _code([scored.summary])
 
@@ -79,7 +87,7 @@ def _by_every_rule(arguments: Namespace, variant: Variant) -> int:
 
 def _refuse_roles(arguments: Namespace) -> None:
     """Raises UsageError: rules are compared by what they read alone."""
-    given = [flag for flag in ("judge", "extractor") if getattr(arguments, flag)]
+    given = [flag for flag in ("judge", "extractor", "labels") if getattr(arguments, flag)]
     if given:
         raise UsageError(
             f"--rule {EVERY_RULE} compares what the rules read alone; leave out "

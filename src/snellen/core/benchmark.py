@@ -115,9 +115,6 @@ class Benchmark:
     """Why no headline can be computed here, e.g. answers that are withheld."""
     coverage: Literal["exact", "generic type", "inference only"] = "exact"
     """Whether the authors' own rule is implemented, a rule of the same type, or only asking."""
-    null_reply: Literal["missing", "empty"] = "missing"
-    """What a recorded reply of null is: no reply, or an empty one, where the authors' own files
-    hold nulls and their script counts them as wrong."""
     parameters: Mapping[str, str] = field(default_factory=dict)
     """Resolved variant, e.g. {"split": "test", "circular": "early"}: part of the run's config."""
     max_new_tokens: int = 512
@@ -126,6 +123,9 @@ class Benchmark:
     file or set; "" where nothing of the kind is published."""
     repeats: bool = False
     """Its authors count every row of a file of results, also where an id stands there twice."""
+    notice: str = ""
+    """What a reader must know of the number beside its name, such as that another tool means
+    something else by it."""
     examples: Callable[[], Examples] | None = None
     """Says what is shown before each question, where something is (`shots=k`). Reads the data."""
 
@@ -150,6 +150,9 @@ class Variant:
     """Whether replies that no rule can read go to the role `extractor`."""
     judges: int = 0
     """How many roles (`judge`, `judge-2`, ...) are there to grade replies."""
+    recorded_verdicts: bool = False
+    """Whether the judges' verdicts stand in a file: they cost nothing, and decide every reply they
+    are about, also where a rule could read it."""
     clip: bool = False
     """Whether the role `clip` is there to compare pictures."""
     max_new_tokens: int | None = None
@@ -184,6 +187,8 @@ def summed(
         questions = "question" if examples.aside == 1 else "questions"
         notice = f"{examples.aside} {questions} set aside as examples, {summary.n} scored"
         summary = structs.replace(summary, notices=(notice, *summary.notices))
+    if benchmark.notice:
+        summary = structs.replace(summary, notices=(benchmark.notice, *summary.notices))
     chance = benchmark.chance
     if chance is None or "circular" in benchmark.parameters:
         return summary

@@ -57,7 +57,7 @@ class Pass(Struct, frozen=True, gc=False, omit_defaults=True):
     extraction: Output | None = None
     """What the LLM extractor said, where it was asked."""
     by_rules: Answer | None = None
-    """What the rules alone made of the reply, where the LLM extractor was asked."""
+    """What the rules alone made of the reply, where a language model was asked to read it."""
     verdicts: tuple[Verdict, ...] = ()
     """What judges said about the reply, in the order they were asked."""
 
@@ -83,6 +83,8 @@ class Record(Struct, frozen=True, gc=False, omit_defaults=True):
     """Requests that early stop made unnecessary."""
     asked_once: bool = False
     """Under CircularEval: a choice whose options cannot be rotated, asked once."""
+    lacking: int = 0
+    """Under CircularEval: rotations of its options that the data should hold and do not."""
     failure: FailureKind | None = None
     """What went wrong, where something did: of the request that ended the sample."""
     unit: str = ""

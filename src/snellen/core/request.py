@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Self, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -12,9 +13,22 @@ from snellen.core.media import Source
 from snellen.core.message import Media, Message, Messages, user
 
 _encoder = msgspec.json.Encoder(order="sorted")
+S = TypeVar("S", bound="_Settings")
 
 
-class Generation(Struct, frozen=True, omit_defaults=True):
+class _Settings(Struct, frozen=True, omit_defaults=True):
+    """A default is left out by what object it is, so that a copy sent to another process must
+    have the very same objects where the original has them: else its digest is another."""
+
+    def __reduce__(self) -> tuple[Callable[..., Self], tuple[type[Self], bytes]]:
+        return _unpickled, (type(self), msgspec.json.encode(self))
+
+
+def _unpickled(kind: type[S], data: bytes) -> S:
+    return msgspec.json.decode(data, type=kind)
+
+
+class Generation(_Settings, frozen=True, omit_defaults=True):
     """Settings that can change a reply. Defaults are left out of digests, so that a setting
     added later does not orphan stored replies."""
 
@@ -30,7 +44,7 @@ class Generation(Struct, frozen=True, omit_defaults=True):
 GREEDY = Generation()
 
 
-class Drawing(Struct, frozen=True, omit_defaults=True):
+class Drawing(_Settings, frozen=True, omit_defaults=True):
     """Settings that can change a drawn picture; None leaves it to the model's own default.
     `width` and `height` are in pixels."""
 

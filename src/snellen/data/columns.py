@@ -21,6 +21,7 @@ GOLD_COLUMNS = (
     "answer_if_known",
     "gt_answer",
     "ground_truth",
+    "annotation",
 )
 REPLY_COLUMNS = (
     "prediction",
@@ -32,6 +33,7 @@ REPLY_COLUMNS = (
     "output",
     "model_prediction",
     "pred",
+    "predict",
 )
 SUBMITTED = ("caption", "answer")
 """Columns that hold the reply in files handed in to a server: `[{"image_id", "caption"}]` and
@@ -40,6 +42,8 @@ JOINED_IDS = (("image",), ("image_id",), ("questionid",), ("video", "dim", "i"))
 """Columns that serve as an id together where none of `ID_COLUMNS` exists, the last first."""
 FIGURE_IDS = ("category", "subcategory", "set_id", "figure_id", "question_id")
 """Columns that are HallusionBench's id together: its `question_id` counts within a figure."""
+DATA_ROW = "row of the data"
+"""Column of lmms-eval's logs: the place in the data of the row that was asked, from 0."""
 VIDEO_COLUMNS = ("video_path", "video")
 """Columns that name a video; the first that leads to a file counts."""
 OPTION_LISTS = ("choices", "options", "index2ans")
@@ -66,6 +70,7 @@ ROLES = (
     "split",
     "category",
     "l2-category",
+    "unit",
 )
 """What a column may be named to be with `--columns`, beside the option letters."""
 

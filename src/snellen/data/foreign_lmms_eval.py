@@ -22,6 +22,7 @@ import msgspec
 
 from snellen.core.errors import DataError
 from snellen.data.columns import (
+    DATA_ROW,
     GOLD_COLUMNS,
     ID_COLUMNS,
     column_name,
@@ -100,7 +101,8 @@ def _record(sample: Record, named: bool) -> Record:
         "question": _prompt(sample),
         **{key: value for key, value in cells.items() if key not in ("index", *_DROPPED)},
         "index": own if own is not None else str(sample["doc_id"]),
-        "doc_id": sample["doc_id"],
+        "doc_id": cells.get("doc_id", sample["doc_id"]),
+        DATA_ROW: sample["doc_id"],
     }
     gold = _gold(sample, doc, aggregated, named)
     if gold is not None:

@@ -21,6 +21,7 @@ from snellen.core.errors import DataError, MediaError, MissingExtra, UnknownName
 from snellen.core.media import digest_bytes
 from snellen.data.index import IndexedRow, Scan
 from snellen.data.pictures import DatasetPlace, Stored
+from snellen.data.sources import bare_base64, decode_base64
 from snellen.data.typed import Keys, Place, Record, typed_rows
 from snellen.settings import Settings
 
@@ -74,7 +75,9 @@ class DatasetCell:
             value: Any = open_arrow(self.dataset)[self.number].to_pylist()[0]
             for key in self.keys:
                 value = value[key]
-        except (DataError, LookupError, TypeError) as error:
+            if isinstance(value, str):
+                value = decode_base64(bare_base64(value.encode()))
+        except (DataError, LookupError, TypeError, ValueError) as error:
             raise MediaError(f"{self.dataset.name}, row {self.number + 1}: {error}") from error
         if not isinstance(value, bytes) or digest_bytes(value) != self.digest:
             raise MediaError(

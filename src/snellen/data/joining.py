@@ -17,7 +17,9 @@ from msgspec import structs
 
 from snellen.core.benchmark import Listed, Table
 from snellen.core.errors import DataError
+from snellen.data.cells import PLACE
 from snellen.data.columns import (
+    DATA_ROW,
     ID_COLUMNS,
     id_text,
     row_gold,
@@ -28,12 +30,9 @@ from snellen.data.repeated import question_words, words_of
 if TYPE_CHECKING:
     from snellen.data.predictions import Prediction, Predictions
 
-PLACE = "doc_id"
-"""Column of lmms-eval's logs: the row's place in the data, from 0."""
-
 _KEYS = (*ID_COLUMNS, "questionid", "image_id", "question_key")
-_NAMES = ("image_path", "image", "image_id", "img_id", "filename", "file_name")
-"""Columns that name a row's picture."""
+_NAMES = ("image_path", "image", "image_id", "img_id", "filename", "file_name", "question_id")
+"""Columns that name a row's picture; `question_id` does so in lmms-eval's captions."""
 _ADVICE = (
     "say which columns name the question with --columns id=... (id=split+question_id joins two), "
     "or give the data file that was asked with --data"
@@ -63,35 +62,40 @@ def joined(read: Predictions, table: Table) -> Predictions:
 
     Raises DataError where the ids of both do not tell it, and nothing else in the file does.
     """
-    if read.id_columns == ("index",) and "index" in table.columns and PLACE not in read.columns:
+    if read.id_columns == ("index",) and "index" in table.columns and DATA_ROW not in read.columns:
         return read
     shared = _shared_column(read, table)
     if shared == read.id_columns:
         own = next((name for name in ID_COLUMNS if name in table.columns), None)
-        if shared == (own,) and PLACE not in read.columns:
+        if shared == (own,) and DATA_ROW not in read.columns:
             return read
     rows = _rows(table)
-    if shared is not None:
-        by_value = {value: row.id for row in rows if (value := _value(row.cells, shared))}
-        return _renamed(read, [by_value.get(_value(one.cells, shared)) for one in read])
-    repeated = _by_question(read, rows)
-    if repeated is not None:
-        return _renamed(read, repeated)
-    ways = [_by_place(read, rows), _by_name(read, rows)]
-    found = _by_id(read, rows)
-    if any(found):
-        ways.insert(0, found)
-    for way in ways:
-        if any(way) and _agrees(read, way):
-            return _renamed(read, [row.id if row else None for row in way])
-    if not _known(read, rows) and any(found) and _each_once(read):
-        return read
-    if not any(any(way) for way in ways):
+    by_value = _by_value(read, rows, shared) if shared else []
+    by_name = _by_name(read, rows)
+    # The number of a picture may be the id of another's row.
+    by_id = [] if read.id_columns == ("image_id",) else _by_id(read, rows)
+    ways = [by_value, _by_question(read, rows), by_id, _by_place(read, rows), by_name]
+    agreed = [way for way in (*ways, _by_text(read, rows)) if any(way) and _agrees(read, way)]
+    if agreed:
+        return _renamed(read, max(agreed, key=_joined_rows))
+    by_names = next((way for way in (by_value, by_id, by_name) if any(way)), None)
+    if by_names is not None and not _known(read, rows):
+        return _renamed(read, by_names)
+    if not any(map(any, ways)):
         return read
     raise DataError(
         f"{read.path}: its ids ({'+'.join(read.id_columns)}) do not say which row of {table.path} "
         f"was asked: questions or answers differ between rows that they join; {_ADVICE}"
     )
+
+
+def _joined_rows(way: Sequence[_Row | None]) -> int:
+    return sum(row is not None for row in way)
+
+
+def _by_value(read: Predictions, rows: Sequence[_Row], columns: Sequence[str]) -> list[_Row | None]:
+    known = {value: row for row in rows if (value := _value(row.cells, columns))}
+    return [known.get(_value(one.cells, columns)) for one in read]
 
 
 def _rows(table: Table) -> list[_Row]:
@@ -102,7 +106,8 @@ def _rows(table: Table) -> list[_Row]:
         name = row_id(row)
         seen[name] += 1
         name = name if seen[name] == 1 else f"{name}#{seen[name]}"
-        rows.append(_Row(name, row.cells, row_gold(row), words_of(row.cells.get("question", ""))))
+        golds = (*row_gold(row), *([row.cells[PLACE]] if PLACE in row.cells else []))
+        rows.append(_Row(name, row.cells, golds, words_of(row.cells.get("question", ""))))
     return rows
 
 
@@ -186,6 +191,8 @@ def _names(cell: str) -> list[str]:
     if not cell:
         return []
     path = PurePath(cell)
+    if not path.suffix and not cell.isdecimal():
+        return [cell]
     return [cell, path.name, path.stem, _number(path.name)]
 
 
@@ -196,31 +203,40 @@ def _number(name: str) -> str:
 
 
 def _by_place(read: Predictions, rows: Sequence[_Row]) -> list[_Row | None]:
-    places = [one.cells.get(PLACE, "") if read.id_columns else one.id for one in read]
+    places = [one.cells.get(DATA_ROW, "") if read.id_columns else one.id for one in read]
     return [
         rows[int(place)] if place.isdecimal() and int(place) < len(rows) else None
         for place in places
     ]
 
 
-def _by_question(read: Predictions, rows: Sequence[_Row]) -> list[str | None] | None:
+def _by_text(read: Predictions, rows: Sequence[_Row]) -> list[_Row | None]:
+    """The rows of the same questions, where no two ask the same."""
+    asked = {row.asked: row for row in rows if row.asked}
+    texts = [question_words(one.cells) for one in read]
+    if len(asked) < len(rows) or not _unique(texts):
+        return []
+    return [asked.get(text) for text in texts]
+
+
+def _by_question(read: Predictions, rows: Sequence[_Row]) -> list[_Row | None]:
     """The rows by id and question, where an id is a picture's and stands there once for each of
-    its questions; None where ids do not repeat, or the rows hold no questions."""
+    its questions; none where ids do not repeat, or the rows hold no questions."""
     if _each_once(read) and not any(_PAIRED in one.id for one in read):
-        return None
+        return []
     groups: dict[str, list[_Row]] = {}
     for row in rows:
         for key in _group_keys(row):
             groups.setdefault(key, []).append(row)
-    found: list[str | None] = []
+    found: list[_Row | None] = []
     for one in read:
         asked = question_words(one.cells)
         of_picture = groups.get(one.id.split(_PAIRED)[0], [])
         fitting = [row for row in of_picture if row.asked and row.asked in asked]
         longest = max((len(row.asked) for row in fitting), default=0)
         fitting = [row for row in fitting if len(row.asked) == longest]
-        found.append(fitting[0].id if len({row.id for row in fitting}) == 1 else None)
-    return found if sum(name is not None for name in found) > len(found) * _HALF else None
+        found.append(fitting[0] if len(fitting) == 1 else None)
+    return found if _joined_rows(found) > len(found) * _HALF else []
 
 
 def _group_keys(row: _Row) -> set[str]:
@@ -241,7 +257,16 @@ def _known(read: Predictions, rows: Sequence[_Row]) -> bool:
 
 
 def _agrees(read: Predictions, way: Sequence[_Row | None]) -> bool:
-    """Whether questions and golds of the predictions are those of the rows they are joined to."""
+    """Whether questions and golds of the predictions are those of the rows they are joined to.
+
+    Golds alone may agree by chance, so that without questions nearly all rows have to be joined.
+    """
+    asked = any(
+        row is not None and row.asked and question_words(one.cells)
+        for one, row in zip(read, way, strict=True)
+    )
+    if not asked and _joined_rows(way) < _SHARE * len(way):
+        return False
     told: Counter[bool] = Counter()
     for one, row in zip(read, way, strict=True):
         if row is not None and (same := _same(one, row)) is not None:
@@ -279,12 +304,11 @@ def _texts(golds: Iterable[str]) -> set[str]:
     return {text for gold in golds if (text := words_of(gold))}
 
 
-def _renamed(read: Predictions, names: Sequence[str | None]) -> Predictions:
-    """The predictions by the ids of the data. Those of no row keep theirs, marked if a row has
-    it."""
-    taken = {name for name in names if name is not None}
+def _renamed(read: Predictions, way: Sequence[_Row | None]) -> Predictions:
+    """The predictions by the ids of the data; those of no row keep theirs, marked if taken."""
+    taken = {row.id for row in way if row is not None}
     rows = []
-    for one, name in zip(read, names, strict=True):
+    for one, row in zip(read, way, strict=True):
         kept = one.id if one.id not in taken else f"{one.id} (row {one.number})"
-        rows.append(structs.replace(one, id=kept if name is None else name))
+        rows.append(structs.replace(one, id=kept if row is None else row.id))
     return replace(read, rows=tuple(rows))

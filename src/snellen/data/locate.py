@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 from snellen.core.errors import DataError, OtherData
 from snellen.data.download import Patience, Progress, Remote, by_hand, checksum_found, download
@@ -34,27 +35,24 @@ def locate(
     remote: Remote | None = None,
     progress: Progress | None = None,
     patience: Patience | None = None,
+    hint: str = "",
 ) -> Path:
     """The data file called `name`, fetched if need be.
 
     A file that is found counts only if its content has the checksum of `remote`: an older release,
     or a file of one's own by that name, would give another number. One in LMUData is passed over;
-    one in the current folder may be meant, and is refused with the way to say so. Raises DataError,
-    StorageError.
+    one in the current folder may be meant, and is refused with the way to say so. `hint` tells how
+    one comes by a file without an address. Raises DataError, StorageError.
     """
-    differing: list[str] = []
-    for path in find(name, settings):
-        wrong = None if remote is None else other_checksum(path, remote, settings.cache)
-        if wrong is None:
-            return path
-        if remote is not None and path.parent == Path(name).expanduser().parent:
-            raise OtherData(_another(path, remote, wrong))
-        differing.append(f"{path} is another release (checksum {wrong})")
+    here, differing = verified(name, settings, remote)
+    if here is not None:
+        return here
     target = datasets_folder(settings) / name
     if remote is None or not remote.urls:
         looked = [str(target.parent), *([str(settings.lmu_data)] if settings.lmu_data else ())]
+        told = f" ({hint})" if hint else ""
         raise DataError(
-            f"the data file {name} is not here and no address is known; put it in "
+            f"the data file {name} is not here and no address is known{told}; put it in "
             + " or ".join(looked)
             + (f"; {'; '.join(differing)}" if differing else "")
         )
@@ -68,6 +66,27 @@ def locate(
         offline=settings.offline,
         patience=patience,
     )
+
+
+class Verified(NamedTuple):
+    """The file that may be used, or those that have its name and may not."""
+
+    path: Path | None
+    differing: tuple[str, ...] = ()
+
+
+def verified(name: str, settings: Settings, remote: Remote | None) -> Verified:
+    """The file called `name` on this machine whose content is that of `remote`. Raises OtherData
+    for another one in the current folder."""
+    differing: list[str] = []
+    for path in find(name, settings):
+        wrong = None if remote is None else other_checksum(path, remote, settings.cache)
+        if wrong is None:
+            return Verified(path)
+        if remote is not None and path.parent == Path(name).expanduser().parent:
+            raise OtherData(_another(path, remote, wrong))
+        differing.append(f"{path} is another release (checksum {wrong})")
+    return Verified(None, tuple(differing))
 
 
 def other_checksum(path: Path, remote: Remote, cache: Path) -> str | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from snellen.core.benchmark import Table
 from snellen.core.errors import DataError, UnknownName
@@ -16,6 +16,7 @@ from snellen.core.sample import Row
 from snellen.data import foreign
 from snellen.data.columns import (
     FIGURE_IDS,
+    GOLD_COLUMNS,
     ID_COLUMNS,
     JOINED_IDS,
     REPLY_COLUMNS,
@@ -42,6 +43,8 @@ _FAILED = re.compile(
 _ERROR = "error"
 _OF_A_SUBMISSION = frozenset({"answer", "answer_id", "model_id", "metadata", "score"})
 """What may stand beside the ids in a file handed in to a server, whose `answer` is the reply."""
+_ANNOTATION = "annotation"
+"""The gold in Qwen-VL's files of results, where `answer` is the reply."""
 
 
 class Prediction(Struct, frozen=True, gc=False):
@@ -91,11 +94,15 @@ class Predictions:
             seen.add(row.id)
         return names
 
-    def replies(self, *, keep_missing: bool = False) -> dict[str, Generated | Failure]:
-        """Replies by the names of their rows; a row with an error is a failure, never text. One
-        without a reply is left out, or an empty reply with `keep_missing`."""
+    def replies(self) -> dict[str, Generated | Failure]:
+        """Replies by the names of their rows; a row with an error is a failure, never text, and
+        one without a reply is left out."""
         named = zip(self.names(), self.rows, strict=True)
-        return {name: _reply(row) for name, row in named if keep_missing or not row.missing}
+        return {name: _reply(row) for name, row in named if not row.missing}
+
+    def with_silence(self) -> Predictions:
+        """The same with an answer of no words where there is none."""
+        return replace(self, rows=tuple(structs.replace(row, missing=False) for row in self.rows))
 
     def column(self, name: str) -> dict[str, str]:
         """The cells of a column by the names of their rows; empty ones are absent. Raises
@@ -138,7 +145,10 @@ class PredictionTable:
     def __iter__(self) -> Iterator[Row]:
         named = zip(self.predictions.names(), self.predictions.rows, strict=True)
         for number, (name, row) in enumerate(named):
-            yield Row(number, {**row.cells, ID_COLUMNS[0]: name})
+            cells = {**row.cells, ID_COLUMNS[0]: name}
+            if self.predictions.reply_column in GOLD_COLUMNS:
+                cells.pop(self.predictions.reply_column, None)
+            yield Row(number, cells)
 
 
 def _reply(row: Prediction) -> Generated | Failure:
@@ -302,7 +312,8 @@ def _reply_column(columns: Sequence[str], ids: Sequence[str], name: str) -> str:
         return REPLY_COLUMNS[0]
     for column in SUBMITTED:
         beside = {one for one in columns if one not in ids and not is_image_column(one)}
-        if column in columns and (column != "answer" or beside <= _OF_A_SUBMISSION):
+        submitted = beside <= _OF_A_SUBMISSION or _ANNOTATION in beside
+        if column in columns and (column != "answer" or submitted):
             return column
     raise DataError(
         f"{name}: no column holds the replies; expected prediction or response, but the columns "

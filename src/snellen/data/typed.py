@@ -10,6 +10,7 @@ from msgspec import structs
 from snellen.core.errors import DataError, UnknownName
 from snellen.data.cells import finish, flat_cells
 from snellen.data.columns import (
+    OPTION_LISTS,
     canonical,
     column_name,
     is_image_column,
@@ -52,7 +53,9 @@ def typed_rows(
         empty = False
         row = typed_row(record, place, chosen)
         known.update(dict.fromkeys(row.cells))
-        for column in [column for column in unmet if column in row.cells]:
+        # A list of options is spread over A, B, C, ... and is no column any more.
+        spread = OPTION_LISTS if "A" in row.cells else ()
+        for column in [one for one in unmet if one in row.cells or one in spread]:
             del unmet[column]
         yield row
     if empty:

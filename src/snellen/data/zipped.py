@@ -1,4 +1,5 @@
-"""Members of ZIP archives, zstandard ones too (`zipfile` itself reads them from Python 3.14)."""
+"""Members of ZIP archives, also of those packed with zstandard, which `zipfile` of Python 3.14
+reads."""
 
 from __future__ import annotations
 

@@ -114,9 +114,11 @@ def folder_name(plan: Plan, config: RunConfig) -> str:
 
 
 def flow_of(plan: Plan) -> Callable[[Sample], Flow]:
-    """The benchmark's flow; a sample that is beyond the model ends without a request."""
+    """The benchmark's flow; a sample that is beyond the model ends without a request. A recording
+    is shown nothing, so that nothing is beyond it."""
     beyond, prepare = plan.benchmark.beyond, plan.benchmark.prepare
-    if beyond is None and prepare is None:
+    recording = getattr(plan.model, "by_row", False) is True
+    if recording or (beyond is None and prepare is None):
         return plan.benchmark.flow
 
     def flow(sample: Sample) -> Flow:

@@ -2,9 +2,9 @@
 `evaluation/evaluate.py`, the column `model_answer` of their files), faults included.
 
 A label at the end or the start is the answer; else the number behind the last "is "; else what
-stands behind the last "the answer is" and its like, up to the end of the line or sentence; else all.
-A box comes before these, and the last box before others. What is left is put in lower case, cut at
-equals signs, and brought to one way of writing LaTeX.
+stands behind the last "the answer is" and its like, up to the end of the line or sentence; else
+all. A box comes before these, and the last box before others. What is left is put in lower case,
+cut at equals signs, and brought to one way of writing LaTeX.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ def short_answer(reply: str) -> str:
 
 
 def _taken_before(text: str) -> bool:
-    """Whether blanks and capitals were taken away, as far as that can be seen."""
+    """Whether blanks, capitals and dollar signs were taken away, as far as that can be seen."""
     bare = text.isascii() and text == text.lower() and not any(map(str.isspace, text))
-    if not bare or text.lstrip("$").startswith(rf"\b{_BOX}"):
+    if not bare or "$" in text or text.startswith(rf"\b{_BOX}"):
         return False
     return len(text) > _NO_REPLY or not _balanced(text)
 
@@ -89,7 +89,7 @@ def _behind_flags(text: str) -> str:
     if len(boxes) > 1:
         return text if len(boxes) == 2 else f"\\b{_BOX}{boxes[-1]}"
     for flag in _FLAGS:
-        before, found, behind = text.rpartition(flag)
+        _, found, behind = text.rpartition(flag)
         text = (behind if found else text).strip()
         if found:
             text = text.split("\n")[0].split(". ")[0]

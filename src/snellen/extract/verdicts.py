@@ -44,6 +44,7 @@ _LEAD = re.compile(
 _LABELS_LEAD = re.compile(r"\A(?:letters?|answers?)\s*:\s*", re.IGNORECASE)
 _TOKEN = re.compile(r"[^\W_]+")
 _NONE = re.compile(r"[zZ]+")
+_NONE_OF = re.compile(r"(?:none|neither|no option)\b", re.IGNORECASE)
 _RUN = re.compile(r"[A-Y]{1,9}")
 _LABEL = re.compile(r"[A-Za-z]|\d+")
 FAILS_TO_ANSWER = "fail to answer"
@@ -163,12 +164,14 @@ def read_document_answer(reply: str) -> Reading | None:
 
 def read_labels(reply: str) -> Reading | None:
     """The labels a judge was to write, in alphabetical order ("B, D"): capitals in one run, or
-    single letters and numbers of any case apart. Z, an empty list, and a single word that is no
-    label are the empty text: none of the options. None for a sentence."""
+    single letters and numbers of any case apart. Z, an empty list, a single word that is no label
+    and "None of the options" are the empty text. None for any other sentence."""
     core = _LABELS_LEAD.sub("", without_thought(reply).strip())
     tokens = [token for token in _TOKEN.findall(core) if not _NONE.fullmatch(token)]
     if not core or core.isspace():
         return None
+    if _NONE_OF.match(core):
+        return Reading(text="")
     if len(tokens) == 1 and _RUN.fullmatch(tokens[0]):
         tokens = list(tokens[0])
     elif len(tokens) == 1 and not _LABEL.fullmatch(tokens[0]):

@@ -56,16 +56,18 @@ def print_finding(found: Finding, console: Console) -> None:
 
 
 def to_json(found: Finding) -> str:
-    """One object: title, notices, and tables whose rows are objects; numbers are not rounded and
-    shares run from 0 to 1."""
-    return json.dumps(
-        {
-            "title": found.title,
-            "notices": list(found.notices),
-            "tables": [{"title": grid.title, "rows": list(_objects(grid))} for grid in found.grids],
-        },
-        ensure_ascii=False,
-    )
+    """`as_object` as text."""
+    return json.dumps(as_object(found), ensure_ascii=False)
+
+
+def as_object(found: Finding) -> dict[str, object]:
+    """Title, notices, and tables whose rows are objects; numbers are not rounded and shares run
+    from 0 to 1."""
+    return {
+        "title": found.title,
+        "notices": list(found.notices),
+        "tables": [{"title": grid.title, "rows": list(_objects(grid))} for grid in found.grids],
+    }
 
 
 def written(cell: Cell, kind: Kind) -> str:

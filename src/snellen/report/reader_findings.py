@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from typing import NamedTuple
 
+from snellen.analysis.labelled_replies import Readings
 from snellen.analysis.reading_quality import (
     Quality,
     RuleReadings,
@@ -39,6 +40,38 @@ def readers(found: Sequence[Quality]) -> Finding:
         Column("error down", "signed"), Column("error up", "signed"),
     )  # fmt: skip
     return Finding("replies read as they were labelled", (Grid("", columns, rows),))
+
+
+def labelled(found: Readings) -> Finding:
+    """Precision, recall and agreement of whoever read labelled replies, and the same by outcome."""
+    answers = found.meaning == "answer"
+    rows: list[Sequence[Cell]] = [
+        (one.reader, one.kind.replace("_", "/"), one.replies,
+         _hundred(one.right / one.read if one.read else None), percent(one.precision),
+         _hundred(one.right / one.meaning if one.meaning else None), percent(one.recall),
+         _hundred(one.alike / one.replies), percent(one.agreement))
+        for one in found.measured
+    ]  # fmt: skip
+    columns = (
+        Column("reader"), Column("kind"), Column("replies", "count"),
+        Column("precision", "points"), Column("of precision, 95 %", "interval"),
+        Column("recall", "points"), Column("of recall, 95 %", "interval"),
+        Column("agreement", "points"), Column("of agreement, 95 %", "interval"),
+    )  # fmt: skip
+    endings: list[Sequence[Cell]] = [
+        (one.reader, one.outcome, one.replies, one.meaning, one.alike, one.replies - one.alike)
+        for one in found.endings
+    ]
+    by_outcome = (
+        Column("reader"), Column("outcome"), Column("replies", "count"),
+        Column("labelled as an answer" if answers else "labelled right", "count"),
+        Column("as labelled", "count"), Column("otherwise", "count"),
+    )  # fmt: skip
+    title = "replies read" if answers else "replies counted right or wrong"
+    return Finding(
+        f"{title} as they were labelled, {fmt.number(found.labelled)} labels",
+        (Grid("", columns, rows), Grid("by outcome", by_outcome, endings)),
+    )
 
 
 def _hundred(share: float | None) -> float | None:

@@ -81,11 +81,17 @@ def print_scorecard(benchmark: Benchmark, summary: Summary, console: Console) ->
             if title in summary.groups and _tells_more(labels, metrics)
         }
         told.update(beside)
-        heading = title if title == benchmark.name else fmt.words(title)
+        heading = _named(benchmark) if title == benchmark.name else fmt.words(title)
         console.print(_sheet(heading, metrics, beside))
         console.print()
     counts = [f"{fmt.number(count)} {name}" for name, count in summary.outcomes.items() if count]
     console.print(Text(", ".join(counts), style="dim"))
+
+
+def _named(benchmark: Benchmark) -> str:
+    """The benchmark, and the rule its replies are read by where that is not Snellen's."""
+    rule = benchmark.parameters.get("rule")
+    return benchmark.name if rule is None else f"{benchmark.name}, rule {rule}"
 
 
 def _tells_more(labels: Mapping[str, Metric], metrics: Mapping[str, Metric]) -> bool:

@@ -103,6 +103,15 @@ def notices(records: Sequence[Record], failures: FailurePolicy = "exclude") -> I
     fixed = sum(record.asked_once for record in records)
     if fixed:
         yield f"{fixed} of {total} could not be rotated and were asked once"
+    lacking_some = sum(record.lacking > 0 for record in records)
+    if lacking_some:
+        rows = sum(record.lacking for record in records)
+        yield (
+            f"{lacking_some} of {total} {'lacks' if lacking_some == 1 else 'lack'} {rows} "
+            f"rotation{'' if rows == 1 else 's'} in the data and "
+            f"{'is' if lacking_some == 1 else 'are'} counted by the others: the score may be "
+            "higher than of the whole file"
+        )
     count = counts["no_gold"]
     if count:
         one = count == 1

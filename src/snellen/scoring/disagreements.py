@@ -11,7 +11,7 @@ from snellen.core.output import Generated
 from snellen.core.record import Pass, Record
 
 
-class Reading(Struct, frozen=True):
+class Reading(Struct, frozen=True, omit_defaults=True):
     """What one rule makes of a reply."""
 
     value: str | None

@@ -94,13 +94,34 @@ def _squad_words(text: str) -> list[str]:
 
 def words_f1_vlmevalkit(answer: str, gold: str) -> float:
     """VLMEvalKit's F1 for SlideVQA, held to 1: words are not counted, so a word repeated in the
-    answer counts as often as it is said and recall could pass 1."""
-    said, wanted = folded(answer).split(), folded(gold).split()
+    answer counts as often as it is said and recall could pass 1. It joins the lines of a gold
+    without a blank."""
+    said, wanted = answer.lower().split(), _in_one_piece(gold).split()
     if not said or not wanted:
         return 0.0
     hits = sum(word in wanted for word in said)
-    precision, recall = hits / len(said), min(1.0, hits / len(wanted))
-    return 2 * precision * recall / (precision + recall) if hits else 0.0
+    precision, recall = hits / len(said), hits / len(wanted)
+    return min(1.0, 2 * precision * recall / (precision + recall)) if hits else 0.0
+
+
+def equal_vlmevalkit(answer: str, gold: str) -> bool:
+    """VLMEvalKit's exact match for SlideVQA."""
+    return answer.lower().strip() == _in_one_piece(gold).strip()
+
+
+def anls_of_letters(answer: str, gold: str) -> float:
+    """VLMEvalKit's ANLS for DUDE: over lower case, white space as it is; a similarity of 0.5 is
+    none."""
+    return nearness(answer.lower(), gold.lower())
+
+
+def anls_in_one_piece(answer: str, gold: str) -> float:
+    """The same for SlideVQA, where it joins the lines of a gold without a blank."""
+    return nearness(answer.lower(), _in_one_piece(gold))
+
+
+def _in_one_piece(gold: str) -> str:
+    return gold.replace("\n", "").lower()
 
 
 def nearness(one: str, other: str) -> float:

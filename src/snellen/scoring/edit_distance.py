@@ -19,22 +19,21 @@ def similarity(one: str, other: str) -> float:
     return float(Levenshtein.normalized_similarity(one, other))
 
 
-def anls(
-    answer: str, golds: Sequence[str], *, threshold: float = THRESHOLD, exclusive: bool = False
-) -> float:
+def anls(answer: str, golds: Sequence[str], *, threshold: float = THRESHOLD) -> float:
     """The highest similarity with a gold answer, or 0 below the threshold.
 
     Texts are trimmed, lower-cased and their inner white space collapsed (the DocVQA task, Mathew
-    et al. 2021, Sec. 5). `exclusive` drops the threshold itself too (the documents of VLMEvalKit).
+    et al. 2021, Sec. 5).
     """
     said = folded(answer)
     best = max((similarity(said, folded(gold)) for gold in golds), default=0.0)
-    return best if best > threshold or (best == threshold and not exclusive) else 0.0
+    return best if best >= threshold else 0.0
 
 
-def anls_vlmevalkit(answer: str, golds: Sequence[str]) -> float:
-    """As VLMEvalKit and lmms-eval: edits are counted between the folded texts but divided by the
-    longer length before trimming and collapsing, so white space earns similarity."""
+def anls_by_script(answer: str, golds: Sequence[str]) -> float:
+    """As the script of DocVQA's and InfographicVQA's competition, VLMEvalKit and lmms-eval have
+    it: edits are counted between the folded texts but divided by the longer length before trimming
+    and collapsing, so white space earns similarity."""
     said = folded(answer)
     ratios = [
         Levenshtein.distance(said, folded(gold)) / max(len(answer), len(gold), 1) for gold in golds

@@ -54,12 +54,13 @@ def normalised(text: str) -> str:
 
 
 def _folded(text: str) -> str:
-    return "".join(
+    folded = "".join(
         sign
         if unicodedata.decomposition(sign).startswith("<circle>")
         else unicodedata.normalize("NFKC", sign)
         for sign in unicodedata.normalize("NFC", text).translate(_SIGNS)
     )
+    return folded.translate(_SIGNS)  # half-width signs become others of them
 
 
 def _word(word: str) -> str:

@@ -20,6 +20,12 @@ def relaxed_correct(answer: str, golds: Sequence[str], tolerance: float = TOLERA
     return any(_correct(answer.strip(), gold.strip(), tolerance) for gold in golds)
 
 
+def relaxed_as_it_stands(answer: str, golds: Sequence[str]) -> bool:
+    """The same by Pix2Struct's function, which takes off no white space: texts must be equal with
+    it, and "42% " is no number."""
+    return any(_correct(answer, gold, TOLERANCE) for gold in golds)
+
+
 def _correct(answer: str, gold: str, tolerance: float) -> bool:
     said, target = _number(answer), _number(gold)
     if said is not None and target:

@@ -18,7 +18,9 @@ _QUOTES = str.maketrans("‘’´`“”‐‑‒–—−", "''''\"\"------")
 _CITATIONS = re.compile(r"((?<!^)\[[^\]]*\]|\[\d+\]|[•♦†‡*#+])*$")
 _DETAILS = re.compile(r"(?<!^)( \([^)]*\))*$")
 _QUOTED = re.compile(r'^"([^"]*)"$')
-_DATE = re.compile(r"(\d+|xx|xxxx)-(\d+|xx)-(\d+|xx)", re.IGNORECASE)
+_UNKNOWN = "xx"
+_LATEST = (9999, 12, 31)
+"""Highest month and day; years are not looked at."""
 _NEAR = 1e-6
 _UNITS = re.compile(
     r"\b(?:dollar|gallons|square feet|shares|mbtu|mbpd|mbbls|mmbtu|unit|gwh|year|mmcf|mile|mboe)"
@@ -108,7 +110,14 @@ class _Item:
 
 def _items(text: str) -> Sequence[_Item]:
     found = (_item(_unescaped(part)) for part in text.split("|"))
-    return list({one.number or one.date or one.text: one for one in found}.values())
+    return list({_same(one): one for one in found}.values())
+
+
+def _same(item: _Item) -> float | tuple[str, ...] | str:
+    """What makes an item the same as another of a list."""
+    if item.number is not None:
+        return item.number
+    return item.date if item.date is not None else item.text
 
 
 def _unescaped(text: str) -> str:
@@ -120,13 +129,36 @@ def _item(text: str) -> _Item:
     number = _number(text)
     if number is not None:
         return _Item(form, number)
-    found = _DATE.fullmatch(text.strip())
-    if found is None:
-        return _Item(form)
-    year, *rest = (part.lower().lstrip("0") for part in found.groups())
-    if all(part == "xx" for part in rest):
-        return _Item(form, _number(year))
-    return _Item(form, None, (year.replace("xxxx", "xx"), *rest))
+    date = _date(text)
+    if date is not None and date[1:] == (_UNKNOWN, _UNKNOWN):
+        return _Item(form, float(date[0]))
+    return _Item(form, None, date)
+
+
+def _date(text: str) -> tuple[str, ...] | None:
+    """Year, month and day of "2001-06-xx"; none where all are unknown or a month cannot be."""
+    parts = text.lower().split("-")
+    if len(parts) != len(_LATEST):
+        return None
+    date = tuple(
+        _UNKNOWN if part in unknown else _whole(part)
+        for part, unknown in zip(parts, (("xx", "xxxx"), ("xx",), ("xx",)), strict=True)
+    )
+    possible = all(
+        part == _UNKNOWN or (part is not None and 1 <= int(part) <= latest)
+        for part, latest in zip(date[1:], _LATEST[1:], strict=True)
+    )
+    known = [part for part in date if part is not None]
+    if len(known) < len(date) or not possible or set(known) == {_UNKNOWN}:
+        return None
+    return tuple(known)
+
+
+def _whole(text: str) -> str | None:
+    try:
+        return str(int(text))
+    except ValueError:
+        return None
 
 
 def _number(text: str) -> float | None:
@@ -134,4 +166,6 @@ def _number(text: str) -> float | None:
         value = float(text)
     except ValueError:
         return None
-    return value if abs(value) < float("inf") else None
+    if abs(value) == float("inf") or value != value:
+        return None
+    return float(round(value)) if abs(value - round(value)) < _NEAR else value

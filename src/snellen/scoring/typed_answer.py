@@ -3,11 +3,13 @@ https://arxiv.org/abs/2407.01523, Appendix B.3): Int, Float, Str, List or None.
 
 The rules are those of the authors' script. Where it would raise, on a list that cannot be parsed
 or a number that is none, the answer is wrong. The script also means to strip units such as
-"miles" and "million", without effect; so they stay here too.
+"miles" and "million", without effect; so they stay here too. `typed_score` takes every way to
+abstain for the gold "Not answerable"; the script compares its letters (`typed_score_by_script`).
 """
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +18,7 @@ from snellen.scoring.document import NOT_ANSWERABLE, abstains, nearness
 
 _PARENTHESES = re.compile(r"\s*\([^)]*\)")
 _EDGE_QUOTES = re.compile(r"^['\"]|['\"]$")
-_PHONE = re.compile(r"[\d\-\s+()]+")
+_WHOLE_NUMBERS = re.compile(r"\d+(?:[-\s]\d+)?")
 _TIME = re.compile(r"a\.m\.|p\.m\.")
 _DATE = re.compile(r"\d{4}[-\s]\d{2}([-\s]\d{2})?")
 _EMAIL = re.compile(r"[a-z0-9._%+-]+@[a-z0-9.-]+\.[a-z]{2,}")
@@ -36,6 +38,20 @@ def typed_score(answer: str, gold: str, answer_format: str) -> float:
     return _BY_TYPE.get(answer_format, _text)(answer, gold)
 
 
+def typed_score_by_script(
+    answer: str, gold: str, answer_format: str, *, none_is_list: bool = False
+) -> float:
+    """The script's own score of an extracted answer, 0..1: "Not answerable" is a text like others,
+    so that "not answered" is worth its likeness. VLMEvalKit takes golds of the format None for
+    lists (`none_is_list`), which must be met by a list of one."""
+    if answer_format == "None" and not none_is_list:
+        return _text(answer, gold)
+    if answer_format in ("List", "None"):
+        answers = _python_list(answer)
+        return 0.0 if answers is None else _lists(answers, items(gold))
+    return _BY_TYPE.get(answer_format, _text)(answer, gold)
+
+
 def _whole_number(answer: str, gold: str) -> float:
     """The gold as a whole number equals the answer cut to one: 3.9 is right for 3."""
     said, target = _float(answer), _float(gold)
@@ -47,16 +63,15 @@ def _whole_number(answer: str, gold: str) -> float:
 def _number(answer: str, gold: str) -> float:
     """Within 1 % of the gold, of a hundredth or of a hundred times it (percent), or equal after
     rounding to the fewer decimals, two at least."""
-    said, target = _percent(answer), _percent(gold)
+    said, target = _float(cleaned(answer)), _float(cleaned(gold))
     if said is None or target is None:
         return 0.0
-    places = max(2, min(_decimals(answer), _decimals(gold)))
-    return float(
-        any(
-            math.isclose(said, one, rel_tol=_NEAR) or round(said, places) == round(one, places)
-            for one in (target, target / 100, target * 100)
-        )
-    )
+    return float(any(_near(said, one) for one in (target, target / 100, target * 100)))
+
+
+def _near(said: float, target: float) -> bool:
+    places = max(2, min(_decimals(said), _decimals(target)))
+    return math.isclose(said, target, rel_tol=_NEAR) or round(said, places) == round(target, places)
 
 
 def _text(answer: str, gold: str) -> float:
@@ -65,9 +80,13 @@ def _text(answer: str, gold: str) -> float:
 
 
 def _list(answer: str, gold: str) -> float:
+    return _lists(items(answer), items(gold))
+
+
+def _lists(answers: Sequence[str], golds: Sequence[str]) -> float:
     """Lists of one length, sorted. If the first gold is a number or of the exact kind all must be
     equal, else the score is that of the worst pair."""
-    said, targets = sorted(map(cleaned, items(answer))), sorted(map(cleaned, items(gold)))
+    said, targets = sorted(map(cleaned, answers)), sorted(map(cleaned, golds))
     if len(said) != len(targets) or not targets:
         return 0.0
     if _float(targets[0]) is not None or _is_exact(targets[0]):
@@ -100,13 +119,25 @@ def items(text: str) -> Sequence[str]:
     return [item.strip() for item in found if item.strip()]
 
 
+def _python_list(text: str) -> list[str] | None:
+    """The items of what Python reads as a list; other text is one item. None for a bracket that
+    Python cannot read."""
+    if not text.startswith("["):
+        return [text]
+    try:
+        found = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+    return [str(one) for one in found] if isinstance(found, list) else [str(found)]
+
+
 def _is_exact(text: str) -> bool:
     """URLs, code files, pages, numbers, times, dates and addresses are compared exactly."""
     return (
         "https://" in text
         or text.endswith((".py", "ipynb"))
         or text.startswith("page")
-        or _PHONE.fullmatch(text) is not None
+        or _WHOLE_NUMBERS.fullmatch(text) is not None
         or _TIME.search(text) is not None
         or _DATE.fullmatch(text) is not None
         or _EMAIL.fullmatch(text) is not None
@@ -121,9 +152,6 @@ def _float(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _percent(text: str) -> float | None:
-    return _float(text.strip().rstrip("%").strip())
-
-
-def _decimals(text: str) -> int:
-    return len(text.strip().rstrip("%").strip().partition(".")[2])
+def _decimals(value: float) -> int:
+    """Digits behind the point of a number as Python writes it."""
+    return len(str(value).partition(".")[2])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +18,7 @@ from snellen.core.output import Generated, Ranked
 from snellen.core.record import Pass, Record
 from snellen.core.whole_files import save
 from snellen.store.runs import RunFolder
+from snellen.store.vlmevalkit_layout import COMMON, Layout, gold_cell, layout_of, more_cells
 
 SUBMISSION_FILE = "submission.xlsx"
 FAILED = "Failed to obtain answer via API."
@@ -38,7 +39,9 @@ def vlmevalkit_sheet(run: RunFolder) -> Sheet:
 
     Raises UsageError where rotations were asked of questions that have no whole number as id.
     """
-    rows = [row for record in _records(run) for row in _rows(record)]
+    layout = layout_of(run.info.benchmark)
+    split = run.info.config.parameters.get("split", "")
+    rows = [row for record in _records(run) for row in _rows(record, layout, split)]
     others = dict.fromkeys(key for row in rows for key in row if _is_other(key))
     options = sorted({key for row in rows for key in row if _is_option(key)})
     known = [name for name in ("answer", *GROUPS) if any(name in row for row in rows)]
@@ -139,15 +142,15 @@ def _records(run: RunFolder) -> Iterator[Record]:
     return iter(records)
 
 
-def _rows(record: Record) -> Iterator[dict[str, str]]:
+def _rows(record: Record, layout: Layout = COMMON, split: str = "") -> Iterator[dict[str, str]]:
     for number, one in enumerate(record.passes):
         options = one.options or record.options
         yield {
             "index": _index(record, one, number),
             "question": record.question,
             **options,
-            **({"answer": _gold(one.gold)} if one.gold else {}),
-            **record.groups,
+            **({"answer": gold_cell(one.gold, layout)} if one.gold else {}),
+            **more_cells(record, layout, split),
             "prediction": _reply(record, one, options),
         }
 
@@ -161,12 +164,6 @@ def _index(record: Record, one: Pass, number: int) -> str:
             "numbers; give the questions whole numbers as ids, or run with --circular off"
         )
     return str(int(record.id) + number * _STRIDE)
-
-
-def _gold(gold: Sequence[str]) -> str:
-    import json
-
-    return gold[0] if len(gold) == 1 else json.dumps(list(gold), ensure_ascii=False)
 
 
 def _reply(record: Record, one: Pass, options: dict[str, str]) -> str:

@@ -184,6 +184,22 @@ def slidevqa(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Any:
     return [one["F1"] for one in found], {"EM": exact}
 
 
+def mmlongbench(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Any:
+    """What its `run_api.py` does with an extraction; where that would end the run, 0 is given."""
+    names = names_of(source("MMLongBench-Doc", "eval", "eval_score.py"), "long")
+    samples = []
+    for row in rows:
+        gold, kind = row["cells"]["answer"], row["cells"]["answer_format"]
+        try:
+            said = row["verdict"].split("Answer format:")[0].split("Extracted answer:")[1].strip()
+            score = names["eval_score"](gold, said, kind)
+        except Exception:  # noqa: BLE001 - whatever model text makes of its `eval`
+            said, score = "", 0.0
+        samples.append({"answer": gold, "pred": said, "score": score})
+    accuracy, f1 = names["eval_acc_and_f1"](samples)
+    return [one["score"] for one in samples], {"acc": 100 * accuracy, "f1": 100 * f1}
+
+
 SCORERS: Mapping[str, Callable[[Sequence[Row], Mapping[str, Any]], Any]] = {
     "vqa": vqa,
     "textvqa": textvqa,
@@ -193,6 +209,7 @@ SCORERS: Mapping[str, Callable[[Sequence[Row], Mapping[str, Any]], Any]] = {
     "ocrbench": ocrbench,
     "tablevqabench": tablevqabench,
     "slidevqa": slidevqa,
+    "mmlongbench": mmlongbench,
 }
 
 

@@ -7,14 +7,17 @@ Run as `vlmevalkit.py` is, whose parts it uses. Arguments of a job:
               row is the number of its group, times `factor`; the numbers of all rows together come
               from a second evaluation with the column as it is
               "alone": every row is evaluated by itself, beside `fillers` that earn nothing, and its
-              credit is the number `metric` it then returns, times `factor`
+              credit is the number `metric` it then returns, times `factor`; {split} in it
+              is the row's cell, and of several numbers of that name the first counts
               "extracted": what a judge copied out of the reply is written where its own run would
               have kept it, so that nobody is asked; the verdict column is read back
     scale     factor of the numbers that it returns for all rows together
     fillers   further rows (cells and a reply), for "alone"
     column    for "extracted": the verdict column
     said      for "extracted": the column that holds what the judge said
+    marked    for "extracted": whether its class first cuts the answer out of the judge's words
     further   for "extracted": further columns of the kept file, the same for every row
+    table     for "extracted": columns of label and number, where it returns a table with labels
     judge     for "extracted": the name of the judge in the file's name
 """
 
@@ -53,13 +56,14 @@ def _groups(job: Mapping[str, Any]) -> dict[str, Any]:
 
 def _alone(job: Mapping[str, Any]) -> dict[str, Any]:
     arguments, rows = job["arguments"], job["rows"]
-    name, metric = arguments["dataset"], arguments["metric"]
+    name = arguments["dataset"]
     fillers = arguments.get("fillers", [])
     credits = {}
     for row in rows:
         numbers = _evaluate(name, [row, *fillers])
-        # A group of rows that earned nothing may be left out.
-        credits[row["id"]] = numbers.get(metric, 0.0) * arguments.get("factor", 1)
+        metric = arguments["metric"].format(**row["cells"])
+        number = numbers[metric] if metric in numbers else numbers[f"{metric}/0"]
+        credits[row["id"]] = number * arguments.get("factor", 1)
     scale = arguments.get("scale", 1)
     return {
         "credits": credits,
@@ -77,6 +81,8 @@ def _evaluate(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 
 
 def _extracted(job: Mapping[str, Any]) -> dict[str, Any]:
+    import pandas as pd
+
     arguments, rows = job["arguments"], job["rows"]
     name, judge = arguments["dataset"], arguments.get("judge", "gpt-4-turbo")
     table = _table(rows)
@@ -85,16 +91,42 @@ def _extracted(job: Mapping[str, Any]) -> dict[str, Any]:
         file = Path(folder) / f"model_{name}.xlsx"
         table.to_excel(file, index=False, engine="xlsxwriter")
         kept = table.assign(**arguments.get("further", {}))
-        kept[arguments["said"]] = [row["verdict"] for row in rows]
+        cut = _marked if arguments.get("marked") else str
+        kept[arguments["said"]] = [cut(row["verdict"]) for row in rows]
         kept.to_excel(file.with_name(f"{file.stem}_{judge}.xlsx"), index=False, engine="xlsxwriter")
         returned = dataset.evaluate(str(file), model=judge, nproc=1)
         column, verdicts = base._verdicts(Path(folder), {file.name}, arguments.get("column"))
+        if returned is None:
+            # Some print their table only; it lies beside the verdicts.
+            [scores] = Path(folder).rglob("*_score.csv")
+            returned = pd.read_csv(scores)
     scale = arguments.get("scale", 1)
     return {
         "credits": {row["id"]: verdicts[row["id"]] for row in rows},
-        "metrics": {key: scale * value for key, value in base._numbers(returned)},
+        "metrics": {key: scale * value for key, value in _named(returned, arguments)},
         "column": column,
     }
+
+
+def _named(returned: Any, arguments: Mapping[str, Any]) -> Iterable[tuple[str, float]]:
+    """Its numbers; those of a table that has a label in each row by label, where `table` says
+    which two columns these are."""
+    if "table" not in arguments:
+        return base._numbers(returned)
+    label, value = arguments["table"]
+    return zip(map(str, returned[label]), map(float, returned[value]), strict=True)
+
+
+def _marked(text: str) -> str:
+    """As its class for documents cuts a judge's words, which it does before it keeps them."""
+    from vlmeval.dataset.mmlongbenchdoc import MMLongBench_auxeval
+
+    class Said:
+        def generate(self, *_: Any, **__: Any) -> str:
+            return text
+
+    line = {"question": "", "prediction": ""}
+    return str(MMLongBench_auxeval(Said(), line)["pred"])
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> Any:

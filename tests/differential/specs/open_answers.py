@@ -66,6 +66,7 @@ def alone(
     factor: float = 1,
     fillers: tuple[Mapping[str, Any], ...],
     questions: tuple[Open, ...] = QUESTIONS,
+    bases: Mapping[str, Base] = BASES,
 ) -> Spec:
     """A set whose rows VLMEvalKit evaluates one by one, each beside rows that earn nothing."""
     arguments = {
@@ -84,7 +85,7 @@ def alone(
             for n, one in enumerate(fillers)
         ],
     }
-    return _spec(benchmark, cells, path, arguments, metrics, questions)
+    return _spec(benchmark, cells, path, arguments, metrics, questions, bases)
 
 
 def _spec(
@@ -94,6 +95,7 @@ def _spec(
     arguments: Mapping[str, Any],
     metrics: Mapping[str, str],
     questions: tuple[Open, ...],
+    bases: Mapping[str, Base] = BASES,
 ) -> Spec:
     return Spec(
         name=f"{benchmark.replace(':', '@')}.vlmevalkit",
@@ -101,7 +103,7 @@ def _spec(
         rule="vlmevalkit",
         oracle=VLMEVALKIT_OPEN,
         path=f"vlmeval/dataset/{path}",
-        cases=open_cases(cells, questions),
+        cases=open_cases(cells, questions, bases=bases),
         arguments=arguments,
         metrics=metrics,
     )
@@ -160,9 +162,6 @@ RRC = repository(
 MTVQA = repository("bytedance/MTVQA", "efc6a78a701516a76649430e1100c98e2904a7d8", "CC BY-NC 4.0")
 OCRBENCH = repository(
     "Yuliang-Liu/MultimodalOCR", "794c36d6423cf1d5764081128bcaeb46b240def6", "MIT"
-)
-TABLEVQABENCH = repository(
-    "naver-ai/tablevqabench", "87d38e7907e268ea18c7d9c318e95e3a43009cea", "MIT"
 )
 SLIDEVQA = repository(
     "nttmdlab-nlp/SlideVQA", "e1f0bd991a46b36024af5a18b3429e923f9610c4", "NTT's evaluation licence"
@@ -300,7 +299,7 @@ SPECS = (
         MTVQA,
         "scripts/evaluate.py, evaluate_exact_match_accuracy",
         cells_of(golds, category=("DE", "FR", "RU")),
-        metrics={"category/DE": "DE"},
+        metrics={"category/DE": "DE", "mean_of_languages": "Average"},
     ),
     authors(
         "ocrbench",

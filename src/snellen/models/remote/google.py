@@ -116,6 +116,9 @@ def _config(request: Generate, asked: Asked) -> Body:
             int(setup.effort) if tokens else setup.effort
         )
         config["thinkingConfig"] = thinking
+        if tokens:
+            # Thoughts count towards the longest output: the budget comes on top of the reply.
+            config["maxOutputTokens"] += int(setup.effort)
     return config
 
 

@@ -1,0 +1,260 @@
+"""Are two terms of SymPy the same? Decided by bounded work, so that no verdict hangs on a clock.
+
+No term is simplified and no equation solved: both may take any time. Two terms are the same if they
+are written the same, or agree at fixed points: their variables get the same fractions in both, and
+the values, with 20 digits, may differ by one part in 10^9. A chain "x = 2" against a bare term is
+its right side. Equations and inequalities are the same if what stands left minus right differs by
+a constant factor, which for inequalities has to keep or turn the sign. Sets are compared without
+regard to order; (1, 2) may be an open interval or a pair.
+
+Terms that are too large to be evaluated (powers, factorials, integrals, sums) are compared as they
+are written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+_MOST_OPERATIONS = 150
+_MOST_SYMBOLS = 6
+_LARGEST_EXPONENT = 1000
+_DIGITS = 20
+_UNBOUNDED = frozenset({"Integral", "Sum", "Product", "Limit", "Derivative", "Subs"})
+_CLOSE = 1e-9
+_DECIMALS = 6
+"""Places to which a decimal fraction is compared with another number."""
+_POINTS = ((3, 7), (11, 5), (-13, 17), (5, 23), (29, 19))
+"""Fractions that the first variable gets; the others get their neighbours."""
+
+
+def same_term(gold: Any, answer: Any) -> bool:
+    """Whether an answer that was parsed is the gold; texts, which the parser leaves where it reads
+    no term, are compared as texts."""
+    from sympy import Basic, MatrixBase
+
+    if isinstance(gold, str) or isinstance(answer, str):
+        both = isinstance(gold, str) and isinstance(answer, str)
+        return both and bool(gold.strip()) and gold.strip() == answer.strip()
+    term = (Basic, MatrixBase)
+    if not isinstance(gold, term) or not isinstance(answer, term):
+        return False
+    return _same(gold, answer)
+
+
+def _same(gold: Any, answer: Any) -> bool:
+    from sympy import MatrixBase, Set, Symbol, Tuple, nan, zoo
+
+    gold, answer = _without_names(gold, answer)
+    if gold in (nan, zoo) or answer in (nan, zoo):
+        return False
+    if gold == answer:
+        return True
+    relations = _relations(gold), _relations(answer)
+    if relations[0] and relations[1]:
+        return len(relations[0]) == len(relations[1]) and all(
+            map(_same_relation, relations[0], relations[1])
+        )
+    if isinstance(gold, (Set, Tuple)) or isinstance(answer, (Set, Tuple)):
+        return _same_items(gold, answer)
+    if isinstance(gold, Symbol) or isinstance(answer, Symbol):
+        return _letters(gold) == _letters(answer) != ""
+    if isinstance(gold, MatrixBase) or isinstance(answer, MatrixBase):
+        return getattr(gold, "shape", None) == getattr(answer, "shape", None) and all(
+            map(_same, gold.flat(), answer.flat())
+        )
+    if relations[0] or relations[1]:
+        return False
+    return _same_value(gold, answer)
+
+
+def _relations(term: Any) -> tuple[Any, ...]:
+    """The relation that a term is, or those of a chain such as 1 < x < 2."""
+    from sympy.core.relational import Relational
+
+    if isinstance(term, Relational):
+        return (term,)
+    parts = getattr(term, "_unsorted_args", ())
+    chain = type(term).__name__ == "And" and parts
+    return tuple(parts) if chain and all(isinstance(one, Relational) for one in parts) else ()
+
+
+def _without_names(gold: Any, answer: Any) -> tuple[Any, Any]:
+    """An answer "x = 2" to a gold that is no equation is 2, and so is a gold "x = 2" for the
+    answer 2; a gold "2x + z = 1" is not."""
+    from sympy import Eq
+
+    golds, answers = _equations(gold), _equations(answer)
+    if answers and not golds:
+        return gold, answers[-1].rhs
+    named = golds and golds[0].lhs.is_Symbol
+    if named and not answers:
+        return golds[-1].rhs, answer
+    if len(golds) > 1 and named:
+        gold = Eq(golds[0].lhs, golds[-1].rhs, evaluate=False)
+    if len(answers) > 1 and answers[0].lhs.is_Symbol:
+        answer = Eq(answers[0].lhs, answers[-1].rhs, evaluate=False)
+    return gold, answer
+
+
+def _equations(term: Any) -> tuple[Any, ...]:
+    from sympy import Eq
+
+    found = _relations(term)
+    return found if all(isinstance(one, Eq) for one in found) else ()
+
+
+def _same_relation(gold: Any, answer: Any) -> bool:
+    from sympy import Eq
+
+    left, right = gold.lhs - gold.rhs, answer.lhs - answer.rhs
+    turned = type(gold) is not Eq and gold.reversed.func is answer.func
+    if type(gold) is not type(answer) and not turned:
+        return False
+    ratio = _constant_ratio(left, right)
+    if ratio is None:
+        return False
+    if type(gold) is Eq:
+        return True
+    return ratio.real < 0 if turned else ratio.real > 0
+
+
+def _same_items(gold: Any, answer: Any) -> bool:
+    from sympy import FiniteSet, Interval, Set, Tuple
+
+    if isinstance(gold, Interval) and isinstance(answer, Interval):
+        ends = gold.left_open == answer.left_open and gold.right_open == answer.right_open
+        return ends and _same(gold.start, answer.start) and _same(gold.end, answer.end)
+    if isinstance(gold, Interval) and gold.is_open:
+        gold = Tuple(gold.start, gold.end)
+    if isinstance(answer, Interval) and answer.is_open:
+        answer = Tuple(answer.start, answer.end)
+    ours, theirs = (
+        _items(one) if isinstance(one, (FiniteSet, Tuple)) else None if isinstance(one, Set) else
+        [one] for one in (gold, answer)
+    )  # fmt: skip
+    if ours is None or theirs is None or len(ours) != len(theirs):
+        return False
+    if isinstance(gold, Tuple) or isinstance(answer, Tuple):
+        return all(map(_same, ours, theirs))
+    return _matched(ours, theirs)
+
+
+def _items(term: Any) -> list[Any]:
+    """In the order in which they were written, where that is known."""
+    return list(getattr(term, "_unsorted_args", term.args))
+
+
+def _matched(ours: Sequence[Any], theirs: Sequence[Any]) -> bool:
+    left = list(theirs)
+    for one in ours:
+        found = next((place for place, other in enumerate(left) if _same(one, other)), None)
+        if found is None:
+            return False
+        del left[found]
+    return True
+
+
+def _letters(term: Any) -> str:
+    """The letters of a symbol, or of a product of symbols, as which a word is parsed."""
+    from sympy import E, Mul, Symbol
+
+    parts = term.args if isinstance(term, Mul) else (term,)
+    if not all(part == E or isinstance(part, Symbol) for part in parts):
+        return ""
+    names = [part.name if isinstance(part, Symbol) else "e" for part in parts]
+    word = "".join(names)
+    return word if len(word) == 1 else word.lower()
+
+
+def _same_value(gold: Any, answer: Any) -> bool:
+    if not (_evaluable(gold) and _evaluable(answer)):
+        return False
+    if not gold.free_symbols and not answer.free_symbols:
+        return _same_number(gold, answer)
+    pairs = _at_points(gold, answer)
+    return len(pairs) > 1 and all(_near(one, other) for one, other in pairs)
+
+
+def _same_number(gold: Any, answer: Any) -> bool:
+    from sympy import Float
+
+    one, other = _value(gold, {}), _value(answer, {})
+    if one is None or other is None:
+        return False
+    whole = _percent(gold), _percent(answer)
+    if (whole[0] is None) != (whole[1] is None):  # 9 % and 9 are the same
+        one, other = (
+            value if part is None else part for value, part in zip((one, other), whole, strict=True)
+        )
+    if isinstance(gold, Float) or isinstance(answer, Float):
+        return round(one.real, _DECIMALS) == round(other.real, _DECIMALS)
+    return _near(one, other)
+
+
+def _near(one: complex, other: complex) -> bool:
+    return abs(one - other) <= _CLOSE * max(abs(one), abs(other), _CLOSE)
+
+
+def _percent(term: Any) -> complex | None:
+    from sympy import Integer, Mul, Rational, UnevaluatedExpr
+
+    hundredth = UnevaluatedExpr(Rational(1, 100))
+    is_part = isinstance(term, Mul) and len(term.args) == 2 and term.args[1] == hundredth
+    return complex(term.args[0]) if is_part and isinstance(term.args[0], Integer) else None
+
+
+def _constant_ratio(gold: Any, answer: Any) -> complex | None:
+    """The factor between two terms that have the same one at all points; None where none is."""
+    if not (_evaluable(gold) and _evaluable(answer)):
+        return None
+    ratios = [one / other for one, other in _at_points(gold, answer) if other]
+    if len(ratios) < 2 or not ratios[0] or not all(_near(one, ratios[0]) for one in ratios):
+        return None
+    return ratios[0]
+
+
+def _at_points(gold: Any, answer: Any) -> list[tuple[complex, complex]]:
+    """The values of two terms at the fixed points, where both have one."""
+    from sympy import Rational
+
+    names = sorted(gold.free_symbols | answer.free_symbols, key=str)
+    if len(names) > _MOST_SYMBOLS:
+        return []
+    found = []
+    for top, bottom in _POINTS:
+        at = {name: Rational(top + 2 * k, bottom + 3 * k) for k, name in enumerate(names)}
+        one, other = _value(gold, at), _value(answer, at)
+        if one is not None and other is not None:
+            found.append((one, other))
+    return found
+
+
+def _value(term: Any, at: dict[Any, Any]) -> complex | None:
+    """The number that a term is at a point; None where it is none that can be written down."""
+    try:
+        number = complex(term.evalf(_DIGITS, subs=at, maxn=2 * _DIGITS))
+    except (TypeError, ValueError, ArithmeticError, AttributeError, NotImplementedError):
+        return None
+    return number if number == number and abs(number) != float("inf") else None
+
+
+def _evaluable(term: Any) -> bool:
+    """Whether a term is small enough, and made of operations whose values take bounded work."""
+    from sympy import Expr, factorial, preorder_traversal
+    from sympy.core.function import AppliedUndef
+    from sympy.core.power import Pow
+
+    if not isinstance(term, Expr):
+        return False
+    for count, part in enumerate(preorder_traversal(term)):
+        if count > _MOST_OPERATIONS or type(part).__name__ in _UNBOUNDED:
+            return False
+        large = isinstance(part, (Pow, factorial)) and _large(part.args[-1])
+        if large or isinstance(part, AppliedUndef):
+            return False
+    return True
+
+
+def _large(number: Any) -> bool:
+    return bool(number.is_Number) and not abs(number) <= _LARGEST_EXPONENT

@@ -1,0 +1,180 @@
+"""Rules, extractors and judges measured by labels, by hand and on labelled replies of models."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from snellen.api import score
+from snellen.cli import main
+from snellen.core.errors import UsageError
+from snellen.core.model import Capabilities, Identity
+from snellen.core.output import Failure
+from snellen.core.request import Request
+from snellen.stats.intervals import wilson
+
+SCRIPT = Path(__file__).parents[2] / "docs" / "measure_readers.py"
+LABELLED = (
+    "id,question,A,B,answer,prediction,said,people,graded\n"
+    "1,Is ice warm or cold?,warm,cold,B,Freezing.,B,B,1\n"
+    '2,Is fire warm or cold?,warm,cold,A,"Sorry, I cannot tell; it burns.",A,(A),1\n'
+    "3,Is soup warm or cold?,warm,cold,A,A,,A,right\n"
+    "4,Is tea warm or cold?,warm,cold,A,It is wet.,A,Z,0\n"
+    "5,Is tea warm or cold?,warm,cold,A,It is hot.,Z,A,1\n"
+    "6,Is tea warm or cold?,warm,cold,A,It is hot.,Z,,\n"
+)
+
+
+@pytest.fixture
+def labelled(tmp_path: Path) -> str:
+    path = tmp_path / "lab.csv"
+    path.write_text(LABELLED)
+    return str(path)
+
+
+def test_an_extractor_is_measured_on_what_the_rules_leave(labelled: str) -> None:
+    found = score(labelled, extractor="column:said", labels={"answer": "people"}).readings
+    assert found is not None
+    assert found.labelled == 5, "a reply without a label counts in nothing"
+    counts = {one.reader: one[2:] for one in found.measured}
+    # Replies, those that mean an option, read, read right, as labelled.
+    assert counts == {
+        "rule snellen": (5, 4, 1, 1, 2),
+        "said": (4, 3, 3, 2, 2),
+        "rule snellen, then said": (5, 4, 4, 3, 3),
+    }
+    said = found.measured[1]
+    assert (said.precision, said.recall, said.agreement) == (
+        wilson(2, 3), wilson(2, 3), wilson(2, 4),
+    )  # fmt: skip
+    endings = {(one.reader, one.outcome): one[2:] for one in found.endings}
+    assert endings["rule snellen", "refused"] == (1, 1, 0)
+    assert endings["rule snellen", "unparsed"] == (3, 2, 1)
+    assert endings["said", "no_match"] == (1, 1, 0)
+
+
+def test_rules_alone_and_labels_of_right_and_wrong(labelled: str) -> None:
+    alone = score(labelled, labels={"answer": "people"}).readings
+    assert alone is not None
+    assert [one.reader for one in alone.measured] == ["rule snellen"]
+    right = score(labelled, extractor="column:said", labels={"right": "graded"}).readings
+    assert right is not None
+    # Number 4 is counted right and labelled wrong, number 5 the other way round.
+    assert right.measured[-1][2:] == (5, 4, 4, 3, 3)
+
+
+class Failing:
+    identity = Identity("test", "failing")
+    capabilities = Capabilities()
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def answer(self, request: Request) -> str | Failure:
+        self.asked += 1
+        return "B" if self.asked == 1 else Failure("request", "gone")
+
+
+def test_replies_that_the_extractor_failed_on_are_not_held_against_it(
+    labelled: str, tmp_path: Path
+) -> None:
+    found = score(
+        labelled, extractor=Failing(), labels={"answer": "people"}, store=tmp_path / "s"
+    ).readings
+    assert found is not None
+    assert {one.reader: one.replies for one in found.measured} == {
+        "rule snellen": 5,
+        "rule snellen, then failing": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("labels", "part"),
+    [
+        ({"meaning": "people"}, "expected answer=COLUMN"),
+        ({"answer": "people", "right": "graded"}, "expected answer=COLUMN"),
+        ({"answer": "none"}, "unknown column"),
+        ({"answer": "question"}, "is no answer to its question"),
+        ({"right": "question"}, "says neither right nor wrong"),
+    ],
+)
+def test_labels_that_cannot_be_used(labelled: str, labels: dict[str, str], part: str) -> None:
+    with pytest.raises(UsageError, match=part):
+        score(labelled, labels=labels)
+
+
+def test_the_command_prints_it_and_writes_it_as_json(
+    labelled: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = ["score", labelled, "--extractor", "column:said", "--labels", "answer=people"]
+    assert main(told) == 0
+    assert "replies read as they were labelled, 5 labels" in capsys.readouterr().out
+    assert main([*told, "--json"]) == 0
+    tables = json.loads(capsys.readouterr().out)["readings"]["tables"]
+    assert tables[0]["rows"][1]["precision"] == pytest.approx(200 / 3)
+
+
+@pytest.mark.external_golden("tempcompass")
+def test_judges_on_recorded_verdicts(golden: Callable[[str], Path]) -> None:
+    file = golden("tempcompass") / "reka-core-20240501_multi-choice.jsonl.gz"
+    found = score(
+        "tempcompass:task=multi-choice", file, judges=["column:rating"], labels={"right": "rating"}
+    ).readings
+    assert found is not None
+    judge, both = found.measured
+    assert (judge.reader, judge.alike) == ("rating", judge.replies)
+    assert both.reader == "rule snellen, then rating"
+    assert (both.replies, both.meaning) == (1580, 965)
+    assert both.agreement.low > 0.99
+
+
+def test_letters_of_several_answers(golden: Callable[[str], Path]) -> None:
+    home = golden("logicvista")
+    found = score(
+        "logicvista",
+        home / "model_answers.jsonl.gz",
+        data=home / "questions.jsonl.gz",
+        columns={"prediction": "raw"},
+        where={"model": "LLAVA7B"},
+        labels={"answer": "extracted"},
+    ).readings
+    assert found is not None
+    (rules,) = found.measured
+    assert rules.replies > 400
+    assert rules.precision is not None
+    assert rules.precision.low > 0.8
+
+
+class AlwaysA:
+    identity = Identity("test", "always-a")
+    capabilities = Capabilities()
+
+    def answer(self, request: Request) -> str:
+        return "A"
+
+
+def _script() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("measure_readers", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    return script
+
+
+def test_the_script_measures_a_model_on_labelled_sets(
+    golden: Callable[[str], Path], tmp_path: Path
+) -> None:
+    home = golden("blink_val").parent
+    sets = dict(_script().extracted(home, AlwaysA(), tmp_path / "s.sqlite", 200))
+    blink = next(scored.readings for name, scored in sets.items() if "BLINK" in name)
+    rules, reader, both = blink.measured
+    assert rules.replies == both.replies == 200
+    assert reader.replies == rules.replies - rules.read
+    assert both.right == rules.right + reader.right
+    assert 0 < reader.right < reader.read == reader.replies

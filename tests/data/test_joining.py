@@ -1,0 +1,303 @@
+"""Predictions find the rows they answer, and what nobody replied is told apart from silence."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from snellen.api.scoring import Scored, score
+from snellen.core.benchmark import Variant
+from snellen.core.errors import DataError
+from snellen.core.output import Failure
+from snellen.data.predictions import read_predictions
+
+HERE = Path(__file__).parent
+
+
+def lines(*records: dict) -> str:
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+def verdicts(found: Scored) -> list[tuple[str, float | None, str]]:
+    return [(record.id, record.score, record.outcome) for record in found.records]
+
+
+POPE = lines(
+    {"id": "0", "question_id": "1", "question": "A cat?", "answer": "yes", "category": "popular"},
+    {"id": "1", "question_id": "2", "question": "A dog?", "answer": "no", "category": "popular"},
+    {"id": "2", "question_id": "1", "question": "A bird?", "answer": "no", "category": "random"},
+    {"id": "3", "question_id": "2", "question": "A cow?", "answer": "yes", "category": "random"},
+)
+
+
+def pope_log(golds: str = "yes no no yes", asked: bool = False) -> str:
+    questions = ("A cat?", "A dog?", "A bird?", "A cow?")
+    return lines(
+        *(
+            {"doc_id": place, "target": gold, "filtered_resps": gold, "doc_hash": "0f",
+             **({"input": f"{question}\nAnswer yes or no."} if asked else {}),
+             "pope_accuracy": {"question_id": str(place % 2 + 1), "prediction": "x"}}
+            for place, (gold, question) in enumerate(zip(golds.split(), questions, strict=True))
+        )
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_ids_that_repeat_in_the_data_are_joined_by_place(write, asked: bool) -> None:
+    log = write("x_samples_pope.jsonl", pope_log(asked=asked))
+    found = score("pope", log, data=write("pope.jsonl", POPE))
+    assert verdicts(found) == [(str(n), 1.0, "answered") for n in range(4)]
+    assert found.warnings == ()
+
+
+def test_a_place_that_the_log_contradicts_is_refused(write) -> None:
+    log = write("x_samples_pope.jsonl", pope_log("no no yes no"))
+    with pytest.raises(DataError, match=r"do not say which row of .* was asked.*--columns id="):
+        score("pope", log, data=write("pope.jsonl", POPE))
+
+
+def test_a_column_of_both_is_taken_before_the_first_of_one(write) -> None:
+    data = lines(
+        {"index": 0, "id": "b", "question": "Which?", "A": "x", "B": "y", "answer": "A"},
+        {"index": 1, "id": "a", "question": "Which one?", "A": "x", "B": "y", "answer": "B"},
+    )
+    replies = lines({"id": "a", "prediction": "B"}, {"id": "b", "prediction": "B"})
+    found = score(write("own.jsonl", data), write("p.jsonl", replies))
+    assert verdicts(found) == [("0", 0.0, "answered"), ("1", 1.0, "answered")]
+
+
+def test_the_two_questions_about_a_picture_are_told_apart(write) -> None:
+    answers = lines(
+        {"question_id": "existence/20.png", "prompt": "Is it a dog? Briefly.", "text": "Yes"},
+        {"question_id": "existence/20.png", "prompt": "Is it a cat? Briefly.", "text": "Yes"},
+    )
+    data = (
+        "index\timage_path\tquestion\tanswer\tcategory\n"
+        "0\texistence/20.png\tIs it a cat?\tYes\texistence\n"
+        "1\texistence/20.png\tIs it a dog?\tNo\texistence\n"
+    )
+    found = score("mme", write("mme.jsonl", answers), data=write("MME.tsv", data))
+    assert verdicts(found) == [("0", 1.0, "answered"), ("1", 0.0, "answered")]
+
+
+KEYS = lines(
+    {"id": "1", "question": "Is it day?", "answer": "yes", "b": "yes", "deep": {"b": "yes"}},
+    {"id": "2", "question": "Is it day?", "answer": "no", "deep": {}},
+    {"id": "3", "question": "Is it day?", "answer": "no", "b": "", "deep": {"b": ""}},
+    {"id": "4", "question": "Is it day?", "answer": "no", "b": None, "deep": {"b": None}},
+)
+
+
+@pytest.mark.parametrize("column", ["b", "deep.b"])
+def test_a_reply_that_is_not_there_is_missing_and_one_of_no_words_empty(write, column) -> None:
+    found = score(write("keys.jsonl", KEYS), columns={"prediction": column})
+    assert [record.outcome for record in found.records] == [
+        "answered", "missing", "empty", "missing",
+    ]  # fmt: skip
+    assert found.summary.n == 2
+
+
+def test_an_empty_cell_of_a_table_is_a_reply_of_no_words(write) -> None:
+    path = write("p.csv", "id,question,answer,prediction\n1,Is it day?,yes,\n")
+    assert [record.outcome for record in score(path).records] == ["empty"]
+
+
+def test_null_is_wrong_where_the_authors_count_it(write) -> None:
+    row = {"video": "1", "dim": "action", "i": 0, "gt-answer": "A. run", "rating": 0,
+           "question": "What?\nA. run\nB. sit", "video-llm-prediction": None}  # fmt: skip
+    other = {**row, "i": 1, "rating": 1, "video-llm-prediction": "A"}
+    found = score("tempcompass", write("t.jsonl", lines(row, other)), judges=["column:rating"])
+    assert [record.score for record in found.records] == [0.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[LMMS_EVAL_REQUEST_FAILED after 3 retries] Error code: 500",
+        "Failed to obtain answer via API.",
+        "Failed to obtain answer via bailingMM API.",
+        "Video /data/x.mp4 generate failed, check the source",
+    ],
+)
+def test_what_other_tools_write_in_place_of_a_reply_is_a_failure(write, settings, text) -> None:
+    path = write("p.jsonl", lines({"id": 1, "prediction": text}))
+    assert read_predictions(path, settings=settings).replies() == {"1": Failure("request", text)}
+
+
+JOINED = "task,i,answer,response\nt1,0,A,A\nt2,0,B,A\n"
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".xlsx"])
+def test_parts_of_an_id_may_have_roles_of_their_own(write, settings, suffix: str) -> None:
+    header, *rows = (line.split(",") for line in JOINED.split())
+    records = [dict(zip(header, row, strict=True)) for row in rows]
+    content: str | bytes = JOINED
+    if suffix == ".jsonl":
+        content = lines(*records)
+    elif suffix == ".xlsx":
+        from test_result_files import workbook
+
+        content = workbook(records)
+    columns = {"id": "task+i", "prediction": "response", "category": "task"}
+    found = read_predictions(write(f"j{suffix}", content), columns=columns, settings=settings)
+    assert [row.id for row in found] == ["t1/0", "t2/0"]
+    assert [row.cells["category"] for row in found] == ["t1", "t2"]
+
+
+TWICE = lines(
+    {"question_id": "1", "gt": "A", "prediction": "A"},
+    {"question_id": "1", "gt": "A", "prediction": "B"},
+    {"question_id": "v2", "gt": "A", "prediction": "A"},
+    {"question_id": "v2", "gt": "A", "prediction": "C"},
+)
+
+
+def test_seed_bench_counts_every_row_of_its_results(write) -> None:
+    path = write("results.json", TWICE)
+    found = score("seedbench", path)
+    assert [record.groups["media"] for record in found.records] == ["image"] * 2 + ["video"] * 2
+    assert found.summary.metrics["accuracy"].value == 50.0
+    assert "2 rows have the id of an earlier one and other content" in found.warnings[0]
+    with pytest.raises(DataError, match="rows 1 and 2 have the same id '1' but differ"):
+        score("mmstar", path)
+
+
+def test_seed_bench_2_knows_the_dimension_by_the_id(write) -> None:
+    rows = "1_7,What?,a,b,c,d,A,A\n10_8,What?,a,b,c,d,B,B\n"
+    path = write("seed2.csv", f"question_id,question,A,B,C,D,answer,prediction\n{rows}")
+    found = score("SEED-Bench-2", path)
+    assert [record.groups["dimension"] for record in found.records] == [
+        "Scene Understanding", "Celebrity Recognition",
+    ]  # fmt: skip
+    assert any(told.startswith("L2 has no value: none for") for told in found.summary.notices)
+
+
+HALLUSION = (
+    "index,category,subcategory,set_id,figure_id,question_id,question,answer,prediction\n"
+    "x1,VD,illusion,0,0,0,Is it round?,No,No\nx2,VD,illusion,0,1,0,Is it round?,Yes,Yes\n"
+)
+
+
+def test_hallusionbench_keeps_the_ids_of_the_file(write) -> None:
+    found = score("hallusionbench", write("h.csv", HALLUSION))
+    assert verdicts(found) == [("x1", 1.0, "answered"), ("x2", 1.0, "answered")]
+    assert [record.unit for record in found.records] == [
+        "VD-illusion/0/0/0", "VD-illusion/0/1/0",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("index", ["0_VD_illusion_0_{}_0", "VD-illusion_0_{}_0"])
+def test_hallusionbench_is_joined_by_its_places(write, index: str) -> None:
+    data = "index,category,l2-category,question,answer\n" + "".join(
+        f"{index.format(n)},VD,illusion,Is it round?,{gold}\n"
+        for n, gold in enumerate(("No", "Yes"))
+    )
+    replies = [
+        {"category": "VD", "subcategory": "illusion", "set_id": "0", "figure_id": str(n),
+         "question_id": "0", "question": "Is it round?", "gt_answer": str(n),
+         "model_prediction": "Yes"}
+        for n in (1, 0)
+    ]  # fmt: skip
+    path = write("HallusionBench_result.json", json.dumps(replies))
+    found = score("hallusionbench", path, data=write("h.csv", data))
+    assert [record.score for record in found.records] == [0.0, 1.0]
+
+
+def test_the_kind_of_a_question_of_ocrbench_may_stand_in_other_columns(write) -> None:
+    for column, kind in (
+        ("question_type", "Handwritten Mathematical Expression Recognition"),
+        ("dataset", "HME100k"),
+    ):
+        row = {"index": 1, "question": "Write it.", column: kind, "answers": ["x ^ 2 + 1"],
+               "prediction": "x^2+1"}  # fmt: skip
+        found = score("ocrbench", write("ocr.jsonl", lines(row)))
+        assert [record.score for record in found.records] == [1.0], column
+
+
+PLACES = [
+    {"id": "1", "question": "Which part?", "options": ["root", "stem", "leaf"], "answer": "1",
+     "prediction": "B"},
+    {"id": "2", "question": "Which number?", "options": ["1", "2", "3"], "answer": "1",
+     "prediction": "B"},
+]  # fmt: skip
+
+
+def test_the_place_of_an_option_may_be_written_as_text(write) -> None:
+    found = score("ai2d", write("ai.jsonl", lines(*PLACES)))
+    assert [record.score for record in found.records] == [1.0, 1.0]
+    # Where all golds are texts of options, they are these.
+    found = score("ai2d", write("texts.jsonl", lines(PLACES[1])))
+    assert [record.score for record in found.records] == [0.0]
+
+
+def test_an_empty_option_between_others_is_none(write) -> None:
+    path = write("a.csv", "index,question,A,B,C,D,answer,prediction\n0,Which?,x,,y,z,D,D\n")
+    (record,) = score("a-okvqa", path).records
+    assert (record.score, list(record.options)) == (1.0, ["A", "C", "D"])
+
+
+def test_data_may_be_a_workbook(write) -> None:
+    from test_result_files import workbook
+
+    rows = [{"index": n, "question": f"Which {n}?", "A": "x", "B": "y", "answer": "A"}
+            for n in (1, 2)]  # fmt: skip
+    data = write("questions.xlsx", workbook(rows))
+    replies = write("p.csv", "id,prediction\n1,A\n2,B\n")
+    for benchmark, beside in (("mmstar", data), (data, None)):
+        found = score(benchmark, replies, data=beside)
+        assert [record.score for record in found.records] == [1.0, 0.0]
+
+
+def test_an_archive_of_inspect_packed_with_zstandard(settings) -> None:
+    """Written by inspect-ai 0.3.285."""
+    found = score(str(HERE / "inspect_colours.eval"), variant=Variant())
+    assert verdicts(found) == [
+        ("grass", 0.0, "answered"), ("legs", 1.0, "answered"), ("sky", 1.0, "answered"),
+    ]  # fmt: skip
+
+
+def test_a_damaged_member_gets_one_sentence(tmp_path: Path, settings) -> None:
+    data = bytearray((HERE / "inspect_colours.eval").read_bytes())
+    start = data.index(b"samples/sky_epoch_1.json") + 200
+    data[start : start + 40] = bytes(40)
+    path = tmp_path / "cut.eval"
+    path.write_bytes(data)
+    with pytest.raises(DataError, match="is a damaged archive"):
+        read_predictions(path, settings=settings)
+
+
+def test_the_advice_for_pickles_works_on_dictionaries(tmp_path: Path, settings) -> None:
+    path = tmp_path / "m_MMStar.pkl"
+    make = f"import pickle; pickle.dump({{0: 'A', 1: 'B'}}, open({str(path)!r}, 'wb'))"
+    subprocess.run([sys.executable, "-c", make], check=True)
+    with pytest.raises(DataError) as caught:
+        read_predictions(path, settings=settings)
+    line = str(caught.value).partition('python -c "')[2].removesuffix('"')
+    subprocess.run([sys.executable, "-c", line], check=True)
+    found = read_predictions(path.with_suffix(".json"), settings=settings)
+    assert [(row.id, row.reply) for row in found] == [("0", "A"), ("1", "B")]
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "row", "advice"),
+    [
+        ("blink", {"idx": "1", "answer": "(A)", "prediction": "(A)", "full_prediction": "It is A"},
+         "--columns prediction=full_prediction"),
+        ("mm-vet", {"id": "1", "question": "x?", "answer": "y", "prediction": "y",
+                    "grade_1run": [1.0]}, "--judge column:grade_1run"),
+        ("tempcompass", {"video": "1", "dim": "action", "i": 0, "question": "What?\nA. run\nB. sit",
+                         "gt-answer": "A. run", "video-llm-prediction": "A", "rating": 1},
+         "--judge column:rating"),
+    ],
+)  # fmt: skip
+def test_a_published_file_says_what_it_needs(write, benchmark: str, row: dict, advice) -> None:
+    found = score(benchmark, write("p.jsonl", lines(row)))
+    assert any(advice in told for told in found.warnings)
+    if "--judge" in advice:
+        column = advice.split()[1]
+        again = score(benchmark, write("p.jsonl", lines(row)), judges=[column])
+        assert not any(advice in told for told in again.warnings)

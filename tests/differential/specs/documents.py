@@ -1,0 +1,198 @@
+"""Benchmarks about documents: an extractor's words are recorded, and both sides compare them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from tests.differential.sets import Case, Spec
+from tests.differential.specs.open_answers import VLMEVALKIT_OPEN, repository
+from tests.differential.styles_open import BASES, FIRST, Base, Open, open_question, reply_to
+
+MMLONGBENCH = repository(
+    "mayubo2333/MMLongBench-Doc", "d73f0dc0be7e0a2ff6a403d5fe65fcd96461f384", "Apache-2.0"
+)
+FORMATS: dict[str, tuple[Open, ...]] = {
+    "Str": (
+        open_question("What do they call it?", "Less well-off|less well off", "Well-off|worse"),
+        open_question("Which page shows the map?", "Page 12|12", "page 13|page  12"),
+        open_question("Where is it kept?", "https://example.org/data|example.org", "http://x.org|no"),
+        open_question("Which script draws it?", "draw.py|draw", "drow.py|plot.py"),
+        open_question("Who signed it?", "John Smith (CEO)|John Smith", "Jon Smith|Mary"),
+        open_question("When does it open?", "9:30 a.m.|9:30", "9:30 am|10 a.m."),
+        open_question("On which day?", "2016-06-08|June 8, 2016", "2016-06|2016-06-09"),
+        open_question("Whom to write to?", "info@example.org|info", "Info@example.org|x@y.org"),
+        open_question("Which number to call?", "555-1234|5551234", "555-1235|555 1234"),
+    ),
+    "Int": (
+        open_question("How many chapters are there?", "12|twelve", "13|12.7"),
+        open_question("How many people answered?", "1250|1,250", "1251|125"),
+    ),
+    "Float": (
+        open_question("What share said yes?", "42.5%|42.5", "0.425|43.9%"),
+        open_question("What was the revenue?", "$3.14|3.14", "3.15|-3.14"),
+        open_question("What is the ratio?", "0.28|28%", "0.3|0.2801"),
+    ),
+    "List": (
+        open_question("Which years?", "['2015', '2016']|['2016', '2015']", "['2015']|[2015, 2016]"),
+        open_question("Which fruits?", "['Apple', 'Pear']|['pear', 'apple']",
+                      "['Aple', 'Pear']|['Apple', 'Plum']"),
+    ),
+    "None": (
+        open_question("What is the name of her dog?", "Not answerable|not answerable",
+                      "Rex|It is not in the document"),
+    ),
+}  # fmt: skip
+"""Questions by the type of their answer."""
+FORMAT_OF = {one.question: name for name, many in FORMATS.items() for one in many}
+QUESTIONS = tuple(one for many in FORMATS.values() for one in many)
+
+_MARKS: dict[str, Base] = {
+    "no format": lambda a, b: f"Extracted answer: {a}",
+    "no mark": lambda a, b: a,
+    "mark twice": lambda a, b: f"Extracted answer: {a}\nExtracted answer: {b}\nAnswer format: S",
+    "small mark": lambda a, b: f"extracted answer: {a}\nAnswer format: String",
+    "on one line": lambda a, b: f"Extracted answer: {a} Answer format: String",
+    "line below": lambda a, b: f"Extracted answer:\n{a}\nAnswer format: String",
+    "bold mark": lambda a, b: f"**Extracted answer:** {a}\nAnswer format: String",
+    "code behind the mark": lambda a, b: f"Extracted answer: `{a}`\nAnswer format: String",
+    "prose before": lambda a, b: f"It says so.\nExtracted answer: {a}\nAnswer format: String",
+    "nothing": lambda a, b: "Extracted answer:\nAnswer format: String",
+    "Fail to answer": lambda a, b: "Extracted answer: Fail to answer\nAnswer format: String",
+    "not in the document": lambda a, b: (
+        "Extracted answer: It is not in the document\nAnswer format: String"
+    ),
+    "cannot be answered": lambda a, b: (
+        "Extracted answer: The question cannot be answered.\nAnswer format: None"
+    ),
+}
+"""How an extractor writes its answer down, beside the form that it was asked for."""
+
+
+_NOTHING = {"nothing", "no mark", "small mark"}
+"""Of these VLMEvalKit keeps an empty cell, at which its DUDE ends with an error."""
+
+
+def words_of_extractor(ends_at_nothing: bool = False) -> Iterator[tuple[str, Base]]:
+    for name, write in BASES.items():
+        yield name, lambda a, b, w=write: f"Extracted answer: {w(a, b)}\nAnswer format: String"
+    for name, write in _MARKS.items():
+        if not (ends_at_nothing and name in _NOTHING):
+            yield name, write
+
+
+def document_cases(
+    cells: Callable[[Open, int], Mapping[str, Any]],
+    questions: tuple[Open, ...] = QUESTIONS,
+    *,
+    ends_at_nothing: bool = False,
+) -> Callable[[], Iterator[Case]]:
+    """Replies in prose, each with what an extractor made of it."""
+
+    def cases() -> Iterator[Case]:
+        number = FIRST
+        for turn in range(3):
+            for position, (style, write) in enumerate(words_of_extractor(ends_at_nothing)):
+                question = questions[(position + turn * 5) % len(questions)]
+                said = reply_to(question, write, position + turn)
+                reply = f"I looked at all the pages of it. {question.wrong[0]} comes to mind."
+                yield Case(str(number), cells(question, number), style, reply, said)
+                number += 1
+
+    return cases
+
+
+def _long(question: Open, number: int) -> Mapping[str, Any]:
+    kind = FORMAT_OF[question.question]
+    pages = "[]" if kind == "None" else "[5]" if number % 2 else "[3, 4]"
+    return {
+        "question": question.question,
+        "answer": question.golds[0],
+        "answer_format": kind,
+        "evidence_pages": pages,
+        "evidence_sources": "[]" if kind == "None" else "['Chart']" if number % 3 else "['Table']",
+        "doc_id": f"document {number % 7}",
+        "doc_type": "Report",
+    }
+
+
+def _slide(question: Open, number: int) -> Mapping[str, Any]:
+    return {"question": question.question, "answer": question.golds[0]}
+
+
+def _dude(question: Open, number: int) -> Mapping[str, Any]:
+    return {
+        "question": question.question,
+        "answer": question.golds[0],
+        "doc_id": f"document {number % 7}",
+    }
+
+
+_SLIDES = (
+    *FORMATS["Str"][:2],
+    *FORMATS["Int"],
+    *FORMATS["Float"],
+    *FORMATS["None"],
+    open_question("What stands in the title?", "Road\nClosed\nAhead|Road Closed Ahead",
+                  "RoadClosedAhead|road closed"),
+    open_question("which city is shown?", "the city of Paris|Paris", "Lyon|Pari"),
+)  # fmt: skip
+
+
+def _kept(
+    name: str,
+    dataset: str,
+    path: str,
+    cases: Callable[[], Iterator[Case]],
+    column: str,
+    value: str = "avg_score",
+    **metrics: str,
+) -> Spec:
+    """A set whose extraction VLMEvalKit finds where its own run would have kept it."""
+    return Spec(
+        name=f"{name}.vlmevalkit",
+        benchmark=name,
+        rule="vlmevalkit",
+        oracle=VLMEVALKIT_OPEN,
+        path=f"vlmeval/dataset/{path}",
+        cases=cases,
+        arguments={
+            "how": "extracted",
+            "dataset": dataset,
+            "said": "pred",
+            "marked": True,
+            "column": column,
+            "table": ["category", value],
+            "scale": 100,
+        },
+        metrics=metrics,
+        role="extractor",
+    )
+
+
+SPECS = (
+    _kept(
+        "mmlongbench-doc", "MMLongBench_DOC", "mmlongbenchdoc.py, MMLongBench_acc",
+        document_cases(_long), "score", f1="overall_f1", accuracy="overall_acc",
+    ),
+    _kept(
+        "dude", "DUDE", "dude.py, DUDE_acc",
+        document_cases(_dude, FORMATS["Str"] + _SLIDES, ends_at_nothing=True),
+        "score", anls="anls",
+    ),
+    _kept(
+        "slidevqa", "SLIDEVQA", "slidevqa.py, SlideVQA_acc", document_cases(_slide, _SLIDES),
+        "f1", "avg", f1="F1", exact_match="EM", anls="anls",
+    ),
+    Spec(
+        name="mmlongbench-doc.authors",
+        benchmark="mmlongbench-doc",
+        rule="official",
+        oracle=MMLONGBENCH,
+        path="eval/eval_score.py, eval_score",
+        cases=document_cases(_long),
+        arguments={"scorer": "mmlongbench"},
+        metrics={"f1": "f1", "accuracy": "acc"},
+        role="extractor",
+    ),
+)  # fmt: skip

@@ -1,0 +1,107 @@
+"""TableVQA-Bench by its authors and by VLMEvalKit, which needs all four of its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tests.differential.sets import Spec
+from tests.differential.specs.open_answers import alone, authors, repository
+from tests.differential.styles_open import BASES, Base, Open, open_question
+
+TABLEVQABENCH = repository(
+    "naver-ai/tablevqabench", "87d38e7907e268ea18c7d9c318e95e3a43009cea", "MIT"
+)
+_FIGURES = (
+    open_question("What were the originations?", "$3,852 million|3,852 million", "3,852|$3.852 B"),
+    open_question("What was the percentage?", "34.2%|34.2", "0.342|34.2 %"),
+    open_question("Which period?", "October 31|October 31.", "Oct 31|31 October"),
+    open_question("What was the loss?", "$(1,250.50)|-1250.5", "1250.5|1,250.5 thousand"),
+    open_question("How many shares?", "15 shares|15", "15 million shares|150"),
+)
+_STATEMENTS = (
+    open_question("The team won six games.", "True|true", "False|It is true, not false."),
+    open_question("Only one scored.", "False|false", "True|not true"),
+)
+_CELLS = (
+    open_question("In which year?", "2004|2004.0", "2005|1,004"),
+    open_question("Which township?", "Freeman|freeman [1]", "Freemann|Center (Pope)"),
+    Open("Which fruits?", ("Apple|Banana", "Banana||Apple"), ("Apple", "Apple|Banana|Banana")),
+    open_question("How many points?", "0|0.0", "-0|1"),
+    open_question("On which day?", "2001-06-07|2001-6-7", "2001-06-08|xx-06-07"),
+    open_question("Which month?", "xx-06-xx|xx-6-xx", "June|2001-06-xx"),
+    open_question("What is the total?", "1,000|1000", "1000.0|1e3"),
+    open_question(
+        "What is it called?", '\u201cBlue\u201d \u2013 Caf\u00e9|"Blue" - Cafe', "Blue|Cafe"
+    ),
+)
+_PARTS = {
+    **{one.question: ("fintabnetqa",) for one in _FIGURES},
+    **{one.question: ("vtabfact",) for one in _STATEMENTS},
+    **{one.question: ("vwtq", "vwtq_syn") for one in _CELLS},
+}
+QUESTIONS = tuple(
+    one for trio in zip(_CELLS, _FIGURES + _STATEMENTS + _FIGURES[:1], strict=True) for one in trio
+)
+TABLE_BASES: dict[str, Base] = {
+    **BASES,
+    "bars doubled": lambda a, b: a.replace("|", "||"),
+    "items turned": lambda a, b: "|".join(reversed(a.split("|"))),
+    "items repeated": lambda a, b: f"{a}|{a}",
+    "citation": lambda a, b: f"{a} [12]",
+    "details": lambda a, b: f"{a} (est.)",
+    "dagger": lambda a, b: f"{a}*†",
+    "Answer and blank": lambda a, b: f"Answer: {a}||{b}",
+    "escaped bar": lambda a, b: f"{a}\\p{b}",
+    "thousand": lambda a, b: f"{a} thousand",
+    "billion": lambda a, b: f"{a}billion",
+    "shares": lambda a, b: f"{a} shares",
+    "True": lambda a, b: "True",
+    "False dot": lambda a, b: "False.",
+    "untrue": lambda a, b: "That is untrue.",
+    "not a number": lambda a, b: "nan.",
+}
+
+
+def _cells(question: Open, number: int) -> Mapping[str, Any]:
+    parts = _PARTS[question.question]
+    gold = question.golds[0]
+    return {
+        "question": question.question,
+        "answer": {"True": "1", "False": "0"}[gold] if parts == ("vtabfact",) else gold,
+        "split": parts[number % len(parts)],
+    }
+
+
+def _filler(split: str) -> Mapping[str, str]:
+    return {"split": split, "answer": "0" if split == "vtabfact" else "zzzz"}
+
+
+SPECS: tuple[Spec, ...] = (
+    alone(
+        "tablevqabench",
+        "TableVQABench",
+        _cells,
+        "image_vqa.py, TableVQABench.evaluate",
+        metric="{split}/average_scores",
+        metrics={
+            "split/vwtq": "vwtq/average_scores",
+            "split/vtabfact": "vtabfact/average_scores",
+            "split/fintabnetqa": "fintabnetqa/average_scores/0",
+        },
+        factor=0.02,
+        fillers=tuple(map(_filler, ("vwtq", "vwtq_syn", "vtabfact", "fintabnetqa"))),
+        questions=QUESTIONS,
+        bases=TABLE_BASES,
+    ),
+    authors(
+        "tablevqabench",
+        "tablevqabench",
+        TABLEVQABENCH,
+        "src/evaluate_tablevqa_dataset.py, evaluate_datasets",
+        _cells,
+        metrics={"accuracy": "mean"},
+        questions=QUESTIONS,
+        bases=TABLE_BASES,
+    ),
+)
