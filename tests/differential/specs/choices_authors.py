@@ -177,8 +177,20 @@ def _pro_cases(*, vision: bool) -> Callable[[], Iterator[Case]]:
             row |= {"options": str(texts)}
         return row
 
-    # A third of the replies names no option, and has one drawn by lot.
-    return choice_cases(cells, pools.TEN, turns=5)
+    def cases() -> Iterator[Case]:
+        """A third of the replies names no option, and has one drawn by lot: so the plain styles
+        come in further wrappers too."""
+        wrappers = list(styles_choice.WRAPPERS.items())
+        count = len(list(styles_choice.styles()))
+        for case in choice_cases(cells, pools.TEN, turns=5)():
+            turn, position = divmod(int(case.id), count)
+            if turn < 3 or case.style not in styles_choice.BASES:
+                yield case
+                continue
+            name, wrap = wrappers[(position + 5 * turn) % len(wrappers)]
+            yield Case(case.id, case.cells, f"{case.style} in {name}", wrap(case.reply))
+
+    return cases
 
 
 def _logicvista_cases() -> Iterator[Case]:
