@@ -22,7 +22,8 @@ import msgspec
 from msgspec import Struct, structs
 
 from snellen.benchmarks.described import METRICS
-from snellen.benchmarks.flows import Circular, OpenRule
+from snellen.benchmarks.flows import EQUALITY, Circular, OpenRule
+from snellen.benchmarks.open_questions import on_golds
 from snellen.benchmarks.published import HubSplit, Published, PublishedFile
 from snellen.benchmarks.questions import failures_of, question_benchmark
 from snellen.benchmarks.rows import GROUP_COLUMNS, Shape
@@ -35,10 +36,16 @@ from snellen.core.record import Record
 from snellen.core.sample import Kind, Row, Sample
 from snellen.core.summary import Summary
 from snellen.data.download import Remote
-from snellen.extract.rules_listed import phyx_given_gold, read_medxpertqa, read_mmsi
+from snellen.extract.rules_listed import (
+    phyx_given_gold,
+    read_medxpertqa,
+    read_mmsi,
+    read_spatial457,
+)
 from snellen.extract.rules_vlmevalkit_own import read_first_capital
 from snellen.prompts.choice import DEFAULT
 from snellen.scoring.accuracy import FailurePolicy, notices
+from snellen.scoring.spatial457 import equal_spatial457
 
 VERSION = "3"
 _FILE = "listed.toml"
@@ -50,6 +57,9 @@ _OFFICIAL: Mapping[str, Readers | None] = {
 _VLMEVALKIT: Mapping[str, Readers | None] = {
     "generic": READERS[VLMEVALKIT],
     "phyx": READERS[VLMEVALKIT]._replace(given_gold=phyx_given_gold),
+    "spatial457": READERS[VLMEVALKIT]._replace(
+        open=OpenRule(read_spatial457, on_golds(equal_spatial457))
+    ),
     "first-capital": READERS[VLMEVALKIT]._replace(choice=read_first_capital),
     "none": None,
 }
@@ -103,7 +113,7 @@ class Entry(Struct, frozen=True, forbid_unknown_fields=True):
     """Rows whose cells have these values are left out."""
     unscored: str = ""
     """Why nothing is scored."""
-    vlmevalkit: Literal["generic", "first-capital", "phyx", "none"] = "generic"
+    vlmevalkit: Literal["generic", "first-capital", "phyx", "spatial457", "none"] = "generic"
     """VLMEvalKit's rule: that for all choices and yes/no replies, one of its own, or one that is
     not restated here."""
     official: Literal["none", "mmsi", "medxpertqa"] = "none"
@@ -161,7 +171,9 @@ class Listed:
             question=entry.question,
             groups=entry.groups,
             rules={
-                name: readers._replace(open=OpenRule(metric.read, metric.grade))
+                name: readers
+                if readers.open is not EQUALITY
+                else readers._replace(open=OpenRule(metric.read, metric.grade))
                 for name, readers in self._rules().items()
             },
             wording=WORDING if entry.video else DEFAULT,

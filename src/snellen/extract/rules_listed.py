@@ -4,6 +4,7 @@
                    A to D that stands alone and before no word.
 `read_medxpertqa`  MedXpertQA, its repository, asked for the answer alone: what stands behind the
                    lead-in that its prompt ends with, or behind "answer is"; then the first label.
+`read_spatial457`  Spatial457 in VLMEvalKit: the value behind the key Answer, else all.
 `phyx_given_gold`  PhyX in VLMEvalKit without a judge, multiple choice: the first capital A to D
                    behind the word "answer", "option" or "correct", else the last before a colon;
                    else the gold in bold or before a colon. A bare letter is none of these.
@@ -19,6 +20,9 @@ from snellen.extract.phrases import API_FAILURE
 
 _QUOTED = (re.compile(r"``([^`]*)``"), re.compile(r"`([^`]*)`"))
 _ALONE = re.compile(r"\b[A-D]\b(?!\s[a-zA-Z])")
+_FORMS = tuple(
+    re.compile(form) for form in (r"Answer': '(.*?)'", r'Answer": "(.*?)"', r"Answer': (\d)")
+)
 _SPANS = ("I understand", "A through J", "A through E", "A through D")
 _NAMED = re.compile(r"\b(?:[Cc]orrect|[Aa]nswer|[Oo]ption)\b[\s\S]*?([A-D])")
 _BEFORE_COLON = re.compile("([ABCD]):")
@@ -49,6 +53,12 @@ def read_medxpertqa(reply: str, options: Mapping[str, str], stop_reason: str = "
         text = text.replace(phrase, "")
     found = re.search(rf"\b({'|'.join(labels)})\b", text)
     return Found(found[1], "official") if found else _unread(reply, stop_reason)
+
+
+def read_spatial457(reply: str, stop_reason: str = "stop") -> Answer:
+    """What the form that the prompt asks for holds as the answer, else the whole reply."""
+    found = next((held for form in _FORMS if (held := form.search(reply))), None)
+    return Found(found[1] if found else reply, "vlmevalkit")
 
 
 def phyx_given_gold(golds: Sequence[str]) -> Callable[[str, Mapping[str, str], str], Answer]:

@@ -10,6 +10,7 @@ from tests.differential import styles_choice
 from tests.differential.sets import Case, Oracle, Spec
 from tests.differential.specs import choices_video as video
 from tests.differential.specs.choices import choice_cases, table_row
+from tests.differential.specs.choices_own import spatial457_cases
 from tests.differential.specs.circular import circular_cases
 from tests.differential.styles_choice import Choice
 
@@ -277,6 +278,10 @@ SPECS = (
          path="vlmeval/dataset/utils/phyx.py, PhyX_process_line_MC",
          cases=choice_cases(table_row(category="Optics", subfield="Mirrors"), video.SHORT),
          arguments={"scorer": "phyx"}, metrics={"accuracy": "mean"}),
+    Spec(name="spatial457.vlmevalkit", benchmark="spatial457", rule="vlmevalkit",
+         oracle=VLMEVALKIT, path="vlmeval/dataset/spatial457.py, Spatial457.evaluate",
+         cases=spatial457_cases, arguments={"scorer": "spatial457"},
+         metrics={"accuracy": "score", "category/L1_single": "L1_single_score"}),
     Spec(name="logicvista.vlmevalkit", benchmark="logicvista", rule="official",
          oracle=VLMEVALKIT, path="vlmeval/dataset/utils/logicvista.py, LogicVista_auxeval",
          cases=_logicvista_cases, arguments={"scorer": "logicvista"}),

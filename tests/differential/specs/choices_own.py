@@ -89,6 +89,40 @@ def _mmmu_cases() -> Iterator[Case]:
             number += 1
 
 
+def spatial457_cases() -> Iterator[Case]:
+    """Spatial457: words, counts, yes and no, plain and in the form that its prompt asks for."""
+    forms = (
+        lambda text: text,
+        lambda text: f"{{'Reasoning': 'It is there.', 'Answer': '{text}'}}",
+        lambda text: f'{{"Reasoning": "It is there.", "Answer": "{text}"}}',
+    )
+    number = 0
+    for turn, form in enumerate(forms):
+        for position, (style, write) in enumerate(styles_choice.styles()):
+            gold, right, wrong = SPATIAL[(position + turn) % len(SPATIAL)]
+            said = right[number % len(right)] if (position + turn) % 3 else wrong
+            cells = {
+                "question": "What is the thing beside the bus?",
+                "answer": gold,
+                "category": ("L1_single", "L2_objects", "L5_collision")[number % 3],
+            }
+            # In the first of each form's replies the answer stands alone.
+            text = form(said if position % 2 else write(said, said, wrong, wrong))
+            kind = "alone" if position % 2 else style
+            yield Case(str(number), cells, f"{kind}, form {turn}, {said}", text)
+            number += 1
+
+
+SPATIAL = (
+    ("3", ("3", "three", "Three"), "2"),
+    ("Yes", ("yes", "4", "Yes"), "0"),
+    ("No", ("None", "0", "no"), "yes"),
+    ("Airliner", ("jet", "airliner", "Fighter"), "suv"),
+    ("Blue", ("blue", "BLUE", "Blue"), "red"),
+    ("School bus", ("double bus", "bus", "school bus"), "road bike"),
+    ("Left", ("left", "Left", "LEFT"), "right"),
+)
+"""Gold, what is right for it, and what is wrong."""
 OPEN_QUESTIONS = (
     ("What is the net income?", "12,500", ("12,500", "1250")),
     ("Name the cell.", "['neuron', 'nerve cell']", ("a Nerve cell", "a blood cell")),

@@ -1,0 +1,43 @@
+"""When an answer of Spatial457 is right (Wang et al. 2025, https://arxiv.org/abs/2502.08636), as
+VLMEvalKit's copy of the authors' rule has it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+_NUMBERS = {
+    word: str(number)
+    for number, word in enumerate(
+        ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+    )
+}
+_SHAPES = {
+    "car": ("suv", "wagon", "minivan", "sedan", "truck", "addi", "car"),
+    "bus": ("articulated", "regular", "double", "school", "bus"),
+    "motorbike": ("chopper", "dirtbike", "scooter", "cruiser", "motorbike"),
+    "aeroplane": ("jet", "fighter", "biplane", "airliner", "aeroplane"),
+    "bicycle": ("road", "utility", "mountain", "tandem", "bicycle"),
+}
+_KIND = {shape: kind for kind, shapes in _SHAPES.items() for shape in shapes}
+
+
+def equal_spatial457(answer: str, golds: Sequence[str]) -> bool:
+    """Whether answer and gold are the same word in either case, a number and its word, "none" or 0
+    and No, a count from 1 to 9 and yes, or shapes of one kind by their first words: a jet is an
+    airliner."""
+    return any(_equal(answer, gold) for gold in golds)
+
+
+def _equal(answer: str, gold: str) -> bool:
+    said, wanted = "no" if answer.lower() == "none" else answer, gold.lower()
+    return (
+        said.lower() == wanted
+        or (said == "0" and gold == "No")
+        or _NUMBERS.get(said.lower()) == gold
+        or (wanted == "yes" and said in tuple("123456789"))
+        or (_kind(said) is not None and _kind(said) == _kind(gold))
+    )
+
+
+def _kind(text: str) -> str | None:
+    return _KIND.get(text.lower().split(" ")[0])

@@ -1,0 +1,64 @@
+"""Published readers of single listed benchmarks; what they read was seen by running them."""
+
+from __future__ import annotations
+
+import pytest
+
+from snellen.core.answer import Answer, Found
+from snellen.extract.rules_listed import (
+    phyx_given_gold,
+    read_medxpertqa,
+    read_mmsi,
+    read_spatial457,
+)
+from snellen.scoring.spatial457 import equal_spatial457
+
+OPTIONS = {"A": "red", "B": "green", "C": "blue", "D": "grey"}
+
+
+def value(answer: Answer) -> str | None:
+    return answer.value if isinstance(answer, Found) else None
+
+
+@pytest.mark.parametrize(
+    ("reply", "mmsi", "medxpertqa", "phyx"),
+    [
+        ("B", "B", "B", None),
+        ("``C``", "C", "C", None),
+        ("A is wrong, `B`", "B", "A", None),
+        ("A dog is there: B.", "B", "A", None),
+        ("b", None, None, None),
+        ("Answer: B", "B", "B", "B"),
+        ("I take C. The answer is B", "C", "B", "B"),
+        ("A through D were seen. C", "C", "C", None),
+        ("D: grey", "D", "D", "D"),
+        ("**B**", "B", "B", "B"),
+        ("", None, None, None),
+    ],
+)
+def test_listed_choices(
+    reply: str, mmsi: str | None, medxpertqa: str | None, phyx: str | None
+) -> None:
+    assert value(read_mmsi(reply, OPTIONS)) == mmsi
+    assert value(read_medxpertqa(reply, OPTIONS)) == medxpertqa
+    assert value(phyx_given_gold(("B",))(reply, OPTIONS, "stop")) == phyx
+
+
+@pytest.mark.parametrize(
+    ("reply", "gold", "right"),
+    [
+        ("{'Reasoning': 'it flies', 'Answer': 'jet'}", "Airliner", True),
+        ('{"Reasoning": "", "Answer": "Three"}', "3", True),
+        ("{'Answer': 4}", "Yes", True),
+        ("none", "No", True),
+        ("0", "No", True),
+        ("0", "no", False),
+        ("It is blue", "Blue", False),
+        ("school bus", "double bus", True),
+        ("suv", "jet", False),
+    ],
+)
+def test_spatial457(reply: str, gold: str, right: bool) -> None:
+    answer = value(read_spatial457(reply))
+    assert answer is not None
+    assert equal_spatial457(answer, (gold,)) == right
