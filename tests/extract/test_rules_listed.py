@@ -6,11 +6,14 @@ import pytest
 
 from snellen.core.answer import Answer, Found
 from snellen.extract.rules_listed import (
+    BESIDE,
     phyx_given_gold,
     read_medxpertqa,
     read_mmsi,
+    read_phyx,
     read_spatial457,
 )
+from snellen.scoring.phyx import equal_phyx
 from snellen.scoring.spatial457 import equal_spatial457
 
 OPTIONS = {"A": "red", "B": "green", "C": "blue", "D": "grey"}
@@ -42,6 +45,23 @@ def test_listed_choices(
     assert value(read_mmsi(reply, OPTIONS)) == mmsi
     assert value(read_medxpertqa(reply, OPTIONS)) == medxpertqa
     assert value(phyx_given_gold(("B",))(reply, OPTIONS, "stop")) == phyx
+
+
+@pytest.mark.parametrize(
+    ("reply", "gold", "right"),
+    [
+        (r"It is \boxed{\dfrac{1}{2}}, twice \boxed{1}", r"\frac{1}{2}", True),
+        (r"It is \boxed{1", "1", True),
+        ("The final answer is: UP", "up", True),
+        ("The final answer is UP", "up", False),
+        (r"\boxed{\pi}", "3.14", True),
+        ("15", "5", True),
+        ("", "5", False),
+    ],
+)
+def test_open_answers_of_phyx(reply: str, gold: str, right: bool) -> None:
+    answer = value(read_phyx(reply))
+    assert (answer is not None and equal_phyx(answer, (gold,), beside=BESIDE)) == right
 
 
 @pytest.mark.parametrize(

@@ -37,14 +37,17 @@ from snellen.core.sample import Kind, Row, Sample
 from snellen.core.summary import Summary
 from snellen.data.download import Remote
 from snellen.extract.rules_listed import (
+    BESIDE,
     phyx_given_gold,
     read_medxpertqa,
     read_mmsi,
+    read_phyx,
     read_spatial457,
 )
 from snellen.extract.rules_vlmevalkit_own import read_first_capital
 from snellen.prompts.choice import DEFAULT
 from snellen.scoring.accuracy import FailurePolicy, notices
+from snellen.scoring.phyx import equal_phyx
 from snellen.scoring.spatial457 import equal_spatial457
 
 VERSION = "3"
@@ -56,7 +59,10 @@ _OFFICIAL: Mapping[str, Readers | None] = {
 }
 _VLMEVALKIT: Mapping[str, Readers | None] = {
     "generic": READERS[VLMEVALKIT],
-    "phyx": READERS[VLMEVALKIT]._replace(given_gold=phyx_given_gold),
+    "phyx": READERS[VLMEVALKIT]._replace(
+        given_gold=phyx_given_gold,
+        open=OpenRule(read_phyx, on_golds(partial(equal_phyx, beside=BESIDE))),
+    ),
     "spatial457": READERS[VLMEVALKIT]._replace(
         open=OpenRule(read_spatial457, on_golds(equal_spatial457))
     ),

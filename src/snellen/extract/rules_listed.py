@@ -5,6 +5,9 @@
 `read_medxpertqa`  MedXpertQA, its repository, asked for the answer alone: what stands behind the
                    lead-in that its prompt ends with, or behind "answer is"; then the first label.
 `read_spatial457`  Spatial457 in VLMEvalKit: the value behind the key Answer, else all.
+`read_phyx`        PhyX in VLMEvalKit without a judge, open: what the first box holds, else what
+                   follows "final answer" or "correct answer" and a colon, beside the whole reply.
+                   Replies that are a dictionary with `content` are read as they stand.
 `phyx_given_gold`  PhyX in VLMEvalKit without a judge, multiple choice: the first capital A to D
                    behind the word "answer", "option" or "correct", else the last before a colon;
                    else the gold in bold or before a colon. A bare letter is none of these.
@@ -20,6 +23,13 @@ from snellen.extract.phrases import API_FAILURE
 
 _QUOTED = (re.compile(r"``([^`]*)``"), re.compile(r"`([^`]*)`"))
 _ALONE = re.compile(r"\b[A-D]\b(?!\s[a-zA-Z])")
+BESIDE = "\0"
+"""Between the answer of an open reply and the whole of it."""
+_BOX = r"\boxed{"
+_FINAL = re.compile(
+    r"\b(?:final\s+answer|correct\s+answer)\b[^:：]*[:：]\s*(.*?)(?=\n\n\n|\Z)",
+    re.IGNORECASE | re.DOTALL,
+)
 _FORMS = tuple(
     re.compile(form) for form in (r"Answer': '(.*?)'", r'Answer": "(.*?)"', r"Answer': (\d)")
 )
@@ -59,6 +69,28 @@ def read_spatial457(reply: str, stop_reason: str = "stop") -> Answer:
     """What the form that the prompt asks for holds as the answer, else the whole reply."""
     found = next((held for form in _FORMS if (held := form.search(reply))), None)
     return Found(found[1] if found else reply, "vlmevalkit")
+
+
+def read_phyx(reply: str, stop_reason: str = "stop") -> Answer:
+    """Two lines: the answer, in which pi is 3.14, and the whole reply."""
+    text = reply.strip()
+    if not text:
+        return _unread(reply, stop_reason)
+    stated = _FINAL.search(text)
+    taken = _boxed(text) or (stated[1] if stated else "")
+    taken = taken.replace(r"\dfrac", r"\frac").replace(r"\pi", "3.14")
+    return Found(f"{taken}{BESIDE}{text}", "vlmevalkit")
+
+
+def _boxed(text: str) -> str:
+    """What the first box holds; empty where there is none, or it is not closed."""
+    _, _, rest = text.partition(_BOX)
+    depth = 0
+    for place, sign in enumerate(rest):
+        if sign == "}" and not depth:
+            return rest[:place]
+        depth += (sign == "{") - (sign == "}")
+    return ""
 
 
 def phyx_given_gold(golds: Sequence[str]) -> Callable[[str, Mapping[str, str], str], Answer]:

@@ -319,7 +319,9 @@ def phyx(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
     """VLMEvalKit's comparison of strings, which its class calls with `valid_type` STR."""
     text = source("VLMEvalKit", "vlmeval", "dataset", "utils", "phyx.py")
     failed = "Failed to obtain answer via API."
-    compare = defined(text, "PhyX_process_line_MC", re=re, FAIL_MSG=failed)["PhyX_process_line_MC"]
+    name = arguments.get("function", "PhyX_process_line_MC")
+    helpers = ("safe_literal_eval", "extract_boxed_content", "mapping_str")
+    compare = defined(text, name, *helpers, re=re, ast=ast, FAIL_MSG=failed)[name]
     lines = [
         {"index": row["id"], "answer": row["cells"]["answer"], "prediction": row["reply"]}
         for row in rows

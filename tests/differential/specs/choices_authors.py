@@ -217,6 +217,28 @@ def _logicvista_cases() -> Iterator[Case]:
             number += 1
 
 
+def _phyx_open_cases() -> Iterator[Case]:
+    number = 0
+    for turn in range(3):
+        for position, (style, write) in enumerate(styles_choice.styles()):
+            gold, right, wrong = _MEASURES[(position + turn) % len(_MEASURES)]
+            said, other = (right, wrong) if (position + turn) % 3 else (wrong, right)
+            cells = {"question": "How long is it?", "answer": gold, "category": "Optics",
+                     "subfield": "Mirrors"}  # fmt: skip
+            yield Case(str(number), cells, style, write(said, said, other, other))
+            number += 1
+
+
+_MEASURES = (
+    ("5 m", "5 m", "15 cm"),
+    ("3.14", r"\pi", "2"),
+    (r"\frac{1}{2}", r"\dfrac{1}{2}", r"\frac{1}{3}"),
+    ("Up", "up", "down"),
+    ("46.3 kN", "46.3 kN", "46300 N"),
+)
+"""Gold, and what a reply says when it is right and when it is wrong."""
+
+
 def _earlier(
     benchmark: str, month: str, oracle: Oracle, pool: tuple[Choice, ...], path: list[str]
 ) -> Spec:
@@ -278,6 +300,11 @@ SPECS = (
          path="vlmeval/dataset/utils/phyx.py, PhyX_process_line_MC",
          cases=choice_cases(table_row(category="Optics", subfield="Mirrors"), video.SHORT),
          arguments={"scorer": "phyx"}, metrics={"accuracy": "mean"}),
+    Spec(name="phyx@edition=mini-oe.vlmevalkit", benchmark="phyx:edition=mini-oe",
+         rule="vlmevalkit", oracle=VLMEVALKIT,
+         path="vlmeval/dataset/utils/phyx.py, PhyX_process_line", cases=_phyx_open_cases,
+         arguments={"scorer": "phyx", "function": "PhyX_process_line"},
+         metrics={"accuracy": "mean"}),
     Spec(name="spatial457.vlmevalkit", benchmark="spatial457", rule="vlmevalkit",
          oracle=VLMEVALKIT, path="vlmeval/dataset/spatial457.py, Spatial457.evaluate",
          cases=spatial457_cases, arguments={"scorer": "spatial457"},

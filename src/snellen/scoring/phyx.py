@@ -1,0 +1,14 @@
+"""When an open answer of PhyX is right without a judge, as VLMEvalKit compares strings (Shen et al.
+2025, https://arxiv.org/abs/2505.15929)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def equal_phyx(answer: str, golds: Sequence[str], *, beside: str) -> bool:
+    """Whether the gold equals the answer or the whole reply but for case, or stands anywhere in the
+    reply: a gold of 5 is in 15. `beside` stands between answer and reply."""
+    taken, _, reply = answer.rpartition(beside)
+    folded = (taken.strip().lower(), reply.strip().lower())
+    return any(gold.strip().lower() in folded or gold in reply for gold in golds)
