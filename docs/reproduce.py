@@ -140,11 +140,6 @@ FORMULAS = {
 }
 """Rows or tables of papers that follow from the formulas, as tests of record hold
 (`tests/benchmarks/test_*_tables.py`, `test_mme_boards.py`): what, how many of how many."""
-_MATHVISION = {
-    "GPT4-CoT_Text_Only_": "id 1577 is right there; their parser stops at the dot of `5.so,even`",
-    "Qwen-VL-Max-CoT": r"id 2535 is right here; their parser cannot read `\frac12`",
-    "Qwen-VL-Max": r"id 2454 is right here; their parser cannot read `$-\!2$`",
-}
 _MATHVISTA = {
     "llavar": "pid 770 and 917, where 1.0 and 1.5 are taken for the whole number 1 in this file "
     "alone",
@@ -357,7 +352,7 @@ def _mathvista(golden: Path) -> Iterator[Entry]:
 
 def _mathvision(golden: Path) -> Iterator[Entry]:
     home = golden / "mathvision_test"
-    source = "MATH-Vision's published answers and verdicts (`--rule official`)"
+    source = "MATH-Vision's published replies and verdicts (`--rule official`)"
     for file in sorted(home.glob("*.jsonl.gz")):
         system = file.name.removesuffix(".jsonl.gz")
         if system.startswith("problems"):
@@ -367,7 +362,7 @@ def _mathvision(golden: Path) -> Iterator[Entry]:
                         {"prediction": "response"})  # fmt: skip
         ours, theirs = found.summary.headline.value or 0.0, 100 * sum(official) / len(official)
         yield Entry("MATH-Vision test", system, "accuracy", ours, theirs, 3, source,
-                    _right(found.records), _MATHVISION.get(system, ""))  # fmt: skip
+                    _right(found.records))  # fmt: skip
 
 
 def _logicvista(golden: Path) -> Iterator[Entry]:

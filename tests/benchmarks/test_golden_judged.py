@@ -110,11 +110,11 @@ def test_mathvista_extractions_as_a_judge(golden: Golden, system: str) -> None:
 
 
 MATHVISION = {
-    "GPT4-CoT_Text_Only_": (248, {"1577"}),  # "5.so,even...": the authors' parser stops at the dot
+    "GPT4-CoT_Text_Only_": (248, set()),
     "InternLM-XComposer2-VL-CoT": (437, set()),
     "LLaVA-v1.5-13B": (338, set()),
-    "Qwen-VL-Max-CoT": (384, {"2535"}),  # \frac12, which the authors' parser cannot read
-    "Qwen-VL-Max": (474, {"2454"}),  # $-\!2$, likewise
+    "Qwen-VL-Max-CoT": (384, set()),
+    "Qwen-VL-Max": (474, set()),
     "Random-Chance": (218, set()),
     "SPHINX-MoE": (431, set()),
     "ShareGPT4V-7B": (320, set()),

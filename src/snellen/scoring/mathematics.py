@@ -15,6 +15,7 @@ from __future__ import annotations
 import logging
 import re
 from functools import lru_cache
+from math import isfinite
 from typing import Any
 
 from snellen.core.errors import MissingExtra
@@ -48,7 +49,13 @@ _NUMERIC_WORDS = re.compile(
     r"\\(?:displaystyle|frac|dfrac|tfrac|sqrt|pi|cdot|times|left|right|div|log|ln|sin|cos|tan)"
     r"(?![A-Za-z])|\bsqrt\b|\bpi\b"
 )
-_NOT_NUMERIC = re.compile(r"[A-Za-z%°π]|\\circ")
+_UNKNOWN_THERE = re.compile(
+    r"\||\*\*|\\!|\\[dt]?frac(?!\s*\{)|\\[dt]?frac\s*\{[^{}]*\}(?!\s*\{)|\\sqrt(?!\s*[\[{])"
+)
+_STOPPED_THERE = re.compile(r"([-+]?\d+(?:\.\d+)?)\.[a-z]")
+_BEFORE_FRACTION = re.compile(r"(?<=\d)(?=\\[dt]?frac)")
+_NOT_NUMERIC = re.compile(r"[A-Za-z%'\"]|[^\x00-\x7f]|\\circ")
+"""Letters, marks and signs outside of ASCII: their parser reads none, nor a long minus."""
 _POWER_TIMES = re.compile(r"(\^\{[^{}]*\})\s*(?=\d)")
 """A power before a digit is a product; without the sign the parser takes the digit for another."""
 _STARRED = re.compile(r"\*\*\(([^()]*)\)|\*\*([A-Za-z0-9.]+)")
@@ -71,11 +78,14 @@ def equal(answer: str, gold: str) -> bool:
 
 
 def equal_official(answer: str, gold: str) -> bool:
-    """MATH-Vision's own verdict on a short answer: equal texts in any case, or two values that
-    agree once rounded to two places. A unit, a degree or a percent sign leaves no value."""
+    """MATH-Vision's own verdict on a short answer: equal texts in any case, pairs of equal values,
+    or two values that agree once rounded to two places. A unit, a degree or a percent sign leaves
+    no value; what stands behind a number, a dot and a letter does not count."""
     if answer.strip().lower() == gold.strip().lower():
+        return bool(answer.strip())
+    if _tuple(answer) == _tuple(gold) != ():
         return True
-    left, right = _value(_closed(answer)), _value(_closed(gold))
+    left, right = _official_value(answer), _official_value(gold)
     return (
         left is not None and right is not None and abs(round(left, 2) - round(right, 2)) < TOLERANCE
     )
@@ -114,6 +124,41 @@ def number_of(text: str) -> float | None:
     if over is None or not under:
         return None
     return over / under / (100 if plain["percent"] else 1)
+
+
+def _official_value(text: str) -> float | None:
+    """The value by the parser of MATH-Vision's script, which takes 2\\frac{1}{2} for a product, and
+    knows neither bars, stars and thin spaces nor fractions and roots without braces."""
+    closed = _closed(text)
+    if _UNKNOWN_THERE.search(closed):
+        return None
+    stopped = _STOPPED_THERE.match(closed)
+    try:
+        value = _value(stopped[1] if stopped else _BEFORE_FRACTION.sub(r"\\cdot ", closed))
+    except OverflowError:  # 2^{99999} is no float
+        return None
+    return value if value is not None and isfinite(value) else None
+
+
+def _tuple(text: str) -> tuple[str, ...]:
+    """The values of (a,b) or [a,b] behind its bracket, whole numbers as such and others to two
+    places; empty where it is none."""
+    core = text.strip().lower()
+    parts = core[1:-1].split(",")
+    if len(parts) < 2 or core[0] + core[-1] not in ("()", "[]"):
+        return ()
+    found = [core[0]]
+    for part in parts:
+        value = None if _kept_there(part) else _official_value(part)
+        if value is None and not _kept_there(part):
+            return ()
+        rounded = value if value is None or value != int(value) else int(value)
+        found.append(part if rounded is None else str(round(rounded, 2)))
+    return tuple(found)
+
+
+def _kept_there(part: str) -> bool:
+    return "infty" in part or part in ("a", "-a")
 
 
 def _closed(text: str) -> str:
