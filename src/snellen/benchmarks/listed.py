@@ -23,6 +23,7 @@ from msgspec import Struct, structs
 
 from snellen.benchmarks.described import METRICS
 from snellen.benchmarks.flows import Circular, OpenRule
+from snellen.benchmarks.listed_rules import OwnRules, own_rules
 from snellen.benchmarks.published import HubSplit, Published, PublishedFile
 from snellen.benchmarks.questions import failures_of, question_benchmark
 from snellen.benchmarks.rows import GROUP_COLUMNS, Shape
@@ -83,6 +84,8 @@ class Entry(Struct, frozen=True, forbid_unknown_fields=True):
     """Of all rows; None where each tells its own."""
     metric: str = "accuracy"
     """Of open answers."""
+    rules: str = ""
+    """Of `listed_rules`, where open answers are graded by rules of their own."""
     groups: tuple[str, ...] = GROUP_COLUMNS
     aliases: tuple[str, ...] = ()
     named: dict[str, dict[str, str]] = {}
@@ -135,7 +138,7 @@ class Listed:
         )
 
     def _made(self, variant: Variant, open: Callable[[], Table]) -> Benchmark:
-        entry, data, metric = self.entry, self._data(), METRICS[self.entry.metric]
+        entry, data, own = self.entry, self._data(), self._rules()
         inputs: tuple[Modality, ...] = ("text",) if entry.video else ("text", "image")
         made = question_benchmark(
             variant,
@@ -148,15 +151,12 @@ class Listed:
             needs=needs(*inputs, many_images=entry.many_images),
             keep=self._kept if entry.skip else None,
             kind=entry.kind,
-            shape=self._shape(),
+            shape=own.shape or self._shape(),
             question=entry.question,
             groups=entry.groups,
-            rules={
-                name: readers._replace(open=OpenRule(metric.read, metric.grade))
-                for name, readers in known_rules(None, _VLMEVALKIT[entry.vlmevalkit]).items()
-            },
+            rules=own.rules,
             wording=WORDING if entry.video else DEFAULT,
-            metric=entry.metric,
+            metric=own.metric,
             circular_default=entry.circular,
             paper=entry.paper,
             source=entry.source,
@@ -169,6 +169,16 @@ class Listed:
             coverage=entry.coverage,
             unscorable=entry.unscored,
             oracle=None if entry.unscored else 100.0,
+        )
+
+    def _rules(self) -> OwnRules:
+        entry, metric = self.entry, METRICS[self.entry.metric]
+        if entry.rules:
+            return own_rules(entry.rules)
+        known = known_rules(None, _VLMEVALKIT[entry.vlmevalkit])
+        graded = OpenRule(metric.read, metric.grade)
+        return OwnRules(
+            entry.metric, {name: one._replace(open=graded) for name, one in known.items()}
         )
 
     def _shape(self) -> Shape | None:
