@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import csv
+import functools
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -123,13 +124,16 @@ def of_lmms_eval(checkout: Path) -> Iterator[Elsewhere]:
             yield Elsewhere("lmms-eval", read["group"], "group", told)
 
 
+opened = functools.cache(open_benchmark)
+
+
 def here(name: str) -> str:
     """The benchmark that a name means here, with the options that the name sets."""
     try:
-        made = open_benchmark(name)
+        made = opened(name)
     except UsageError as error:
         return "" if "unknown" in str(error) else f"error: {error}"
-    plain = open_benchmark(made.name).parameters
+    plain = opened(made.name).parameters
     told = {key: value for key, value in made.parameters.items() if plain.get(key) != value}
     kept = ",".join(f"{key}={told[key]}" for key in sorted(told) if not key.endswith("_digest"))
     return f"{made.name}:{kept}" if kept else made.name

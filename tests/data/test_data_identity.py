@@ -147,6 +147,15 @@ def test_a_file_without_a_known_checksum_is_marked_as_not_compared(place) -> Non
     assert origin is not None
     assert origin.kind == "unverified"
     assert "was not checked" in origin.note
+    fetched = Published(
+        {}, {(): PublishedFile("y.tsv", Remote(urls=("http://127.0.0.1:9/y.tsv",)))}
+    )
+    home = place.parent / "cache" / "datasets"
+    home.mkdir(parents=True)
+    (home / "y.tsv").write_text(ROWS)
+    origin = origin_of(fetched.table(Variant()))
+    assert origin is not None
+    assert origin.kind == "published"
     origin = origin_of(plain.table(Variant(data="x.tsv")))
     assert origin is not None
     assert origin.kind == "custom"
@@ -203,3 +212,13 @@ def test_why_and_the_judge_use_the_data_of_the_run(place, capsys) -> None:
     assert main(["why", str(found.path), "p.csv"]) == 2
     assert "say where they are with --data FILE" in capsys.readouterr().err
     assert main(["why", str(found.path), "p.csv", "--data", "new.tsv"]) == 0
+
+
+def test_the_published_file_is_found_again_from_another_folder(
+    place, published, tmp_path, monkeypatch
+) -> None:
+    (place / NAME).write_text(ROWS)
+    run()
+    (found,) = find_runs(place / "out")
+    monkeypatch.chdir(tmp_path)
+    assert len(benchmark_with_data(found).open()) == 2

@@ -80,6 +80,7 @@ def replies(records: list[Record]) -> dict[str, list[str]]:
     return found
 
 
+@pytest.mark.release
 def test_an_actor_and_a_node_may_die(cluster: Any) -> None:
     count = 120
     expected = replies(driven(open_model(MODEL), count))

@@ -156,9 +156,8 @@ def replies(record: Record) -> list[str]:
     return [one.text for one in outputs if isinstance(one, Generated)]
 
 
-@pytest.mark.parametrize(
-    "pressed", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.release)]
-)
+@pytest.mark.release
+@pytest.mark.parametrize("pressed", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_is_quick_and_leaves_no_process(tmp_path: Path, pressed: signal.Signals) -> None:
     """With a cluster of the command's own."""
     out = tmp_path / "out"
@@ -246,6 +245,7 @@ def refused(cluster: Cluster, said: str) -> None:
         spread.shut()
 
 
+@pytest.mark.release
 def test_a_machine_that_lacks_gpus_says_so_at_once(tmp_path: Path) -> None:
     began = time.monotonic()
     process = command(

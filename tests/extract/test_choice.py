@@ -61,7 +61,7 @@ LABELS = [
     ("<answer>B</answer>", "B", "answer: bare label"),
     ("<answer>B. green", "B", "answer: leading label"),
     ("The correct answer is **B**. Because A is wrong and C too", "B", "stated answer"),
-    ("The image shows a sky.\n\nFinal answer: D", "D", "stated answer"),
+    ("The image shows a sky.\n\nFinal answer: D", "D", "conclusion: bare label"),
     ("It is red because of the light.\nAnswer: D", "D", "stated answer"),
     ("The correct option is B: green", "B", "stated answer"),
     ("The answer is\n\nB", "B", "bare label"),
@@ -230,8 +230,10 @@ def test_labels_win_over_contents_that_are_letters() -> None:
     assert value_of(read_choice("B", {"A": "B", "B": "A"})) == "B"
 
 
-def test_two_options_of_the_same_text_cannot_be_told_apart() -> None:
-    assert isinstance(read_choice("red", {"A": "red", "B": "red"}), Unparsed)
+def test_options_of_the_same_text_are_one_answer() -> None:
+    assert value_of(read_choice("red", {"A": "red", "B": "red"})) == "A"
+    assert value_of(read_choice("B. red", {"A": "red", "B": "red"})) == "B"
+    assert isinstance(read_choice("cat", {"A": "a cat", "B": "the cat"}), Unparsed)
 
 
 def test_digits_may_be_labels() -> None:

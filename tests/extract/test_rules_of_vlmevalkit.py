@@ -13,6 +13,7 @@ from snellen.extract.rules_vlmevalkit import read_choice_vlmevalkit
 from snellen.extract.rules_vlmevalkit_own import (
     bracket_given_gold,
     first_word_given_gold,
+    read_behind_answer,
     read_first_capital,
     read_mme_realworld,
 )
@@ -84,3 +85,17 @@ def test_the_rule_for_choices_by_release(
         for month in ("2025-04", "2026-02", "2026-08")
     ]
     assert read == [early, middle, late]
+
+
+@pytest.mark.parametrize(
+    ("reply", "label"),
+    [
+        ("A or B?\nAnswer: B", "B"),
+        ("Answer: $C", "C"),
+        ("Answer: (B)\n\nA look at the rest shows it.", "B"),
+        ("Answer: A\nAnswer: blue cat", "B"),
+        ("The answer:\nIt is C", "C"),
+    ],
+)
+def test_mmmu_pro_reads_what_stands_behind_the_last_answer(reply: str, label: str) -> None:
+    assert value(read_behind_answer(reply, OPTIONS)) == label

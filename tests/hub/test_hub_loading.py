@@ -48,6 +48,7 @@ def sentence(snellen: Command, *words: str) -> str:
     return done.stderr
 
 
+@pytest.mark.release
 def test_the_identity_is_the_commit_and_no_path(fetched: Fetched, hub: Hub, home: Path) -> None:
     identity = fetched.run.info.config.identity
     commit = hub.repositories["models", "acme/tiny-vlm"].commit
@@ -59,6 +60,7 @@ def test_the_identity_is_the_commit_and_no_path(fetched: Fetched, hub: Hub, home
     assert fetched.asked.count(weights) == 1
 
 
+@pytest.mark.release
 def test_pictures_of_a_data_set_on_the_hub_reach_the_model(fetched: Fetched, hub: Hub) -> None:
     records = {record.id: record for record in fetched.run.records()}
     assert sorted(records) == [f"test-{number}" for number in range(4)]
@@ -68,6 +70,7 @@ def test_pictures_of_a_data_set_on_the_hub_reach_the_model(fetched: Fetched, hub
     assert not any("train" in record for record in records)
 
 
+@pytest.mark.release
 def test_offline_finds_both_in_the_cache(fetched: Fetched, snellen: Command, hub: Hub) -> None:
     before = len(hub.asked)
     words = ("run", "-m", MODEL, "-b", DATA, "--out", "offline", "--max-new-tokens", "4")

@@ -246,6 +246,8 @@ def test_a_run_records_its_recipe_and_no_recipe_switches_it_off(
             Identity("vllm", "Qwen/Qwen2-VL-7B-Instruct"),
             "qwen2-vl",
         ),
+        ("InternVL2-8B", Identity("server", "OpenGVLab/InternVL2-8B"), "internvl"),
+        ("hf/OpenGVLab/InternVL2-8B", Identity("server", "hf/OpenGVLab/InternVL2-8B"), "internvl"),
         ("Bad", Identity("custom", "Bad"), None),
     ],
 )

@@ -13,6 +13,7 @@ from snellen.models.bundled import WEIGHTS
 JUDGE = f"transformers/{WEIGHTS / 'tiny'}"
 
 
+@pytest.mark.release
 def test_its_server_is_started_and_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     data, replies = tmp_path / "questions.tsv", tmp_path / "replies.csv"

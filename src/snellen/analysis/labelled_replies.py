@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from snellen.core.answer import OUTCOMES, Answer, Found, Outcome, outcome_of
 from snellen.core.errors import UsageError
@@ -90,10 +90,9 @@ class Readings(NamedTuple):
 def labels_meant(named: Mapping[str, str]) -> tuple[Meaning, str]:
     """What the labels of a column say, and the column, from `{"answer": NAME}` or `{"right":
     NAME}`. Raises UsageError."""
-    if len(named) == 1:
-        (meaning, column), *_ = named.items()
-        if meaning == "answer" or meaning == "right":
-            return meaning, column
+    for meaning in get_args(Meaning):
+        if list(named) == [meaning]:
+            return meaning, named[meaning]
     raise UsageError(
         f"labels {','.join(f'{key}={value}' for key, value in named.items())!r}: expected "
         "answer=COLUMN (what each reply answers) or right=COLUMN (whether it is right)"

@@ -85,6 +85,7 @@ def _places(info: RunInfo) -> Iterator[str | None]:
             places.append(seen)
     if known and (origin is None or origin.kind in ("published", "unverified")):
         places.append(None)
+        places += [origin.file] if origin is not None and origin.file else []
     yield from dict.fromkeys(places or [seen])
 
 

@@ -14,7 +14,7 @@ from snellen.benchmarks.rules import check_rule
 from snellen.core.benchmark import Benchmark, BenchmarkFactory, Variant
 from snellen.core.errors import UnknownName
 from snellen.core.model import Identity, Model, Profiled
-from snellen.engine.managed import Servers
+from snellen.engine.managed import GENERIC, Servers
 from snellen.models.registry import full_name, open_model
 
 
@@ -104,6 +104,8 @@ def _served_name(name: str, model: Model) -> str:
     """`full_name`; a model that goes by its own name alone, because a server has it, with what
     serves it before that."""
     full, identity = full_name(name, model), model.identity
+    if identity.provider == GENERIC:
+        return f"{GENERIC}/{identity.name.removeprefix('hf/')}"
     if full.partition(":")[0] == identity.name:
         return f"{identity.provider}/{identity.name}"
     return full

@@ -22,6 +22,7 @@ from snellen.api.reading_roles import (
 from snellen.benchmarks.own import own_benchmark
 from snellen.benchmarks.registry import is_data
 from snellen.benchmarks.results_files import NULLS_COUNT, advice_on
+from snellen.benchmarks.units import other_columns, refuse_units
 from snellen.core.benchmark import Benchmark, Table, Variant, summed
 from snellen.core.errors import DataError, UsageError
 from snellen.core.model import Model
@@ -106,6 +107,8 @@ def _read_and_scored(
     if predictions is None or (data is None and _same_file(benchmark, predictions)):
         return _scored_alone(benchmark, variant, columns, where, bench)
     apart = variant.data is not None or is_data(benchmark)
+    if not apart:
+        refuse_units(benchmark, columns or {})
     asked, replied = _columns_of_two(columns or {}) if apart else ({}, columns or {})
     chosen = named_benchmark(benchmark, replace(variant, columns=asked))
     repeats = chosen.repeats and not apart
@@ -173,8 +176,9 @@ def _scored_alone(
             f"no predictions for {path}: give a file with --predictions, or in place of the "
             "benchmark a file that holds questions, answers and predictions"
         )
-    read = read_predictions(Path(path), columns=columns, where=where)
-    return _scored(replace(own_benchmark(path, variant), open=read.table), read, bench)
+    read = read_predictions(Path(path), columns=other_columns(columns or {}), where=where)
+    own = own_benchmark(path, replace(variant, columns=columns or {}))
+    return _scored(replace(own, open=read.table), read, bench)
 
 
 def _scored(benchmark: Benchmark, read: Predictions, bench: Bench) -> Scored:

@@ -34,8 +34,9 @@ from snellen.benchmarks.open_questions import final_answer, on_golds, whole_repl
 from snellen.benchmarks.own import own_benchmark
 from snellen.benchmarks.published import Published, absolute, with_origin
 from snellen.benchmarks.questions import question_benchmark
-from snellen.benchmarks.rows import GROUP_COLUMNS, samples
+from snellen.benchmarks.rows import GROUP_COLUMNS, Shape, samples
 from snellen.benchmarks.rules import READERS
+from snellen.benchmarks.units import column_of_units
 from snellen.core.benchmark import TEXT, Benchmark, Table, Variant
 from snellen.core.errors import DataError, UnknownName
 from snellen.core.flow import Flow
@@ -51,7 +52,7 @@ from snellen.scoring.exact import contained, equal_folded
 from snellen.scoring.relaxed import relaxed_correct
 from snellen.scoring.vqa_accuracy import vqa_accuracy
 
-VERSION = "1"
+VERSION = "2"
 SUFFIX = ".toml"
 DESCRIBED = "described"
 """Parameter of a run: digest of the description, which decides what is asked and counted."""
@@ -165,6 +166,8 @@ def _description(path: str) -> Description:
             "leave out prompt, metric and circular"
         )
     check_roles_of(told.columns)
+    if told.judge and column_of_units(told.columns):
+        raise DataError(f"{path}: grades of a judge are not counted by units; leave out unit")
     return told
 
 
@@ -181,7 +184,12 @@ def _by_rules(told: Description, name: str, data: str, variant: Variant) -> Benc
     circular: Circular = told.circular
 
     def make(
-        variant: Variant, *, open: Callable[[], Table], wording: Wording = DEFAULT, **_: str
+        variant: Variant,
+        *,
+        open: Callable[[], Table],
+        wording: Wording = DEFAULT,
+        shape: Shape | None = None,
+        **_: str,
     ) -> Benchmark:
         return question_benchmark(
             variant,
@@ -191,6 +199,7 @@ def _by_rules(told: Description, name: str, data: str, variant: Variant) -> Benc
             open=open,
             groups=told.groups,
             kind=told.kind,
+            shape=shape,
             rules=rules,
             wording=told.prompt.over(wording),
             metric=told.headline or told.metric,

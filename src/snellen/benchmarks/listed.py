@@ -27,7 +27,7 @@ from snellen.benchmarks.listed_rules import OwnRules, own_rules
 from snellen.benchmarks.published import HubSplit, Published, PublishedFile
 from snellen.benchmarks.questions import failures_of, question_benchmark
 from snellen.benchmarks.rows import GROUP_COLUMNS, Shape
-from snellen.benchmarks.rules import READERS, VLMEVALKIT, Readers, known_rules
+from snellen.benchmarks.rules import OWN, READERS, VLMEVALKIT, Readers, known_rules
 from snellen.benchmarks.video_questions import choice_sample, video_table
 from snellen.benchmarks.watching import WORDING, watching_of, with_video
 from snellen.core.benchmark import Benchmark, Table, Variant, needs
@@ -36,14 +36,21 @@ from snellen.core.record import Record
 from snellen.core.sample import Kind, Row, Sample
 from snellen.core.summary import Summary
 from snellen.data.download import Remote
+from snellen.extract.rules_listed import phyx_given_gold, read_medxpertqa, read_mmsi
 from snellen.extract.rules_vlmevalkit_own import read_first_capital
 from snellen.prompts.choice import DEFAULT
 from snellen.scoring.accuracy import FailurePolicy, notices
 
-VERSION = "2"
+VERSION = "3"
 _FILE = "listed.toml"
+_OFFICIAL: Mapping[str, Readers | None] = {
+    "none": None,
+    "mmsi": READERS[OWN]._replace(choice=read_mmsi),
+    "medxpertqa": READERS[OWN]._replace(choice=read_medxpertqa),
+}
 _VLMEVALKIT: Mapping[str, Readers | None] = {
     "generic": READERS[VLMEVALKIT],
+    "phyx": READERS[VLMEVALKIT]._replace(given_gold=phyx_given_gold),
     "first-capital": READERS[VLMEVALKIT]._replace(choice=read_first_capital),
     "none": None,
 }
@@ -99,9 +106,11 @@ class Entry(Struct, frozen=True, forbid_unknown_fields=True):
     """Rows whose cells have these values are left out."""
     unscored: str = ""
     """Why nothing is scored."""
-    vlmevalkit: Literal["generic", "first-capital", "none"] = "generic"
-    """VLMEvalKit's rule: that for all choices and yes/no replies, the first capital letter, or one
-    that is not restated here."""
+    vlmevalkit: Literal["generic", "first-capital", "phyx", "none"] = "generic"
+    """VLMEvalKit's rule: that for all choices and yes/no replies, one of its own, or one that is
+    not restated here."""
+    official: Literal["none", "mmsi", "medxpertqa"] = "none"
+    """The reader in the authors' repository, where there is one."""
 
 
 class Listed:
@@ -175,7 +184,7 @@ class Listed:
         entry, metric = self.entry, METRICS[self.entry.metric]
         if entry.rules:
             return own_rules(entry.rules)
-        known = known_rules(None, _VLMEVALKIT[entry.vlmevalkit])
+        known = known_rules(_OFFICIAL[entry.official], _VLMEVALKIT[entry.vlmevalkit])
         graded = OpenRule(metric.read, metric.grade)
         return OwnRules(
             entry.metric, {name: one._replace(open=graded) for name, one in known.items()}

@@ -12,7 +12,8 @@ ask with a temperature of 0.2, which is 0 here.
 The number is the mean score of the model over that of the reference, times 100: it may pass 100.
 A judge answers with two numbers in its first line; others leave the sample ungraded, where the
 authors' script and VLMEvalKit put -1 for both into the means. The order is never swapped, as the
-authors have it. There is no score without a judge.
+authors have it. There is no score without a judge; VLMEvalKit's file of results has the two scores
+in columns of their own (`--judge column:gpt4_score+score`).
 """
 
 from __future__ import annotations

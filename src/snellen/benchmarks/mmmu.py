@@ -18,13 +18,14 @@ answer), never takes a letter of the reasoning against a stated answer, and neve
 An open answer is right where it holds the gold text, or a number equal to the gold's at two
 decimals. By default what the reply marks or states as its answer must hold it, as whole words;
 `official` looks behind every word that may announce a result, in all lines, and into words.
-VLMEvalKit turns an open question into a choice between the gold answer and "Other Answers"; under
-`vlmevalkit` we compare the text by the authors' rule.
+VLMEvalKit turns an open question into a choice between the gold answer, as its cell is written,
+and "Other Answers" (`--rule vlmevalkit`).
 """
 
 from __future__ import annotations
 
 from functools import partial
+from string import ascii_uppercase
 
 from msgspec.structs import replace
 
@@ -33,9 +34,11 @@ from snellen.benchmarks.published import Published, tsv
 from snellen.benchmarks.questions import question_benchmark
 from snellen.benchmarks.rules import READERS, Readers
 from snellen.benchmarks.withheld import withheld
+from snellen.core.answer import Answer, Empty, Found
 from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.core.sample import Row, Sample
 from snellen.extract.mmmu import draw_option, matches_mmmu, read_mmmu_answer, read_mmmu_open
+from snellen.extract.rules_vlmevalkit import read_choice_vlmevalkit
 
 VERSION = "2"
 ALIASES = {
@@ -68,11 +71,24 @@ def _held_official(answer: str, sample: Sample) -> float:
     return float(matches_mmmu(answer, sample.gold))
 
 
+def _chosen_vlmevalkit(reply: str, sample: Sample) -> float:
+    """A list of golds stands as it is written; a gold that is a capital letter is taken for the
+    label of an option, which here are the gold and others."""
+    written = sample.gold[0] if len(sample.gold) == 1 else str(list(sample.gold))
+    label = written if len(written) == 1 and written in ascii_uppercase else "A"
+    found = read_choice_vlmevalkit(reply, {"A": written, "B": "Other Answers"})
+    return float(isinstance(found, Found) and found.value == label)
+
+
+def _whole_reply(reply: str, stop_reason: str = "stop") -> Answer:
+    return Found(reply, "vlmevalkit: whole reply") if reply.strip() else Empty()
+
+
 OPEN = OpenRule(read_mmmu_answer, _held)
 OFFICIAL_OPEN = OpenRule(read_mmmu_open, _held_official)
 RULES = {
     "snellen": READERS["snellen"]._replace(open=OPEN),
-    "vlmevalkit": READERS["vlmevalkit"]._replace(open=OFFICIAL_OPEN),
+    "vlmevalkit": READERS["vlmevalkit"]._replace(open=OpenRule(_whole_reply, _chosen_vlmevalkit)),
     "official": Readers(draw_option, words_reader, OFFICIAL_OPEN),
 }
 

@@ -10,8 +10,8 @@ mean of `10` and `vision`, two runs here. Options that stand in a picture are no
 the prompt; where the data do not hold them either, any letter may be chosen.
 
 Published numbers are made with the authors' own parse, `evaluate.py` of MMMU-Pro, which is `--rule
-official`: what stands behind the last "Answer:", else the steps of MMMU, else an option by lot (here
-by a seed of the reply). Our default reads choices as all benchmarks do, and never draws.
+official`: what stands behind the last "Answer:", else the steps of MMMU, else an option by lot
+(here by a seed of the reply). Our default reads choices as all benchmarks do, and never draws.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ from msgspec import structs
 from snellen.benchmarks.flows import words_reader
 from snellen.benchmarks.published import HubSplit, Published, tsv
 from snellen.benchmarks.questions import question_benchmark
-from snellen.benchmarks.rules import Readers
+from snellen.benchmarks.rules import READERS, VLMEVALKIT, Readers
 from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.core.sample import Row, Sample
 from snellen.extract.mmmu import draw_pro_option
+from snellen.extract.rules_vlmevalkit_own import read_behind_answer
 from snellen.prompts.choice import Wording
 
 VERSION = "2"
@@ -54,6 +55,7 @@ DATA = Published(
 _DIRECTLY = "Answer with the option letter from the given choices directly."
 _IN_PICTURE = "Answer the following multiple-choice question in the image."
 _OPTIONS = 10
+_VLMEVALKIT_COT = READERS[VLMEVALKIT]._replace(choice=read_behind_answer)
 
 
 def benchmark(variant: Variant) -> Benchmark:
@@ -69,6 +71,7 @@ def benchmark(variant: Variant) -> Benchmark:
         needs=needs("text", "image", many_images=not vision),
         groups=("category", "subject", "topic_difficulty", "l2-category"),
         official=Readers(draw_pro_option, words_reader),
+        vlmevalkit=_VLMEVALKIT_COT if variant.options.get("cot") == "on" else READERS[VLMEVALKIT],
         wording=Wording(question="{question}", options="", choose=_DIRECTLY, listed=not vision),
         kind="choice",
         max_new_tokens=1024,

@@ -14,24 +14,19 @@ together.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 
-import msgspec
 from msgspec import structs
 
 from snellen.benchmarks.published import Published, tsv
 from snellen.benchmarks.questions import failures_of, question_benchmark
+from snellen.benchmarks.units import summarise_units
 from snellen.core.benchmark import Benchmark, Variant, needs
-from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
-from snellen.core.summary import Interval, Metric, Summary
-from snellen.scoring.accuracy import FailurePolicy
-from snellen.scoring.together import all_right, bounds_of, under
-from snellen.stats.intervals import wilson
 
-VERSION = "1"
+VERSION = "2"
 HEADLINE = "pair_accuracy"
 _URL = "https://opencompass.openxlab.space/utils/VLMEval/MMVP.tsv"
 DATA = Published({}, {(): tsv(_URL, "8cb732b141a0cba5b42159df2839e557")})
@@ -56,7 +51,7 @@ def benchmark(variant: Variant) -> Benchmark:
         headline=HEADLINE,
         chance=25.0,
         samples=partial(_paired, asked.samples),
-        summarise=partial(_by_pairs, asked, failures),
+        summarise=partial(summarise_units, asked, failures, HEADLINE),
     )
 
 
@@ -82,30 +77,3 @@ def _split_options(rows: Iterable[Row]) -> Iterator[Row]:
             cells = {**row.cells, "A": joined[1], "B": joined[2], "answer": gold}
             row = structs.replace(row, cells=cells)
         yield row
-
-
-def _by_pairs(asked: Benchmark, failures: FailurePolicy, records: Sequence[Record]) -> Summary:
-    summary = asked.summarise(records)
-    pairs = list(_pairs(under(records, failures)).values())
-    if summary.headline.value is None or not pairs:
-        found = Metric(HEADLINE, None, len(pairs), note=summary.headline.note)
-    else:
-        spread = wilson(sum(pairs), len(pairs))
-        interval = Interval(100 * spread.low, 100 * spread.high, spread.method, spread.level)
-        found = Metric(HEADLINE, 100 * sum(pairs) / len(pairs), len(pairs), interval)
-    return msgspec.structs.replace(
-        summary,
-        headline=found,
-        metrics={HEADLINE: found, **summary.metrics},
-        bounds=bounds_of(records, _pair_accuracy),
-        beside=(asked.headline, *summary.beside),
-    )
-
-
-def _pairs(records: Sequence[Record]) -> dict[str, float]:
-    return all_right(records, lambda record: record.unit)
-
-
-def _pair_accuracy(records: Sequence[Record]) -> float | None:
-    found = _pairs(records).values()
-    return 100 * sum(found) / len(found) if found else None

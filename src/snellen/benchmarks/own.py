@@ -14,6 +14,7 @@ from pathlib import Path
 from snellen.benchmarks.published import absolute, with_origin
 from snellen.benchmarks.questions import question_benchmark
 from snellen.benchmarks.similarity import with_similarity
+from snellen.benchmarks.units import column_of_units, counted_by_units, other_columns, shape_by
 from snellen.benchmarks.watching import WORDING, watching_of, with_video
 from snellen.core.benchmark import Benchmark, Table, Variant
 from snellen.core.errors import SnellenError
@@ -30,9 +31,11 @@ def own_benchmark(
     """The benchmark of a data file; its name is the file's name without suffixes. `make` is called
     as `question_benchmark` is."""
 
+    named = other_columns(variant.columns)
+
     def open() -> Table:
         origin = Origin("own", file=absolute(path), columns=dict(variant.columns))
-        return with_origin(open_table(path, columns=variant.columns), origin)
+        return with_origin(open_table(path, columns=named), origin)
 
     made = partial(
         make,
@@ -41,10 +44,15 @@ def own_benchmark(
         title=f"own data: {path}",
         open=open,
     )
-    if not _has_videos(open):
-        return with_similarity(made(variant), variant)
-    rest, watching = watching_of(variant)
-    return with_similarity(with_video(made(rest, wording=WORDING), watching, always=False), variant)
+    units = column_of_units(variant.columns)
+    if units:
+        made = partial(made, shape=shape_by(variant.columns))
+    if _has_videos(open):
+        rest, watching = watching_of(variant)
+        asked = with_video(made(rest, wording=WORDING), watching, always=False)
+    else:
+        asked = made(variant)
+    return with_similarity(counted_by_units(asked, variant) if units else asked, variant)
 
 
 def _has_videos(open: Callable[[], Table]) -> bool:

@@ -65,8 +65,10 @@ class Published:
         if otherwise is None:
             return locate(name, settings, remote=remote, progress=progress, hint=made)
         here = verified(name, settings, remote).path
-        if here is not None or isinstance(otherwise, HubSplit):
-            return here or otherwise
+        if here is not None:
+            return here
+        if isinstance(otherwise, HubSplit):
+            return otherwise
         return Path(otherwise.fetch(settings, progress))
 
     def marked(self, table: Table, variant: Variant) -> Table:
@@ -101,7 +103,7 @@ class Published:
             kind = "custom" if note else "published"
             if not self.files:
                 kind, note = "own", ""
-        elif isinstance(declared, PublishedFile) and not declared.told_apart():
+        elif isinstance(declared, PublishedFile) and not declared.told_apart(path):
             kind = "unverified"
             note = (
                 f"data: {path} has the name of the published file, of which no checksum is known: "
@@ -133,9 +135,13 @@ class PublishedFile(NamedTuple):
     made: str = ""
     """Who makes the file of what, where nobody publishes it."""
 
-    def told_apart(self) -> bool:
-        """Whether another file of the name would be noticed, or the rows come from elsewhere."""
-        return self.remote.checksum() is not None or self.otherwise is not None
+    def told_apart(self, path: str) -> bool:
+        """Whether another file in the place of this one would be noticed, or this one was put where
+        downloads go, or the rows come from elsewhere."""
+        if self.remote.checksum() is not None or self.otherwise is not None:
+            return True
+        home = datasets_folder(Settings.from_environment())
+        return bool(self.remote.urls) and Path(path).parent == home
 
     def words(self) -> str:
         """The name with its checksum."""
@@ -200,7 +206,7 @@ def _difference(data: str, declared: PublishedFile | HubSplit | None) -> str:
 def _here(declared: PublishedFile, spec: str) -> str:
     """Where on this machine a published file lies, or how it comes there."""
     settings = Settings.from_environment()
-    told = []
+    told: list[str] = []
     for path in find(declared.name, settings):
         other = other_checksum(path, declared.remote, settings.cache)
         if other is None:

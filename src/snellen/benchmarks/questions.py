@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import cast, get_args
@@ -18,6 +19,7 @@ from snellen.benchmarks.manner import (
 )
 from snellen.benchmarks.rows import GROUP_COLUMNS, Shape, samples
 from snellen.benchmarks.rules import (
+    OWN,
     READERS,
     VLMEVALKIT,
     Readers,
@@ -84,8 +86,18 @@ def question_benchmark(
     rule = chosen_rule(name, variant, rules)
     mode = circular_of(variant, circular_default)
     headline = metric if mode == "off" else "circular"
-    how = _manner(variant, settings, readers_of(rule, rules), wording)
+    readers = readers_of(rule, rules)
+    how = _manner(variant, settings, readers, wording)
     how = asked_so(how, every, paper_prompt, variant.shots)
+    if rule != OWN:
+        # What others' code takes out of a reply that thinks first is part of their rule.
+        how = replace(
+            how,
+            choice=readers.choice,
+            given_gold=readers.given_gold,
+            yes_no=readers.yes_no,
+            open=readers.open,
+        )
 
     def rows_to_samples(rows: Iterable[Row]) -> Iterator[Sample]:
         path = getattr(rows, "path", name)

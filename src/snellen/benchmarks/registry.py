@@ -17,6 +17,7 @@ from snellen.benchmarks.examples import with_examples
 from snellen.benchmarks.gate import gate_of, with_gate
 from snellen.benchmarks.own import own_benchmark
 from snellen.benchmarks.published import Published
+from snellen.benchmarks.units import refuse_units
 from snellen.core.benchmark import Benchmark, BenchmarkFactory, Variant
 from snellen.core.doors import doors, load
 from snellen.core.errors import UnknownName, UsageError
@@ -99,6 +100,7 @@ def _uncontrolled(name: str, variant: Variant) -> Benchmark:
         )
     if named is None:
         raise UnknownName("benchmark", name, doors(GROUP), _own_data(name))
+    refuse_units(name, variant.columns)
     if variant.options:
         declared = named.factory(Variant(data=variant.data)).options
         _check_options(name, variant, declared)

@@ -70,6 +70,7 @@ ROLES = (
     "split",
     "category",
     "l2-category",
+    "unit",
 )
 """What a column may be named to be with `--columns`, beside the option letters."""
 

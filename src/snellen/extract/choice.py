@@ -1,9 +1,10 @@
 """Read a reply to a multiple-choice question into the label of an option.
 
-What a reply marks as its conclusion (a tag, a box, a key of JSON) is read before all else. The order
-inside it, and of replies without one, is that of MMBench (arXiv:2307.06281, Sec. 4.1) and MMT-Bench
-(arXiv:2404.16006, Sec. 4.1): labels first, then contents, then nobody could read it. Never a random
-option. A wrong reading is worse than none: a rule that finds two options reads neither.
+What a reply marks as its conclusion (a tag, a box, a key of JSON) is read before all else. The
+order inside it, and of replies without one, is that of MMBench (arXiv:2307.06281, Sec. 4.1) and
+MMT-Bench (arXiv:2404.16006, Sec. 4.1): labels first, then contents, then nobody could read it.
+Never a random option. A wrong reading is worse than none: a rule that finds two options reads
+neither.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _DEPTH = 3
 """Marks inside marks that are looked into."""
 _AFTER_BOX = re.compile(r"[\s$.,]{0,9}[(\[](?P<letter>[A-Z])[)\]]")
 _BEFORE_BOX = re.compile(r"[(\[](?P<letter>[A-Z])[)\]][\s$:.\\a-z]{0,20}\Z")
-_DRESS = " \n\t*`\"'()[].,:"
+_DRESS = " \n\t*`\"'()[]<>$.,:"
 _AFTER_LABEL = frozenset(").: ")
 _LABEL_Z = re.compile(r"[\s\"'(\[]*(?:(?i:answer|option)[\s:]*)?Z[\s\"')\].]*\Z")
 _DECLINING_STEMS = ("not", "n't", "no", "sorry", "unable", "imposs", "afraid", "apolog", " ai ")

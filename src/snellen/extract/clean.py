@@ -48,7 +48,7 @@ _THOUGHT_START = re.compile(
     r"|<unused94>|<\|channel\|>\s{0,3}analysis\s{0,3}<\|message\|>)",
     re.IGNORECASE,
 )
-_MAY_HOLD_THOUGHT = ("</", "/think", "_of_thought", "<unused95>", "final")
+_MAY_HOLD_THOUGHT = ("</", "/think", "/THINK", "_of_thought", "<unused95>", "final")
 
 
 class Text(NamedTuple):

@@ -25,7 +25,8 @@ _FEW = 20
 _TELLING = 12
 """A content of several words and at least so many characters is hardly named in passing."""
 _CONCLUSION = re.compile(
-    rf"(?:^|[.!?]\s|\n)[\s\"'>\-]{{0,9}}(?:{phrases.CONCLUDING}|consequently|to conclude|in summary)\b"
+    rf"(?:^|[.!?]\s|\n)[\s\"'>\-]{{0,9}}"
+    rf"(?:{phrases.CONCLUDING}|consequently|to conclude|in summary)\b"
 )
 
 

@@ -1,8 +1,8 @@
-"""Read a reply to an open question whose gold answer has one of a few forms: true or false, or the
-labels of options that stand in the picture ("b", "b,d").
+"""Read a reply to an open question whose gold answer has one of a few forms: true or false, or
+labels of options that stand in the picture ("b,d").
 
-The form of the gold is that of the question ("True or false: ...", "Which of a to e ...?"), so that a
-reply may be read for it: "True. Because ..." is True, and "(b) 0.42" is b.
+The form of the gold is that of the question ("True or false: ...", "Which of a to e ...?"), so that
+a reply may be read for it: "True. Because ..." is True, and "(b) 0.42" is b.
 """
 
 from __future__ import annotations

@@ -35,6 +35,7 @@ _LEADING = re.compile(
     r"(?=\s*(?:$|\n|[)\]:;,、]|\.(?![A-Za-z]\.)|[-–—]\s|[\u3040-\u9fff]"
     r"|(?:because|since|as|due|which|not)\b))"
 )
+_SMALL = re.compile(r"(?<![A-Za-z])([a-h])\)")
 _MARKED = re.compile(
     r"[(\[]\s*(?P<one>[A-Z])(?=\s*[,)\]])"
     rf"|(?i:\b(?:{phrases.OPTION_NOUNS})s?|选项|選項)\s*[\"'(:]*(?P<two>[A-Z]){END}"
@@ -49,7 +50,8 @@ _CAPTION = re.compile(
 """A bracketed letter after one of these may name a part of the picture, not an option."""
 _CAPTION_REACH = 12
 _CLOSED = re.compile(
-    r"(?:\((?P<one>[A-Z])\)[.:]?|(?:^|\n)[ \-]{0,9}(?P<two>[A-Z])[).:])\s{0,3}(?:(?i:an?|the)\s(?!is\b))?"
+    r"(?:\((?P<one>[A-Z])\)[.:]?|(?:^|\n)[ \-]{0,9}(?P<two>[A-Z])[).:])\s{0,3}"
+    r"(?:(?i:an?|the)\s(?!is\b))?"
 )
 
 
@@ -78,6 +80,8 @@ def leading_label(text: str, options: Options) -> Reading | None:
     if not match or not options.has(match["letter"].upper()):
         return None
     start, end = match.span("letter")
+    if match["letter"].islower() and len(set(_SMALL.findall(text))) > 1:
+        return None
     if denied(text, start, end) or is_article(text, start, end, options):
         return None
     if begins_content(text, start, options):
@@ -121,8 +125,19 @@ def only_label(text: str, options: Options) -> Reading | None:
             return None
         if denied(text, start, end) or names_several(text, start, end, options):
             return None
+        if _follows_another(text[: match.start()].lower().rstrip(), letter, options):
+            return None
         found = found or Reading(letter, "only label", start, end)
     return found
+
+
+def _follows_another(before: str, label: str, options: Options) -> bool:
+    """Does the text of another option stand right before the label: "elm (C)"?"""
+    return any(
+        before.endswith(content) and not options.same(other, label)
+        for other, content in options.contents.items()
+        if len(content) > 1
+    )
 
 
 def label_with_content(text: Text, options: Options) -> Reading | None:

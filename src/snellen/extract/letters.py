@@ -38,7 +38,9 @@ _LIST_SIZE = 3
 _WINDOW = 80
 _SENTENCE = 300
 _CLAUSE_BREAK = re.compile(
-    r"[.!?;,\n]|\b(?:but|it'?s|it is|therefore|so)\b|而是|但|所以", re.IGNORECASE
+    r"[.!?;,\n]|\b(?:but|(?<!think )(?<!think that )(?<!believe )(?<!believe that )"
+    r"(?:it'?s|it is)|therefore|so)\b|而是|但|所以",
+    re.IGNORECASE,
 )
 _SENTENCE_END = re.compile(r"[.!?;]\s|\n")
 _NEGATOR = re.compile(phrases.NEGATORS, re.IGNORECASE)

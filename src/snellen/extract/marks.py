@@ -102,6 +102,7 @@ def _tags(text: str, start: int, end: int) -> list[Mark]:
         return []
     found: list[Mark] = []
     opened: dict[str, re.Match[str]] = {}
+    repeated = set()
     for tag in _TAG.finditer(text, start, end):
         name = (tag["name"] or tag["bracket"] or tag["what"]).lower()
         closing = tag["close"] or tag["shut"] or (tag["token"] or "").lower() == "end"
@@ -109,9 +110,10 @@ def _tags(text: str, start: int, end: int) -> list[Mark]:
             opened[name] = tag
         elif name in opened:
             opener = opened.pop(name)
-            found.append(Mark(TAG, opener.end(), tag.start(), tag.end()))
-            if _WRAPPER.fullmatch(name) and not _REST.match(text, tag.end(), end):
-                found.pop()
+            wraps = _WRAPPER.fullmatch(name) is not None
+            if not wraps or (name not in repeated and _REST.match(text, tag.end(), end)):
+                found.append(Mark(TAG, opener.end(), tag.start(), tag.end()))
+            repeated.add(name)
     open_ones = [
         tag for name, tag in opened.items() if not _WRAPPER.fullmatch(name) and not tag["bracket"]
     ]

@@ -3,9 +3,10 @@ authors' repository) and MMMU-Pro (Yue et al. 2024, arXiv:2409.02813, `evaluate.
 own of MMMU's open questions.
 
 A choice: a label in parentheses, else a label between blanks, else (in replies of more than five
-words) the text of an option; of several, the one that stands last. An open reply: what follows the last word that announces a result, line by line, and every
-number in it. Where no option is found the authors draw one by lot: `draw_option` does so from a
-seed made of the question and the reply, for numbers beside theirs.
+words) the text of an option; of several, the one that stands last. An open reply: what follows the
+last word that announces a result, line by line, and every number in it. Where no option is found
+the authors draw one by lot: `draw_option` does so from a seed made of the question and the reply,
+for numbers beside theirs.
 
 MMMU-Pro's rule looks behind the last "Answer:" first: an option whose letter alone stands there is
 the choice. Its label between blanks needs the blank behind it only, so that the last letter of

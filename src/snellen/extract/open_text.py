@@ -1,9 +1,10 @@
 """Read a free reply into the text of its answer.
 
 The answer is what the reply marks as such: the last \\boxed{...} or <answer>...</answer> and their
-like (see `marks`), else the last "the answer is ...". A short reply of one line is its own answer, a final dot and quotes taken
-off; of a longer one a last line of a few words is. Otherwise the reply is kept whole: scoring is by
-equality, so a long reply that marks no answer is wrong, never right by accident.
+like (see `marks`), else the last "the answer is ...". A short reply of one line is its own answer,
+a final dot and quotes taken off; of a longer one a last line of a few words is. Otherwise the reply
+is kept whole: scoring is by equality, so a long reply that marks no answer is wrong, never right by
+accident.
 """
 
 from __future__ import annotations
@@ -22,13 +23,14 @@ _DRESSED = re.compile(
     re.DOTALL,
 )
 _NOUN = (
-    r"\b(?:final |correct |short )?answers?|\bans(?=[.:])\.?|\br[ée]ponse|\bantwort|\brespuesta|\bresposta"
-    r"|\brisposta|\bответ|\bcevap|\byan[ıi]t|الإجابة|الجواب|\bđáp án|\bjawaban|\bodpowied[źz]|उत्तर"
-    r"|答案|答え|正解|解答|정답"
+    r"\b(?:final |correct |short )?answers?|\bans(?=[.:])\.?|\br[ée]ponse|\bantwort|\brespuesta"
+    r"|\bresposta|\brisposta|\bответ|\bcevap|\byan[ıi]t|الإجابة|الجواب|\bđáp án"
+    r"|\bjawaban|\bodpowied[źz]|उत्तर|答案|答え|正解|解答|정답"
 )
 _STATED = re.compile(
     rf"(?:{_NOUN})(?: (?:to (?:the|this) question|correcta|correta|finale?))?\s*"
-    r"(?::|=|(?:(?:is|are|would be|(?:should|must) be(?! (?:an?|some) )|est|ist|lautet|es|é|è|это|هي|هو|là|adalah|jest|है)"
+    r"(?::|=|(?:(?:is|are|would be|(?:should|must) be(?! (?:an?|some) )"
+    r"|est|ist|lautet|es|é|è|это|هي|هو|là|adalah|jest|है)"
     r"(?=[\s:])|应该是|应为|是|为|為|は|은|는)(?:\s*:)?)"
     r"(?P<gap>\s*)(?P<text>(?:[^\n.!?]|[.!?](?!\s|$))+)",
     re.IGNORECASE,

@@ -22,9 +22,14 @@ _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 _LEFT = " \n,;:!?\"'(["
 _RIGHT = " \n.,;:!?\"')]"
 _LAST_PROSE_LABEL = "J"
+_LONGEST_DRESS = 40
+"""Characters that LaTeX commands may add to a short content."""
 NONE_FITS = "Z"
 """MMBench's pseudo choice for "no option fits": a label only where an option has it."""
-_FRACTION = re.compile(r"\\[dtc]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
+_FRACTION = re.compile(
+    r"\\[dtc]?frac(?:\s*\{(?P<over>[^{}]*)\}\s*\{(?P<under>[^{}]*)\}|\s+(?P<one>\S+)\s{2}(?P<two>\S+))"
+)
+"""Its braces may have been blanked out before."""
 _LATEX = re.compile(r"\\(?:left|right|displaystyle|quad|[,;:! ()\[\]])|[${}]")
 _LATEX_SIGNS = (
     (re.compile(r"\^?\s*\{?\s*\\circ\b\s*\}?"), "°"),
@@ -49,10 +54,14 @@ def plain(text: str) -> str:
 
 def formula(text: str) -> str:
     """A content without LaTeX commands and blanks: "$\\frac{1}{2}$" is "1/2"."""
-    low = _FRACTION.sub(r"\1/\2", fold(text).lower())
+    low = _FRACTION.sub(_divided, fold(text).lower())
     for sign, as_text in _LATEX_SIGNS if "\\" in low else ():
         low = sign.sub(as_text, low)
     return "".join(plain(_LATEX.sub("", low)).split())
+
+
+def _divided(match: re.Match[str]) -> str:
+    return f"{match['over'] or match['one'] or ''}/{match['under'] or match['two'] or ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +83,10 @@ class Options:
 
     def equal_to(self, text: str) -> str | None:
         """The label of the option that the text is, apart from dress and spacing."""
-        return self.by_content.get(plain(text)) or self.by_formula.get(formula(text))
+        found = self.by_content.get(plain(text))
+        if found or len(text) > 2 * self.longest + _LONGEST_DRESS:
+            return found
+        return self.by_formula.get(formula(text))
 
     def same(self, label: str, other: str) -> bool:
         """Do the two options read the same?"""

@@ -9,12 +9,15 @@ Without a judge, as of its commit e8e78f05 (August 2026), faults included:
 `first_word_given_gold`   MVBench: the first word is part of "(x)", x being the gold, or holds it;
                           an empty reply is right. Else the reader of all choices.
 `bracket_given_gold`      MLVU: the sign before the first ")" is the gold. Else the same.
+`read_behind_answer`      MMMU-Pro asked to think first: the last line that opens with "Answer:" is
+                          read by the reader of all choices, or its only capital letter.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from string import ascii_uppercase
 
 from snellen.core.answer import Answer, Empty, Found, Truncated, Unparsed
 from snellen.extract.rules_vlmevalkit import RULE, read_choice_vlmevalkit
@@ -34,6 +37,7 @@ _LEAD_INS_VIDEO = (
 _TAGGED = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
 _A_TO_D = re.compile("[ABCD]")
 _A_TO_E = re.compile("[ABCDE]")
+_ANSWER = "Answer:"
 _LONG = 10
 """Words of a reply that is never held against the labels."""
 
@@ -82,6 +86,17 @@ def bracket_given_gold(golds: Sequence[str]) -> _Reader:
         return read_choice_vlmevalkit(reply, options, stop_reason)
 
     return read
+
+
+def read_behind_answer(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
+    """What stands behind the last "Answer:" that opens a line, else the whole reply."""
+    lines = [line.strip() for line in reply.strip().split("\n")]
+    announced = [line.removeprefix(_ANSWER) for line in lines if line.startswith(_ANSWER)]
+    if not announced:
+        return read_choice_vlmevalkit(reply, options, stop_reason)
+    capitals = {sign for sign in announced[-1] if sign in ascii_uppercase}
+    said = capitals.pop() if len(capitals) == 1 else announced[-1]
+    return read_choice_vlmevalkit(said, options, stop_reason)
 
 
 def _without(phrases: Sequence[str], reply: str) -> str:

@@ -54,12 +54,14 @@ _NO_WORDS = (
     r"|false|incorrect|wrong"
 )
 _LEAD = (
-    r"(?:(?:the |la |die |a |o )?(?:final |correct |richtige )?(?:answer|statement|réponse|reponse|respuesta"
-    r"|resposta|risposta|antwort|ответ|cevap|答え|정답)(?: (?:is|est|es|é|è|ist|lautet))?(?: correcta)?\s{0,9}:?\s{0,9})?"
+    r"(?:(?:the |la |die |a |o )?(?:final |correct |richtige )?"
+    r"(?:answer|statement|réponse|reponse|respuesta|resposta|risposta|antwort|ответ|cevap"
+    r"|答え|정답)(?: (?:is|est|es|é|è|ist|lautet))?(?: correcta)?"
+    r"\s{0,9}:?\s{0,9})?"
 )
 _OTHER_WORD = re.compile(
     rf"[\W_]{{0,30}}+{_LEAD}[\W_]{{0,9}}(?:(?P<yes>{_YES_WORDS})|(?P<no>{_NO_WORDS}))(?:です|입니다)?"
-    r"(?=\s{0,9}(?:[.,;:!\n)]|\Z|-\s|[–—]))(?![.,]\w)",
+    r"(?=\s{0,9}(?:[.,;:!\n)、]|\Z|-\s|[–—]))(?![.,]\w)",
     re.IGNORECASE,
 )
 """A word of another language, or of another kind of question, that opens the reply alone."""

@@ -16,6 +16,7 @@ import random
 import re
 import sys
 import tempfile
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -288,6 +289,57 @@ def mmstar(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
     return [credit(row) for row in rows], {}
 
 
+def mmsi(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
+    """The extraction of the class in the authors' copy of VLMEvalKit."""
+    text = source("MMSI-Bench", "vlmeval", "dataset", "mmsi_bench.py")
+    body = text[text.index("    def extract_single_choice_with_word_boundary") :]
+    body = body[: body.index("@staticmethod")]
+    read = names_of(f"import re\n{textwrap.dedent(body)}", "mmsi")
+    read = read["extract_single_choice_with_word_boundary"]
+    return [float(read(row["reply"]) == row["cells"]["answer"]) for row in rows], {}
+
+
+def medxpertqa(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
+    text = source("MedXpertQA", "eval", "utils.py")
+    clean = defined(text, "answer_cleansing", re=re)["answer_cleansing"]
+    lead_in = "Among {start} through {end}, the answer is"
+
+    def credit(row: Row) -> float:
+        asked = {"options": list(options_of(row)), "label": [row["cells"]["answer"]]}
+        said = clean("zero_shot", lead_in, row["reply"], "medxpertqa", "mm", asked)
+        return float(said == asked["label"])
+
+    return [credit(row) for row in rows], {}
+
+
+def phyx(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
+    """VLMEvalKit's comparison of strings, which its class calls with `valid_type` STR."""
+    text = source("VLMEvalKit", "vlmeval", "dataset", "utils", "phyx.py")
+    failed = "Failed to obtain answer via API."
+    compare = defined(text, "PhyX_process_line_MC", re=re, FAIL_MSG=failed)["PhyX_process_line_MC"]
+    lines = [
+        {"index": row["id"], "answer": row["cells"]["answer"], "prediction": row["reply"]}
+        for row in rows
+    ]
+    return [float(compare(line)["match"]) for line in lines], {}
+
+
+def logicvista(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
+    """VLMEvalKit's extraction, whose language model gives the verdict that each row holds."""
+    text = source("VLMEvalKit", "vlmeval", "dataset", "utils", "logicvista.py")
+    names = defined(
+        text, "LogicVista_auxeval", "build_prompt_logicvista",
+        FAIL_MSG="Failed to obtain answer via API.",
+    )  # fmt: skip
+
+    def credit(row: Row) -> float:
+        model = type("Model", (), {"generate": lambda self, *_, **__: row["verdict"]})()
+        line = {**row["cells"], "prediction": row["reply"]}
+        return float(names["LogicVista_auxeval"](model, line)["hit"])
+
+    return [credit(row) for row in rows], {}
+
+
 SCORERS: Mapping[str, Callable[[Sequence[Row], Mapping[str, Any]], Found]] = {
     "blink": blink,
     "scienceqa": scienceqa,
@@ -299,6 +351,10 @@ SCORERS: Mapping[str, Callable[[Sequence[Row], Mapping[str, Any]], Found]] = {
     "mmbench": mmbench,
     "check_ans": check_ans,
     "mmstar": mmstar,
+    "mmsi": mmsi,
+    "medxpertqa": medxpertqa,
+    "phyx": phyx,
+    "logicvista": logicvista,
 }
 
 

@@ -35,6 +35,14 @@ MLVU = _repository("JUNJIE99/MLVU", "fd060c10a43ea48a35100a22688a927b8e531199")
 ASK_ANYTHING = _repository(
     "OpenGVLab/Ask-Anything", "4dd8210b030374bb0c510a57dfbe916f70d3ef71", "MIT"
 )
+MMSI = _repository("InternRobotics/MMSI-Bench", "5de2f3d2eb0159dbcc76790074029aa400143603")
+MEDXPERTQA = _repository(
+    "TsinghuaC3I/MedXpertQA", "f21247d3ccf3b14826ff2aa7fa06e1a46d64058c", "MIT"
+)
+VLMEVALKIT = _repository(
+    "open-compass/VLMEvalKit", "e8e78f05f3080fe28154f2130321f17951c3be94", "Apache-2.0"
+)
+"""Functions of it that its classes call with a setting or a judge."""
 MMSTAR = _repository("MMStar-Benchmark/MMStar", "88f243ab4a39cb339530085c33aecb22819881a1")
 
 
@@ -168,6 +176,29 @@ def _pro_cases(*, vision: bool) -> Callable[[], Iterator[Case]]:
     return choice_cases(cells, pools.TEN, turns=5)
 
 
+def _logicvista_cases() -> Iterator[Case]:
+    """A judge reads every reply: it is scripted, and says the letters in several ways. Golds are a
+    letter, or two."""
+    skills = ("['inductive']", "['deductive']", "['numerical']", "['spatial']", "['mechanical']")
+    number = 0
+    for turn in range(3):
+        for style, write in styles_choice.styles():
+            gold, other = (("B", "D"), ("B, D", "A"), ("C", "B"))[(number + turn) % 3]
+            right = (number + turn) % 4 != 0
+            label = (gold if right else other).replace(", ", " and ")
+            said = gold.replace(", ", "") if right else other
+            verdict = (said, said, said[::-1], "Z" if not right else said)[number % 4]
+            cells = {
+                "question": "Which of the boxes comes next?",
+                "answer": gold,
+                "skill": skills[number % len(skills)],
+            }
+            yield Case(
+                str(number), cells, style, write(label, "the box", other, "the ball"), verdict
+            )
+            number += 1
+
+
 _EVAL = "evaluation/eval_your_results.py"
 SPECS = (
     _authors("blink", "blink", BLINK, "eval/evaluate.py, eval_prediction",
@@ -203,6 +234,20 @@ SPECS = (
     _authors("mvbench", "check_ans", ASK_ANYTHING, "video_chat2/mvbench.ipynb, check_ans",
              choice_cases(video.MVBENCH, pools.ABILITIES), {"accuracy": "mean"},
              path=["Ask-Anything", "video_chat2", "mvbench.ipynb"]),
+    _authors("mmsi-bench", "mmsi", MMSI,
+             "vlmeval/dataset/mmsi_bench.py, extract_single_choice_with_word_boundary",
+             choice_cases(table_row(category=("MSR", "Attr-Meas")), video.SHORT),
+             {"accuracy": "mean"}),
+    _authors("medxpertqa", "medxpertqa", MEDXPERTQA, "eval/utils.py, answer_cleansing",
+             choice_cases(table_row(category=("Diagnosis", "Treatment")), pools.MEDICINE),
+             {"accuracy": "mean"}),
+    Spec(name="phyx.vlmevalkit", benchmark="phyx", rule="vlmevalkit", oracle=VLMEVALKIT,
+         path="vlmeval/dataset/utils/phyx.py, PhyX_process_line_MC",
+         cases=choice_cases(table_row(category="Optics", subfield="Mirrors"), video.SHORT),
+         arguments={"scorer": "phyx"}, metrics={"accuracy": "mean"}),
+    Spec(name="logicvista.vlmevalkit", benchmark="logicvista", rule="official",
+         oracle=VLMEVALKIT, path="vlmeval/dataset/utils/logicvista.py, LogicVista_auxeval",
+         cases=_logicvista_cases, arguments={"scorer": "logicvista"}),
     _authors("mmstar", "mmstar", MMSTAR, "eval/vlmeval/evaluate/mmstar.py, MMStar_eval",
              choice_cases(table_row(category=("colour", "shape"), l2_category="scenes"),
                           pools.EXPERT), {"accuracy": "mean"}),

@@ -74,6 +74,28 @@ def _own_cases(name: str, dataset: str, **arguments: Any) -> Spec:
     return Spec(**given)
 
 
+def _mmmu_cases() -> Iterator[Case]:
+    """Choices, and open questions, which VLMEvalKit turns into the choice between the gold answer
+    and "Other Answers"."""
+    columns = {"split": "validation", "category": ("Accounting", "Art", "Math")}
+    yield from choice_cases(table_row(**columns), pools.EXPERT)()
+    number = 3 * len(list(styles_choice.styles()))
+    for turn, (question, gold, texts) in enumerate(OPEN_QUESTIONS):
+        for position, (style, write) in enumerate(styles_choice.styles()):
+            right, wrong = texts if (position + turn) % 3 else texts[::-1]
+            cells = {"question": question, "answer": gold, "split": "validation",
+                     "category": columns["category"][position % 3]}  # fmt: skip
+            yield Case(str(number), cells, f"open, {style}", write(right, right, wrong, wrong))
+            number += 1
+
+
+OPEN_QUESTIONS = (
+    ("What is the net income?", "12,500", ("12,500", "1250")),
+    ("Name the cell.", "['neuron', 'nerve cell']", ("a Nerve cell", "a blood cell")),
+    ("What is x?", "Transport across the membrane", ("transport across the membrane", "B")),
+)
+"""Question, gold, and what a reply says when it is right and when it is wrong."""
+_SUBJECTS = {"category": ("History", "Art", "Math")}
 _IN_2D = {"mean_of_sources": "Overall", "source/ADE20K": "ADE20K"}
 SPECS = (
     vlmevalkit_set("cvbench:dimension=2D", "CV-Bench-2D", pools.SPACE, _IN_2D,
@@ -103,6 +125,14 @@ SPECS = (
                    category=("Instances Counting", "Scene Understanding")),
     vlmevalkit_set("seedbench:version=2-plus", "SEEDBench2_Plus", pools.EXPERT,
                    category=("chart", "map", "web")),
+    _own_cases("mmmu", "MMMU_DEV_VAL", cases=_mmmu_cases, path=_CLASS.format("MMMUDataset"),
+               metrics={"accuracy": "Overall", "category/Art": "Art"}),
+    vlmevalkit_set("mmmu-pro", "MMMU_Pro_10c", pools.TEN, where=_CLASS.format("MMMUProDataset"),
+                   **_SUBJECTS),
+    vlmevalkit_set("mmmu-pro:setting=10,cot=on", "MMMU_Pro_10c_COT", pools.TEN,
+                   where=_CLASS.format("MMMUProDataset"), **_SUBJECTS),
+    vlmevalkit_set("mmmu-pro:setting=vision", "MMMU_Pro_V", pools.TEN,
+                   where=_CLASS.format("MMMUProDataset"), **_SUBJECTS),
     _own_cases("mmvp", "MMVP", cases=_pair_cases,
                metrics={"pair_accuracy": "Overall", "accuracy": "Average"}),
     _own_cases("mmt-bench", "MMT-Bench_VAL", cases=_mmt_cases,

@@ -1,0 +1,126 @@
+"""Questions that count only together: a unit is right if every question of it is.
+
+MMVP's pairs (Tong et al. 2024, https://arxiv.org/abs/2401.06209, Sec. 3.1), and in a data file of
+one's own the rows that share a value of the column named with `--columns unit=...`, such as the
+three questions of an MMEvalPro problem, whose share of whole units its authors call genuine
+accuracy (Huang et al. 2024, https://arxiv.org/abs/2407.00468).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+import msgspec
+
+from snellen.benchmarks.questions import failures_of
+from snellen.benchmarks.rows import Shape
+from snellen.core.benchmark import CHANCE, Benchmark, Variant
+from snellen.core.errors import UnknownName, UsageError
+from snellen.core.record import Record
+from snellen.core.sample import Row, Sample
+from snellen.core.summary import Interval, Metric, Summary
+from snellen.data.columns import canonical, column_name
+from snellen.scoring.accuracy import FailurePolicy
+from snellen.scoring.together import all_right, bounds_of, under
+from snellen.stats.intervals import wilson
+
+UNIT = "unit"
+"""The role of a column with `--columns`, and the parameter of a run."""
+HEADLINE = "unit_accuracy"
+
+
+def column_of_units(columns: Mapping[str, str]) -> str:
+    """The column that names the unit of a row; "" where none is chosen."""
+    return columns.get(UNIT, "")
+
+
+def refuse_units(name: str, columns: Mapping[str, str]) -> None:
+    """Raises UsageError for a benchmark that knows which of its questions belong together."""
+    if column_of_units(columns):
+        raise UsageError(
+            f"{name} knows which of its questions count together; --columns unit=... is for a data "
+            "file of your own"
+        )
+
+
+def other_columns(columns: Mapping[str, str]) -> dict[str, str]:
+    """The chosen columns that are renamed: that of the units keeps its name, so that it may also
+    be a group, a picture or an id."""
+    return {role: name for role, name in columns.items() if role != UNIT}
+
+
+def shape_by(columns: Mapping[str, str]) -> Shape:
+    """Gives samples the unit that their rows name; `a+b` joins two columns. A row that names none
+    stands alone. Raises UnknownName for a column the data lack."""
+    taken = {name: canonical(role) for role, name in other_columns(columns).items()}
+    parts = [taken.get(part) or column_name(part, 0) for part in columns[UNIT].split("+")]
+    seen: set[str] = set()
+
+    def shaped(sample: Sample, row: Row) -> Sample:
+        if not seen:
+            seen.update(row.cells)
+        for part in parts:
+            if part not in row.cells and part not in seen:
+                raise UnknownName("column", columns[UNIT], row.cells)
+        named = [row.cells.get(part, "") for part in parts]
+        return msgspec.structs.replace(sample, unit="/".join(named) if all(named) else "")
+
+    return shaped
+
+
+def counted_by_units(asked: Benchmark, variant: Variant) -> Benchmark:
+    """The benchmark with the share of whole units as headline and its own number beside it."""
+    return replace(
+        asked,
+        headline=HEADLINE,
+        summarise=partial(summarise_units, asked, failures_of(variant), HEADLINE),
+        parameters={**asked.parameters, UNIT: variant.columns[UNIT]},
+    )
+
+
+def summarise_units(
+    asked: Benchmark, failures: FailurePolicy, headline: str, records: Sequence[Record]
+) -> Summary:
+    """Of units that have a score in every question; chance is that of guessing whole units."""
+    summary = asked.summarise(records)
+    units = list(_units(under(records, failures)).values())
+    if summary.headline.value is None or not units:
+        found = Metric(headline, None, len(units), note=summary.headline.note)
+    else:
+        spread = wilson(sum(units), len(units))
+        interval = Interval(100 * spread.low, 100 * spread.high, spread.method, spread.level)
+        found = Metric(headline, 100 * sum(units) / len(units), len(units), interval)
+    rest = {name: one for name, one in summary.metrics.items() if name not in (CHANCE, "frequent")}
+    chance = _chance(records)
+    guessed = {} if chance is None else {CHANCE: Metric(CHANCE, chance, len(units))}
+    return msgspec.structs.replace(
+        summary,
+        headline=found,
+        metrics={headline: found, **rest, **guessed},
+        bounds=bounds_of(records, _unit_accuracy),
+        beside=(asked.headline, *summary.beside),
+    )
+
+
+def _units(records: Sequence[Record]) -> dict[str, float]:
+    return all_right(records, lambda record: record.unit or f"row {record.id}")
+
+
+def _unit_accuracy(records: Sequence[Record]) -> float | None:
+    found = _units(records).values()
+    return 100 * sum(found) / len(found) if found else None
+
+
+def _chance(records: Sequence[Record]) -> float | None:
+    """Of guessing every question of a unit right, in percent; None where the data do not tell."""
+    units: dict[str, float] = defaultdict(lambda: 1.0)
+    for record in records:
+        if record.kind == "open" or (record.kind == "choice" and not record.options):
+            return None
+        if record.gold:
+            width = 2 if record.kind == "yes_no" else len(record.options)
+            units[record.unit or f"row {record.id}"] /= width
+    return 100 * sum(units.values()) / len(units) if units else None
