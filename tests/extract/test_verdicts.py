@@ -146,3 +146,12 @@ def test_labels(reply: str, labels: str | None) -> None:
 def test_a_short_answer(reply: str, answer: str | None) -> None:
     found = read_answer(reply)
     assert (None if found is None else found.text) == answer
+
+
+@pytest.mark.parametrize(
+    ("said", "grade"), [(".5", 0.5), (".1.", 0.1), ("6e-1", 0.6), ("Score: .25", 0.25)]
+)
+def test_a_grade_may_begin_with_its_dot_or_have_an_exponent(said: str, grade: float) -> None:
+    read = read_grade(said, 0.0, 1.0)
+    assert read is not None
+    assert read.values == {"grade": grade}

@@ -37,7 +37,7 @@ from snellen.scoring.caption_words import caption_words
 from snellen.scoring.rouge_l import rouge_l
 from snellen.settings import Settings
 
-VERSION = "1"
+VERSION = "2"
 ALIASES = {
     "COCO_Caption": {"data": "val"},
     "COCO_VAL": {"data": "val"},
@@ -68,7 +68,8 @@ QUESTION = (
 
 
 def benchmark(variant: Variant) -> Benchmark:
-    words = _at_blanks if variant.rule == "vlmevalkit" else caption_words
+    theirs = variant.rule == "vlmevalkit"
+    words = _at_blanks if theirs else caption_words
     cache = Settings.from_environment().cache
     made = open_question_benchmark(
         variant,
@@ -78,7 +79,9 @@ def benchmark(variant: Variant) -> Benchmark:
         metric=ROUGE_L,
         data=DATA,
         options=METEOR,
-        rules=open_rules(partial(_rouge_l, words), read=whole_reply),
+        rules=open_rules(
+            partial(_rouge_l, _at_single_blanks if theirs else caption_words), read=whole_reply
+        ),
         wording=BARE,
         shape=_captioned,
         question=QUESTION,
@@ -113,6 +116,11 @@ def _unseen(sample: Sample, capabilities: Capabilities) -> str | None:
 
 def _at_blanks(caption: str) -> tuple[str, ...]:
     return tuple(caption.split())
+
+
+def _at_single_blanks(caption: str) -> tuple[str, ...]:
+    """As the tools' ROUGE-L alone does: two blanks hold an empty word, and lines are not parted."""
+    return tuple(caption.split(" "))
 
 
 def _rouge_l(words: Callable[[str], Sequence[str]], answer: str, sample: Sample) -> float:

@@ -23,6 +23,7 @@ from msgspec import Struct, structs
 
 from snellen.benchmarks.described import METRICS
 from snellen.benchmarks.flows import EQUALITY, Circular, OpenRule
+from snellen.benchmarks.listed_rules import OwnRules, own_rules
 from snellen.benchmarks.open_questions import on_golds
 from snellen.benchmarks.published import HubSplit, Published, PublishedFile
 from snellen.benchmarks.questions import failures_of, question_benchmark
@@ -106,6 +107,8 @@ class Entry(Struct, frozen=True, forbid_unknown_fields=True):
     """Of all rows; None where each tells its own."""
     metric: str = "accuracy"
     """Of open answers."""
+    rules: str = ""
+    """Of `listed_rules`, where open answers are graded by rules of their own."""
     groups: tuple[str, ...] = GROUP_COLUMNS
     aliases: tuple[str, ...] = ()
     named: dict[str, dict[str, str]] = {}
@@ -160,7 +163,7 @@ class Listed:
         )
 
     def _made(self, variant: Variant, open: Callable[[], Table]) -> Benchmark:
-        entry, data, metric = self.entry, self._data(), METRICS[self.entry.metric]
+        entry, data, own = self.entry, self._data(), self._rules()
         inputs: tuple[Modality, ...] = ("text",) if entry.video else ("text", "image")
         made = question_benchmark(
             variant,
@@ -173,17 +176,12 @@ class Listed:
             needs=needs(*inputs, many_images=entry.many_images),
             keep=self._kept if entry.skip else None,
             kind=entry.kind,
-            shape=self._shape(),
+            shape=own.shape or self._shape(),
             question=entry.question,
             groups=entry.groups,
-            rules={
-                name: readers
-                if readers.open is not EQUALITY
-                else readers._replace(open=OpenRule(metric.read, metric.grade))
-                for name, readers in self._rules().items()
-            },
+            rules=own.rules,
             wording=WORDING if entry.video else DEFAULT,
-            metric=entry.metric,
+            metric=own.metric,
             circular_default=entry.circular,
             paper=entry.paper,
             source=entry.source,
@@ -198,14 +196,22 @@ class Listed:
             oracle=None if entry.unscored else 100.0,
         )
 
+    def _rules(self) -> OwnRules:
+        entry, metric = self.entry, METRICS[self.entry.metric]
+        if entry.rules:
+            return own_rules(entry.rules)
+        known = known_rules(_OFFICIAL[entry.official], _VLMEVALKIT[entry.vlmevalkit])
+        graded = OpenRule(metric.read, metric.grade)
+        rules = {
+            name: one if one.open is not EQUALITY else one._replace(open=graded)
+            for name, one in known.items()
+        }
+        return OwnRules(entry.metric, rules)
+
     def _shape(self) -> Shape | None:
         if self.entry.unscored:
             return _without_gold
         return choice_sample if self.entry.video and self.entry.kind == "choice" else None
-
-    def _rules(self) -> Mapping[str, Readers]:
-        entry = self.entry
-        return known_rules(_OFFICIAL[entry.official], _VLMEVALKIT[entry.vlmevalkit])
 
     def _kept(self, row: Row) -> bool:
         return all(row.cells.get(column) != value for column, value in self.entry.skip.items())

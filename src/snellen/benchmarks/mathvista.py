@@ -44,6 +44,7 @@ from snellen.data.columns import row_id
 from snellen.extract.choice import read_choice
 from snellen.extract.numbers import read_list, read_number
 from snellen.extract.open_text import read_open
+from snellen.extract.verdicts import Reading, read_answer
 from snellen.prompts.judging import rubric
 from snellen.scoring.mathvista import answer_type_of, normalised, places, same_value
 
@@ -162,11 +163,17 @@ def _flow(
             fields=_fields,
             read=_read_official if official else _read,
             always=official,
+            verdict=_as_it_stands if official else read_answer,
             short=_read_official if official else None,
             right=_right_official if official else _right,
             shown=as_is,
         )
     )
+
+
+def _as_it_stands(said: str) -> Reading | None:
+    """All that a judge copied out: the script takes no marks off it."""
+    return Reading(text=said) if said.strip() else None
 
 
 def _kind(sample: Sample) -> str:

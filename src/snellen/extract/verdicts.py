@@ -24,11 +24,11 @@ class Reading(NamedTuple):
 
 GRADE = "grade"
 """Name of the only grade, where there is one."""
-_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
+_NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?(?![\w.]*\d)")
 _DRESS = " \t\n\"'`*_.[](){}"
 _LABELLED = re.compile(
     r"(?:score|grade|rating|correctness|judge?ment|verdict|mark)\b\W{0,12}?(?:is\W{1,4})?"
-    r"(-?\d+(?:\.\d+)?)(?![\d.]*\d)",
+    r"(-?(?:\d+(?:\.\d+)?|\.\d+))(?![\d.]*\d)",
     re.IGNORECASE,
 )
 _OF = re.compile(r"\s*(?:/|out of)\s*\d+(?:\.\d+)?\s*\Z", re.IGNORECASE)
@@ -60,7 +60,7 @@ def read_grade(reply: str, low: float, high: float, *, whole: bool = False) -> R
     """One number in low..high: the whole reply, a labelled one ("Score: 4"), or the only number
     there is. `whole` accepts integers alone."""
     text = without_thought(reply).strip()
-    bare = _OF.sub("", text.strip(_DRESS))
+    bare = _OF.sub("", _undressed(text))
     labelled = _LABELLED.findall(text)
     numbers = _NUMBER.findall(_OF.sub("", text))
     if _NUMBER.fullmatch(bare):
@@ -198,6 +198,11 @@ def _number(value: object) -> float | None:
     if isinstance(value, int | float):
         return float(value) if math.isfinite(value) else None
     if isinstance(value, str):
-        bare = _OF.sub("", value.strip(_DRESS))
+        bare = _OF.sub("", _undressed(value))
         return float(bare) if _NUMBER.fullmatch(bare) else None
     return None
+
+
+def _undressed(text: str) -> str:
+    """Without marks around it; a dot before digits is theirs (".5")."""
+    return text.lstrip(_DRESS.replace(".", "")).rstrip(_DRESS)

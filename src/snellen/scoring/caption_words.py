@@ -26,15 +26,18 @@ _ABBREVIATIONS = (
 _TOKEN = re.compile(
     rf"""
     https?://\S+ | www\.\S+                                     # addresses
+    | </?[a-z][^<>]*> | \#[^\W\d_]\w* | \*+ | [!?]{{2,}}          # tags, hashtags, runs of signs
+    | [^\W\d_]+\.(?=[;,])                                      # as if it were an abbreviation
     | (?:[a-z]\.){{2,}} | \b(?:{_ABBREVIATIONS})\.              # abbreviations
     | \b(?-i:[A-HJ-Z])\.(?=\s+\w|["”])                             # initials
     | \.{{2,}} | -{{2,}}                                        # ellipses and dashes
-    | n['’]t\b | ['’](?:s|re|ve|d|ll|m)\b                       # ends of contractions
+    | n['’]t(?![^\W_]) | ['’](?:s|re|ve|d|ll|m)(?![^\W_])       # ends of contractions
+    | (?<=[^\W\d_])[.,:]\d+                                   # a fraction behind a word
     | \d+(?:[.,:/]\d+)*(?:st|nd|rd|th|s)?(?![-\w])              # numbers
     | o['’]clock | ['’]\d\ds?\b | [dlo]['’](?=[a-z]{{3}})[a-z]+
-    | [^\W_]+?(?=n['’]t\b)                                      # what a contraction begins with
-    | [^\W_]+(?:[-/&._][^\W_]+)*                                # words
-    | ``|'' | \S
+    | [^\W_]+?(?=n['’]t(?![^\W_]))                             # what a contraction begins with
+    | [^\W_]+(?:(?:[-/&_]|(?<=\d)\.|\.(?!\d))[^\W_]+)*        # words
+    | ``|'' | (?![\U0001F000-\U0001FFFF])\S
     """,
     re.VERBOSE | re.IGNORECASE,
 )

@@ -54,7 +54,8 @@ _UNKNOWN_THERE = re.compile(
 )
 _STOPPED_THERE = re.compile(r"([-+]?\d+(?:\.\d+)?)\.[a-z]")
 _BEFORE_FRACTION = re.compile(r"(?<=\d)(?=\\[dt]?frac)")
-_NOT_NUMERIC = re.compile(r"[A-Za-z%°π]|\\circ")
+_NOT_NUMERIC = re.compile(r"[A-Za-z%'\"]|[^\x00-\x7f]|\\circ")
+"""Letters, marks and signs outside of ASCII: their parser reads none, nor a long minus."""
 _POWER_TIMES = re.compile(r"(\^\{[^{}]*\})\s*(?=\d)")
 """A power before a digit is a product; without the sign the parser takes the digit for another."""
 _STARRED = re.compile(r"\*\*\(([^()]*)\)|\*\*([A-Za-z0-9.]+)")

@@ -200,6 +200,57 @@ def mmlongbench(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Any:
     return [one["score"] for one in samples], {"acc": 100 * accuracy, "f1": 100 * f1}
 
 
+def mathvista(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Sequence[float]:
+    """What the script does with an extraction, which is the row's verdict."""
+    import Levenshtein
+
+    names = defined(
+        source("MathVista", "evaluation", "calculate_score.py"),
+        "normalize_extracted_answer",
+        "get_most_similar",
+        "safe_equal",
+        re=re,
+        distance=Levenshtein.distance,
+    )
+    credits = []
+    for row in rows:
+        cells = row["cells"]
+        said = names["normalize_extracted_answer"](
+            row["verdict"],
+            ast.literal_eval(cells["choices"]),
+            cells["question_type"],
+            cells["answer_type"],
+            cells["precision"],
+        )
+        credits.append(names["safe_equal"](said, cells["answer"]))
+    return credits
+
+
+def mathvision(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Sequence[float]:
+    """The script reads its questions and the replies from files, and writes verdicts there."""
+    folder = CHECKOUTS / "MATH-V" / "evaluation"
+    sys.path.insert(0, str(folder))
+    questions = [
+        {
+            "id": row["id"],
+            "answer": row["cells"]["answer"],
+            "options": ast.literal_eval(row["cells"]["choices"]),
+        }
+        for row in rows
+    ]
+    text = source("MATH-V", "evaluation", "evaluate.py").replace(
+        "id_raw = {example", "id_raw = QUESTIONS or {example"
+    )
+    # `fire` makes a command of it; nothing else is used.
+    sys.modules.setdefault("fire", types.ModuleType("fire"))
+    names = names_of(text, "mathv", QUESTIONS={one["id"]: one for one in questions})
+    kept: list[Any] = []
+    names["load_jsonl"] = lambda path: [{"id": row["id"], "response": row["reply"]} for row in rows]
+    names["save_jsonl"] = lambda path, lines, **_: kept.extend(lines)
+    names["evaluate"]("replies", True)
+    return [float(line["correct"]) for line in kept]
+
+
 SCORERS: Mapping[str, Callable[[Sequence[Row], Mapping[str, Any]], Any]] = {
     "vqa": vqa,
     "textvqa": textvqa,
@@ -210,6 +261,8 @@ SCORERS: Mapping[str, Callable[[Sequence[Row], Mapping[str, Any]], Any]] = {
     "tablevqabench": tablevqabench,
     "slidevqa": slidevqa,
     "mmlongbench": mmlongbench,
+    "mathvista": mathvista,
+    "mathvision": mathvision,
 }
 
 

@@ -11,11 +11,12 @@ Run as `vlmevalkit.py` is, whose parts it uses. Arguments of a job:
               is the row's cell, and of several numbers of that name the first counts
               "extracted": what a judge copied out of the reply is written where its own run would
               have kept it, so that nobody is asked; the verdict column is read back
+    parts     for "alone": metric and factor by the row's cell `part`, where they differ
     scale     factor of the numbers that it returns for all rows together
     fillers   further rows (cells and a reply), for "alone"
     column    for "extracted": the verdict column
     said      for "extracted": the column that holds what the judge said
-    marked    for "extracted": whether its class first cuts the answer out of the judge's words
+    reader    for "extracted": module, function and key, where its class first reads these words
     further   for "extracted": further columns of the kept file, the same for every row
     table     for "extracted": columns of label and number, where it returns a table with labels
     judge     for "extracted": the name of the judge in the file's name
@@ -24,6 +25,7 @@ Run as `vlmevalkit.py` is, whose parts it uses. Arguments of a job:
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import multiprocessing
 import os
@@ -61,9 +63,12 @@ def _alone(job: Mapping[str, Any]) -> dict[str, Any]:
     credits = {}
     for row in rows:
         numbers = _evaluate(name, [row, *fillers])
-        metric = arguments["metric"].format(**row["cells"])
+        metric, factor = arguments.get("metric"), arguments.get("factor", 1)
+        if "parts" in arguments:
+            metric, factor = arguments["parts"][row["cells"]["part"]]
+        metric = metric.format(**row["cells"])
         number = numbers[metric] if metric in numbers else numbers[f"{metric}/0"]
-        credits[row["id"]] = number * arguments.get("factor", 1)
+        credits[row["id"]] = number * factor
     scale = arguments.get("scale", 1)
     return {
         "credits": credits,
@@ -91,8 +96,7 @@ def _extracted(job: Mapping[str, Any]) -> dict[str, Any]:
         file = Path(folder) / f"model_{name}.xlsx"
         table.to_excel(file, index=False, engine="xlsxwriter")
         kept = table.assign(**arguments.get("further", {}))
-        cut = _marked if arguments.get("marked") else str
-        kept[arguments["said"]] = [cut(row["verdict"]) for row in rows]
+        kept[arguments["said"]] = [_kept(row, arguments.get("reader", "")) for row in rows]
         kept.to_excel(file.with_name(f"{file.stem}_{judge}.xlsx"), index=False, engine="xlsxwriter")
         returned = dataset.evaluate(str(file), model=judge, nproc=1)
         column, verdicts = base._verdicts(Path(folder), {file.name}, arguments.get("column"))
@@ -117,16 +121,19 @@ def _named(returned: Any, arguments: Mapping[str, Any]) -> Iterable[tuple[str, f
     return zip(map(str, returned[label]), map(float, returned[value]), strict=True)
 
 
-def _marked(text: str) -> str:
-    """As its class for documents cuts a judge's words, which it does before it keeps them."""
-    from vlmeval.dataset.mmlongbenchdoc import MMLongBench_auxeval
+def _kept(row: Mapping[str, Any], reader: str) -> Any:
+    """What its function of that name makes of a judge's words before it keeps them; `reader` is the
+    function's module and name, and the key of what it returns. Without one the words are kept."""
+    if not reader:
+        return row["verdict"]
 
     class Said:
         def generate(self, *_: Any, **__: Any) -> str:
-            return text
+            return str(row["verdict"])
 
-    line = {"question": "", "prediction": ""}
-    return str(MMLongBench_auxeval(Said(), line)["pred"])
+    module, name, key = reader.split(":")
+    function = getattr(importlib.import_module(f"vlmeval.dataset.{module}"), name)
+    return function(Said(), {**row["cells"], "prediction": row["reply"]})[key]
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> Any:

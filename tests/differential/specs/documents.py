@@ -160,7 +160,7 @@ def _kept(
             "how": "extracted",
             "dataset": dataset,
             "said": "pred",
-            "marked": True,
+            "reader": "mmlongbenchdoc:MMLongBench_auxeval:pred",
             "column": column,
             "table": ["category", value],
             "scale": 100,

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from tests.differential.oracle_list import VLMEVALKIT
 from tests.differential.sets import Oracle, Spec
-from tests.differential.styles_open import BASES, QUESTIONS, Base, Cells, Open, open_cases
+from tests.differential.styles_open import (
+    BASES,
+    QUESTIONS,
+    Base,
+    Cells,
+    Open,
+    open_cases,
+    open_question,
+)
 
 VLMEVALKIT_OPEN = replace(VLMEVALKIT, script="vlmevalkit_open")
 
@@ -169,6 +176,12 @@ SLIDEVQA = repository(
 
 _VQA = "image_vqa.py, ImageVQADataset.evaluate"
 _VQA_FILE = "PythonEvaluationTools/vqaEvaluation/vqaEval.py, VQAEval.evaluate"
+_COUNTS = (
+    open_question("How many dogs are there?", "2|two", "3|20"),
+    open_question("How many people?", "12|twelve", "21|eleven"),
+    open_question("How many hats?", "0|zero", "1|none"),
+    open_question("How many chairs?", "15|fifteen", "5|115"),
+)
 _AGREED = tuple(
     replace(question, people=question.golds[:1] * 10) if number % 4 == 0 else question
     for number, question in enumerate(QUESTIONS)
@@ -232,13 +245,14 @@ SPECS = (
     alone(
         "tallyqa",
         "TallyQA",
-        cells_of(lambda question: re.sub(r"\D", "", question.golds[0])[:2] or "3"),
+        cells_of(one, issimple=("True", "False")),
         "image_vqa.py, TallyQA.evaluate",
         metric="TallyQA",
-        metrics={"exact": "TallyQA"},
+        metrics={"accuracy": "TallyQA"},
         factor=2,
         scale=100,
         fillers=({"answer": "19"},),
+        questions=_COUNTS,
     ),
     authors(
         "textvqa",

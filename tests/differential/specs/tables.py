@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
-from tests.differential.sets import Spec
-from tests.differential.specs.open_answers import alone, authors, repository
-from tests.differential.styles_open import BASES, Base, Open, open_question
+from tests.differential.sets import Case, Spec
+from tests.differential.specs.open_answers import alone, authors, cells_of, golds, repository
+from tests.differential.styles_open import BASES, Base, Open, open_cases, open_question
 
 TABLEVQABENCH = repository(
     "naver-ai/tablevqabench", "87d38e7907e268ea18c7d9c318e95e3a43009cea", "MIT"
@@ -77,6 +78,41 @@ def _filler(split: str) -> Mapping[str, str]:
     return {"split": split, "answer": "0" if split == "vtabfact" else "zzzz"}
 
 
+_WILD_FILLERS = tuple(
+    {
+        "id": f"{name}-9000-1",
+        "reply": "qqqq",
+        "verdict": "",
+        "cells": {"question": "q", "part": name.partition("-")[0], "answer": gold},
+    }
+    for name, gold in (
+        ("DocVQA-1", "['zzzzzz']"),
+        ("ChartQA-1", "['zzzz']"),
+        ("TableVQA-vwtq", "zzzz"),
+        ("TableVQA-vwtq_syn", "zzzz"),
+        ("TableVQA-vtabfact", "0"),
+        ("TableVQA-fintabnetqa", "zzzz"),
+    )
+)
+
+
+def _wild_cases() -> Iterator[Case]:
+    """Every third reply about a page, a chart and a table."""
+    pages = open_cases(cells_of(golds))
+    tables = open_cases(_cells, QUESTIONS, bases=TABLE_BASES)
+    for case in pages():
+        part = "DocVQA" if int(case.id) % 2 else "ChartQA"
+        if int(case.id) % 3 or case.id.endswith("0"):
+            yield Case(
+                f"{part}-{case.id}-0-1", {**case.cells, "part": part}, case.style, case.reply
+            )
+    for case in tables():
+        cells = {key: value for key, value in case.cells.items() if key != "split"}
+        if int(case.id) % 3 == 0:
+            name = f"TableVQA-{case.cells['split']}-{case.id}-1"
+            yield Case(name, {**cells, "part": "TableVQA"}, case.style, case.reply)
+
+
 SPECS: tuple[Spec, ...] = (
     alone(
         "tablevqabench",
@@ -103,5 +139,28 @@ SPECS: tuple[Spec, ...] = (
         metrics={"accuracy": "mean"},
         questions=QUESTIONS,
         bases=TABLE_BASES,
+    ),
+    replace(
+        alone(
+            "wilddoc",
+            "WildDoc",
+            _cells,
+            "image_vqa.py, WildDocBenchmark.evaluate",
+            metric="",
+            metrics={"part/DocVQA": "Score/0", "part/ChartQA": "Score/2"},
+            fillers=_WILD_FILLERS,
+        ),
+        cases=_wild_cases,
+        arguments={
+            "how": "alone",
+            "dataset": "WildDoc",
+            "parts": {
+                "DocVQA": ["Score/0", 0.02],
+                "ChartQA": ["Score/2", 0.02],
+                # The mean of four parts, of which only the row's own earns.
+                "TableVQA": ["Score/4", 0.08],
+            },
+            "fillers": _WILD_FILLERS,
+        },
     ),
 )

@@ -1,0 +1,76 @@
+"""Comparisons as single published scripts make them, beside Snellen's own."""
+
+from __future__ import annotations
+
+import pytest
+
+from snellen.scoring.document import (
+    anls_in_one_piece,
+    anls_of_letters,
+    equal_vlmevalkit,
+    words_f1_vlmevalkit,
+)
+from snellen.scoring.exact import contained, contained_authors
+from snellen.scoring.relaxed import relaxed_as_it_stands, relaxed_correct
+from snellen.scoring.slidevqa import equal_authors, f1_authors
+from snellen.scoring.table import same_items
+from snellen.scoring.typed_answer import typed_score, typed_score_by_script
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold", "question", "score"),
+    [
+        ("It is 2.", "2", "How many?", 1.0),
+        ("twelve boats", "12", "how many boats are there?", 1.0),
+        ("Yes, it does", "yes", "Does it?", 1.0),
+        ("apples and pears", "apples, pears", "What?", 1.0),
+        ("5 percent", "5", "What?", 1.0),
+        ("...", "-", "What?", 0.0),
+    ],
+)
+def test_slidevqa(answer: str, gold: str, question: str, score: float) -> None:
+    assert f1_authors(answer, gold, question) == score
+    assert equal_authors(answer, gold, question) is (score == 1.0)
+
+
+def test_vlmevalkit_joins_the_lines_of_a_gold() -> None:
+    assert equal_vlmevalkit("roadclosed", "Road\nClosed")
+    assert words_f1_vlmevalkit("road closed", "Road\nClosed") == 0.0
+    assert anls_in_one_piece("RoadClosed", "Road\nClosed") == 1.0
+    assert anls_of_letters("road closed", "Road\nClosed") == pytest.approx(10 / 11)
+
+
+def test_mtvqa_finds_no_gold_with_a_dot() -> None:
+    assert contained("It is 3.5 m", ["3.5"])
+    assert not contained_authors("It is 3.5 m", ["3.5"])
+    assert contained_authors("It is 35 m", ["35"])
+
+
+def test_pix2struct_leaves_white_space() -> None:
+    assert relaxed_correct(" 42% ", ["42%"])
+    assert not relaxed_as_it_stands(" 42% ", ["42%"])
+    assert relaxed_as_it_stands(" 42 ", ["42"])
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold", "kind", "ours", "script"),
+    [
+        ("It is unanswerable", "Not answerable", "None", 1.0, 0.0),
+        ("not answerable", "Not answerable", "None", 1.0, 1.0),
+        ("Not answered", "Not answerable", "None", 0.0, pytest.approx(10 / 14)),
+        ("$3.14", "3.14", "Float", 1.0, 1.0),
+        ("['a', 'b'", "['a', 'b']", "List", 0.0, 0.0),
+    ],
+)
+def test_typed_answers(answer: str, gold: str, kind: str, ours: float, script: float) -> None:
+    assert typed_score(answer, gold, kind) == ours
+    assert typed_score_by_script(answer, gold, kind) == script
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold", "same"),
+    [("0.0||0", "0", True), ("xx-06-xx ", "xx-6-xx", False), ("2001-06-07", "2001-6-7", True),
+     ("2001-13-07", "2001-13-7", False)],
+)  # fmt: skip
+def test_items_of_tables(answer: str, gold: str, same: bool) -> None:
+    assert same_items(answer, gold) is same
