@@ -117,8 +117,8 @@ class Manner:
     shown: Callable[[Sample], Shown] | None = None
     """Examples that stand before a question, where there are any."""
     by_meaning: bool = False
-    """Whether an answer counts by what it means: options that read the same are one answer, and an
-    open reply is read in the form of its gold (see `extract.forms`). Snellen's rule alone does."""
+    """Whether an answer counts by what it means: an option's text is right for every option that
+    reads the same, and an open reply is read in the form of its gold (see `extract.forms`). Snellen's rule alone does."""
 
 
 class Shown(NamedTuple):
@@ -285,9 +285,16 @@ def credit(sample: Sample, turn: Turn | Pass, answer: Answer, how: Manner) -> fl
     if sample.kind == "open":
         return how.open.grade(answer.value, sample)
     options = turn.options or sample.options
-    if how.by_meaning and options.get(answer.value, "").strip():
+    if how.by_meaning and _by_text(answer) and options.get(answer.value, "").strip():
         return float(any(_same_text(options, answer.value, one) for one in gold))
     return float(answer.value in gold)
+
+
+def _by_text(answer: Found) -> bool:
+    """Whether the reply gave an option's text, not its label. A label of an option that only reads
+    like the gold is wrong, as every published script has it."""
+    start, end = answer.span or (0, 0)
+    return end - start > 1 or "content" in answer.rule
 
 
 def _same_text(options: Mapping[str, str], label: str, gold: str) -> bool:
