@@ -2,7 +2,9 @@
 
 TallyQA asks for a count: Snellen compares it as a number, VLMEvalKit takes the first number from 0
 to 20 in the reply, in digits or in words. WildDoc photographs the pages of three benchmarks again
-and scores each by its own rule; a row's id begins with the name of its part.
+and scores each by its own rule; a row's id begins with the name of its part. Spatial457's authors,
+in VLMEvalKit, take the text behind `"Answer":` or all of the reply, and let kinds of one vehicle
+pass for each other ("suv" for "sedan"), a number for yes and 0 for no.
 """
 
 from __future__ import annotations
@@ -29,6 +31,17 @@ _NUMBERS = (
     "nineteen", "twenty",
 )  # fmt: skip
 _COUNT = re.compile(rf"\b(?:(?P<digits>[0-9]|1[0-9]|20)|{'|'.join(_NUMBERS)})\b")
+_ANSWERS = tuple(
+    re.compile(text) for text in (r"Answer': '(.*?)'", r'Answer": "(.*?)"', r"Answer': (\d)")
+)
+_KINDS = {
+    "car": "suv wagon minivan sedan truck addi car",
+    "bus": "articulated regular double school bus",
+    "motorbike": "chopper dirtbike scooter cruiser motorbike",
+    "aeroplane": "jet fighter biplane airliner aeroplane",
+    "bicycle": "road utility mountain tandem bicycle",
+}
+_KIND_OF = {word: kind for kind, words in _KINDS.items() for word in words.split()}
 _TRUTH = {"1": "True", "0": "False"}
 
 
@@ -41,7 +54,7 @@ class OwnRules(NamedTuple):
 
 
 def own_rules(name: str) -> OwnRules:
-    return {"counting": _counting, "wilddoc": _wilddoc}[name]()
+    return {"counting": _counting, "wilddoc": _wilddoc, "spatial457": _spatial457}[name]()
 
 
 def _counting() -> OwnRules:
@@ -55,6 +68,27 @@ def _first_count(answer: str, sample: Sample) -> float:
         return 0.0
     count = int(found["digits"]) if found["digits"] else _NUMBERS.index(found[0])
     return float(any(gold.strip() == str(count) for gold in sample.gold))
+
+
+def _spatial457() -> OwnRules:
+    rules = open_rules(EQUALITY.grade, vlmevalkit=_attribute, read=EQUALITY.read)
+    return OwnRules("accuracy", _without_official(rules))
+
+
+def _attribute(answer: str, sample: Sample) -> float:
+    found = next(filter(None, (mark.search(answer) for mark in _ANSWERS)), None)
+    said, gold = (found[1] if found else answer), sample.gold[0]
+    low, wanted = said.lower(), gold.lower()
+    low = "no" if low == "none" else low
+    number = str(_NUMBERS.index(low)) if low in _NUMBERS[:11] else ""
+    kind = _KIND_OF.get(low.split(" ")[0])
+    return float(
+        low == wanted
+        or (said == "0" and gold == "No")
+        or number == gold
+        or (wanted == "yes" and said in tuple("123456789"))
+        or (kind is not None and kind == _KIND_OF.get(wanted.split(" ")[0]))
+    )
 
 
 def _wilddoc() -> OwnRules:

@@ -182,6 +182,24 @@ _COUNTS = (
     open_question("How many hats?", "0|zero", "1|none"),
     open_question("How many chairs?", "15|fifteen", "5|115"),
 )
+_ATTRIBUTES = (
+    open_question("What is the shape?", "sedan|suv", "school bus|sedan car"),
+    open_question("What is the colour?", "Red|red", "blue|dark red"),
+    open_question("How many are there?", "2|two", "3|twenty"),
+    open_question("Is there a bus?", "Yes|yes", "No|1"),
+    open_question("Is there a jet?", "No|no", "Yes|0"),
+    open_question("What is behind it?", "mountain bike|road bike", "dirtbike|bike"),
+)
+_OBJECTS: dict[str, Base] = {
+    **BASES,
+    "Python object": lambda a, b: f"{{'Answer': '{a}', 'Reasoning': 'It is not {b}.'}}",
+    "JSON object": lambda a, b: f'{{"Reasoning": "So it is.", "Answer": "{a}"}}',
+    "object with a number": lambda a, b: "{'Answer': 2, 'Reasoning': 'Two.'}",
+    "object without blanks": lambda a, b: f'{{"Answer":"{a}"}}',
+    "two objects": lambda a, b: f"{{'Answer': '{b}'}} {{'Answer': '{a}'}}",
+    "None": lambda a, b: "none",
+    "one": lambda a, b: "1",
+}
 _AGREED = tuple(
     replace(question, people=question.golds[:1] * 10) if number % 4 == 0 else question
     for number, question in enumerate(QUESTIONS)
@@ -253,6 +271,19 @@ SPECS = (
         scale=100,
         fillers=({"answer": "19"},),
         questions=_COUNTS,
+    ),
+    alone(
+        "spatial457",
+        "Spatial457",
+        cells_of(one, category=("L1_single", "L4_pose")),
+        "spatial457.py, Spatial457.evaluate",
+        metric="score",
+        metrics={"accuracy": "score", "category/L1_single": "L1_single_score"},
+        factor=2,
+        scale=100,
+        fillers=({"answer": "zzzz", "category": "L2_objects"},),
+        questions=_ATTRIBUTES,
+        bases=_OBJECTS,
     ),
     authors(
         "textvqa",
