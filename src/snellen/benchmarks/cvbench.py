@@ -39,7 +39,7 @@ from snellen.scoring.together import (
     under,
 )
 
-VERSION = "2"
+VERSION = "3"
 HEADLINE = "mean_of_sources"
 ALIASES = {
     "CV-Bench": {},

@@ -118,7 +118,8 @@ class Manner:
     """Examples that stand before a question, where there are any."""
     by_meaning: bool = False
     """Whether an answer counts by what it means: an option's text is right for every option that
-    reads the same, and an open reply is read in the form of its gold (see `extract.forms`). Snellen's rule alone does."""
+    reads the same, and an open reply is read in the form of its gold (see `extract.forms`).
+    Snellen's rule alone does."""
 
 
 class Shown(NamedTuple):

@@ -44,7 +44,7 @@ from snellen.extract.verdicts import read_pair
 from snellen.scoring.clusters import clusters
 from snellen.stats.resampling import percentile_interval, resampled_sums
 
-VERSION = "2"
+VERSION = "3"
 ALIASES: dict[str, dict[str, str]] = {
     "LLaVABench": {},
     "llava_in_the_wild": {},
