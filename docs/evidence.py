@@ -35,6 +35,7 @@ from snellen.benchmarks.evidence import (  # noqa: E402
 from snellen.benchmarks.registry import known_benchmarks, open_benchmark, split_spec  # noqa: E402
 
 FILE = ROOT / "src" / "snellen" / "benchmarks" / "data" / "evidence.json"
+STORIES = Path(__file__).parent / "data" / "differences.md"
 _LEAST_REPLIES, _LEAST_STYLES = 300, 100
 _HEAD = """# Evidence
 
@@ -151,6 +152,7 @@ def page() -> str:
     lines = [*_HEAD.splitlines(), "", "| level | benchmarks |", "| --- | ---: |"]
     lines += [f"| {level} | {levels[level]} |" for level in LEVELS]
     lines += ["", "## Every benchmark", "", *_overview(evidence)]
+    lines += ["", *STORIES.read_text(encoding="utf-8").splitlines()]
     lines += ["", "## What differs, and who is right", "", *_differences(evidence)]
     return "\n".join(lines) + "\n"
 
