@@ -3,6 +3,7 @@
 #   make kinds   the same model on one small file of every kind of benchmark
 #   make test    pass the tests
 #   make test-release   the slow ones that only a release runs
+#   make differential   other people's scorers judge our replies anew, given their checkouts
 PYTHON ?= python3
 # Installed first, so that no other package pulls in another build of it.
 TORCH ?= torch==2.13.0
@@ -12,7 +13,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 CHROMIUM := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 JAVA := $(shell command -v java)
 
-.PHONY: demo kinds test test-release lint types docs format perf perf-peers browser java clean
+.PHONY: demo kinds test test-release differential lint types docs format perf perf-peers browser java clean
 
 demo: $(VENV)/demo.ready
 	$(BIN)/snellen run -m snellen/tiny -b eyechart --circular
@@ -29,6 +30,11 @@ test: $(VENV)/dev.ready browser java
 
 test-release: $(VENV)/dev.ready browser java
 	$(PYTEST) -m release
+
+# Other people's scorers judge the replies of tests/differential anew: SNELLEN_CHECKOUTS names the folder of
+# their repositories, each at its commit, SNELLEN_ORACLE_PYTHON a Python with their dependencies.
+differential: $(VENV)/dev.ready
+	$(BIN)/python -m tests.differential
 
 lint: $(VENV)/dev.ready
 	$(BIN)/ruff check .

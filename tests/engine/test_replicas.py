@@ -11,7 +11,8 @@ from snellen.core.errors import UsageError
 from snellen.core.message import Media, Text, user
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.request import Generate, Ref, Request
-from snellen.engine.replicas import Pool, ReplicaLost, Slot
+from snellen.engine.batch import Waiting
+from snellen.engine.replicas import Pool, ReplicaLost, Slot, _fair
 
 
 class Counting:
@@ -167,6 +168,30 @@ def test_an_idle_replica_takes_what_another_remembers() -> None:
 
     assert asyncio.run(main()) < 2
     assert len(quick.pictures) >= 24
+
+
+@pytest.mark.parametrize(
+    ("pictures", "share", "taken"),
+    [
+        ("aaab", 1, 3),
+        ("aabb", 1, 2),
+        ("aabb", 3, 4),
+        ("abcd", 2, 2),
+        ("aaaa", 2, 4),
+        # Without pictures nothing holds requests together.
+        ("    ", 2, 2),
+    ],
+)
+def test_a_fair_share_ends_between_pictures(pictures: str, share: int, taken: int) -> None:
+    async def main() -> list[Waiting]:
+        future: asyncio.Future[Output] = asyncio.get_running_loop().create_future()
+        batch = [
+            Waiting(number, 1, tuple(one.strip()), question(str(number)), future)
+            for number, one in enumerate(pictures)
+        ]
+        return _fair(batch, share)
+
+    assert [one.order for one in asyncio.run(main())] == list(range(taken))
 
 
 def test_what_is_left_is_shared_out() -> None:

@@ -85,6 +85,12 @@ def test_what_a_backend_does_not_tell_is_not_compared() -> None:
         assert (one.compared, one.silent) == ((1, ()) if one.aspect == "reply" else (0, ("other",)))
 
 
+def test_a_question_without_log_probabilities_hides_no_later_one() -> None:
+    parity = found((told(), Told(Generated("A"))), (told(), told(likely={"C": -0.1})))
+    found_check = check(parity, "log-probabilities")
+    assert (found_check.compared, found_check.same, found_check.silent) == (1, False, ("other",))
+
+
 def test_a_failure_is_no_difference_and_no_equality() -> None:
     broken: Output = Failure("connection", "nobody there")
     parity = found((told(), told()), (told(), Told(broken)))

@@ -34,7 +34,7 @@ from snellen.scoring.together import (
     under,
 )
 
-VERSION = "1"
+VERSION = "2"
 HEADLINE = "mean_of_sources"
 ALIASES = {
     "CV-Bench": {},

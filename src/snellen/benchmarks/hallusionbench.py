@@ -44,7 +44,7 @@ from snellen.scoring.hallusion import Place, hallusion_scores, set_counts
 from snellen.scoring.together import bounds_of, under
 from snellen.stats.resampling import percentile_interval, resampled_sums
 
-VERSION = "1"
+VERSION = "2"
 HEADLINE = "mean_of_three"
 ALIASES: dict[str, dict[str, str]] = {"hallusion_bench_image": {}}
 _URL = "https://opencompass.openxlab.space/utils/VLMEval/HallusionBench.tsv"

@@ -34,7 +34,7 @@ from snellen.prompts.choice import Wording
 from snellen.scoring.accuracy import FailurePolicy, counted_score, mean_metric
 from snellen.scoring.text_restoration import Restored, restored
 
-VERSION = "1"
+VERSION = "2"
 HEADLINE = "exact_match"
 JACCARD = "jaccard"
 _ASKS = {
