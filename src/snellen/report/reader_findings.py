@@ -69,7 +69,7 @@ def labelled(found: Readings) -> Finding:
     )  # fmt: skip
     title = "replies read" if answers else "replies counted right or wrong"
     return Finding(
-        f"{title} as they were labelled, {fmt.number(found.labelled)} labels",
+        f"{title} as they were labelled, {fmt.plural(found.labelled, 'label')}",
         (Grid("", columns, rows), Grid("by outcome", by_outcome, endings)),
     )
 
