@@ -51,7 +51,8 @@ the level of a benchmark is counted, never claimed.
   at least 300 replies in at least 100 styles in the benchmark's own layout. Snellen's rule of that
   name gave the same verdict on every row, or the difference is explained below.
 * **formula**: the tables of the paper follow from the formulas.
-* **from the text**: nothing was compared; the rule is a reading of the authors' description.
+* **from the text**: nothing was compared, or too little; the rule is a reading of the authors'
+  description.
 
 The rule that was compared is the one that is named: `--rule official` is the authors', `--rule
 vlmevalkit` VLMEvalKit's. Snellen's default rule reads more replies than either; `snellen score ...

@@ -116,7 +116,16 @@ def test_the_command_prints_it_and_writes_it_as_json(
     assert "replies read as they were labelled, 5 labels" in capsys.readouterr().out
     assert main([*told, "--json"]) == 0
     tables = json.loads(capsys.readouterr().out)["readings"]["tables"]
-    assert tables[0]["rows"][1]["precision"] == pytest.approx(200 / 3)
+    extractor = {row["measure"]: row["share"] for row in tables[0]["rows"][3:6]}
+    assert extractor["precision"] == pytest.approx(200 / 3)
+
+
+def test_the_tables_of_labelled_replies_fit_a_terminal(
+    labelled: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["score", labelled, "--extractor", "column:said", "--labels", "answer=people"]) == 0
+    assert max(len(line.rstrip()) for line in capsys.readouterr().out.splitlines()) <= 80
 
 
 @pytest.mark.external_golden("tempcompass")

@@ -146,6 +146,18 @@ def test_a_file_changed_after_opening_is_noticed(write, settings, seconds_ago: i
     assert pictures(rows(path, settings)[0]) == [same_length]
 
 
+@pytest.mark.parametrize("name", ["q.tsv", "q.tsv.gz"])
+def test_a_file_of_the_same_size_and_time_is_read_anew(tmp_path, settings, name: str) -> None:
+    made = time.time() - 60
+    for gold in ("A", "B"):
+        text = f"index\tquestion\tanswer\n1\tWhich?\t{gold}\n".encode()
+        path = tmp_path / name
+        path.write_bytes(gzip.compress(text, mtime=0) if name.endswith(".gz") else text)
+        os.utime(path, (made, made))
+        (row,) = rows(str(path), settings)
+        assert row.cells["answer"] == gold
+
+
 def test_a_file_is_trusted_only_when_its_time_of_change_tells(write) -> None:
     path = write("q.tsv", "text")
     assert not DataFile.seen(path).excerpt(1, 2).unchanged

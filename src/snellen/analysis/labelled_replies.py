@@ -192,7 +192,11 @@ def _is_right(label: str, name: str) -> bool:
     except ValueError:
         told = read_right(label)
     if told is None:
-        raise UsageError(f"the label {label!r} of {name} says neither right nor wrong")
+        raise UsageError(
+            f"the label {label!r} of {name} says neither right nor wrong; expected a word such as "
+            "right, wrong, true, false, yes or no, or a number from 0 to 1; what each reply "
+            "answers is given with answer=COLUMN"
+        )
     return told.values[GRADE] >= _HALF
 
 

@@ -116,7 +116,8 @@ def _read_and_scored(
     if not apart and read.gold_column is not None:
         return _scored(replace(chosen, open=read.table), read, bench)
     table = _opened(chosen, read, apart)
-    return _scored(replace(chosen, open=lambda: table), joined(read, table), bench)
+    replied_once = joined(read, table).without_repeats()
+    return _scored(replace(chosen, open=lambda: table), replied_once, bench)
 
 
 def _opened(chosen: Benchmark, read: Predictions, apart: bool) -> Table:

@@ -6,6 +6,7 @@ replies that other scorers have judged; nothing in it is written by hand.
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
 from importlib.resources import files
 from typing import Literal, get_args
@@ -20,9 +21,11 @@ LEVELS: tuple[Level, ...] = get_args(Level)
 `reproduced`: published predictions give the published number. `differential`: the authors' own
 scorer, or that of the tool whose numbers are quoted, judged the same replies, and every verdict
 agrees or is explained. `formula`: the tables of the paper follow from its formulas. `from the
-text`: nothing was compared.
+text`: nothing was compared, or too little to tell.
 """
 _FILE = "evidence.json"
+_KINDS = {"reproduced": "published numbers", "formula": "numbers of the paper's tables"}
+"""What was compared, where it is not verdicts."""
 
 
 class Difference(Struct, frozen=True):
@@ -66,7 +69,23 @@ class Evidence(Struct, frozen=True):
         """The level, and everything that was compared, in one line."""
         if not self.comparisons:
             return f"{self.level}: nothing was compared"
-        return f"{self.level}: " + "; ".join(map(_comparison_text, self.comparisons))
+        return f"{self._level_words()}: " + "; ".join(map(_comparison_text, self.comparisons))
+
+    def brief(self) -> str:
+        """The level, and how much agrees with whom in counts alone, for a line of a page."""
+        if not self.comparisons:
+            return self.summary()
+        agreeing: Counter[str] = Counter()
+        compared: Counter[str] = Counter()
+        for one in self.comparisons:
+            kind = _KINDS.get(one.level, f"verdicts under --rule {one.rule}")
+            agreeing[kind] += one.agreeing
+            compared[kind] += one.compared
+        counts = (f"{agreeing[kind]:,} of {compared[kind]:,} {kind}" for kind in compared)
+        return f"{self._level_words()}: {'; '.join(counts)}"
+
+    def _level_words(self) -> str:
+        return f"{self.level}, compared in part" if self.level == "from the text" else self.level
 
 
 def evidence_of(name: str) -> Evidence | None:

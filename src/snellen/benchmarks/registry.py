@@ -70,7 +70,7 @@ def open_benchmark(spec: str, variant: Variant = Variant()) -> Benchmark:  # noq
     if variant.data is not None and is_data(name) and not is_described(name):
         raise UsageError(
             f"{name} is a data file itself, and --data {variant.data} would replace it; name one "
-            "of both with -b, or a benchmark whose data --data replaces"
+            "of the two alone, or a benchmark whose data --data replaces"
         )
     variant = replace(variant, data=options.pop(FILE, variant.data))
     control = options.pop(OPTION, variant.control)

@@ -11,6 +11,12 @@ from pathlib import Path
 from snellen.core.errors import StorageError
 
 
+def changed_ns(stat: os.stat_result) -> int:
+    """When a file was written or put in its place, in ns. The time of writing can be set to that
+    of the file before, as copies and archives do; the time of the entry cannot."""
+    return max(stat.st_mtime_ns, stat.st_ctime_ns)
+
+
 @contextmanager
 def whole_file(target: Path, *, synced: bool = False) -> Iterator[Path]:
     """A path beside `target` to write to. It takes the place of `target` when the block ends

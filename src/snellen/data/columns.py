@@ -79,7 +79,8 @@ def check_roles_of(columns: Mapping[str, str]) -> None:
     """Raises UnknownName for a role that nothing reads."""
     for role in columns:
         if role not in ROLES and role not in _LETTERS:
-            raise UnknownName("column role", role, ROLES)
+            letters = f"and the option letters {_LETTERS[0]} to {_LETTERS[-1]}"
+            raise UnknownName("column role", role, ROLES, f"known: {', '.join(ROLES)}, {letters}")
 
 
 def column_name(name: str, position: int) -> str:

@@ -11,6 +11,7 @@ from typing import Literal
 
 from snellen.core.media import FileSource, digest_bytes
 from snellen.core.sample import MediaRef
+from snellen.core.whole_files import changed_ns
 from snellen.data.sources import BrokenSource
 
 Algorithm = Literal["sha256", "md5"]
@@ -50,7 +51,7 @@ class FileDigests:
     def digest(self, path: Path, algorithm: Algorithm = "sha256") -> str:
         """The file's hash in hex. Raises OSError if the file cannot be read."""
         stat = path.stat()
-        facts = (str(path.absolute()), algorithm, stat.st_size, stat.st_mtime_ns)
+        facts = (str(path.absolute()), algorithm, stat.st_size, changed_ns(stat))
         known = self._known(facts)
         if known:
             return known

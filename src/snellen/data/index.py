@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from snellen.core.errors import StorageError
-from snellen.core.whole_files import whole_file
+from snellen.core.whole_files import changed_ns, whole_file
 from snellen.data.columns import OPTION_LISTS, id_of, id_text
 from snellen.data.pictures import Broken, Named, Stored, broken, names_file
 
@@ -86,7 +86,7 @@ class Index:
 def index_key(paths: Sequence[Path], also: Mapping[str, str]) -> str:
     """Name of the index of one or more files; `also` is what else decides how they are read."""
     stats = [(str(path.absolute()), path.stat()) for path in paths]
-    facts = [(path, stat.st_size, stat.st_mtime_ns) for path, stat in stats]
+    facts = [(path, stat.st_size, changed_ns(stat)) for path, stat in stats]
     return hashlib.sha256(msgspec.json.encode((facts, sorted(also.items())))).hexdigest()[:32]
 
 

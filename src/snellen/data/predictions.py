@@ -29,7 +29,7 @@ from snellen.data.columns import (
     is_image_column,
 )
 from snellen.data.index import Scan
-from snellen.data.repeated import repeated_rows
+from snellen.data.repeated import AS_GIVEN, ONCE, repeated_rows
 from snellen.data.unpack import plain_file
 from snellen.settings import Settings
 
@@ -103,6 +103,17 @@ class Predictions:
     def with_silence(self) -> Predictions:
         """The same with an answer of no words where there is none."""
         return replace(self, rows=tuple(structs.replace(row, missing=False) for row in self.rows))
+
+    def without_repeats(self) -> Predictions:
+        """The same with rows that stand there twice and agree kept once, as the data have them."""
+        first: dict[str, Prediction] = {}
+        kept = [
+            row
+            for row in self.rows
+            if (known := first.setdefault(row.id, row)) is row or known.cells != row.cells
+        ]
+        warnings = tuple(warning.replace(AS_GIVEN, ONCE) for warning in self.warnings)
+        return replace(self, rows=tuple(kept), warnings=warnings)
 
     def column(self, name: str) -> dict[str, str]:
         """The cells of a column by the names of their rows; empty ones are absent. Raises

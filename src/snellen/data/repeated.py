@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 QUESTIONS = ("question", "prompt", "input")
 """Columns that hold what was asked, the first that exists."""
+AS_GIVEN, ONCE = "counted as given", "counted once"
+"""What becomes of rows that repeat an earlier one: alone, and beside data that hold it once."""
 _WORD = re.compile(r"\w+")
 _SIGN = re.compile(r"<[^<>]*>")
 """Where a picture or a video stands in a prompt."""
@@ -61,7 +63,7 @@ def repeated_rows(
         again = same[0]
         rows_repeat = "1 row repeats" if len(same) == 1 else f"{len(same)} rows repeat"
         warnings.append(
-            f"{name}: {rows_repeat} an earlier one, counted as given "
+            f"{name}: {rows_repeat} an earlier one, {AS_GIVEN} "
             f"(id {again.id!r}: rows {first[again.id].number} and {again.number})"
         )
     if others:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from snellen.core.errors import DataError, StorageError
-from snellen.core.whole_files import whole_file
+from snellen.core.whole_files import changed_ns, whole_file
 
 
 def plain_file(path: Path, cache: Path) -> Path:
@@ -40,7 +40,7 @@ def unpacked(path: Path, cache: Path, name: str, write: Callable[[BinaryIO], Non
     Raises what `write` raises, and StorageError.
     """
     stat = path.stat()
-    facts = f"{path.absolute()}\0{stat.st_size}\0{stat.st_mtime_ns}"
+    facts = f"{path.absolute()}\0{stat.st_size}\0{changed_ns(stat)}"
     target = cache / "unpacked" / hashlib.sha256(facts.encode()).hexdigest()[:32] / name
     if not target.exists():
         _write_once(target, write)

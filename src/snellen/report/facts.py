@@ -92,8 +92,11 @@ def _card_data(run: RunInfo, card: Card) -> Iterator[Fact]:
     origin = run.data.origin
     if origin is None or not origin.published:
         return
-    if origin.kind != "published":
-        yield Fact("data", f"not known to be those of the card: {run.data.note or origin.kind}")
+    if origin.kind == "custom":
+        yield Fact("data", "not those of the card")
+    elif origin.kind != "published":
+        told = run.data.note.removeprefix("data: ") or origin.kind
+        yield Fact("data", f"not known to be those of the card: {told}")
     elif card.published and card.published != origin.published:
         yield Fact("data", f"{origin.published}; those of the card are {card.published}")
     else:

@@ -27,7 +27,7 @@ def card_lines(card: Card) -> Iterator[tuple[str, str]]:
         yield "judge", f"{card.judge} (digest of its rubrics {card.parts['judge']})"
     evidence = evidence_of(card.name)
     if evidence is not None:
-        yield "evidence", evidence.summary()
+        yield "evidence", f"{evidence.brief()} (snellen info {card.name} names the sources)"
     yield "metric", f"{fmt.metric_words(card.headline)} (digest {card.parts['metric']})"
     yield "data", f"{card.source or 'of your own'} (digest {card.parts['data']})"
     if card.published:

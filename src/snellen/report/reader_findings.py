@@ -46,30 +46,30 @@ def labelled(found: Readings) -> Finding:
     """Precision, recall and agreement of whoever read labelled replies, and the same by outcome."""
     answers = found.meaning == "answer"
     rows: list[Sequence[Cell]] = [
-        (one.reader, one.kind.replace("_", "/"), one.replies,
-         _hundred(one.right / one.read if one.read else None), percent(one.precision),
-         _hundred(one.right / one.meaning if one.meaning else None), percent(one.recall),
-         _hundred(one.alike / one.replies), percent(one.agreement))
+        (one.reader, one.kind.replace("_", "/"), measure, _hundred(share), percent(interval), of)
         for one in found.measured
-    ]  # fmt: skip
+        for measure, share, interval, of in (
+            ("precision", one.right / one.read if one.read else None, one.precision, one.read),
+            ("recall", one.right / one.meaning if one.meaning else None, one.recall, one.meaning),
+            ("agreement", one.alike / one.replies, one.agreement, one.replies),
+        )
+    ]
     columns = (
-        Column("reader"), Column("kind"), Column("replies", "count"),
-        Column("precision", "points"), Column("of precision, 95 %", "interval"),
-        Column("recall", "points"), Column("of recall, 95 %", "interval"),
-        Column("agreement", "points"), Column("of agreement, 95 %", "interval"),
+        Column("reader"), Column("kind"), Column("measure"), Column("share", "points"),
+        Column("95 %", "interval"), Column("replies", "count"),
     )  # fmt: skip
     endings: list[Sequence[Cell]] = [
-        (one.reader, one.outcome, one.replies, one.meaning, one.alike, one.replies - one.alike)
+        (one.reader, one.outcome, one.replies, one.meaning, one.alike)
         for one in found.endings
     ]
     by_outcome = (
         Column("reader"), Column("outcome"), Column("replies", "count"),
-        Column("labelled as an answer" if answers else "labelled right", "count"),
-        Column("as labelled", "count"), Column("otherwise", "count"),
+        Column("an answer by label" if answers else "right by label", "count"),
+        Column("as labelled", "count"),
     )  # fmt: skip
     title = "replies read" if answers else "replies counted right or wrong"
     return Finding(
-        f"{title} as they were labelled, {fmt.number(found.labelled)} labels",
+        f"{title} as they were labelled, {fmt.plural(found.labelled, 'label')}",
         (Grid("", columns, rows), Grid("by outcome", by_outcome, endings)),
     )
 
