@@ -35,7 +35,7 @@ from snellen.benchmarks.evidence import (  # noqa: E402
 from snellen.benchmarks.registry import known_benchmarks, open_benchmark, split_spec  # noqa: E402
 
 FILE = ROOT / "src" / "snellen" / "benchmarks" / "data" / "evidence.json"
-STORIES = Path(__file__).parent / "data" / "differences.md"
+STORIES = Path(__file__).parent / "data" / "differences.txt"
 _LEAST_REPLIES, _LEAST_STYLES = 300, 100
 _HEAD = """# Evidence
 
