@@ -117,9 +117,8 @@ class Manner:
     shown: Callable[[Sample], Shown] | None = None
     """Examples that stand before a question, where there are any."""
     by_meaning: bool = False
-    """Whether an answer counts by what it means: an option's text is right for every option that
-    reads the same, and an open reply is read in the form of its gold (see `extract.forms`).
-    Snellen's rule alone does."""
+    """Whether an option's text is right for every option that reads the same, and an open reply is
+    read in the form of its gold (see `extract.forms`): by Snellen's rule alone."""
 
 
 class Shown(NamedTuple):
