@@ -59,8 +59,7 @@ def labelled(found: Readings) -> Finding:
         Column("95 %", "interval"), Column("replies", "count"),
     )  # fmt: skip
     endings: list[Sequence[Cell]] = [
-        (one.reader, one.outcome, one.replies, one.meaning, one.alike)
-        for one in found.endings
+        (one.reader, one.outcome, one.replies, one.meaning, one.alike) for one in found.endings
     ]
     by_outcome = (
         Column("reader"), Column("outcome"), Column("replies", "count"),
