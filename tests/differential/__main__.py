@@ -45,6 +45,7 @@ def judge(script: str, specs: Sequence[Spec]) -> list[dict[str, Any]]:
                     "cells": dict(case.cells),
                     "reply": case.reply,
                     "verdict": case.verdict,
+                    "apart": bool(spec.apart) and case.style.startswith(spec.apart),
                 }
                 for case in spec.cases()
             ],

@@ -10,9 +10,9 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, Literal
 
-from tests.differential.sets import JudgedSet
+from tests.differential.sets import JudgedSet, Row
 
-from snellen.api import score
+from snellen.api import Scored, score
 from snellen.core.benchmark import Variant
 from snellen.core.summary import Summary
 
@@ -45,17 +45,7 @@ class Comparison:
 
 def compare(judged: JudgedSet, folder: Path) -> Comparison:
     """Score the replies by the set's rule. `folder` takes the files that a user would give."""
-    variant = Variant(rule=judged.rule)
-    data, predictions = _files(judged, folder)
-    verdicts = any(row.case.verdict for row in judged.rows)
-    scored = score(
-        judged.benchmark,
-        predictions,
-        data=data,
-        variant=variant,
-        judges=["column:verdict"] if verdicts and judged.role == "judge" else [],
-        extractor="column:verdict" if verdicts and judged.role == "extractor" else None,
-    )
+    scored = _scored(judged, judged.rows, folder)
     ours = {record.id: record.score for record in scored.records}
     theirs = {row.case.id: row.credit for row in judged.rows if row.credit is not None}
     differing = {
@@ -64,6 +54,9 @@ def compare(judged: JudgedSet, folder: Path) -> Comparison:
         if not _same(ours.get(key), credit)
     }
     styles = {row.case.style for row in judged.rows if row.credit is not None}
+    if judged.apart:
+        rows = [row for row in judged.rows if not row.case.style.startswith(judged.apart)]
+        scored = _scored(judged, rows, folder)
     metrics = {
         metric: (_metric(scored.summary, metric), value)
         for metric, (_, value) in judged.metrics.items()
@@ -119,10 +112,23 @@ def covered(judged: JudgedSet, comparison: Comparison, reason: Explanation) -> i
     return sum(key in reason.rows or style_of[key] in reason.styles for key in comparison.differing)
 
 
-def _files(judged: JudgedSet, folder: Path) -> tuple[Path | None, Path]:
+def _scored(judged: JudgedSet, rows: Sequence[Row], folder: Path) -> Scored:
+    data, predictions = _files(judged, rows, folder)
+    verdicts = any(row.case.verdict for row in rows)
+    return score(
+        judged.benchmark,
+        predictions,
+        data=data,
+        variant=Variant(rule=judged.rule),
+        judges=["column:verdict"] if verdicts and judged.role == "judge" else [],
+        extractor="column:verdict" if verdicts and judged.role == "extractor" else None,
+    )
+
+
+def _files(judged: JudgedSet, rows: Sequence[Row], folder: Path) -> tuple[Path | None, Path]:
     replies: list[dict[str, Any]] = []
     questions: list[dict[str, Any]] = []
-    for row in judged.rows:
+    for row in rows:
         case = row.case
         reply: dict[str, Any] = {"index": case.id, "prediction": case.reply}
         if case.verdict:

@@ -60,6 +60,11 @@ class Spec:
     """Whether questions and replies are one file, not data and predictions."""
     role: str = "judge"
     """Whose words the verdicts of its cases are: a judge's or an `extractor`'s."""
+    apart: str = ""
+    """Begins the styles whose rows are left out of the metrics on both sides: those of verdicts
+    that the two sides read differently by what they say of themselves."""
+    close: float = 1e-6
+    """How far apart the metrics may be: half of the last place that the other scorer writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +90,8 @@ class JudgedSet:
     rows: tuple[Row, ...]
     alone: bool = False
     role: str = "judge"
+    apart: str = ""
+    close: float = 1e-6
 
     @property
     def styles(self) -> int:
@@ -107,6 +114,7 @@ def write_set(spec: Spec, cases: Iterable[Case], verdicts: Mapping[str, Any]) ->
         },
         "alone": spec.alone,
         "role": spec.role,
+        **({"apart": spec.apart, "close": spec.close} if spec.apart else {}),
     }
     credits, readings = verdicts["credits"], verdicts.get("readings", {})
     lines = [json.dumps(header, ensure_ascii=False)]
@@ -143,6 +151,8 @@ def read_set(path: Path) -> JudgedSet:
         rows,
         header["alone"],
         header.get("role", "judge"),
+        header.get("apart", ""),
+        header.get("close", 1e-6),
     )
 
 

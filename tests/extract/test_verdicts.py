@@ -109,6 +109,8 @@ def test_marks_are_all_there_or_none(reply: str) -> None:
 def test_an_object_within_words() -> None:
     assert read_object('First {this}, then {"a": {"b": 1}} so') == {"a": {"b": 1}}
     assert read_object("[1]") is None
+    for comma_behind in ("{'a': 7, 'b': [1, 2,],}", '{"a": 7,\n "b": [1, 2],\n}'):
+        assert read_object(comma_behind) == {"a": 7, "b": [1, 2]}
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ from snellen.scoring.accuracy import mean_metric
 from snellen.scoring.mathematics import number_of, undressed
 from snellen.scoring.open_answer import matches
 
-VERSION = "2"
+VERSION = "3"
 ALIASES = {"DynaMath": {"prompt": "json"}, "DynaMath_noprompt": {"prompt": "plain"}}
 DATA = Published(
     {},

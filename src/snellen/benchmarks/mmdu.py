@@ -45,7 +45,7 @@ from snellen.data.columns import parse_list, row_id
 from snellen.extract.unanswered import unanswered
 from snellen.extract.verdicts import read_marks
 
-VERSION = "3"
+VERSION = "4"
 ALIASES: dict[str, dict[str, str]] = {"MMDU": {}}
 DATA = Published(
     {},

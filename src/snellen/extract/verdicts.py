@@ -53,6 +53,8 @@ _EXTRACTED = re.compile(r"extracted answer\W{0,4}?:", re.IGNORECASE)
 _FORMAT = re.compile(r"[\s*`]*answer format\W{0,4}?:", re.IGNORECASE)
 _FENCE = re.compile(r"```(?:json|python)?\s*(.*?)```", re.DOTALL)
 _PYTHON_QUOTES = re.compile(r"'((?:[^'\\]|\\.)*)'(?=\s*[:,}\]])")
+_COMMA_BEHIND = re.compile(r",(?=\s*[}\]])")
+"""After the last item, as Python and many judges write it; JSON has none there."""
 _NO_ANSWER = frozenset({"none", "null", "n/a", "na", "z", "no answer", "not answered", "unknown"})
 
 
@@ -182,7 +184,8 @@ def read_labels(reply: str) -> Reading | None:
 
 
 def _decoded(piece: str) -> Mapping[str, object] | None:
-    for text in (piece, _PYTHON_QUOTES.sub(lambda match: json.dumps(match[1]), piece)):
+    quoted = _PYTHON_QUOTES.sub(lambda match: json.dumps(match[1]), piece)
+    for text in (piece, quoted, _COMMA_BEHIND.sub("", quoted)):
         try:
             value = json.loads(text)
         except (ValueError, RecursionError):

@@ -1,0 +1,136 @@
+"""VLMEvalKit's own `evaluate` with a judge that says what the rows have for its words.
+
+Run as `vlmevalkit.py` is, whose parts it uses. The judge stands in place of the client that its
+`build_judge` makes, and knows a row by a mark that is added to some of its cells. Arguments of a
+job:
+
+    dataset   its name there
+    marks     columns whose cells take the mark, so that one is in every prompt about the row;
+              `prediction` may be one of them
+    listed    whether the reply is written as a list of one, as dialogues are
+    judge     the judge's name
+    column    the verdict column of the file that is left, and
+    scale     what its numbers are over, so that a credit is 0..1
+    low       verdicts below it are it
+    metric    where no file has verdicts of rows: every row is evaluated by itself, and its credit
+              is this number of those returned, over `scale`
+    filler    for `metric`: a row that earns nothing and stands beside each
+    table     columns of label and number, where it returns a table with labels; {column} of several
+              columns is `label/column`
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import multiprocessing
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import stand_ins
+import vlmevalkit as base
+import vlmevalkit_open as opened
+
+_MARK = re.compile(r"\[row (\d+)\]")
+_words: dict[str, str] = {}
+
+
+class Scripted:
+    """A judge that says of each row what it was given for it."""
+
+    fail_msg = "Failed to obtain answer via API."
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        self.system_prompt = ""
+
+    def working(self) -> bool:
+        return True
+
+    def generate(self, message: Any, *_: Any, **__: Any) -> str:
+        text = message if isinstance(message, str) else json.dumps(message, ensure_ascii=False)
+        [row] = set(_MARK.findall(text))
+        return _words[row]
+
+
+def evaluated(job: Mapping[str, Any]) -> dict[str, Any]:
+    arguments, rows = job["arguments"], job["rows"]
+    _words.clear()
+    _words.update({row["id"]: row["verdict"] for row in rows})
+    low, scale = arguments.get("low"), arguments.get("scale", 1)
+    if "metric" in arguments:
+        beside = [arguments["filler"]]
+        _words.update({row["id"]: row["verdict"] for row in beside})
+        metric = arguments["metric"]
+        found = {row["id"]: _evaluate(arguments, [row, *beside])[0][metric] for row in rows}
+    else:
+        found = _evaluate(arguments, rows)[1]
+    credits = {
+        key: (value if low is None else max(value, low)) / scale for key, value in found.items()
+    }
+    numbers, _ = _evaluate(arguments, [row for row in rows if not row["apart"]])
+    return {"credits": {row["id"]: credits[row["id"]] for row in rows}, "metrics": numbers}
+
+
+def _evaluate(
+    arguments: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
+) -> tuple[dict[str, float], dict[str, float | None]]:
+    """The numbers that it returns, and the verdict column of the file that it leaves."""
+    name, judge = arguments["dataset"], arguments.get("judge", "gpt-4-turbo")
+    table = opened._table(rows)
+    if arguments.get("listed"):
+        table["prediction"] = [str([reply]) for reply in table["prediction"]]
+    for column in arguments["marks"]:
+        marked = zip(table[column], table["index"], strict=True)
+        table[column] = [_marked(str(cell), index) for cell, index in marked]
+    dataset = base._dataset(name, table)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / f"model_{name}.xlsx"
+        table.to_excel(file, index=False, engine="xlsxwriter")
+        returned = dataset.evaluate(str(file), model=judge, nproc=1)
+        verdicts = {}
+        if "metric" not in arguments:
+            column = arguments.get("column")
+            verdicts = base._verdicts(Path(folder), {file.name}, column)[1]
+    return dict(_named(returned, arguments)), verdicts
+
+
+def _marked(cell: str, index: object) -> str:
+    """The cell with the mark at its end, within the last item of a list."""
+    mark = f" [row {index}]"
+    return f"{cell[:-2]}{mark}{cell[-2:]}" if cell.endswith(("']", '"]')) else f"{cell}{mark}"
+
+
+def _named(returned: Any, arguments: Mapping[str, Any]) -> list[tuple[str, float]]:
+    if "table" not in arguments:
+        return list(base._numbers(returned))
+    label, *columns = arguments["table"]
+    return [
+        (f"{row[label]}/{column}", float(row[column]))
+        for _, row in returned.iterrows()
+        for column in columns
+    ]
+
+
+def main() -> None:
+    jobs = json.load(sys.stdin)
+    with contextlib.redirect_stdout(sys.stderr), tempfile.TemporaryDirectory() as data:
+        os.environ["LMUData"] = data  # noqa: SIM112 - its name there
+        stand_ins.install(*base.HEAVY)
+        sys.path.insert(0, str(base.CHECKOUT))
+        import vlmeval.api
+        import vlmeval.dataset  # noqa: F401
+
+        stand_ins.seal()
+        vlmeval.api.OpenAIWrapper = Scripted
+        multiprocessing.Pool = opened._Serial
+        verdicts = [evaluated(job) for job in jobs]
+    json.dump(verdicts, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()
