@@ -159,6 +159,8 @@ def main() -> None:
         for file in (made.path / "run.json", made.path / "report.json"):
             # The machine it was made on is nobody's business.
             text = re.sub(r'("system": ")[^"]*', r"\1Linux", file.read_text(encoding="utf-8"))
+            # Runs name their data absolutely; these are found beside the folder.
+            text = text.replace(f"{HOME}/", "")
             file.write_text(text, encoding="utf-8")
 
 
