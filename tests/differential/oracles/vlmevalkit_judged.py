@@ -123,7 +123,7 @@ def main() -> None:
         stand_ins.install(*base.HEAVY)
         sys.path.insert(0, str(base.CHECKOUT))
         import vlmeval.api
-        import vlmeval.dataset  # noqa: F401
+        import vlmeval.dataset
 
         stand_ins.seal()
         vlmeval.api.OpenAIWrapper = Scripted
