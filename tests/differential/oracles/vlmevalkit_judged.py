@@ -7,6 +7,7 @@ job:
     dataset   its name there
     marks     columns whose cells take the mark, so that one is in every prompt about the row;
               `prediction` may be one of them
+    counted   whether rows are numbered from 0 there, as its own data of the benchmark are
     listed    whether the reply is written as a list of one, as dialogues are
     judge     the judge's name
     column    the verdict column of the file that is left, and
@@ -15,6 +16,8 @@ job:
     metric    where no file has verdicts of rows: every row is evaluated by itself, and its credit
               is this number of those returned, over `scale`
     filler    for `metric`: a row that earns nothing and stands beside each
+    shares    whether it returns a sum and a count for each label: the numbers are their ratios
+              times this, and of all labels together that of `all`
     table     columns of label and number, where it returns a table with labels; {column} of several
               columns is `label/column`
 """
@@ -22,6 +25,7 @@ job:
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import multiprocessing
 import os
@@ -84,9 +88,12 @@ def _evaluate(
     table = opened._table(rows)
     if arguments.get("listed"):
         table["prediction"] = [str([reply]) for reply in table["prediction"]]
+    ids = [row["id"] for row in rows]
     for column in arguments["marks"]:
-        marked = zip(table[column], table["index"], strict=True)
-        table[column] = [_marked(str(cell), index) for cell, index in marked]
+        marked = zip(table[column], ids, strict=True)
+        table[column] = [_marked(str(cell), name) for cell, name in marked]
+    if arguments.get("counted"):
+        table["index"] = range(len(table))
     dataset = base._dataset(name, table)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / f"model_{name}.xlsx"
@@ -96,16 +103,21 @@ def _evaluate(
         if "metric" not in arguments:
             column = arguments.get("column")
             verdicts = base._verdicts(Path(folder), {file.name}, column)[1]
+            if arguments.get("counted"):
+                verdicts = {ids[int(index)]: value for index, value in verdicts.items()}
     return dict(_named(returned, arguments)), verdicts
 
 
-def _marked(cell: str, index: object) -> str:
+def _marked(cell: str, name: str) -> str:
     """The cell with the mark at its end, within the last item of a list."""
-    mark = f" [row {index}]"
+    mark = f" [row {name}]"
     return f"{cell[:-2]}{mark}{cell[-2:]}" if cell.endswith(("']", '"]')) else f"{cell}{mark}"
 
 
 def _named(returned: Any, arguments: Mapping[str, Any]) -> list[tuple[str, float]]:
+    if "shares" in arguments:
+        sums = {"all": [sum(column) for column in zip(*returned.values(), strict=True)], **returned}
+        return [(key, arguments["shares"] * total / n) for key, (total, n) in sums.items()]
     if "table" not in arguments:
         return list(base._numbers(returned))
     label, *columns = arguments["table"]
@@ -123,8 +135,11 @@ def main() -> None:
         stand_ins.install(*base.HEAVY)
         sys.path.insert(0, str(base.CHECKOUT))
         import vlmeval.api
-        import vlmeval.dataset  # noqa: F401
+        import vlmeval.dataset
 
+        # One of its modules still imports a package from where it once stood.
+        sys.modules["vlmeval.dataset.smp"] = importlib.import_module("vlmeval.smp")
+        sys.modules["vlmeval.dataset.smp.log"] = importlib.import_module("vlmeval.smp.log")
         stand_ins.seal()
         vlmeval.api.OpenAIWrapper = Scripted
         multiprocessing.Pool = opened._Serial
