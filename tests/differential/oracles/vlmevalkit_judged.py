@@ -7,6 +7,7 @@ job:
     dataset   its name there
     marks     columns whose cells take the mark, so that one is in every prompt about the row;
               `prediction` may be one of them
+    about     instead of marks: module and function that asks about a row, called with it as `line`
     counted   whether rows are numbered from 0 there, as its own data of the benchmark are
     listed    whether the reply is written as a list of one, as dialogues are
     judge     the judge's name
@@ -15,6 +16,7 @@ job:
     low       verdicts below it are it
     metric    where no file has verdicts of rows: every row is evaluated by itself, and its credit
               is this number of those returned, over `scale`
+    factor    of the numbers that it returns (100 where they are fractions)
     filler    for `metric`: a row that earns nothing and stands beside each
     shares    whether it returns a sum and a count for each label: the numbers are their ratios
               times this, and of all labels together that of `all`
@@ -42,6 +44,8 @@ import vlmevalkit_open as opened
 
 _MARK = re.compile(r"\[row (\d+)\]")
 _words: dict[str, str] = {}
+_asked: list[str] = []
+"""The row that is asked about, where no mark says so."""
 
 
 class Scripted:
@@ -56,6 +60,8 @@ class Scripted:
         return True
 
     def generate(self, message: Any, *_: Any, **__: Any) -> str:
+        if _asked:
+            return _words[_asked[-1]]
         text = message if isinstance(message, str) else json.dumps(message, ensure_ascii=False)
         [row] = set(_MARK.findall(text))
         return _words[row]
@@ -64,6 +70,9 @@ class Scripted:
 def evaluated(job: Mapping[str, Any]) -> dict[str, Any]:
     arguments, rows = job["arguments"], job["rows"]
     _words.clear()
+    _asked.clear()
+    if "about" in arguments:
+        _watch(*arguments["about"].split(":"))
     _words.update({row["id"]: row["verdict"] for row in rows})
     low, scale = arguments.get("low"), arguments.get("scale", 1)
     if "metric" in arguments:
@@ -80,6 +89,18 @@ def evaluated(job: Mapping[str, Any]) -> dict[str, Any]:
     return {"credits": {row["id"]: credits[row["id"]] for row in rows}, "metrics": numbers}
 
 
+def _watch(module: str, name: str) -> None:
+    """Have the function note the row that it is about to ask about."""
+    holder = importlib.import_module(f"vlmeval.dataset.{module}")
+    function = getattr(holder, name)
+
+    def noting(model: Any, line: Any) -> Any:
+        _asked.append(str(line["index"]))
+        return function(model=model, line=line)
+
+    setattr(holder, name, noting)
+
+
 def _evaluate(
     arguments: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
 ) -> tuple[dict[str, float], dict[str, float | None]]:
@@ -89,7 +110,7 @@ def _evaluate(
     if arguments.get("listed"):
         table["prediction"] = [str([reply]) for reply in table["prediction"]]
     ids = [row["id"] for row in rows]
-    for column in arguments["marks"]:
+    for column in arguments.get("marks", ()):
         marked = zip(table[column], ids, strict=True)
         table[column] = [_marked(str(cell), name) for cell, name in marked]
     if arguments.get("counted"):
@@ -105,7 +126,8 @@ def _evaluate(
             verdicts = base._verdicts(Path(folder), {file.name}, column)[1]
             if arguments.get("counted"):
                 verdicts = {ids[int(index)]: value for index, value in verdicts.items()}
-    return dict(_named(returned, arguments)), verdicts
+    factor = arguments.get("factor", 1)
+    return {key: factor * value for key, value in _named(returned, arguments)}, verdicts
 
 
 def _marked(cell: str, name: str) -> str:
@@ -120,11 +142,14 @@ def _named(returned: Any, arguments: Mapping[str, Any]) -> list[tuple[str, float
         return [(key, arguments["shares"] * total / n) for key, (total, n) in sums.items()]
     if "table" not in arguments:
         return list(base._numbers(returned))
+    import pandas as pd
+
     label, *columns = arguments["table"]
     return [
         (f"{row[label]}/{column}", float(row[column]))
         for _, row in returned.iterrows()
         for column in columns
+        if not pd.isna(row[column])
     ]
 
 
