@@ -18,6 +18,8 @@ job:
               is this number of those returned, over `scale`
     factor    of the numbers that it returns (100 where they are fractions)
     filler    for `metric`: a row that earns nothing and stands beside each
+    whole     for We-Math: how many composite problems its table of percent is about; its numbers
+              are made of the counts that it writes, over the problems that the rows have
     shares    whether it returns a sum and a count for each label: the numbers are their ratios
               times this, and of all labels together that of `all`
     table     columns of label and number, where it returns a table with labels; {column} of several
@@ -36,6 +38,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import stand_ins
@@ -127,7 +130,7 @@ def _evaluate(
             if arguments.get("counted"):
                 verdicts = {ids[int(index)]: value for index, value in verdicts.items()}
     factor = arguments.get("factor", 1)
-    return {key: factor * value for key, value in _named(returned, arguments)}, verdicts
+    return {key: factor * value for key, value in _named(returned, arguments, rows)}, verdicts
 
 
 def _marked(cell: str, name: str) -> str:
@@ -136,7 +139,11 @@ def _marked(cell: str, name: str) -> str:
     return f"{cell[:-2]}{mark}{cell[-2:]}" if cell.endswith(("']", '"]')) else f"{cell}{mark}"
 
 
-def _named(returned: Any, arguments: Mapping[str, Any]) -> list[tuple[str, float]]:
+def _named(
+    returned: Any, arguments: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
+) -> list[tuple[str, float]]:
+    if "whole" in arguments:
+        return _of_counts(returned, sum(row["cells"]["key"].endswith("multi") for row in rows))
     if "shares" in arguments:
         sums = {"all": [sum(column) for column in zip(*returned.values(), strict=True)], **returned}
         return [(key, arguments["shares"] * total / n) for key, (total, n) in sums.items()]
@@ -153,6 +160,47 @@ def _named(returned: Any, arguments: Mapping[str, Any]) -> list[tuple[str, float
     ]
 
 
+def _of_counts(table: Any, problems: int) -> list[tuple[str, float]]:
+    """We-Math's dimensions in percent: `12.3% (45)` is a share of all 525 problems and a count."""
+    found: list[tuple[str, float]] = []
+    cells = {name: str(table[name].iloc[0]) for name in table}
+    for mode in ("Strict", "Loose"):
+        counts = {
+            name.partition(" (")[0]: int(cell.partition("(")[2].rstrip(")"))
+            for name, cell in cells.items()
+            if name.endswith(f"({mode})") and cell.endswith(")")
+        }
+        lost = (
+            counts["InadequateGeneralization"] / 2
+            + counts["RoteMemorization"]
+            + counts["InsufficientKnowledge"]
+        )
+        found.append((f"Score ({mode})", 100 * (problems - lost) / problems))
+        found += [(f"{name} ({mode})", 100 * n / problems) for name, n in counts.items()]
+        rote = cells[f"RoteMemorization ({mode})"].partition("%")[0]
+        found.append((f"RoteMemorization rate ({mode})", float(rote)))
+    steps = ("One-step(S1)", "Two-step(S2)", "Three-step(S3)")
+    return [*found, *((name, float(cells[name].rstrip("%"))) for name in steps)]
+
+
+def _draw_nothing() -> None:
+    """Where its judge says nothing that it can read it draws an option at random. No verdict can
+    be repeated that is drawn, so that here none is: the reply is wrong."""
+    module = importlib.import_module("vlmeval.dataset.utils.multiple_choice")
+    module.rd = SimpleNamespace(choice=lambda options: "Z")
+
+
+def _restore_append() -> None:
+    """Newer pandas has no `_append`, with which We-Math's evaluation adds a row to a table."""
+    import pandas as pd
+
+    def append(table: Any, row: Mapping[str, Any], ignore_index: bool) -> Any:
+        return pd.concat([table, pd.DataFrame([row])], ignore_index=ignore_index)
+
+    if not hasattr(pd.DataFrame, "_append"):
+        pd.DataFrame._append = append
+
+
 def main() -> None:
     jobs = json.load(sys.stdin)
     with contextlib.redirect_stdout(sys.stderr), tempfile.TemporaryDirectory() as data:
@@ -165,6 +213,8 @@ def main() -> None:
         # One of its modules still imports a package from where it once stood.
         sys.modules["vlmeval.dataset.smp"] = importlib.import_module("vlmeval.smp")
         sys.modules["vlmeval.dataset.smp.log"] = importlib.import_module("vlmeval.smp.log")
+        _restore_append()
+        _draw_nothing()
         stand_ins.seal()
         vlmeval.api.OpenAIWrapper = Scripted
         multiprocessing.Pool = opened._Serial
