@@ -102,6 +102,11 @@ def test_marks_of_mlvu_are_read_as_they_are_asked_for(
         ("None of the choices are correct", 0.0),
         ("A", 1.0),
         ("Correct", 1.0),
+        ("Reasoning: It goes left. Answer: A. left", 1.0),
+        ('Answer: "A. left"', 1.0),
+        ('{"Answer": "A. left"}', 1.0),
+        ("Answer: A. left or B. right", 0.0),
+        ("Answer: A. left, B. right", 0.0),
     ],
 )
 def test_a_caption_is_graded_by_the_answer_line(reply: str, grade: float) -> None:

@@ -2,23 +2,27 @@
 
 TallyQA asks for a count: Snellen compares it as a number, VLMEvalKit takes the first number from 0
 to 20 in the reply, in digits or in words. WildDoc photographs the pages of three benchmarks again
-and scores each by its own rule; a row's id begins with the name of its part.
+and scores each by its own rule; a row's id begins with the name of its part. A4Bench has questions
+with several right options, which must all be named and no other.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from string import ascii_uppercase
 from typing import NamedTuple
 
 from msgspec import structs
 
-from snellen.benchmarks.flows import EQUALITY
+from snellen.benchmarks.flows import EQUALITY, OpenRule
 from snellen.benchmarks.open_questions import final_answer, open_rules
-from snellen.benchmarks.rows import Shape
-from snellen.benchmarks.rules import Readers
+from snellen.benchmarks.rows import Shape, option_cells
+from snellen.benchmarks.rules import OWN, READERS, Readers
 from snellen.benchmarks.tablevqabench import grade as grade_table
+from snellen.core.answer import Answer
 from snellen.core.sample import Row, Sample
+from snellen.extract.several import SEPARATOR, read_letters
 from snellen.scoring.edit_distance import anls, anls_by_script
 from snellen.scoring.relaxed import relaxed_correct
 
@@ -29,6 +33,8 @@ _NUMBERS = (
     "nineteen", "twenty",
 )  # fmt: skip
 _COUNT = re.compile(rf"\b(?:(?P<digits>[0-9]|1[0-9]|20)|{'|'.join(_NUMBERS)})\b")
+_MOST_OPTIONS = 8
+_ALL_THAT_APPLY = "One or several options are right. Answer with the letters of all that are."
 _TRUTH = {"1": "True", "0": "False"}
 
 
@@ -41,7 +47,7 @@ class OwnRules(NamedTuple):
 
 
 def own_rules(name: str) -> OwnRules:
-    return {"counting": _counting, "wilddoc": _wilddoc}[name]()
+    return {"counting": _counting, "letters": _letters, "wilddoc": _wilddoc}[name]()
 
 
 def _counting() -> OwnRules:
@@ -55,6 +61,32 @@ def _first_count(answer: str, sample: Sample) -> float:
         return 0.0
     count = int(found["digits"]) if found["digits"] else _NUMBERS.index(found[0])
     return float(any(gold.strip() == str(count) for gold in sample.gold))
+
+
+def _letters() -> OwnRules:
+    rules = {OWN: READERS[OWN]._replace(open=OpenRule(_named_letters, _same_letters))}
+    return OwnRules("accuracy", rules, _all_labels)
+
+
+def _same_letters(answer: str, sample: Sample) -> float:
+    return float(answer in sample.gold)
+
+
+def _named_letters(reply: str, stop_reason: str) -> Answer:
+    return read_letters(reply, ascii_uppercase[:_MOST_OPTIONS], stop_reason=stop_reason)
+
+
+def _all_labels(sample: Sample, row: Row) -> Sample:
+    """One gold, the labels of all right options in order; the options stand in the question."""
+    options = option_cells(row.cells)
+    listed = "".join(f"\n{label}. {text}" for label, text in options.items())
+    labels = SEPARATOR.join(sorted(gold.strip().upper() for gold in sample.gold))
+    return structs.replace(
+        sample,
+        question=f"{sample.question}{listed}\n{_ALL_THAT_APPLY}",
+        gold=(labels,) if labels else (),
+        options={},
+    )
 
 
 def _wilddoc() -> OwnRules:

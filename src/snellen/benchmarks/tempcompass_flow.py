@@ -43,7 +43,10 @@ RUBRICS = {"answer": "tempcompass-answer", "caption": "tempcompass-caption"}
 ABOUT_CAPTION = "mc_question"
 """Key in `Sample.options` of the question that a judge answers from the caption; the model does not
 see it."""
-_ANSWER = re.compile(r"^\W*Answer\W*:[*\s]*(.+)$", re.IGNORECASE | re.MULTILINE)
+_ANSWER = re.compile(r"^.*\bAnswer\W*:[*\s]*(.+)$", re.IGNORECASE | re.MULTILINE)
+_NAMED = re.compile(r"(?<!\w)([A-D])[.):](?=\s)")
+"""An option by its label, in what a judge answers."""
+_MARKS_AROUND = " \"'`{}[]"
 _NONE = re.compile(r"\W*none of the (?:choices|options)\b", re.IGNORECASE)
 _VERDICTS = frozenset({"0", "1", "correct", "incorrect"})
 _BEST = "Please directly give the best option:"
@@ -160,10 +163,10 @@ def _label_is_gold(reply: str, gold: tuple[str, ...]) -> Reading | None:
     if reply.strip().lower() in _VERDICTS:
         return read_right(reply)
     answers = _ANSWER.findall(reply)
-    answer = answers[-1] if answers else reply
+    answer = (answers[-1] if answers else reply).strip(_MARKS_AROUND)
     label = label_of(answer)
     chosen = Reading(text=label) if label else read_labels(answer)
-    if _NONE.match(answer.strip()):
+    if _NONE.match(answer.strip()) or len(set(_NAMED.findall(answer))) > 1:
         chosen = Reading(text="")
     if chosen is None or chosen.text is None:
         return None

@@ -18,7 +18,7 @@ APART = "judge: "
 _REPLIES = 300
 
 Words = Mapping[str, Callable[[int], str]]
-"""A judge's words in a style, of a whole number from 0 to 9."""
+"""A judge's words in a style, of a whole number from 0 to 9; `{gold}` in them is the gold."""
 CellsOf = Callable[[Open, int], Mapping[str, Any]]
 
 
@@ -28,6 +28,10 @@ def judged_cases(
     """Replies in every style with verdicts in the styles `alike`, which rotate; then verdicts in
     the styles `unlike`. A style is named after both."""
 
+    def case(number: int, style: str, reply: str, said: str, question: Open) -> Case:
+        held = cells(question, number)
+        return Case(str(number), held, style, reply, said.replace("{gold}", str(held["answer"])))
+
     def cases() -> Iterator[Case]:
         number = FIRST
         bases, forms = list(BASES.items()), list(alike.items())
@@ -36,18 +40,14 @@ def judged_cases(
             form, words = forms[(position + position // len(bases)) % len(forms)]
             question = QUESTIONS[position % len(QUESTIONS)]
             reply = reply_to(question, write, position)
-            yield Case(
-                str(number), cells(question, number), f"{style}; {form}", reply,
-                words(position * 7 % 10),
-            )  # fmt: skip
+            named = f"{style}; {form}"
+            yield case(number, named, reply, words(position * 7 % 10), question)
             number += 1
         for turn in range(times):
             for position, (form, words) in enumerate(unlike.items()):
                 question = QUESTIONS[(position + turn) % len(QUESTIONS)]
                 said = words((position * 7 + turn * 3) % 10)
-                yield Case(
-                    str(number), cells(question, number), f"{APART}{form}", question.golds[0], said
-                )
+                yield case(number, f"{APART}{form}", question.golds[0], said, question)
                 number += 1
 
     return cases
@@ -192,6 +192,7 @@ def judged_spec(
     **arguments: Any,
 ) -> Spec:
     alike, unlike = words
+    marks = {} if "about" in arguments else {"marks": ["question"]}
     return Spec(
         name=f"{name}.vlmevalkit",
         benchmark=name.replace("@", ":"),
@@ -199,7 +200,7 @@ def judged_spec(
         oracle=VLMEVALKIT_JUDGED,
         path=path,
         cases=judged_cases(cells, alike, unlike, replies, times),
-        arguments={"dataset": dataset, "marks": ["question"], **arguments},
+        arguments={"dataset": dataset, **marks, **arguments},
         metrics=metrics,
         apart=APART,
         close=close,
