@@ -247,3 +247,15 @@ def test_a_password_in_an_address_is_refused(
         texts = {"out": said.out, "err": said.err, **written(tmp_path)}
         password = KEY.replace("/", "")
         assert not [name for name, text in texts.items() if password[:PART] in text]
+
+
+def test_the_password_of_a_proxy_is_not_shown(
+    server: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = server.url.removeprefix("http://").removesuffix("/v1")
+    monkeypatch.setenv("https_proxy", f"http://user:{KEY.replace('/', '')}@{place}")
+    monkeypatch.setenv("no_proxy", "direct.invalid")
+    with pytest.raises(ModelError) as caught:
+        ask("https://proxied.invalid/v1#tiny", question("?"))
+    assert str(caught.value) == f"the proxy {place} answers 404"
+    assert caught.value.kind == "connection"

@@ -146,6 +146,10 @@ class Wire:
             return ModelError(f"no reply within {self._timeout:g} s", "timeout")
         if isinstance(error, aiohttp.InvalidURL):
             return ModelError(f"{quoted(url)} is not a URL", "request")
+        if isinstance(error, aiohttp.ClientHttpProxyError):
+            # Its own words hold the proxy's address, and so maybe a password.
+            proxy = _host(self._proxy or "").rpartition("@")[2]
+            return ModelError(f"the proxy {proxy} answers {error.status}", "connection")
         if isinstance(error, aiohttp.ClientConnectorError):
             return ModelError(f"cannot connect to {_host(url)}: {_why(error)}", "connection")
         return ModelError(f"the connection broke: {_why(error)}", "connection")
