@@ -9,6 +9,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
+from snellen.core.secret import Secret
+
 HUB = "https://huggingface.co"
 _FALSE = frozenset({"", "0", "false", "no", "off"})
 
@@ -83,12 +85,17 @@ def hush_bars() -> None:
 
 
 def first_set(names: Sequence[str], environment: Mapping[str, str] | None = None) -> str | None:
-    """The value of the first of these variables that is set and not blank, e.g. an API key.
-
-    Keys are read when they are used, and kept in no `Settings`: those may be printed.
-    """
+    """The value of the first of these variables that is set and not blank."""
     env = os.environ if environment is None else environment
     return next((value for name in names if (value := env.get(name, "").strip())), None)
+
+
+def read_secret(
+    names: Sequence[str], environment: Mapping[str, str] | None = None
+) -> Secret | None:
+    """The same for a key: read when it is used, kept in no `Settings`, and never printed."""
+    value = first_set(names, environment)
+    return None if value is None else Secret(value)
 
 
 def proxy_for(url: str) -> str | None:

@@ -28,7 +28,9 @@ class StandIn:
     """What GET gives, by name."""
     key: str | None = None
     """The key that is wanted."""
-    listing: Callable[[web.Request], dict[str, Any]] | None = None
+    got: list[dict[str, str]] = field(default_factory=list)
+    """Headers of each GET."""
+    listing: Callable[[web.Request], dict[str, Any] | web.Response] | None = None
     """Answers `GET models`; None answers with all of `models` at once."""
     url: str = ""
 
@@ -59,14 +61,17 @@ class StandIn:
         return web.json_response(chat_reply("A"))
 
     async def file(self, request: web.Request) -> web.StreamResponse:
+        self.got.append(dict(request.headers))
         data = self.files.get(request.match_info["name"])
         return web.Response(status=404) if data is None else web.Response(body=data)
 
     async def listed(self, request: web.Request) -> web.StreamResponse:
+        self.got.append(dict(request.headers))
         if self.key and request.headers.get("Authorization") != f"Bearer {self.key}":
             return web.json_response({"error": {"message": "no key"}}, status=401)
         if self.listing is not None:
-            return web.json_response(self.listing(request))
+            listed = self.listing(request)
+            return listed if isinstance(listed, web.Response) else web.json_response(listed)
         return web.json_response({"data": [{"id": name} for name in self.models]})
 
 

@@ -17,7 +17,7 @@ from snellen.core.errors import MediaError, ModelError
 from snellen.core.output import Generated
 from snellen.core.request import Generate
 from snellen.models.registry import open_model
-from snellen.models.remote.faults import retry_after
+from snellen.models.remote.faults import described, retry_after
 
 
 def fault(server: StandIn, options: str = "") -> ModelError:
@@ -192,7 +192,8 @@ def test_retry_after_a_moment_in_time(headers: Any) -> None:
 
 
 def test_retry_after_in_googles_words() -> None:
-    assert retry_after({}, b'{"error": {"details": [{"retryDelay": "34.5s"}]}}') == 34.5
+    complaint = described(b'{"error": {"details": [{"retryDelay": "34.5s"}]}}')
+    assert retry_after({}, complaint.delay) == 34.5
 
 
 def test_retry_after_comes_with_the_fault(server: StandIn) -> None:

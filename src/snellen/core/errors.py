@@ -18,6 +18,7 @@ import difflib
 from collections.abc import Iterable
 
 from snellen.core.output import FailureKind
+from snellen.core.secret import hide
 
 
 class SnellenError(Exception):
@@ -78,12 +79,12 @@ class ModelError(SnellenError):
     """A model that could not answer; the request stays owed.
 
     `kind` decides whether the engine sends the request again; `retry_after` is the pause in
-    seconds that a server asked for.
+    seconds that a server asked for. The message loses every key that this process holds.
     """
 
     def __init__(
         self, message: str, kind: FailureKind = "request", retry_after: float | None = None
     ) -> None:
-        super().__init__(message)
+        super().__init__(hide(message))
         self.kind = kind
         self.retry_after = retry_after

@@ -18,6 +18,7 @@ from snellen.core.doors import doors, load
 from snellen.core.errors import UnknownName, UsageError
 from snellen.core.model import Capabilities, Identity, Model, Provider
 from snellen.models.known import KnownModel, ModelOption
+from snellen.models.passwords import refuse_password
 from snellen.models.plugins import known_of, provider_of
 
 if TYPE_CHECKING:
@@ -57,8 +58,9 @@ def split_spec(spec: str) -> ModelSpec:
     """Take `provider/model:key=value,...` apart; an existing model folder is `hf/<folder>`, and a
     name of the catalog its provider and id with the options it needs.
 
-    Raises UsageError for an empty name or a malformed option.
+    Raises UsageError for an empty name, a malformed option and an address that holds a password.
     """
+    refuse_password(spec)
     stem, options = split_options(spec)
     if not stem:
         raise UsageError("a model's name is empty; expected provider/model, e.g. snellen/tiny")

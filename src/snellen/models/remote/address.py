@@ -7,9 +7,11 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from snellen.core.errors import UsageError
+from snellen.core.secret import Secret
+from snellen.models.passwords import refuse_password
 from snellen.models.remote.profile import URLS, Profile
 from snellen.models.remote.wire import Address
-from snellen.settings import first_set
+from snellen.settings import first_set, read_secret
 
 _ENDS = ("/chat/completions", "/completions", "/messages", "/images/generations", "/models")
 """What people paste along with a base URL."""
@@ -42,18 +44,19 @@ def find_origin(provider: str, profile: Profile, options: Mapping[str, str]) -> 
     if not given:
         named = f" or set {' or '.join(profile.base_url_env)}" if profile.base_url_env else ""
         raise UsageError(f"{provider} models need the option base_url=https://...{named}")
+    refuse_password(given)
     return Origin(provider, _tidy(provider, given), key_env)
 
 
-def find_key(origin: Origin, profile: Profile, options: Mapping[str, str]) -> str | None:
+def find_key(origin: Origin, profile: Profile, options: Mapping[str, str]) -> Secret | None:
     """The key from the environment. Raises UsageError where it is needed and missing."""
-    key = first_set(origin.key_env)
+    key = read_secret(origin.key_env)
     if key is None and (profile.key_needed or "key_env" in options):
         raise UsageError(
             f"{named(origin)} models need a key: set {_either(origin.key_env)} in the "
             "environment, or name another variable with the option key_env=NAME"
         )
-    if key is not None and not (key.isascii() and key.isprintable()):
+    if key is not None and not key.fits_header():
         raise UsageError(
             f"the key in {_either(origin.key_env)} holds a line break or another sign that no key "
             "has; set it again"
@@ -62,21 +65,20 @@ def find_key(origin: Origin, profile: Profile, options: Mapping[str, str]) -> st
 
 
 def find_address(
-    origin: Origin, profile: Profile, key: str | None, model: str, options: Mapping[str, str]
+    origin: Origin, profile: Profile, key: Secret | None, model: str, options: Mapping[str, str]
 ) -> Address:
-    """The address with the headers of every request."""
+    """The address with what every request says."""
     headers = {"Content-Type": "application/json"}
     if profile.dialect == "anthropic":
         headers["anthropic-version"] = "2023-06-01"
-    if key is not None:
-        bearer = profile.key_header == "Authorization"
-        headers[profile.key_header] = f"Bearer {key}" if bearer else key
     base_url, query = origin.base_url, ""
     if origin.provider == "azure":
         version = options.get("api_version")
         query = f"api-version={version}" if version else ""
         base_url += f"/openai/deployments/{model}" if version else "/openai/v1"
-    return Address(base_url=base_url, key=key, headers=headers, query=query)
+    return Address(
+        base_url=base_url, key=key, key_header=profile.key_header, headers=headers, query=query
+    )
 
 
 def _tidy(provider: str, url: str) -> str:

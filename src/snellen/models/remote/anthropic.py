@@ -19,10 +19,14 @@ from snellen.models.remote.dialect import (
     finished,
     mapping,
     merged,
+    require_end,
+    text_of,
+    unreadable,
     whole_number,
     with_policy,
 )
 from snellen.models.remote.faults import reported
+from snellen.models.remote.parsing import quoted
 from snellen.models.remote.profile import fixed_sampling
 
 _STOPS: dict[str, StopReason] = {
@@ -81,9 +85,18 @@ class Anthropic:
         blocks = reply.get("content")
         if not isinstance(blocks, list):
             raise reported(reply) or ModelError("the reply holds no content", "server")
-        texts = [str(one.get("text", "")) for one in blocks if one.get("type") == "text"]
-        thoughts = [one.get("thinking", "") for one in blocks if one.get("type") == "thinking"]
-        stop = _STOPS.get(str(reply.get("stop_reason")), "stop")
+        for one in blocks:
+            if not isinstance(one, dict):
+                raise unreadable("content", one)
+        texts = [text_of(one.get("text"), "text") for one in blocks if one.get("type") == "text"]
+        thoughts = [
+            text_of(one.get("thinking"), "thinking")
+            for one in blocks
+            if one.get("type") == "thinking"
+        ]
+        if not any(texts):
+            require_end(reply, reply.get("stop_reason"))
+        stop = _STOPS.get(quoted(reply.get("stop_reason")), "stop")
         return Said("".join(texts), stop, "\n".join(thoughts) or None)
 
     def generated(self, reply: Reply, asked: Asked) -> Generated:
@@ -105,10 +118,10 @@ class Anthropic:
             elif kind == "content_block_start":
                 message["content"].append(dict(mapping(piece.get("content_block"))))
             elif kind == "content_block_delta" and message["content"]:
+                block = message["content"][-1]
                 for name in ("text", "thinking"):
                     if name in delta:
-                        block = message["content"][-1]
-                        block[name] = block.get(name, "") + delta[name]
+                        block[name] = text_of(block.get(name), name) + text_of(delta[name], name)
             elif kind == "message_delta":
                 message["stop_reason"] = delta.get("stop_reason")
                 message["usage"] |= mapping(piece.get("usage"))

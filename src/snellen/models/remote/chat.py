@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, cast
+from typing import Any
 
 from snellen.core.errors import ModelError
 from snellen.core.message import Message, Part, Text
@@ -17,13 +17,19 @@ from snellen.models.remote.dialect import (
     Reply,
     Said,
     finished,
+    listed,
     mapping,
     merged,
+    number,
+    require_end,
+    text_of,
+    unreadable,
     whole_number,
     with_policy,
 )
 from snellen.models.remote.faults import reported
 from snellen.models.remote.options import put
+from snellen.models.remote.parsing import quoted
 from snellen.models.remote.profile import fixed_sampling
 
 PATH = "chat/completions"
@@ -60,8 +66,11 @@ class Chat:
 
     def said(self, reply: Reply) -> Said:
         choice = _choice(reply)
-        message = mapping(choice.get("message"))
-        ended = str(choice.get("finish_reason") or "stop").lower()
+        message = choice.get("message")
+        if not isinstance(message, dict | None):
+            raise unreadable("message", message)
+        message = mapping(message)
+        ended = quoted(choice.get("finish_reason") or "stop").lower()
         if ended in _BROKEN:
             raise reported({"error": choice.get("error") or ended}) or ModelError(ended, "server")
         text, thoughts, images = _content(message.get("content"))
@@ -71,6 +80,9 @@ class Chat:
         refusal = message.get("refusal")
         if isinstance(refusal, str) and refusal and not text:
             text, stop = refusal, "refusal"
+        if not text and not images:
+            end = choice.get("finish_reason") or message.get("content") is not None
+            require_end({**reply, "error": reply.get("error") or choice.get("error")}, end)
         return Said(text, stop, thoughts if isinstance(thoughts, str) else None, tuple(images))
 
     def generated(self, reply: Reply, asked: Asked) -> Generated:
@@ -150,29 +162,40 @@ def _choice(reply: Reply) -> Reply:
     problem = reported(reply)
     if problem is not None:
         raise problem
-    raise ModelError(f"the reply holds no choices: {str(dict(reply))[:120]}", "server")
+    raise ModelError(f"the reply holds no choices: {quoted(dict(reply), 120)}", "server")
 
 
 def _content(content: object) -> tuple[str, str | None, list[str]]:
-    """Text, thoughts and pictures of a message whose content is a string or a list of parts."""
-    if isinstance(content, str):
-        return content, None, []
+    """Text, thoughts and pictures of a message whose content is a string, null or a list of parts.
+    Raises ModelError (`server`) for anything else."""
+    if not isinstance(content, list):
+        return text_of(content, "content"), None, []
     texts, thoughts, images = [], [], []
-    for part in content if isinstance(content, list) else []:
+    for part in content:
         if isinstance(part, str):
             texts.append(part)
-        elif isinstance(part, dict) and part.get("type") == "thinking":
-            thoughts.append(_content(part.get("thinking"))[0])
-        elif isinstance(part, dict) and part.get("type") == "image_url":
+        elif not isinstance(part, dict):
+            raise unreadable("content", part)
+        elif part.get("type") == "thinking":
+            thoughts.append(_thoughts(part.get("thinking")))
+        elif part.get("type") == "image_url":
             images += _images([part])
-        elif isinstance(part, dict) and isinstance(part.get("text"), str):
-            texts.append(part["text"])
+        else:
+            texts.append(text_of(part.get("text"), "content"))
     return "".join(texts), "".join(thoughts) or None, images
+
+
+def _thoughts(thinking: object) -> str:
+    """Mistral's thoughts: text, or a list of parts of text."""
+    if isinstance(thinking, str):
+        return thinking
+    texts = [mapping(part).get("text") for part in listed(thinking)]
+    return "".join(text for text in texts if isinstance(text, str))
 
 
 def _images(found: object) -> list[str]:
     images = []
-    for one in found if isinstance(found, list) else []:
+    for one in listed(found):
         url = mapping(mapping(one).get("image_url")).get("url") or mapping(one).get("url")
         if isinstance(url, str):
             images.append(url)
@@ -180,14 +203,12 @@ def _images(found: object) -> list[str]:
 
 
 def _first_logprobs(choice: Reply) -> dict[str, float]:
-    content = mapping(choice.get("logprobs")).get("content")
-    if not isinstance(content, list) or not content:
-        return {}
     found: dict[str, float] = {}
-    for one in mapping(content[0]).get("top_logprobs") or ():
-        token, value = mapping(one).get("token"), mapping(one).get("logprob")
-        if isinstance(token, str) and isinstance(value, int | float):
-            found.setdefault(token, float(value))
+    for first in listed(mapping(choice.get("logprobs")).get("content"))[:1]:
+        for one in listed(mapping(first).get("top_logprobs")):
+            token, value = mapping(one).get("token"), number(mapping(one).get("logprob"))
+            if isinstance(token, str) and value is not None:
+                found.setdefault(token, value)
     return found
 
 
@@ -221,9 +242,9 @@ def joined(pieces: Iterable[Reply]) -> Reply:
             return piece
         if piece.get("usage"):
             reply["usage"] = piece["usage"]
-        for part in cast(list[Body], piece.get("choices") or []):
+        for part in map(mapping, listed(piece.get("choices"))):
             _join(message, mapping(part.get("delta")))
-            logprobs += mapping(part.get("logprobs")).get("content") or []
+            logprobs += listed(mapping(part.get("logprobs")).get("content"))
             choice["finish_reason"] = part.get("finish_reason") or choice.get("finish_reason")
     if logprobs:
         choice["logprobs"] = {"content": logprobs}
@@ -241,4 +262,11 @@ def _join(message: Body, delta: Reply) -> None:
             before = [{"type": "text", "text": before}] if before else []
         elif isinstance(value, str) and isinstance(before, list):
             value = [{"type": "text", "text": value}]
-        message[name] = value if before is None else before + value
+        if before is None:
+            message[name] = value
+        elif isinstance(before, str) and isinstance(value, str):
+            message[name] = before + value
+        elif isinstance(before, list) and isinstance(value, list):
+            message[name] = [*before, *value]
+        elif name == "content":
+            raise unreadable(name, value)

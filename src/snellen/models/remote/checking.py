@@ -10,6 +10,7 @@ from snellen.core.errors import ModelError, UsageError
 from snellen.models.remote.address import Origin, named
 from snellen.models.remote.dialect import Reply, mapping
 from snellen.models.remote.faults import PAGE, Unanswered
+from snellen.models.remote.parsing import quoted
 from snellen.models.remote.profile import URLS
 from snellen.models.remote.wire import Wire
 
@@ -32,7 +33,7 @@ async def served(wire: Wire) -> list[str]:
         listed = reply.get("data") or reply.get("models")
         found = [mapping(one) for one in listed] if isinstance(listed, list) else []
         several = (one.get("id") or one.get("name") for one in found)
-        names += [str(name).removeprefix("models/") for name in several if name]
+        names += [quoted(name).removeprefix("models/") for name in several if name]
         page = _next_page(reply)
         if not page:
             break

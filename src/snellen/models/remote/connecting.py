@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from snellen.core.errors import UsageError
 from snellen.core.model import Identity, Model
+from snellen.core.secret import Secret
 from snellen.models.remote.address import Origin, find_address, find_key, find_origin
 from snellen.models.remote.anthropic import Anthropic
 from snellen.models.remote.chat import Chat
@@ -19,6 +19,7 @@ from snellen.models.remote.google import Google
 from snellen.models.remote.model import Remote
 from snellen.models.remote.options import Setup, read_setup
 from snellen.models.remote.profile import URLS, Profile, adaptive, profiles
+from snellen.models.remote.reading import MEGABYTE
 from snellen.models.remote.wire import Wire, require_aiohttp
 
 
@@ -39,13 +40,15 @@ def connect(provider: str, name: str, options: Mapping[str, str]) -> Model:
     if not name and not origin.own:
         raise UsageError(f"{provider} needs a model: {provider}/<model>")
     require_aiohttp(f"{provider}/{name}")
-    wire = Wire(find_address(origin, profile, key, name, given), setup.concurrency, setup.timeout)
+    address = find_address(origin, profile, key, name, given)
+    longest = setup.max_reply_mb * MEGABYTE
+    wire = Wire(address, setup.concurrency, setup.timeout, longest)
     if not name:
         name = _only_model(wire, origin)
     asked = Asked(name, profile, setup)
     dialect = _dialect(asked)
     identity = Identity("server" if provider in URLS else provider, name, setup.facts(given))
-    owner = hashlib.sha256((key or "").encode()).hexdigest()[:8]
+    owner = (key or Secret("")).fingerprint()
     account = f"{origin.base_url} {owner}"
     return Remote(identity, asked, dialect, wire, account, origin)
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from snellen.core.errors import ModelError
 from snellen.core.message import Message, Part, Text
 from snellen.core.output import Generated, StopReason
 from snellen.core.request import Draw, Generate
 from snellen.models.image_policy import first_image
 from snellen.models.reasoning import split_reasoning
+from snellen.models.remote.faults import reported
 from snellen.models.remote.options import Setup
+from snellen.models.remote.parsing import quoted
 from snellen.models.remote.profile import Profile
 from snellen.models.remote.shown import Shown
 
@@ -86,9 +89,46 @@ def finished(said: Said, asked: Asked) -> Said:
     return Said(split.text, split.stop_reason, split.reasoning, said.images)
 
 
+_LARGEST = 1 << 53
+"""No server counts so many tokens, and JSON holds no larger number exactly."""
+
+
 def whole_number(value: object) -> int:
-    return value if isinstance(value, int) else 0
+    return value if type(value) is int and 0 <= value < _LARGEST else 0
+
+
+def number(value: object) -> float | None:
+    """A finite number, or None."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if -_LARGEST < value < _LARGEST else None
 
 
 def mapping(value: object) -> Reply:
     return value if isinstance(value, dict) else {}
+
+
+def listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def text_of(value: object, name: str) -> str:
+    """A field of a reply that is text wherever it is not null. Raises ModelError (`server`)."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    raise unreadable(name, value)
+
+
+def unreadable(name: str, value: object) -> ModelError:
+    """A reply whose shape no protocol knows: the server's fault, and no answer."""
+    return ModelError(f"the reply's {name} is unreadable: {quoted(value, 120)}", "server")
+
+
+def require_end(reply: Reply, ended: object) -> None:
+    """To be called for a reply without content. Raises ModelError and Unanswered where it reports
+    an error, and ModelError (`server`) where nothing says that the model came to an end."""
+    problem = reported(reply)
+    if problem is not None:
+        raise problem
+    if not ended:
+        raise ModelError("the reply holds neither content nor a reason why it ended", "server")

@@ -23,6 +23,7 @@ from snellen.models.remote.dialect import (
     whole_number,
 )
 from snellen.models.remote.faults import Unanswered, reported
+from snellen.models.remote.parsing import quoted
 from snellen.models.remote.shown import written
 from snellen.models.remote.wire import Wire
 
@@ -68,10 +69,13 @@ async def draw_by_images(
     found = reply.get("data")
     if not isinstance(found, list) or not found:
         raise reported(reply) or ModelError("the reply holds no pictures", "server")
-    images = [mapping(one).get("b64_json") or mapping(one).get("url") for one in found]
+    given = (mapping(one).get("b64_json") or mapping(one).get("url") for one in found)
+    images = [one for one in given if isinstance(one, str)]
+    if not images:
+        raise reported(reply) or ModelError("the reply holds no pictures", "server")
     usage = mapping(reply.get("usage"))
     spent = Usage(whole_number(usage.get("input_tokens")), whole_number(usage.get("output_tokens")))
-    return await drawn(wire, [str(one) for one in images if one], "", spent if usage else None)
+    return await drawn(wire, images, "", spent if usage else None)
 
 
 @_or_refused
@@ -93,7 +97,9 @@ async def draw_by_chat(
     if not images:
         if told.stop_reason == _REFUSED:
             return told
-        raise ModelError(f"the model answered with text alone: {told.text[:120]!r}", "request")
+        raise ModelError(
+            f"the model answered with text alone: {quoted(told.text, 120)!r}", "request"
+        )
     return await drawn(wire, images, told.text, told.usage)
 
 

@@ -7,13 +7,15 @@ import time
 from collections.abc import Mapping
 from datetime import datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
-
-import msgspec
+from typing import Any, NamedTuple
 
 from snellen.core.errors import ModelError
 from snellen.core.output import FailureKind, StopReason
+from snellen.core.secret import hide
+from snellen.models.remote.parsing import parsed, quoted
 
+_SEARCHED = 10_000
+"""Characters of an error that are searched for a refusal."""
 PAGE = "a web page"
 """How the description of an HTML page begins."""
 
@@ -25,9 +27,6 @@ class WebPage(ModelError):
     def __init__(self, message: str) -> None:
         super().__init__(message, "server")
 
-
-_LONGEST = 300
-"""Characters kept of a server's message."""
 
 TOO_LONG = re.compile(
     r"context_length_exceeded|exceed_context_size|context[ _-]?(length|window|size)|max_model_len"
@@ -69,27 +68,41 @@ class Unanswered(Exception):
     """The model was not let answer, or not to the end: an empty reply, not a fault."""
 
     def __init__(self, message: str, stop_reason: StopReason = "refusal") -> None:
-        super().__init__(message)
+        super().__init__(hide(message))
         self.stop_reason = stop_reason
 
 
-def fault(
-    status: int, headers: Mapping[str, str], body: bytes, secret: str | None = None
+class Complaint(NamedTuple):
+    """What a server says is wrong."""
+
+    message: str
+    """In one short line, without keys."""
+    codes: str = ""
+    """The codes beside it, joined by spaces."""
+    delay: float | None = None
+    """Seconds to wait, as Google says it (`retryDelay`)."""
+
+
+def fault(status: int, headers: Mapping[str, str], body: bytes) -> ModelError | Unanswered:
+    """What an HTTP status from 400 on means."""
+    return _meaning(status, headers, described(body))
+
+
+def _meaning(
+    status: int, headers: Mapping[str, str], complaint: Complaint
 ) -> ModelError | Unanswered:
-    """What an HTTP status from 400 on means; `secret` is blotted out of the message."""
-    message, said = described(body)
-    if secret:
-        message = message.replace(secret, "***")
+    message = complaint.message
     told = message.removeprefix(str(status)).lstrip(" :-")
     sentence = f"the server answers {status}" + (f": {told}" if told else "")
     if status == 400 and CUT.search(message):
         return Unanswered(message, "length")
-    kind = _kind(status, f"{said} {message}")
+    kind = _kind(status, f"{complaint.codes} {message}")
     if kind is None:
         return Unanswered(message)
     if kind not in ("rate_limit", "server"):
         return ModelError(sentence, kind)
-    return ModelError(sentence, kind, retry_after(headers, body, limits=kind == "rate_limit"))
+    limits = kind == "rate_limit"
+    return ModelError(sentence, kind, retry_after(headers, complaint.delay, limits=limits))
 
 
 def _kind(status: int, said: str) -> FailureKind | None:
@@ -137,56 +150,64 @@ def reported(reply: Mapping[str, Any]) -> ModelError | Unanswered | None:
     error = reply.get("error")
     base = reply.get("base_resp")
     if isinstance(base, Mapping) and base.get("status_code"):
-        failed = _MINIMAX.get(base["status_code"], 500)
-        sign = "new_sensitive" if base["status_code"] in (1026, 1027) else ""
-        error = {"message": base.get("status_msg", ""), "code": sign}
-        return fault(failed, {}, msgspec.json.encode({"error": error}))
+        code = base["status_code"]
+        failed = _MINIMAX.get(code, 500) if isinstance(code, int) else 500
+        sign = "new_sensitive" if failed == 400 and code in (1026, 1027) else ""
+        return _meaning(failed, {}, Complaint(quoted(base.get("status_msg", "")), sign))
     if not error:
         return None
     code = error.get("code") if isinstance(error, Mapping) else None
     status: int = code if isinstance(code, int) and 400 <= code < 600 else 500
-    if status == 500 and REFUSED.search(str(error)):
+    if status == 500 and REFUSED.search(quoted(error, _SEARCHED)):
         status = 400
-    return fault(status, {}, msgspec.json.encode({"error": error}))
+    return _meaning(status, {}, _complaint({"error": error}))
 
 
-def described(body: bytes) -> tuple[str, str]:
-    """A server's message in one short line, and the codes that stand beside it."""
-    text = body.decode("utf-8", "replace").strip()
+def described(body: bytes) -> Complaint:
+    """What the body of a reply says is wrong, in JSON or not."""
     try:
-        told: Any = msgspec.json.decode(body)
-    except msgspec.DecodeError:
-        return _from_page(text), ""
+        told = parsed(body)
+    except ValueError:
+        return Complaint(_from_page(body.decode("utf-8", "replace").strip()))
+    return _complaint(told)
+
+
+def _complaint(told: Any) -> Complaint:
     if isinstance(told, list) and told:
         told = told[0]
     if not isinstance(told, Mapping):
-        return _short(text), ""
+        return Complaint(quoted(told))
     inner = told.get("error") or told.get("detail") or told
     if not isinstance(inner, Mapping):
-        return _short(inner if isinstance(inner, str) else str(inner)), ""
-    message = inner.get("message") or inner.get("msg") or inner.get("detail") or str(dict(inner))
+        return Complaint(quoted(inner), "", _google_delay(told))
+    message = inner.get("message") or inner.get("msg") or inner.get("detail") or dict(inner)
     codes = (inner.get(name) for name in ("code", "type", "status", "innererror", "param"))
-    return _short(str(message)), " ".join(str(code) for code in codes if code)
+    said = " ".join(quoted(code) for code in codes if code)
+    return Complaint(quoted(message), said, _google_delay(inner))
+
+
+def _google_delay(inner: Mapping[str, Any]) -> float | None:
+    details = inner.get("details")
+    for one in details if isinstance(details, list) else []:
+        delay = one.get("retryDelay") if isinstance(one, Mapping) else None
+        if isinstance(delay, str):
+            return _number(delay.removesuffix("s"))
+    return None
 
 
 def _from_page(text: str) -> str:
     """The title of an HTML page, else the text itself."""
     title = re.search(r"<title[^>]*>(.*?)</title>", text, re.IGNORECASE | re.DOTALL)
     if title:
-        return f"{PAGE}, {_short(title[1])}"
-    return PAGE if re.match(r"<(!doctype|html)", text, re.IGNORECASE) else _short(text)
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+        return f"{PAGE}, {quoted(title[1])}"
+    return PAGE if re.match(r"<(!doctype|html)", text, re.IGNORECASE) else quoted(text)
 
 
 def retry_after(
-    headers: Mapping[str, str], body: bytes = b"", *, limits: bool = True
+    headers: Mapping[str, str], delay: float | None = None, *, limits: bool = True
 ) -> float | None:
-    """Seconds to wait, from `Retry-After` (a number or an HTTP date), from Google's `retryDelay`
-    in the body or, where the `limits` were met, from their reset times; None where nothing says."""
+    """Seconds to wait, from `Retry-After` (a number or an HTTP date), from the `delay` of the
+    body or, where the `limits` were met, from their reset times; None where nothing says."""
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
@@ -194,9 +215,8 @@ def retry_after(
     if asked is not None:
         found = _number(asked)
         return found if found is not None else _until_date(asked)
-    delay = re.search(rb'"retryDelay"\s*:\s*"([\d.]+)s"', body)
-    if delay:
-        return float(delay[1])
+    if delay is not None:
+        return delay
     if not limits:
         return None
     resets = [
@@ -225,7 +245,7 @@ def _number(text: str | None) -> float | None:
 def _until_date(text: str) -> float | None:
     try:
         return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 
@@ -245,5 +265,5 @@ def _until(text: str) -> float | None:
         return sum(float(value) * _UNIT[unit] for value, unit in spans)
     try:
         return max(0.0, datetime.fromisoformat(text).timestamp() - time.time())
-    except ValueError:
+    except (ValueError, OverflowError):
         return None

@@ -17,12 +17,18 @@ from snellen.models.remote.dialect import (
     Reply,
     Said,
     finished,
+    listed,
     mapping,
     merged,
+    number,
+    require_end,
+    text_of,
+    unreadable,
     whole_number,
     with_policy,
 )
 from snellen.models.remote.faults import Unanswered, reported
+from snellen.models.remote.parsing import quoted
 
 _STOPS: dict[str, StopReason] = {
     "MAX_TOKENS": "length",
@@ -57,16 +63,18 @@ class Google:
     def said(self, reply: Reply) -> Said:
         blocked = mapping(reply.get("promptFeedback")).get("blockReason")
         if blocked:
-            raise Unanswered(f"the prompt is blocked: {blocked}")
+            raise Unanswered(f"the prompt is blocked: {quoted(blocked)}")
         candidates = reply.get("candidates")
         if not isinstance(candidates, list) or not candidates:
             raise reported(reply) or ModelError("the reply holds no candidates", "server")
         candidate = mapping(candidates[0])
-        parts = [mapping(one) for one in mapping(candidate.get("content")).get("parts") or ()]
-        texts = [str(one["text"]) for one in parts if "text" in one and not one.get("thought")]
-        thoughts = [str(one["text"]) for one in parts if "text" in one and one.get("thought")]
-        stop = _STOPS.get(str(candidate.get("finishReason")), "stop")
+        parts = _parts(candidate)
+        texts = [text_of(one.get("text"), "text") for one in parts if not one.get("thought")]
+        thoughts = [text_of(one.get("text"), "text") for one in parts if one.get("thought")]
+        stop = _STOPS.get(quoted(candidate.get("finishReason")), "stop")
         images = [_data_url(mapping(one["inlineData"])) for one in parts if "inlineData" in one]
+        if not any(texts) and not images:
+            require_end(reply, candidate.get("finishReason"))
         return Said("".join(texts), stop, "".join(thoughts) or None, tuple(images))
 
     def generated(self, reply: Reply, asked: Asked) -> Generated:
@@ -85,8 +93,8 @@ class Google:
             if piece.get("error"):
                 return piece
             whole |= piece
-            for one in piece.get("candidates") or ():
-                parts += mapping(one.get("content")).get("parts") or ()
+            for one in map(mapping, listed(piece.get("candidates"))):
+                parts += _parts(one)
                 candidate |= one
         blocked = mapping(whole.get("promptFeedback")).get("blockReason")
         if not (blocked or candidate.get("finishReason")):
@@ -94,6 +102,20 @@ class Google:
         if candidate:
             whole["candidates"] = [{**candidate, "content": {"parts": parts}}]
         return whole
+
+
+def _parts(candidate: Reply) -> list[Reply]:
+    """Raises ModelError (`server`) for content of an unknown shape."""
+    content = candidate.get("content")
+    if not isinstance(content, dict | None):
+        raise unreadable("content", content)
+    parts = mapping(content).get("parts")
+    if not isinstance(parts, list | None):
+        raise unreadable("parts", parts)
+    for one in listed(parts):
+        if not isinstance(one, dict):
+            raise unreadable("parts", one)
+    return listed(parts)
 
 
 def _config(request: Generate, asked: Asked) -> Body:
@@ -140,15 +162,13 @@ def _data_url(data: Reply) -> str:
 
 def _first_logprobs(reply: Reply) -> dict[str, float]:
     result = mapping(mapping(reply["candidates"][0]).get("logprobsResult"))
-    top = result.get("topCandidates")
-    if not isinstance(top, list) or not top:
-        return {}
-    found = (mapping(one) for one in mapping(top[0]).get("candidates") or ())
-    return {
-        str(one["token"]): float(one["logProbability"])
-        for one in found
-        if "token" in one and "logProbability" in one
-    }
+    found: dict[str, float] = {}
+    for first in listed(result.get("topCandidates"))[:1]:
+        for one in map(mapping, listed(mapping(first).get("candidates"))):
+            token, value = one.get("token"), number(one.get("logProbability"))
+            if isinstance(token, str) and value is not None:
+                found[token] = value
+    return found
 
 
 def _usage(usage: object) -> Usage | None:

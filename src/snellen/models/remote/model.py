@@ -10,8 +10,9 @@ import msgspec
 from snellen.core.errors import ModelError, UsageError
 from snellen.core.message import Text, user
 from snellen.core.model import Capabilities, Identity, Modality, Rendered
-from snellen.core.output import Failure, Generated, Output
+from snellen.core.output import Drawn, Failure, Generated, Output
 from snellen.core.request import Compare, Draw, Generate, Generation, Rank, Ref, Request
+from snellen.core.secret import UNLIKE_WORDS, hide
 from snellen.models.remote.address import Origin
 from snellen.models.remote.checking import explained, refuses_a_setting, served, wrong_name
 from snellen.models.remote.dialect import Asked, Dialect, with_policy
@@ -70,7 +71,7 @@ class Remote:
         if isinstance(output, Failure):
             return output
         seconds = round(time.perf_counter() - started, 6)
-        return msgspec.structs.replace(output, seconds=seconds)
+        return msgspec.structs.replace(_without_keys(output), seconds=seconds)
 
     async def check(self) -> None:
         """One tiny request, to see that address, key and model name are right. Raises UsageError
@@ -141,6 +142,17 @@ class Remote:
                 if part.kind not in can.inputs:
                     return f"the model takes no {part.kind} input"
         return None
+
+
+def _without_keys(output: Output) -> Output:
+    """A server may well repeat in a reply what it was sent."""
+    if isinstance(output, Generated):
+        thoughts = output.reasoning and hide(output.reasoning, UNLIKE_WORDS)
+        text = hide(output.text, UNLIKE_WORDS)
+        return msgspec.structs.replace(output, text=text, reasoning=thoughts)
+    if isinstance(output, Drawn):
+        return msgspec.structs.replace(output, text=hide(output.text, UNLIKE_WORDS))
+    return output
 
 
 def capabilities_of(asked: Asked) -> Capabilities:

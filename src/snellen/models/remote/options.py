@@ -21,6 +21,7 @@ OPTIONS = (
     ModelOption("api_version", "azure only: version of the older, dated API"),
     ModelOption("concurrency", "most requests in flight", kind="count"),
     ModelOption("timeout", "seconds to wait for a reply; default 600", kind="count"),
+    ModelOption("max_reply_mb", "most MB of a reply that are read; default 64", kind="count"),
     ModelOption("max_new_tokens", "longest reply in tokens, thoughts included", kind="count"),
     ModelOption("reasoning_effort", "how long to think: low, medium, high, or tokens"),
     ModelOption(
@@ -59,6 +60,8 @@ class Setup:
 
     concurrency: int
     timeout: float
+    max_reply_mb: int
+    """Most MB of a reply, unpacked."""
     max_new_tokens: int | None
     effort: str
     split_thoughts: bool
@@ -108,6 +111,7 @@ def read_setup(
     return Setup(
         concurrency=int(given.get("concurrency", concurrency)),
         timeout=float(given.get("timeout", 600)),
+        max_reply_mb=int(given.get("max_reply_mb", 64)),
         max_new_tokens=int(longest) if longest else None,
         effort=given.get("reasoning_effort", ""),
         split_thoughts=given.get("reasoning") != "off",

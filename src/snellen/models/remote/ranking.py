@@ -16,7 +16,16 @@ from snellen.core.errors import ModelError
 from snellen.core.output import CandidateScore, Failure, Output, Ranked, Usage
 from snellen.core.request import Rank
 from snellen.models.remote.chat import messages_of, usage_of, with_extra
-from snellen.models.remote.dialect import Asked, Body, Pictures, Reply, mapping
+from snellen.models.remote.dialect import (
+    Asked,
+    Body,
+    Pictures,
+    Reply,
+    mapping,
+    number,
+    unreadable,
+    whole_number,
+)
 from snellen.models.remote.faults import reported
 from snellen.models.remote.shown import written
 from snellen.models.remote.wire import Wire
@@ -66,12 +75,15 @@ async def _by_echo(
     offsets = logprobs.get("text_offset")
     if not isinstance(tokens, list) or not isinstance(values, list) or len(tokens) != len(values):
         raise _unscored("echo")
+    if not all(isinstance(token, str) for token in tokens):
+        raise unreadable("tokens", tokens)
     if isinstance(offsets, list) and len(offsets) == len(tokens):
-        given = sum(offset < len(prompt) for offset in offsets)
+        given = sum(whole_number(offset) < len(prompt) for offset in offsets)
     else:
         given = len(tokens) - 1
     spent = _usage(reply, given)
-    return Scored([str(token) for token in tokens[:given]], values[:given], spent)
+    read = [_logprob(value) for value in values[:given]]
+    return Scored(tokens[:given], read, spent)
 
 
 async def _by_chat(
@@ -118,8 +130,12 @@ def _token(entry: object) -> tuple[str, float | None]:
     if not isinstance(entry, dict) or not entry:
         return "", None
     token, value = next(iter(entry.items()))
-    logprob = mapping(value).get("logprob")
-    return str(token), float(logprob) if isinstance(logprob, int | float) else None
+    return str(token), _logprob(mapping(value).get("logprob"))
+
+
+def _logprob(value: object) -> float | None:
+    """A number as it stands, NaN too, which is an outcome of its own; None for what is none."""
+    return value if isinstance(value, float) else number(value)
 
 
 def _choice(reply: dict[str, Any]) -> Any:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 import importlib
 import io
-import json
 import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from snellen.core.errors import MissingExtra, ModelError
+from snellen.core.secret import Secret
 from snellen.models.remote.faults import PAGE, WebPage, described, fault
+from snellen.models.remote.parsing import parsed, quoted
+from snellen.models.remote.reading import MEGABYTE, beginning, pieces
 from snellen.settings import proxy_for
 
 if TYPE_CHECKING:
@@ -28,6 +28,10 @@ _KEEP = 30.0
 is seldom sent into a closing one."""
 _LARGE = 1 << 20
 """Bytes from which aiohttp wants a body as a file, which it writes in pieces."""
+_COMPLAINT = MEGABYTE
+"""Bytes that are read of a reply with a status that is no answer."""
+_SHOWN = 120
+"""Characters of an unreadable reply that a message holds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,20 +39,31 @@ class Address:
     """Where a model is asked, and by whose leave."""
 
     base_url: str
-    key: str | None = field(default=None, repr=False)
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    key: Secret | None = None
+    key_header: str = "Authorization"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Headers of every request, but the one with the key."""
     query: str = ""
     """What stands behind `?` in each URL."""
 
     def url(self, path: str) -> str:
         return f"{self.base_url}/{path}" + (f"?{self.query}" if self.query else "")
 
+    def headers_with_key(self) -> dict[str, str]:
+        """What is sent to this address, and to no other."""
+        if self.key is None:
+            return dict(self.headers)
+        bearer = "Bearer " if self.key_header == "Authorization" else ""
+        return {**self.headers, self.key_header: bearer + self.key.reveal()}
+
 
 class Wire:
     """Sends requests, each once, and raises ModelError or Unanswered for whatever goes wrong."""
 
-    def __init__(self, address: Address, concurrency: int, timeout: float) -> None:
+    def __init__(self, address: Address, concurrency: int, timeout: float, max_reply: int) -> None:
+        """`timeout` in seconds for a whole reply, `max_reply` in bytes, unpacked."""
         self._address = address
+        self._max_reply = max_reply
         self._concurrency = concurrency
         self._timeout = timeout
         self._session: ClientSession | None = None
@@ -57,24 +72,22 @@ class Wire:
 
     async def post(self, path: str, body: bytes) -> dict[str, Any]:
         """The JSON object that answers a JSON body."""
-        address = self._address
-        return decoded(await self._read("POST", address.url(path), body, address.headers))
+        return decoded(await self._read("POST", self._address.url(path), body))
 
     async def get(self, path: str) -> dict[str, Any]:
-        address = self._address
-        return decoded(await self._read("GET", address.url(path), None, address.headers))
+        return decoded(await self._read("GET", self._address.url(path), None))
 
     async def fetch(self, url: str) -> bytes:
         """The bytes behind another URL, e.g. of a drawn picture; the key is not sent along."""
-        return await self._read("GET", url, None, {})
+        return await self._read("GET", url, None, elsewhere=True)
 
     async def events(self, path: str, body: bytes) -> AsyncIterator[dict[str, Any]]:
         """The JSON objects of a stream of server-sent events, in order."""
         url = self._address.url(path)
         try:
-            async with self._sent("POST", url, body, self._address.headers) as response:
+            async with self._sent("POST", url, body) as response:
                 await self._accepted(response)
-                async for line in _lines(response):
+                async for line in _lines(pieces(response, self._max_reply)):
                     if not line.startswith(b"data:"):
                         continue
                     data = line.removeprefix(b"data:").strip()
@@ -92,27 +105,27 @@ class Wire:
             await session.close()
 
     async def _read(
-        self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]
+        self, method: str, url: str, body: bytes | None, *, elsewhere: bool = False
     ) -> bytes:
         """The whole body of the reply."""
         try:
-            async with self._sent(method, url, body, headers) as response:
+            async with self._sent(method, url, body, elsewhere=elsewhere) as response:
                 await self._accepted(response)
-                return await response.read()
+                return b"".join([piece async for piece in pieces(response, self._max_reply)])
         except _network_errors() as error:
             raise self._typed(error, url) from error
 
     def _sent(
-        self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]
+        self, method: str, url: str, body: bytes | None, *, elsewhere: bool = False
     ) -> AbstractAsyncContextManager[ClientResponse]:
         return self._in_this_loop().request(
             method,
             url,
             data=io.BytesIO(body) if body is not None and len(body) > _LARGE else body,
-            headers=headers,
+            headers={} if elsewhere else self._address.headers_with_key(),
             proxy=self._proxy,
-            # A POST that is sent elsewhere would arrive as a GET.
-            allow_redirects=body is None,
+            # A redirect would take the key along: aiohttp drops `Authorization` alone.
+            allow_redirects=elsewhere,
         )
 
     async def _accepted(self, response: ClientResponse) -> None:
@@ -120,8 +133,8 @@ class Wire:
         if 300 <= response.status < 400:
             raise _moved(response)
         if response.status >= 400:
-            said = await response.read()
-            raise fault(response.status, response.headers, said, self._address.key)
+            said = await beginning(response, _COMPLAINT)
+            raise fault(response.status, response.headers, said)
 
     def _typed(self, error: Exception, url: str) -> ModelError:
         import aiohttp
@@ -132,7 +145,11 @@ class Wire:
         if isinstance(error, TimeoutError):
             return ModelError(f"no reply within {self._timeout:g} s", "timeout")
         if isinstance(error, aiohttp.InvalidURL):
-            return ModelError(f"{url} is not a URL", "request")
+            return ModelError(f"{quoted(url)} is not a URL", "request")
+        if isinstance(error, aiohttp.ClientHttpProxyError):
+            # Its own words hold the proxy's address, and so maybe a password.
+            proxy = _host(self._proxy or "").rpartition("@")[2]
+            return ModelError(f"the proxy {proxy} answers {error.status}", "connection")
         if isinstance(error, aiohttp.ClientConnectorError):
             return ModelError(f"cannot connect to {_host(url)}: {_why(error)}", "connection")
         return ModelError(f"the connection broke: {_why(error)}", "connection")
@@ -151,7 +168,7 @@ class Wire:
                 timeout=aiohttp.ClientTimeout(total=self._timeout, sock_connect=_CONNECT),
                 headers={"Accept-Encoding": "identity", "User-Agent": "snellen"},
                 cookie_jar=aiohttp.DummyCookieJar(),
-                auto_decompress=True,
+                auto_decompress=False,
             )
         return self._session
 
@@ -172,43 +189,38 @@ def decoded(body: bytes) -> dict[str, Any]:
     """A reply's JSON object. Raises WebPage, and ModelError for half a reply (`server`: another
     try may help) and for other JSON (`request`: another address may)."""
     try:
-        reply = _parsed(body)
+        reply = parsed(body)
     except ValueError as error:
-        message, _ = described(body)
+        message = described(body).message
         page = message.startswith(PAGE)
-        said = f": {message[:120]}" if message else ", but empty"
+        said = f": {quoted(message, _SHOWN)}" if message else ", but empty"
         sentence = f"the server's reply is not JSON{said}"
         raise (WebPage(sentence) if page else ModelError(sentence, "server")) from error
     if not isinstance(reply, dict):
-        raise ModelError(f"the server's reply is no JSON object: {str(reply)[:120]}", "request")
+        sentence = f"the server's reply is no JSON object: {quoted(reply, _SHOWN)}"
+        raise ModelError(sentence, "request")
     return reply
 
 
-def _parsed(body: bytes) -> Any:
-    try:
-        return msgspec.json.decode(body)
-    except msgspec.DecodeError:
-        # The slower parser takes what strict JSON forbids: NaN, half a surrogate pair.
-        return json.loads(body)
-
-
-async def _lines(response: ClientResponse) -> AsyncIterator[bytes]:
+async def _lines(body: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """Lines of any length; aiohttp's own are limited to 128 kB, too short for a picture."""
-    rest = b""
-    async for chunk in response.content.iter_any():
-        *lines, rest = (rest + chunk).split(b"\n")
+    rest: list[bytes] = []
+    async for chunk in body:
+        first, *lines = chunk.split(b"\n")
+        rest.append(first)
         for line in lines:
-            yield line.strip()
-    yield rest.strip()
+            yield b"".join(rest).strip()
+            rest = [line]
+    yield b"".join(rest).strip()
 
 
 def _moved(response: ClientResponse) -> ModelError:
-    to = response.headers.get("Location", "nowhere")
+    to = quoted(response.headers.get("Location", "nowhere"))
     return ModelError(f"the server answers {response.status}: the API has moved to {to}", "request")
 
 
 def _host(url: str) -> str:
-    return url.split("/")[2] if url.count("/") >= 2 else url
+    return quoted(url.split("/")[2] if url.count("/") >= 2 else url)
 
 
 def _why(error: BaseException) -> str:

@@ -1,0 +1,97 @@
+"""The bytes of a reply, unpacked, and no more of them than are wanted."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import AsyncIterator, Iterator
+from typing import TYPE_CHECKING
+
+from snellen.core.errors import ModelError
+
+if TYPE_CHECKING:
+    from aiohttp import ClientResponse
+
+MEGABYTE = 1 << 20
+_PIECE = 1 << 18
+"""Most bytes that are unpacked at a time: 1 kB can hold 1 MB."""
+_PLAIN = ("", "identity")
+_PACKED = ("gzip", "x-gzip", "deflate")
+
+
+async def pieces(response: ClientResponse, limit: int) -> AsyncIterator[bytes]:
+    """The body as it comes. Raises ModelError (`server`) as soon as more than `limit` bytes are
+    unpacked, and for a packing that is damaged or was not asked for; network errors as aiohttp
+    does."""
+    packing = response.headers.get("Content-Encoding", "").strip().lower()
+    if packing not in (*_PLAIN, *_PACKED):
+        raise ModelError(
+            f"the server packs its replies ({packing[:20]}), which was not asked for", "server"
+        )
+    unpacker = Unpacker() if packing in _PACKED else None
+    left = limit
+    async for chunk in response.content.iter_any():
+        for piece in (chunk,) if unpacker is None else unpacker.unpacked(chunk):
+            left -= len(piece)
+            if left < 0:
+                response.close()
+                raise ModelError(
+                    f"the reply is longer than {limit / MEGABYTE:g} MB, the most that is read "
+                    "(option max_reply_mb)",
+                    "server",
+                )
+            yield piece
+    if unpacker is not None:
+        unpacker.finish()
+
+
+async def beginning(response: ClientResponse, limit: int) -> bytes:
+    """The first bytes of a body, as many as could be read: for the words of a complaint, whose
+    status says enough without them."""
+    import aiohttp
+
+    found = bytearray()
+    try:
+        async for piece in pieces(response, limit):
+            found += piece
+    except (ModelError, aiohttp.ClientError, ConnectionError, TimeoutError):
+        response.close()
+    return bytes(found)
+
+
+class Unpacker:
+    """gzip and deflate, in pieces of bounded size."""
+
+    def __init__(self) -> None:
+        self._state: zlib._Decompress | None = None
+        self._ended = True
+
+    def unpacked(self, chunk: bytes) -> Iterator[bytes]:
+        """Raises ModelError (`server`) for what is neither."""
+        while chunk:
+            if self._state is None:
+                # A zlib stream begins with 8 in the low half of its first byte, gzip with 1F;
+                # some servers send bare deflate.
+                bare = chunk[0] & 0x0F != 8 and chunk[0] != 0x1F
+                self._state = zlib.decompressobj(-15 if bare else 47)
+                self._ended = False
+            yield from self._pieces(self._state, chunk)
+            chunk = self._state.unused_data
+            if self._state.eof:
+                self._state, self._ended = None, True
+
+    def finish(self) -> None:
+        """Raises ModelError (`connection`) where the body ended before its time."""
+        if not self._ended:
+            raise ModelError("the reply broke off before its end", "connection")
+
+    def _pieces(self, state: zlib._Decompress, chunk: bytes) -> Iterator[bytes]:
+        while True:
+            try:
+                piece = state.decompress(chunk, _PIECE)
+            except zlib.error as error:
+                raise ModelError("the reply is packed and damaged", "server") from error
+            if piece:
+                yield piece
+            chunk = state.unconsumed_tail
+            if state.eof or (not chunk and len(piece) < _PIECE):
+                return
