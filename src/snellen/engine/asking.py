@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from snellen.core.errors import MediaError, ModelError, UsageError
+from snellen.core.errors import MediaError
 from snellen.core.media import InlineSource, Source, check_image
 from snellen.core.message import Media
 from snellen.core.model import BatchModel, Model, PreparingModel, RemoteModel, SingleModel
 from snellen.core.output import Failure, Output
 from snellen.core.price import Price
 from snellen.core.request import Request, request_digest
-from snellen.engine.batch import Batcher
+from snellen.engine.batch import Batcher, failure_of
 from snellen.engine.fitting import as_output, fitting, refuses
 from snellen.engine.halting import Halt, Halted, MaxFailures, Patience
 from snellen.engine.pacing import Pace
@@ -99,14 +99,18 @@ class Party:
         when nothing is sent any more."""
         try:
             return fitting(request, await self._send(request))
-        except MediaError as error:
-            return Failure("media", str(error))
-        except ModelError as error:
-            return Failure(error.kind, str(error))
-        except (UsageError, Halted):
+        except Halted:
             raise
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code: its fault is data
-            return Failure("request", f"{type(error).__name__}: {error}")
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            # Nobody here gave up: the model let a cancelled call of its own escape.
+            return failure_of(error)
+        except GeneratorExit:
+            raise
+        except BaseException as error:  # noqa: BLE001 - foreign code: its fault is data
+            return failure_of(error)
 
     def note(self, output: Output) -> None:
         """Count what came of a request, and stop the run where the terms say so."""
@@ -212,8 +216,8 @@ class Asker:
             party.note(output)
             future.set_result(output)
             return output
-        except Halted as halted:
-            future.set_exception(halted)
+        except Exception as error:
+            future.set_exception(error)
             # Whoever shares the request hears of it; nobody may.
             future.exception()
             raise
