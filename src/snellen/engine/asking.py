@@ -184,6 +184,14 @@ class Asker:
             self.halt.stop(terms.budget.reason)
         self._in_flight: dict[bytes, asyncio.Future[Output]] = {}
         self._complaints: dict[str, str | None] = {}
+        self._unreadable = len(store.unreadable)
+        self.paid: Callable[[], object] = lambda: None
+        """Called once a request that was sent has ended."""
+
+    @property
+    def unreadable(self) -> int:
+        """How many stored replies could not be read and were owed again."""
+        return len(self._store.unreadable) - self._unreadable
 
     async def ask(self, request: Request) -> Asked:
         """The output: stored, shared with an equal request in flight, or fresh and stored."""
@@ -214,6 +222,7 @@ class Asker:
             if not isinstance(output, Failure):
                 self._store.put(digest, output, party.key)
             party.note(output)
+            self.paid()
             future.set_result(output)
             return output
         except Exception as error:

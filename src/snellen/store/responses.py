@@ -36,6 +36,8 @@ class ResponseStore:
         self.path = path
         self._connection = _connect(path)
         self._models: dict[str, int] = {}
+        self.unreadable: set[bytes] = set()
+        """Requests whose stored output was damaged when it was looked up."""
 
     def close(self) -> None:
         self._connection.close()
@@ -77,18 +79,19 @@ class ResponseStore:
             "(SELECT id FROM models WHERE digest = ?) LIMIT ?"
         )
         rows = self._connection.execute(statement, (identity.digest(), most)).fetchall()
-        return [_decode(zlib.decompress(data) if packed else data) for packed, data in rows]
+        outputs = (_unpacked(packed, data) for packed, data in rows)
+        return [output for output in outputs if output is not None]
 
     def get(self, digest: bytes) -> Output | None:
-        """The stored output of a request, or None."""
+        """The stored output of a request, or None. A damaged one is as good as none: it is noted
+        as unreadable, and replaced by the next output of that request."""
         row = self._read("SELECT packed, output FROM responses WHERE digest = ?", digest)
         if row is None:
             return None
-        packed, data = row
-        try:
-            output = _decode(zlib.decompress(data) if packed else data)
-        except (zlib.error, msgspec.DecodeError) as error:
-            raise _damaged(self.path, error) from error
+        output = _unpacked(*row)
+        if output is None:
+            self.unreadable.add(digest)
+            return None
         if not isinstance(output, Drawn):
             return output
         pictures = {name: self.medium(name) for name in output.images}
@@ -114,8 +117,10 @@ class ResponseStore:
         packed = len(data) > _COMPRESS_ABOVE
         if packed:
             data = zlib.compress(data, 1)
+        # Of two processes that ask the same at once the first counts.
+        other = "REPLACE" if digest in self.unreadable else "IGNORE"
         self._write(
-            "INSERT OR IGNORE INTO responses (digest, model, packed, output) VALUES (?, ?, ?, ?)",
+            f"INSERT OR {other} INTO responses (digest, model, packed, output) VALUES (?, ?, ?, ?)",
             (digest, model_key, packed, data),
         )
 
@@ -141,6 +146,14 @@ class ResponseStore:
             ) from error
         except sqlite3.DatabaseError as error:
             raise _damaged(self.path, error) from error
+
+
+def _unpacked(packed: object, data: bytes) -> Output | None:
+    """An output as it was stored, or None where it is damaged."""
+    try:
+        return _decode(zlib.decompress(data) if packed else data)
+    except (zlib.error, msgspec.DecodeError, ValueError, TypeError):
+        return None
 
 
 def _connect(path: Path | None) -> sqlite3.Connection:
