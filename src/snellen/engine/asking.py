@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import random
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -23,7 +25,7 @@ from snellen.engine.halting import Halt, Halted, MaxFailures, Patience
 from snellen.engine.pacing import Pace
 from snellen.engine.retrying import Line, RetryPolicy
 from snellen.engine.spending import Budget, Traffic
-from snellen.store.responses import ResponseStore
+from snellen.store.responses import WAIT, ResponseStore, StoreBusy
 
 MAIN = "model"
 """The role of the model that is measured; other roles are e.g. `extractor` and `judge`."""
@@ -33,6 +35,9 @@ _INLINE = 4 << 20
 
 _LOOKED_AT = 20_000
 """Media of which is remembered whether they can be opened."""
+
+_AGAIN = 0.1
+"""Seconds after which a store that another process holds is tried again."""
 
 Send = Callable[[Request], Awaitable[Output]]
 
@@ -220,7 +225,7 @@ class Asker:
             else:
                 output = await party.answer(checked)
             if not isinstance(output, Failure):
-                self._store.put(digest, output, party.key)
+                await self._keep(digest, output, party)
             party.note(output)
             self.paid()
             future.set_result(output)
@@ -234,6 +239,18 @@ class Asker:
             del self._in_flight[digest]
             if not future.done():
                 future.cancel()
+
+    async def _keep(self, digest: bytes, output: Output, party: Party) -> None:
+        """Store an output. While another process holds the store, other requests go on."""
+        end = time.monotonic() + WAIT
+        while True:
+            try:
+                self._store.put_unless_busy(digest, output, party.key)
+                return
+            except StoreBusy:
+                if time.monotonic() > end:
+                    raise
+            await asyncio.sleep(random.uniform(_AGAIN / 2, _AGAIN))
 
     def _checked(self, request: Request) -> Request | Failure:
         """The request with the media that were read to check them, so that they are read once.

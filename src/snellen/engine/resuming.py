@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from snellen.core.benchmark import Table
 from snellen.core.sample import Sample
-from snellen.data.files import BrokenSource
+from snellen.data.sources import BrokenSource
 from snellen.engine.run_plan import Plan
 from snellen.store.runs import RunWriter, Slim
 

@@ -21,9 +21,17 @@ from snellen.core.model import Identity
 from snellen.core.output import Drawn, Failure, Output
 from snellen.store.migrations import migrate
 
+WAIT = 60.0
+"""Seconds for which a write waits while another process holds the store."""
+_BRIEF = 0.02
+"""The same, where the caller has other things to do meanwhile."""
 _COMPRESS_ABOVE = 512
 _encode = msgspec.json.Encoder().encode
 _decode: Callable[[bytes], Output] = msgspec.json.Decoder(Output).decode
+
+
+class StoreBusy(StorageError):
+    """Another process holds the store."""
 
 
 class ResponseStore:
@@ -124,6 +132,17 @@ class ResponseStore:
             (digest, model_key, packed, data),
         )
 
+    def put_unless_busy(self, digest: bytes, output: Output, model_key: int) -> None:
+        """`put`, but without waiting for another process that holds the store. Raises StoreBusy."""
+        self._wait_for(_BRIEF)
+        try:
+            self.put(digest, output, model_key)
+        finally:
+            self._wait_for(WAIT)
+
+    def _wait_for(self, seconds: float) -> None:
+        self._connection.execute(f"PRAGMA busy_timeout = {round(1000 * seconds)}")
+
     def _read(self, statement: str, key: bytes | str) -> Any:
         """The one row of a key, or None."""
         try:
@@ -140,7 +159,8 @@ class ResponseStore:
         try:
             self._connection.execute(statement, values)
         except sqlite3.OperationalError as error:
-            raise StorageError(
+            busy = error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+            raise (StoreBusy if busy else StorageError)(
                 f"cannot write to the response store {self.path}: {error}; "
                 "what was stored before is safe, the same command continues from there"
             ) from error
@@ -163,7 +183,7 @@ def _connect(path: Path | None) -> sqlite3.Connection:
         # Autocommit: each output is its own transaction; WAL without a sync per commit survives
         # the death of the process, which is what resume needs.
         connection = sqlite3.connect(
-            path or ":memory:", isolation_level=None, timeout=60, check_same_thread=False
+            path or ":memory:", isolation_level=None, timeout=WAIT, check_same_thread=False
         )
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")
