@@ -14,13 +14,17 @@ from PIL import Image
 
 from snellen.api import evaluate
 from snellen.core.errors import RunLocked
+from snellen.core.media import InlineSource
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Failure, Generated, Output, Usage
 from snellen.core.request import Request
 from snellen.core.run import Spent
+from snellen.core.sample import MediaRef, Sample
+from snellen.data.sources import BrokenSource
 from snellen.engine.asking import MAIN
+from snellen.engine.resuming import _others
 from snellen.report.format import notices
-from snellen.store.runs import RunFolder, RunWriter
+from snellen.store.runs import RunFolder, RunWriter, Slim
 
 SAMPLES = 10
 
@@ -127,6 +131,34 @@ def test_pictures_that_are_gone_change_nothing(home: Path) -> None:
     model = Model()
     again = run(home, model)
     assert (len(ids(again)), model.sent, again.info.repairs) == (SAMPLES, [], ())
+
+
+def _sample(shown: str, options: str = "", *, gone: bool = False) -> Sample:
+    source = BrokenSource("gone") if gone else InlineSource(b"")
+    media = tuple(MediaRef(name, source) for name in shown)
+    pictures = {name.upper(): MediaRef(name, source) for name in options}
+    return Sample("1", "choice", "?", media=media, pictures=pictures)
+
+
+@pytest.mark.parametrize(
+    ("sample", "asked", "changed"),
+    [
+        (_sample("ab"), "ab", False),
+        (_sample("ab"), "ba", False),
+        (_sample("ab"), "ac", True),
+        (_sample("aa"), "ab", True),
+        (_sample("ab"), "c", False),  # stitched
+        (_sample("ab"), "", False),  # blind
+        (_sample("ab", gone=True), "cd", False),
+        (_sample("a", "xy"), "axy", False),
+        (_sample("a", "xy"), "axyz", False),  # drawn
+        (_sample("a", "xy"), "axz", True),
+        (_sample("a", "xy"), "a", False),
+        (_sample("a", "xy"), "b", True),
+    ],
+)
+def test_whether_a_row_is_about_other_pictures(sample: Sample, asked: str, changed: bool) -> None:
+    assert _others(sample, Slim("1", tuple(asked))) is changed
 
 
 @pytest.mark.parametrize("damage", ["x'00ff'", "'words'", "7", "x''"])

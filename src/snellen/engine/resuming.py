@@ -48,13 +48,17 @@ def _changed(plan: Plan, table: Table, lines: list[Slim], first: dict[str, int])
 
 
 def _others(sample: Sample, line: Slim) -> bool:
-    if len(line.media) != len(sample.media):
-        # Shown in another form than that of the data, or not at all.
-        return False
+    """Whether a line is about other pictures than the sample's. Where pictures were drawn or were
+    options, it names these as well."""
     if any(isinstance(ref.source, BrokenSource) for ref in sample.media):
         # The pictures are gone: there is nothing else that could be asked about.
         return False
-    return set(line.media) != {ref.digest for ref in sample.media}
+    there, asked = [ref.digest for ref in sample.media], set(line.media)
+    if len(line.media) == len(there):
+        return asked != set(there)
+    there += [ref.digest for ref in sample.pictures.values()]
+    # Fewer: shown in another form than that of the data, or not at all.
+    return len(line.media) > len(sample.media) and not asked.issuperset(there)
 
 
 def _sentences(doubled: int, foreign: int, changed: int) -> Iterator[str]:
