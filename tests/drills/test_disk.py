@@ -128,11 +128,7 @@ def overwritten(content: bytes) -> bytes:
     return b"".join(pages[:3] + [b"\xff" * 200 + page[200:] for page in pages[3:]])
 
 
-def replies_garbled(content: bytes) -> bytes:
-    return content.replace(b'"type":"generated"', b'"type":"gen\x00\x00\x00\x00ed"')
-
-
-@pytest.mark.parametrize("damage", [cut, cut_in_the_first_page, overwritten, replies_garbled])
+@pytest.mark.parametrize("damage", [cut, cut_in_the_first_page, overwritten])
 def test_a_damaged_store(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
     """The user is told, and need not pay again for what a run folder holds."""
     drill = Drill(tmp_path, 200)
@@ -150,6 +146,20 @@ def test_a_damaged_store(tmp_path: Path, damage: Callable[[bytes], bytes]) -> No
     assert drill.run("right").code == 0
     assert len(drill.records()) == 200
     assert len(drill.sent()) == 201
+
+
+def test_garbled_replies_are_asked_for_again(tmp_path: Path) -> None:
+    """Those that are needed; the store keeps the rest."""
+    drill = Drill(tmp_path, 200)
+    store = drill.home / "out" / "store.sqlite"
+    assert drill.run("right").code == 0
+    whole, garbled = b'"type":"generated"', b'"type":"gen\x00\x00\x00\x00ed"'
+    store.write_bytes(store.read_bytes().replace(whole, garbled))
+    samples = drill.only_run().path / "samples.jsonl"
+    samples.write_bytes(samples.read_bytes()[:-10])
+    again = drill.run("right")
+    assert (again.code, len(drill.records()), len(drill.sent())) == (0, 200, 201)
+    assert "1 stored reply could not be read" in again.out
 
 
 def test_an_empty_store_is_a_new_one(drill: Drill) -> None:

@@ -33,6 +33,10 @@ def test_killed_again_and_again(tmp_path: Path, kills: int) -> None:
     assert drill.run("patient", PATIENCE="0").code == 0
     assert sorted(int(record.id) for record in drill.records()) == list(range(SAMPLES))
     assert len(drill.sent()) <= SAMPLES + kills * IN_FLIGHT
+    spent = drill.only_run().info.spent["model"]
+    # A kill between a reply and its note hides one.
+    assert SAMPLES - kills <= spent.answered <= SAMPLES
+    assert len(drill.sent()) - kills * IN_FLIGHT <= spent.sent <= len(drill.sent())
 
 
 def test_sigterm_ends_like_ctrl_c(drill: Drill) -> None:

@@ -129,6 +129,8 @@ class RunInfo(Struct, frozen=True, omit_defaults=True):
     """What the model declared it can take and give; None in runs that did not note it."""
     spent: dict[str, Spent] = {}
     """By role: `model`, `judge`, `extractor`, ..."""
+    repairs: tuple[str, ...] = ()
+    """What was left out of the folder's files or asked again, and why, over all starts."""
     stopped: str = ""
     """Why the latest start ended before all was asked: a spent budget, too many failures, a rule
     that had seen enough."""

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import random
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from snellen.core.errors import MediaError, ModelError, UsageError
+from snellen.core.errors import MediaError
 from snellen.core.media import InlineSource, Source, check_image
 from snellen.core.message import Media
 from snellen.core.model import BatchModel, Model, PreparingModel, RemoteModel, SingleModel
 from snellen.core.output import Failure, Output
 from snellen.core.price import Price
 from snellen.core.request import Request, request_digest
-from snellen.engine.batch import Batcher
+from snellen.engine.batch import Batcher, failure_of
 from snellen.engine.fitting import as_output, fitting, refuses
 from snellen.engine.halting import Halt, Halted, MaxFailures, Patience
 from snellen.engine.pacing import Pace
 from snellen.engine.retrying import Line, RetryPolicy
 from snellen.engine.spending import Budget, Traffic
-from snellen.store.responses import ResponseStore
+from snellen.store.responses import WAIT, ResponseStore, StoreBusy
 
 MAIN = "model"
 """The role of the model that is measured; other roles are e.g. `extractor` and `judge`."""
@@ -33,6 +35,9 @@ _INLINE = 4 << 20
 
 _LOOKED_AT = 20_000
 """Media of which is remembered whether they can be opened."""
+
+_AGAIN = 0.1
+"""Seconds after which a store that another process holds is tried again."""
 
 Send = Callable[[Request], Awaitable[Output]]
 
@@ -99,14 +104,18 @@ class Party:
         when nothing is sent any more."""
         try:
             return fitting(request, await self._send(request))
-        except MediaError as error:
-            return Failure("media", str(error))
-        except ModelError as error:
-            return Failure(error.kind, str(error))
-        except (UsageError, Halted):
+        except Halted:
             raise
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code: its fault is data
-            return Failure("request", f"{type(error).__name__}: {error}")
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            # Nobody here gave up: the model let a cancelled call of its own escape.
+            return failure_of(error)
+        except GeneratorExit:
+            raise
+        except BaseException as error:  # noqa: BLE001 - foreign code: its fault is data
+            return failure_of(error)
 
     def note(self, output: Output) -> None:
         """Count what came of a request, and stop the run where the terms say so."""
@@ -180,6 +189,14 @@ class Asker:
             self.halt.stop(terms.budget.reason)
         self._in_flight: dict[bytes, asyncio.Future[Output]] = {}
         self._complaints: dict[str, str | None] = {}
+        self._unreadable = len(store.unreadable)
+        self.paid: Callable[[], object] = lambda: None
+        """Called once a request that was sent has ended."""
+
+    @property
+    def unreadable(self) -> int:
+        """How many stored replies could not be read and were owed again."""
+        return len(self._store.unreadable) - self._unreadable
 
     async def ask(self, request: Request) -> Asked:
         """The output: stored, shared with an equal request in flight, or fresh and stored."""
@@ -208,12 +225,13 @@ class Asker:
             else:
                 output = await party.answer(checked)
             if not isinstance(output, Failure):
-                self._store.put(digest, output, party.key)
+                await self._keep(digest, output, party)
             party.note(output)
+            self.paid()
             future.set_result(output)
             return output
-        except Halted as halted:
-            future.set_exception(halted)
+        except Exception as error:
+            future.set_exception(error)
             # Whoever shares the request hears of it; nobody may.
             future.exception()
             raise
@@ -221,6 +239,18 @@ class Asker:
             del self._in_flight[digest]
             if not future.done():
                 future.cancel()
+
+    async def _keep(self, digest: bytes, output: Output, party: Party) -> None:
+        """Store an output. While another process holds the store, other requests go on."""
+        end = time.monotonic() + WAIT
+        while True:
+            try:
+                self._store.put_unless_busy(digest, output, party.key)
+                return
+            except StoreBusy:
+                if time.monotonic() > end:
+                    raise
+            await asyncio.sleep(random.uniform(_AGAIN / 2, _AGAIN))
 
     def _checked(self, request: Request) -> Request | Failure:
         """The request with the media that were read to check them, so that they are read once.

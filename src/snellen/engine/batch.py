@@ -63,10 +63,10 @@ class Batcher:
             self._start()
         assert self._loop is not None
         future: asyncio.Future[Output] = self._loop.create_future()
-        self._asked += 1
-        self._pending.append(waiting(self._asked, request, future))
         if self._ahead is not None:
             self._ahead(request)
+        self._asked += 1
+        self._pending.append(waiting(self._asked, request, future))
         if not self._busy:
             self._busy = True
             # Let the other flows that are ready ask first: a fuller batch.
@@ -87,7 +87,12 @@ class Batcher:
         if not self._pending:
             self._busy = False
             return
-        size = self._size()
+        try:
+            size = self._size()
+        except BaseException as error:  # noqa: BLE001 - a model is foreign code
+            waiting_now, self._pending = self._pending, []
+            self._end(waiting_now, error)
+            return
         many = len(self._pending) > 2 * size
         batch = nearest(self._pending, size, lambda one: many and one.pictures not in self._shown)
         self._shown = frozenset(one.pictures for one in batch if one.pictures)
@@ -102,8 +107,8 @@ class Batcher:
             try:
                 outputs = answered(self._answer_batch, [one.request for one in batch])
                 deliver = partial(self._deliver, batch, outputs)
-            except UsageError as error:
-                deliver = partial(self._refuse, batch, error)
+            except BaseException as error:  # noqa: BLE001 - else all would wait for ever
+                deliver = partial(self._end, batch, error)
             try:
                 self._loop.call_soon_threadsafe(deliver)
             except RuntimeError:
@@ -114,32 +119,44 @@ class Batcher:
         for one, output in zip(batch, outputs, strict=True):
             if not one.future.done():
                 one.future.set_result(output)
+        self._go_on()
+
+    def _end(self, batch: list[Waiting], error: BaseException) -> None:
+        """Every request of the batch ends with the error; those behind it have their turn."""
+        for one in batch:
+            if not one.future.done():
+                one.future.set_exception(error)
+        self._go_on()
+
+    def _go_on(self) -> None:
         assert self._loop is not None
         # The flows just woken run before this callback's callback, so their next requests meet.
         self._loop.call_soon(self._loop.call_soon, self._dispatch)
 
-    def _refuse(self, batch: list[Waiting], error: UsageError) -> None:
-        for one in batch:
-            if not one.future.done():
-                one.future.set_exception(error)
-
 
 def answered(answer_batch: AnswerBatch, requests: Sequence[Request]) -> Sequence[Output]:
-    """Outputs of a batch. Raises UsageError alone: weights that cannot be loaded, say, end
-    the run; whatever else goes wrong in a model is data."""
+    """Outputs of a batch. Raises UsageError: weights that cannot be loaded, say, end the run; and
+    KeyboardInterrupt. Whatever else goes wrong in a model is data."""
     try:
-        outputs = answer_batch(requests)
+        outputs = list(answer_batch(requests))
         if len(outputs) != len(requests):
             raise ModelError(f"{len(outputs)} outputs came back for {len(requests)} requests")
         return outputs
-    except UsageError:
-        raise
-    except MediaError as error:
-        return [Failure("media", str(error))] * len(requests)
-    except ModelError as error:
-        return [Failure(error.kind, str(error))] * len(requests)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - a model is foreign code
-        return [Failure("request", f"{type(error).__name__}: {error}")] * len(requests)
+    except BaseException as error:  # noqa: BLE001 - a model is foreign code
+        return [failure_of(error)] * len(requests)
+
+
+def failure_of(error: BaseException) -> Failure:
+    """What went wrong in a model, as data. Libraries in other languages raise a BaseException
+    where they panic, and a cancelled call of a model's own cancels nothing of ours. Raises the
+    error itself where it is meant for the user."""
+    if isinstance(error, (UsageError, KeyboardInterrupt)):
+        raise error
+    if isinstance(error, MediaError):
+        return Failure("media", str(error))
+    if isinstance(error, ModelError):
+        return Failure(error.kind, str(error))
+    return Failure("request", f"{type(error).__name__}: {error}")
 
 
 def waiting(order: int, request: Request, future: asyncio.Future[Output]) -> Waiting:

@@ -13,10 +13,10 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
-from snellen.core.errors import UsageError
+from snellen.core.errors import ModelError, UsageError
 from snellen.core.output import Failure, Output
 from snellen.core.request import Request
-from snellen.engine.batch import Pictures, Waiting, nearest, waiting
+from snellen.engine.batch import Pictures, Waiting, failure_of, nearest, waiting
 
 AT_HAND = 2
 """Batches a replica holds: one it works on and one that is ready."""
@@ -149,6 +149,9 @@ class Pool:
             except UsageError as error:
                 self._refuse(error)
                 return
+            except Exception as error:  # noqa: BLE001 - else all would wait for ever
+                self._refuse(UsageError(f"no replica: {type(error).__name__}: {error}"))
+                return
             if not batch:
                 continue
             slot.working += 1
@@ -186,8 +189,11 @@ class Pool:
             return batch
 
     async def _answered(self, slot: Slot, replica: Replica, batch: Sequence[Waiting]) -> None:
+        outputs: Sequence[Output]
         try:
             outputs = await replica.answer([one.request for one in batch])
+            if len(outputs) != len(batch):
+                raise ModelError(f"{len(outputs)} outputs came back for {len(batch)} requests")
         except ReplicaLost as error:
             slot.lost(replica)
             await self._give_back(batch, error)
@@ -195,10 +201,10 @@ class Pool:
             for one in batch:
                 if not one.future.done():
                     one.future.set_exception(error)
+        except Exception as error:  # noqa: BLE001 - else all would wait for ever
+            _deliver(batch, [failure_of(error)] * len(batch))
         else:
-            for one, output in zip(batch, outputs, strict=True):
-                if not one.future.done():
-                    one.future.set_result(output)
+            _deliver(batch, outputs)
 
     async def _give_back(self, batch: Sequence[Waiting], error: ReplicaLost) -> None:
         again = []
@@ -218,6 +224,12 @@ class Pool:
             if not one.future.done():
                 one.future.set_exception(error)
         self._pending.clear()
+
+
+def _deliver(batch: Sequence[Waiting], outputs: Sequence[Output]) -> None:
+    for one, output in zip(batch, outputs, strict=True):
+        if not one.future.done():
+            one.future.set_result(output)
 
 
 def _fair(batch: Sequence[Waiting], share: int) -> list[Waiting]:

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from contextlib import nullcontext, suppress
 from pathlib import Path
 
-from snellen.core.errors import StorageError, UsageError
+from snellen.core.errors import RunLocked, StorageError, UsageError
 from snellen.core.model import RemoteModel
 from snellen.core.sample import Sample
 from snellen.engine.asking import MAIN, Asker, disconnect, flows_for
 from snellen.engine.collecting import rare_collection
 from snellen.engine.driving import drive_all
+from snellen.engine.resuming import resume
 from snellen.engine.run_plan import Plan, chosen_ids, config_of, flow_of, folder_name
 from snellen.engine.run_state import RunState, first_info
 from snellen.store.responses import ResponseStore
@@ -46,8 +47,9 @@ def run(plan: Plan, store: ResponseStore) -> RunFolder:
     config = config_of(plan, table)
     folder = plan.out / folder_name(plan, config)
     with RunWriter(folder) as writer:
-        done = writer.recover()
-        state = RunState(plan, writer, first_info(plan, table, config, folder), len(chosen), done)
+        done, repairs = resume(plan, table, writer, chosen)
+        info = first_info(plan, table, config, writer, repairs)
+        state = RunState(plan, writer, info, len(chosen), done)
         owed = chosen - done
         samples = state.samples(table, chosen, owed)
         # Said before anything is spent, so that a dead run explains itself.
@@ -57,7 +59,7 @@ def run(plan: Plan, store: ResponseStore) -> RunFolder:
                 _drive(plan, samples, store, state)
         except BaseException:
             # What stopped the run is the news, e.g. a full disk, which stops this as well.
-            with suppress(StorageError):
+            with suppress(StorageError, RunLocked):
                 state.finish("interrupted")
             raise
         state.finish(state.ending())
@@ -69,6 +71,7 @@ def _drive(plan: Plan, samples: Iterator[Sample], store: ResponseStore, state: R
         models = {MAIN: plan.model, **plan.roles}
         asker = Asker(models, store, plan.terms, plan.prices)
         state.asker = asker
+        asker.paid = state.note_spent
         try:
             await drive_all(
                 samples,

@@ -42,6 +42,7 @@ class RunState:
         self._saved = 0
         self._written = 0.0
         self._earlier = info.spent
+        self._repairs = info.repairs
         self._score_sum, self._score_count = 0.0, 0
         plan.progress.started(f"{plan.model_name} on {plan.benchmark.name}", needed, len(done))
 
@@ -76,8 +77,11 @@ class RunState:
             self.done, self.failed, traffic.sent, traffic.reused, self._saved, score
         )
         if time.monotonic() - self._written > _NOTE_EVERY:
-            # What was spent is known even after a kill.
             self.write("running")
+
+    def note_spent(self) -> None:
+        """Called after each reply: what was spent is known even after a kill."""
+        self.writer.note_spent(self._spent())
 
     def ending(self) -> Status:
         if self._halted():
@@ -95,6 +99,7 @@ class RunState:
             counts=self._counts(),
             spent=self._spent(),
             stopped=self._stopped(),
+            repairs=self._repairs + self._unreadable(),
             remarks=tuple(getattr(self.plan.model, "remarks", ())),
             finished=None if status == "running" else _now(),
         )
@@ -124,6 +129,13 @@ class RunState:
         if halted or self.stopper is None:
             return halted
         return self.stopper.waiting or self.stopper.reason
+
+    def _unreadable(self) -> tuple[str, ...]:
+        count = self.asker.unreadable if self.asker is not None else 0
+        if not count:
+            return ()
+        replies = "1 stored reply" if count == 1 else f"{count} stored replies"
+        return (f"{replies} could not be read, and asked for again",)
 
     def _traffic(self) -> Traffic:
         return self.asker.parties[MAIN].traffic if self.asker else Traffic()
@@ -159,7 +171,10 @@ class RunState:
         )
 
 
-def first_info(plan: Plan, table: Table, config: RunConfig, folder: Path) -> RunInfo:
+def first_info(
+    plan: Plan, table: Table, config: RunConfig, writer: RunWriter, repairs: tuple[str, ...]
+) -> RunInfo:
+    folder = writer.path
     earlier = _earlier(folder)
     return RunInfo(
         name=folder.name,
@@ -171,7 +186,8 @@ def first_info(plan: Plan, table: Table, config: RunConfig, folder: Path) -> Run
         status="running",
         created=earlier.created if earlier else _now(),
         counts=earlier.counts if earlier else Counts(),
-        spent=earlier.spent if earlier else {},
+        spent=writer.recover_spent(earlier.spent if earlier else {}),
+        repairs=(*(earlier.repairs if earlier else ()), *repairs),
         failures=plan.failures,
         command=plan.command,
         versions=versions(),

@@ -206,9 +206,12 @@ def notices(report: Report, command: bool = True) -> tuple[str, ...]:
     if bounds is not None:
         first += f"; bounds {points(bounds.worst)}–{points(bounds.best)}"
     status = status_notice(report.run)
+    if bounds is not None and status:
+        # Those never asked have no record: the bounds know nothing of them.
+        first += f" of the {number(report.run.counts.done + report.run.counts.failed)} asked"
     if status and command and report.run.command:
         status += f"; {go_on(report.run)}"
-    return tuple(filter(None, (report.run.data.note, first, *others, status)))
+    return tuple(filter(None, (report.run.data.note, first, *others, *report.run.repairs, status)))
 
 
 def _lost(report: Report) -> str:

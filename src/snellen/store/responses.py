@@ -21,9 +21,17 @@ from snellen.core.model import Identity
 from snellen.core.output import Drawn, Failure, Output
 from snellen.store.migrations import migrate
 
+WAIT = 60.0
+"""Seconds for which a write waits while another process holds the store."""
+_BRIEF = 0.02
+"""The same, where the caller has other things to do meanwhile."""
 _COMPRESS_ABOVE = 512
 _encode = msgspec.json.Encoder().encode
 _decode: Callable[[bytes], Output] = msgspec.json.Decoder(Output).decode
+
+
+class StoreBusy(StorageError):
+    """Another process holds the store."""
 
 
 class ResponseStore:
@@ -36,6 +44,8 @@ class ResponseStore:
         self.path = path
         self._connection = _connect(path)
         self._models: dict[str, int] = {}
+        self.unreadable: set[bytes] = set()
+        """Requests whose stored output was damaged when it was looked up."""
 
     def close(self) -> None:
         self._connection.close()
@@ -77,18 +87,19 @@ class ResponseStore:
             "(SELECT id FROM models WHERE digest = ?) LIMIT ?"
         )
         rows = self._connection.execute(statement, (identity.digest(), most)).fetchall()
-        return [_decode(zlib.decompress(data) if packed else data) for packed, data in rows]
+        outputs = (_unpacked(packed, data) for packed, data in rows)
+        return [output for output in outputs if output is not None]
 
     def get(self, digest: bytes) -> Output | None:
-        """The stored output of a request, or None."""
+        """The stored output of a request, or None. A damaged one is as good as none: it is noted
+        as unreadable, and replaced by the next output of that request."""
         row = self._read("SELECT packed, output FROM responses WHERE digest = ?", digest)
         if row is None:
             return None
-        packed, data = row
-        try:
-            output = _decode(zlib.decompress(data) if packed else data)
-        except (zlib.error, msgspec.DecodeError) as error:
-            raise _damaged(self.path, error) from error
+        output = _unpacked(*row)
+        if output is None:
+            self.unreadable.add(digest)
+            return None
         if not isinstance(output, Drawn):
             return output
         pictures = {name: self.medium(name) for name in output.images}
@@ -114,10 +125,23 @@ class ResponseStore:
         packed = len(data) > _COMPRESS_ABOVE
         if packed:
             data = zlib.compress(data, 1)
+        # Of two processes that ask the same at once the first counts.
+        other = "REPLACE" if digest in self.unreadable else "IGNORE"
         self._write(
-            "INSERT OR IGNORE INTO responses (digest, model, packed, output) VALUES (?, ?, ?, ?)",
+            f"INSERT OR {other} INTO responses (digest, model, packed, output) VALUES (?, ?, ?, ?)",
             (digest, model_key, packed, data),
         )
+
+    def put_unless_busy(self, digest: bytes, output: Output, model_key: int) -> None:
+        """`put`, but without waiting for another process that holds the store. Raises StoreBusy."""
+        self._wait_for(_BRIEF)
+        try:
+            self.put(digest, output, model_key)
+        finally:
+            self._wait_for(WAIT)
+
+    def _wait_for(self, seconds: float) -> None:
+        self._connection.execute(f"PRAGMA busy_timeout = {round(1000 * seconds)}")
 
     def _read(self, statement: str, key: bytes | str) -> Any:
         """The one row of a key, or None."""
@@ -135,12 +159,21 @@ class ResponseStore:
         try:
             self._connection.execute(statement, values)
         except sqlite3.OperationalError as error:
-            raise StorageError(
+            busy = error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+            raise (StoreBusy if busy else StorageError)(
                 f"cannot write to the response store {self.path}: {error}; "
                 "what was stored before is safe, the same command continues from there"
             ) from error
         except sqlite3.DatabaseError as error:
             raise _damaged(self.path, error) from error
+
+
+def _unpacked(packed: object, data: bytes) -> Output | None:
+    """An output as it was stored, or None where it is damaged."""
+    try:
+        return _decode(zlib.decompress(data) if packed else data)
+    except (zlib.error, msgspec.DecodeError, ValueError, TypeError):
+        return None
 
 
 def _connect(path: Path | None) -> sqlite3.Connection:
@@ -150,7 +183,7 @@ def _connect(path: Path | None) -> sqlite3.Connection:
         # Autocommit: each output is its own transaction; WAL without a sync per commit survives
         # the death of the process, which is what resume needs.
         connection = sqlite3.connect(
-            path or ":memory:", isolation_level=None, timeout=60, check_same_thread=False
+            path or ":memory:", isolation_level=None, timeout=WAIT, check_same_thread=False
         )
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")

@@ -3,6 +3,8 @@
 run.json         what was run: config, versions, digests, hardware, counts
 samples.jsonl    one finished sample per line; a torn last line is one owed sample
 failures.jsonl   samples that failed in the latest start: owed on the next
+left-out.jsonl   lines that were taken out of samples.jsonl, where there were any
+spent.jsonl      what was spent since run.json was last written; gone once the run has ended
 report.json      the numbers
 report.html      the same for a person
 media/           thumbnails
@@ -11,7 +13,8 @@ media/           thumbnails
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,27 +24,31 @@ from msgspec import Struct
 
 from snellen.core.errors import DataError, RunLocked, StorageError, UsageError
 from snellen.core.record import Record
-from snellen.core.run import Report, RunInfo
+from snellen.core.run import Report, RunInfo, Spent
 from snellen.core.whole_files import save
 
 RUN_FILE = "run.json"
 SAMPLES_FILE = "samples.jsonl"
 FAILURES_FILE = "failures.jsonl"
 REPORT_FILE = "report.json"
+LEFT_OUT_FILE = "left-out.jsonl"
+SPENT_FILE = "spent.jsonl"
 LOCK_FILE = ".lock"
 
 T = TypeVar("T")
 S = TypeVar("S", bound=Struct)
 
 
-class _Slim(Struct):
-    """A record's id alone: all that a restart needs to know."""
+class Slim(Struct, frozen=True, gc=False):
+    """What a restart needs to know of a record."""
 
     id: str
+    media: tuple[str, ...] = ()
 
 
 _record_decoder = msgspec.json.Decoder(Record)
-_slim_decoder = msgspec.json.Decoder(_Slim)
+_slim_decoder = msgspec.json.Decoder(Slim)
+_spent_decoder = msgspec.json.Decoder(dict[str, Spent])
 _encode = msgspec.json.Encoder().encode
 _NO_VALUES: dict[str, float] = {}
 
@@ -66,8 +73,8 @@ class RunFolder:
         return _read_json(self.path / REPORT_FILE, Report)
 
     def records(self) -> Iterator[Record]:
-        """Finished samples in the order they ended."""
-        return read_records(self.path / SAMPLES_FILE)
+        """Finished samples in the order they ended, each once."""
+        return distinct(read_records(self.path / SAMPLES_FILE))
 
     def failures(self) -> Iterator[Record]:
         """Samples that failed in the latest start."""
@@ -123,7 +130,8 @@ def _is_run(path: Path) -> bool:
 class RunWriter:
     """The one writer of a run folder, holding its lock. Use as a context manager.
 
-    Raises RunLocked when another process holds it, StorageError when it cannot be written.
+    Raises RunLocked when another process holds it, also where the lock was removed meanwhile, and
+    StorageError when it cannot be written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -133,6 +141,7 @@ class RunWriter:
             path.mkdir(parents=True, exist_ok=True)
             self._lock = FileLock(path / LOCK_FILE)
             self._lock.acquire(timeout=0)
+            self._locked = self._lock_on_disk()
         except Timeout:
             raise RunLocked(
                 f"another process is writing {path}; wait for it, or use another --out"
@@ -149,30 +158,70 @@ class RunWriter:
         self._files.clear()
         self._lock.release()
 
-    def recover(self) -> set[str]:
-        """Ids of the finished samples; cuts off a torn last line and forgets old failures."""
+    def recover(self) -> list[Slim]:
+        """The lines of finished samples, in their order; cuts off a torn last one and forgets old
+        failures."""
         samples = self.path / SAMPLES_FILE
         (self.path / FAILURES_FILE).unlink(missing_ok=True)
         if not samples.exists():
-            return set()
+            return []
         try:
             with samples.open("rb+") as file:
                 file.truncate(_end_of_last_line(file.fileno()))
         except OSError as error:
             raise StorageError(f"cannot write {samples}: {error.strerror or error}") from error
-        return {slim.id for slim in _read_lines(samples, _slim_decoder)}
+        return list(_read_lines(samples, _slim_decoder))
+
+    def leave_out(self, lines: Collection[int]) -> None:
+        """Take lines, by their position, out of `samples.jsonl`; they are kept beside it."""
+        self._hold()
+        samples, other = self.path / SAMPLES_FILE, self.path / LEFT_OUT_FILE
+        rest = samples.with_name(samples.name + ".new")
+        try:
+            with samples.open("rb") as old, rest.open("wb") as new, other.open("ab") as out:
+                for position, line in enumerate(old):
+                    (out if position in lines else new).write(line)
+            rest.replace(samples)
+        except OSError as error:
+            raise StorageError(f"cannot write {samples}: {error.strerror or error}") from error
+
+    def note_spent(self, spent: dict[str, Spent]) -> None:
+        """Note what the run has spent over all starts, so that a kill does not forget it."""
+        self._append(SPENT_FILE, _encode(spent))
+
+    def recover_spent(self, noted: dict[str, Spent]) -> dict[str, Spent]:
+        """What the run has spent: by `run.json` (`noted`), or by what a killed start wrote after
+        that. A torn last line is left out."""
+        latest: dict[str, Spent] = {}
+        with suppress(OSError):
+            for line in (self.path / SPENT_FILE).read_bytes().splitlines(keepends=True)[-2:]:
+                with suppress(msgspec.DecodeError):
+                    latest = _spent_decoder.decode(line) if line.endswith(b"\n") else latest
+        both = {
+            role: (noted.get(role, Spent()), latest.get(role, Spent()))
+            for role in {**noted, **latest}
+        }
+        return {
+            role: max(pair, key=lambda one: (one.answered, one.sent)) for role, pair in both.items()
+        }
 
     def append(self, record: Record) -> None:
         """Append a finished sample: one line, one write."""
-        self._append(SAMPLES_FILE, record)
+        self._append(SAMPLES_FILE, _encode(record))
 
     def append_failure(self, record: Record) -> None:
-        self._append(FAILURES_FILE, record)
+        self._append(FAILURES_FILE, _encode(record))
 
     def write_info(self, info: RunInfo) -> None:
+        """Write `run.json`; what was spent stands there from now on."""
+        self._hold()
         write_json(self.path / RUN_FILE, info)
+        if SPENT_FILE in self._files:
+            os.close(self._files.pop(SPENT_FILE))
+        (self.path / SPENT_FILE).unlink(missing_ok=True)
 
     def write_report(self, report: Report) -> None:
+        self._hold()
         write_json(self.path / REPORT_FILE, report)
 
     def records(self) -> list[Record]:
@@ -180,8 +229,25 @@ class RunWriter:
         files = (self.path / SAMPLES_FILE, self.path / FAILURES_FILE)
         return slim(record for file in files for record in read_records(file))
 
-    def _append(self, name: str, record: Record) -> None:
-        line = _encode(record) + b"\n"
+    def _hold(self) -> None:
+        """Raises RunLocked where the lock is no longer the one that was taken: whoever makes a
+        new one may write as well."""
+        if self._lock_on_disk() != self._locked:
+            raise RunLocked(
+                f"the lock of {self.path} was removed while this run was going on, so that another "
+                "process may be writing it; wait for that one, then start the same command again"
+            )
+
+    def _lock_on_disk(self) -> tuple[int, int] | None:
+        try:
+            found = (self.path / LOCK_FILE).stat()
+        except FileNotFoundError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def _append(self, name: str, content: bytes) -> None:
+        self._hold()
+        line = content + b"\n"
         try:
             if name not in self._files:
                 flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
@@ -194,6 +260,15 @@ class RunWriter:
                 f"cannot write to {self.path / name}: {error.strerror or error}; "
                 "the answers are safe in the store, the same command continues from there"
             ) from error
+
+
+def distinct(records: Iterable[Record]) -> Iterator[Record]:
+    """The records, of those with the same id the first."""
+    seen: set[str] = set()
+    for record in records:
+        if record.id not in seen:
+            seen.add(record.id)
+            yield record
 
 
 def slim(records: Iterable[Record]) -> list[Record]:
