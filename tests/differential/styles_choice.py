@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from tests.differential.wrapping import wrapped_styles
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -136,17 +138,9 @@ WRAPPERS: dict[str, Callable[[str], str]] = {
 }
 
 
-def styles() -> Iterator[tuple[str, Base]]:
-    """Every base alone, then each in one of the wrappers, which rotate."""
-    yield from BASES.items()
-    names = list(WRAPPERS)
-    for number, (base, write) in enumerate(BASES.items()):
-        name = names[number % len(names)]
-        yield f"{base}, {name}", _wrapped(write, WRAPPERS[name])
-
-
-def _wrapped(write: Base, wrap: Callable[[str], str]) -> Base:
-    return lambda a, t, b, u: wrap(write(a, t, b, u))
+def styles() -> list[tuple[str, Base]]:
+    """Every base alone, then each in a wrapper."""
+    return wrapped_styles(BASES, WRAPPERS)
 
 
 def replies(question: Choice, number: int) -> Iterator[tuple[str, str]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.differential.sets import Case
 from tests.differential.styles_open import FIRST, WRAPPERS, Base, Open, open_question, reply_to
+from tests.differential.wrapping import wrapped_styles
 
 VALUES = (
     open_question("How many are left?", "12|twelve", "13|12.4"),
@@ -143,11 +144,7 @@ def math_cases(
     of a reply that says more."""
 
     def cases() -> Iterator[Case]:
-        names = list(WRAPPERS)
-        styles = list(BASES.items())
-        for number, (base, write) in enumerate(styles[:: max(1, len(BASES) // wrapped)]):
-            name = names[number % len(names)]
-            styles.append((f"{base}, {name}", _wrapped(write, WRAPPERS[name])))
+        styles = wrapped_styles(BASES, WRAPPERS, max(1, len(BASES) // wrapped))
         number = FIRST
         for turn in range(3):
             for position, (style, write) in enumerate(styles):
@@ -159,7 +156,3 @@ def math_cases(
                 number += 1
 
     return cases
-
-
-def _wrapped(write: Base, wrap: Callable[[str], str]) -> Base:
-    return lambda a, b: wrap(write(a, b))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.differential.sets import Case
+from tests.differential.wrapping import wrapped_styles
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,18 +205,8 @@ Cells = Callable[[Open, int], Mapping[str, Any]]
 
 
 def styles(bases: Mapping[str, Base] = BASES) -> list[tuple[str, Base]]:
-    """Every base alone, then some in a wrapper; the wrappers rotate."""
-    found = list(bases.items())
-    names = list(WRAPPERS)
-    step = max(1, len(bases) // _WRAPPED)
-    for number, (base, write) in enumerate(list(bases.items())[::step]):
-        name = names[number % len(names)]
-        found.append((f"{base}, {name}", _wrapped(write, WRAPPERS[name])))
-    return found
-
-
-def _wrapped(write: Base, wrap: Callable[[str], str]) -> Base:
-    return lambda a, b: wrap(write(a, b))
+    """Every base alone, then some in a wrapper."""
+    return wrapped_styles(bases, WRAPPERS, max(1, len(bases) // _WRAPPED))
 
 
 def reply_to(question: Open, write: Base, number: int) -> str:

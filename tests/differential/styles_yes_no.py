@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from tests.differential.wrapping import wrapped_styles
+
 Base = Callable[[str, str], str]
 """The word that is said and the other one, in small letters: the reply."""
 
@@ -79,17 +81,9 @@ WRAPPERS: dict[str, Callable[[str], str]] = {
 }
 
 
-def styles() -> Iterator[tuple[str, Base]]:
-    """Every base alone, then each in one of the wrappers, which rotate."""
-    yield from BASES.items()
-    names = list(WRAPPERS)
-    for number, (base, write) in enumerate(BASES.items()):
-        name = names[number % len(names)]
-        yield f"{base}, {name}", _wrapped(write, WRAPPERS[name])
-
-
-def _wrapped(write: Base, wrap: Callable[[str], str]) -> Base:
-    return lambda a, b: wrap(write(a, b))
+def styles() -> list[tuple[str, Base]]:
+    """Every base alone, then each in a wrapper."""
+    return wrapped_styles(BASES, WRAPPERS)
 
 
 def replies(gold: str, number: int) -> Iterator[tuple[str, str]]:

@@ -6,6 +6,7 @@ from fnmatch import filter
 from pathlib import Path
 
 import pytest
+from tests.differential.__main__ import all_specs
 from tests.differential.compare import compare, covered, explanations, explanations_of, unexplained
 from tests.differential.sets import JudgedSet, all_sets, read_set
 
@@ -48,3 +49,12 @@ def _counted(judged: JudgedSet) -> list[tuple[int, int]]:
         if (one.source, one.path, one.rule)
         == (judged.source["repository"], judged.source["path"], judged.rule)
     ]
+
+
+def test_stored_replies_are_those_of_the_specs() -> None:
+    """So that `make differential` judges the same rows again."""
+    stored = {judged.name: judged for judged in map(read_set, SETS)}
+    specs = {spec.name: spec for spec in all_specs()}
+    assert specs.keys() == stored.keys()
+    for name, spec in specs.items():
+        assert [row.case for row in stored[name].rows] == list(spec.cases()), name

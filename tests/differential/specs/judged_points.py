@@ -30,7 +30,9 @@ def judged_cases(
 
     def case(number: int, style: str, reply: str, said: str, question: Open) -> Case:
         held = cells(question, number)
-        return Case(str(number), held, style, reply, said.replace("{gold}", str(held["answer"])))
+        return Case(
+            str(number), held, style, reply, said.replace("{gold}", str(held.get("answer", "")))
+        )
 
     def cases() -> Iterator[Case]:
         number = FIRST
