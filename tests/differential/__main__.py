@@ -6,7 +6,9 @@
 
 `SNELLEN_CHECKOUTS` names the folder that holds the checkouts, one folder each as `oracle_list.py`
 calls them; `SNELLEN_ORACLE_PYTHON` a Python in which their light dependencies are installed
-(default: this one). Exit code 1 where a stored verdict is not repeated.
+(default: this one). Exit code 1 where a stored verdict is not repeated, or a scorer fails. The
+set `mathvision.authors` wants `latex2sympy2`, whose ANTLR is older than that of the others: give it
+a Python of its own.
 """
 
 from __future__ import annotations
@@ -32,6 +34,10 @@ def all_specs() -> Iterator[Spec]:
     for path in sorted((HERE / "specs").glob("*.py")):
         if path.stem != "__init__":
             yield from importlib.import_module(f"tests.differential.specs.{path.stem}").SPECS
+
+
+class NotJudged(Exception):
+    """The scorer's process failed; the text is the end of what it said."""
 
 
 def judge(script: str, specs: Sequence[Spec]) -> list[dict[str, Any]]:
@@ -61,7 +67,7 @@ def judge(script: str, specs: Sequence[Spec]) -> list[dict[str, Any]]:
         check=False,
     )
     if done.returncode:
-        raise SystemExit(f"{script}: exit code {done.returncode}\n{done.stderr[-4000:]}")
+        raise NotJudged(done.stderr.strip()[-2000:] or f"exit code {done.returncode}")
     verdicts: list[dict[str, Any]] = json.loads(done.stdout)
     return verdicts
 
@@ -92,13 +98,31 @@ def main() -> int:
         for spec in missing:
             print(f"{spec.name}: not judged, no checkout {spec.oracle.checkout}")
         present = [spec for spec in of_script if spec not in missing]
-        for spec, verdicts in zip(present, judge(script, present), strict=True) if present else ():
+        for spec, verdicts in _judged(script, present):
+            if isinstance(verdicts, NotJudged):
+                print(f"{spec.name}: not judged: {verdicts}")
+                changed += 1
+                continue
             if arguments.write:
                 write_set(spec, list(spec.cases()), verdicts)
                 print(f"{spec.name}: {len(verdicts['credits'])} verdicts stored")
             else:
                 changed += _repeated(spec, verdicts)
     return int(changed > 0)
+
+
+def _judged(
+    script: str, specs: Sequence[Spec]
+) -> Iterator[tuple[Spec, dict[str, Any] | NotJudged]]:
+    """All sets in one process; one by one where that fails, so that each says its own reason."""
+    try:
+        yield from zip(specs, judge(script, specs) if specs else (), strict=True)
+    except NotJudged as error:
+        if len(specs) == 1:
+            yield specs[0], error
+            return
+        for spec in specs:
+            yield from _judged(script, [spec])
 
 
 def _repeated(spec: Spec, verdicts: dict[str, Any]) -> int:
