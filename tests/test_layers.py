@@ -119,7 +119,7 @@ def test_banned_calls(path: Path) -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_files_stay_readable(path: Path) -> None:
-    assert len(path.read_text().splitlines()) <= 400
+    assert len(path.read_text().splitlines()) <= 600
 
 
 def test_exported_names() -> None:
