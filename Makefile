@@ -3,6 +3,7 @@
 #   make kinds   the same model on one small file of every kind of benchmark
 #   make test    pass the tests
 #   make test-release   the slow ones that only a release runs
+#   make simulate   simulate every statistical procedure (up to two hours) and write docs/statistics.md
 #   make differential   other people's scorers judge our replies anew, given their checkouts
 PYTHON ?= python3
 # Installed first, so that no other package pulls in another build of it.
@@ -13,7 +14,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 CHROMIUM := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 JAVA := $(shell command -v java)
 
-.PHONY: demo kinds test test-release differential lint types docs format perf perf-peers browser java clean
+.PHONY: demo kinds test test-release simulate differential lint types docs format perf perf-peers browser java clean
 
 demo: $(VENV)/demo.ready
 	$(BIN)/snellen run -m snellen/tiny -b eyechart --circular
@@ -30,6 +31,10 @@ test: $(VENV)/dev.ready browser java
 
 test-release: $(VENV)/dev.ready browser java
 	$(PYTEST) -m release
+
+simulate: $(VENV)/dev.ready
+	OMP_NUM_THREADS=1 $(BIN)/python -m simulations --jobs 2; missed=$$?; \
+	$(BIN)/python -m simulations --page && exit $$missed
 
 # Other people's scorers judge the replies of tests/differential anew: SNELLEN_CHECKOUTS names the folder of
 # their repositories, each at its commit, SNELLEN_ORACLE_PYTHON a Python with their dependencies.
