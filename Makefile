@@ -6,6 +6,7 @@
 #   make test-pinned    pass the tests with the pinned packages of constraints/tests.txt
 #   make test-lowest    the tests of the base install with the lowest versions that are allowed
 #   make supply  licences, a bill of materials, and known vulnerabilities of what is installed
+#   make simulate   simulate every statistical procedure (up to two hours) and write docs/statistics.md
 #   make differential   other people's scorers judge our replies anew, given their checkouts
 PYTHON ?= python3
 # Installed first, so that no other package pulls in another build of it.
@@ -16,7 +17,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 CHROMIUM := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 JAVA := $(shell command -v java)
 
-.PHONY: demo kinds test test-release test-pinned test-lowest constraints supply differential lint types docs format perf perf-peers browser java clean
+.PHONY: demo kinds test test-release test-pinned test-lowest constraints supply simulate differential lint types docs format perf perf-peers browser java clean
 
 demo: $(VENV)/demo.ready
 	$(BIN)/snellen run -m snellen/tiny -b eyechart --circular
@@ -42,14 +43,14 @@ test-pinned: browser java
 	.venv-pinned/bin/python -m pip --disable-pip-version-check -q install --no-deps -e .
 	OMP_NUM_THREADS=1 .venv-pinned/bin/python -m pytest -n 2 --dist loadfile
 
-# What pyproject.toml allows as the oldest works, without PyTorch and without any extra but `api`.
+# What pyproject.toml allows as the oldest works, without PyTorch.
 LOWEST := tests/core tests/data tests/extract tests/scoring tests/stats tests/store tests/remote
 test-lowest: $(VENV)/bin/python
 	$(PIP) install uv
 	$(BIN)/uv -q venv --clear --python $(BIN)/python .venv-lowest
-	$(BIN)/uv -q pip install --python .venv-lowest/bin/python --resolution lowest-direct -e '.[api]'
-	$(BIN)/uv -q pip install --python .venv-lowest/bin/python pytest pytest-timeout pytest-xdist hypothesis psutil
-	OMP_NUM_THREADS=1 .venv-lowest/bin/python -m pytest -n 2 --dist loadfile $(LOWEST)
+	$(BIN)/uv -q pip install --python .venv-lowest/bin/python --resolution lowest-direct -e '.[api,maths,video,meteor]'
+	$(BIN)/uv -q pip install --python .venv-lowest/bin/python pytest pytest-timeout pytest-xdist hypothesis psutil scipy statsmodels num2words
+	OMP_NUM_THREADS=1 .venv-lowest/bin/python -m pytest -n 2 --dist loadfile $(LOWEST) --ignore tests/scoring/test_meteor.py
 
 constraints: $(VENV)/bin/python
 	$(PIP) install uv
@@ -66,6 +67,10 @@ supply: $(VENV)/dev.ready
 	@echo "build/sbom.json and build/licences.md are written"
 	.venv-supply/bin/pip-audit --path "$$($(BIN)/python -c 'import site; print(site.getsitepackages()[0])')" --skip-editable --strict \
 	  || { echo "pip-audit found something, or could not reach the list of vulnerabilities: see above"; exit 1; }
+
+simulate: $(VENV)/dev.ready
+	OMP_NUM_THREADS=1 $(BIN)/python -m simulations --jobs 2; missed=$$?; \
+	$(BIN)/python -m simulations --page && exit $$missed
 
 # Other people's scorers judge the replies of tests/differential anew: SNELLEN_CHECKOUTS names the folder of
 # their repositories, each at its commit, SNELLEN_ORACLE_PYTHON a Python with their dependencies.
