@@ -52,11 +52,10 @@ def _assumed(arguments: Namespace) -> Assumptions:
 
 
 def _print(planned: Planned, quiet: bool) -> None:
-    from rich.console import Console
-
     from snellen.report.findings import Column, Grid, print_grid
+    from snellen.report.terminal import Terminal
 
-    console = Console()
+    console = Terminal()
     columns = [Column(name, "text" if name in _COLUMNS[:2] else "count") for name in _COLUMNS]
     print_grid(Grid("", columns, [_cells(line) for line in planned.lines]), console)
     console.print("asks: requests expected, and at most; in, out: tokens", highlight=False)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
 
 from snellen.cli.main import COMPLETE
-from snellen.cli.printing import print_in
+from snellen.cli.printing import print_in, say
 from snellen.core.errors import UsageError
 
 
@@ -20,7 +19,7 @@ def main(arguments: Namespace) -> int:
         arguments.first, arguments.second, examples=arguments.examples, moved=arguments.data
     )
     for warning in warnings:
-        print(f"snellen: {warning}", file=sys.stderr)
+        say(f"snellen: {warning}", error=True)
     form = "json" if arguments.json else arguments.format
     print_in(form, found, print_why, WHY_EXPORTS)
     return COMPLETE
