@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from snellen.cli.main import COMPLETE, INCOMPLETE, INTERRUPTED, MISTAKE
 from snellen.cli.printing import say
 from snellen.core.benchmark import FetchProgress, Variant
+from snellen.core.request import Sampling
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -116,6 +117,8 @@ def asked(arguments: Namespace) -> dict[str, Any]:
         "prices": arguments.price,
         "until": arguments.until,
         "cluster": cluster_of(arguments),
+        "repeats": arguments.repeats,
+        "sampling": Sampling(arguments.temperature, arguments.top_p, arguments.sampling_seed),
     }
 
 

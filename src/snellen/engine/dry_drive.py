@@ -86,12 +86,15 @@ class DryDrive:
     def sample(self, sample: Sample) -> None:
         flow = self._flow(sample)
         known: list[bool] = []
-        owed = 0
+        owed = repeat = 0
         try:
             request = next(flow)
             while True:
                 stored = self._stored(request)
                 if request.to == MAIN:
+                    if repeat != getattr(request, "repeat", repeat):
+                        # A draw begins anew: no pass of it was asked yet.
+                        owed, repeat = 0, repeat + 1
                     known.append(stored is not None)
                     owed += self._note(request, stored, owed if self._early else 0)
                 elif stored is None:
@@ -135,7 +138,7 @@ class DryDrive:
         if record.score is not None and all(known):
             self.seen.scores.append(record.score)
         elif record.unscored is None:
-            self.seen.passes[len(known)] += 1
+            self.seen.passes[len(known) // self._plan.repeats] += 1
         if len(record.passes) == len(known):
             judged = [
                 one.correct
