@@ -165,7 +165,7 @@ def why(
         first_score=means[0],
         second_score=means[1],
         observed=_observed(told, means[1] - means[0], apart),
-        shares=tuple(one for one in shares if one.gained or one.lost or one.apart),
+        shares=tuple(one for one in shares if _tells(one)),
         between=tuple(Between(one.side.name, _listed(one.switched)) for one in crossed),
         settings=tuple(settings(first, second)),
         notices=tuple(_notices(first, second)),
@@ -199,6 +199,12 @@ def counted(side: Side) -> dict[str, float]:
     policy: FailurePolicy = "count-wrong" if side.failures == "count-wrong" else "exclude"
     found = ((name, counted_score(one, policy)) for name, one in side.records.items())
     return {name: score for name, score in found if score is not None}
+
+
+def _tells(share: Share) -> bool:
+    """Whether it moved something, or was measured to move nothing."""
+    moved = bool(share.gained or share.lost or share.apart)
+    return moved or (share.method == "measured" and set(share.causes) <= set(CROSSED))
 
 
 class _Told(NamedTuple):
@@ -281,7 +287,7 @@ def _share(
     gained, lost = _sides(told, part.values)
     return Share(
         causes=_listed(causes),
-        points=100 * mean.value + move.points,
+        points=100 * mean.mean + move.points,
         least=100 * part.least + move.points,
         most=100 * part.most + move.points,
         method=part.method,

@@ -37,6 +37,9 @@ def _why(commands: Commands) -> None:
     why = flags.command(commands, "why", "split the difference of two runs by what caused it")
     why.add_argument("first", metavar="A", help="a run folder, or a file of predictions")
     why.add_argument("second", metavar="B", help="the same; one of both is a run folder")
+    why.add_argument("--with", dest="others", action="append", default=[], metavar="C",
+                     help="a run that tells causes apart, e.g. A's model with B's prompt; repeat "
+                     "for several (default: such runs in the folders of A and B)")  # fmt: skip
     why.add_argument("--examples", type=int, default=2, metavar="N",
                      help="samples shown of each cause (default: 2)")  # fmt: skip
     flags.moved_data(why)

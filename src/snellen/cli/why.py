@@ -17,7 +17,11 @@ def main(arguments: Namespace) -> int:
     if arguments.examples < 0:
         raise UsageError(f"--examples is {arguments.examples}; expected 0 or more")
     found, warnings = explain(
-        arguments.first, arguments.second, examples=arguments.examples, moved=arguments.data
+        arguments.first,
+        arguments.second,
+        others=arguments.others,
+        examples=arguments.examples,
+        moved=arguments.data,
     )
     for warning in warnings:
         print(f"snellen: {warning}", file=sys.stderr)

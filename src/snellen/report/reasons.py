@@ -32,10 +32,10 @@ CAUSE_WORDS: Mapping[Cause, str] = {
     "scoring": "scoring rule",
 }
 _METHOD_WORDS: Mapping[Method, str] = {
-    "alone": "nothing else differs",
-    "read again": "replies read again",
+    "alone": "alone",
+    "read again": "read again",
     "measured": "measured",
-    "joint": "not told apart",
+    "joint": "together",
 }
 _UNKNOWN_ASKING = frozenset({"media", "prompt", "decoding", "model"})
 """All that a file of predictions does not tell."""
@@ -71,30 +71,30 @@ def observed(found: Why) -> Grid:
 
 
 def attributed(found: Why) -> Grid:
-    """A row for each cause, or for several that cannot be told apart, and their sum."""
-    apart = any(one.apart for one in found.shares)
-    rows = [row for one in found.shares for row in _rows(one, apart)]
-    total = ("all", fmt.signed(found.observed.difference), "", "", "", *[""] * apart, "")
-    heads = ("cause", "points", "least to most", "95 % interval", "samples")
-    more = ("in one only",) if apart else ()
-    return Grid("attributed", 1, (*heads, *more, "how"), [*rows, total])
+    """A row for each cause, or for several that cannot be told apart, and their sum. Columns that
+    would be empty are left out."""
+    heads = ("cause", "points", "least to most", "95 % interval", "samples", "in one only", "how")
+    total = ("all", fmt.signed(found.observed.difference), "", "", "", "", "")
+    rows = [*(row for one in found.shares for row in _rows(one)), total]
+    kept = [at for at in range(len(heads)) if any(row[at] for row in rows)]
+    picked = [tuple(row[at] for at in kept) for row in rows]
+    return Grid("attributed", 1, [heads[at] for at in kept], picked)
 
 
-def _rows(one: Share, apart: bool) -> Iterator[tuple[str, ...]]:
-    range_ = "" if one.method in ("alone", "joint") else _range(one.least, one.most)
+def _rows(one: Share) -> Iterator[tuple[str, ...]]:
     yield (
         causes_words(one.causes),
         fmt.signed(one.points),
-        range_,
+        "" if one.method in ("alone", "joint") else _range(one.least, one.most),
         fmt.signed_span(one.interval),
         f"+{fmt.number(one.gained)} –{fmt.number(one.lost)}",
-        *((fmt.number(one.apart) if one.apart else "",) if apart else ()),
+        fmt.number(one.apart) if one.apart else "",
         _how(one),
     )
     if one.method == "joint" and not set(one.causes) >= _UNKNOWN_ASKING:
         for cause in one.causes:
             bracket = _range(min(0.0, one.points), max(0.0, one.points))
-            yield (f"  {CAUSE_WORDS[cause]}", fmt.NONE, bracket, "", "", *[""] * apart, "bounds")
+            yield (f"  {CAUSE_WORDS[cause]}", fmt.NONE, bracket, "", "", "", "")
 
 
 def _range(least: float, most: float) -> str:
@@ -104,7 +104,7 @@ def _range(least: float, most: float) -> str:
 def _how(one: Share) -> str:
     words = _METHOD_WORDS[one.method]
     if one.method in ("measured", "read again") and one.orders < one.possible:
-        return f"{words}, {one.orders} of {one.possible} orders"
+        return f"{words} {one.orders}/{one.possible}"
     return words
 
 
@@ -123,6 +123,11 @@ def remarks(found: Why) -> Iterator[str]:
             f"another; without that each may be anything from {_range(*far)}"
         )
     partly = [one for one in found.shares if one.method == "measured" and one.orders < one.possible]
+    for one in partly[:1]:
+        yield (
+            f"of {one.possible} orders in which the causes can be switched {one.orders} "
+            f"{'is' if one.orders == 1 else 'are'} measured"
+        )
     if any(set(one.causes) <= set(CROSSED) for one in joint) or partly:
         yield "to measure it: the same command with --ask, which tells the price first"
     if found.observed.interval is None and found.observed.p is None:
