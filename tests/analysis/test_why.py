@@ -266,7 +266,10 @@ def test_a_run_and_imported_predictions(data: Path, tmp_path: Path) -> None:
     file.write_text("index,prediction\n" + "\n".join([*lines, "99,A"]) + "\n")
     found, warnings = explain(first.path, file)
     assert sum(one.points for one in found.shares) == pytest.approx(found.observed.difference)
-    assert {one.cause: one.gained for one in found.shares} == {"model": 19, "failures": 0}
+    assert {one.causes: one.gained for one in found.shares} == {
+        ("media", "prompt", "decoding", "model"): 19,
+        ("failures",): 0,
+    }
     assert "holds replies alone" in found.notices[0]
     assert "'99'" in warnings[0]
     back, _ = explain(file, first.path)

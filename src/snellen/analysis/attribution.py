@@ -175,9 +175,7 @@ def _summed(kinds: Sequence[Sequence[_Sample]], n: int) -> list[Part]:
     # Kinds with the same known orders are switched together, so their moves add up order by order.
     moves: dict[frozenset[Order], dict[Order, dict[Coalition, float]]] = {}
     for samples in kinds:
-        cells = {
-            key: np.array([one.cells[key] for one in samples]) for key in samples[0].cells
-        }
+        cells = {key: np.array([one.cells[key] for one in samples]) for key in samples[0].cells}
         split = shapley_split(cells)
         places = [one.at for one in samples]
         for block, shares in split.shares.items():

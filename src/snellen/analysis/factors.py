@@ -137,7 +137,9 @@ def side_of(third: Side, first: Side, second: Side, apart: Iterable[Cause]) -> f
     Raises:
         ValueError: in something it is like neither, or differs where the two do not.
     """
-    assert first.info is not None and second.info is not None and third.info is not None
+    assert first.info is not None
+    assert second.info is not None
+    assert third.info is not None
     runs = first.info.config, second.info.config, third.info.config
     settings = settings_of(*runs[:2])
     mine, theirs, its = (keys(one, settings) for one in runs)

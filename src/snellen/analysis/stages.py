@@ -214,9 +214,7 @@ def _worded_at(one: Record, other: Record, at: int) -> int | None:
     return None
 
 
-def _decoding(
-    first: Side, second: Side, differ: Differences, mine: Pass, theirs: Pass
-) -> str:
+def _decoding(first: Side, second: Side, differ: Differences, mine: Pass, theirs: Pass) -> str:
     """Whether settings differ that can have changed the reply, in words."""
     facts = differ.facts & DECODING
     if facts:

@@ -57,8 +57,7 @@ _ORDER: tuple[Cause, ...] = ("data", "failures", "judge")
 
 
 class Share(Struct, frozen=True):
-    """What is attributed to one cause, or to several that cannot be told apart, in points of 100.
-    """
+    """Points of 100 that are attributed to one cause, or to several that cannot be told apart."""
 
     causes: tuple[Cause, ...]
     points: float
@@ -100,6 +99,8 @@ class Observed(Struct, frozen=True):
     """Samples that both runs scored."""
     clusters: int
     """Of these samples; what belongs together is one."""
+    reason: str
+    """Why there is no p or no interval, where one lacks."""
 
 
 class Between(Struct, frozen=True):
@@ -226,7 +227,7 @@ def _observed(told: _Told, difference: float, apart: float) -> Observed:
     differences = np.array([second[name] - first[name] for name in told.both])
     mean = paired_mean(differences, told.clusters, told.level)
     interval = _shifted(in_points(mean.interval), apart)
-    return Observed(difference, interval, mean.p, len(told.both), mean.clusters)
+    return Observed(difference, interval, mean.p, len(told.both), mean.clusters, mean.reason)
 
 
 def _place(causes: frozenset[Cause]) -> list[int]:

@@ -29,10 +29,13 @@ _SCORED_BY = ("circular",)
 
 
 class Explained(NamedTuple):
-    """The split, and warnings about a file of predictions."""
+    """The split, warnings about a file of predictions, and what was split; `folder` is that of the
+    first run."""
 
     why: Why
     warnings: tuple[str, ...]
+    sides: tuple[Side, Side]
+    folder: Path
 
 
 def explain(
@@ -75,14 +78,14 @@ def explain(
     differ = differences(*pair)
     helpers = [] if warnings or len(runs) < 2 else _between(pair, differ, runs, others)
     reader = _Reader(pair, moved)
-    found = why(
-        *pair, others=helpers, read_again=reader, examples=examples, level=level
-    )  # fmt: skip
+    found = why(*pair, others=helpers, read_again=reader, examples=examples, level=level)
     scores = {found.first: found.first_score, found.second: found.second_score}
     told = [line for run, name in zip(runs, names, strict=True)
             for line in _no_mean(run, name, scores[name])]  # fmt: skip
-    notices = (*found.notices, *dict.fromkeys(reader.problems), *told)
-    return Explained(structs.replace(found, notices=notices), warnings)
+    unfinished = [f"{side.name} is not complete" for side in helpers
+                  if side.info is not None and side.info.status != "complete"]  # fmt: skip
+    notices = (*found.notices, *unfinished, *dict.fromkeys(reader.problems), *told)
+    return Explained(structs.replace(found, notices=notices), warnings, pair, runs[0].path)
 
 
 def _between(

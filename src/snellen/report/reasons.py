@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from snellen.analysis.examples import Example
 from snellen.analysis.attribution import Method
+from snellen.analysis.examples import Example
 from snellen.analysis.factors import CROSSED, Cause
 from snellen.analysis.why import Share, Why
 from snellen.report import format as fmt
 from snellen.report.comparison import Grid, markdown_of, table_of
 from snellen.report.markdown import bullets, literal
-from snellen.stats.paired import FEWEST_CLUSTERS
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -112,7 +111,9 @@ def remarks(found: Why) -> Iterator[str]:
     """What the parts rest on, in sentences."""
     for one in found.between:
         switched = ", ".join(CAUSE_WORDS[cause] for cause in one.switched)
-        yield f"{one.name} tells causes apart: as {found.second} in {switched}, else as {found.first}"
+        yield (
+            f"{one.name} tells causes apart: as {found.second} in {switched}, else as {found.first}"
+        )
     joint = [one for one in found.shares if one.method == "joint"]
     for one in joint:
         several = len(one.causes)
@@ -130,11 +131,8 @@ def remarks(found: Why) -> Iterator[str]:
         )
     if any(set(one.causes) <= set(CROSSED) for one in joint) or partly:
         yield "to measure it: the same command with --ask, which tells the price first"
-    if found.observed.interval is None and found.observed.p is None:
-        yield (
-            f"no interval: the samples are {fmt.plural(found.observed.clusters, 'cluster')}, and "
-            f"fewer than {FEWEST_CLUSTERS} tell nothing of their spread"
-        )
+    if found.observed.reason:
+        yield found.observed.reason
 
 
 def made_with(found: Why) -> Grid:
