@@ -8,7 +8,7 @@ import time
 from argparse import Namespace
 from collections.abc import Callable
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from snellen.cli.main import COMPLETE, INCOMPLETE, INTERRUPTED, MISTAKE
 from snellen.cli.printing import say
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from snellen.api.evaluating import Results
     from snellen.engine.ray_cluster import Cluster
+    from snellen.engine.run import Interrupted
 
 _EVERY = 3.0
 """Seconds between two lines about a download."""
@@ -45,18 +46,22 @@ def main(arguments: Namespace) -> int:
                 html=not arguments.no_html,
             )
     except Interrupted as stopped:
-        console.print(
-            f"stopped; what was finished is kept in {stopped.run}\n"
-            f"continue with: {arguments.command_line}",
-            highlight=False,
-            markup=False,
-            soft_wrap=True,
-        )
-        # A local model may still be computing in its thread: do not wait for it.
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(INTERRUPTED)
+        leave(stopped, console, arguments.command_line)
     return _reported(results, arguments.command_line)
+
+
+def leave(stopped: Interrupted, console: Console, command: str) -> NoReturn:
+    """Say how an interrupted command goes on, and end the process."""
+    console.print(
+        f"stopped; what was finished is kept in {stopped.run}\ncontinue with: {command}",
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )
+    # A local model may still be computing in its thread: do not wait for it.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(INTERRUPTED)
 
 
 def _reported(results: Results, command: str) -> int:
