@@ -26,6 +26,7 @@ from snellen.core.summary import Metric, Summary
 from snellen.data.columns import canonical, column_name
 from snellen.scoring.accuracy import FailurePolicy, mean_metric
 from snellen.scoring.clusters import clusters
+from snellen.scoring.guessing import GUESSES
 from snellen.scoring.headlines import share_of_units, sum_of_ratios
 from snellen.scoring.together import all_right, bounds_of, under
 
@@ -96,7 +97,7 @@ def summarise_units(
         named = zip(records, clusters(records), strict=True)
         held = {_unit(record): cluster for record, cluster in named}
         found = mean_metric(headline, list(units.values()), [held[unit] for unit in units])
-    rest = {name: one for name, one in summary.metrics.items() if name not in (CHANCE, "frequent")}
+    rest = {name: one for name, one in summary.metrics.items() if name not in GUESSES}
     chance = _chance(records)
     guessed = {} if chance is None else {CHANCE: Metric(CHANCE, chance, len(units))}
     return msgspec.structs.replace(
