@@ -100,10 +100,11 @@ class Contest:
         )
 
     def _decide(self) -> None:
-        found, difference = self._interval(), self.difference()
-        assert difference is not None
+        found = self._interval()
         if found.low <= 0 <= found.high:
             return
+        difference = self.difference()
+        assert difference is not None
         better, worse = self.names if found.low > 0 else reversed(self.names)
         self.reason = (
             f"decided after {difference.n:,} of {self.total():,} samples: {better} is ahead of "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, cast
 
 from snellen.core.lots import lot
@@ -11,6 +11,7 @@ from snellen.core.record import Record
 from snellen.core.sample import Sample
 from snellen.core.summary import Interval
 from snellen.scoring.accuracy import FailurePolicy, counted_score
+from snellen.scoring.clusters import clusters
 from snellen.stats.confidence_sequences import Bet, ConfidenceSequence
 from snellen.stats.finite_sequences import FiniteSequence, Stratum
 
@@ -26,20 +27,20 @@ class Unit(NamedTuple):
     samples: tuple[Sample, ...]
 
 
-def units_in_order(samples: Sequence[Sample], seed: int) -> list[Unit]:
+def units_in_order(samples: Sequence[Sample], seed: int, *, by_media: bool = True) -> list[Unit]:
     """Units in a random order in which every beginning holds the strata nearly in proportion.
 
+    A unit is what may err together (`scoring.clusters`): samples of one `Sample.unit`, and with
+    `by_media` those that show the same media, known by the digests that the data were opened with.
     Strata are the labels of the coarsest group column that has 2 to 20; each lies at random
     within its stratum, by the hash of the seed and its name, and the strata are dealt evenly from
     a random start.
     """
-    grouped: dict[str, list[Sample]] = defaultdict(list)
-    for sample in samples:
-        grouped[sample.unit or sample.id].append(sample)
     column = _stratifying(samples)
     strata: dict[str, list[tuple[bytes, Unit]]] = defaultdict(list)
-    for name, members in grouped.items():
-        stratum = members[0].groups.get(column, "") if column else ""
+    for members in _units(samples, by_media):
+        name = min(sample.unit or sample.id for sample in members)
+        stratum = _stratum(members, column)
         strata[stratum].append((lot(seed, name), Unit(stratum, tuple(members))))
     dealt: list[tuple[float, bytes, Unit]] = []
     for stratum, drawn in strata.items():
@@ -49,6 +50,32 @@ def units_in_order(samples: Sequence[Sample], seed: int) -> list[Unit]:
             ((place + start) / len(drawn), lot, unit) for place, (lot, unit) in enumerate(drawn)
         ]
     return [unit for _, _, unit in sorted(dealt, key=lambda one: one[:2])]
+
+
+class _Linked(NamedTuple):
+    """What `scoring.clusters` looks at."""
+
+    unit: str
+    media: tuple[str, ...]
+
+
+def _units(samples: Sequence[Sample], by_media: bool) -> Iterable[list[Sample]]:
+    linked = [
+        _Linked(sample.unit, tuple(ref.digest for ref in sample.media) if by_media else ())
+        for sample in samples
+    ]
+    units: dict[str, list[Sample]] = defaultdict(list)
+    for place, (sample, cluster) in enumerate(zip(samples, clusters(linked), strict=True)):
+        units[cluster or f"sample {place}"].append(sample)
+    return units.values()
+
+
+def _stratum(members: Sequence[Sample], column: str | None) -> str:
+    """The label of most of a unit's samples: questions about one picture may have several."""
+    if column is None:
+        return ""
+    labels = Counter(sample.groups.get(column, "") for sample in members)
+    return min(labels, key=lambda label: (-labels[label], label))
 
 
 def _stratifying(samples: Sequence[Sample]) -> str | None:

@@ -87,9 +87,10 @@ def _until(given: _Given, samples: Sequence[Sample], until: Precision | Duel) ->
     score = whole.seen.mean_score(share.value)
     if score is None:
         return found
-    units = units_in_order(samples, given.plan.seed)
+    seed = given.plan.seed
     if isinstance(until, Duel):
-        return _with(found, contest_told(units, until, score))
+        return _with(found, contest_told(units_in_order(samples, seed), until, score))
+    units = units_in_order(samples, seed, by_media=False)
     stop = stop_of(units, until, score)
     at = f"at a score of {100 * score:.0f} ({share.why})"
     if stop is None:

@@ -100,7 +100,9 @@ class _Narrowing:
     ) -> None:
         self._rule = rule
         self._total = len(samples)
-        self._units = units_in_order(samples, seed)
+        # The score of the whole run is that of a finite set: which samples share a picture does not
+        # matter to a random order of them, and smaller units tell more.
+        self._units = units_in_order(samples, seed, by_media=False)
         self._seen = InOrder(self._units, failures)
         self._strata = Strata(self._units, bets_for_width(rule.points / 100), finite=True)
         self.reason = ""
