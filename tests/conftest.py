@@ -7,12 +7,17 @@ names (or in `shared/golden` beside the checkout): a test that reads one says so
 only a release runs are marked `release`. The closing lines count both.
 
 A skip is an error unless `tests/allowed_skips.txt` has its reason.
+
+What a shell or `nohup` starts in the background ignores Ctrl-C, and so do its children. The tests
+press it in the children they start, so they take it back first. Every test has a time limit, from
+pytest-timeout.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +28,9 @@ from hypothesis import settings
 # A busy machine is no failure.
 settings.register_profile("tests", deadline=None)
 settings.load_profile("tests")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 HERE = Path(__file__).parent
 LEFT_OUT = {

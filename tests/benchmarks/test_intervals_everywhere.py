@@ -38,7 +38,7 @@ def half_right(layout: Layout) -> Iterator[Record]:
     for copy in range(COPIES):
         for gold, blank in zip(golds, blanks, strict=True):
             one = gold if draw.random() < 0.6 else blank
-            unit = f"{one.unit}#{copy}" if one.unit else ""
+            unit = f"{copy}#{one.unit}" if one.unit else ""
             media = tuple(f"{name}#{copy}" for name in one.media)
             yield msgspec.structs.replace(one, id=f"{one.id}#{copy}", unit=unit, media=media)
 

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from snellen.core.errors import UsageError
+from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.summary import Interval, Metric, Summary
 from snellen.scoring.accuracy import FailurePolicy, counted_score
 from snellen.scoring.bleu import LONGEST, BleuCounts, bleu_counts
 from snellen.scoring.cider import cider, document_frequencies
+from snellen.scoring.headlines import Share, sum_of_ratios
 from snellen.scoring.meteor import MeteorCounts
 from snellen.scoring.meteor_program import Captioned, caption_counts
 from snellen.stats.intervals import score_interval
@@ -52,11 +54,8 @@ def summarise_captions(
         headline = msgspec.structs.replace(summary.headline, name=HEADLINE, unit="points", top=_TOP)
         return msgspec.structs.replace(summary, headline=headline)
     counted = [one for one in records if counted_score(one, failures) is not None]
-    said = [words(one.answer or "") for one in counted]
-    golds = [[words(gold) for gold in one.gold] for one in counted]
-    known = document_frequencies(golds)
-    scores = [cider(one, gold, known) for one, gold in zip(said, golds, strict=True)]
-    headline = _cider(scores)
+    said, golds = _captions(counted, words)
+    headline = _cider(_ciders(said, golds))
     counts = [bleu_counts(one, gold) for one, gold in zip(said, golds, strict=True)]
     metrics = {HEADLINE: headline, **_bleu(counts)}
     beside: tuple[str, ...] = (BLEU[-1], ROUGE_L)
@@ -74,6 +73,33 @@ def summarise_captions(
         beside=beside,
         notices=notices,
     )
+
+
+def cider_sums(
+    failures: FailurePolicy, words: Words, records: Sequence[Record]
+) -> HeadlineSums | None:
+    """CIDEr is a mean over pictures, with the document frequencies of all of them."""
+    places = [at for at, one in enumerate(records) if counted_score(one, failures) is not None]
+    scores = _ciders(*_captions([records[at] for at in places], words))
+    added: list[list[Share]] = [[] for _ in records]
+    for at, score in zip(places, scores, strict=True):
+        added[at] = [Share(HEADLINE, score)]
+    return sum_of_ratios(added)
+
+
+def _captions(
+    counted: Sequence[Record], words: Words
+) -> tuple[list[Sequence[str]], list[list[Sequence[str]]]]:
+    """The words of each picture's caption and of its references."""
+    return (
+        [words(one.answer or "") for one in counted],
+        [[words(gold) for gold in one.gold] for one in counted],
+    )
+
+
+def _ciders(said: Sequence[Sequence[str]], golds: Sequence[Sequence[Sequence[str]]]) -> list[float]:
+    known = document_frequencies(golds)
+    return [cider(one, gold, known) for one, gold in zip(said, golds, strict=True)]
 
 
 def _cider(scores: Sequence[float]) -> Metric:

@@ -15,7 +15,7 @@ authors let GPT-4 judge replies, which `--rule official` does with any judge (se
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -34,18 +34,27 @@ from snellen.benchmarks.published import Published, tsv
 from snellen.benchmarks.questions import failures_of, question_benchmark
 from snellen.benchmarks.rules import READERS
 from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Interval, Metric, Summary
 from snellen.prompts.choice import Wording
 from snellen.scoring.accuracy import FailurePolicy
-from snellen.scoring.hallusion import Place, hallusion_scores, set_counts
-from snellen.scoring.together import bounds_of, under
+from snellen.scoring.hallusion import (
+    Place,
+    figure_of,
+    hallusion_scores,
+    question_of,
+    set_counts,
+)
+from snellen.scoring.headlines import Share, share_of_units, sum_of_ratios
+from snellen.scoring.together import all_right, bounds_of, under
 from snellen.stats.resampling import percentile_interval, resampled_sums
 
 VERSION = "2"
 HEADLINE = "mean_of_three"
+_PARTS = ("aAcc", "fAcc", "qAcc")
 ALIASES: dict[str, dict[str, str]] = {"hallusion_bench_image": {}}
 _URL = "https://opencompass.openxlab.space/utils/VLMEval/HallusionBench.tsv"
 DATA = Published({}, {(): tsv(_URL, "0c23ac0dc9ef46832d7a24504f2a0c7c")})
@@ -73,7 +82,12 @@ def benchmark(variant: Variant) -> Benchmark:
         source="HallusionBench of its authors (BSD-3-Clause), as VLMEvalKit's TSV",
     )
     failures = failures_of(variant)
-    made = replace(asked, headline=HEADLINE, summarise=partial(_summed, asked, failures))
+    made = replace(
+        asked,
+        headline=HEADLINE,
+        summarise=partial(_summed, asked, failures),
+        headline_sums=partial(_sums, failures),
+    )
     return _judged(made, variant) if variant.rule == _OFFICIAL else made
 
 
@@ -148,6 +162,23 @@ def _intervals(records: Sequence[Record]) -> dict[str, Interval | None]:
         "fAcc": percentile_interval(shares[:, 1]),
         "qAcc": percentile_interval(shares[:, 2]),
     }
+
+
+def _sums(failures: FailurePolicy, records: Sequence[Record]) -> HeadlineSums | None:
+    """The mean of three as a function of sums; a set of figures is drawn whole."""
+    seen = under(records, failures)
+    added = [[] if one.score is None else [Share("aAcc", one.score)] for one in seen]
+    for name, key in (("fAcc", figure_of), ("qAcc", question_of)):
+        of_unit = partial(_named, key)
+        shares = share_of_units(seen, all_right(seen, of_unit), of_unit, name)
+        added = [[*have, *more] for have, more in zip(added, shares, strict=True)]
+    if len({share.ratio for shares in added for share in shares}) < len(_PARTS):
+        return None
+    return sum_of_ratios(added, links=["/".join(_place(one)[:2]) for one in seen])
+
+
+def _named(key: Callable[[Place], str], record: Record) -> str:
+    return key(_place(record))
 
 
 def _mean(records: Sequence[Record]) -> float | None:

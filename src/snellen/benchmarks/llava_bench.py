@@ -33,6 +33,7 @@ from snellen.benchmarks.published import Published, tsv
 from snellen.core.answer import Found
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.flow import Flow
+from snellen.core.headline import HeadlineSums
 from snellen.core.output import Generated
 from snellen.core.record import Pass, Record
 from snellen.core.request import Generation, Ref
@@ -42,6 +43,7 @@ from snellen.data.columns import row_id
 from snellen.extract.unanswered import own_words, unanswered
 from snellen.extract.verdicts import read_pair
 from snellen.scoring.clusters import clusters
+from snellen.scoring.headlines import Share, sum_of_ratios
 from snellen.stats.resampling import percentile_interval, resampled_sums
 
 VERSION = "3"
@@ -85,6 +87,7 @@ def benchmark(variant: Variant) -> Benchmark:
             headline=RELATIVE,
             must_judge=True,
             summarise=summarise,
+            headline_sums=_sums,
             max_new_tokens=1024,
             judge_tokens=1024,
         ),
@@ -162,13 +165,26 @@ def summarise(records: Sequence[Record], told: Told) -> Summary:
     )
 
 
+def _sums(told: Told, records: Sequence[Record]) -> HeadlineSums | None:
+    """100 times the model's scores over those of the reference."""
+    added = [
+        [Share(RELATIVE, one.values[MODEL], one.values[REFERENCE])] if _graded(one) else []
+        for one in records
+    ]
+    return sum_of_ratios(added)
+
+
+def _graded(record: Record) -> bool:
+    return record.score is not None and REFERENCE in record.values
+
+
 def _relative(records: Sequence[Record], plain: Metric) -> Metric:
     """100 times the ratio of the means, with a bootstrap over questions, those about one picture
     together. What was withheld stays withheld."""
     rows: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
     n = 0
     for one, cluster in zip(records, clusters(records), strict=True):
-        if one.score is not None and REFERENCE in one.values:
+        if _graded(one):
             row = rows[cluster or f"sample {one.id}"]
             row[0] += one.values[MODEL]
             row[1] += one.values[REFERENCE]

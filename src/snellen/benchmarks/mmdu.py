@@ -35,6 +35,7 @@ from snellen.core.answer import Found
 from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.core.errors import DataError
 from snellen.core.flow import Flow, Steps
+from snellen.core.headline import HeadlineSums
 from snellen.core.message import Media, Message, Part, Text
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.record import Pass, Record
@@ -44,6 +45,7 @@ from snellen.core.summary import Metric, Summary
 from snellen.data.columns import parse_list, row_id
 from snellen.extract.unanswered import unanswered
 from snellen.extract.verdicts import read_marks
+from snellen.scoring.headlines import Share, sum_of_ratios
 
 VERSION = "4"
 ALIASES: dict[str, dict[str, str]] = {"MMDU": {}}
@@ -91,6 +93,7 @@ def benchmark(variant: Variant) -> Benchmark:
             headline="score",
             must_judge=True,
             summarise=summarise,
+            headline_sums=_sums,
             needs=needs("text", "image", many_images=True),
             max_new_tokens=1024,
             judge_tokens=1024,
@@ -251,6 +254,17 @@ def summarise(records: Sequence[Record], told: Told) -> Summary:
     return structs.replace(
         found, headline=overall, metrics={told.headline: overall, **metrics}, bounds=None
     )
+
+
+def _sums(told: Told, records: Sequence[Record]) -> HeadlineSums | None:
+    """The mean overall mark of the turns: a dialogue weighs as many as it has."""
+    added = [
+        []
+        if one.score is None or OVERALL not in one.values
+        else [Share(OVERALL, one.values[OVERALL] * len(one.gold), len(one.gold))]
+        for one in records
+    ]
+    return sum_of_ratios(added)
 
 
 def _over_turns(records: Sequence[Record], plain: Metric, name: str) -> Metric:

@@ -26,10 +26,12 @@ from snellen.benchmarks.mmt_tasks import (
     subtask_named,
     subtasks,
 )
+from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.summary import Bounds, Metric, Summary
 from snellen.scoring.accuracy import FailurePolicy, mean_metric, summarise
 from snellen.scoring.clusters import clusters
+from snellen.scoring.headlines import mean_of_groups
 from snellen.scoring.mmt import VISUAL_RECOGNITION, plain_mean
 from snellen.scoring.together import interval_of_mean
 from snellen.stats.stratified import Tally, tally
@@ -95,6 +97,11 @@ def summarise_mmt(records: Sequence[Record], *, failures: FailurePolicy = "exclu
         notices=(*base.notices, *_remarks(cells)),
         beside=(MICRO, WITHOUT_RECOGNITION),
     )
+
+
+def overall_sums(failures: FailurePolicy, records: Sequence[Record]) -> HeadlineSums | None:
+    """The headline as a function of sums."""
+    return mean_of_groups(records, _subtask, failures)
 
 
 def _subtask(record: Record) -> str:

@@ -19,11 +19,13 @@ from snellen.benchmarks.questions import failures_of
 from snellen.benchmarks.rows import Shape
 from snellen.core.benchmark import CHANCE, Benchmark, Variant
 from snellen.core.errors import UnknownName, UsageError
+from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Interval, Metric, Summary
 from snellen.data.columns import canonical, column_name
 from snellen.scoring.accuracy import FailurePolicy
+from snellen.scoring.headlines import share_of_units, sum_of_ratios
 from snellen.scoring.together import all_right, bounds_of, under
 from snellen.stats.intervals import wilson
 
@@ -77,6 +79,7 @@ def counted_by_units(asked: Benchmark, variant: Variant) -> Benchmark:
         asked,
         headline=HEADLINE,
         summarise=partial(summarise_units, asked, failures_of(variant), HEADLINE),
+        headline_sums=partial(unit_sums, failures_of(variant)),
         parameters={**asked.parameters, UNIT: variant.columns[UNIT]},
     )
 
@@ -105,8 +108,18 @@ def summarise_units(
     )
 
 
+def unit_sums(failures: FailurePolicy, records: Sequence[Record]) -> HeadlineSums | None:
+    """The share of whole units as a function of sums."""
+    units = _units(under(records, failures))
+    return sum_of_ratios(share_of_units(records, units, _unit, HEADLINE))
+
+
+def _unit(record: Record) -> str:
+    return record.unit or f"row {record.id}"
+
+
 def _units(records: Sequence[Record]) -> dict[str, float]:
-    return all_right(records, lambda record: record.unit or f"row {record.id}")
+    return all_right(records, _unit)
 
 
 def _unit_accuracy(records: Sequence[Record]) -> float | None:
@@ -122,5 +135,5 @@ def _chance(records: Sequence[Record]) -> float | None:
             return None
         if record.gold:
             width = 2 if record.kind == "yes_no" else len(record.options)
-            units[record.unit or f"row {record.id}"] /= width
+            units[_unit(record)] /= width
     return 100 * sum(units.values()) / len(units) if units else None

@@ -27,11 +27,13 @@ from snellen.benchmarks.open_questions import open_question_benchmark, open_rule
 from snellen.benchmarks.published import Published, PublishedFile, tsv
 from snellen.benchmarks.questions import failures_of
 from snellen.core.benchmark import Benchmark, Variant
+from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Metric, Summary
 from snellen.prompts.choice import Wording
 from snellen.scoring.accuracy import FailurePolicy, counted_score, mean_metric
+from snellen.scoring.headlines import weighted_mean
 from snellen.scoring.text_restoration import Restored, restored
 
 VERSION = "2"
@@ -108,7 +110,12 @@ def benchmark(variant: Variant) -> Benchmark:
         max_new_tokens=512,
     )
     failures = failures_of(variant)
-    return replace(made, coverage="generic type", summarise=partial(_summarise, made, failures))
+    return replace(
+        made,
+        coverage="generic type",
+        summarise=partial(_summarise, made, failures),
+        headline_sums=partial(_sums, failures),
+    )
 
 
 def _in_lines(sample: Sample, row: Row) -> Sample:
@@ -136,11 +143,20 @@ def _summarise(made: Benchmark, failures: FailurePolicy, records: Sequence[Recor
     )
 
 
+def _sums(failures: FailurePolicy, records: Sequence[Record]) -> HeadlineSums | None:
+    """The mean over covered texts: a picture weighs as many as it has."""
+    return weighted_mean(records, lambda one: len(_texts(one)), failures)
+
+
+def _texts(record: Record) -> list[str]:
+    return record.gold[0].split("\n")
+
+
 def _over_texts(name: str, records: Sequence[Record], values: Sequence[float]) -> Metric:
     repeated = [
         (value, record.id)
         for record, value in zip(records, values, strict=True)
-        for _ in record.gold[0].split("\n")
+        for _ in _texts(record)
     ]
     scores, units = [one for one, _ in repeated], [unit for _, unit in repeated]
     found = mean_metric(name, scores, units)

@@ -33,6 +33,7 @@ from snellen.benchmarks.rows import option_cells
 from snellen.core.answer import Answer, Found
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.flow import Flow
+from snellen.core.headline import HeadlineSums
 from snellen.core.message import Message
 from snellen.core.record import Record
 from snellen.core.request import Generation
@@ -43,7 +44,16 @@ from snellen.prompts.choice import Wording, prompt
 from snellen.prompts.judging import rubric
 from snellen.scoring.accuracy import mean_metric
 from snellen.scoring.clusters import clusters
-from snellen.scoring.wemath import DIMENSIONS, MODES, Composite, Mode, dimension, mastery
+from snellen.scoring.headlines import Share, sum_of_ratios
+from snellen.scoring.wemath import (
+    DIMENSIONS,
+    MODES,
+    WORTH,
+    Composite,
+    Mode,
+    dimension,
+    mastery,
+)
 from snellen.stats.resampling import percentile_interval, resampled_sums
 
 VERSION = "2"
@@ -83,6 +93,7 @@ def benchmark(variant: Variant) -> Benchmark:
             headline=STRICT,
             options={"cot": ("off", "on")},
             summarise=summarise,
+            headline_sums=_sums,
             max_new_tokens=1024,
         ),
     )
@@ -155,7 +166,7 @@ def summarise(records: Sequence[Record], told: Told) -> Summary:
     if plain.headline.value is None:
         return plain
     lost = 0.0 if told.failures == "count-wrong" else None
-    problems = composites(records, lost)
+    problems = [problem for _, problem in composites(records, lost)]
     found: dict[str, Metric] = {}
     for mode in MODES:
         found |= _metrics(problems, mode)
@@ -175,22 +186,35 @@ def summarise(records: Sequence[Record], told: Told) -> Summary:
     )
 
 
-def composites(records: Sequence[Record], lost: float | None) -> list[Composite]:
-    """Problems with all of their parts; those with a part that has no score are left out, unless
-    failed parts count as `lost`."""
+def _sums(told: Told, records: Sequence[Record]) -> HeadlineSums | None:
+    """The strict score is a mean over problems."""
+    lost = 0.0 if told.failures == "count-wrong" else None
+    worth: dict[str, list[float]] = defaultdict(list)
+    for unit, problem in composites(records, lost):
+        worth[unit].append(WORTH[dimension(problem, "strict")])
+    first = {record.unit: at for at, record in reversed(list(enumerate(records)))}
+    added: list[list[Share]] = [[] for _ in records]
+    for unit, scores in worth.items():
+        added[first[unit]] = [Share(STRICT, sum(scores), len(scores))]
+    return sum_of_ratios(added)
+
+
+def composites(records: Sequence[Record], lost: float | None) -> list[tuple[str, Composite]]:
+    """Problems with all of their parts, each with the unit it is of; those with a part that has no
+    score are left out, unless failed parts count as `lost`."""
     parts: dict[str, dict[str, float | None]] = defaultdict(dict)
     for record in records:
         owed = record.owed
         parts[record.unit][record.groups.get(KEY, "")] = lost if owed else record.score
     found = []
-    for held in parts.values():
+    for unit, held in parts.items():
         for steps in ("2steps", "3steps"):
             mine = {key: score for key, score in held.items() if key.startswith(steps)}
             whole = mine.pop(f"{steps}_{COMPOSITE}", None)
             scores = [score for score in mine.values() if score is not None]
             if whole is not None and len(scores) == len(mine) == int(steps[0]):
                 right = tuple(score == 1.0 for score in scores)
-                found.append(Composite(right, whole == 1.0))
+                found.append((unit, Composite(right, whole == 1.0)))
     return found
 
 

@@ -40,8 +40,8 @@ Locate = Callable[[Record], Place]
 def hallusion_scores(records: Sequence[Record], place: Locate) -> HallusionScores | None:
     """None where no question could be scored."""
     answers = [record.score for record in records if record.score is not None]
-    figures = all_right(records, lambda one: _figure(place(one)))
-    questions = all_right(records, lambda one: _question(place(one)))
+    figures = all_right(records, lambda one: figure_of(place(one)))
+    questions = all_right(records, lambda one: question_of(place(one)))
     if not (answers and figures and questions):
         return None
     return HallusionScores(
@@ -62,16 +62,18 @@ def set_counts(records: Sequence[Record], place: Locate) -> list[tuple[float, ..
     rows = []
     for members in sets.values():
         answers = [one.score for one in members if one.score is not None]
-        figures = all_right(members, lambda one: _figure(place(one))).values()
-        questions = all_right(members, lambda one: _question(place(one))).values()
+        figures = all_right(members, lambda one: figure_of(place(one))).values()
+        questions = all_right(members, lambda one: question_of(place(one))).values()
         columns = (answers, figures, questions)
         rows.append(tuple(float(n) for one in columns for n in (sum(one), len(one))))
     return rows
 
 
-def _figure(place: Place) -> str:
+def figure_of(place: Place) -> str:
+    """A name for the figure."""
     return "/".join((place.kind, place.set, place.figure))
 
 
-def _question(place: Place) -> str:
+def question_of(place: Place) -> str:
+    """A name for the question that is asked about every figure of the set."""
     return "/".join((place.kind, place.set, place.question))

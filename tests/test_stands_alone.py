@@ -1,0 +1,60 @@
+"""The tests pass wherever they are started: also in the background, where Ctrl-C is ignored."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+CHILD = """
+import subprocess, sys
+
+def test_child():
+    code = "import signal; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "True"
+"""
+WAITING = "import time\n\ndef test_waits():\n    time.sleep(60)\n"
+
+
+def _ignore_ctrl_c() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    """A folder of tests with the repository's own conftest.py."""
+    for name in ("conftest.py", "allowed_skips.txt"):
+        (tmp_path / name).write_text((HERE / name).read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    return tmp_path
+
+
+def _run(suite: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {key: value for key, value in os.environ.items() if key != "PYTEST_ADDOPTS"}
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", *arguments, str(suite)],
+        cwd=suite, env=environment, preexec_fn=_ignore_ctrl_c, capture_output=True, text=True,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=["alone", "workers"])
+def test_children_obey_ctrl_c_in_the_background(suite: Path, workers: tuple[str, ...]) -> None:
+    (suite / "test_child.py").write_text(CHILD)
+    done = _run(suite, *workers)
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_test_that_waits_is_ended(suite: Path) -> None:
+    (suite / "test_waiting.py").write_text(WAITING)
+    done = _run(suite, "-o", "timeout=1")
+    assert done.returncode == 1
+    assert "Timeout" in done.stdout
+
+
+def test_every_test_has_a_time_limit(request: pytest.FixtureRequest) -> None:
+    assert 0 < float(request.config.getini("timeout")) <= 600
