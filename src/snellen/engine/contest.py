@@ -14,8 +14,8 @@ from snellen.core.summary import Interval, Metric, Summary
 from snellen.engine.drawing_order import FEWEST, InOrder, Strata, Unit, units_in_order
 from snellen.engine.run import run
 from snellen.engine.run_plan import Plan
-from snellen.engine.until import ANYTIME, Stopper, span
-from snellen.stats.confidence_sequences import bets_for_samples
+from snellen.engine.until import ANYTIME, Stopper, no_mean, span
+from snellen.stats.confidence_sequences import EVEN, bets_for_samples
 from snellen.store.responses import ResponseStore
 from snellen.store.runs import RunFolder
 
@@ -26,8 +26,9 @@ _GROWTH = 1.5
 @dataclass(slots=True)
 class Contest:
     """The difference is the first less the second, sample by sample: over such questions without
-    end, because on a finite set one of two models that guess is ahead too. The two are asked slice
-    by slice, in turn, so that both models need not be in memory at once."""
+    end, because on a finite set one of two models that guess is ahead too; and so questions about
+    one picture are one draw. The two are asked slice by slice, in turn, so that both models need
+    not be in memory at once."""
 
     names: tuple[str, str]
     until: int = _FIRST_SLICE
@@ -57,7 +58,8 @@ class Contest:
             return
         self._units = units_in_order(samples, seed)
         self._sides = [InOrder(self._units, failures) for _ in self.names]
-        self._strata = Strata(self._units, bets_for_samples(len(self._units)))
+        mixture = bets_for_samples(len(self._units))
+        self._strata = Strata(self._units, mixture, predicted=EVEN)
 
     def units(self) -> Sequence[Unit]:
         return self._units
@@ -177,7 +179,7 @@ class _Side:
     def finished(self, record: Record) -> None:
         self._contest.note(self._which, record)
 
-    def told(self, summary: Summary) -> Summary:
+    def told(self, summary: Summary, *, plain_mean: bool) -> Summary:
         found = self._contest.difference()
         if found is None or found.interval is None:
             return summary
@@ -186,5 +188,7 @@ class _Side:
             f"{span(found.interval)})"
         )
         note = f"--until {self.text}: {said}"
+        looked = "the difference of the means of the samples' scores"
+        notes = (*summary.notices, note, *no_mean(summary, plain_mean, looked))
         metrics = {**summary.metrics, found.name: found}
-        return structs.replace(summary, metrics=metrics, notices=(*summary.notices, note))
+        return structs.replace(summary, metrics=metrics, notices=notes)

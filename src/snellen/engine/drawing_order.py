@@ -97,11 +97,20 @@ class Strata:
     is that of an endless supply of such samples. What is drawn holds the strata nearly, not quite,
     in their proportion; half the sum of the absolute differences of the shares bounds what that can
     move a mean of values in 0..1, and stands on both sides of the latter's interval.
+
+    What a unit will bring is predicted by those before it, or is always `predicted`: no prediction
+    is as good for telling whether the mean is another one, and the order does not matter then.
     """
 
     def __init__(
-        self, units: Sequence[Unit], mixture: Sequence[Bet], *, finite: bool = False
+        self,
+        units: Sequence[Unit],
+        mixture: Sequence[Bet],
+        *,
+        finite: bool = False,
+        predicted: float | None = None,
     ) -> None:
+        self._predicted = predicted
         self._largest = max(len(unit.samples) for unit in units)
         shares, counts = Counter[str](), Counter[str]()
         for unit in units:
@@ -130,9 +139,11 @@ class Strata:
         if not values:
             return
         seen, total = self._seen[unit.stratum], sum(values)
-        near = (seen[0] + 2 * self._largest * self._endless.predicted()) / (
-            seen[1] + 2 * self._largest
-        )
+        near = self._predicted
+        if near is None:
+            near = (seen[0] + 2 * self._largest * self._endless.predicted()) / (
+                seen[1] + 2 * self._largest
+            )
         size = len(values) / self._largest
         self._endless.add(total / self._largest, size, size * near)
         if self._known:

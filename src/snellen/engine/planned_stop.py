@@ -9,7 +9,7 @@ from statistics import pvariance
 
 from snellen.engine.drawing_order import FEWEST, Unit
 from snellen.engine.until import Duel, Precision
-from snellen.stats.confidence_sequences import Bet, bets_for_samples, bets_for_width
+from snellen.stats.confidence_sequences import EVEN, Bet, bets_for_samples, bets_for_width
 from snellen.stats.stopping import draws_until
 
 APART = (20, 10, 5)
@@ -31,10 +31,11 @@ def contest_end(units: Sequence[Unit], points: float, score: float) -> int | Non
     apart = high - low
     # Half the difference plus one half lies in 0..1.
     differ = high * (1 - low) + low * (1 - high)
-    mean, variance = (1 + apart) / 2, (differ - apart**2) / 4
+    # Around no difference, which is what the contest predicts.
+    square = differ / 4
     mixture = bets_for_samples(len(units))
     # The difference is that over such questions without end (`engine.contest`).
-    draws = _draws(units, apart / 2, mean, variance, mixture, whole=math.inf)
+    draws = _draws(units, apart / 2, EVEN, square, mixture, whole=math.inf)
     if draws is None or draws > len(units):
         return None
     return _count(units[:draws])

@@ -42,8 +42,9 @@ class Stopper(Protocol):
 
     def finished(self, record: Record) -> None: ...
 
-    def told(self, summary: Summary) -> Summary:
-        """The summary with what the rule found."""
+    def told(self, summary: Summary, *, plain_mean: bool) -> Summary:
+        """The summary with what the rule found; `plain_mean` where the benchmark's headline is the
+        mean of the samples' scores, at which the rule looks."""
 
 
 class Until(Protocol):
@@ -122,7 +123,7 @@ class _Narrowing:
             if told and not self.reason:
                 self._decide()
 
-    def told(self, summary: Summary) -> Summary:
+    def told(self, summary: Summary, *, plain_mean: bool) -> Summary:
         mean = self._strata.mean
         if mean is None:
             return summary
@@ -139,7 +140,8 @@ class _Narrowing:
                 f"--until {self._rule.text} was not reached: the anytime interval over "
                 f"{self._strata.samples:,} samples is {span(interval)}"
             )
-        notes = (*summary.notices, note, *_no_mean(summary, 100 * mean))
+        looked = f"the mean of the samples' scores ({100 * mean:.1f})"
+        notes = (*summary.notices, note, *no_mean(summary, plain_mean, looked))
         return structs.replace(summary, metrics={**summary.metrics, ANYTIME: found}, notices=notes)
 
     def _decide(self) -> None:
@@ -159,11 +161,8 @@ def span(interval: Interval) -> str:
     return f"{interval.low:.1f} to {interval.high:.1f}"
 
 
-def _no_mean(summary: Summary, mean: float) -> Iterator[str]:
-    """Says so where the headline is something else than the mean of the samples."""
-    headline = summary.headline
-    if headline.unit != "percent":
-        yield (
-            f"the rule looked at the mean of the samples' scores ({mean:.1f}), not at the headline "
-            f"{headline.name}"
-        )
+def no_mean(summary: Summary, plain_mean: bool, looked: str) -> Iterator[str]:
+    """Says at what the rule `looked` where that is not the headline."""
+    if not plain_mean:
+        name = summary.headline.name
+        yield f"the rule looked at {looked}, not at the headline {name}, which is no such mean"
