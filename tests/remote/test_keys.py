@@ -133,8 +133,8 @@ def test_an_answer_that_repeats_the_key(server: StandIn) -> None:
     assert (output.text, output.reasoning) == (f"It is {MASK}.", f"Was it {MASK}?")
 
 
-def parts_in(text: str) -> set[str]:
-    return {KEY[i : i + PART] for i in range(len(KEY) - PART + 1) if KEY[i : i + PART] in text}
+def parts_in(text: str, key: str = KEY) -> set[str]:
+    return {key[i : i + PART] for i in range(len(key) - PART + 1) if key[i : i + PART] in text}
 
 
 def written(folder: Path) -> dict[str, str]:
@@ -228,6 +228,8 @@ def test_no_sentence_about_a_first_reply_holds_the_key(number: int, server: Stan
         (f"http://{KEY.replace('/', '')}@h/v1#m:key_env=MY_KEY", "put the key into MY_KEY"),
         (f"http://u:{KEY.replace('/', '')}@h/v1#m:nonsense", "the address of h holds"),
         (f"openai/m:base_url=https://u:{KEY.replace('/', '')}@h/v1", "name that with key_env=NAME"),
+        (f"http://h:1/v1?api_key={KEY.replace('/', '')}#m", "the address of h holds a ?"),
+        (f"openai/m:base_url=https://h/v1?k={KEY.replace('/', '')}", "the address of h holds a ?"),
     ],
 )
 def test_a_password_in_an_address_is_refused(

@@ -238,7 +238,7 @@ def _means(scores: NDArray[float64], clusters: NDArray[int64], setting: str) -> 
     _, units = np.unique(clusters, return_inverse=True)
     mean = paired_mean(sign * (scores[:, 1] - scores[:, 0]), units)
     base_score, score = (100 * scores.mean(axis=0)).tolist()
-    return _Numbers(base_score, score, 100 * mean.value, in_points(mean.interval), len(scores))
+    return _Numbers(base_score, score, 100 * mean.mean, in_points(mean.interval), len(scores))
 
 
 def _right_without(together: Aligned, *, seen: bool = False) -> Share | None:

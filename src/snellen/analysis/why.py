@@ -207,7 +207,7 @@ def _share(
     shown = _alternating(lost, gained, examples) or move.ids[:examples]
     return Share(
         cause,
-        100 * mean.value + move.points,
+        100 * mean.mean + move.points,
         _shifted(in_points(mean.interval), move.points) if mine else None,
         len(gained),
         len(lost),

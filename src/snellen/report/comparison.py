@@ -127,7 +127,7 @@ def verdicts(found: Comparison) -> Iterator[str]:
 def verdict(pair: Pair, found: Comparison) -> str:
     """Whether the difference is told apart from chance, and what would tell it."""
     alpha = 1 - found.level
-    if pair.p_holm < alpha:
+    if pair.p_holm is not None and pair.p_holm < alpha:
         higher, lower = (
             (pair.second, pair.first) if pair.difference > 0 else (pair.first, pair.second)
         )
@@ -135,7 +135,9 @@ def verdict(pair: Pair, found: Comparison) -> str:
         adjusted = "after Holm, " if len(found.pairs) > 1 else ""
         return f"{sure} (p {fmt.p_told(pair.p_holm)}, {adjusted}{pair.test})"
     text = f"{pair.benchmark}: {pair.second} and {pair.first} cannot be told apart"
-    if pair.needed is not None and pair.needed > pair.n:
+    if pair.reason:
+        text += f"; {pair.reason}"
+    elif pair.needed is not None and pair.needed > pair.n:
         text += (
             f"; a difference of {abs(pair.difference):.1f} points needs about "
             f"{fmt.number(pair.needed)} samples"

@@ -87,8 +87,10 @@ def signed_span(interval: Interval | None) -> str:
     return f"{signed(interval.low)} to {signed(interval.high)}"
 
 
-def p_text(p: float) -> str:
+def p_text(p: float | None) -> str:
     """Two digits that matter; below a ten-thousandth only that."""
+    if p is None:
+        return NONE
     if p < 0.0001:
         return "<0.0001"
     return f"{p:.2f}" if p >= 0.1 else f"{p:.2g}"
