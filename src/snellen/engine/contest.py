@@ -8,6 +8,7 @@ from typing import Literal
 
 from msgspec import structs
 
+from snellen.core.benchmark import Benchmark
 from snellen.core.record import Record
 from snellen.core.sample import Sample
 from snellen.core.summary import Interval, Metric, Summary
@@ -21,6 +22,10 @@ from snellen.store.runs import RunFolder
 
 _FIRST_SLICE = 64
 _GROWTH = 1.5
+_AT_STOP = (
+    "where a difference decides when to stop, the score of the model that is ahead is too high on "
+    "average and the other's too low; the anytime interval of the difference holds"
+)
 
 
 @dataclass(slots=True)
@@ -179,7 +184,7 @@ class _Side:
     def finished(self, record: Record) -> None:
         self._contest.note(self._which, record)
 
-    def told(self, summary: Summary, *, plain_mean: bool) -> Summary:
+    def told(self, summary: Summary, benchmark: Benchmark) -> Summary:
         found = self._contest.difference()
         if found is None or found.interval is None:
             return summary
@@ -189,6 +194,8 @@ class _Side:
         )
         note = f"--until {self.text}: {said}"
         looked = "the difference of the means of the samples' scores"
-        notes = (*summary.notices, note, *no_mean(summary, plain_mean, looked))
+        notes = [*summary.notices, note, *no_mean(summary, benchmark, looked)]
+        if self.reason:
+            notes.append(_AT_STOP)
         metrics = {**summary.metrics, found.name: found}
-        return structs.replace(summary, metrics=metrics, notices=notes)
+        return structs.replace(summary, metrics=metrics, notices=tuple(notes))

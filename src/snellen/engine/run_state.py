@@ -114,8 +114,7 @@ class RunState:
         self.write(status)
         summary = summed(self.plan.benchmark, records, self.info.config.examples)
         if self.stopper is not None:
-            plain_mean = self.plan.benchmark.headline_sums is None
-            summary = self.stopper.told(summary, plain_mean=plain_mean)
+            summary = self.stopper.told(summary, self.plan.benchmark)
         self.writer.write_report(Report(self.info, summary))
 
     def _halted(self) -> str:

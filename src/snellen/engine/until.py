@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol
 
 from msgspec import structs
 
+from snellen.core.benchmark import Benchmark
 from snellen.core.errors import UsageError
 from snellen.core.record import Record
 from snellen.core.sample import Sample
@@ -42,9 +43,8 @@ class Stopper(Protocol):
 
     def finished(self, record: Record) -> None: ...
 
-    def told(self, summary: Summary, *, plain_mean: bool) -> Summary:
-        """The summary with what the rule found; `plain_mean` where the benchmark's headline is the
-        mean of the samples' scores, at which the rule looks."""
+    def told(self, summary: Summary, benchmark: Benchmark) -> Summary:
+        """The benchmark's summary with what the rule found."""
 
 
 class Until(Protocol):
@@ -123,7 +123,7 @@ class _Narrowing:
             if told and not self.reason:
                 self._decide()
 
-    def told(self, summary: Summary, *, plain_mean: bool) -> Summary:
+    def told(self, summary: Summary, benchmark: Benchmark) -> Summary:
         mean = self._strata.mean
         if mean is None:
             return summary
@@ -141,7 +141,7 @@ class _Narrowing:
                 f"{self._strata.samples:,} samples is {span(interval)}"
             )
         looked = f"the mean of the samples' scores ({100 * mean:.1f})"
-        notes = (*summary.notices, note, *no_mean(summary, plain_mean, looked))
+        notes = (*summary.notices, note, *no_mean(summary, benchmark, looked))
         return structs.replace(summary, metrics={**summary.metrics, ANYTIME: found}, notices=notes)
 
     def _decide(self) -> None:
@@ -161,8 +161,8 @@ def span(interval: Interval) -> str:
     return f"{interval.low:.1f} to {interval.high:.1f}"
 
 
-def no_mean(summary: Summary, plain_mean: bool, looked: str) -> Iterator[str]:
-    """Says at what the rule `looked` where that is not the headline."""
-    if not plain_mean:
+def no_mean(summary: Summary, benchmark: Benchmark, looked: str) -> Iterator[str]:
+    """Says at what the rule `looked` where the benchmark's headline is defined otherwise."""
+    if benchmark.headline_sums is not None:
         name = summary.headline.name
         yield f"the rule looked at {looked}, not at the headline {name}, which is no such mean"

@@ -76,7 +76,7 @@ def interval_of_differences(
     Raises:
         ValueError: no clusters, or a total beyond its size.
     """
-    if not sizes or len(totals) != len(sizes):
+    if len(sizes) == 0 or len(totals) != len(sizes):
         raise ValueError(f"got {len(totals)} totals and {len(sizes)} sizes of clusters")
     largest = max(sizes)
     sequence = ConfidenceSequence(bets_for_samples(most, level), level)
