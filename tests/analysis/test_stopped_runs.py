@@ -11,11 +11,13 @@ import pytest
 from snellen import evaluate
 from snellen.analysis.paired import compare
 from snellen.analysis.stopped import interval_at_stop, stopped_early
+from snellen.api.explaining import explain
 from snellen.benchmarks.registry import open_benchmark
 from snellen.core.benchmark import Variant
 from snellen.core.model import Capabilities, Identity
 from snellen.core.request import Request
 from snellen.report.comparison import notices, verdicts
+from snellen.report.reasons import observed
 from snellen.stats.confidence_sequences import interval_of_differences
 from snellen.store.runs import RunFolder
 
@@ -60,6 +62,15 @@ def test_a_difference_that_ended_the_runs_is_told_with_its_anytime_interval(
     told = " ".join(notices(found))
     assert "a and b stopped early by --until a>b, which looks at the difference" in told
     assert "the 95 % anytime interval of the difference is" in " ".join(verdicts(found))
+
+
+def test_why_tells_it_too(tmp_path: Path) -> None:
+    runs = held(tmp_path, "A>B", 0.9, 0.7)
+    found = explain(runs[0].path, runs[1].path).why
+    assert found.observed.anytime is not None
+    assert found.observed.anytime.low < -20 < found.observed.anytime.high < 0
+    assert any("stopped early by --until a>b" in notice for notice in found.notices)
+    assert "anytime interval" in observed(found).headings
 
 
 def test_whole_runs_have_no_such_interval(tmp_path: Path) -> None:
