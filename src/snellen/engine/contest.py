@@ -75,12 +75,18 @@ class Contest:
         while first.whole(self._next) and second.whole(self._next):
             pairs = zip(first.scores(self._next), second.scores(self._next), strict=True)
             # Differences lie in -1..1; a confidence sequence wants 0..1.
-            halves = [(one - other + 1) / 2 for one, other in pairs
-                      if one is not None and other is not None]  # fmt: skip
+            halves = [
+                None if one is None or other is None else (one - other + 1) / 2
+                for one, other in pairs
+            ]
             assert self._strata is not None
             self._strata.add(self._units[self._next], halves)
             self._next += 1
-            if halves and not self.reason and self._strata.units >= FEWEST:
+            if (
+                any(half is not None for half in halves)
+                and not self.reason
+                and self._strata.units >= FEWEST
+            ):
                 self._decide()
 
     def difference(self) -> Metric | None:
@@ -107,10 +113,10 @@ class Contest:
         )
 
     def _decide(self) -> None:
-        found = self._interval()
-        if found.low <= 0 <= found.high:
+        assert self._strata is not None
+        if not self._strata.apart(EVEN):
             return
-        difference = self.difference()
+        found, difference = self._interval(), self.difference()
         assert difference is not None
         better, worse = self.names if found.low > 0 else reversed(self.names)
         self.reason = (
@@ -151,6 +157,7 @@ class _Side:
         self._contest = contest
         self._which = which
         self._broken_off = False
+        self._plain_mean = True
 
     @property
     def text(self) -> str:
@@ -166,7 +173,10 @@ class _Side:
             return ""
         return f"--until {self.text} waits for the other model"
 
-    def stopper(self, samples: Sequence[Sample], seed: int, failures: str) -> Stopper:
+    def stopper(
+        self, samples: Sequence[Sample], seed: int, failures: str, benchmark: Benchmark
+    ) -> Stopper:
+        self._plain_mean = benchmark.headline_sums is None
         self._contest.begin(samples, seed, failures)
         self._broken_off = False
         return self
@@ -184,7 +194,7 @@ class _Side:
     def finished(self, record: Record) -> None:
         self._contest.note(self._which, record)
 
-    def told(self, summary: Summary, benchmark: Benchmark) -> Summary:
+    def told(self, summary: Summary) -> Summary:
         found = self._contest.difference()
         if found is None or found.interval is None:
             return summary
@@ -194,7 +204,9 @@ class _Side:
         )
         note = f"--until {self.text}: {said}"
         looked = "the difference of the means of the samples' scores"
-        notes = [*summary.notices, note, *no_mean(summary, benchmark, looked)]
+        notes = [*summary.notices, note]
+        if not self._plain_mean:
+            notes += no_mean(summary, looked)
         if self.reason:
             notes.append(_AT_STOP)
         metrics = {**summary.metrics, found.name: found}

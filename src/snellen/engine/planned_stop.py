@@ -73,15 +73,16 @@ def _draws(
     *,
     whole: float,
 ) -> int | None:
-    """Of units, where a sample has this mean and this variance. A draw is the sum over a unit, as a
-    share of the largest unit; of a finite `whole` its size is drawn with it
+    """Of units, where a sample has this mean and this variance. A draw is the sum over a unit, by
+    weight, as a share of the largest unit; of a finite `whole` its size is drawn with it
     (`stats.finite_sequences`)."""
-    largest = max(len(unit.samples) for unit in units)
-    size = _count(units) / len(units) / largest
+    largest = max(sum(unit.weighed()) for unit in units)
+    size = sum(sum(unit.weighed()) for unit in units) / len(units) / largest
+    squares = sum(weight**2 for unit in units for weight in unit.weighed()) / len(units)
     spread = 0.0 if math.isinf(whole) else mean**2 * _spread_of_sizes(units) / largest**2
     found = draws_until(
         half_width * size,
-        min(0.25, variance * size / largest + spread),
+        min(0.25, variance * squares / largest**2 + spread),
         mixture,
         whole,
     )
@@ -89,8 +90,8 @@ def _draws(
 
 
 def _spread_of_sizes(units: Sequence[Unit]) -> float:
-    """The variance of the units' sizes within their strata."""
-    sizes: dict[str, list[int]] = defaultdict(list)
+    """The variance of the units' sizes, by weight, within their strata."""
+    sizes: dict[str, list[float]] = defaultdict(list)
     for unit in units:
-        sizes[unit.stratum].append(len(unit.samples))
+        sizes[unit.stratum].append(sum(unit.weighed()))
     return sum(len(one) * pvariance(one) for one in sizes.values()) / len(units)
