@@ -4,8 +4,8 @@ Looked at is the pass that decided: the first in which one run is right and the 
 the first that differs in anything. What is equal there blocks everything before it, since it cannot
 have mattered:
 
-* The replies are equal, or were read as the same answer and no judge graded them: only the reading
-  is left. `extraction` where the answers read differ (`data` where the options differ, `judge`
+* The replies are equal, or were read as the same answer in the same way and no judge graded them:
+  only the reading is left. `extraction` where the answers read differ (`data` where the options differ, `judge`
   where a judge read them), `data` where the gold differs, `judge` where verdicts do, else `scoring`
   (another metric, or another number of passes).
 * A request failed in one run: `failures`.
@@ -79,7 +79,8 @@ def change(first: Side, second: Side, differ: Differences, one: Record, other: R
     asking = _given(first, second, differ, one, other, at)
     graded = mine.verdicts or theirs.verdicts
     same_reply = _same_reply(mine.output, theirs.output)
-    if same_reply or (not graded and _same_answer(mine.answer, theirs.answer)):
+    read_alike = not graded and "extraction" not in differ.causes
+    if same_reply or (read_alike and _same_answer(mine.answer, theirs.answer)):
         reading = _read_otherwise(one, other, mine, theirs, same_reply, _data(first, second))
         return Change(frozenset(asking), frozenset(reading), True, {**asking, **reading}, at)
     asking = asking or _nothing_given(first, second, differ, one, other, at)

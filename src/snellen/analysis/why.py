@@ -203,9 +203,8 @@ def counted(side: Side) -> dict[str, float]:
 
 
 def _tells(share: Share) -> bool:
-    """Whether it moved something, or was measured to move nothing."""
-    moved = bool(share.gained or share.lost or share.apart)
-    return moved or (share.method == "measured" and set(share.causes) <= set(CROSSED))
+    """Whether it moved something, was found to move nothing, or may hide two that cancel out."""
+    return bool(share.gained or share.lost or share.apart) or share.method != "alone"
 
 
 class _Told(NamedTuple):
