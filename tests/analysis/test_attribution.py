@@ -221,8 +221,8 @@ def test_no_interval_of_no_width(tmp_path: Path, pictures: int, claims: bool) ->
         Image.new("RGB", (8, 8), (at * 8, 0, 0)).save(tmp_path / f"im/{at}.png")
         for ask in (0, 1):
             answer = "Yes" if claims and at % 3 == 0 else ("Yes", "No")[ask]
-            table.append({"id": f"{at}-{ask}", "image_path": f"im/{at}.png",
-                          "question": f"Is thing {ask} of {at} there?", "answer": answer})  # fmt: skip
+            row = {"id": f"{at}-{ask}", "image_path": f"im/{at}.png", "answer": answer}
+            table.append({**row, "question": f"Is thing {ask} of {at} there?"})
     data = write(tmp_path / "pairs.tsv", table)
     runs = [run(Told(said, lambda _, said=said: said), data, tmp_path) for said in ("Yes", "No")]
     found = explain(runs[0].path, runs[1].path).why

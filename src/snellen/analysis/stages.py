@@ -5,9 +5,9 @@ the first that differs in anything. What is equal there blocks everything before
 have mattered:
 
 * The replies are equal, or were read as the same answer in the same way and no judge graded them:
-  only the reading is left. `extraction` where the answers read differ (`data` where the options differ, `judge`
-  where a judge read them), `data` where the gold differs, `judge` where verdicts do, else `scoring`
-  (another metric, or another number of passes).
+  only the reading is left. `extraction` where the answers read differ (`data` where the options
+  differ, `judge` where a judge read them), `data` where the gold differs, `judge` where verdicts
+  do, else `scoring` (another metric, or another number of passes).
 * A request failed in one run: `failures`.
 * Else everything that differs about the sample may have mattered, and each is named: the question,
   its options or its gold (`data`); the media, by their digests, or how the model is handed them

@@ -188,6 +188,18 @@ def between(side: Side, first: Side, second: Side, differ: Differences) -> Cross
     return Crossed(side, switched, counted(side))
 
 
+def open_causes(found: Why) -> tuple[Cause, ...]:
+    """The causes that further runs would tell apart; none where fewer than two are open."""
+    shares = [
+        one
+        for one in found.shares
+        if one.method == "joint" or (one.method == "measured" and one.orders < one.possible)
+    ]
+    causes = {cause for one in shares for cause in one.causes}
+    opened = tuple(one for one in CROSSED if one in causes)
+    return opened if len(opened) > 1 else ()
+
+
 def _alike(first: Side, second: Side, both: Sequence[str]) -> bool:
     """Whether two benchmarks ask anything that is the same: equal ids alone say little."""
     return first.benchmark == second.benchmark or any(

@@ -25,7 +25,7 @@ from snellen.analysis.factors import (
     settings_of,
     words_of,
 )
-from snellen.analysis.why import Why
+from snellen.analysis.why import Why, open_causes
 from snellen.api.arguments import STORE_FILE
 from snellen.api.data_again import benchmark_as_recorded
 from snellen.api.naming import served_model
@@ -70,18 +70,6 @@ class AskTerms(NamedTuple):
     budget: str | None = None
     prices: Sequence[str] = ()
     serve_timeout: float | None = None
-
-
-def open_causes(found: Why) -> tuple[Cause, ...]:
-    """The causes that further runs would tell apart; none where fewer than two are open."""
-    shares = [
-        one
-        for one in found.shares
-        if one.method == "joint" or (one.method == "measured" and one.orders < one.possible)
-    ]
-    causes = {cause for one in shares for cause in one.causes}
-    opened = tuple(one for one in CROSSED if one in causes)
-    return opened if len(opened) > 1 else ()
 
 
 def combinations_of(causes: Sequence[Cause]) -> list[frozenset[Cause]]:
