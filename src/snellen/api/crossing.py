@@ -15,7 +15,6 @@ from typing import NamedTuple, Self
 from msgspec import structs
 
 from snellen.analysis.factors import (
-    CROSSED,
     DECODING,
     SHOWING,
     Cause,
@@ -37,7 +36,9 @@ from snellen.core.benchmark import Benchmark
 from snellen.core.errors import UsageError
 from snellen.core.model import Checked, Identity, Model
 from snellen.core.record import Record
+from snellen.core.request import Sampling
 from snellen.core.run import RunConfig, RunInfo
+from snellen.engine.asking import MAIN
 from snellen.engine.managed import Servers
 from snellen.engine.progress import Progress, Silent
 from snellen.engine.run import run
@@ -186,6 +187,8 @@ class Crossing:
             limit=smaller.config.limit,
             seed=smaller.config.seed,
             failures=first.failures,
+            repeats=min(first.config.repeats, second.config.repeats),
+            sampling=_sampling(first.config, decoding_of.config),
         )
         self._check_prompts(plan, prompt_of, media_of_run)
         return plan
@@ -207,6 +210,7 @@ class Crossing:
             found = structs.replace(
                 decoding.config,
                 identity=model.identity,
+                sampling=_sampling(whose.config, decoding.config),
                 parameters=media.config.parameters,
             )
             mine = keys(found, settings)
@@ -319,6 +323,13 @@ def _with_settings(
                 options[name] = theirs[name]
     told = ",".join(f"{name}={value}" for name, value in options.items())
     return f"{stem}:{told}" if told else stem
+
+
+def _sampling(one: RunConfig, decoding: RunConfig) -> dict[str, Sampling]:
+    """How replies are sampled in a run that has the settings of `decoding` for the model's."""
+    others = {role: how for role, how in one.sampling.items() if role != MAIN}
+    mine = decoding.sampling.get(MAIN)
+    return others if mine is None else {**others, MAIN: mine}
 
 
 def _same(one: RunConfig, other: RunConfig, names: frozenset[str]) -> bool:

@@ -62,6 +62,7 @@ def _questions(parser: argparse.ArgumentParser) -> None:
         "--seed", type=int, default=0, help="chooses the samples of --limit, the order of --until"
     )
     flags.max_new_tokens(parser)
+    _draws(parser)
     parser.add_argument(
         "--control", metavar="CONTROL",
         help="`blind` shows no picture (text-only models may be asked), `black` black ones, "
@@ -73,6 +74,27 @@ def _questions(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-recipe", action="store_true",
         help="ask as the benchmark asks everybody, not as a model's authors prescribe",
+    )  # fmt: skip
+
+
+def _draws(parser: argparse.ArgumentParser) -> None:
+    """How often and how freely replies are drawn."""
+    parser.add_argument(
+        "--repeats", type=int, default=1, metavar="K",
+        help="ask each question K times and report mean, pass@k, majority and consistency",
+    )  # fmt: skip
+    parser.add_argument(
+        "--temperature", type=float, metavar="T",
+        help="how freely the models draw their replies (default: as the benchmark has it, mostly "
+        "0); also an option behind a model's name, as top_p and seed are",
+    )  # fmt: skip
+    parser.add_argument(
+        "--top-p", type=float, metavar="P",
+        help="draw among the likeliest words that together have this probability",
+    )  # fmt: skip
+    parser.add_argument(
+        "--sampling-seed", type=int, metavar="N",
+        help="seed of the first draw; draw r has N + r, counted from 0",
     )  # fmt: skip
 
 

@@ -33,9 +33,9 @@ def main(arguments: Namespace) -> int:
     if arguments.json:
         print(msgspec.json.encode(planned).decode())
     else:
-        from rich.console import Console
+        from snellen.report.terminal import Terminal
 
-        print_plan(planned, Console(), quiet=arguments.quiet)
+        print_plan(planned, Terminal(), quiet=arguments.quiet)
         sys.stdout.flush()
     return MISTAKE if planned.missing else COMPLETE
 

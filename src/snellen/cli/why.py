@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from snellen.cli.main import COMPLETE, INCOMPLETE
-from snellen.cli.printing import print_in
+from snellen.cli.printing import print_in, say
 from snellen.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def main(arguments: Namespace) -> int:
             found = _explained(arguments, made)
             code = COMPLETE if all(one.info.status == "complete" for one in made) else INCOMPLETE
     for warning in found.warnings:
-        print(f"snellen: {warning}", file=sys.stderr)
+        say(f"snellen: {warning}", error=True)
     form = "json" if arguments.json else arguments.format
     print_in(form, found.why, print_why, WHY_EXPORTS)
     return code
@@ -70,16 +70,15 @@ def _explained(arguments: Namespace, made: tuple[RunFolder, ...]) -> Explained:
 
 def _asked(arguments: Namespace, found: Explained) -> tuple[RunFolder, ...]:
     """The further runs that tell the causes apart, once they are agreed to."""
-    from rich.console import Console
-
     from snellen.analysis.why import open_causes
     from snellen.api.crossing import Crossing
     from snellen.cli.run import leave, told
     from snellen.engine.progress import Silent
     from snellen.engine.run import Interrupted
     from snellen.report.progress import watching
+    from snellen.report.terminal import Terminal
 
-    console = Console(stderr=True)
+    console = Terminal(stderr=True)
     if not open_causes(found.why) and all(one.info is not None for one in found.sides):
         told(console)("--ask: nothing is left to ask; no two causes differ that are not told apart")
         return ()
