@@ -11,11 +11,10 @@ from msgspec import Struct
 
 from snellen.analysis.aligned import Aligned, aligned
 from snellen.analysis.doubtful_labels import FEWEST_RUNS, Answered, Suspect, doubts, strong_runs
-from snellen.analysis.paired import cluster_sums
+from snellen.analysis.subsets import Size, smallest_subset
 from snellen.core.errors import UsageError
 from snellen.stats.items import FEWEST_SYSTEMS as FEWEST_SYSTEMS_TO_DISCRIMINATE
 from snellen.stats.items import difficulty, discrimination, low_discrimination
-from snellen.stats.subsets import FEWEST_SYSTEMS, SHARES, chosen, subsets
 from snellen.store.runs import RunFolder
 
 if TYPE_CHECKING:
@@ -35,18 +34,6 @@ class Item(Struct, frozen=True):
     low: float | None = None
 
 
-class Size(Struct, frozen=True):
-    """What the best subset of a size is worth to models that had no part in choosing it; in
-    percent, and points of 100."""
-
-    samples: int
-    agreement: float
-    error: float
-    largest: float
-    random_agreement: float
-    random_error: float
-
-
 class Items(Struct, frozen=True):
     benchmark: str
     runs: tuple[str, ...]
@@ -62,6 +49,8 @@ class Items(Struct, frozen=True):
     sizes: tuple[Size, ...]
     subset: tuple[str, ...]
     """Ids of the smallest subset that keeps the ranking as well as was asked for."""
+    subset_agreement: float | None = None
+    """Pairs in order, in percent, of models that had no part in choosing the subset or its size."""
     notices: tuple[str, ...] = ()
     expected_range: tuple[float, float] | None = None
     """What 95 of 100 numbers of suspects lie in, if no label is wrong."""
@@ -93,7 +82,8 @@ def itemise(
     strong = strong_runs(levels)
     doubted = doubts(together, _answers(runs), strong) if strong else None
     items, low_expected = _items(together, hard)
-    sizes, subset, notices = _smallest(together, agreement)
+    smallest = smallest_subset(together, agreement)
+    notices = smallest.notices
     if not strong:
         notices = (*notices, f"labels are doubted from {FEWEST_RUNS} runs on, here are {len(runs)}")
     if low_expected is None:
@@ -112,8 +102,9 @@ def itemise(
         low_expected=low_expected,
         all_right=int((hard <= 1e-9).sum()),
         all_wrong=int((hard >= 1 - 1e-9).sum()),
-        sizes=sizes,
-        subset=subset,
+        sizes=smallest.sizes,
+        subset=smallest.samples,
+        subset_agreement=smallest.agreement,
         notices=(*together.notices, *notices),
     )
 
@@ -136,39 +127,3 @@ def _items(together: Aligned, hard: NDArray[float64]) -> tuple[tuple[Item, ...],
 
 def _answers(runs: Sequence[RunFolder]) -> list[dict[str, Answered]]:
     return [{one.id: one for one in run.read_as(Answered)} for run in runs]
-
-
-def _smallest(
-    together: Aligned, agreement: float
-) -> tuple[tuple[Size, ...], tuple[str, ...], tuple[str, ...]]:
-    import numpy as np
-
-    systems = together.scores.shape[1]
-    if systems < FEWEST_SYSTEMS:
-        return (), (), (f"a subset is chosen from {FEWEST_SYSTEMS} runs on, here are {systems}",)
-    sums = cluster_sums(together.scores, together.clusters)
-    counts = np.bincount(together.clusters).astype(np.float64)
-    found = subsets(sums, counts, "subset")
-    mean = counts.mean()
-    sizes = tuple(
-        Size(
-            round(one.units * mean),
-            100 * one.agreement,
-            100 * one.error,
-            100 * one.largest,
-            100 * one.random_agreement,
-            100 * one.random_error,
-        )
-        for one in found
-    )
-    good = [share for share, one in zip(SHARES, found, strict=True) if one.agreement >= agreement]
-    if not good:
-        told = f"no subset up to half of the samples orders {100 * agreement:g} % of the pairs"
-        return sizes, (), (told,)
-    units = set(chosen(sums, counts, good[0], "subset").tolist())
-    ids = tuple(
-        one.id
-        for one, unit in zip(together.samples, together.clusters.tolist(), strict=True)
-        if unit in units
-    )
-    return sizes, ids, ()

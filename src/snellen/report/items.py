@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from snellen.analysis.items import Item, Items
+from snellen.core.sheets import text_cells
 from snellen.report import format as fmt
 from snellen.report.comparison import Grid, markdown_of, table_of
 from snellen.report.markdown import bullets
@@ -29,11 +30,12 @@ class Pictures(NamedTuple):
 
 def grids(found: Items, pictures: Pictures, most: int) -> Iterator[Grid]:
     """Samples that tell models apart worst, doubted labels, alike pictures, subsets."""
-    title = (
-        "discrimination below that of 95 of 100 permutations: weaker models do as well, or better"
-    )
-    yield _items(title, low_items(found)[:most])
-    yield _items("hardest", sorted(found.items, key=lambda one: -one.difficulty)[:most])
+    low = [(*_cells(one), f"{one.low:.3f}") for one in low_items(found)[:most]]
+    heads = ("id", "question", "difficulty", "discrimination")
+    title = "discrimination below that of 95 of 100 permutations"
+    yield Grid(title, 2, (*heads, "chance of one as low"), low)
+    hardest = sorted(found.items, key=lambda one: -one.difficulty)[:most]
+    yield Grid("hardest", 2, heads, [_cells(one) for one in hardest])
     if found.suspects:
         rows = [
             (one.id, _short(one.question), one.gold, one.answer, f"{one.agree} of {one.runs}")
@@ -53,17 +55,13 @@ def low_items(found: Items) -> list[Item]:
     return sorted(low, key=lambda one: (one.low, one.discrimination, one.id))
 
 
-def _items(title: str, items: Sequence[Item]) -> Grid:
-    rows = [
-        (
-            one.id,
-            _short(one.question),
-            f"{one.difficulty:.2f}",
-            fmt.NONE if one.discrimination is None else f"{one.discrimination:+.2f}",
-        )
-        for one in items
-    ]
-    return Grid(title, 2, ("id", "question", "difficulty", "discrimination"), rows)
+def _cells(one: Item) -> tuple[str, ...]:
+    return (
+        one.id,
+        _short(one.question),
+        f"{one.difficulty:.2f}",
+        fmt.NONE if one.discrimination is None else f"{one.discrimination:+.2f}",
+    )
 
 
 def _sizes(found: Items) -> Grid:
@@ -75,10 +73,11 @@ def _sizes(found: Items) -> Grid:
             fmt.points(one.largest),
             f"{one.random_agreement:.0f} %",
             fmt.points(one.random_error),
+            fmt.points(one.detectable),
         )
         for one in found.sizes
     ]
-    heads = ("samples", "pairs in order", "error", "largest", "random: in order", "error")
+    heads = ("samples", "pairs in order", "error", "largest", "random: in order", "error", "finds")
     return Grid("subsets, on models that had no part in choosing them", 0, heads, rows)
 
 
@@ -93,8 +92,8 @@ def lines(found: Items, pictures: Pictures) -> Iterator[str]:
         if found.expected is not None and found.expected_range is not None:
             low, high = found.expected_range
             told += (
-                f"; {found.expected:.1f} expected without a wrong label, {low:.0f} to {high:.0f} in "
-                "95 of 100 such benchmarks"
+                f"; {found.expected:.1f} expected without a wrong label, {low:.0f} to {high:.0f} "
+                "in 95 of 100 such benchmarks"
             )
         yield f"{told} (strong: {', '.join(found.strong)})"
     if found.low_expected is not None:
@@ -106,7 +105,13 @@ def lines(found: Items, pictures: Pictures) -> Iterator[str]:
     if pictures.pairs is not None:
         yield f"{fmt.plural(len(pictures.pairs), 'pair')} of pictures look alike"
     if found.subset:
-        yield f"smallest subset that keeps the ranking: {fmt.plural(len(found.subset), 'sample')}"
+        kept = f"smallest subset that keeps the ranking: {fmt.plural(len(found.subset), 'sample')}"
+        if found.subset_agreement is not None:
+            kept += (
+                f"; it orders about {found.subset_agreement:.0f} % of the pairs of new models as "
+                "the whole does, the choice of its size included"
+            )
+        yield kept
 
 
 def print_items(found: Items, console: Console, *, pictures: Pictures, most: int) -> None:
@@ -146,7 +151,7 @@ def to_csv(found: Items) -> str:
             int(one.id in doubted),
             int(one.id in kept),
         )
-        writer.writerow(row)
+        writer.writerow(text_cells(row))
     return file.getvalue()
 
 

@@ -8,8 +8,6 @@ to the same numbers: E. B. Andersen and M. Madsen, Psychometrika 42 (1977).
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,10 +16,11 @@ if TYPE_CHECKING:
     from numpy import float64
     from numpy.typing import NDArray
 
-_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(31)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
-_LARGEST_SPREAD = 8.0
-"""Standard deviation of difficulties, in logits, beyond which none is looked for."""
+_MEANS = np.linspace(-6, 6, 61)
+_SPREADS = np.concatenate((np.linspace(0, 3, 31), np.linspace(3.25, 6, 12)))
+"""Distributions of difficulties that are looked at, in logits."""
 _LARGEST_ABILITY = 8.0
 """Logits from the mean: systems that answer all or nothing right have no finite ability."""
 
@@ -102,24 +101,29 @@ def _given_totals(ability: NDArray[float64]) -> tuple[NDArray[float64], NDArray[
     return chances, joint
 
 
-def difficulties(ability: NDArray[float64], counts: NDArray[float64]) -> Difficulties:
-    """The normal distribution of difficulties under which systems of these abilities most likely
-    answer `counts[c]` samples right in c systems; shape (systems + 1,)."""
-    whole = elementary(np.exp(ability))
-    orders = np.arange(len(counts))
+class DifficultyGrid:
+    """Normal distributions of difficulties for systems of given abilities, with the chance that
+    0, 1, ... of the systems answer a sample right; made once, fitted to many counts."""
 
-    def likelihood(mean: float, spread: float) -> float:
-        hard = mean + spread * _NODES
+    def __init__(self, ability: NDArray[float64]) -> None:
+        self._means, self._spreads = (
+            one.ravel() for one in np.meshgrid(_MEANS, _SPREADS, indexing="ij")
+        )
+        hard = self._means[:, None] + self._spreads[:, None] * _NODES
         # P(c right | difficulty) = e_c exp(-c hard) / prod(1 + exp(ability - hard))
-        logs = -np.outer(orders, hard) - np.logaddexp(0.0, ability[:, None] - hard).sum(axis=0)
-        chances = whole * (np.exp(logs) @ _WEIGHTS)
-        return float(counts @ np.log(np.maximum(chances, 1e-300)))
+        bases = np.zeros_like(hard)
+        for one in ability.tolist():
+            bases -= np.logaddexp(0.0, one - hard)
+        sums = elementary(np.exp(ability))
+        chances = [
+            sums[order] * (np.exp(bases - order * hard) @ _WEIGHTS) for order in range(len(sums))
+        ]
+        self._logs = np.log(np.maximum(np.stack(chances), 1e-300))
 
-    def mean_of(spread: float) -> float:
-        return highest(lambda mean: likelihood(mean, spread), -12.0, 12.0)
-
-    spread = highest(lambda one: likelihood(mean_of(one), one), 0.0, _LARGEST_SPREAD)
-    return Difficulties(mean_of(spread), spread)
+    def likeliest(self, counts: NDArray[float64]) -> Difficulties:
+        """Under which `counts[c]` samples are most likely answered right by c systems."""
+        at = int((counts @ self._logs).argmax())
+        return Difficulties(float(self._means[at]), float(self._spreads[at]))
 
 
 def wrong_chances(share_right: float, among: Difficulties) -> NDArray[float64]:
@@ -164,20 +168,3 @@ def patterns_of(
         found[:, at] = taken
         left = left - taken
     return found
-
-
-def highest(function: Callable[[float], float], low: float, high: float) -> float:
-    """Where a function with one hill is highest, to 0.005 (golden section)."""
-    golden = (math.sqrt(5) - 1) / 2
-    one, other = high - golden * (high - low), low + golden * (high - low)
-    at_one, at_other = function(one), function(other)
-    while high - low > 5e-3:
-        if at_one < at_other:
-            low, one, at_one = one, other, at_other
-            other = low + golden * (high - low)
-            at_other = function(other)
-        else:
-            high, other, at_other = other, one, at_one
-            one = high - golden * (high - low)
-            at_one = function(one)
-    return (low + high) / 2

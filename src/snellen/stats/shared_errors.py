@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from snellen.stats.rasch import abilities, difficulties, highest, mean_over, wrong_chances
+from snellen.stats.rasch import DifficultyGrid, abilities, mean_over, wrong_chances
 
 if TYPE_CHECKING:
     from numpy import float64
@@ -27,8 +27,8 @@ FEWEST_OTHERS = 2
 DRAWS = 100
 _FEWEST_SAMPLES = 50
 """Samples with one number of options that get a distribution of difficulties of their own."""
-_EVEN, _STEEP = math.log(100), math.log(0.01)
-"""Of the Dirichlet distribution's parameter: all options alike, and one that attracts all."""
+_ATTRACTIONS = np.logspace(-2, 2, 81)
+"""Of the Dirichlet distribution's parameter: from one option that attracts all to all alike."""
 
 
 class Answers(NamedTuple):
@@ -89,7 +89,7 @@ class _Model:
         self._others = answers.others
         # Abilities hardly move between draws, and take longest.
         self._strata = [
-            (rows, abilities(self._rest[rows], np.ones(len(rows))))
+            (rows, DifficultyGrid(abilities(self._rest[rows], np.ones(len(rows)))))
             for rows in _strata(answers.others)
         ]
         places: dict[tuple[float, tuple[int, ...]], int] = {}
@@ -99,18 +99,20 @@ class _Model:
             if counts.total() > 1 and answers.others[at] > 1:
                 key = float(answers.others[at]), tuple(sorted(counts.values(), reverse=True))
                 self._pattern[at] = places.setdefault(key, len(places))
-        self._patterns = list(places)
+        self._likelihoods = np.array(
+            [[_polya(one, *pattern) for one in _ATTRACTIONS.tolist()] for pattern in places]
+        )
 
     def expected(self, weights: NDArray[float64]) -> float:
         """The mean number, where each sample counts as often as `weights` says."""
         steep = self._attraction(weights)
         total = 0.0
-        for rows, able in self._strata:
+        for rows, grid in self._strata:
             held = weights[rows]
             if not held.any():
                 continue
             counts = np.bincount(self._totals[rows], held, minlength=self._rest.shape[1] + 1)
-            among = difficulties(able, counts)
+            among = grid.likeliest(counts)
             chance = np.ones(1)
             for at in range(self._asked.shape[1]):
                 right = self._asked[rows, at]
@@ -126,13 +128,8 @@ class _Model:
         known = self._pattern >= 0
         if not (weights[known] > 0).any():
             return 1.0
-        counts = np.bincount(self._pattern[known], weights[known], minlength=len(self._patterns))
-
-        def likelihood(log: float) -> float:
-            each = [_polya(math.exp(log), *pattern) for pattern in self._patterns]
-            return float(counts @ np.array(each))
-
-        return math.exp(highest(likelihood, _STEEP, _EVEN))
+        counts = np.bincount(self._pattern[known], weights[known], minlength=len(self._likelihoods))
+        return float(_ATTRACTIONS[int((counts @ self._likelihoods).argmax())])
 
 
 def _strata(others: NDArray[float64]) -> list[NDArray[np.intp]]:
