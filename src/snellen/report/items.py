@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from snellen.analysis.items import Item, Items
+from snellen.core.sheets import text_cells
 from snellen.report import format as fmt
 from snellen.report.comparison import Grid, markdown_of, table_of
 from snellen.report.markdown import bullets
@@ -136,7 +137,7 @@ def to_csv(found: Items) -> str:
             int(one.id in doubted),
             int(one.id in kept),
         )
-        writer.writerow(row)
+        writer.writerow(text_cells(row))
     return file.getvalue()
 
 
