@@ -7,17 +7,20 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec import structs
+
 from snellen.core.errors import UsageError
 from snellen.core.model import Identity
 from snellen.core.run import RunInfo
 
 _DIGITS = 8
 _LONGEST = 24
-_DEFAULT_FAILURES = "exclude"
+_MODEL = "model"
+"""The role of the model that is measured."""
 DATA = "data"
-EXTENT = "extent"
+EXTENT = "samples asked"
 """How much of what was to be asked was asked."""
-WHOLE = "whole"
+WHOLE = "all samples"
 STOPPED = "stopped early by its rule"
 UNFINISHED = "not finished"
 
@@ -37,10 +40,12 @@ def facts(run: RunInfo) -> dict[str, str]:
         "until": config.until or "none",
         EXTENT: extent(run),
         "failures": run.failures,
-        "repeats": str(getattr(config, "repeats", 1)),
-        "examples": "none" if config.examples is None else repr(config.examples),
+        "repeats": str(config.repeats),
+        "examples": "none" if config.examples is None else config.examples.digest[:_DIGITS],
     }
-    found |= {role: _identity(one) for role, one in sorted(config.roles.items())}
+    for role, one in sorted(config.roles.items()):
+        drawn = "".join(f", {key} {value}" for key, value in _sampling(run, role))
+        found[role] = _identity(one) + drawn
     return found
 
 
@@ -148,16 +153,16 @@ def _settings(run: RunInfo) -> Mapping[str, str]:
         **{key: str(value) for key, value in config.identity.facts.items()},
         "reply tokens": str(config.max_new_tokens),
         "run seed": str(config.seed),
-        **dict(_sampling(config)),
+        **dict(_sampling(run, _MODEL)),
     }
 
 
-def _sampling(config: object) -> Iterator[tuple[str, str]]:
-    sampling = getattr(config, "sampling", None)
-    for key in getattr(sampling, "__struct_fields__", ()):
-        value = getattr(sampling, key)
+def _sampling(run: RunInfo, role: str) -> Iterator[tuple[str, str]]:
+    """How the replies of a role were sampled, where the command said so."""
+    sampling = run.config.sampling.get(role)
+    for key, value in (structs.asdict(sampling) if sampling is not None else {}).items():
         if value is not None:
-            yield key, str(value)
+            yield key.replace("_", " "), str(value)
 
 
 def _identity(one: Identity) -> str:
@@ -172,10 +177,10 @@ def _short(text: str) -> str:
 def _worded(name: str, value: str) -> str:
     if name == EXTENT:
         return value
+    if value == "none":
+        return f"no {name.removesuffix('=')}"
     if name.endswith("="):
         return f"{name}{value}"
-    if value == "none":
-        return f"no {name}"
     if name == "until":
         return f"--until {value}"
     return f"{name} {value}"
