@@ -3,6 +3,7 @@
 #   make kinds   the same model on one small file of every kind of benchmark
 #   make test    pass the tests
 #   make test-release   the slow ones that only a release runs
+#   make fuzz    changed files for every reader, a minute each; the corpus grows from run to run
 #   make differential   other people's scorers judge our replies anew, given their checkouts
 PYTHON ?= python3
 # Installed first, so that no other package pulls in another build of it.
@@ -13,7 +14,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 CHROMIUM := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 JAVA := $(shell command -v java)
 
-.PHONY: demo kinds test test-release differential lint types docs format perf perf-peers browser java clean
+.PHONY: demo kinds test test-release fuzz differential lint types docs format perf perf-peers browser java clean
 
 demo: $(VENV)/demo.ready
 	$(BIN)/snellen run -m snellen/tiny -b eyechart --circular
@@ -30,6 +31,13 @@ test: $(VENV)/dev.ready browser java
 
 test-release: $(VENV)/dev.ready browser java
 	$(PYTEST) -m release
+
+# With atheris (the extra "fuzz") inputs are led by what they reach, otherwise changed at random.
+FUZZ_SECONDS ?= 60
+FUZZ_CORPUS ?= fuzz-corpus
+fuzz: $(VENV)/dev.ready
+	-$(PIP) install -e '.[fuzz]'
+	PYTHONPATH=tests/data $(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS) --corpus $(FUZZ_CORPUS) $(FUZZ)
 
 # Other people's scorers judge the replies of tests/differential anew: SNELLEN_CHECKOUTS names the folder of
 # their repositories, each at its commit, SNELLEN_ORACLE_PYTHON a Python with their dependencies.
