@@ -48,7 +48,8 @@ class Items(Struct, frozen=True):
     all_wrong: int
     sizes: tuple[Size, ...]
     subset: tuple[str, ...]
-    """Ids of the smallest subset that keeps the ranking as well as was asked for."""
+    """Ids of the smallest subset that keeps the ranking as well as was asked for, or of half of the
+    samples where none does (a notice says so)."""
     subset_agreement: float | None = None
     """Pairs in order, in percent, of models that had no part in choosing the subset or its size."""
     notices: tuple[str, ...] = ()

@@ -105,7 +105,7 @@ def lines(found: Items, pictures: Pictures) -> Iterator[str]:
     if pictures.pairs is not None:
         yield f"{fmt.plural(len(pictures.pairs), 'pair')} of pictures look alike"
     if found.subset:
-        kept = f"smallest subset that keeps the ranking: {fmt.plural(len(found.subset), 'sample')}"
+        kept = f"subset that keeps the ranking: {fmt.plural(len(found.subset), 'sample')}"
         if found.subset_agreement is not None:
             kept += (
                 f"; it orders about {found.subset_agreement:.0f} % of the pairs of new models as "
