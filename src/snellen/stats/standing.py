@@ -94,6 +94,7 @@ def mean_rank_intervals(
     Raises:
         ValueError: shapes that do not go together, or no tasks.
     """
+    import numpy as np
 
     if observed.ndim != 2 or drawn.shape[1:] != observed.shape or not observed.size:
         raise ValueError(f"expected tasks by systems, got {observed.shape} and {drawn.shape}")
