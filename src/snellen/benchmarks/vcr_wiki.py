@@ -115,6 +115,7 @@ def benchmark(variant: Variant) -> Benchmark:
         coverage="generic type",
         summarise=partial(_summarise, made, failures),
         headline_sums=partial(_sums, failures),
+        weighs_scores=True,
     )
 
 

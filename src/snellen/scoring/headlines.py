@@ -119,6 +119,20 @@ def weighted_mean(
     return sum_of_ratios(added, {"": scale})
 
 
+def weights_of_scores(sums: HeadlineSums) -> list[float]:
+    """What each sample's score adds to a headline that is a weighted mean of scores, from its sums
+    over samples that all have a score (`sum_of_ratios`)."""
+    import numpy as np
+
+    wholes = sums.rows[:, 1::2].sum(axis=0)
+    # Everything wrong, but for one ratio in each row: what it weighs.
+    single = np.zeros((len(wholes), sums.rows.shape[1]))
+    single[:, 1::2] = wholes
+    single[range(len(wholes)), range(0, 2 * len(wholes), 2)] = wholes
+    found: list[float] = ((sums.rows[:, 1::2] / wholes) @ sums.value(single)).tolist()
+    return found
+
+
 def plain_mean(failures: FailurePolicy, records: Sequence[Record]) -> HeadlineSums | None:
     """The mean of the scores, in percent."""
     return weighted_mean(records, lambda one: 1.0, failures)
