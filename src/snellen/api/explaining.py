@@ -15,7 +15,7 @@ from snellen.api.data_again import benchmark_with_data
 from snellen.core.errors import UsageError
 from snellen.data.predictions import read_predictions
 from snellen.engine.scoring import recorded
-from snellen.store.runs import RunFolder, find_runs, open_run
+from snellen.store.runs import RunFolder, find_runs, open_run, require_single
 
 _NEAR = 0.05
 """Points by which a headline may differ from the mean of its samples."""
@@ -50,6 +50,7 @@ def explain(
             "predictions"
         )
     runs = [_single(path) for path in folders]
+    require_single(runs, "why")
     names = _names(runs, folders)
     warnings: tuple[str, ...] = ()
     sides: list[Side] = []
