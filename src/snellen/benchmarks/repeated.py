@@ -117,8 +117,7 @@ def _mean(of_runs: Sequence[Metric], together: Metric | None) -> Metric:
         return of_runs[0]
     value = fmean(values)
     n = max(one.n for one in of_runs)
-    pooled = None if together is None else together.value
-    if together is not None and pooled is not None and abs(value - pooled) <= _CLOSE:
+    if together is not None and _is_mean_over_all(value, together):
         return structs.replace(together, value=value, n=n)
     found = [one.interval for one in of_runs if one.interval is not None]
     interval = None
@@ -126,6 +125,15 @@ def _mean(of_runs: Sequence[Metric], together: Metric | None) -> Metric:
         low, high = fmean(one.low for one in found), fmean(one.high for one in found)
         interval = Interval(low, high, f"{found[0].method}, as of one draw", found[0].level)
     return structs.replace(of_runs[0], value=value, n=n, interval=interval)
+
+
+def _is_mean_over_all(value: float, together: Metric) -> bool:
+    """Whether the number over all draws is the mean over runs, with an interval that knows draws of
+    a question for what they are. That of a mean of subtasks takes the size of a subtask for a
+    measure of how well its variance is known, and draws would inflate it."""
+    if together.value is None or abs(value - together.value) > _CLOSE:
+        return False
+    return together.interval is None or "combined" not in together.interval.method
 
 
 def _bounds(runs: Sequence[Summary]) -> Bounds | None:
@@ -243,9 +251,10 @@ def _these(
     if value is None or not scores:
         return None
     half = draws_half_width(scores)
-    mean = 100 * fmean(fmean(one) for one in scores)
-    if half is not None and math.isclose(value, mean, abs_tol=1e-6):
-        low, high = max(0.0, value - 100 * half), min(100.0, value + 100 * half)
+    mean = fmean(fmean(one) for one in scores)
+    top = headline.top
+    if half is not None and math.isclose(value, top * mean, abs_tol=1e-6):
+        low, high = max(0.0, value - top * half), min(top, value + top * half)
         return Interval(low, high, "draws within questions", DEFAULT_LEVEL)
     values = [run.headline.value for run in runs if run.headline.value is not None]
     if len(values) < 2:
