@@ -3,6 +3,10 @@
 #   make kinds   the same model on one small file of every kind of benchmark
 #   make test    pass the tests
 #   make test-release   the slow ones that only a release runs
+#   make test-pinned    pass the tests with the pinned packages of constraints/tests.txt
+#   make test-lowest    the tests of the base install with the lowest versions that are allowed
+#   make supply  licences, a bill of materials, and known vulnerabilities of what is installed
+#   make simulate   simulate every statistical procedure (up to two hours) and write docs/statistics.md
 #   make differential   other people's scorers judge our replies anew, given their checkouts
 PYTHON ?= python3
 # Installed first, so that no other package pulls in another build of it.
@@ -13,7 +17,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 CHROMIUM := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 JAVA := $(shell command -v java)
 
-.PHONY: demo kinds test test-release differential lint types docs format perf perf-peers browser java clean
+.PHONY: demo kinds test test-release test-pinned test-lowest constraints supply simulate differential lint types docs format perf perf-peers browser java clean
 
 demo: $(VENV)/demo.ready
 	$(BIN)/snellen run -m snellen/tiny -b eyechart --circular
@@ -30,6 +34,45 @@ test: $(VENV)/dev.ready browser java
 
 test-release: $(VENV)/dev.ready browser java
 	$(PYTEST) -m release
+
+# The same packages to the byte as when the list was written; a release runs it.
+test-pinned: browser java
+	$(PYTHON) -m venv .venv-pinned
+	.venv-pinned/bin/python -m pip --disable-pip-version-check -q install $(TORCH)
+	.venv-pinned/bin/python -m pip --disable-pip-version-check -q install --require-hashes -r constraints/tests.txt
+	.venv-pinned/bin/python -m pip --disable-pip-version-check -q install --no-deps -e .
+	OMP_NUM_THREADS=1 .venv-pinned/bin/python -m pytest -n 2 --dist loadfile
+
+# What pyproject.toml allows as the oldest works, without PyTorch.
+LOWEST := tests/core tests/data tests/extract tests/scoring tests/stats tests/store tests/remote \
+  --ignore tests/scoring/test_meteor.py --ignore tests/data/test_hushed_bars.py --ignore tests/data/test_published_sources.py \
+  --ignore tests/data/test_typed_data.py --ignore tests/remote/test_ranking_runs.py
+test-lowest: $(VENV)/bin/python
+	$(PIP) install uv
+	$(BIN)/uv -q venv --clear --python $(BIN)/python .venv-lowest
+	$(BIN)/uv -q pip install --python .venv-lowest/bin/python --resolution lowest-direct -e '.[api,maths,video]'
+	$(BIN)/uv -q pip install --python .venv-lowest/bin/python pytest pytest-timeout pytest-xdist hypothesis psutil scipy statsmodels num2words
+	OMP_NUM_THREADS=1 .venv-lowest/bin/python -m pytest -n 2 --dist loadfile $(LOWEST)
+
+constraints: $(VENV)/bin/python
+	$(PIP) install uv
+	$(BIN)/python constraints/write.py $(TORCH)
+
+# Of the environment that the tests use. The list of vulnerabilities comes from the network: where
+# it cannot be reached, the last command says so.
+supply: $(VENV)/dev.ready
+	$(PYTHON) -m venv .venv-supply
+	.venv-supply/bin/python -m pip --disable-pip-version-check -q install cyclonedx-bom pip-licenses pip-audit
+	mkdir -p build
+	.venv-supply/bin/cyclonedx-py environment --of JSON -o build/sbom.json $(BIN)/python
+	.venv-supply/bin/pip-licenses --python $(BIN)/python --format=markdown --with-urls --output-file build/licences.md
+	@echo "build/sbom.json and build/licences.md are written"
+	.venv-supply/bin/pip-audit --path "$$($(BIN)/python -c 'import site; print(site.getsitepackages()[0])')" --skip-editable --strict \
+	  || { echo "pip-audit found something, or could not reach the list of vulnerabilities: see above"; exit 1; }
+
+simulate: $(VENV)/dev.ready
+	OMP_NUM_THREADS=1 $(BIN)/python -m simulations --jobs 2; missed=$$?; \
+	$(BIN)/python -m simulations --page && exit $$missed
 
 # Other people's scorers judge the replies of tests/differential anew: SNELLEN_CHECKOUTS names the folder of
 # their repositories, each at its commit, SNELLEN_ORACLE_PYTHON a Python with their dependencies.
@@ -90,4 +133,4 @@ $(VENV)/dev.ready: pyproject.toml | $(VENV)/bin/python
 	touch $@
 
 clean:
-	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-pinned .venv-lowest .venv-supply build site .pytest_cache .mypy_cache .ruff_cache

@@ -7,6 +7,8 @@ docs/reproduction.md  our numbers beside official ones (see docs/reproduce.py)
 docs/evidence.md    what every benchmark's numbers rest on (see docs/evidence.py)
 docs/families.md    families of models that were tried (see docs/families.py)
 docs/every-kind.md  a run over one small file of every benchmark (see docs/every_kind.py)
+docs/attacks.md     hostile input and bad days, each with its test (see docs/attacks.py)
+docs/statistics.md  every statistical procedure with its simulations (see simulations/page.py)
 
 With `--check` nothing is written; the exit code is 1 when a page differs from what would be.
 """
@@ -222,6 +224,18 @@ def every_kind() -> str:
     return _made_by("every_kind.py")
 
 
+def statistics() -> str:
+    """Every procedure, from the studies and the results that are committed."""
+    sys.path.insert(0, str(FOLDER.parent))
+    made: str = import_module("simulations.page").page()
+    return made
+
+
+def attacks() -> str:
+    """What hostile input and bad days do, from the results that are committed."""
+    return _made_by("attacks.py")
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "cli.md": cli,
     "benchmarks.md": benchmarks,
@@ -230,6 +244,8 @@ PAGES: dict[str, Callable[[], str]] = {
     "evidence.md": evidence,
     "families.md": families,
     "every-kind.md": every_kind,
+    "statistics.md": statistics,
+    "attacks.md": attacks,
 }
 
 

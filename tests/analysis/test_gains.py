@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from mmt_rows import row, several, write
 
@@ -17,7 +18,7 @@ from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
 from snellen.core.output import Generated
 from snellen.core.record import Pass, Record
-from snellen.stats.intervals import clustered_mean
+from snellen.stats.paired import paired_mean
 from snellen.store.runs import find_runs
 
 
@@ -46,7 +47,10 @@ def test_a_gain_is_the_paired_difference(folder: Path) -> None:
     }
     pairs = [(one, tables["blind"][name]) for name, one in tables["none"].items()]
     differences = [(one.score or 0.0) - (other.score or 0.0) for one, other in pairs]
-    expected = clustered_mean(differences, [one.unit or one.id for one, _ in pairs])
+    numbers: dict[str, int] = {}
+    units = [numbers.setdefault(one.unit or one.id, len(numbers)) for one, _ in pairs]
+    expected = paired_mean(np.array(differences), np.array(units)).interval
+    assert expected is not None
     assert whole.gain == pytest.approx(100 * sum(differences) / 120)
     assert whole.base_score - whole.score == pytest.approx(whole.gain)
     assert whole.interval is not None

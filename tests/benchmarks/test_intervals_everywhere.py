@@ -14,10 +14,11 @@ from snellen.core.record import Record
 from snellen.core.request import Request
 from snellen.core.summary import Metric, Summary
 from snellen.engine.rehearsal import gold_reply, rehearsed
+from snellen.scoring.guessing import GUESSES
 
 COPIES = 12
 """The layouts hold a few rows; they stand there so often, as questions of their own."""
-EXPECTATIONS = {"chance", "frequent", "random_guess", "frequency_guess"}
+EXPECTATIONS = {*GUESSES, "random_guess", "frequency_guess"}
 """What guessing would score is computed from the gold, and nothing is left to chance."""
 
 
@@ -38,7 +39,7 @@ def half_right(layout: Layout) -> Iterator[Record]:
     for copy in range(COPIES):
         for gold, blank in zip(golds, blanks, strict=True):
             one = gold if draw.random() < 0.6 else blank
-            unit = f"{one.unit}#{copy}" if one.unit else ""
+            unit = f"{copy}#{one.unit}" if one.unit else ""
             media = tuple(f"{name}#{copy}" for name in one.media)
             yield msgspec.structs.replace(one, id=f"{one.id}#{copy}", unit=unit, media=media)
 

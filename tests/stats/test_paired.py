@@ -10,12 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from snellen.stats.paired import (
+    CLUSTER_TEST,
+    FEWEST_CLUSTERS,
+    SCORE_TEST,
     detectable,
     holm,
     mcnemar,
     needed,
-    paired_bootstrap,
     paired_mean,
+    paired_means,
+    satterthwaite,
 )
 from snellen.stats.resampling import resampled_sums, seeded, stacked_sums
 from snellen.stats.standing import ranks, standings
@@ -58,30 +62,204 @@ def test_mcnemar_of_many_samples_does_not_underflow() -> None:
         mcnemar(-1, 2)
 
 
-def test_clustered_differences_are_those_of_statsmodels() -> None:
+def test_equal_clusters_are_those_of_statsmodels() -> None:
+    """For clusters of one size CR2 is the sandwich with G / (G - 1), and df is G - 1."""
     from statsmodels.api import OLS
 
     rng = np.random.default_rng(3)
-    clusters = np.sort(rng.integers(0, 40, 200))
-    clusters = np.unique(clusters, return_inverse=True)[1]
-    differences = rng.normal(0.1, 1, 200) + rng.normal(0, 1, 40)[clusters]
+    clusters = np.repeat(np.arange(40), 5)
+    differences = rng.normal(0.02, 0.2, 200) + rng.normal(0, 0.1, 40)[clusters]
     fit = OLS(differences, np.ones(200)).fit(
-        cov_type="cluster", cov_kwds={"groups": clusters}, use_t=True
+        cov_type="cluster", cov_kwds={"groups": clusters, "use_correction": False}, use_t=True
     )
-    low, high = fit.conf_int()[0]
+    error = fit.bse[0] * math.sqrt(40 / 39)
     found = paired_mean(differences, clusters)
-    assert found.value == pytest.approx(differences.mean())
-    assert found.error == pytest.approx(fit.bse[0])
+    assert found.mean == pytest.approx(differences.mean())
+    assert found.error == pytest.approx(error)
+    assert found.df == pytest.approx(39)
+    from scipy.stats import t
+
+    assert found.p == pytest.approx(2 * t.sf(abs(differences.mean()) / error, 39))
     assert found.interval is not None
+    low, high = differences.mean() + t.ppf([0.025, 0.975], 39) * error
     assert (found.interval.low, found.interval.high) == (pytest.approx(low), pytest.approx(high))
+    assert (found.test, found.reason) == (CLUSTER_TEST, "")
 
 
-def test_one_cluster_and_no_spread_have_no_interval() -> None:
-    alone = paired_mean(np.array([0.0, 1.0]), np.array([0, 0]))
-    assert (alone.value, alone.interval) == (0.5, None)
-    assert paired_mean(np.ones(5), np.arange(5)).interval is None
-    with pytest.raises(ValueError, match="got 0"):
-        paired_mean(np.array([]), np.array([], dtype=int))
+def bell_and_mccaffrey(sizes: list[int], alike: bool) -> tuple[float, np.ndarray]:
+    """Degrees of freedom, and the weights of the clusters' residual sums, from the matrices of
+    Bell and McCaffrey (2002), Sec. 3: the regression on a constant, with samples that are
+    independent or all alike within a cluster."""
+    n, labels = sum(sizes), np.repeat(np.arange(len(sizes)), sizes)
+    x = np.ones((n, 1))
+    residual = np.eye(n) - x @ x.T / n
+    columns, weights = [], []
+    for cluster in range(len(sizes)):
+        rows = labels == cluster
+        values, vectors = np.linalg.eigh(residual[np.ix_(rows, rows)])
+        root = vectors @ np.diag(values**-0.5) @ vectors.T
+        columns.append(residual[rows].T @ root @ x[rows] / n)
+        weights.append((root @ x[rows])[0, 0])
+    g = np.hstack(columns)
+    omega = (labels[:, None] == labels[None, :]).astype(float) if alike else np.eye(n)
+    m = g.T @ omega @ g
+    return float(np.trace(m) ** 2 / np.trace(m @ m)), np.array(weights)
+
+
+@pytest.mark.parametrize(
+    "sizes", [[4] * 7, [1, 2, 3, 4, 9, 1], [20, 1, 1, 1, 1, 2], [7, 3, 2, 2, 1, 1, 1, 1, 1, 30]]
+)
+def test_unequal_clusters_are_those_of_the_matrices(sizes: list[int]) -> None:
+    (apart, weights), (alike, _) = (bell_and_mccaffrey(sizes, one) for one in (False, True))
+    assert satterthwaite(np.array(sizes, float)) == pytest.approx(min(apart, alike))
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    differences = np.random.default_rng(1).normal(0, 0.3, len(labels))
+    sums = np.bincount(labels, weights=differences - differences.mean())
+    found = paired_mean(differences, labels)
+    assert found.error == pytest.approx(np.linalg.norm(weights * sums) / len(labels))
+    assert found.df == pytest.approx(min(apart, alike))
+
+
+@pytest.mark.parametrize(
+    ("won", "lost", "n", "low", "high"),
+    [
+        # M. W. Fagerland, S. Lydersen and P. Laake, "Recommended tests and confidence intervals for
+        # paired binomial proportions", Statistics in Medicine 33 (2014): Tango's interval for the
+        # stem cell transplantations of Bentur et al. and the therapies of Cavo et al.
+        (1, 7, 21, -0.517, -0.026),
+        (6, 16, 161, -0.124, -0.0054),
+    ],
+)
+def test_published_intervals_of_tango(won: int, lost: int, n: int, low: float, high: float) -> None:
+    differences = np.array([1.0] * won + [-1.0] * lost + [0.0] * (n - won - lost))
+    found = paired_mean(differences, np.arange(n))
+    assert found.interval is not None
+    assert found.interval.low == pytest.approx(low, abs=5e-4)
+    assert found.interval.high == pytest.approx(high, abs=5e-4)
+    assert found.test == SCORE_TEST
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 40), st.integers(0, 40), st.integers(0, 200))
+def test_the_score_test_is_mcnemar_without_correction(won: int, lost: int, same: int) -> None:
+    from statsmodels.stats.contingency_tables import mcnemar as reference
+
+    differences = np.array([1.0] * won + [-1.0] * lost + [0.0] * (same + 13))
+    found = paired_mean(differences, np.arange(len(differences)))
+    assert found.p is not None
+    if not won + lost:
+        assert (found.p, found.mean) == (1.0, 0.0)
+        return
+    theirs = reference([[0, won], [lost, 0]], exact=False, correction=False).pvalue
+    # Four answers are never enough, whatever the number of samples.
+    assert found.p == pytest.approx(max(theirs, min(1, 2.0 ** (1 - won - lost))), rel=1e-9)
+
+
+shapes = st.lists(st.integers(1, 6), min_size=2, max_size=18)
+
+
+@settings(max_examples=150, deadline=None)
+@given(shapes, st.integers(0, 2**32), st.sampled_from((0.8, 0.9, 0.95, 0.99)), st.integers(0, 3))
+def test_the_test_rejects_exactly_where_the_interval_leaves_out_0(
+    sizes: list[int], seed: int, level: float, kind: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    tilt = rng.uniform(-1, 1)
+    differences = {
+        0: np.sign(rng.normal(tilt, 1, len(labels))),
+        1: np.round(np.clip(rng.normal(tilt, 0.3, len(labels)), -1, 1), 1),
+        2: np.where(rng.random(len(labels)) < 0.8, 0.0, 1.0),
+        3: np.full(len(labels), tilt),
+    }[kind]
+    found = paired_mean(differences, labels, level)
+    if len(sizes) < FEWEST_CLUSTERS:
+        assert (found.p, found.interval) == (None, None)
+        assert found.reason
+        return
+    assert found.p is not None
+    if found.interval is None:
+        assert found.reason
+        return
+    assert found.interval.low <= found.mean + 1e-12
+    assert found.interval.high >= found.mean - 1e-12
+    leaves_out = not found.interval.low <= 0 <= found.interval.high
+    assert (found.p < 1 - level) == leaves_out
+    if differences.any():
+        assert found.interval.high > found.interval.low
+
+
+def test_no_spread_between_clusters_is_no_certainty() -> None:
+    # Always yes against always no on yes/no pairs: the differences of each picture cancel.
+    pairs = paired_mean(np.array([1.0, -1.0] * 10), np.repeat(np.arange(10), 2))
+    assert (pairs.p, pairs.interval) == (1.0, None)
+    assert "same in every cluster" in pairs.reason
+    # Sums of floats: the error comes out as 4e-16 or so.
+    parts = paired_mean(np.array([0.1, 0.7, 0.1] * 20), np.repeat(np.arange(20), 3))
+    assert (parts.p, parts.interval) == (2.0**-19, None)
+    # Every answer of 40 changed: as many signs, and an interval all the same.
+    whole = paired_mean(np.ones(40), np.arange(40))
+    assert whole.p is not None
+    assert whole.p < 1e-9
+    assert whole.interval is not None
+    assert 0.8 < whole.interval.low < whole.interval.high == 1.0
+
+
+@pytest.mark.parametrize("clusters", [1, 2, 4])
+def test_few_clusters_tell_nothing(clusters: int) -> None:
+    found = paired_mean(np.array([1.0] + [0.0] * 11), np.arange(12) % clusters)
+    assert (found.p, found.interval) == (None, None)
+    assert found.reason.startswith(f"{clusters} cluster")
+    assert found.mean == pytest.approx(1 / 12)
+
+
+def test_up_to_twelve_clusters_all_flips_are_gone_through() -> None:
+    from itertools import product
+
+    rng = np.random.default_rng(5)
+    sizes = np.array([1, 2, 3, 1, 5, 2, 4])
+    labels = np.repeat(np.arange(7), sizes)
+    for shift in (0.0, 0.1, 0.3):
+        differences = np.clip(rng.normal(shift, 0.2, len(labels)), -1, 1)
+        found = paired_mean(differences, labels, 0.9)
+        assert found.interval is not None
+        assert found.p is not None
+        sums = np.bincount(labels, weights=differences)
+        signs = np.array(list(product((-1, 1), repeat=7)))
+        flips = [abs(signs @ (sums - m * sizes)) >= abs(sum(sums - m * sizes)) - 1e-9
+                 for m in (0.0, found.interval.low - 1e-6, found.interval.high + 1e-6)]  # fmt: skip
+        assert found.p >= flips[0].mean() - 1e-12
+        assert max(flips[1].mean(), flips[2].mean()) < 0.1
+
+
+def test_many_systems_are_those_one_by_one() -> None:
+    rng = np.random.default_rng(0)
+    for labels in (np.arange(30), np.repeat(np.arange(10), 3), rng.permutation(np.arange(60) % 20)):
+        differences = rng.choice([-1.0, 0.0, 0.5, 1.0], (len(labels), 9))
+        differences[:, 0] = rng.choice([-1.0, 0.0, 1.0], len(labels))
+        every = paired_means(differences, labels)
+        for at, many in enumerate(every):
+            one = paired_mean(differences[:, at], labels)
+            assert (many.p, many.mean, many.error) == pytest.approx((one.p, one.mean, one.error))
+            assert (many.test, many.clusters, many.reason) == (one.test, one.clusters, one.reason)
+    for wrong in (np.zeros(30), np.array([0, 2] * 15)):
+        with pytest.raises(ValueError, match=r"got 0|has no sample"):
+            paired_mean(np.array([]) if not wrong.any() else np.ones(30), wrong.astype(int))
+    with pytest.raises(ValueError, match="level"):
+        paired_mean(np.ones(30), np.arange(30), 1.0)
+
+
+def test_a_large_difference_stands_out_among_a_thousand_pairs() -> None:
+    """240 samples on 40 pictures: one pair of 1,000 is 0.95 apart, the others are equal."""
+    rng = np.random.default_rng(33)
+    labels = np.repeat(np.arange(40), 6)
+    differences = rng.choice([-1.0, 0.0, 1.0], (240, 1000), p=[0.2, 0.6, 0.2])
+    differences[:, 7] = np.where(rng.random(240) < 0.95, 1.0, 0.0)
+    tested = [one.p for one in paired_means(differences, labels)]
+    adjusted = holm([p for p in tested if p is not None])
+    assert len(adjusted) == 1000
+    assert adjusted[7] < 0.001
+    assert sum(p < 0.05 for p in adjusted) == 1
 
 
 def covered(runs: int, size: int, clusters: int) -> float:
@@ -101,54 +279,16 @@ def covered(runs: int, size: int, clusters: int) -> float:
     big = np.random.default_rng(0).normal(0, math.sqrt(2), 2_000_000)
     true = float((1 / (1 + np.exp(-(big + 0.6)))).mean() - (1 / (1 + np.exp(-(big + 0.2)))).mean())
     differences = second.astype(float) - first.astype(float)
-    for row in differences:
-        interval = paired_mean(row, numbers).interval
-        assert interval is not None
-        hits += interval.low <= true <= interval.high
+    for found in paired_means(differences.T, numbers):
+        assert found.interval is not None
+        hits += found.interval.low <= true <= found.interval.high
     return hits / runs
 
 
 @pytest.mark.parametrize(("size", "clusters"), [(300, 300), (300, 75), (400, 40)])
 def test_intervals_of_differences_cover(size: int, clusters: int) -> None:
-    # 6,000 runs have a standard error of 0.28 points: the nominal level within one point.
-    assert covered(6_000, size, clusters) == pytest.approx(0.95, abs=0.01)
-
-
-def share(sums: np.ndarray) -> np.ndarray:
-    return sums[:, 0] / sums[:, 1]
-
-
-def test_the_paired_bootstrap_covers_and_keeps_its_level() -> None:
-    rng = np.random.default_rng(8)
-    runs, hits, rejected = 6_000, 0, 0
-    for at in range(runs):
-        row = rng.choice([-1.0, 0.0, 1.0], 300, p=[0.15, 0.7, 0.15])
-        columns = np.stack([row, np.ones(300)], axis=1)
-        found = paired_bootstrap(columns, share, str(at), draws=1_000)
-        assert found.interval is not None
-        hits += found.interval.low <= 0 <= found.interval.high
-        rejected += found.p < 0.05
-    assert hits / runs == pytest.approx(0.95, abs=0.01)
-    assert rejected / runs == pytest.approx(0.05, abs=0.01)
-
-
-def test_the_paired_bootstrap_agrees_with_scipy() -> None:
-    from scipy.stats import bootstrap
-
-    row = np.random.default_rng(5).choice([-1.0, 0.0, 1.0], 200, p=[0.1, 0.7, 0.2])
-    found = paired_bootstrap(np.stack([row, np.ones(200)], axis=1), share, "x", draws=20_000)
-    theirs = bootstrap((row,), np.mean, method="percentile", n_resamples=20_000, rng=1)
-    assert found.interval is not None
-    assert found.interval.low == pytest.approx(theirs.confidence_interval.low, abs=0.006)
-    assert found.interval.high == pytest.approx(theirs.confidence_interval.high, abs=0.006)
-
-
-def test_the_paired_bootstrap_is_seeded() -> None:
-    columns = np.stack([np.arange(20.0) - 8, np.ones(20)], axis=1)
-    assert paired_bootstrap(columns, share, "a") == paired_bootstrap(columns, share, "a")
-    assert paired_bootstrap(columns, share, "a") != paired_bootstrap(columns, share, "b")
-    same = paired_bootstrap(np.stack([np.zeros(9), np.ones(9)], axis=1), share, "a")
-    assert same == (0.0, None, 1.0)
+    # 2,000 runs have a standard error of 0.5 points.
+    assert covered(2_000, size, clusters) == pytest.approx(0.95, abs=0.012)
 
 
 def test_alike_rows_are_drawn_as_often_as_rows_one_by_one() -> None:

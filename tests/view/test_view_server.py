@@ -4,6 +4,7 @@ import base64
 import io
 import signal
 import socket
+import threading
 from pathlib import Path
 
 import msgspec
@@ -17,7 +18,7 @@ from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
 from snellen.core.media import decode_image, digest_bytes
 from snellen.report.samples import describe
-from snellen.view.server import PageServer
+from snellen.view.server import HOST, PageServer
 from snellen.view.shown import Shelf
 
 
@@ -45,6 +46,21 @@ def test_the_overview_has_every_run_with_its_number(server, runs):
         alone = ask(server, "/api/run", run=run.name).json
         assert head == {**alone, "name": f"{run.info.model} (limit 60)"}
     assert "snellen/tiny" in told["html"]
+
+
+def test_idle_connections_are_closed_and_are_not_too_many(runs, monkeypatch):
+    monkeypatch.setenv("SNELLEN_MAX_CONNECTIONS", "5")
+    monkeypatch.setattr("snellen.view.server._Handler.timeout", 1.0)
+    before = threading.active_count()
+    with served(runs[0].path.parent) as server:
+        idle = [socket.create_connection((HOST, server.server_port), 10) for _ in range(40)]
+        # Closed at once, or after a second of silence: each of them is told so by an end.
+        assert [one.recv(1) for one in idle[5:]] == [b""] * 35
+        assert threading.active_count() <= before + 1 + 5
+        assert [one.recv(1) for one in idle[:5]] == [b""] * 5
+        for one in idle:
+            one.close()
+        assert ask(server, "/api/runs").status == 200
 
 
 def test_samples_are_those_of_the_file(server, runs):
@@ -142,6 +158,10 @@ OUTSIDE = [
 
 
 @pytest.mark.parametrize("path", OUTSIDE)
+@pytest.mark.attack(
+    "paths that climb out of the run folder",
+    "404, no file",
+)
 def test_no_address_leads_to_another_file(server, runs, path):
     answer = ask(server, path.replace("{run}", runs[0].name))
     assert answer.status in (404, 422)
@@ -149,16 +169,28 @@ def test_no_address_leads_to_another_file(server, runs, path):
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "HEAD", "OPTIONS", "BREW"])
+@pytest.mark.attack(
+    "other methods than GET",
+    "405",
+)
 def test_nothing_but_get_is_answered(server, method):
     assert ask(server, "/api/runs", method=method).status == 405
 
 
 @pytest.mark.parametrize("host", ["example.org", "example.org:80", "127.0.0.1.example.org:80", ""])
+@pytest.mark.attack(
+    "a foreign Host header",
+    "403",
+)
 def test_a_page_of_another_name_is_told_nothing(server, host):
     connection = ask(server, "/api/runs", host=host or "x")
     assert connection.status == 403
 
 
+@pytest.mark.attack(
+    "a request from another machine",
+    "not reachable",
+)
 def test_the_server_is_bound_to_this_machine_alone(server):
     assert server.server_address[0] == "127.0.0.1"
     assert ask(server, "/", host=f"localhost:{server.server_port}").status == 200

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.analysis.aligned import Aligned
 from snellen.benchmarks.mme_subtasks import SUBTASK, SUBTASKS
-from snellen.core.summary import Unit
+from snellen.core.summary import Interval, Unit
 from snellen.scoring.yes_no import Judged, images
-from snellen.stats.paired import Resampled
 from snellen.stats.resampling import percentile_interval, seeded, stacked_sums
 from snellen.stats.standing import Standing, ranks, standing_of
 
@@ -24,6 +23,14 @@ if TYPE_CHECKING:
 
 _MME = "mme"
 _DRAWS = 5_000
+
+
+class Resampled(NamedTuple):
+    """A percentile interval and a two-sided p-value of `value` being 0."""
+
+    value: float
+    interval: Interval | None
+    p: float
 
 
 class Composite(NamedTuple):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -29,8 +28,9 @@ class GroupDifference(Struct, frozen=True):
     difference: float
     interval: Interval | None
     n: int
-    p: float
-    p_holm: float
+    p: float | None
+    """None for too few clusters."""
+    p_holm: float | None
 
 
 def group_differences(
@@ -53,19 +53,10 @@ def group_differences(
         part = differences[rows]
         _, clusters = np.unique(together.clusters[rows], return_inverse=True)
         mean = paired_mean(part, clusters, level)
-        p = _p_of(part, mean.value, mean.error)
-        found.append((column, label, 100 * mean.value, in_points(mean.interval), len(rows), p))
-    adjusted = holm([one[-1] for one in found])
-    every = [GroupDifference(*one, p) for one, p in zip(found, adjusted, strict=True)]
-    yield from sorted(every, key=lambda one: (one.p, -abs(one.difference)))
-
-
-def _p_of(differences: NDArray[float64], mean: float, error: float | None) -> float:
-    """A quick p-value for many groups: from the standard error, by the normal distribution; by
-    signs alone where every difference is the same."""
-    if error is None:
-        return 0.5 ** (len(differences) - 1) if mean else 1.0
-    return 2 * (1 - NormalDist().cdf(abs(mean) / error))
+        found.append((column, label, 100 * mean.mean, in_points(mean.interval), len(rows), mean.p))
+    adjusted = iter(holm([one[-1] for one in found if one[-1] is not None]))
+    every = [GroupDifference(*one, None if one[-1] is None else next(adjusted)) for one in found]
+    yield from sorted(every, key=lambda one: (one.p is None, one.p or 0.0, -abs(one.difference)))
 
 
 def in_points(interval: Interval | None) -> Interval | None:

@@ -76,7 +76,7 @@ def _leakage(run: RunFolder, language_model: RunFolder) -> Leakage:
         benchmark=run.info.benchmark,
         without=without,
         language=language,
-        leakage=max(0.0, 100 * mean.value),
+        leakage=max(0.0, 100 * mean.mean),
         interval=interval,
         n=len(together.samples),
     )

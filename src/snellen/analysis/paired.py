@@ -3,7 +3,6 @@ to tell them apart."""
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import combinations
@@ -15,17 +14,16 @@ from msgspec import Struct
 from snellen.analysis.aligned import Aligned, aligned
 from snellen.analysis.composite import Composite, composite
 from snellen.analysis.groups import GroupDifference, group_differences, in_points
+from snellen.analysis.stopped import interval_at_stop
 from snellen.core.errors import UsageError
 from snellen.core.summary import Interval
 from snellen.stats.paired import (
-    PAIRED_DRAWS,
+    SCORE_TEST,
     PairedMean,
-    Resampled,
     detectable,
     holm,
     mcnemar,
     needed,
-    paired_bootstrap,
     paired_mean,
 )
 from snellen.stats.standing import standings
@@ -34,10 +32,6 @@ from snellen.store.runs import RunFolder
 if TYPE_CHECKING:
     from numpy import float64, int64
     from numpy.typing import NDArray
-
-_PICKS = 60_000_000
-"""Rows drawn for one bootstrap of scores that are not 0 or 1."""
-_LEAST_DRAWS = 2_000
 
 
 class Pair(Struct, frozen=True):
@@ -56,13 +50,18 @@ class Pair(Struct, frozen=True):
     first_better: int
     """Samples on which the first run scored higher."""
     second_better: int
-    p: float
+    p: float | None
+    """None where too few clusters tell nothing; `reason` says so."""
     test: str
     p_exact: float | None
     """McNemar's exact test; None where samples belong together or earn parts of a point."""
-    p_bootstrap: float
-    p_holm: float
+    p_holm: float | None
     """Adjusted for every pair of every benchmark that was compared."""
+    reason: str = ""
+    """Why there is no p or no interval."""
+    anytime: Interval | None = None
+    """Of the difference of the mean scores, valid where a rule ended one of the runs early; None
+    where none did."""
     detectable: float | None = None
     """The least true difference that so many samples find with the power of the comparison."""
     needed: int | None = None
@@ -131,17 +130,15 @@ def compare(
             for two in chosen
             if not (baseline and two[0])
         ]
-    adjusted = holm([pair.p for pair in pairs])
     told = tuple(f"{name}: only one run, not compared" for name in alone)
-    return Comparison(
-        level,
-        power,
-        tuple(benchmarks),
-        tuple(
-            msgspec.structs.replace(pair, p_holm=p) for pair, p in zip(pairs, adjusted, strict=True)
-        ),
-        told,
-    )
+    return Comparison(level, power, tuple(benchmarks), tuple(_adjusted(pairs)), told)
+
+
+def _adjusted(pairs: Sequence[Pair]) -> Iterator[Pair]:
+    tested = iter(holm([pair.p for pair in pairs if pair.p is not None]))
+    for pair in pairs:
+        p = None if pair.p is None else next(tested)
+        yield msgspec.structs.replace(pair, p_holm=p)
 
 
 def _by_benchmark(runs: Sequence[RunFolder]) -> tuple[dict[str, list[int]], list[str]]:
@@ -247,16 +244,16 @@ def _pair(
     differences = scores[:, 1] - scores[:, 0]
     mean = paired_mean(differences, together.clusters, level)
     lost, won = int((differences < 0).sum()), int((differences > 0).sum())
-    seed = f"compare {benchmark}"
+    p: float | None
     if measure is None:
-        drawn = _mean_bootstrap(differences, together.clusters, seed, level)
         values = (100 * scores.mean(axis=0)).tolist()
-        difference, interval = 100 * mean.value, in_points(mean.interval or drawn.interval)
+        difference, interval = 100 * mean.mean, in_points(mean.interval)
+        p, test, reason = mean.p, mean.test, mean.reason
     else:
-        drawn = measure.difference(one, other, seed, level)
+        drawn = measure.difference(one, other, f"compare {benchmark}", level)
         values = [measure.values()[at] for at in two]
         difference, interval = drawn.value, drawn.interval
-    test = mcnemar(lost, won) if measure is None and _simple(scores, together) else None
+        p, test, reason = drawn.p, "paired bootstrap", ""
     return Pair(
         benchmark=benchmark,
         first=names[one],
@@ -270,19 +267,17 @@ def _pair(
         clusters=mean.clusters,
         first_better=lost,
         second_better=won,
-        p=test.mid_p if test else drawn.p,
-        test="McNemar mid-p" if test else "paired bootstrap",
-        p_exact=test.exact if test else None,
-        p_bootstrap=drawn.p,
-        p_holm=math.nan,
+        p=p,
+        test=test,
+        p_exact=mcnemar(lost, won).exact if test == SCORE_TEST else None,
+        p_holm=None,
+        reason=reason,
+        anytime=interval_at_stop(
+            [together.infos[at] for at in two], differences, together.clusters, level
+        ),
         groups=tuple(group_differences(together, differences, level)),
         **({} if measure else _reach(differences, mean, level, power)),
     )
-
-
-def _simple(scores: NDArray[float64], together: Aligned) -> bool:
-    """Whether McNemar's test applies: every sample alone, and right or wrong."""
-    return not together.clustered and bool(((scores == 0) | (scores == 1)).all())
 
 
 def _reach(
@@ -300,20 +295,8 @@ def _reach(
     )
     return {
         "detectable": None if least is None else 100 * least,
-        "needed": needed(mean.value, square, level=level, power=power, design=design),
+        "needed": needed(mean.mean, square, level=level, power=power, design=design),
     }
-
-
-def _mean_bootstrap(
-    differences: NDArray[float64], clusters: NDArray[int64], seed: str, level: float
-) -> Resampled:
-    import numpy as np
-
-    columns = cluster_sums(np.stack([differences, np.ones_like(differences)], axis=1), clusters)
-    draws = max(_LEAST_DRAWS, min(PAIRED_DRAWS, _PICKS // len(columns)))
-    return paired_bootstrap(
-        columns, lambda sums: sums[:, 0] / sums[:, 1], seed, draws=draws, level=level
-    )
 
 
 def _design(differences: NDArray[float64], error: float | None) -> float:

@@ -131,6 +131,19 @@ def plan(
     )
 
 
+def planned_runs(
+    runs: Sequence[Plan], responses: ResponseStore, prices: Prices, budget: Budget | None, out: Path
+) -> Planned:
+    """What runs that are ready to be made would ask, take and cost. Nobody is asked."""
+    look_up = _LookUp(responses, Assumptions(), prices, 1, None)
+    lines = [look_up.line(run, here=True) for run in runs]
+    dollars = _total(lines)
+    notes = list(_budgeted(budget, lines, dollars))
+    return Planned(
+        lines=lines, missing=[], downloads=[], notes=notes, dollars=dollars, disk_free=_free(out)
+    )
+
+
 def _rule(until: str | None, names: Sequence[str]) -> Precision | Duel | None:
     if until is None:
         return None

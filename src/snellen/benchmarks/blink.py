@@ -24,10 +24,12 @@ from snellen.benchmarks.published import Published, tsv
 from snellen.benchmarks.questions import failures_of, question_benchmark
 from snellen.benchmarks.rules import Readers
 from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.summary import Metric, Summary
 from snellen.extract.rules_official import read_blink
-from snellen.scoring.accuracy import FailurePolicy
+from snellen.scoring.accuracy import FailurePolicy, counted_score
+from snellen.scoring.headlines import mean_of_groups
 from snellen.scoring.together import interval_of_mean, tallies
 
 VERSION = "2"
@@ -62,7 +64,13 @@ def benchmark(variant: Variant) -> Benchmark:
         source="BLINK (Apache-2.0), as VLMEvalKit's TSV",
     )
     failures = failures_of(variant)
-    return replace(asked, headline=HEADLINE, summarise=partial(summarise_blink, asked, failures))
+    return replace(
+        asked,
+        headline=HEADLINE,
+        summarise=partial(summarise_blink, asked, failures),
+        headline_sums=partial(_sums, failures),
+        weighs_scores=True,
+    )
 
 
 def summarise_blink(
@@ -71,7 +79,7 @@ def summarise_blink(
     """The plain mean of the tasks' accuracies beside the mean over questions. No headline where
     the questions name no task."""
     summary = asked.summarise(records)
-    column = next((name for name in _TASKS if name in summary.groups), "")
+    column = _task_column(records, failures)
     tasks = summary.groups.get(column, {})
     shares = [metric for metric in tasks.values() if metric.value is not None]
     if summary.headline.value is None:
@@ -85,3 +93,14 @@ def summarise_blink(
     return msgspec.structs.replace(
         summary, headline=mean, metrics={HEADLINE: mean, **summary.metrics}
     )
+
+
+def _task_column(records: Sequence[Record], failures: FailurePolicy) -> str:
+    """The column that names the task of questions that count; "" where none does."""
+    counted = [one for one in records if counted_score(one, failures) is not None]
+    return next((name for name in _TASKS if any(name in one.groups for one in counted)), "")
+
+
+def _sums(failures: FailurePolicy, records: Sequence[Record]) -> HeadlineSums | None:
+    column = _task_column(records, failures)
+    return mean_of_groups(records, lambda one: one.groups.get(column), failures)

@@ -25,7 +25,7 @@ from functools import partial
 
 from msgspec import structs
 
-from snellen.benchmarks.caption_summary import HEADLINE, ROUGE_L, summarise_captions
+from snellen.benchmarks.caption_summary import HEADLINE, ROUGE_L, cider_sums, summarise_captions
 from snellen.benchmarks.open_questions import BARE, open_question_benchmark, open_rules, whole_reply
 from snellen.benchmarks.published import HubSplit, Published, tsv
 from snellen.benchmarks.questions import failures_of
@@ -102,6 +102,7 @@ def benchmark(variant: Variant) -> Benchmark:
             words,
             cache if made.parameters["meteor"] == "on" else None,
         ),
+        headline_sums=partial(cider_sums, failures, words),
     )
 
 

@@ -14,7 +14,7 @@ official`), so that "Between" is B.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -25,11 +25,13 @@ from snellen.benchmarks.published import HubSplit, Published, tsv
 from snellen.benchmarks.questions import failures_of, question_benchmark
 from snellen.benchmarks.rules import Readers
 from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.sample import Row
 from snellen.core.summary import Metric, Summary
 from snellen.extract.rules_official import read_cvbench
 from snellen.scoring.accuracy import FailurePolicy
+from snellen.scoring.headlines import mean_of_groups
 from snellen.scoring.together import (
     bounds_of,
     group_scores,
@@ -81,7 +83,13 @@ def benchmark(variant: Variant) -> Benchmark:
         source="CV-Bench of its authors (Apache-2.0), VLMEvalKit's TSV for a single dimension",
     )
     failures = failures_of(variant)
-    return replace(asked, headline=HEADLINE, summarise=partial(_by_sources, asked, failures))
+    return replace(
+        asked,
+        headline=HEADLINE,
+        summarise=partial(_by_sources, asked, failures),
+        headline_sums=partial(_sums, failures),
+        weighs_scores=True,
+    )
 
 
 def _dimension(row: Row) -> str:
@@ -111,13 +119,23 @@ def _by_sources(asked: Benchmark, failures: FailurePolicy, records: Sequence[Rec
     )
 
 
-def _weights(sources: dict[str, list[float]]) -> dict[str, float]:
+def _weights(sources: Iterable[str]) -> dict[str, float]:
     """What each source weighs: an equal part of its dimension, which is an equal part of all."""
+    sources = list(sources)
     dimensions = [_OF_SOURCE.get(name, name) for name in sources]
     return {
         name: 1 / len(set(dimensions)) / dimensions.count(_OF_SOURCE.get(name, name))
         for name in sources
     }
+
+
+def _sums(failures: FailurePolicy, records: Sequence[Record]) -> HeadlineSums | None:
+    return mean_of_groups(
+        records,
+        lambda one: one.groups.get("source"),
+        failures,
+        lambda sources: {name: 100 * weight for name, weight in _weights(sources).items()},
+    )
 
 
 def _mean(records: Sequence[Record]) -> float | None:

@@ -32,6 +32,7 @@ from snellen.benchmarks.published import Published, tsv
 from snellen.core.answer import Answer, Found, Unparsed
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.flow import Flow
+from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
@@ -43,6 +44,7 @@ from snellen.extract.open_text import read_open
 from snellen.extract.verdicts import read_object
 from snellen.prompts.judging import rubric
 from snellen.scoring.accuracy import mean_metric
+from snellen.scoring.headlines import share_of_units, sum_of_ratios
 from snellen.scoring.mathematics import number_of, undressed
 from snellen.scoring.open_answer import matches
 
@@ -96,6 +98,7 @@ def benchmark(variant: Variant) -> Benchmark:
             headline=WORST,
             options={"prompt": ("json", "plain")},
             summarise=summarise,
+            headline_sums=_sums,
             max_new_tokens=2048,
         ),
     )
@@ -220,15 +223,27 @@ def summarise(records: Sequence[Record], told: Told) -> Summary:
     )
 
 
+def _sums(told: Told, records: Sequence[Record]) -> HeadlineSums | None:
+    seeds = _worst_scores(records, 0.0 if told.failures == "count-wrong" else None)
+    return sum_of_ratios(share_of_units(records, seeds, _seed, WORST))
+
+
+def _seed(record: Record) -> str:
+    return record.unit or record.id
+
+
 def _worst(records: Sequence[Record], lost: float | None) -> Metric:
-    """Seed questions all of whose variants are right; those with a variant that has no score are
-    left out, unless failed ones count as `lost`."""
+    return mean_metric(WORST, list(_worst_scores(records, lost).values()))
+
+
+def _worst_scores(records: Sequence[Record], lost: float | None) -> dict[str, float]:
+    """The worst score of each seed question's variants; seed questions with a variant that has no
+    score are left out, unless failed ones count as `lost`."""
     seeds: dict[str, list[float | None]] = defaultdict(list)
     for record in records:
-        seeds[record.unit or record.id].append(lost if record.owed else record.score)
-    scores = [
-        min(score for score in variants if score is not None)
-        for variants in seeds.values()
+        seeds[_seed(record)].append(lost if record.owed else record.score)
+    return {
+        seed: min(score for score in variants if score is not None)
+        for seed, variants in seeds.items()
         if None not in variants
-    ]
-    return mean_metric(WORST, scores)
+    }

@@ -17,6 +17,7 @@ from snellen.benchmarks.rules import chosen_rule
 from snellen.core.benchmark import Benchmark, Needs, Table, Variant, needs
 from snellen.core.errors import UsageError
 from snellen.core.flow import Flow
+from snellen.core.headline import HeadlineSums
 from snellen.core.message import Message
 from snellen.core.record import Record
 from snellen.core.request import Generation
@@ -60,6 +61,8 @@ class Declared:
     must_judge: bool = False
     several: tuple[str, ...] = ()
     summarise: Callable[[Sequence[Record], Told], Summary] = summarise_graded
+    headline_sums: Callable[[Told, Sequence[Record]], HeadlineSums | None] | None = None
+    """As `Benchmark.headline_sums`."""
     needs: Needs = PICTURES
     max_new_tokens: int = 512
     judge_tokens: int = 256
@@ -98,6 +101,7 @@ def graded_benchmark(variant: Variant, declared: Declared) -> Benchmark:
         samples=partial(_samples, declared, options),
         flow=declared.flow(settings, panel, options),
         summarise=partial(_summed, declared.summarise, told),
+        headline_sums=declared.headline_sums and partial(declared.headline_sums, told),
         needs=declared.needs,
         asks=panel.roles,
         paper=declared.paper,

@@ -15,7 +15,7 @@ authors let GPT-4 judge replies, which `--rule official` does with any judge (se
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -34,18 +34,25 @@ from snellen.benchmarks.published import Published, tsv
 from snellen.benchmarks.questions import failures_of, question_benchmark
 from snellen.benchmarks.rules import READERS
 from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
-from snellen.core.summary import Interval, Metric, Summary
+from snellen.core.summary import Metric, Summary
 from snellen.prompts.choice import Wording
-from snellen.scoring.accuracy import FailurePolicy
-from snellen.scoring.hallusion import Place, hallusion_scores, set_counts
-from snellen.scoring.together import bounds_of, under
-from snellen.stats.resampling import percentile_interval, resampled_sums
+from snellen.scoring.accuracy import FailurePolicy, mean_metric
+from snellen.scoring.hallusion import (
+    Place,
+    figure_of,
+    hallusion_scores,
+    question_of,
+)
+from snellen.scoring.headlines import Share, interval_of, share_of_units, sum_of_ratios
+from snellen.scoring.together import all_right, bounds_of, under
 
 VERSION = "2"
 HEADLINE = "mean_of_three"
+_PARTS = ("aAcc", "fAcc", "qAcc")
 ALIASES: dict[str, dict[str, str]] = {"hallusion_bench_image": {}}
 _URL = "https://opencompass.openxlab.space/utils/VLMEval/HallusionBench.tsv"
 DATA = Published({}, {(): tsv(_URL, "0c23ac0dc9ef46832d7a24504f2a0c7c")})
@@ -73,7 +80,12 @@ def benchmark(variant: Variant) -> Benchmark:
         source="HallusionBench of its authors (BSD-3-Clause), as VLMEvalKit's TSV",
     )
     failures = failures_of(variant)
-    made = replace(asked, headline=HEADLINE, summarise=partial(_summed, asked, failures))
+    made = replace(
+        asked,
+        headline=HEADLINE,
+        summarise=partial(_summed, asked, failures),
+        headline_sums=partial(_sums, failures),
+    )
     return _judged(made, variant) if variant.rule == _OFFICIAL else made
 
 
@@ -116,13 +128,13 @@ def _summed(asked: Benchmark, failures: FailurePolicy, records: Sequence[Record]
     if summary.headline.value is None or found is None:
         mean = Metric(HEADLINE, None, summary.n, note=summary.headline.note)
         return msgspec.structs.replace(summary, headline=mean)
-    spread = _intervals(seen)
     parts = {
         "aAcc": Metric("aAcc", found.answers, summary.n, summary.headline.interval),
-        "fAcc": Metric("fAcc", found.figures, found.figure_count, spread.get("fAcc")),
-        "qAcc": Metric("qAcc", found.questions, found.question_count, spread.get("qAcc")),
+        "fAcc": _of_units("fAcc", seen, figure_of),
+        "qAcc": _of_units("qAcc", seen, question_of),
     }
-    mean = Metric(HEADLINE, found.mean, summary.n, spread.get(HEADLINE))
+    interval = interval_of(_sums(failures, records), records)
+    mean = Metric(HEADLINE, found.mean, summary.n, interval)
     return msgspec.structs.replace(
         summary,
         headline=mean,
@@ -132,22 +144,35 @@ def _summed(asked: Benchmark, failures: FailurePolicy, records: Sequence[Record]
     )
 
 
-def _intervals(records: Sequence[Record]) -> dict[str, Interval | None]:
-    """Of the mean of three and of its last two, over resampled sets of figures."""
-    rows = set_counts(records, _place)
-    if len(rows) < 2:
-        return {}
-    sums = resampled_sums(rows, seed=HEADLINE)
-    # A draw of sets without a whole figure, or a whole question, says nothing of their shares.
-    sums = sums[(sums[:, 1::2] > 0).all(axis=1)]
-    if not len(sums):
-        return {}
-    shares = 100 * sums[:, 0::2] / sums[:, 1::2]
-    return {
-        HEADLINE: percentile_interval(shares.mean(axis=1)),
-        "fAcc": percentile_interval(shares[:, 1]),
-        "qAcc": percentile_interval(shares[:, 2]),
-    }
+def _of_units(name: str, records: Sequence[Record], key: Callable[[Place], str]) -> Metric:
+    """The share of figures, or of questions, that are right as a whole."""
+    of_unit = partial(_named, key)
+    right = all_right(records, of_unit)
+    sets = {of_unit(record): _set(record) for record in records}
+    return mean_metric(name, list(right.values()), [sets[unit] for unit in right])
+
+
+def _sums(failures: FailurePolicy, records: Sequence[Record]) -> HeadlineSums | None:
+    """The mean of three as a function of sums; a set of figures is drawn whole."""
+    seen = under(records, failures)
+    added = [[] if one.score is None else [Share("aAcc", one.score)] for one in seen]
+    for name, key in (("fAcc", figure_of), ("qAcc", question_of)):
+        of_unit = partial(_named, key)
+        shares = share_of_units(seen, all_right(seen, of_unit), of_unit, name)
+        added = [[*have, *more] for have, more in zip(added, shares, strict=True)]
+    if len({share.ratio for shares in added for share in shares}) < len(_PARTS):
+        return None
+    return sum_of_ratios(added, links=[_set(one) for one in seen])
+
+
+def _set(record: Record) -> str:
+    """A name for the set of figures, which is drawn as a whole."""
+    place = _place(record)
+    return f"{place.kind}/{place.set}"
+
+
+def _named(key: Callable[[Place], str], record: Record) -> str:
+    return key(_place(record))
 
 
 def _mean(records: Sequence[Record]) -> float | None:

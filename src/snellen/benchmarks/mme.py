@@ -37,7 +37,7 @@ from snellen.benchmarks.manner import (
     taken,
 )
 from snellen.benchmarks.mme_subtasks import ABILITY, SUBTASK, area_of, subtask_name
-from snellen.benchmarks.mme_summary import summarise_mme
+from snellen.benchmarks.mme_summary import summarise_mme, total_sums
 from snellen.benchmarks.pairs import pairs
 from snellen.benchmarks.published import Published, tsv
 from snellen.benchmarks.questions import failures_of, resolve
@@ -99,6 +99,7 @@ def benchmark(variant: Variant) -> Benchmark:
             readings=_REPORTED,
             failures=failures_of(variant),
         ),
+        headline_sums=partial(total_sums, reading, failures_of(variant)),
         needs=needing(needs("text", "image"), parameters, variant.control),
         paper="https://arxiv.org/abs/2306.13394",
         source="MME, for academic research only, as VLMEvalKit's TSV",

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
 
 from snellen.benchmarks.mme_subtasks import ABILITY, AREAS, SUBTASK, SUBTASKS, TOP, area_of
+from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.summary import Bounds, Metric, Summary
 from snellen.scoring.accuracy import FailurePolicy, count_outcomes, mean_metric, notices
 from snellen.scoring.clusters import clusters
+from snellen.scoring.headlines import Share, sum_of_ratios
 from snellen.scoring.together import interval_of_mean
 from snellen.scoring.yes_no import NO, YES, Judged, PairScore, images, total
 from snellen.stats.stratified import Tally, tally
@@ -78,6 +81,32 @@ def summarise_mme(
         notices=(*notices(records, failures), *_remarks(main)),
         beside=tuple(AREAS),
     )
+
+
+def total_sums(
+    reading: str, failures: FailurePolicy, records: Sequence[Record]
+) -> HeadlineSums | None:
+    """The total as a function of sums: of each subtask the right answers over the questions, and
+    the images with both right over those with two."""
+    judged = [_judged(record, reading, reading, failures) for record in records]
+    added: list[list[Share]] = [[] for _ in records]
+    by_subtask: dict[str, list[int]] = defaultdict(list)
+    for at, (record, one) in enumerate(zip(records, judged, strict=True)):
+        subtask = record.groups[SUBTASK]
+        if subtask in SUBTASKS and one.correct is not None:
+            by_subtask[subtask].append(at)
+            added[at].append(Share(subtask, float(one.correct)))
+    for subtask, places in by_subtask.items():
+        first = {judged[at].unit: at for at in reversed(places)}
+        pictures = images(judged[at] for at in places)
+        for place, picture in zip(sorted(first.values()), pictures, strict=True):
+            if picture.pair:
+                added[place].append(Share(f"{subtask}+", picture.both))
+    names = {share.ratio for shares in added for share in shares}
+    if len(names) < 2 * len(SUBTASKS):
+        return None
+    strata = [record.groups[SUBTASK] for record in records]
+    return sum_of_ratios(added, dict.fromkeys(names, 100.0), strata=strata)
 
 
 def _withheld(sums: Mapping[str, Metric]) -> dict[str, Metric]:

@@ -29,7 +29,13 @@ from snellen.benchmarks.documents import (
     document_reader,
     with_extraction,
 )
-from snellen.benchmarks.mmlongbench_summary import EVIDENCE, FORMAT, PAGE_COUNT, summarise_documents
+from snellen.benchmarks.mmlongbench_summary import (
+    EVIDENCE,
+    FORMAT,
+    PAGE_COUNT,
+    f1_sums,
+    summarise_documents,
+)
 from snellen.benchmarks.open_questions import open_question_benchmark, open_rules
 from snellen.benchmarks.published import Published, tsv
 from snellen.benchmarks.questions import failures_of
@@ -86,7 +92,8 @@ def benchmark(variant: Variant) -> Benchmark:
         failures_of(variant),
         by_script=variant.rule == "official",
     )
-    by_documents = replace(made, headline="f1", summarise=summarise)
+    sums = partial(f1_sums, failures_of(variant), variant.rule == "official")
+    by_documents = replace(made, headline="f1", summarise=summarise, headline_sums=sums)
     return about_documents(by_documents, variant)
 
 

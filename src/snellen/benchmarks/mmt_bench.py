@@ -35,7 +35,7 @@ from snellen.benchmarks.mmt_prompts import (
     remarks,
     shown_samples,
 )
-from snellen.benchmarks.mmt_summary import OVERALL, summarise_mmt
+from snellen.benchmarks.mmt_summary import OVERALL, overall_sums, summarise_mmt
 from snellen.benchmarks.published import Published, PublishedFile, tsv
 from snellen.benchmarks.questions import failures_of, question_benchmark
 from snellen.benchmarks.steps import with_steps
@@ -115,5 +115,7 @@ def benchmark(variant: Variant) -> Benchmark:
         beyond=beyond_one_image if shown.images == "native" else None,
         flow=with_steps(plain.flow, extractor=variant.extractor),
         summarise=summarise,
+        headline_sums=partial(overall_sums, failures),
+        weighs_scores=True,
     )
     return withheld(made, variant, "split", "all")

@@ -22,7 +22,7 @@ from msgspec import structs
 
 from snellen.benchmarks.published import Published, tsv
 from snellen.benchmarks.questions import failures_of, question_benchmark
-from snellen.benchmarks.units import summarise_units
+from snellen.benchmarks.units import summarise_units, unit_sums
 from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.core.sample import Row, Sample
 
@@ -52,6 +52,7 @@ def benchmark(variant: Variant) -> Benchmark:
         chance=25.0,
         samples=partial(_paired, asked.samples),
         summarise=partial(summarise_units, asked, failures, HEADLINE),
+        headline_sums=partial(unit_sums, failures),
     )
 
 

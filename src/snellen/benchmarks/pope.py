@@ -32,7 +32,7 @@ from snellen.benchmarks.manner import (
     needing,
     with_examples,
 )
-from snellen.benchmarks.pope_summary import TRACK, TRACKS, summarise_pope, tracks_of
+from snellen.benchmarks.pope_summary import TRACK, TRACKS, f1_sums, summarise_pope, tracks_of
 from snellen.benchmarks.published import Published, tsv
 from snellen.benchmarks.questions import failures_of, resolve
 from snellen.benchmarks.readings import asked_with_readings
@@ -126,6 +126,7 @@ def benchmark(variant: Variant) -> Benchmark:
             readings=tuple(READINGS),
             failures=failures_of(variant),
         ),
+        headline_sums=partial(f1_sums, reading, failures_of(variant)),
         needs=needing(needs("text", "image"), parameters, variant.control),
         paper="https://arxiv.org/abs/2305.10355",
         source="POPE (MIT) over COCO images, as VLMEvalKit's TSV",

@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from snellen.benchmarks.pope_intervals import MEAN, POOLED, Answering, Intervals, intervals
 from snellen.benchmarks.readings import SAYS_YES
+from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.summary import Bounds, Metric, Summary
 from snellen.scoring.accuracy import FailurePolicy, count_outcomes, notices
+from snellen.scoring.headlines import Share, sum_of_ratios
 from snellen.scoring.yes_no import NO, YES, Confusion, Reply, confusion
 
 TRACK = "category"
@@ -76,10 +78,29 @@ def summarise_pope(
     )
 
 
+def f1_sums(
+    reading: str, failures: FailurePolicy, records: Sequence[Record]
+) -> HeadlineSums | None:
+    """The mean of the tracks' F1 as a function of sums: 2 TP over 2 TP + FP + FN of each."""
+    answering = _answers(reading, reading, failures)
+    added = []
+    for record in records:
+        reply = answering(record)
+        one = confusion([reply] if reply else [])
+        part = 2 * one.true_positive
+        share = (part, part + one.false_positive + one.false_negative)
+        added.append([Share(track, *share) for track in _tracks(record) if reply])
+    return sum_of_ratios(added)
+
+
+def _tracks(record: Record) -> list[str]:
+    return tracks_of(record.groups.get(TRACK, "")) or ["all"]
+
+
 def _by_track(records: Sequence[Record]) -> dict[str, list[Record]]:
     found: dict[str, list[Record]] = defaultdict(list)
     for record in records:
-        for track in tracks_of(record.groups.get(TRACK, "")) or ["all"]:
+        for track in _tracks(record):
             found[track].append(record)
     return {name: found[name] for name in sorted(found)}
 

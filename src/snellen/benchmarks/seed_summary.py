@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from msgspec import structs
 
@@ -24,10 +25,12 @@ from snellen.benchmarks.seed_levels import (
     subparts,
 )
 from snellen.benchmarks.seed_rows import DIMENSION, DRAWN, MEDIA, PART, SUBPART
+from snellen.core.headline import HeadlineSums, SumsOf
 from snellen.core.record import Record
 from snellen.core.summary import Bounds, Metric, Summary
 from snellen.scoring.accuracy import FailurePolicy, summarise
 from snellen.scoring.clusters import clusters
+from snellen.scoring.headlines import mean_of_groups
 from snellen.scoring.together import interval_of_mean, tallies
 from snellen.stats.stratified import Tally
 
@@ -96,6 +99,22 @@ def summarise_seed(
         bounds=_bounds(records, level_group) if level_group and base.bounds else base.bounds,
         notices=(*base.notices, *absent, *_marked(cells), *(_letters(records) if ranking else ())),
     )
+
+
+def headline_sums(version: Version, level: Level, failures: FailurePolicy) -> SumsOf | None:
+    """The level's average as a function of sums; None for the versions headed by accuracy."""
+    head = headline_of(version, level)
+    group = next((one for one in levels(of_version(version)) if one.name == head), None)
+    return group and partial(_sums, group, failures)
+
+
+def _sums(group: Group, failures: FailurePolicy, records: Sequence[Record]) -> HeadlineSums | None:
+    def dimension(record: Record) -> str | None:
+        name = record.groups.get(DIMENSION)
+        return name if name in group.members else None
+
+    found = mean_of_groups(records, dimension, failures)
+    return found if found and found.rows.shape[1] == 2 * len(group.members) else None
 
 
 def _dimensions(records: Sequence[Record], base: Summary, version: Version) -> dict[str, Metric]:

@@ -47,7 +47,7 @@ from snellen.benchmarks.rules import (
 )
 from snellen.benchmarks.seed_levels import LEVELS, Level, Version
 from snellen.benchmarks.seed_rows import DRAWN, PART, SPOKEN_AND_DRAWN, SUBPART, seed_samples
-from snellen.benchmarks.seed_summary import headline_of, summarise_seed
+from snellen.benchmarks.seed_summary import headline_of, headline_sums, summarise_seed
 from snellen.benchmarks.watching import watching_of, with_video
 from snellen.core.benchmark import Benchmark, Needs, Table, Variant
 from snellen.core.errors import UsageError
@@ -157,6 +157,8 @@ def benchmark(variant: Variant) -> Benchmark:
             ranking=protocol == "ranking",
             failures=failures_of(variant),
         ),
+        headline_sums=headline_sums(version, level, failures_of(variant)),
+        weighs_scores=True,
         needs=needing(_needs(protocol), asked, variant.control),
         beyond=partial(beyond, protocol=protocol, clip=variant.clip),
         asks=(CLIP,) if level == "L3" else (),

@@ -30,11 +30,13 @@ from snellen.benchmarks.open_questions import BARE, open_question_benchmark, ope
 from snellen.benchmarks.published import Published, tsv
 from snellen.benchmarks.questions import failures_of
 from snellen.core.benchmark import Benchmark, Variant
+from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Metric, Summary
 from snellen.prompts.stored import stored_templates
 from snellen.scoring.accuracy import FailurePolicy
+from snellen.scoring.headlines import mean_of_groups
 from snellen.scoring.table import same_amount, same_figure, same_items, statement_correct
 from snellen.scoring.together import interval_of_mean, tallies
 
@@ -77,7 +79,13 @@ def benchmark(variant: Variant) -> Benchmark:
         source="TableVQA-Bench (MIT), as VLMEvalKit's TSV",
     )
     failures = failures_of(variant)
-    return replace(made, headline=HEADLINE, summarise=partial(_summarise, made, failures))
+    return replace(
+        made,
+        headline=HEADLINE,
+        summarise=partial(_summarise, made, failures),
+        headline_sums=partial(_sums, failures),
+        weighs_scores=True,
+    )
 
 
 def grade(answer: str, sample: Sample) -> float:
@@ -142,3 +150,12 @@ def _summarise(made: Benchmark, failures: FailurePolicy, records: Sequence[Recor
         bounds=None,
         beside=("accuracy", *summary.beside),
     )
+
+
+def _sums(failures: FailurePolicy, records: Sequence[Record]) -> HeadlineSums | None:
+    found = mean_of_groups(
+        records,
+        lambda one: part if (part := one.groups.get("split")) in PARTS else None,
+        failures,
+    )
+    return found if found is not None and found.rows.shape[1] == 2 * len(PARTS) else None

@@ -19,13 +19,16 @@ from snellen.benchmarks.questions import failures_of
 from snellen.benchmarks.rows import Shape
 from snellen.core.benchmark import CHANCE, Benchmark, Variant
 from snellen.core.errors import UnknownName, UsageError
+from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
-from snellen.core.summary import Interval, Metric, Summary
+from snellen.core.summary import Metric, Summary
 from snellen.data.columns import canonical, column_name
-from snellen.scoring.accuracy import FailurePolicy
+from snellen.scoring.accuracy import FailurePolicy, mean_metric
+from snellen.scoring.clusters import clusters
+from snellen.scoring.guessing import GUESSES
+from snellen.scoring.headlines import share_of_units, sum_of_ratios
 from snellen.scoring.together import all_right, bounds_of, under
-from snellen.stats.intervals import wilson
 
 UNIT = "unit"
 """The role of a column with `--columns`, and the parameter of a run."""
@@ -77,6 +80,7 @@ def counted_by_units(asked: Benchmark, variant: Variant) -> Benchmark:
         asked,
         headline=HEADLINE,
         summarise=partial(summarise_units, asked, failures_of(variant), HEADLINE),
+        headline_sums=partial(unit_sums, failures_of(variant)),
         parameters={**asked.parameters, UNIT: variant.columns[UNIT]},
     )
 
@@ -86,14 +90,14 @@ def summarise_units(
 ) -> Summary:
     """Of units that have a score in every question; chance is that of guessing whole units."""
     summary = asked.summarise(records)
-    units = list(_units(under(records, failures)).values())
+    units = _units(under(records, failures))
     if summary.headline.value is None or not units:
         found = Metric(headline, None, len(units), note=summary.headline.note)
     else:
-        spread = wilson(sum(units), len(units))
-        interval = Interval(100 * spread.low, 100 * spread.high, spread.method, spread.level)
-        found = Metric(headline, 100 * sum(units) / len(units), len(units), interval)
-    rest = {name: one for name, one in summary.metrics.items() if name not in (CHANCE, "frequent")}
+        named = zip(records, clusters(records), strict=True)
+        held = {_unit(record): cluster for record, cluster in named}
+        found = mean_metric(headline, list(units.values()), [held[unit] for unit in units])
+    rest = {name: one for name, one in summary.metrics.items() if name not in GUESSES}
     chance = _chance(records)
     guessed = {} if chance is None else {CHANCE: Metric(CHANCE, chance, len(units))}
     return msgspec.structs.replace(
@@ -105,8 +109,18 @@ def summarise_units(
     )
 
 
+def unit_sums(failures: FailurePolicy, records: Sequence[Record]) -> HeadlineSums | None:
+    """The share of whole units as a function of sums."""
+    units = _units(under(records, failures))
+    return sum_of_ratios(share_of_units(records, units, _unit, HEADLINE))
+
+
+def _unit(record: Record) -> str:
+    return record.unit or f"row {record.id}"
+
+
 def _units(records: Sequence[Record]) -> dict[str, float]:
-    return all_right(records, lambda record: record.unit or f"row {record.id}")
+    return all_right(records, _unit)
 
 
 def _unit_accuracy(records: Sequence[Record]) -> float | None:
@@ -122,5 +136,5 @@ def _chance(records: Sequence[Record]) -> float | None:
             return None
         if record.gold:
             width = 2 if record.kind == "yes_no" else len(record.options)
-            units[record.unit or f"row {record.id}"] /= width
+            units[_unit(record)] /= width
     return 100 * sum(units.values()) / len(units) if units else None

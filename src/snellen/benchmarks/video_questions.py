@@ -15,6 +15,7 @@ from snellen.benchmarks.questions import failures_of, question_benchmark
 from snellen.benchmarks.rules import OFFICIAL, READERS, VLMEVALKIT, Readers
 from snellen.benchmarks.watching import watching_of, with_video
 from snellen.core.benchmark import Benchmark, Table, Variant
+from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Metric, Summary
@@ -22,6 +23,7 @@ from snellen.data.columns import option_letters, parse_list
 from snellen.data.table import IndexedTable, open_table
 from snellen.prompts.choice import Wording
 from snellen.scoring.accuracy import FailurePolicy
+from snellen.scoring.headlines import mean_of_groups, of_kept, plain_mean
 from snellen.scoring.together import interval_of_mean, tallies
 from snellen.settings import Settings
 
@@ -93,15 +95,23 @@ def video_benchmark(variant: Variant, told: VideoQuestions) -> Benchmark:
                 told.only,
                 failures_of(variant),
             ),
+            headline_sums=partial(_sums, told.mean_of, told.only, failures_of(variant)),
+            weighs_scores=True,
         )
     if told.of_answered and variant.rule == OFFICIAL:
-        asked = replace(asked, summarise=partial(_of_answered, asked))
+        sums = asked.headline_sums or partial(plain_mean, failures_of(variant))
+        asked = replace(
+            asked,
+            summarise=partial(_of_answered, asked),
+            headline_sums=of_kept(_counts_by_script, sums),
+            weighs_scores=False,
+        )
     return with_video(asked, watching, told.defaults)
 
 
 def _of_answered(asked: Benchmark, records: Sequence[Record]) -> Summary:
     """The summary of the replies that were read, with a notice of how many were not."""
-    read = [one for one in records if one.score is None or one.outcome == "answered"]
+    read = [one for one in records if _counts_by_script(one)]
     summary = asked.summarise(read)
     left = len(records) - len(read)
     if not left:
@@ -109,6 +119,10 @@ def _of_answered(asked: Benchmark, records: Sequence[Record]) -> Summary:
     plural = "reply" if left == 1 else "replies"
     notice = f"{left} {plural} without a letter left out, as the authors' script does"
     return structs.replace(summary, notices=(*summary.notices, notice))
+
+
+def _counts_by_script(record: Record) -> bool:
+    return record.score is None or record.outcome == "answered"
 
 
 def video_table(variant: Variant, data: Published, name: str) -> Table:
@@ -127,7 +141,7 @@ def with_videos(table: Table, variant: Variant, name: str) -> Table:
         if isinstance(opened, IndexedTable):
             table = replace(opened, origin=table.origin)
     home = str(Settings.from_environment().cache / "videos" / name)
-    return replace(table, picture_folders=(*table.picture_folders, home))
+    return replace(table, media_folders=table.media_folders.also(home))
 
 
 def choice_sample(sample: Sample, row: Row) -> Sample:
@@ -181,6 +195,16 @@ def mean_over_groups(
         mean = Metric(headline, value, sum(metric.n for metric in shares.values()), interval)
     metrics = {headline: mean, **summary.metrics}
     return msgspec.structs.replace(summary, headline=mean, metrics=metrics)
+
+
+def _sums(
+    column: str, only: Collection[str], failures: FailurePolicy, records: Sequence[Record]
+) -> HeadlineSums | None:
+    def label(record: Record) -> str | None:
+        name = record.groups.get(column)
+        return name if name is not None and (not only or name.lower() in only) else None
+
+    return mean_of_groups(records, label, failures)
 
 
 def _gold(gold: str, options: Mapping[str, str]) -> str:

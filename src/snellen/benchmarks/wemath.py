@@ -33,18 +33,26 @@ from snellen.benchmarks.rows import option_cells
 from snellen.core.answer import Answer, Found
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.flow import Flow
+from snellen.core.headline import HeadlineSums
 from snellen.core.message import Message
 from snellen.core.record import Record
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
-from snellen.core.summary import Interval, Metric, Summary
+from snellen.core.summary import Metric, Summary
 from snellen.extract.choice import read_choice
 from snellen.prompts.choice import Wording, prompt
 from snellen.prompts.judging import rubric
 from snellen.scoring.accuracy import mean_metric
 from snellen.scoring.clusters import clusters
-from snellen.scoring.wemath import DIMENSIONS, MODES, Composite, Mode, dimension, mastery
-from snellen.stats.resampling import percentile_interval, resampled_sums
+from snellen.scoring.headlines import Share, sum_of_ratios
+from snellen.scoring.wemath import (
+    MODES,
+    WORTH,
+    Composite,
+    Mode,
+    dimension,
+    mastery,
+)
 
 VERSION = "2"
 ALIASES = {"WeMath": {"cot": "off"}, "WeMath_COT": {"cot": "on"}}
@@ -83,6 +91,7 @@ def benchmark(variant: Variant) -> Benchmark:
             headline=STRICT,
             options={"cot": ("off", "on")},
             summarise=summarise,
+            headline_sums=_sums,
             max_new_tokens=1024,
         ),
     )
@@ -155,7 +164,7 @@ def summarise(records: Sequence[Record], told: Told) -> Summary:
     if plain.headline.value is None:
         return plain
     lost = 0.0 if told.failures == "count-wrong" else None
-    problems = composites(records, lost)
+    problems = [problem for _, problem in composites(records, lost)]
     found: dict[str, Metric] = {}
     for mode in MODES:
         found |= _metrics(problems, mode)
@@ -175,22 +184,35 @@ def summarise(records: Sequence[Record], told: Told) -> Summary:
     )
 
 
-def composites(records: Sequence[Record], lost: float | None) -> list[Composite]:
-    """Problems with all of their parts; those with a part that has no score are left out, unless
-    failed parts count as `lost`."""
+def _sums(told: Told, records: Sequence[Record]) -> HeadlineSums | None:
+    """The strict score is a mean over problems."""
+    lost = 0.0 if told.failures == "count-wrong" else None
+    worth: dict[str, list[float]] = defaultdict(list)
+    for unit, problem in composites(records, lost):
+        worth[unit].append(WORTH[dimension(problem, "strict")])
+    first = {record.unit: at for at, record in reversed(list(enumerate(records)))}
+    added: list[list[Share]] = [[] for _ in records]
+    for unit, scores in worth.items():
+        added[first[unit]] = [Share(STRICT, sum(scores), len(scores))]
+    return sum_of_ratios(added)
+
+
+def composites(records: Sequence[Record], lost: float | None) -> list[tuple[str, Composite]]:
+    """Problems with all of their parts, each with the unit it is of; those with a part that has no
+    score are left out, unless failed parts count as `lost`."""
     parts: dict[str, dict[str, float | None]] = defaultdict(dict)
     for record in records:
         owed = record.owed
         parts[record.unit][record.groups.get(KEY, "")] = lost if owed else record.score
     found = []
-    for held in parts.values():
+    for unit, held in parts.items():
         for steps in ("2steps", "3steps"):
             mine = {key: score for key, score in held.items() if key.startswith(steps)}
             whole = mine.pop(f"{steps}_{COMPOSITE}", None)
             scores = [score for score in mine.values() if score is not None]
             if whole is not None and len(scores) == len(mine) == int(steps[0]):
                 right = tuple(score == 1.0 for score in scores)
-                found.append(Composite(right, whole == 1.0))
+                found.append((unit, Composite(right, whole == 1.0)))
     return found
 
 
@@ -206,26 +228,16 @@ def _metrics(problems: Sequence[Composite], mode: Mode) -> dict[str, Metric]:
         f"complete_mastery_{mode}": rates.complete,
         f"rote_memorisation_{mode}": rates.rote,
     }
-    spread = _intervals(problems, mode)
+    worth = _worth(problems, mode)
     return {
-        name: Metric(name, 100 * value, rates.n, spread.get(name.removesuffix(f"_{mode}")))
-        for name, value in named.items()
+        name: Metric(name, 100 * value, rates.n, mean_metric(name, worth[at]).interval)
+        for at, (name, value) in enumerate(named.items())
     }
 
 
-def _intervals(problems: Sequence[Composite], mode: Mode) -> dict[str, Interval | None]:
-    """Of the rates, over resampled problems; `mastery` says how they come about."""
-    if len(problems) < 2:
-        return {}
-    rows = [[float(dimension(one, mode) == name) for name in DIMENSIONS] for one in problems]
-    sums = 100 * resampled_sums(rows, seed=f"wemath {mode}")
-    insufficient, inadequate, complete, rote = sums.T / len(problems)
-    right = complete + rote
-    found = {
-        "score": complete + inadequate / 2,
-        "insufficient_knowledge": insufficient,
-        "inadequate_generalisation": inadequate,
-        "complete_mastery": complete,
-        "rote_memorisation": 100 * rote / right.clip(1e-9),
-    }
-    return {name: percentile_interval(draws) for name, draws in found.items()}
+def _worth(problems: Sequence[Composite], mode: Mode) -> list[list[float]]:
+    """What the rates are means of, in the order of `Mastery`."""
+    kinds = [dimension(one, mode) for one in problems]
+    shares = [[float(kind == name) for kind in kinds] for name in ("IK", "IG", "CM")]
+    rote = [float(kind == "RM") for kind in kinds if kind in ("CM", "RM")]
+    return [[WORTH[kind] for kind in kinds], *shares, rote]

@@ -127,24 +127,7 @@ def _terms(parser: argparse.ArgumentParser) -> None:
         "{model} for the name after -m, e.g. 'vllm serve {model} --port {port}'",
     )  # fmt: skip
     flags.serve_timeout(parser)
-    parser.add_argument(
-        "--retries", type=int, metavar="N",
-        help="how often a request to a server is sent again when it failed in a way that may "
-        "pass (default: 7)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--max-failures", metavar="N|P%",
-        help="end the run when more requests failed for good (default: when the first 20 to a "
-        "server all did, or 20 in a row once it is gone)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--budget", metavar="AMOUNT",
-        help="send nothing more once this command has spent so much, e.g. 5usd or 2Mtok",
-    )  # fmt: skip
-    parser.add_argument(
-        "--price", action="append", default=[], metavar="MODEL:input=USD,output=USD",
-        help="what a million tokens of a model cost, where Snellen knows no price",
-    )  # fmt: skip
+    flags.terms(parser)
 
 
 def _variant(parser: argparse.ArgumentParser) -> None:

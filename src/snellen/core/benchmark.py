@@ -11,6 +11,7 @@ from msgspec import structs
 
 from snellen.core.examples import Examples
 from snellen.core.flow import Flow
+from snellen.core.headline import SumsOf
 from snellen.core.model import Capabilities, Modality
 from snellen.core.record import Record
 from snellen.core.sample import Kind, Row, Sample
@@ -88,6 +89,12 @@ class Benchmark:
     flow: Callable[[Sample], Flow]
     summarise: Callable[[Sequence[Record]], Summary]
     """Of records that may lack what no number is made of: passes, requests, texts of options."""
+    headline_sums: SumsOf | None = None
+    """The headline as a function of sums over samples, of the same records; None where it is the
+    plain mean of the samples' scores, on the headline's scale."""
+    weighs_scores: bool = False
+    """Whether `headline_sums` makes a weighted mean of the samples' scores, whose weights it tells
+    from the samples' groups and gold alone."""
     fetch: Callable[[FetchProgress | None], Path] | None = None
     """Brings the data to this machine, where they are not shipped: the file's path."""
     needs: Needs = TEXT

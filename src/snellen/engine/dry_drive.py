@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from snellen.benchmarks.flows import turns
 from snellen.core.errors import MediaError
+from snellen.core.media import picture_size
 from snellen.core.message import Media, Text
 from snellen.core.model import RemoteModel
 from snellen.core.output import CandidateScore, Compared, Drawn, Generated, Output, Ranked
@@ -19,6 +20,7 @@ from snellen.core.sample import Sample
 from snellen.engine.asking import MAIN, Party
 from snellen.engine.run_plan import Plan, flow_of
 from snellen.models.picture_tokens import PictureRule
+from snellen.settings import most_pixels
 from snellen.store.responses import ResponseStore
 
 _MEASURED_PICTURES = 200
@@ -167,15 +169,11 @@ class DryDrive:
         source = media.get(part.digest)
         if self._rule is None or part.kind != "image" or source is None:
             return self._picture_tokens
-        import io
-
-        from PIL import Image
-
         try:
-            with Image.open(io.BytesIO(source.read())) as image:  # type: ignore[attr-defined]
-                return self._rule.tokens(*image.size)
+            size = picture_size(source.read(), most_pixels())  # type: ignore[attr-defined]
         except (MediaError, OSError, ValueError):
             return self._picture_tokens
+        return self._rule.tokens(*size)
 
 
 def _likely(request: Request, sample: Sample) -> Output:

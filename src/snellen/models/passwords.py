@@ -1,4 +1,4 @@
-"""Addresses with a password in them, which nothing that is recorded may hold."""
+"""Addresses with a password or a key in them, which nothing that is recorded may hold."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ import re
 from snellen.core.errors import UsageError
 
 _PLACE = re.compile(r"://[^/?#]*@([^/?#@:,]*)")
+_QUERY = re.compile(r"://(?:[^/?#]*@)?([^/?#@:,]*)[^?#,]*\?")
 _VARIABLE = re.compile(r"[:,]key_env=(\w+)")
 
 
 def refuse_password(spec: str) -> None:
-    """Raises UsageError for a model or a URL such as `https://user:password@host`: what the
-    command says is recorded. The sentence does not hold the password, for the same reason."""
-    place = _PLACE.search(spec)
-    if place is None:
+    """Raises UsageError for a model or a URL such as `https://user:password@host` or
+    `https://host/v1?key=...`: what the command says is recorded. The sentence does not hold the
+    password, for the same reason."""
+    place, query = _PLACE.search(spec), _QUERY.search(spec)
+    if place is None and query is None:
         return
     variable = _VARIABLE.search(spec)
     how = (
@@ -22,7 +24,13 @@ def refuse_password(spec: str) -> None:
         if variable
         else ("put the key into an environment variable and name that with key_env=NAME")
     )
-    raise UsageError(
-        f"the address of {place[1]} holds a user or a password before the @, and addresses are "
-        f"recorded with the run; leave it out, {how}"
-    )
+    if place is not None:
+        raise UsageError(
+            f"the address of {place[1]} holds a user or a password before the @, and addresses "
+            f"are recorded with the run; leave it out, {how}"
+        )
+    if query is not None:
+        raise UsageError(
+            f"the address of {query[1]} holds a ? and what follows it, which is no part of a base "
+            f"URL, and addresses are recorded with the run; leave it out, {how}"
+        )

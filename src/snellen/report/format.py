@@ -10,11 +10,12 @@ from snellen.core.answer import OUTCOMES, OWED, Outcome
 from snellen.core.request import Sampling
 from snellen.core.run import Report, RunConfig, RunInfo, Spent
 from snellen.core.summary import Interval, Metric
+from snellen.scoring.guessing import GUESSES
 
 NONE = "–"
 """Stands where a number could not be given."""
 
-BASELINES = ("chance", "frequent")
+BASELINES = GUESSES
 """Metrics that no model earned: shown beside the headline, dimmed."""
 
 METRIC_WORDS = {
@@ -28,6 +29,8 @@ METRIC_WORDS = {
     "cognition_vlmevalkit": "cognition VLMEvalKit",
     "circular": "circular accuracy",
     "vanilla": "vanilla accuracy",
+    "chance_same_text": "chance, same text in each pass",
+    "chance_same_letter": "chance, same letter in each pass",
     "frequent": "most frequent answer",
     "anls": "ANLS",
     "vqa_accuracy": "VQA accuracy",
@@ -88,8 +91,10 @@ def signed_span(interval: Interval | None) -> str:
     return f"{signed(interval.low)} to {signed(interval.high)}"
 
 
-def p_text(p: float) -> str:
+def p_text(p: float | None) -> str:
     """Two digits that matter; below a ten-thousandth only that."""
+    if p is None:
+        return NONE
     if p < 0.0001:
         return "<0.0001"
     return f"{p:.2f}" if p >= 0.1 else f"{p:.2g}"

@@ -17,16 +17,17 @@ class Shown(Protocol):
     def media(self) -> Sequence[str]: ...
 
 
-def clusters(samples: Sequence[Shown]) -> list[str]:
-    """A name for each sample, shared by those of one unit and by those that show the same media;
-    empty for a sample that stands alone.
+def clusters(samples: Sequence[Shown], links: Sequence[str] = ()) -> list[str]:
+    """A name for each sample, shared by those of one unit, by those that show the same media, and
+    by those of one name among `links`, where these are given; empty for a sample that stands alone.
 
     What is linked through others is one cluster. The order of the media does not count.
     """
     held = list(range(len(samples)))
     first: dict[Hashable, int] = {}
     for place, sample in enumerate(samples):
-        for link in _links(sample):
+        named = [("link", links[place])] if links and links[place] else []
+        for link in (*_links(sample), *named):
             one, other = _root(held, place), _root(held, first.setdefault(link, place))
             held[max(one, other)] = min(one, other)
     roots = [_root(held, place) for place in held]

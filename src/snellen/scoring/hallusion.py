@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -40,8 +39,8 @@ Locate = Callable[[Record], Place]
 def hallusion_scores(records: Sequence[Record], place: Locate) -> HallusionScores | None:
     """None where no question could be scored."""
     answers = [record.score for record in records if record.score is not None]
-    figures = all_right(records, lambda one: _figure(place(one)))
-    questions = all_right(records, lambda one: _question(place(one)))
+    figures = all_right(records, lambda one: figure_of(place(one)))
+    questions = all_right(records, lambda one: question_of(place(one)))
     if not (answers and figures and questions):
         return None
     return HallusionScores(
@@ -53,25 +52,11 @@ def hallusion_scores(records: Sequence[Record], place: Locate) -> HallusionScore
     )
 
 
-def set_counts(records: Sequence[Record], place: Locate) -> list[tuple[float, ...]]:
-    """Of every set of figures, which is what may be resampled: right answers, answers, right
-    figures, figures, right questions, questions."""
-    sets: dict[tuple[str, str], list[Record]] = defaultdict(list)
-    for record in records:
-        sets[place(record)[:2]].append(record)
-    rows = []
-    for members in sets.values():
-        answers = [one.score for one in members if one.score is not None]
-        figures = all_right(members, lambda one: _figure(place(one))).values()
-        questions = all_right(members, lambda one: _question(place(one))).values()
-        columns = (answers, figures, questions)
-        rows.append(tuple(float(n) for one in columns for n in (sum(one), len(one))))
-    return rows
-
-
-def _figure(place: Place) -> str:
+def figure_of(place: Place) -> str:
+    """A name for the figure."""
     return "/".join((place.kind, place.set, place.figure))
 
 
-def _question(place: Place) -> str:
+def question_of(place: Place) -> str:
+    """A name for the question that is asked about every figure of the set."""
     return "/".join((place.kind, place.set, place.question))

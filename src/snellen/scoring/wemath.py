@@ -11,13 +11,15 @@ RM rote memorisation: the composite right, a step wrong (strict) or all wrong (l
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
 
 Mode = Literal["strict", "loose"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 Dimension = Literal["IK", "IG", "CM", "RM"]
 DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
+WORTH: Mapping[Dimension, float] = {"IK": 0.0, "IG": 0.5, "CM": 1.0, "RM": 0.0}
+"""What a problem adds to the score."""
 
 
 class Composite(NamedTuple):
@@ -47,7 +49,7 @@ def dimension(problem: Composite, mode: Mode) -> Dimension:
 
 
 def mastery(problems: Iterable[Composite], mode: Mode) -> Mastery | None:
-    """The rates, and the score (n - IG/2 - RM - IK) / n; None without problems."""
+    """The rates, and the score, the mean of what the problems are worth; None without problems."""
     held: Sequence[Composite] = list(problems)
     if not held:
         return None
@@ -55,7 +57,7 @@ def mastery(problems: Iterable[Composite], mode: Mode) -> Mastery | None:
     n = len(held)
     right = counts["CM"] + counts["RM"]
     return Mastery(
-        score=(n - 0.5 * counts["IG"] - counts["RM"] - counts["IK"]) / n,
+        score=sum(WORTH[name] * counts[name] for name in DIMENSIONS) / n,
         insufficient=counts["IK"] / n,
         inadequate=counts["IG"] / n,
         complete=counts["CM"] / n,

@@ -239,8 +239,9 @@ def _pair(pair: Pair) -> dict[str, Any]:
         "interval": fmt.signed_span(pair.interval) if pair.interval else None,
         "level": fmt.level(pair.interval),
         "n": pair.n,
-        "p": fmt.p_told(pair.p),
+        "p": None if pair.p is None else fmt.p_told(pair.p),
         "test": pair.test,
+        "reason": pair.reason,
     }
 
 

@@ -1,0 +1,1 @@
+"""Simulations of the statistics that Snellen reports: `python -m simulations`, `make simulate`."""

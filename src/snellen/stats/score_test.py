@@ -1,0 +1,74 @@
+"""Two systems that are right or wrong on independent samples: McNemar's test as a score test, and
+the interval of the difference of their shares that goes with it.
+
+Test: Q. McNemar, Psychometrika 12 (1947). Interval: T. Tango, "Equivalence test and confidence
+interval for the difference in proportions for the paired-sample design", Statistics in Medicine 17
+(1998), eqs. 3 and 7: the differences that the score test does not reject, so that it leaves out 0
+exactly where McNemar's test rejects.
+"""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from numpy import float64
+    from numpy.typing import NDArray
+
+_HALVINGS = 60
+
+
+def score_statistic(
+    won: NDArray[float64], lost: NDArray[float64], n: int, difference: float | NDArray[float64] = 0
+) -> NDArray[float64]:
+    """How many standard errors (won - lost) / n lies above a true `difference` in -1..1.
+
+    `won` and `lost` are the samples that only one of the two systems has right, of `n`. The
+    standard error is that of the most likely shares under the hypothesis; where it is 0, so is the
+    statistic if the difference is as expected, else it is infinite.
+    """
+    import numpy as np
+
+    b = -won - lost + (2 * n - won + lost) * difference
+    c = -lost * difference * (1 - difference)
+    # The larger root of 2n q^2 + b q + c, q being the share that only the other system has right.
+    # Written so that no small root comes from two large numbers that nearly cancel.
+    root = np.sqrt(np.maximum(b * b - 8 * n * c, 0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        q = np.where(b > 0, -2 * c / (b + root), (root - b) / (4 * n))
+        variance = n * (2 * q + difference * (1 - difference))
+        above = won - lost - n * difference
+        found = above / np.sqrt(np.maximum(variance, 0))
+    return np.where(above == 0, 0.0, found)
+
+
+def score_interval_of(
+    won: NDArray[float64], lost: NDArray[float64], n: int, level: float
+) -> tuple[NDArray[float64], NDArray[float64]]:
+    """Tango's interval of the difference, both ends in -1..1, for each pair of counts."""
+    import numpy as np
+
+    z = NormalDist().inv_cdf(0.5 + level / 2)
+    estimate = (won - lost) / n
+    ends = []
+    for outer, sign in ((-1.0, 1.0), (1.0, -1.0)):
+        # Between `inside`, which is not rejected, and `outside`, which is.
+        inside, outside = estimate.copy(), np.full_like(estimate, outer)
+        for _ in range(_HALVINGS):
+            middle = (inside + outside) / 2
+            rejected = sign * score_statistic(won, lost, n, middle) > z
+            inside, outside = (
+                np.where(rejected, inside, middle),
+                np.where(rejected, middle, outside),
+            )
+        ends.append(inside)
+    return ends[0], ends[1]
+
+
+def normal_tails(z: NDArray[float64]) -> NDArray[float64]:
+    """P(|Z| >= |z|) of the normal distribution."""
+    import numpy as np
+
+    return np.array([math.erfc(abs(one) / math.sqrt(2)) for one in z.tolist()])

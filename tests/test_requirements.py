@@ -1,0 +1,54 @@
+"""The lowest versions that are allowed, and the list of pinned ones."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+SECURITY = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+PINNED = (ROOT / "constraints" / "tests.txt").read_text(encoding="utf-8")
+FLOORS = dict(re.findall(r"^\| ([a-z]+) \| ([0-9.]+) \|", SECURITY, re.MULTILINE))
+
+
+def requirements() -> dict[str, set[str]]:
+    """The lowest versions of each package, over the base install and all extras."""
+    extras = [one for part in PROJECT["optional-dependencies"].values() for one in part]
+    lowest: dict[str, set[str]] = {}
+    for text in [*PROJECT["dependencies"], *extras]:
+        found = re.fullmatch(r"([A-Za-z0-9._-]+)(?:\[.*\])?(?:>=([0-9.]+))?", text)
+        assert found, f"{text!r}: expected NAME>=VERSION"
+        lowest.setdefault(re.sub(r"[-_.]+", "-", found[1]).lower(), set()).add(found[2] or "")
+    return lowest
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))
+
+
+@pytest.mark.parametrize("name", sorted(FLOORS))
+def test_lowest_versions_are_those_of_the_page(name: str) -> None:
+    assert requirements()[name] == {FLOORS[name]}
+
+
+def test_every_requirement_is_pinned_with_hashes_and_high_enough() -> None:
+    pins: dict[str, list[str]] = {}  # a package may have one version for each version of Python
+    for name, version in re.findall(r"^([a-z0-9._-]+)==([0-9.]+)", PINNED, re.MULTILINE):
+        pins.setdefault(name, []).append(version)
+    for name, lowest in requirements().items():
+        if name in ("torch", "snellen", "torchao"):  # torchao: of no extra that the tests install
+            assert name not in pins
+            continue
+        for version in lowest - {""}:
+            assert min(map(numbers, pins[name])) >= numbers(version), name
+    blocks = re.split(r"^(?=[a-z0-9])", PINNED, flags=re.MULTILINE)[1:]
+    assert len(blocks) == sum(map(len, pins.values()))
+    assert all("--hash=sha256:" in block for block in blocks)
+
+
+def test_no_address_of_an_index() -> None:
+    assert "://" not in PINNED
