@@ -204,7 +204,7 @@ def _marked(
         "reply": text,
     }
     read = partial(read_marks, names=MARKS, low=0.0, high=_TOP)
-    found = yield from judged(panel, RUBRIC, fields, read, Ref(sample.id, number))
+    found = yield from judged(panel, RUBRIC, fields, read, Ref(sample.id, number), about=text)
     return _Turn(Pass(said, output, answer, gold, verdicts=found.verdicts), found)
 
 
