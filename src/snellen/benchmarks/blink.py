@@ -32,7 +32,7 @@ from snellen.scoring.accuracy import FailurePolicy, counted_score
 from snellen.scoring.headlines import mean_of_groups
 from snellen.scoring.together import interval_of_mean, tallies
 
-VERSION = "2"
+VERSION = "3"
 HEADLINE = "task_mean"
 _TASKS = ("task", "category")
 """Columns that may name a question's task: the authors' and VLMEvalKit's."""

@@ -41,7 +41,7 @@ from snellen.scoring.together import (
     under,
 )
 
-VERSION = "3"
+VERSION = "4"
 HEADLINE = "mean_of_sources"
 ALIASES = {
     "CV-Bench": {},

@@ -45,7 +45,7 @@ from snellen.scoring.clusters import clusters
 from snellen.scoring.headlines import Share, sum_of_ratios
 from snellen.stats.linearised import unbounded_interval_of_sums
 
-VERSION = "3"
+VERSION = "4"
 ALIASES: dict[str, dict[str, str]] = {
     "LLaVABench": {},
     "llava_in_the_wild": {},

@@ -49,7 +49,7 @@ from snellen.extract.open_text import read_open
 from snellen.extract.verdicts import read_grade, read_object
 from snellen.scoring import mathematics
 
-VERSION = "3"
+VERSION = "4"
 _HOME = "https://opencompass.openxlab.space/utils/benchmarks/MathVerse"
 _FILES: dict[str, tuple[str, str, str]] = {
     "all": ("MathVerse_MINIV", "5017caca32b7fa110c350a1bea861b65", ""),

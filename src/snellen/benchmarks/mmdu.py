@@ -47,7 +47,7 @@ from snellen.extract.unanswered import unanswered
 from snellen.extract.verdicts import read_marks
 from snellen.scoring.headlines import Share, interval_of, sum_of_ratios
 
-VERSION = "4"
+VERSION = "5"
 ALIASES: dict[str, dict[str, str]] = {"MMDU": {}}
 DATA = Published(
     {},

@@ -40,7 +40,7 @@ from snellen.scoring.headlines import mean_of_groups
 from snellen.scoring.table import same_amount, same_figure, same_items, statement_correct
 from snellen.scoring.together import interval_of_mean, tallies
 
-VERSION = "2"
+VERSION = "3"
 HEADLINE = "mean_of_parts"
 PARTS = ("vwtq", "vwtq_syn", "vtabfact", "fintabnetqa")
 _SYNTHETIC = "_syn"
