@@ -112,8 +112,11 @@ def test_the_error_holds_on_made_up_scores() -> None:
 
 def test_an_interval_is_widened_on_each_side() -> None:
     errors = score_error(Quality("r", "choice", "hand", 100, 100, 96, 96))
+    assert errors == (0.0, 4.0)
     made = widened(Interval(47.0, 53.0, "wilson"), errors)
     assert (made.low, made.high) == pytest.approx((47.0, 57.0))
+    made = widened(Interval(47.0, 98.0, "wilson"), errors)
+    assert (made.low, made.high) == pytest.approx((47.0, 100.0))
     assert made.method == "wilson and reading"
 
 

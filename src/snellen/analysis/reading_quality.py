@@ -21,6 +21,7 @@ from snellen.core.answer import Answer, Empty, Found, Truncated
 from snellen.core.errors import UsageError
 from snellen.core.output import Generated
 from snellen.core.record import Record
+from snellen.core.repeats import draws_of, every_pass
 from snellen.core.sample import Kind
 from snellen.core.summary import Interval
 from snellen.extract.llm import EXTRACTOR
@@ -227,8 +228,8 @@ class RuleReadings:
         self.unread: Counter[Kind] = Counter()
 
     def add(self, record: Record) -> None:
-        self.samples += record.score is not None
-        for one in record.passes:
+        self.samples += sum(draw.score is not None for draw in draws_of(record))
+        for one in every_pass(record):
             if not isinstance(one.output, Generated) or one.extraction is not None:
                 continue
             if not isinstance(one.answer, Empty | Truncated | None):
