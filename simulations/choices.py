@@ -206,6 +206,7 @@ STUDIES = (
             for gold in (_BALANCED, (0.28, 0.26, 0.25, 0.21), (0.33, 0.27, 0.22, 0.18), _UNEVEN)
             for accuracy, questions in ((0.3, 1000), (0.5, 4000))
         ),
+        repeats=10_000,
     ),
     Study(
         "letters-given-gold-sparse",
@@ -249,8 +250,9 @@ STUDIES = (
                 ("one letter", "keeps one letter, another for each question"),
                 ("mixed", "keeps one text in half of the questions, one letter in the others"),
             )
-            for questions in (200, 500)
+            for questions in (400, 1000)
         ),
+        repeats=10_000,
     ),
     Study(
         "letters-over-rotations-power",

@@ -109,6 +109,7 @@ STUDIES = (
         tuple(Case(f"{size} of 162 tasks",
                    mean_of_clusters(size, lambda one: float(one.p <= 0.05)), 0.0, 0.06)
               for size in _SIZES),
+        repeats=5000,
     ),
     Study(
         "taskmap-in",
@@ -140,5 +141,6 @@ STUDIES = (
             ("tau", "tau by distance"), ("mantel", "correlation of distance and tau"),
             ("prediction", "error of the prediction"),
         )),
+        repeats=5000,
     ),
 )  # fmt: skip
