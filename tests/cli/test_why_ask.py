@@ -40,8 +40,9 @@ class Answering:
             # A look at whether the server answers, before a run.
             return web.json_response(chat_reply("A"))
         self.sent += 1
-        if self.hang is not None and self.sent > self.hang:
-            await asyncio.sleep(600)
+        mine = self.sent
+        while self.hang is not None and mine > self.hang:
+            await asyncio.sleep(0.02)
         number = text.split("What is ")[1].split("?")[0]
         prompt = "two" if WORDS["two"] in text else "one"
         right = random.Random(number).random() < SKILL[body["model"], prompt]
@@ -154,7 +155,8 @@ def test_ctrl_c_and_again(place: Place, capsys: pytest.CaptureFixture[str]) -> N
     code, out, _ = said(capsys, *place.ask, "--yes")
     assert code == 0
     assert "measured" in out
-    assert place.answering.sent - halfway == 2 * COUNT - 10
+    # A reply that was on its way when the run was stopped may be asked for again.
+    assert 2 * COUNT - 10 <= place.answering.sent - halfway < 2 * COUNT - 5
 
 
 @pytest.mark.parametrize(

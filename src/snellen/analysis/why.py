@@ -56,6 +56,10 @@ _REASONS: Mapping[Unscored | None, Cause] = {
 """Which cause a sample falls to that one run scored and the other did not; None: has it not."""
 
 
+_ALL_UP_TO = 3
+"""Causes of which every combination is asked."""
+
+
 class Share(Struct, frozen=True):
     """Points of 100 that are attributed to one cause, or to several that cannot be told apart."""
 
@@ -188,16 +192,26 @@ def between(side: Side, first: Side, second: Side, differ: Differences) -> Cross
     return Crossed(side, switched, counted(side))
 
 
-def open_causes(found: Why) -> tuple[Cause, ...]:
-    """The causes that further runs would tell apart; none where fewer than two are open."""
-    shares = [
-        one
+def open_combinations(found: Why) -> list[frozenset[Cause]]:
+    """The further runs that would tell causes apart, by the causes in which each is as the second
+    run: every combination of up to `_ALL_UP_TO` causes. Of more, those of one order and of its
+    reverse, so that the way back has the same. None where fewer than two causes are open, or where
+    all of these runs are known."""
+    causes = {
+        cause
         for one in found.shares
         if one.method == "joint" or (one.method == "measured" and one.orders < one.possible)
-    ]
-    causes = {cause for one in shares for cause in one.causes}
-    opened = tuple(one for one in CROSSED if one in causes)
-    return opened if len(opened) > 1 else ()
+        for cause in one.causes
+    }
+    opened = [one for one in CROSSED if one in causes]
+    sizes = range(1, len(opened))
+    if len(opened) <= _ALL_UP_TO:
+        wanted = [frozenset(some) for size in sizes for some in combinations(opened, size)]
+    else:
+        wanted = [frozenset(opened[:size]) for size in sizes]
+        wanted += [frozenset(opened[size:]) for size in sizes]
+    known = {frozenset(one.switched) & frozenset(opened) for one in found.between}
+    return [one for one in wanted if one not in known]
 
 
 def _alike(first: Side, second: Side, both: Sequence[str]) -> bool:
