@@ -14,6 +14,7 @@ from msgspec import Struct
 from snellen.analysis.aligned import Aligned, aligned
 from snellen.analysis.composite import Composite, composite
 from snellen.analysis.groups import GroupDifference, group_differences, in_points
+from snellen.analysis.stopped import interval_at_stop
 from snellen.core.errors import UsageError
 from snellen.core.summary import Interval
 from snellen.stats.paired import (
@@ -58,6 +59,9 @@ class Pair(Struct, frozen=True):
     """Adjusted for every pair of every benchmark that was compared."""
     reason: str = ""
     """Why there is no p or no interval."""
+    anytime: Interval | None = None
+    """Of the difference of the mean scores, valid where a rule ended one of the runs early; None
+    where none did."""
     detectable: float | None = None
     """The least true difference that so many samples find with the power of the comparison."""
     needed: int | None = None
@@ -268,6 +272,9 @@ def _pair(
         p_exact=mcnemar(lost, won).exact if test == SCORE_TEST else None,
         p_holm=None,
         reason=reason,
+        anytime=interval_at_stop(
+            [together.infos[at] for at in two], differences, together.clusters, level
+        ),
         groups=tuple(group_differences(together, differences, level)),
         **({} if measure else _reach(differences, mean, level, power)),
     )

@@ -34,6 +34,7 @@ from snellen.analysis.factors import (
 )
 from snellen.analysis.groups import in_points
 from snellen.analysis.stages import Change
+from snellen.analysis.stopped import interval_at_stop, stop_notices
 from snellen.core.errors import UsageError
 from snellen.core.record import Unscored
 from snellen.core.summary import Interval
@@ -105,6 +106,8 @@ class Observed(Struct, frozen=True):
     """Of these samples; what belongs together is one."""
     reason: str
     """Why there is no p or no interval, where one lacks."""
+    anytime: Interval | None = None
+    """Of the difference, valid where a rule ended one of the runs early; None where none did."""
 
 
 class Between(Struct, frozen=True):
@@ -252,7 +255,17 @@ def _observed(told: _Told, difference: float, apart: float) -> Observed:
     differences = np.array([second[name] - first[name] for name in told.both])
     mean = paired_mean(differences, told.clusters, told.level)
     interval = _shifted(in_points(mean.interval), apart)
-    return Observed(difference, interval, mean.p, len(told.both), mean.clusters, mean.reason)
+    infos = [side.info for side in told.sides]
+    stop = interval_at_stop(infos, differences, told.clusters, told.level)
+    return Observed(
+        difference,
+        interval,
+        mean.p,
+        len(told.both),
+        mean.clusters,
+        mean.reason,
+        _shifted(stop, apart),
+    )
 
 
 def _place(causes: frozenset[Cause]) -> list[int]:
@@ -403,6 +416,7 @@ def _notices(first: Side, second: Side) -> Iterable[str]:
         yield f"two benchmarks: {first.benchmark} and {second.benchmark}"
     infos = [side.info for side in (first, second) if side.info is not None]
     yield from data_notices(infos, [side.name for side in (first, second) if side.info is not None])
+    yield from stop_notices(infos)
     for side in (first, second):
         if side.info is None:
             yield (

@@ -92,6 +92,9 @@ class Benchmark:
     headline_sums: SumsOf | None = None
     """The headline as a function of sums over samples, of the same records; None where it is the
     plain mean of the samples' scores, on the headline's scale."""
+    weighs_scores: bool = False
+    """Whether `headline_sums` makes a weighted mean of the samples' scores, whose weights it tells
+    from the samples' groups and gold alone."""
     fetch: Callable[[FetchProgress | None], Path] | None = None
     """Brings the data to this machine, where they are not shipped: the file's path."""
     needs: Needs = TEXT
@@ -154,6 +157,8 @@ class Variant:
     """Whether replies that no rule can read go to the role `extractor`."""
     judges: int = 0
     """How many roles (`judge`, `judge-2`, ...) are there to grade replies."""
+    judge_repeats: int = 1
+    """How often each judge is asked for each verdict, in the same way."""
     recorded_verdicts: bool = False
     """Whether the judges' verdicts stand in a file: they cost nothing, and decide every reply they
     are about, also where a rule could read it."""

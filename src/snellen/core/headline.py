@@ -32,6 +32,10 @@ class HeadlineSums(NamedTuple):
     """For each sample a name: those that share it count together and are drawn together, beyond
     what `scoring.clusters` joins; () where nothing is joined."""
 
+    def of_all(self) -> float:
+        """The headline over all samples."""
+        return float(self.value(self.rows.sum(axis=0, keepdims=True))[0])
+
 
 SumsOf = Callable[[Sequence[Record]], HeadlineSums | None]
 """Makes the sums of finished samples; None where they have no headline (a subtask is missing)."""

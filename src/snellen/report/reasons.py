@@ -61,14 +61,18 @@ def heading(found: Why) -> str:
 def observed(found: Why) -> Grid:
     """The difference itself."""
     seen = found.observed
-    row = (
+    head = ["", "points", "95 % interval", "p", "samples"]
+    row = [
         f"{found.second} – {found.first}",
         fmt.signed(seen.difference),
         fmt.signed_span(seen.interval),
         fmt.NONE if seen.p is None else fmt.p_text(seen.p),
         fmt.number(seen.aligned),
-    )
-    return Grid("observed", 1, ("", "points", "95 % interval", "p", "samples"), [row])
+    ]
+    if seen.anytime is not None:
+        head.append("anytime interval")
+        row.append(fmt.signed_span(seen.anytime))
+    return Grid("observed", 1, tuple(head), [tuple(row)])
 
 
 def attributed(found: Why) -> Grid:
