@@ -40,7 +40,7 @@ from snellen.core.record import Unscored
 from snellen.core.summary import Interval
 from snellen.scoring.accuracy import FailurePolicy, counted_score
 from snellen.stats.paired import paired_mean
-from snellen.stats.shapley import shapley_split
+from snellen.stats.shapley import Coalition, shapley_split
 
 if TYPE_CHECKING:
     from numpy import float64, int64
@@ -303,7 +303,7 @@ def _moves(
         causes = sorted(set(reasons.values()))
         if not causes:
             continue
-        means = {
+        means: dict[Coalition, NDArray[float64]] = {
             out: np.array([_mean(score for name, score in scores[mine].items()
                                  if reasons.get(name) not in out)])
             for size in range(len(causes) + 1)
