@@ -127,6 +127,19 @@ def test_without_consent_nothing_is_asked(place: Place, capsys: pytest.CaptureFi
     )
 
 
+def test_a_spent_budget_leaves_the_rest_open(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    price = [word for name in ("weak", "strong")
+             for word in ("--price", f"{name}:input=1000,output=1000")]  # fmt: skip
+    before = place.answering.sent
+    code, out, err = said(capsys, *place.ask, *price, "--budget", "0.3usd", "--yes")
+    assert (code, err.count("Traceback")) == (1, 0)
+    assert "is not complete" in out
+    assert 0 < place.answering.sent - before < 2 * COUNT
+    assert "together" in out
+
+
 def test_a_dead_server_is_one_sentence(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     dead = "http://127.0.0.1:9/v1"
     words = [word.replace(place.server.url, dead) for word in place.ask]

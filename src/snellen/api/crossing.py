@@ -227,7 +227,7 @@ class Crossing:
         yield f"{whose.config.identity.provider}/{whose.config.identity.name}"
 
     def _role(self, role: str, wanted: Identity) -> Model:
-        for spec in (*self._terms.models, f"{wanted.provider}/{wanted.name}"):
+        for spec in (*self._terms.models, f"{wanted.provider}/{wanted.name}", wanted.name):
             try:
                 _, model = self._opened(spec)
             except UsageError:
