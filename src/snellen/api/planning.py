@@ -72,6 +72,7 @@ def plan(
     until: str | None = None,
     cluster: Cluster | None = None,
     repeats: int = 1,
+    judge_repeats: int = 1,
     sampling: Sampling = Sampling(),  # noqa: B008 - frozen
     assumed: Assumptions = Assumptions(),  # noqa: B008 - frozen
     probe: bool = False,
@@ -100,7 +101,7 @@ def plan(
     cast = cast_of(opened, extractors, clip, named, look.model, how, judging)
     rule = _rule(until, [name for name, _ in cast.models])
     known.check(cast.everyone(), terms.budget)
-    variant = with_roles(variant, extractors, clip, judges)
+    variant = with_roles(variant, extractors, clip, judges, judge_repeats)
     chosen = [
         look.benchmark(name, variant, own.benchmarks) for name in expanded(several(benchmarks))
     ]

@@ -110,6 +110,10 @@ def _roles(parser: argparse.ArgumentParser) -> None:
         "verdicts are put together",
     )  # fmt: skip
     parser.add_argument(
+        "--judge-repeats", type=int, default=1, metavar="J",
+        help="ask for each verdict J times, in the same way, and show how far a judge varies",
+    )  # fmt: skip
+    parser.add_argument(
         "--clip", metavar="MODEL",
         help="a CLIP model that compares drawn pictures, e.g. clip/openai/clip-vit-large-patch14",
     )  # fmt: skip
