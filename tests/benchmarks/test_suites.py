@@ -160,13 +160,8 @@ def test_an_average_of_runs_has_an_interval_and_never_two_of_one_model(
     assert main(["leaderboard", "--suite", str(file), str(out)]) == 0
     assert "95 % interval" in capsys.readouterr().out
     # Another run of the same model: silently, the last one named would win.
-    evaluate(
-        ["random"],
-        [str(data[0])],
-        out=tmp_path / "again",
-        variant=Variant(failures="count-wrong"),
-        html=False,
-    )
+    other = Variant(failures="count-wrong")
+    evaluate(["random"], [str(data[0])], out=tmp_path / "again", variant=other, html=False)
     for order in ((out, tmp_path / "again"), (tmp_path / "again", out)):
         assert main([*words, *map(str, order)]) == 2
         told = capsys.readouterr().err
