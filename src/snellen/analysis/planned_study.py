@@ -136,14 +136,14 @@ def spread_of_runs(runs: Sequence[RunFolder]) -> Spread:
         design = max(1.0, found.error**2 / variance)
     names = " and ".join(run.info.model for run in runs)
     n = len(differences)
-    told = [f"the two differ on {100 * square:.1f} % of samples (from {n:,} of {names})"]
+    said = [f"the two differ on {100 * square:.1f} % of samples (from {n:,} of {names})"]
     parts = [_draw_variance(run) for run in runs]
     if None in parts:
-        return Spread(square, None, design, tuple(told))
+        return Spread(square, None, design, tuple(said))
     single = sum(part.draws for part in parts if part)
     held = sum(part.draws / part.repeats for part in parts if part)
-    told.append(f"{100 * single:.1f} points of it, with one draw each, come from drawing replies")
-    return Spread(max(0.0, square - held), single, design, tuple(told))
+    said.append(f"{100 * single:.1f} points of it, with one draw each, come from drawing replies")
+    return Spread(max(0.0, square - held), single, design, tuple(said))
 
 
 class _Drawing(NamedTuple):

@@ -92,7 +92,7 @@ def choose_subset(
     if systems < FEWEST_SYSTEMS:
         raise ValueError(f"choosing a subset needs {FEWEST_SYSTEMS} systems, got {systems}")
     random = seeded(seed)
-    ties = random.random(units)
+    ties = random.random((units,))
     everyone = np.arange(systems)
     outer = _folds(everyone, JUDGING, random)
     inner = [_folds(np.setdiff1d(everyone, fold), CHOOSING, random) for fold in outer]
