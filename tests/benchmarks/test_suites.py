@@ -159,6 +159,14 @@ def test_an_average_of_runs_has_an_interval_and_never_two_of_one_model(
     assert row["average"] - low == pytest.approx((below[0] ** 2 + below[1] ** 2) ** 0.5 / 2)
     assert main(["leaderboard", "--suite", str(file), str(out)]) == 0
     assert "95 % interval" in capsys.readouterr().out
+    # Two that guess.
+    evaluate(["random:seed=5"], [str(file)], out=out, html=False)
+    assert main([*words, str(out)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["alike"] == {"random": "a", "random:seed=5": "a"}
+    assert any("adjusted by Holm for 1 pair" in one for one in found["notices"])
+    assert main(["leaderboard", "--suite", str(file), str(out)]) == 0
+    assert "alike" in capsys.readouterr().out
     # Another run of the same model: silently, the last one named would win.
     other = Variant(failures="count-wrong")
     evaluate(["random"], [str(data[0])], out=tmp_path / "again", variant=other, html=False)

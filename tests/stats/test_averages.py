@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from snellen.core.summary import Interval
-from snellen.stats.averages import interval_of_average
+from snellen.stats.averages import difference_of_averages, interval_of_average
 from snellen.stats.intervals import wilson
+from snellen.stats.paired import PairedMean, paired_mean
 
 
 def test_variances_add_on_each_side() -> None:
@@ -40,3 +41,41 @@ def test_what_does_not_go_together() -> None:
         interval_of_average([1.0, 2.0], [Interval(0, 2, "x", 0.9), Interval(0, 2, "x")])
     with pytest.raises(ValueError, match="got 0 values"):
         interval_of_average([], [])
+
+
+def paired(differences: np.ndarray, size: int = 1) -> PairedMean:
+    return paired_mean(differences, np.arange(len(differences)) // size)
+
+
+def test_the_difference_of_two_averages_is_paired_by_benchmark() -> None:
+    random = np.random.default_rng(5)
+    parts = [paired(random.normal(0.1, 0.4, n).clip(-1, 1), 4) for n in (200, 400)]
+    found = difference_of_averages(parts, [0.5, 0.5])
+    assert found.mean == pytest.approx((parts[0].mean + parts[1].mean) / 2)
+    assert found.interval is not None
+    assert found.p is not None
+    error = 0.5 * np.hypot(parts[0].error or 0, parts[1].error or 0)
+    assert found.interval.high - found.mean == pytest.approx(1.96 * error, rel=0.02)
+    assert (found.p < 0.05) == (found.interval.low > 0 or found.interval.high < 0)
+
+
+def test_equal_systems_are_told_apart_in_a_twentieth() -> None:
+    random = np.random.default_rng(8)
+    told = 0
+    for _ in range(600):
+        parts = [
+            paired(random.choice([-1.0, 0.0, 1.0], size=60, p=[0.15, 0.7, 0.15]), 3)
+            for _ in range(3)
+        ]
+        p = difference_of_averages(parts, [1 / 3] * 3).p
+        told += p is not None and p < 0.05
+    assert told <= 50
+
+
+def test_few_clusters_and_no_spread_tell_nothing() -> None:
+    few = paired(np.array([0.0, 1.0, 0.0]))
+    same = paired(np.zeros(50))
+    assert difference_of_averages([few], [1.0])[1:] == (None, None)
+    assert difference_of_averages([same], [1.0])[1:] == (None, None)
+    with pytest.raises(ValueError, match="got 1 parts and 2 weights"):
+        difference_of_averages([same], [0.5, 0.5])

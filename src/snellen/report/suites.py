@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from snellen.analysis.average_ranking import AverageLetters, Column, average_letters
 from snellen.analysis.comparability import check_comparable, differing
 from snellen.analysis.data_marks import unlike_data
 from snellen.benchmarks.suites import Member, Suite, made_for
@@ -38,6 +39,8 @@ class SuiteTable(NamedTuple):
     rows: tuple[Standing, ...]
     notices: tuple[str, ...]
     averaged: bool
+    alike: Mapping[str, str] = {}
+    """Letters by model: those that share one cannot be told apart by their averages."""
 
 
 class Imported(NamedTuple):
@@ -89,8 +92,10 @@ def suite_table(
     # Whatever the order of the arguments.
     order = sorted(range(len(runs)), key=lambda at: (reports[at].run.model, str(runs[at].path)))
     runs, reports = [runs[at] for at in order], [reports[at] for at in order]
+    columns: list[Column] = []
     for member in suite.members:
-        for model, one in _measured(member, runs, reports, notices).items():
+        weight = 1 / len(suite.members) / max(1, len(member.benchmarks))
+        for model, one in _measured(member, runs, reports, notices, columns, weight).items():
             table.setdefault(model, {})[member.name] = one.value
             if one.interval is not None:
                 intervals.setdefault(model, {})[member.name] = one.interval
@@ -113,13 +118,46 @@ def suite_table(
             f"{row.model} has no average: {', '.join(row.missing)} missing"
             for row in rows if row.missing
         ]  # fmt: skip
-    return SuiteTable(suite.title, names, tuple(rows), tuple(dict.fromkeys(notices)), suite.average)
+    alike = _alike(suite, rows, columns)
+    if alike.reason:
+        notices.append(f"which averages cannot be told apart is not known: {alike.reason}")
+    elif alike.letters:
+        notices.append(
+            "alike: models that share a letter cannot be told apart by their averages (paired "
+            "tests on the samples of each benchmark at a level of 5 %, adjusted by Holm for "
+            f"{fmt.plural(alike.pairs, 'pair')})"
+        )
+    told = tuple(dict.fromkeys(notices))
+    return SuiteTable(suite.title, names, tuple(rows), told, suite.average, alike.letters)
+
+
+def _alike(suite: Suite, rows: Sequence[Standing], columns: Sequence[Column]) -> AverageLetters:
+    """Letters of the models whose every number is of a run."""
+    if not columns or not all(member.benchmarks for member in suite.members):
+        return AverageLetters({})
+    averages = {
+        row.model: row.average
+        for row in rows
+        if row.average is not None and all(row.model in column.runs for column in columns)
+    }
+    if len(averages) < 2:
+        return AverageLetters({})
+    other = [member.name for member in suite.members if member.metric is not None]
+    if other:
+        return AverageLetters({}, 0, f"{other[0]} counts by a metric that is no headline")
+    return average_letters(columns, averages)
 
 
 def _measured(
-    member: Member, runs: Sequence[RunFolder], reports: Sequence[Report], notices: list[str]
+    member: Member,
+    runs: Sequence[RunFolder],
+    reports: Sequence[Report],
+    notices: list[str],
+    columns: list[Column],
+    weight: float,
 ) -> dict[str, _Measured]:
-    """The member's percentage by model: the mean over its benchmarks, where all were run."""
+    """The member's percentage by model: the mean over its benchmarks, where all were run. Adds to
+    `columns` what each benchmark has, a point of which has the `weight` in the average."""
     by_spec: list[dict[str, _Measured]] = []
     for spec in member.benchmarks if reports else ():
         name, asked = made_for(spec)
@@ -135,7 +173,12 @@ def _measured(
             if report.run.data.note:
                 notices.append(f"{report.run.model}, {member.name}: {report.run.data.note}")
             counted.append(at)
-        by_spec.append(_column(member, set(asked), counted, runs, reports))
+        column = _column(member, set(asked), counted, runs, reports)
+        columns.append(
+            Column(name, weight, {model: (runs[at], reports[at]) for model, at in column.items()})
+        )
+        metrics = {model: _metric(reports[at], member) for model, at in column.items()}
+        by_spec.append({model: one for model, one in metrics.items() if one is not None})
     models = set().union(*by_spec) if by_spec else set()
     return {
         model: _mean([found[model] for found in by_spec])
@@ -150,8 +193,8 @@ def _column(
     counted: Sequence[int],
     runs: Sequence[RunFolder],
     reports: Sequence[Report],
-) -> dict[str, _Measured]:
-    """By model, one run of each. How a question is asked is free in a suite."""
+) -> dict[str, int]:
+    """By model the place of its run. How a question is asked is free in a suite."""
     infos = [reports[at].run for at in counted]
     by_model: dict[str, int] = {}
     for at in counted:
@@ -168,12 +211,7 @@ def _column(
     free = {key for info in infos for key in info.config.parameters} - asked
     names = [f"{info.model} ({runs[at].path})" for info, at in zip(infos, counted, strict=True)]
     check_comparable(infos, names, f"column of {member.name}", free=free)
-    found = {}
-    for model, at in by_model.items():
-        metric = _metric(reports[at], member)
-        if metric is not None:
-            found[model] = metric
-    return found
+    return by_model
 
 
 def _mean(parts: Sequence[_Measured]) -> _Measured:
@@ -239,6 +277,8 @@ def _headings(shown: SuiteTable) -> list[tuple[str, bool]]:
     first = [("rank", True), ("model", False), ("average", True)]
     if _has_intervals(shown):
         first.append(("95 % interval", True))
+    if shown.alike:
+        first.append(("alike", False))
     if not shown.averaged:
         first = [("model", False)]
     return [*first, *((member, True) for member in shown.members)]
@@ -248,6 +288,8 @@ def _cells(shown: SuiteTable, row: Standing) -> list[str]:
     first = [str(row.rank or "–"), row.model, _number(row.average)]
     if _has_intervals(shown):
         first.append(fmt.span(row.interval))
+    if shown.alike:
+        first.append(shown.alike.get(row.model, fmt.NONE))
     values = [_number(row.values[member]) for member in shown.members]
     return [*(first if shown.averaged else [row.model]), *values]
 
