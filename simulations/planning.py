@@ -11,6 +11,7 @@ from snellen.stats.score_test import score_interval_of
 from snellen.stats.subsets import choose_subset
 
 _NEW_SYSTEMS = 60
+_SAMPLES = 200
 
 
 def finds(difference: float, discordance: float) -> Share:
@@ -74,9 +75,9 @@ def agreement_too_high(systems: int) -> Share:
         excess = 0.0
         for at in range(repeats):
             skill = random.normal(0.5, 0.5, systems + _NEW_SYSTEMS)
-            hard = random.normal(0, 1.2, (300, 1))
-            right = (random.random((300, len(skill))) < 1 / (1 + np.exp(hard - skill))) * 1.0
-            choice = choose_subset(right[:, :systems], np.ones(300), 0.9, f"{at}")
+            hard = random.normal(0, 1.2, (_SAMPLES, 1))
+            right = (random.random((_SAMPLES, len(skill))) < 1 / (1 + np.exp(hard - skill))) * 1.0
+            choice = choose_subset(right[:, :systems], np.ones(_SAMPLES), 0.9, f"{at}")
             new = right[:, systems:]
             excess += choice.agreement - _agreement(new, choice.units)
         return 100 * excess / repeats
