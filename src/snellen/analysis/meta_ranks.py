@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING
 from snellen.analysis.aligned import Aligned, aligned
 from snellen.benchmarks.mmt_summary import SUBTASK
 from snellen.benchmarks.mmt_tasks import meta_task_named, subtask_named
-from snellen.core.summary import Interval
 from snellen.scoring.mmt import PRINTED_DIGITS
-from snellen.stats.intervals import DEFAULT_LEVEL
 from snellen.stats.resampling import DEFAULT_DRAWS, seeded, stacked_sums
-from snellen.stats.standing import ranks
+from snellen.stats.standing import MeanRank, mean_rank_intervals
 from snellen.store.runs import RunFolder
 
 if TYPE_CHECKING:
@@ -32,25 +30,28 @@ class MetaTaskDraws:
         self._runs = len(runs)
         self._metas = _drawn(aligned(runs, common=True))
 
-    def mean_rank_intervals(
-        self, metas: Sequence[str], others: Sequence[Mapping[str, float]]
-    ) -> list[Interval | None]:
-        """For each run the middle 95 % of its mean rank over the meta-tasks (abbreviations), among
-        the runs and other rows of a table whose scores are fixed. Ranks are taken on values as
-        printed. None where a meta-task has no question that all runs scored."""
+    def mean_ranks(
+        self,
+        metas: Sequence[str],
+        scores: Sequence[Mapping[str, float]],
+        others: Sequence[Mapping[str, float]],
+    ) -> list[MeanRank | None]:
+        """For each run its mean rank over the meta-tasks (abbreviations) and the interval of that,
+        among the runs, of the `scores` in their table, and `others` whose scores are fixed. Ranks
+        are taken on values as printed. None where a meta-task has no question that all runs
+        scored."""
         import numpy as np
 
         if not metas or any(meta not in self._metas for meta in metas):
             return [None] * self._runs
-        total: NDArray[float64] = np.zeros((DEFAULT_DRAWS, self._runs + len(others)))
-        for meta in metas:
-            fixed = np.array([[one[meta] for one in others]]).repeat(DEFAULT_DRAWS, axis=0)
-            values = np.concatenate([self._metas[meta], fixed], axis=1)
-            total += ranks(np.round(values, PRINTED_DIGITS))
-        means = total[:, : self._runs] / len(metas)
-        tail = (1 - DEFAULT_LEVEL) / 2
-        low, high = np.quantile(means, (tail, 1 - tail), axis=0).tolist()
-        return [Interval(*ends, "bootstrap", DEFAULT_LEVEL) for ends in zip(low, high, strict=True)]
+        observed = np.array([[one[meta] for one in (*scores, *others)] for meta in metas])
+        drawn = np.broadcast_to(observed, (DEFAULT_DRAWS, *observed.shape)).copy()
+        for at, meta in enumerate(metas):
+            drawn[:, at, : self._runs] = self._metas[meta]
+        found = mean_rank_intervals(
+            np.round(observed, PRINTED_DIGITS), np.round(drawn, PRINTED_DIGITS)
+        )
+        return list(found[: self._runs])
 
 
 def _drawn(together: Aligned) -> dict[str, NDArray[float64]]:

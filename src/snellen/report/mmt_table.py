@@ -22,9 +22,10 @@ from snellen.benchmarks.mmt_summary import (
 from snellen.benchmarks.mmt_tasks import meta_tasks
 from snellen.core.errors import UsageError
 from snellen.core.run import Report
-from snellen.core.summary import Interval, Metric, Summary
+from snellen.core.summary import Metric, Summary
 from snellen.report.markdown import literal, table
 from snellen.scoring.mmt import PRINTED_DIGITS, VISUAL_RECOGNITION, average_meta_ranks
+from snellen.stats.standing import MeanRank
 from snellen.store.runs import RunFolder
 
 NAME = "mmt-bench"
@@ -70,7 +71,7 @@ def mmt_table(runs: Sequence[RunFolder]) -> str:
     ranked = []
     for chosen in (shared, others):
         rank = average_meta_ranks(means, chosen)
-        spans = draws.mean_rank_intervals(chosen, fixed)
+        spans = draws.mean_ranks(chosen, [row.metas for row in rows], fixed)
         ends = {row.name: one for row, one in zip(rows, spans, strict=True)}
         ranked.append({name: _rank_cell(rank.get(name), ends.get(name)) for name in means})
     head = ["model", "Overall", "Overall (questions)", "R", "Overall*", "R*", *every]
@@ -87,7 +88,7 @@ def mmt_table(runs: Sequence[RunFolder]) -> str:
     ]
     notes = [
         f"R, R*: mean rank over {len(shared)} and {len(others)} meta-tasks among {len(means)} "
-        "rows, with the middle 95 % over resampled questions; *: without visual recognition; -: no "
+        "rows, with the 95 % interval of the mean rank; *: without visual recognition; -: no "
         "value.",
         *_lacking(rows, every, shared),
     ]
@@ -143,10 +144,10 @@ def _settings(report: Report) -> str:
     return f" ({', '.join(own)})" if own else ""
 
 
-def _rank_cell(rank: float | None, interval: Interval | None) -> str:
-    if rank is None or interval is None:
+def _rank_cell(rank: float | None, among: MeanRank | None) -> str:
+    if rank is None or among is None:
         return _cell(rank)
-    return f"{_cell(rank)} ({_cell(interval.low)}–{_cell(interval.high)})"
+    return f"{_cell(rank)} ({_cell(among.low)}–{_cell(among.high)})"
 
 
 def _cell(value: float | None) -> str:
