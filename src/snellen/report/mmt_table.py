@@ -87,7 +87,7 @@ def mmt_table(runs: Sequence[RunFolder]) -> str:
     ]
     notes = [
         f"R, R*: mean rank over {len(shared)} and {len(others)} meta-tasks among {len(means)} "
-        "rows, with the middle 95 % over resampled questions; *: without visual recognition; -: no "
+        "rows, with the 95 % interval of that of further such questions; *: without visual recognition; -: no "
         "value.",
         *_lacking(rows, every, shared),
     ]
