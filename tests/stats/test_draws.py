@@ -33,7 +33,7 @@ def test_pass_at_k_is_that_of_its_authors(n: int, right: int, k: int) -> None:
     """The numerically stable form of Chen et al. (2021), Figure 3."""
     theirs = 1.0
     if n - right >= k:
-        theirs = 1.0 - np.prod(1.0 - k / np.arange(n - right + 1, n + 1))
+        theirs = 1.0 - float(np.prod(1.0 - k / np.arange(n - right + 1, n + 1)))
     assert best_of([1.0] * right + [0.0] * (n - right), k) == pytest.approx(theirs)
 
 

@@ -14,9 +14,11 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from functools import lru_cache
 from statistics import NormalDist, fmean
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from snellen.stats.intervals import DEFAULT_LEVEL
+
+A = TypeVar("A", bound=Hashable)
 
 Scores = Sequence[Sequence[float]]
 """For each question the scores of its draws, in 0..1."""
@@ -38,9 +40,7 @@ def best_of(scores: Sequence[float], k: int) -> float:
     )
 
 
-def majority_of(
-    answers: Sequence[Hashable | None], worth: Mapping[Hashable, float], k: int
-) -> float:
+def majority_of(answers: Sequence[A | None], worth: Mapping[A, float], k: int) -> float:
     """The expected score of the commonest answer among k draws of a question, over all subsets of
     size k. Answers that are equally common share; None, a reply without an answer, has no vote,
     and where nobody votes the score is 0.

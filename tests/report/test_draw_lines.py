@@ -51,7 +51,9 @@ def test_the_lines(report: Report) -> None:
     assert "12: " in found["standard error, k draws"]
 
 
-def test_every_form_has_them(run: RunFolder, report: Report, capsys: pytest.CaptureFixture) -> None:
+def test_every_form_has_them(
+    run: RunFolder, report: Report, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["report", str(run.path)]) == 0
     told = capsys.readouterr().out
     for line in draw_lines(report):
@@ -89,7 +91,7 @@ def test_runs_of_unlike_draws_are_told_apart(home: Path, run: RunFolder) -> None
     ],
 )  # fmt: skip
 def test_what_looks_at_single_replies_refuses(
-    run: RunFolder, command: list[str], capsys: pytest.CaptureFixture
+    run: RunFolder, command: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     name, *form = command
     path, to = str(run.path), ["--to", *form]
