@@ -78,7 +78,7 @@ def _mmt_submission(runs: list[RunFolder]) -> str:
 def _mmt_table(runs: list[RunFolder]) -> str:
     from snellen.report.mmt_table import mmt_table
 
-    return mmt_table([run.report() for run in runs])
+    return mmt_table(runs)
 
 
 def _seed_results(runs: list[RunFolder]) -> str:

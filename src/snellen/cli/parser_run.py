@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from snellen.cli import parser_executor
+from snellen.cli import parser_executor, parser_study
 from snellen.cli import parser_flags as flags
 from snellen.cli.parser_flags import Commands
 
@@ -176,6 +176,7 @@ def _plan(plan: argparse.ArgumentParser) -> None:
     plan.add_argument("--probe", action="store_true",
                       help="send readers, judges and servers one small request each")  # fmt: skip
     flags.as_json(plan)
+    parser_study.add(plan)
 
 
 def _score(commands: Commands) -> None:
