@@ -57,7 +57,8 @@ def sum_of_ratios(
         found: NDArray[float64] = ratios @ weighed
         return found
 
-    return HeadlineSums(rows, value, strata, links)
+    bears = rows[:, 1::2] @ (np.abs(weighed) / np.where(wholes > 0, wholes, 1.0))
+    return HeadlineSums(rows, value, strata, links, bears)
 
 
 def mean_of_groups(
@@ -134,6 +135,8 @@ def of_kept(kept: Callable[[Record], bool], sums: SumsOf) -> SumsOf:
                 held[at] = name
             return held
 
-        return HeadlineSums(rows, found.value, spread(found.strata), spread(found.links))
+        bears = np.zeros(len(records))
+        bears[places] = 1.0 if found.weights is None else found.weights
+        return HeadlineSums(rows, found.value, spread(found.strata), spread(found.links), bears)
 
     return of_records

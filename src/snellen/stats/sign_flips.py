@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _NOISE = 1e-12
-"""Means of sums that differ by no more differ by rounding."""
+"""Of the largest mean: what is not larger is rounding."""
 
 
 class Flips(NamedTuple):
@@ -45,7 +45,8 @@ def flipped_signs(sums: NDArray[float64], sizes: NDArray[float64], level: float)
     one = inside / many
     other = (sums.sum(axis=0) - inside) / (sizes.sum() - many)
     lows, highs = np.minimum(one, other), np.maximum(one, other)
-    p = (1 + ((lows <= _NOISE) & (highs >= -_NOISE)).sum(axis=0)) / ways
+    noise = _NOISE * np.maximum(np.abs(lows), np.abs(highs)).max(axis=0)
+    p = (1 + ((lows <= noise) & (highs >= -noise)).sum(axis=0)) / ways
     # Not rejected at m below the mean: 1 + (lows up to m) >= (1 - level) * ways.
     place = math.ceil((1 - level) * ways * (1 - 1e-12)) - 1
     if place <= 0:
@@ -53,13 +54,8 @@ def flipped_signs(sums: NDArray[float64], sizes: NDArray[float64], level: float)
         return Flips(p, -ends, ends)
     low = np.partition(lows, place - 1, axis=0)[place - 1]
     high = -np.partition(-highs, place - 1, axis=0)[place - 1]
-    return Flips(p, _rounded(low), _rounded(high))
-
-
-def _rounded(ends: NDArray[float64]) -> NDArray[float64]:
-    import numpy as np
-
-    return np.where(np.abs(ends) <= _NOISE, 0.0, ends)
+    low, high = (np.where(np.abs(ends) <= noise, 0.0, ends) for ends in (low, high))
+    return Flips(p, low, high)
 
 
 @lru_cache(maxsize=16)
