@@ -7,6 +7,7 @@ docs/reproduction.md  our numbers beside official ones (see docs/reproduce.py)
 docs/evidence.md    what every benchmark's numbers rest on (see docs/evidence.py)
 docs/families.md    families of models that were tried (see docs/families.py)
 docs/every-kind.md  a run over one small file of every benchmark (see docs/every_kind.py)
+docs/attacks.md     hostile input and bad days, each with its test (see docs/attacks.py)
 docs/statistics.md  every statistical procedure with its simulations (see simulations/page.py)
 
 With `--check` nothing is written; the exit code is 1 when a page differs from what would be.
@@ -230,6 +231,11 @@ def statistics() -> str:
     return made
 
 
+def attacks() -> str:
+    """What hostile input and bad days do, from the results that are committed."""
+    return _made_by("attacks.py")
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "cli.md": cli,
     "benchmarks.md": benchmarks,
@@ -239,6 +245,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "families.md": families,
     "every-kind.md": every_kind,
     "statistics.md": statistics,
+    "attacks.md": attacks,
 }
 
 

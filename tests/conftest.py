@@ -11,10 +11,14 @@ A skip is an error unless `tests/allowed_skips.txt` has its reason.
 What a shell or `nohup` starts in the background ignores Ctrl-C, and so do its children. The tests
 press it in the children they start, so they take it back first. Every test has a time limit, from
 pytest-timeout.
+
+A test marked `attack("what is done", "what is promised")` is a row of docs/attacks.md;
+`--attacks FILE` writes what came of each (see docs/attacks.py).
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -149,8 +153,47 @@ class Account:
 
 def pytest_configure(config: pytest.Config) -> None:
     for line in (
+        "attack(what, promise): what an attacker or a bad day does, and what is promised then",
         "external_golden(*sets): reads golden sets that are not in tests/golden (all: no names)",
         "release: slow and rarely broken; run by make test-release alone",
     ):
         config.addinivalue_line("markers", line)
     config.pluginmanager.register(Account(config), "snellen-account")
+    target = config.getoption("attacks", None)
+    if target and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Attacks(Path(target)), "snellen-attacks")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--attacks", metavar="FILE", help="write what came of the attacks as JSON")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    mark = item.get_closest_marker("attack")
+    if mark is not None:
+        item.user_properties.append(("attack", tuple(mark.args)))
+
+
+class Attacks:
+    """What came of the tests that are marked as attacks, all cases of a test together."""
+
+    def __init__(self, target: Path) -> None:
+        self.target = target
+        self.rows: dict[str, dict[str, Any]] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        attack = dict(report.user_properties).get("attack")
+        if attack is None or (report.when != "call" and not report.failed):
+            return
+        what, promise = attack
+        test = report.nodeid.partition("[")[0]
+        row = self.rows.setdefault(
+            test, {"test": test, "attack": what, "promise": promise, "cases": 0, "held": 0}
+        )
+        row["cases"] += 1
+        row["held"] += report.passed
+
+    def pytest_sessionfinish(self) -> None:
+        rows = [self.rows[test] for test in sorted(self.rows)]
+        text = json.dumps(rows, indent=1, ensure_ascii=False)
+        self.target.write_text(text + "\n", encoding="utf-8")

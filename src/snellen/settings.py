@@ -6,9 +6,11 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
+from snellen.core.errors import UsageError
+from snellen.core.limits import DEFAULT, Limits, setting
 from snellen.core.secret import Secret
 
 HUB = "https://huggingface.co"
@@ -42,6 +44,11 @@ class Settings:
     """`HF_HUB_OFFLINE`: nothing is fetched from a network; the Hugging Face libraries obey too."""
     prices: Path | None = None
     """`SNELLEN_PRICES`: a TOML file of prices that win over the catalog's."""
+    limits: Limits = DEFAULT
+    """`SNELLEN_MAX_...`: how much of a file is read."""
+    media_folders: tuple[Path, ...] | None = None
+    """`SNELLEN_MEDIA_FOLDERS`: besides their own, the only folders whose pictures and videos
+    tables may name. None: those that a table of one's own names are read wherever they are."""
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
@@ -53,11 +60,42 @@ class Settings:
             hf_endpoint=(env.get("HF_ENDPOINT") or HUB).rstrip("/"),
             offline=_UNPLUGGED.get() or env.get("HF_HUB_OFFLINE", "").strip().lower() not in _FALSE,
             prices=_path(env.get("SNELLEN_PRICES")),
+            limits=_limits(env),
+            media_folders=_folders(env.get("SNELLEN_MEDIA_FOLDERS")),
         )
 
 
 def _path(named: str | None) -> Path | None:
     return Path(named).expanduser().absolute() if named else None
+
+
+def _folders(named: str | None) -> tuple[Path, ...] | None:
+    """Folders with `:` (on Windows `;`) between them."""
+    if not named:
+        return None
+    return tuple(path for one in named.split(os.pathsep) if (path := _path(one)) is not None)
+
+
+def _limits(env: Mapping[str, str]) -> Limits:
+    """Raises UsageError for a limit that is no whole number."""
+    names = [one.name for one in fields(Limits)]
+    return Limits(**{name: _limit(name, env) for name in names if env.get(setting(name))})
+
+
+def _limit(name: str, env: Mapping[str, str]) -> int:
+    text = env.get(setting(name), "").strip()
+    if not text:
+        return int(getattr(DEFAULT, name))
+    # Longer numbers are no sizes, and Python refuses to read very long ones.
+    if not (text.isascii() and text.isdecimal() and len(text) <= 15 and int(text)):
+        raise UsageError(f"{setting(name)} is {text!r}; expected a whole number from 1 on")
+    return int(text)
+
+
+def most_pixels(environment: Mapping[str, str] | None = None) -> int:
+    """The limit of pictures in pixels, read by itself because pictures are many."""
+    env = os.environ if environment is None else environment
+    return _limit("megapixels", env) * 1_000_000
 
 
 def _cache(env: Mapping[str, str]) -> Path:

@@ -60,7 +60,6 @@ def test_a_wrong_label_is_doubted(runs: list[RunFolder]) -> None:
     assert items[MISLABELLED].discrimination == pytest.approx(min(told), abs=0.5)
     hard = [items[str(at)].difficulty for at in range(COUNT)]
     assert sum(hard[: COUNT // 2]) < sum(hard[COUNT // 2 :])
-    assert len(found.sizes) == 6
     assert len(found.items) == found.n == COUNT
 
 
@@ -76,17 +75,43 @@ def test_the_command_tells_it_in_four_ways(runs: list[RunFolder], capsys) -> Non
     assert main(["items", out, "--format", "csv", "--agreement", "60"]) == 0
     lines = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert MISLABELLED in {line["id"] for line in lines if line["label_in_doubt"] == "1"}
-    assert {line["id"] for line in lines if line["in_subset"] == "1"} == set(told["subset"])
+    assert not told["subset"]
+    assert "a subset is chosen from 10 runs on, here are 6" in told["notices"]
     assert main(["items", out, "--format", "markdown"]) == 0
     assert "| id | question |" in capsys.readouterr().out
     assert main(["items", out, "--agreement", "10"]) == 2
+
+
+def test_a_subset_of_ten_runs_says_what_it_can_still_tell(tmp_path: Path, capsys) -> None:
+    data = write(tmp_path / "mine.tsv", rows(COUNT))
+    for at in range(10):
+        told = answers(0.3 + 0.1 * at, at)
+        model = Told(f"m{at}", lambda request, told=told: told[request.ref.sample])  # type: ignore[misc]
+        run(model, data, tmp_path / "out")
+    assert main(["items", str(tmp_path / "out"), "--json", "--agreement", "70"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [one["samples"] for one in found["sizes"]] == [5, 5, 5, 10, 20, 30]
+    least = [one["detectable"] for one in found["sizes"] if one["detectable"] is not None]
+    assert least == sorted(least, reverse=True)
+    assert least[-1] > 10
+    assert 50 < found["subset_agreement"] < 100
+    assert len(found["subset"]) in {one["samples"] for one in found["sizes"]}
+    assert main(["items", str(tmp_path / "out"), "--format", "csv", "--agreement", "70"]) == 0
+    lines = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    assert {line["id"] for line in lines if line["in_subset"] == "1"} == set(found["subset"])
+    assert main(["items", str(tmp_path / "out"), "--agreement", "70"]) == 0
+    assert "of the pairs of new models as the whole does" in " ".join(
+        capsys.readouterr().out.split()
+    )
 
 
 def test_few_runs_say_what_they_cannot_tell(runs: list[RunFolder]) -> None:
     found = itemise(runs[:2], ["a", "b"])
     assert (found.strong, found.suspects, found.sizes) == ((), (), ())
     assert any("labels are doubted from 3 runs on" in notice for notice in found.notices)
-    assert any("a subset is chosen from 4 runs on" in notice for notice in found.notices)
+    assert any(
+        "a subset is chosen from 10 runs on, here are 2" in notice for notice in found.notices
+    )
     with pytest.raises(UsageError, match="two or more runs of one benchmark; got 1"):
         itemise(runs[:1], ["a"])
 

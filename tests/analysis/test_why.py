@@ -47,12 +47,12 @@ def split(first: RunFolder, second: RunFolder, most: int = 2) -> Why:
     found = explain(first.path, second.path, examples=most).why
     told = [one.report().summary.headline.value for one in (first, second)]
     assert [found.first_score, found.second_score] == pytest.approx(told)
-    assert sum(one.points for one in found.shares) == pytest.approx(found.difference)
+    assert sum(one.points for one in found.shares) == pytest.approx(found.observed.difference)
     return found
 
 
 def causes(found: Why) -> set[str]:
-    return {one.cause for one in found.shares}
+    return {" or ".join(one.causes) for one in found.shares}
 
 
 def names(of: Iterable[Any]) -> set[str]:
@@ -75,9 +75,9 @@ def test_the_data(data: Path, tmp_path: Path) -> None:
     second = run(model(by_id({})), newer, tmp_path / "out")
     found = split(first, second)
     (share,) = found.shares
-    assert (share.cause, share.gained, share.lost, share.apart) == ("data", 5, 0, 3)
+    assert (share.causes, share.gained, share.lost, share.apart) == (("data",), 5, 0, 3)
     # 20 of 40 right, then 24 of 37: 19 of the 37 that stayed, and the five.
-    assert found.difference == pytest.approx(100 * (24 / 37 - 20 / 40))
+    assert found.observed.difference == pytest.approx(100 * (24 / 37 - 20 / 40))
     assert share.examples[0].detail == "the gold answer was 'B', and is 'A'"
     assert names(found.settings) == {"data"}
 
@@ -126,7 +126,7 @@ def test_the_token_limit(data: Path, tmp_path: Path) -> None:
     short = run(model(wordy), data, tmp_path, variant=snellen.Variant(max_new_tokens=6))
     found = split(whole, short)
     (share,) = found.shares
-    assert (share.cause, share.points, share.lost) == ("decoding", -100.0, 40)
+    assert (share.causes, share.points, share.lost) == (("decoding",), -100.0, 40)
     assert share.examples[0].detail == "the second run's reply was cut at the token limit"
     assert names(found.settings) == {"max_new_tokens"}
 
@@ -147,7 +147,7 @@ def test_the_rule_that_reads_replies(tmp_path: Path) -> None:
     assert second.info.counts.reused == 30
     found = split(first, second)
     (share,) = found.shares
-    assert (share.cause, share.lost, share.gained) == ("extraction", 10, 0)
+    assert (share.causes, share.lost, share.gained) == (("extraction",), 10, 0)
     example = share.examples[0]
     assert example.first_reply == example.second_reply == "The answer is blue"
     assert (example.first_answer, example.second_answer) == ("C", "B")
@@ -168,9 +168,9 @@ def test_failures(data: Path, tmp_path: Path, policy: str) -> None:
     second = run(model(failing), data, tmp_path / "b", variant=how)
     found = split(first, second)
     (share,) = found.shares
-    assert share.cause == "failures"
+    assert share.causes == ("failures",)
     right = 13 / 33 if policy == "exclude" else 13 / 40
-    assert found.difference == pytest.approx(100 * (right - 0.5))
+    assert found.observed.difference == pytest.approx(100 * (right - 0.5))
     assert share.apart == (7 if policy == "exclude" else 0)
     assert share.examples[0].detail.startswith("failed in the second run")
     assert found.settings == ()
@@ -228,7 +228,7 @@ def test_the_judge(tmp_path: Path) -> None:
     ]  # fmt: skip
     found = split(*runs)
     (share,) = found.shares
-    assert (share.cause, share.gained) == ("judge", len(table))
+    assert (share.causes, share.gained) == (("judge",), len(table))
     assert "graded" in share.examples[0].detail
     assert "judge" in names(found.settings)
 
@@ -265,12 +265,15 @@ def test_a_run_and_imported_predictions(data: Path, tmp_path: Path) -> None:
     lines = [f"{number},{'AB'[number % 2]}" for number in range(38)]
     file.write_text("index,prediction\n" + "\n".join([*lines, "99,A"]) + "\n")
     found, warnings = explain(first.path, file)
-    assert sum(one.points for one in found.shares) == pytest.approx(found.difference)
-    assert {one.cause: one.gained for one in found.shares} == {"model": 19, "failures": 0}
+    assert sum(one.points for one in found.shares) == pytest.approx(found.observed.difference)
+    assert {one.causes: one.gained for one in found.shares} == {
+        ("media", "prompt", "decoding", "model"): 19,
+        ("failures",): 0,
+    }
     assert "holds replies alone" in found.notices[0]
     assert "'99'" in warnings[0]
     back, _ = explain(file, first.path)
-    assert back.difference == pytest.approx(-found.difference)
+    assert back.observed.difference == pytest.approx(-found.observed.difference)
 
 
 def test_the_command_tells_it_in_three_ways(data: Path, tmp_path: Path, capsys) -> None:
@@ -283,7 +286,7 @@ def test_the_command_tells_it_in_three_ways(data: Path, tmp_path: Path, capsys) 
     assert "+20 –20" in table
     assert main(["why", str(first.path), str(second.path), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["shares"][0]["cause"] == "model"
+    assert told["shares"][0]["causes"] == ["model"]
     assert main(["why", str(first.path), str(second.path), "--format", "markdown"]) == 0
     assert capsys.readouterr().out == to_markdown(explain(first.path, second.path).why)
 
@@ -297,7 +300,7 @@ def test_a_headline_that_is_no_mean_is_said(tmp_path: Path) -> None:
         for name, said in (("yes", "Yes"), ("no", "No"))
     ]  # fmt: skip
     found = explain(runs[0].path, runs[1].path).why
-    assert sum(one.points for one in found.shares) == pytest.approx(found.difference)
+    assert sum(one.points for one in found.shares) == pytest.approx(found.observed.difference)
     assert any("the headline f1 is" in notice for notice in found.notices)
 
 

@@ -14,10 +14,11 @@ from snellen.core.record import Record
 from snellen.core.request import Request
 from snellen.core.summary import Metric, Summary
 from snellen.engine.rehearsal import gold_reply, rehearsed
+from snellen.scoring.guessing import GUESSES
 
 COPIES = 12
 """The layouts hold a few rows; they stand there so often, as questions of their own."""
-EXPECTATIONS = {"chance", "frequent", "random_guess", "frequency_guess"}
+EXPECTATIONS = {*GUESSES, "random_guess", "frequency_guess"}
 """What guessing would score is computed from the gold, and nothing is left to chance."""
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from snellen.core.errors import MediaError
-from snellen.core.headers import well_headed
-from snellen.core.media import check_image
+from snellen.core.headers import well_ended, well_headed
+from snellen.core.media import check_image, decode_image, picture_size
 
 
 def encoded(kind: str, mode: str = "RGB", size: tuple[int, int] = (9, 7), **how: object) -> bytes:
@@ -94,8 +94,61 @@ def test_a_jpeg_of_huge_size_has_to_be_looked_at() -> None:
 
 
 def test_a_bomb_is_refused() -> None:
-    with pytest.raises(MediaError, match="cannot be opened"):
+    with pytest.raises(MediaError, match=r"1,048,576 x 1,048,576 pixels.*SNELLEN_MAX_MEGAPIXELS"):
         check_image(png_of(2**20, 2**20))
+
+
+@pytest.mark.parametrize("most", [62, 63])
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF"])
+def test_a_picture_has_at_most_so_many_pixels(kind: str, most: int) -> None:
+    data = encoded(kind)
+    for read in (check_image, decode_image, picture_size):
+        if most == 63:
+            read(data, most)
+        else:
+            with pytest.raises(MediaError, match="9 x 7 pixels"):
+                read(data, most)
+
+
+def test_the_limit_may_be_above_the_one_of_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 20)
+    assert decode_image(encoded("GIF", "P")).size == (9, 7)
+    assert Image.MAX_IMAGE_PIXELS == 20
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF"])
+@pytest.mark.parametrize("share", [0.4, 0.6, 0.9, 0.99])
+def test_a_picture_cut_short_fails_for_servers_as_for_local_models(kind: str, share: float) -> None:
+    whole = encoded(kind, size=(90, 70))
+    data = whole[: round(len(whole) * share)]
+    verdicts = []
+    for read in (check_image, decode_image):
+        try:
+            read(data)
+            verdicts.append("fine")
+        except MediaError:
+            verdicts.append("broken")
+    assert verdicts[0] == verdicts[1]
+    check_image(whole)
+    if kind in ("PNG", "JPEG", "WEBP", "BMP"):
+        assert verdicts == ["broken", "broken"] or share == 0.99
+
+
+def test_a_jpeg_whose_thumbnail_ends_is_not_whole_for_that() -> None:
+    small = encoded("JPEG", size=(8, 8))
+    whole = encoded("JPEG", size=(90, 70), comment=small)
+    assert small.endswith(b"\xff\xd9")
+    assert well_ended(whole)
+    assert not well_ended(whole[:-2])
+    assert not well_ended(whole[: whole.index(small) + len(small)])
+
+
+@pytest.mark.parametrize("kind", ["EPS", "PDF", "ICO", "PCX", "TGA", "SGI"])
+def test_formats_outside_the_list_are_not_opened(kind: str) -> None:
+    data = encoded(kind)
+    for read in (check_image, decode_image, picture_size):
+        with pytest.raises(MediaError, match="no PNG, JPEG, WebP"):
+            read(data)
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,7 @@ MOVES: dict[type, dict[str, list[Any]]] = {
             Generation(logprobs=1),
         ],
         "attempt": [1, 2],
+        "repeat": [1, 2],
     },
     Rank: {
         "messages": list(MESSAGES.values()),
@@ -120,6 +121,7 @@ MOVES: dict[type, dict[str, list[Any]]] = {
             Drawing(seed=1),
         ],
         "attempt": [1, 2],
+        "repeat": [1, 2],
     },
     Compare: {
         "picture": [OTHER],

@@ -265,7 +265,7 @@ def test_an_error_cell_counts_only_where_there_is_no_reply(write, settings) -> N
     [
         ("m.pkl", b"\x80\x04.", r"pickle.load\(open\('.*m.pkl', 'rb'\)\); json.dump"),
         ("x.txt", "1.jpg\tIs it?\tYes\n", "line 1: 3 cells; expected image, question, answer"),
-        ("x.eval", "no archive", "not a log of Inspect"),
+        ("x.eval", "no archive", "expected a log of Inspect"),
         ("x.json", '{"question_id": 1, "prediction": "A"}\n{"question', "line 2: not a JSON obj"),
         ("x.jsonl", '{"doc_id": 1, "doc": {}}\n', "holds no replies"),
         ("folder/readme.md", "x", "a folder without result files"),

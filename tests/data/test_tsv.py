@@ -12,6 +12,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from snellen.core.errors import DataError
+from snellen.core.limits import Limits
 from snellen.data import tsv
 from snellen.data.table import open_table
 
@@ -112,14 +113,18 @@ def test_one_sentence_for_a_bad_file(write, settings, content, sentence) -> None
     assert not list((settings.cache / "index").glob("*.sqlite"))
 
 
+@pytest.mark.attack(
+    "a quote that is never closed",
+    "one sentence, before the whole file is read",
+)
 def test_a_quote_that_swallows_the_file_is_given_up_early(write, settings, monkeypatch) -> None:
     monkeypatch.setattr(tsv, "CHUNK", 64)
-    monkeypatch.setattr(tsv, "LONGEST_ROW", 1000)
     read = []
-    rows = tsv.split_rows(io.BytesIO(b'a\n"open\n' + b"x\n" * 99_999), b"\t", read.append)
+    content = b'a\n"open\n' + b"x\n" * 5_000_000
+    rows = tsv.split_rows(io.BytesIO(content), b"\t", read.append, Limits(row_mb=1))
     with pytest.raises(tsv.UnclosedQuote):
         list(rows)
-    assert sum(map(len, read)) < 5000
+    assert sum(map(len, read)) < 5_000_000
 
 
 def test_digest_is_that_of_the_file(write, settings) -> None:

@@ -46,6 +46,10 @@ def all_answered_once(drill: Drill, out: Path) -> None:
 
 
 @pytest.mark.parametrize("size", ["120k", "1m"])
+@pytest.mark.attack(
+    "a disk that fills up",
+    "one sentence, nothing computed is lost",
+)
 def test_a_disk_that_fills_up(tmp_path: Path, small_disk: Callable[[str], Path], size: str) -> None:
     drill = Drill(tmp_path, SAMPLES)
     out = small_disk(size) / "out"
@@ -76,6 +80,10 @@ def test_a_disk_that_is_full_from_the_start(
     assert not drill.sent()
 
 
+@pytest.mark.attack(
+    "a folder without the right to write",
+    "one sentence, exit code 2",
+)
 def test_a_folder_that_cannot_be_written(drill: Drill, as_a_user: tuple[str, ...]) -> None:
     closed = drill.home / "closed"
     closed.mkdir(mode=0o555)
@@ -129,6 +137,10 @@ def overwritten(content: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("damage", [cut, cut_in_the_first_page, overwritten])
+@pytest.mark.attack(
+    "a store with flipped bits, cut or emptied",
+    "a sentence, or asked again; no wrong number",
+)
 def test_a_damaged_store(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
     """The user is told, and need not pay again for what a run folder holds."""
     drill = Drill(tmp_path, 200)
@@ -148,6 +160,10 @@ def test_a_damaged_store(tmp_path: Path, damage: Callable[[bytes], bytes]) -> No
     assert len(drill.sent()) == 201
 
 
+@pytest.mark.attack(
+    "damaged rows in the store",
+    "they alone are asked again",
+)
 def test_garbled_replies_are_asked_for_again(tmp_path: Path) -> None:
     """Those that are needed; the store keeps the rest."""
     drill = Drill(tmp_path, 200)

@@ -16,6 +16,10 @@ SAMPLES = 800
 
 
 @pytest.mark.parametrize("kills", [5, pytest.param(20, marks=pytest.mark.release)])
+@pytest.mark.attack(
+    "kill -9 again and again",
+    "the end is that of an undisturbed run",
+)
 def test_killed_again_and_again(tmp_path: Path, kills: int) -> None:
     """SIGKILL at random moments, in turn while starting up and while asking: each costs at most
     what was in flight, and no answer that was stored is asked for again."""
@@ -59,6 +63,10 @@ def _deaf_to_ctrl_c() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
+@pytest.mark.attack(
+    "SIGTERM where Ctrl-C is ignored",
+    "the run ends and can go on",
+)
 def test_sigterm_ends_a_job_of_a_script_too(drill: Drill) -> None:
     """A shell starts what a script puts in the background with SIGINT ignored."""
     process = drill.start(

@@ -81,6 +81,10 @@ def replies(records: list[Record]) -> dict[str, list[str]]:
 
 
 @pytest.mark.release
+@pytest.mark.attack(
+    "a Ray actor and a node die",
+    "the run goes on",
+)
 def test_an_actor_and_a_node_may_die(cluster: Any) -> None:
     count = 120
     expected = replies(driven(open_model(MODEL), count))

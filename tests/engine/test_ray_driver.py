@@ -102,6 +102,10 @@ def wait_for(count: int, out: Path, process: subprocess.Popen[str]) -> None:
         time.sleep(0.005)
 
 
+@pytest.mark.attack(
+    "the driver of a Ray run killed",
+    "nothing is lost or doubled",
+)
 def test_a_killed_driver_goes_on_and_nothing_is_lost_or_doubled(
     killed: Any, log: Path, tmp_path: Path
 ) -> None:

@@ -86,6 +86,10 @@ def lines(found: RunFolder, name: str = "samples.jsonl") -> list[bytes]:
         ),
     ],
 )
+@pytest.mark.attack(
+    "rows twice, or about samples that are not asked",
+    "counted once, or not at all, with a notice",
+)
 def test_a_row_too_many_is_not_counted(
     home: Path, spoil: Callable[[list[bytes]], list[bytes]], left_out: int, sentence: str
 ) -> None:
@@ -109,6 +113,10 @@ def test_rows_twice_are_read_once_where_the_run_is_not_started_again(home: Path)
 
 
 @pytest.mark.parametrize("broken", [frozenset[str](), frozenset("123")])
+@pytest.mark.attack(
+    "pictures changed between stop and start",
+    "their questions are asked again",
+)
 def test_rows_about_other_pictures_are_asked_again(home: Path, broken: frozenset[str]) -> None:
     old = run(home, Model(broken))
     paint(home, 255)
@@ -162,6 +170,10 @@ def test_whether_a_row_is_about_other_pictures(sample: Sample, asked: str, chang
 
 
 @pytest.mark.parametrize("damage", ["x'00ff'", "'words'", "7", "x''"])
+@pytest.mark.attack(
+    "one stored reply damaged",
+    "one request",
+)
 def test_a_damaged_reply_is_asked_for_again(home: Path, damage: str) -> None:
     found = run(home, Model())
     clean = found.report().summary
@@ -183,6 +195,10 @@ def test_a_damaged_reply_is_asked_for_again(home: Path, damage: str) -> None:
     assert (run(home, healed).info.repairs, healed.sent) == ((), [])
 
 
+@pytest.mark.attack(
+    "the lock removed while a run goes on",
+    "the run that lost it stops",
+)
 def test_a_run_whose_lock_was_removed_stops(home: Path) -> None:
     """What the second one finds is what the first had written until then."""
     locks = home / "out"
@@ -209,6 +225,10 @@ def run_beside(home: Path) -> RunFolder:
         return threads.submit(run, home, Model()).result(timeout=60)
 
 
+@pytest.mark.attack(
+    "kill -9 before anything was noted",
+    "what was spent is known",
+)
 def test_what_was_spent_is_known_after_a_kill(tmp_path: Path) -> None:
     early, late = Spent(sent=3, answered=2), Spent(sent=9, answered=8)
     with RunWriter(tmp_path) as writer:

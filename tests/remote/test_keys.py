@@ -94,6 +94,10 @@ def check(spec: str) -> None:
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 @pytest.mark.parametrize("provider", ["anthropic", "google", "openai", "azure"])
+@pytest.mark.attack(
+    "a redirect to another host",
+    "no header with a key goes there",
+)
 def test_a_redirect_takes_no_key_along(
     provider: str, status: int, server: StandIn, other: StandIn
 ) -> None:
@@ -116,6 +120,10 @@ def test_a_redirect_takes_no_key_along(
     assert (other.asked, other.got) == ([], [])
 
 
+@pytest.mark.attack(
+    "a list of models that holds the key",
+    "the key is not shown",
+)
 def test_a_model_named_like_the_key_is_not_shown(server: StandIn) -> None:
     server.models = [f"{KEY}-a", f"{KEY}-b"]
     with pytest.raises(UsageError) as caught:
@@ -126,6 +134,10 @@ def test_a_model_named_like_the_key_is_not_shown(server: StandIn) -> None:
     assert KEY[:PART] not in str(caught.value)
 
 
+@pytest.mark.attack(
+    "a reply that repeats the key",
+    "the reply is kept without it",
+)
 def test_an_answer_that_repeats_the_key(server: StandIn) -> None:
     server.says(chat_reply(f"It is {KEY}.", reasoning_content=f"Was it {KEY}?"))
     [output] = ask(f"openai/tiny:base_url={server.url}", question("?"))
@@ -172,6 +184,10 @@ def replies() -> list[tuple[int, dict[str, str], object]]:
     return found
 
 
+@pytest.mark.attack(
+    "a key in bodies, addresses and around every cut",
+    "no part of it in any file or stream",
+)
 def test_no_file_and_no_stream_holds_the_key(
     server: StandIn,
     tmp_path: Path,
@@ -232,6 +248,10 @@ def test_no_sentence_about_a_first_reply_holds_the_key(number: int, server: Stan
         (f"openai/m:base_url=https://h/v1?k={KEY.replace('/', '')}", "the address of h holds a ?"),
     ],
 )
+@pytest.mark.attack(
+    "a password or key in an address",
+    "refused in a sentence without it",
+)
 def test_a_password_in_an_address_is_refused(
     spec: str,
     sentence: str,
@@ -251,6 +271,10 @@ def test_a_password_in_an_address_is_refused(
         assert not [name for name, text in texts.items() if password[:PART] in text]
 
 
+@pytest.mark.attack(
+    "a proxy with a password fails",
+    "the proxy is named, the password is not",
+)
 def test_the_password_of_a_proxy_is_not_shown(
     server: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:

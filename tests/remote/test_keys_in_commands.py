@@ -58,6 +58,10 @@ def folder(
     return tmp_path
 
 
+@pytest.mark.attack(
+    "servers that repeat their keys, under every command",
+    "no file, page or stream holds one",
+)
 def test_no_command_shows_a_key(
     folder: Path, server: StandIn, judge: StandIn, capfd: pytest.CaptureFixture[str]
 ) -> None:

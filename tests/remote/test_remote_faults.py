@@ -172,6 +172,10 @@ def test_a_key_is_never_repeated(server: StandIn, monkeypatch: pytest.MonkeyPatc
         ({}, None),
     ],
 )
+@pytest.mark.attack(
+    "a Retry-After that is negative, huge or no number",
+    "kept or ignored, never a crash",
+)
 def test_retry_after(headers: dict[str, str], seconds: float | None) -> None:
     assert retry_after(headers) == seconds
 
@@ -235,6 +239,10 @@ def test_a_server_that_hangs_up(server: StandIn) -> None:
     assert fault(server).kind == "connection"
 
 
+@pytest.mark.attack(
+    "a connection that ends in the middle",
+    "a failure, asked again",
+)
 def test_a_server_that_hangs_up_in_the_middle(server: StandIn) -> None:
     async def half(request: web.Request, asked: dict[str, Any]) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Length": "1000"})
@@ -248,6 +256,10 @@ def test_a_server_that_hangs_up_in_the_middle(server: StandIn) -> None:
     assert fault(server).kind == "connection"
 
 
+@pytest.mark.attack(
+    "a stream that breaks off",
+    "a failure, not half an answer",
+)
 def test_a_stream_that_breaks_off(server: StandIn) -> None:
     server.says(b'data: {"choices":[{"delta":{"content":"The"}}]}\n\n')
     found = fault(server, ":stream=yes")
@@ -257,6 +269,10 @@ def test_a_stream_that_breaks_off(server: StandIn) -> None:
     )
 
 
+@pytest.mark.attack(
+    "one byte a second",
+    "the time for one reply holds",
+)
 def test_a_server_that_drips(server: StandIn) -> None:
     async def drip(request: web.Request, asked: dict[str, Any]) -> web.StreamResponse:
         response = web.StreamResponse()

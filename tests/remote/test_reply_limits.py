@@ -106,6 +106,10 @@ def test_the_limit_holds_for_streams_and_pictures(server: StandIn) -> None:
         (reply(9), "br", "server"),
     ],
 )
+@pytest.mark.attack(
+    "a reply that is packed wrongly",
+    "a failure, asked again",
+)
 def test_packing_that_cannot_be_undone(
     body: bytes, packing: str, kind: str, server: StandIn
 ) -> None:
@@ -128,6 +132,10 @@ def bomb(megabytes: int) -> bytes:
     return b"".join([state.compress(start), *middle, state.compress(end), state.flush()])
 
 
+@pytest.mark.attack(
+    "a small packed reply that holds hundreds of megabytes",
+    "memory stays below twice the limit",
+)
 def test_memory_stays_below_twice_the_limit(server: StandIn) -> None:
     body = bomb(100)
     server.says(body, Content_Encoding="gzip")
@@ -181,6 +189,10 @@ def test_such_questions_fail_and_are_asked_again(
     assert "100.0" in capsys.readouterr().out
 
 
+@pytest.mark.attack(
+    "SIGTERM in a flood of large replies",
+    "the run ends within two seconds",
+)
 def test_a_run_of_such_replies_can_be_stopped(server: StandIn, questions: Path) -> None:
     body = bomb(400)
 

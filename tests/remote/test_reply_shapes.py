@@ -116,6 +116,10 @@ def test_shapes_that_are_answers(provider: str, body: object, text: str, server:
 
 
 @pytest.mark.parametrize(("provider", "body"), FAILURES)
+@pytest.mark.attack(
+    "a reply of a wrong shape",
+    "a failure, never an empty answer",
+)
 def test_shapes_that_are_none(provider: str, body: object, server: StandIn) -> None:
     server.says(body)
     with pytest.raises(ModelError) as caught:
@@ -153,6 +157,10 @@ UNREADABLE: list[tuple[int, bytes, str]] = [
 
 
 @pytest.mark.parametrize(("status", "body", "kind"), UNREADABLE)
+@pytest.mark.attack(
+    "bodies that are no JSON, no UTF-8, or nested without end",
+    "a failure of a named kind",
+)
 def test_bodies_that_cannot_be_read(status: int, body: bytes, kind: str, server: StandIn) -> None:
     server.says(body, status)
     with pytest.raises(ModelError) as caught:
@@ -172,6 +180,10 @@ def test_the_same_as_the_first_reply(status: int, body: bytes, kind: str, server
     assert len(server.asked) == 1
 
 
+@pytest.mark.attack(
+    "such a body as the very first reply",
+    "one sentence, exit code 2",
+)
 def test_a_first_reply_that_no_server_gives(server: StandIn) -> None:
     server.says([1, 2])
     model: Any = open_model(spec(server, "openai"))
@@ -243,6 +255,10 @@ DIALECTS: list[Callable[[], Dialect]] = [
 
 @settings(max_examples=300, deadline=None)
 @given(REPLIES, st.sampled_from(DIALECTS))
+@pytest.mark.attack(
+    "any JSON as a reply",
+    "an answer or a typed failure",
+)
 def test_any_reply_is_an_answer_or_a_typed_failure(
     reply: dict[str, Any], dialect: Callable[[], Dialect]
 ) -> None:
@@ -255,6 +271,10 @@ def test_any_reply_is_an_answer_or_a_typed_failure(
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(REPLIES, max_size=4), st.sampled_from(DIALECTS))
+@pytest.mark.attack(
+    "any stream of events",
+    "an answer or a typed failure",
+)
 def test_any_stream_is_an_answer_or_a_typed_failure(
     pieces: list[dict[str, Any]], dialect: Callable[[], Dialect]
 ) -> None:
@@ -273,6 +293,10 @@ def test_any_stream_is_an_answer_or_a_typed_failure(
         st.sampled_from(["Retry-After", "retry-after-ms", "x-ratelimit-reset-requests"]),
         st.text(max_size=12) | st.sampled_from(["1e999", "9" * 400 + "s", "0001-01-01", "99999h"]),
     ),
+)
+@pytest.mark.attack(
+    "any body of an error",
+    "a failure with a kind",
 )
 def test_any_complaint_has_a_kind(body: bytes, status: int, headers: dict[str, str]) -> None:
     meant = fault(status, headers, body)

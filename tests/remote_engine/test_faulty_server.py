@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from remote_runs import QUICK, Scripted, measured
 from standin_server import StandIn
 
@@ -15,6 +16,10 @@ COUNT = 400
 SENDS = 3
 
 
+@pytest.mark.attack(
+    "faults of every kind among good replies",
+    "failed, never scored; nothing lost or sent too often",
+)
 def test_nothing_is_lost_scored_wrong_or_sent_too_often(server: StandIn, tmp_path: Path) -> None:
     script = Scripted()
     server.handler = script

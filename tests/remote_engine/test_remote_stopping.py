@@ -71,6 +71,10 @@ def test_ctrl_c_waits_for_no_server(server: StandIn, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kill", range(KILLS))
+@pytest.mark.attack(
+    "kill -9 of a run with a server",
+    "only what was in flight is asked again",
+)
 def test_a_kill_costs_at_most_what_was_in_flight(
     server: StandIn, tmp_path: Path, kill: int
 ) -> None:

@@ -138,6 +138,10 @@ def test_one_answer_is_hope() -> None:
 
 
 @pytest.mark.parametrize("kind", ["connection", "timeout", "server", "rate_limit"])
+@pytest.mark.attack(
+    "a server that dies in the middle",
+    "the run ends in bounded time and can go on",
+)
 def test_a_server_that_is_gone_in_the_middle_is_given_up(kind: FailureKind) -> None:
     class Gone(Failing):
         async def answer(self, request: Request) -> Output:

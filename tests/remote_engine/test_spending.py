@@ -152,6 +152,10 @@ def test_a_question_that_is_too_long_is_beyond_the_model(server: StandIn, tmp_pa
     assert len(server.asked) == 3
 
 
+@pytest.mark.attack(
+    "a server that answers nothing any more",
+    "a sentence with its last words",
+)
 def test_a_dead_server_ends_the_run_with_its_last_words(server: StandIn, tmp_path: Path) -> None:
     script = Scripted(trouble=False)
     server.handler = script

@@ -63,13 +63,6 @@ def test_groups_hold_their_own_n() -> None:
     }
 
 
-def test_baselines_are_the_exact_chance_and_the_most_frequent_gold() -> None:
-    golds = ["A", "A", "B", "C"]
-    metrics = summed(*(record(i, 1.0, gold=(gold,)) for i, gold in enumerate(golds))).metrics
-    assert metrics["chance"].value == 25.0
-    assert metrics["frequent"].value == 50.0
-
-
 def test_circular_reports_vanilla_drop_and_its_own_chance() -> None:
     records = [record(i, float(i < 4), values={"vanilla": float(i < 7)}) for i in range(10)]
     metrics = summed(*records, headline="circular").metrics
@@ -77,6 +70,8 @@ def test_circular_reports_vanilla_drop_and_its_own_chance() -> None:
     assert metrics["vanilla"].value == 70.0
     assert metrics["drop"].value == pytest.approx(30.0)
     assert metrics["chance"].value == pytest.approx(100 / 4**4)
+    assert metrics["chance_same_text"].value == 25.0
+    assert metrics["chance_same_letter"].value == 0.0
 
 
 def test_a_failed_sample_without_gold_moves_neither_score_nor_bounds() -> None:
@@ -108,6 +103,6 @@ def test_withholding_leaves_no_number_that_failures_could_have_moved() -> None:
     ]
     summary = summed(*records, headline="circular", failures="withhold")
     assert summary.headline.value is None
-    assert set(summary.metrics) == {"circular", "chance"} | (set(summary.metrics) & {"frequent"})
+    assert set(summary.metrics) == {"circular", "chance", "chance_same_text", "chance_same_letter"}
     counted = summed(*records, headline="circular", failures="count-wrong")
     assert counted.metrics["drop"].n == 1

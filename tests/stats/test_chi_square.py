@@ -1,13 +1,12 @@
-"""Against scipy, a published example, and McNemar's test."""
+"""Against scipy, by hand, and how often a true hypothesis is rejected."""
 
 from __future__ import annotations
 
-import random
-
+import numpy as np
 import pytest
 from scipy import stats
 
-from snellen.stats.chi_square import pearson, stuart_maxwell, tail
+from snellen.stats.chi_square import even_over_questions, pearson, tail
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 3, 4, 7, 30, 161])
@@ -31,52 +30,48 @@ def test_pearson_as_scipy_and_over_strata() -> None:
         pearson([((1, 2), (0.5, 0.6))])
 
 
-VISION = {
-    "highest": (1520, 266, 124, 66),
-    "second": (234, 1512, 432, 78),
-    "third": (117, 362, 1772, 205),
-    "lowest": (36, 82, 179, 492),
-}
-"""Unaided distance vision of 7,477 women, right eye by left eye: Stuart's own example (1955),
-whose statistic is 11.96 with 3 degrees of freedom."""
-
-
-def test_stuarts_example() -> None:
-    table = {
-        (one, other): count
-        for one, row in VISION.items()
-        for other, count in zip(VISION, row, strict=True)
-    }
-    found = stuart_maxwell(table)
+def test_few_expected_are_counted_among_drawn_tables() -> None:
+    """Every table of 4 choices among 3 letters, with its exact probability."""
+    found = pearson([((4, 0, 0), [1 / 3] * 3)])
     assert found is not None
-    assert found.statistic == pytest.approx(11.96, abs=0.01)
-    assert (found.freedom, found.p) == (3, pytest.approx(0.0075, abs=0.0001))
+    assert (found.statistic, found.freedom, found.draws) == (pytest.approx(8), 2, 19_999)
+    assert found.p == pytest.approx(3 / 81, abs=0.006)
+    # With a stratum of many beside it, as with chi-square of both: 8 of 2 and 0 of 1.
+    both = pearson([((4, 0, 0), [1 / 3] * 3), ((50, 50), [0.5] * 2)])
+    assert both is not None
+    assert (both.freedom, both.p < 0.1) == (3, True)
 
 
-def test_two_categories_are_mcnemar() -> None:
-    found = stuart_maxwell({("A", "B"): 12, ("B", "A"): 30, ("A", "A"): 99})
-    assert found is not None
-    assert found.statistic == pytest.approx((30 - 12) ** 2 / 42)
-    assert found.freedom == 1
-    assert stuart_maxwell({("A", "A"): 5, ("B", "B"): 7}) is None
+def rejected(counts: np.ndarray) -> float:
+    """Share of repeats, shape (repeats, questions, letters), that are told to be uneven."""
+    found = [even_over_questions([one]) for one in counts]
+    return float(np.mean([one is not None and one.p < 0.05 for one in found]))
 
 
-def test_categories_that_are_never_confused_are_free_apart() -> None:
-    found = stuart_maxwell({("A", "B"): 12, ("B", "A"): 30, ("C", "D"): 5, ("D", "C"): 9})
-    assert found is not None
-    assert found.freedom == 2
-    assert found.statistic == pytest.approx(18**2 / 42 + 4**2 / 14)
+def chosen(letters: np.ndarray) -> np.ndarray:
+    """Counts of four letters, from letters chosen of shape (repeats, questions, passes)."""
+    return np.stack([(letters == at).sum(axis=2) for at in range(4)], axis=2).astype(np.float64)
 
 
-def test_stuart_maxwell_keeps_its_level() -> None:
-    rng = random.Random(1)
-    rejected = 0
-    for _ in range(2000):
-        table: dict[tuple[str, str], int] = {}
-        for _ in range(200):
-            gold = rng.choices("ABCD", (4, 3, 2, 1))[0]
-            said = gold if rng.random() < 0.4 else rng.choices("ABCD", (4, 3, 2, 1))[0]
-            table[gold, said] = table.get((gold, said), 0) + 1
-        found = stuart_maxwell(table)
-        rejected += found is not None and found.p < 0.05
-    assert 0.035 < rejected / 2000 < 0.065
+def test_passes_of_a_question_may_depend_on_each_other() -> None:
+    rng = np.random.default_rng(4)
+    repeated = np.repeat(rng.integers(0, 4, (1000, 300, 1)), 4, axis=2)
+    assert 0.03 < rejected(chosen(repeated)) < 0.07
+    followed = (repeated + np.arange(4)) % 4
+    assert rejected(chosen(followed)) == 0
+    anew = rng.integers(0, 4, (1000, 300, 4))
+    assert 0.03 < rejected(chosen(anew)) < 0.07
+    preferred = np.where(rng.random(anew.shape) < 0.1, 0, anew)[:200]
+    assert rejected(chosen(preferred)) > 0.9
+
+
+def test_few_questions_are_turned_round() -> None:
+    rng = np.random.default_rng(6)
+    repeated = np.repeat(rng.integers(0, 4, (40, 12, 1)), 4, axis=2)
+    assert rejected(chosen(repeated)) < 0.15
+    always = even_over_questions([np.tile([4.0, 0, 0, 0], (6, 1))])
+    assert always is not None
+    # All six on one letter, whichever it is: 4 of 4**6.
+    assert always.p == pytest.approx(4**-5, abs=0.001)
+    assert even_over_questions([]) is None
+    assert even_over_questions([np.ones((5, 3))]) == (0.0, 2, 1.0, 0)

@@ -125,6 +125,10 @@ def test_a_submission_that_would_lack_rotations_is_refused(tmp_path: Path, capsy
         assert (code, sentence in err, "--circular full" in err) == (2, True, True)
 
 
+@pytest.mark.attack(
+    "formulas and control signs in text that is exported",
+    "they are text",
+)
 def test_text_is_never_a_formula_and_control_signs_are_spaces(tmp_path: Path, capsys) -> None:
     from openpyxl import load_workbook
 

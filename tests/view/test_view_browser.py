@@ -312,6 +312,10 @@ def hostile(tmp_path_factory):
 
 
 @pytest.mark.parametrize("way", ["server", "files"])
+@pytest.mark.attack(
+    "markup and scripts in replies",
+    "shown as text; nothing runs",
+)
 def test_what_a_model_said_is_text_only(browser, hostile, tmp_path, way):
     def look(base):
         for page in opened(browser, base):

@@ -142,6 +142,10 @@ OUTSIDE = [
 
 
 @pytest.mark.parametrize("path", OUTSIDE)
+@pytest.mark.attack(
+    "paths that climb out of the run folder",
+    "404, no file",
+)
 def test_no_address_leads_to_another_file(server, runs, path):
     answer = ask(server, path.replace("{run}", runs[0].name))
     assert answer.status in (404, 422)
@@ -149,16 +153,28 @@ def test_no_address_leads_to_another_file(server, runs, path):
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "HEAD", "OPTIONS", "BREW"])
+@pytest.mark.attack(
+    "other methods than GET",
+    "405",
+)
 def test_nothing_but_get_is_answered(server, method):
     assert ask(server, "/api/runs", method=method).status == 405
 
 
 @pytest.mark.parametrize("host", ["example.org", "example.org:80", "127.0.0.1.example.org:80", ""])
+@pytest.mark.attack(
+    "a foreign Host header",
+    "403",
+)
 def test_a_page_of_another_name_is_told_nothing(server, host):
     connection = ask(server, "/api/runs", host=host or "x")
     assert connection.status == 403
 
 
+@pytest.mark.attack(
+    "a request from another machine",
+    "not reachable",
+)
 def test_the_server_is_bound_to_this_machine_alone(server):
     assert server.server_address[0] == "127.0.0.1"
     assert ask(server, "/", host=f"localhost:{server.server_port}").status == 200

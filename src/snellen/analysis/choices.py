@@ -7,12 +7,17 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from snellen.core.answer import Found, Refused
 from snellen.core.record import Pass, Record
 from snellen.core.run import RunInfo
 from snellen.core.summary import Interval
-from snellen.stats.chi_square import ChiSquare, pearson, stuart_maxwell
-from snellen.stats.intervals import wilson
+from snellen.stats.chi_square import ChiSquare, even_over_questions, pearson
+from snellen.stats.intervals import score_interval
+
+OVER_ROTATIONS = "over all rotations, by question"
+GIVEN_GOLD = "wrong choices, given the gold letter"
 
 
 class Refusals(NamedTuple):
@@ -23,8 +28,9 @@ class Refusals(NamedTuple):
 
 
 class Letter(NamedTuple):
-    """How often a label was chosen, and how often it was gold. `excess` is the chosen share less
-    the expected one (`Choices.expected`), 0..1."""
+    """How often a label was chosen, and how often it was gold. `interval` is that of the chosen
+    share, passes of a question counted as one cluster. `excess` is the chosen share less the one
+    expected of a model that prefers no label (`Choices.bias`), both of the choices tested."""
 
     label: str
     chosen: int
@@ -40,12 +46,13 @@ class Choices(NamedTuple):
     `predicted` and `gold` count labels; `upper_bound` is the accuracy in percent if every refused
     pass had been right, beside `accuracy` over the same questions. None where nothing is scored.
 
-    `bias` tests whether letters are chosen for their place. Where every question was asked in all
-    its rotations, every text stood in every place, so a model that looks at the texts alone
-    chooses each place equally often: Pearson's test of that, by number of options (passes of a
-    question that follows its text keep each other in balance, so that the test errs on the side
-    of no bias; questions whose options cannot be rotated are left out). Elsewhere the chosen
-    letters are compared with the gold ones, pass by pass: the Stuart-Maxwell test.
+    `bias` tests whether letters are chosen for their place. Where questions were asked in all
+    their rotations, every text stood in every place, so a model that prefers no place chooses each
+    equally often: tested by question, because passes of a question depend on each other
+    (`even_over_questions`), and over these questions alone. Elsewhere the choices that are wrong
+    are held against the gold letter: a model that prefers no letter spreads them evenly over the
+    others, whatever its accuracy and however often each letter is gold. A question of two options
+    tells nothing there.
     """
 
     passes: int
@@ -60,12 +67,22 @@ class Choices(NamedTuple):
     test: str = ""
 
 
-class _Told(NamedTuple):
-    """A pass whose reply was read as an option."""
+class _Chosen(NamedTuple):
+    """A pass whose reply was read as one of its labels."""
 
     labels: tuple[str, ...]
-    chosen: str
-    gold: str | None
+    label: str
+    gold: frozenset[str]
+
+
+class _Test(NamedTuple):
+    """A test of a preferred letter, and of the choices it is about how often each label was chosen
+    and how often it was to be expected."""
+
+    name: str
+    bias: ChiSquare | None
+    chosen: Mapping[str, float]
+    expected: Mapping[str, float]
 
 
 def censored(run: RunInfo) -> str | None:
@@ -83,27 +100,30 @@ def choices(records: Iterable[Record], group: str = "category") -> Choices:
     refused: Counter[str] = Counter()
     asked: Counter[str] = Counter()
     outcomes: dict[str, list[float]] = defaultdict(list)
-    told: list[_Told] = []
-    rotated = True
+    single: list[_Chosen] = []
+    rotations: list[list[_Chosen]] = []
+    said: list[tuple[str, str]] = []
     for record in records:
         if record.kind != "choice" or record.owed:
             continue
         label = record.groups.get(group, "")
-        if not record.asked_once:
-            rotated = rotated and len(record.passes) == len(record.options)
         for one in record.passes:
             asked[label] += 1
             refused[label] += isinstance(one.answer, Refused)
             gold.update(one.gold[:1])
             if isinstance(one.answer, Found):
                 predicted[one.answer.value] += 1
-            if isinstance(one.answer, Found) and not record.asked_once:
-                labels = tuple(one.options or record.options)
-                told.append(_Told(labels, one.answer.value, next(iter(one.gold), None)))
+                said.append((record.id, one.answer.value))
+        if not record.asked_once:
+            chosen = [found for one in record.passes if (found := _chosen(record, one))]
+            if 1 < len(record.passes) == len(record.options):
+                rotations.append(chosen)
+            # Where rotations are lacking, the first pass alone: passes depend on each other.
+            single += [found for one in record.passes[:1] if (found := _chosen(record, one))]
         if record.score is not None:
             outcomes["score"].append(record.score)
             outcomes["bound"].append(float(all(_right_or_refused(one) for one in record.passes)))
-    bias, expected = _bias(told, rotated)
+    test = _test_of_rotations(rotations) if rotations else _test_given_gold(single)
     return Choices(
         passes=asked.total(),
         predicted=dict(sorted(predicted.items())),
@@ -112,49 +132,74 @@ def choices(records: Iterable[Record], group: str = "category") -> Choices:
         refusals={label: Refusals(refused[label], asked[label]) for label in sorted(asked)},
         accuracy=_percent(outcomes["score"]),
         upper_bound=_percent(outcomes["bound"]),
-        letters=_letters(predicted, gold, expected),
-        bias=bias,
-        test=("Pearson, all rotations" if rotated else "Stuart-Maxwell, chosen against gold")
-        if bias
-        else "",
+        letters=_letters(said, gold, test),
+        bias=test.bias,
+        test=test.name if test.bias else "",
     )
 
 
-def _bias(told: Sequence[_Told], rotated: bool) -> tuple[ChiSquare | None, dict[str, float]]:
-    """The test, and how often each label is expected among `told`."""
+def _chosen(record: Record, one: Pass) -> _Chosen | None:
+    labels = tuple(sorted(one.options or record.options))
+    if not isinstance(one.answer, Found) or one.answer.value not in labels:
+        return None
+    return _Chosen(labels, one.answer.value, frozenset(one.gold) & frozenset(labels))
+
+
+def _test_of_rotations(questions: Sequence[Sequence[_Chosen]]) -> _Test:
+    """Each place equally often, by the labels there are."""
+    strata: dict[tuple[str, ...], list[list[int]]] = defaultdict(list)
+    seen: Counter[str] = Counter()
     expected: dict[str, float] = defaultdict(float)
-    if rotated:
-        strata: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
-        for one in told:
-            if one.chosen in one.labels:
-                strata[tuple(sorted(one.labels))][one.chosen] += 1
-        for labels, counts in strata.items():
-            for label in labels:
-                expected[label] += counts.total() / len(labels)
-        return pearson([
-            ([counts[label] for label in labels], [1 / len(labels)] * len(labels))
-            for labels, counts in strata.items()
-        ]), expected  # fmt: skip
-    table = Counter((one.gold, one.chosen) for one in told if one.gold is not None)
-    for (gold, _), count in table.items():
-        expected[gold] += count
-    return stuart_maxwell(table), expected
+    for passes in questions:
+        if not passes:
+            continue
+        labels = passes[0].labels
+        counts = Counter(one.label for one in passes)
+        strata[labels].append([counts[label] for label in labels])
+        seen.update(counts)
+        for label in labels:
+            expected[label] += len(passes) / len(labels)
+    tables = [np.array(rows, dtype=np.float64) for rows in strata.values()]
+    return _Test(OVER_ROTATIONS, even_over_questions(tables), seen, expected)
+
+
+def _test_given_gold(choices: Iterable[_Chosen]) -> _Test:
+    """Wrong choices evenly over the labels that are not gold, by labels and gold ones."""
+    strata: dict[tuple[tuple[str, ...], frozenset[str]], Counter[str]] = defaultdict(Counter)
+    seen: Counter[str] = Counter()
+    expected: dict[str, float] = defaultdict(float)
+    for one in choices:
+        if not one.gold:
+            continue
+        seen[one.label] += 1
+        if one.label in one.gold:
+            expected[one.label] += 1
+        else:
+            strata[one.labels, one.gold][one.label] += 1
+    tables = []
+    for (labels, gold), counts in strata.items():
+        others = [label for label in labels if label not in gold]
+        for label in others:
+            expected[label] += counts.total() / len(others)
+        tables.append(([counts[label] for label in others], [1 / len(others)] * len(others)))
+    return _Test(GIVEN_GOLD, pearson(tables), seen, expected)
 
 
 def _letters(
-    predicted: Counter[str], gold: Counter[str], expected: Mapping[str, float]
+    said: Sequence[tuple[str, str]], gold: Counter[str], test: _Test
 ) -> tuple[Letter, ...]:
-    chosen, whole = predicted.total(), sum(expected.values())
+    """`said` holds the question and the label of each pass that was read."""
+    predicted = Counter(label for _, label in said)
+    questions = [question for question, _ in said]
+    whole = sum(test.expected.values())
     return tuple(
         Letter(
             label,
             predicted[label],
-            predicted[label] / chosen if chosen else None,
-            wilson(predicted[label], chosen) if chosen else None,
+            predicted[label] / len(said) if said else None,
+            score_interval([float(one == label) for _, one in said], questions),
             gold[label],
-            predicted[label] / chosen - expected.get(label, 0.0) / whole
-            if chosen and whole
-            else None,
+            (test.chosen.get(label, 0) - test.expected.get(label, 0.0)) / whole if whole else None,
         )
         for label in sorted({*predicted, *gold})
     )

@@ -19,6 +19,7 @@ from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_id
 from snellen.data.info import verify
 from snellen.engine.rehearsal import gold_reply, rehearsed
+from snellen.settings import most_pixels
 
 _ALIKE = 0.95
 """Share of a text that must be the same for two questions about one picture to be near copies."""
@@ -211,7 +212,7 @@ def look_of(data: bytes) -> Look | None:
     """None for a picture with too little in it to be compared. Raises MediaError."""
     from PIL import Image
 
-    picture = decode_image(data)
+    picture = decode_image(data, most_pixels())
     grey = picture.convert("L")
     cells = grey.resize((9, 8), Image.Resampling.LANCZOS).tobytes()
     bits = 0

@@ -24,6 +24,7 @@ from snellen.core.answer import Found
 from snellen.core.errors import DataError, UsageError
 from snellen.core.output import Failure, Generated
 from snellen.core.record import Pass, Record
+from snellen.core.sheets import cell_text, text_cells
 from snellen.core.summary import Interval
 from snellen.core.whole_files import save
 from snellen.stats.agreement import cohen_kappa
@@ -174,7 +175,7 @@ def read_labels(path: Path) -> Labels:
             found = _from_csv(path)
         else:
             found = msgspec.json.decode(path.read_bytes(), type=Labels)
-    except (OSError, ValueError, KeyError, msgspec.DecodeError) as error:
+    except (OSError, ValueError, KeyError, csv.Error, msgspec.DecodeError) as error:
         raise DataError(f"{path} cannot be read as error labels: {error}") from error
     if found.format != FORMAT:
         raise DataError(f"{path} has the format {found.format!r}; expected {FORMAT!r}")
@@ -236,8 +237,8 @@ def _as_csv(labels: Labels) -> str:
     writer = csv.writer(text)
     writer.writerow(_COLUMNS)
     writer.writerows(
-        (one.run, one.model, one.sample, one.subtask, ";".join(one.labels), one.note,
-         labels.labeller)
+        text_cells((one.run, one.model, one.sample, one.subtask, ";".join(one.labels), one.note,
+                    labels.labeller))
         for one in labels.samples
     )  # fmt: skip
     return text.getvalue()
@@ -245,7 +246,10 @@ def _as_csv(labels: Labels) -> str:
 
 def _from_csv(path: Path) -> Labels:
     with path.open(newline="", encoding="utf-8-sig") as file:
-        rows = list(csv.DictReader(file))
+        rows = [
+            {name: cell_text(cell) for name, cell in row.items() if isinstance(cell, str)}
+            for row in csv.DictReader(file)
+        ]
     found = tuple(
         Label(
             row["run"], row["sample"], row.get("model", ""), row.get("subtask", ""),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from snellen.analysis.stages import Finding, Side
+from snellen.analysis.factors import Side
 from snellen.core.output import Generated, Output
 from snellen.core.record import Pass, Record
 
@@ -29,13 +29,13 @@ class Example(Struct, frozen=True):
 
 def example(
     name: str,
-    found: Finding | None,
+    detail: str,
+    at: int,
     scores: tuple[dict[str, float], dict[str, float]],
     sides: tuple[Side, Side],
 ) -> Example:
+    """One sample at the pass `at`; `detail` is empty where only one run scored it."""
     records = [side.records.get(name) for side in sides]
-    """One sample; `found` is None where only one run scored it."""
-    at = found.at if found else 0
     replies = [_reply(one, at) for one in records]
     answers = [_answer(one, at) for one in records]
     shown = next(one for one in records if one is not None)
@@ -48,7 +48,7 @@ def example(
         second_answer=answers[1],
         first_reply=replies[0],
         second_reply=replies[1],
-        detail=found.detail if found else _apart(records),
+        detail=detail or _apart(records),
     )
 
 

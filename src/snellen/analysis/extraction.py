@@ -17,6 +17,7 @@ from snellen.core.answer import Found, NoMatch
 from snellen.core.errors import DataError, UsageError
 from snellen.core.output import Generated
 from snellen.core.record import Pass, Record
+from snellen.core.sheets import cell_text, text_cells
 from snellen.core.summary import Interval
 from snellen.core.whole_files import save
 from snellen.extract.llm import is_unmatched
@@ -75,12 +76,14 @@ def drawn(replies: Sequence[Reply], share: float, seed: int) -> list[Reply]:
 
 
 def write_sheet(replies: Iterable[Reply], path: Path) -> None:
-    """A labelling sheet with an empty `label` column. Raises StorageError."""
+    """A labelling sheet with an empty `label` column; texts that a spreadsheet would take for
+    formulas stand behind an apostrophe. Raises StorageError."""
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(COLUMNS)
     for one in replies:
-        writer.writerow((one.id, one.number, one.question, one.options, one.text, ""))
+        row = (one.id, one.number, one.question, one.options, one.text, "")
+        writer.writerow(text_cells(row))
     save(path, text.getvalue())
 
 
@@ -98,10 +101,11 @@ def read_labels(path: Path) -> dict[tuple[str, int], str]:
                     f"{path} is no labelling sheet; expected the columns {', '.join(COLUMNS)}"
                 )
             for row in rows:
-                label = (row["label"] or "").strip()
+                label = cell_text((row["label"] or "").strip())
                 if label:
-                    labels[row["id"], int(row["pass"])] = label.capitalize()
-    except (OSError, ValueError) as error:
+                    labels[cell_text(row["id"]), int(row["pass"])] = label.capitalize()
+    # A row of the sheet with fewer cells has None in their place.
+    except (OSError, ValueError, TypeError, AttributeError, csv.Error) as error:
         raise DataError(f"{path} cannot be read as a labelling sheet: {error}") from error
     if not labels:
         raise DataError(f"{path} holds no label yet: fill in its column `label`")

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from snellen.analysis.aligned import Aligned, aligned
-from snellen.analysis.paired import cluster_sums
+from snellen.analysis.subsets import Size, smallest_subset
 from snellen.core.errors import UsageError
 from snellen.core.sample import Kind
 from snellen.stats.items import difficulty, discrimination
-from snellen.stats.subsets import FEWEST_SYSTEMS, SHARES, chosen, subsets
 from snellen.store.runs import RunFolder
 
 if TYPE_CHECKING:
@@ -56,18 +55,6 @@ class Suspect(Struct, frozen=True):
     runs: int
 
 
-class Size(Struct, frozen=True):
-    """What the best subset of a size is worth to models that had no part in choosing it; in
-    percent, and points of 100."""
-
-    samples: int
-    agreement: float
-    error: float
-    largest: float
-    random_agreement: float
-    random_error: float
-
-
 class Items(Struct, frozen=True):
     benchmark: str
     runs: tuple[str, ...]
@@ -83,6 +70,8 @@ class Items(Struct, frozen=True):
     sizes: tuple[Size, ...]
     subset: tuple[str, ...]
     """Ids of the smallest subset that keeps the ranking as well as was asked for."""
+    subset_agreement: float | None = None
+    """Pairs in order, in percent, of models that had no part in choosing the subset or its size."""
     notices: tuple[str, ...] = ()
 
 
@@ -109,7 +98,8 @@ def itemise(
     hard = difficulty(together.scores)
     strong = _strong(levels)
     suspects = _suspects(together, _answers(runs), strong) if strong else ()
-    sizes, subset, notices = _smallest(together, agreement)
+    smallest = smallest_subset(together, agreement)
+    notices = smallest.notices
     if not strong:
         notices = (*notices, f"labels are doubted from {_STRONG} runs on, here are {len(runs)}")
     return Items(
@@ -123,8 +113,9 @@ def itemise(
         expected=_expected(together, strong) if strong else None,
         all_right=int((hard <= 1e-9).sum()),
         all_wrong=int((hard >= 1 - 1e-9).sum()),
-        sizes=sizes,
-        subset=subset,
+        sizes=smallest.sizes,
+        subset=smallest.samples,
+        subset_agreement=smallest.agreement,
         notices=(*together.notices, *notices),
     )
 
@@ -179,39 +170,3 @@ def _expected(together: Aligned, strong: Sequence[int]) -> float:
         others = options - 1
         total += len(rows) * others * math.prod(one / others for one in wrong)
     return total
-
-
-def _smallest(
-    together: Aligned, agreement: float
-) -> tuple[tuple[Size, ...], tuple[str, ...], tuple[str, ...]]:
-    import numpy as np
-
-    systems = together.scores.shape[1]
-    if systems < FEWEST_SYSTEMS:
-        return (), (), (f"a subset is chosen from {FEWEST_SYSTEMS} runs on, here are {systems}",)
-    sums = cluster_sums(together.scores, together.clusters)
-    counts = np.bincount(together.clusters).astype(np.float64)
-    found = subsets(sums, counts, "subset")
-    mean = counts.mean()
-    sizes = tuple(
-        Size(
-            round(one.units * mean),
-            100 * one.agreement,
-            100 * one.error,
-            100 * one.largest,
-            100 * one.random_agreement,
-            100 * one.random_error,
-        )
-        for one in found
-    )
-    good = [share for share, one in zip(SHARES, found, strict=True) if one.agreement >= agreement]
-    if not good:
-        told = f"no subset up to half of the samples orders {100 * agreement:g} % of the pairs"
-        return sizes, (), (told,)
-    units = set(chosen(sums, counts, good[0], "subset").tolist())
-    ids = tuple(
-        one.id
-        for one, unit in zip(together.samples, together.clusters.tolist(), strict=True)
-        if unit in units
-    )
-    return sizes, ids, ()

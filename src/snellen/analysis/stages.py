@@ -1,98 +1,104 @@
-"""What made one sample score differently in two runs: the stage where they part.
+"""What may have made one sample score differently in two runs.
 
 Looked at is the pass that decided: the first in which one run is right and the other is not, else
-the first that differs in anything. From its end backwards: what is equal there blocks everything
-before it, since it cannot have mattered.
+the first that differs in anything. What is equal there blocks everything before it, since it cannot
+have mattered:
 
-* The replies are equal. The answers read differ: `extraction` (`data` where the options differ,
-  `judge` where a judge read them). The answers are equal too: `data` where the gold differs,
-  `judge` where verdicts do, else `scoring` (another metric, or another number of passes).
-* The replies differ but were read as the same answer, and no judge graded the replies: `data`
-  where the gold differs, else `scoring`.
-* The replies and the answers differ. The first that differs of: the question, its options or its
-  gold (`data`); the media, by their digests, or how the model is handed them (`media`); the
-  messages (`prompt`); a failed request (`failures`). If none does and the digests of the requests
-  are equal, the same model was asked the same with the same settings: `chance`, which two runs of
-  a model that differ in its seed alone have too. Else `decoding` where only one reply was cut at
-  the token limit or where the same model was asked with other settings; and `model` where nothing
-  but the model is left.
+* The replies are equal, or were read as the same answer and no judge graded them: only the reading
+  is left. `extraction` where the answers read differ (`data` where the options differ, `judge`
+  where a judge read them), `data` where the gold differs, `judge` where verdicts do, else `scoring`
+  (another metric, or another number of passes).
+* A request failed in one run: `failures`.
+* Else everything that differs about the sample may have mattered, and each is named: the question,
+  its options or its gold (`data`); the media, by their digests, or how the model is handed them
+  (`media`); the messages (`prompt`); the settings, or a limit that a reply has reached
+  (`decoding`); the model; and who or what read the replies. Where nothing differs the same model
+  was asked the same: `chance`.
+
+Which of several causes moved the score is not decided here (`snellen.analysis.attribution`).
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple, get_args
+from collections.abc import Sequence
+from typing import NamedTuple
 
+from snellen.analysis.factors import (
+    DECODING,
+    SEEDS,
+    SHOWING,
+    Cause,
+    Differences,
+    Side,
+    media_of,
+    words_of,
+)
 from snellen.core.answer import Answer, Found, Truncated
-from snellen.core.message import Media, Message
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.record import Pass, Record
-from snellen.core.run import RunInfo
 
-Cause = Literal[
-    "data",
-    "media",
-    "prompt",
-    "failures",
-    "decoding",
-    "model",
-    "chance",
-    "extraction",
-    "judge",
-    "scoring",
-]
-CAUSES: tuple[Cause, ...] = get_args(Cause)
-
-_CHANCE = {"seed"}
-_DECODING = {
-    "temperature",
-    "top_p",
-    "top_k",
-    "min_p",
-    "sampling",
-    "max_new_tokens",
-    "num_beams",
-    "repetition_penalty",
-    "reasoning_effort",
-    "body.temperature",
-    "body.top_p",
-    "body.top_k",
-}
-_SHOWN = {"images", "image_size", "video", "min_pixels", "max_pixels"}
-"""Facts of a model that say how it draws its words, and how it is handed pictures."""
 _WORDS = 12
 _AROUND = 12
 """Words shown of a difference, and characters around one in white space."""
 
 
-class Side(NamedTuple):
-    """One of two runs; `info` is None for a file of predictions, which tells replies alone."""
+class Change(NamedTuple):
+    """What may have moved a sample's score.
 
-    name: str
-    benchmark: str
-    records: Mapping[str, Record]
-    failures: str = "exclude"
-    info: RunInfo | None = None
+    `asking` are causes that act through the reply, and `blocked` says that they moved nothing,
+    since the replies were equal or read alike; `reading` are those that act on a reply that is
+    there. `at` is the number of the pass that decided, from 0.
+    """
 
-
-class Finding(NamedTuple):
-    """`at` is the number of the pass that decided, from 0."""
-
-    cause: Cause
-    detail: str
+    asking: frozenset[Cause]
+    reading: frozenset[Cause]
+    blocked: bool
+    details: dict[Cause, str]
     at: int
 
+    @property
+    def causes(self) -> frozenset[Cause]:
+        """Those that may have moved the score where only these two runs are known."""
+        return self.reading if self.blocked else self.asking | self.reading
 
-def finding(first: Side, second: Side, one: Record, other: Record) -> Finding:
-    """The cause of a difference in score of one sample."""
+
+def change(first: Side, second: Side, differ: Differences, one: Record, other: Record) -> Change:
+    """What differs about a sample that both runs counted."""
     for record, name in ((one, "first"), (other, "second")):
         if record.score is None:
-            return Finding("failures", f"{record.unscored} in the {name} run", 0)
+            return _failed(f"{record.unscored} in the {name} run", 0)
     at = _decisive(one, other)
     if at is None:
-        return Finding("scoring", _passes(one, other), 0)
-    return Finding(*_cause(first, second, one, other, at), at)
+        details: dict[Cause, str] = {"scoring": _passes(one, other)}
+        asking = _given(first, second, differ, one, other, 0) if one.passes and other.passes else {}
+        return Change(frozenset(asking), frozenset(details), True, {**asking, **details}, 0)
+    mine, theirs = one.passes[at], other.passes[at]
+    if isinstance(mine.output, Failure) != isinstance(theirs.output, Failure):
+        return _failed("a request failed", at)
+    asking = _given(first, second, differ, one, other, at)
+    graded = mine.verdicts or theirs.verdicts
+    same_reply = _same_reply(mine.output, theirs.output)
+    if same_reply or (not graded and _same_answer(mine.answer, theirs.answer)):
+        reading = _read_otherwise(one, other, mine, theirs, same_reply, _data(first, second))
+        return Change(frozenset(asking), frozenset(reading), True, {**asking, **reading}, at)
+    asking = asking or _nothing_given(first, second, differ, one, other, at)
+    reading = _readers(differ, one, other, mine, theirs, _data(first, second))
+    # Gold that changed with the question itself is no cause of its own.
+    alone = frozenset(reading) - frozenset(asking)
+    return Change(frozenset(asking), alone, False, {**reading, **asking}, at)
+
+
+def _failed(detail: str, at: int) -> Change:
+    return Change(frozenset(), frozenset({"failures"}), True, {"failures": detail}, at)
+
+
+def _data(first: Side, second: Side) -> Cause:
+    """The cause of another question, other options or another gold: over the same data these come
+    from how the questions are put, such as options in another order."""
+    if first.info is None or second.info is None:
+        return "data"
+    return "data" if first.info.config.data != second.info.config.data else "prompt"
 
 
 def _decisive(one: Record, other: Record) -> int | None:
@@ -112,95 +118,155 @@ def _passes(one: Record, other: Record) -> str:
     return "equal in every pass, scored by another rule"
 
 
-def _cause(first: Side, second: Side, one: Record, other: Record, at: int) -> tuple[Cause, str]:
-    mine, theirs = one.passes[at], other.passes[at]
-    if not _same_reply(mine.output, theirs.output):
-        graded = mine.verdicts or theirs.verdicts
-        if graded or not _same_answer(mine.answer, theirs.answer):
-            return _upstream(first, second, one, other, at)
-        return _gold(one, other, mine, theirs) or ("scoring", "the same answer, scored otherwise")
+def _read_otherwise(
+    one: Record, other: Record, mine: Pass, theirs: Pass, same_reply: bool, data: Cause
+) -> dict[Cause, str]:
+    """The same reply, or another that was read alike: everything about the reading that differs."""
+    found: dict[Cause, str] = {}
+    options_differ = _options(one, mine) != _options(other, theirs)
     if not _same_answer(mine.answer, theirs.answer):
-        if _options(one, mine) != _options(other, theirs):
-            return "data", "the options differ"
-        if not _same_verdicts(mine, theirs):
-            return "judge", "a judge read the same reply otherwise"
-        return "extraction", f"read by {_rule(mine.answer)}, and by {_rule(theirs.answer)}"
-    changed = _gold(one, other, mine, theirs)
-    if changed is not None:
-        return changed
-    if not _same_verdicts(mine, theirs):
-        return "judge", f"graded {_grades(mine)}, and {_grades(theirs)}"
-    if _options(one, mine) != _options(other, theirs):
-        return "data", "the options differ"
-    return "scoring", "the same answer, scored otherwise"
+        if options_differ:
+            found[data] = "the options differ"
+        elif not _same_verdicts(mine, theirs):
+            found["judge"] = "a judge read the same reply otherwise"
+        else:
+            found["extraction"] = f"read by {_rule(mine.answer)}, and by {_rule(theirs.answer)}"
+    elif same_reply and not _same_verdicts(mine, theirs):
+        found["judge"] = f"graded {_grades(mine)}, and {_grades(theirs)}"
+    golds = _gold(one, other, mine, theirs)
+    if golds:
+        found.setdefault(data, golds)
+    if not found and options_differ and same_reply:
+        found[data] = "the options differ"
+    return found or {"scoring": "the same answer, scored otherwise"}
 
 
-def _gold(one: Record, other: Record, mine: Pass, theirs: Pass) -> tuple[Cause, str] | None:
+def _readers(
+    differ: Differences, one: Record, other: Record, mine: Pass, theirs: Pass, data: Cause
+) -> dict[Cause, str]:
+    """Another reply: what would have read the same one otherwise."""
+    found: dict[Cause, str] = {}
+    if "extraction" in differ.causes:
+        found["extraction"] = f"read by {_rule(mine.answer)}, and by {_rule(theirs.answer)}"
+    if "judge" in differ.causes and (mine.verdicts or theirs.verdicts):
+        found["judge"] = f"graded {_grades(mine)}, and {_grades(theirs)}"
+    if "scoring" in differ.causes:
+        found["scoring"] = "scored by another rule"
+    golds = _gold(one, other, mine, theirs)
+    if golds:
+        found[data] = golds
+    return found
+
+
+def _gold(one: Record, other: Record, mine: Pass, theirs: Pass) -> str:
     golds = [here.gold or whole.gold for here, whole in ((mine, one), (theirs, other))]
     if golds[0] == golds[1]:
-        return None
-    return "data", f"the gold answer was {_listed(golds[0])}, and is {_listed(golds[1])}"
+        return ""
+    return f"the gold answer was {_listed(golds[0])}, and is {_listed(golds[1])}"
 
 
-def _upstream(first: Side, second: Side, one: Record, other: Record, at: int) -> tuple[Cause, str]:
-    """The replies differ: what the model was given, or how it was asked, or the model."""
+def _given(
+    first: Side, second: Side, differ: Differences, one: Record, other: Record, at: int
+) -> dict[Cause, str]:
+    """Everything about the asking that differs, with words for each."""
     mine, theirs = one.passes[at], other.passes[at]
-    changed = _data(one, other, mine, theirs)
-    if changed:
-        return "data", changed
-    asked = first.info is not None and second.info is not None
-    if asked and _media(mine.prompt) != _media(theirs.prompt):
-        return "media", _media_told(_media(mine.prompt), _media(theirs.prompt))
-    facts = _facts(first, second)
-    if asked and facts and facts <= _SHOWN:
-        return "media", f"the model was handed its pictures otherwise ({', '.join(sorted(facts))})"
-    if asked and _text(mine.prompt) != _text(theirs.prompt):
-        return "prompt", _words(_text(mine.prompt), _text(theirs.prompt))
-    if isinstance(mine.output, Failure) != isinstance(theirs.output, Failure):
-        return "failures", "a request failed"
-    return _reply(first, second, one, other, at, facts)
+    found: dict[Cause, str] = {}
+    data = _data(first, second)
+    asks_else = _question(one, other, mine, theirs)
+    if asks_else:
+        found[data] = asks_else
+    if first.info is None or second.info is None:
+        told = "another reply; what was asked, shown and set is unknown"
+        unknown: tuple[Cause, ...] = ("media", "prompt", "decoding", "model")
+        return {**found, **dict.fromkeys(unknown, told)}
+    if media_of(mine.prompt) != media_of(theirs.prompt):
+        found["media"] = _media_told(media_of(mine.prompt), media_of(theirs.prompt))
+    elif differ.facts & SHOWING:
+        how = ", ".join(sorted(differ.facts & SHOWING))
+        found["media"] = f"the model was handed its pictures otherwise ({how})"
+    at_worded = _worded_at(one, other, at)
+    if at_worded is not None and ("data" not in found or "prompt" in differ.causes):
+        texts = words_of(one.passes[at_worded].prompt), words_of(other.passes[at_worded].prompt)
+        found.setdefault("prompt", _words(*texts))
+    decoding = _decoding(first, second, differ, mine, theirs)
+    if decoding:
+        found["decoding"] = decoding
+    if "model" in differ.causes:
+        versions = differ.facts - DECODING - SEEDS - SHOWING
+        found["model"] = (
+            f"another version of the model ({', '.join(sorted(versions))})"
+            if differ.same_model
+            else "another model"
+        )
+    return found
 
 
-def _reply(
-    first: Side, second: Side, one: Record, other: Record, at: int, facts: set[str] | None
-) -> tuple[Cause, str]:
-    """The model was given the same: settings, chance, or another model."""
+def _worded_at(one: Record, other: Record, at: int) -> int | None:
+    """The first pass whose messages differ without an earlier reply that does: what is asked later
+    may hold what was replied before. None where there is none."""
+    for place, (mine, theirs) in enumerate(zip(one.passes, other.passes, strict=False)):
+        if place > at:
+            return None
+        if words_of(mine.prompt) != words_of(theirs.prompt):
+            return place
+        if not _same_reply(mine.output, theirs.output):
+            return None
+    return None
+
+
+def _decoding(first: Side, second: Side, differ: Differences, mine: Pass, theirs: Pass) -> str:
+    """Whether settings differ that can have changed the reply, in words."""
+    facts = differ.facts & DECODING
+    if facts:
+        return f"other settings ({', '.join(sorted(facts))})"
+    if "decoding" not in differ.causes:
+        return ""
+    limits = differ.limits
+    if limits[0] == limits[1]:
+        return "other settings"
+    if not any(_reaches(one.output, min(limits)) for one in (mine, theirs)):
+        # Neither reply is so long that the lower limit could have cut it.
+        return ""
+    cut = [_cut(mine), _cut(theirs)]
+    if cut[0] != cut[1]:
+        return f"the {'first' if cut[0] else 'second'} run's reply was cut at the token limit"
+    return f"at most {limits[0]} tokens, and {limits[1]}"
+
+
+def _reaches(output: Output, limit: int) -> bool:
+    """Whether a reply is, or may be, as long as a limit in tokens."""
+    if not isinstance(output, Generated):
+        return True
+    if output.stop_reason == "length":
+        return True
+    if output.usage is not None and output.usage.completion_tokens:
+        return output.usage.completion_tokens >= limit
+    # A token is a byte at least.
+    return len((output.text + (output.reasoning or "")).encode()) >= limit
+
+
+def _nothing_given(
+    first: Side, second: Side, differ: Differences, one: Record, other: Record, at: int
+) -> dict[Cause, str]:
+    """Another reply of one model to the same question: a setting of the request, or chance."""
     mine, theirs = one.passes[at], other.passes[at]
-    asked = first.info is not None and second.info is not None
-    same_request = asked and one.requests[:1] == other.requests[:1] != ()
-    if same_request and one.passes[0].prompt == other.passes[0].prompt:
-        return "chance", "the same request, another reply"
+    if one.requests[:1] == other.requests[:1] != ():
+        return {"chance": "the same request, another reply"}
+    if differ.facts and differ.facts <= SEEDS:
+        return {"chance": "the same request with another seed"}
     cut = [_cut(mine), _cut(theirs)]
     if cut[0] != cut[1]:
         which = "first" if cut[0] else "second"
-        return "decoding", f"the {which} run's reply was cut at the token limit"
-    if first.info is None or second.info is None or facts is None:
-        return "model", "another model" if asked else "another reply"
-    if facts and facts <= _CHANCE:
-        return "chance", "the same request with another seed"
-    if not facts or facts <= _CHANCE | _DECODING:
-        return "decoding", f"other settings ({', '.join(sorted(facts)) or 'of the request'})"
-    return "model", f"another version of the model ({', '.join(sorted(facts))})"
+        return {"decoding": f"the {which} run's reply was cut at the token limit"}
+    return {"decoding": "other settings (of the request)"}
 
 
-def _facts(first: Side, second: Side) -> set[str] | None:
-    """Facts in which two runs of one model differ; None for two models, or where unknown."""
-    if first.info is None or second.info is None:
-        return None
-    mine, theirs = first.info.config.identity, second.info.config.identity
-    if (mine.provider, mine.name) != (theirs.provider, theirs.name):
-        return None
-    names = mine.facts.keys() | theirs.facts.keys()
-    return {name for name in names if mine.facts.get(name) != theirs.facts.get(name)}
-
-
-def _data(one: Record, other: Record, mine: Pass, theirs: Pass) -> str:
+def _question(one: Record, other: Record, mine: Pass, theirs: Pass) -> str:
     if one.question != other.question:
         return f"the question: {_words(one.question, other.question)}"
     if _options(one, mine) != _options(other, theirs):
         return "the options differ"
-    changed = _gold(one, other, mine, theirs)
-    return changed[1] if changed else ""
+    return ""
 
 
 def _options(record: Record, one: Pass) -> dict[str, str]:
@@ -255,25 +321,12 @@ def _cut(one: Pass) -> bool:
     return length or isinstance(one.answer, Truncated)
 
 
-def _media(prompt: Sequence[Message]) -> list[str]:
-    return [
-        f"{part.kind} {part.digest}"
-        for message in prompt
-        for part in message.parts
-        if isinstance(part, Media)
-    ]
-
-
 def _media_told(mine: Sequence[str], theirs: Sequence[str]) -> str:
     if len(mine) != len(theirs):
         return f"{len(mine)} media were shown, and {len(theirs)}"
     pairs = [pair for pair in zip(mine, theirs, strict=True) if pair[0] != pair[1]]
     kind, _, digest = pairs[0][0].partition(" ")
     return f"{kind} {digest[:8]} was shown, and {pairs[0][1].partition(' ')[2][:8]}"
-
-
-def _text(prompt: Sequence[Message]) -> str:
-    return "\n".join(f"{message.role}: {message.text()}" for message in prompt)
 
 
 def _words(mine: str, theirs: str) -> str:

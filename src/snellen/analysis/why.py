@@ -5,24 +5,35 @@ the second goes (1) from the first run's samples to those both scored, (2) on th
 run's scores to the second's, (3) to the second run's samples. Steps 1 and 3 are taken reason by
 reason: samples that only one run has, or has without gold (data), then those that failed, are
 missing or could not be asked (failures), then those no judge graded (judge); each reason gets what
-the mean moves by. In step 2 every sample whose score differs goes to one cause, found at the pass
-that decided (`snellen.analysis.stages`), with its share of the difference. Nothing is left over.
+the mean moves by. In step 2 every sample whose score differs goes to what differs about it
+(`snellen.analysis.stages`): to one cause where there is one, else to its causes by what is known of
+their combinations (`snellen.analysis.attribution`). Nothing is left over.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
 from snellen.analysis.aligned import numbered
+from snellen.analysis.attribution import Crossed, Method, Part, ReadAgain, attribute
 from snellen.analysis.data_marks import data_notices
 from snellen.analysis.examples import Example, example
+from snellen.analysis.factors import (
+    CAUSES,
+    CROSSED,
+    Cause,
+    Differences,
+    Side,
+    differences,
+    side_of,
+)
 from snellen.analysis.groups import in_points
-from snellen.analysis.stages import CAUSES, Cause, Finding, Side, finding
+from snellen.analysis.stages import Change
 from snellen.core.errors import UsageError
 from snellen.core.record import Unscored
 from snellen.core.summary import Interval
@@ -30,7 +41,7 @@ from snellen.scoring.accuracy import FailurePolicy, counted_score
 from snellen.stats.paired import paired_mean
 
 if TYPE_CHECKING:
-    from numpy import int64
+    from numpy import float64, int64
     from numpy.typing import NDArray
 
 _REASONS: Mapping[Unscored | None, Cause] = {
@@ -46,10 +57,18 @@ _ORDER: tuple[Cause, ...] = ("data", "failures", "judge")
 
 
 class Share(Struct, frozen=True):
-    """A cause's part of the difference, in points of 100."""
+    """Points of 100 that are attributed to one cause, or to several that cannot be told apart."""
 
-    cause: Cause
+    causes: tuple[Cause, ...]
     points: float
+    least: float
+    """What the causes move at least over the known orders of switching; of several causes that
+    cannot be told apart, each moves between 0 and `points` if none works against another."""
+    most: float
+    method: Method
+    orders: int
+    """Orders of switching that are known."""
+    possible: int
     interval: Interval | None
     """Of the points, as far as aligned samples make them; None where they make none."""
     gained: int
@@ -68,45 +87,76 @@ class Setting(Struct, frozen=True):
     second: str
 
 
+class Observed(Struct, frozen=True):
+    """The second run less the first, in points of 100, whatever the cause."""
+
+    difference: float
+    interval: Interval | None
+    """As far as aligned samples make it."""
+    p: float | None
+    """Of no difference on the aligned samples; None with too few clusters to tell."""
+    aligned: int
+    """Samples that both runs scored."""
+    clusters: int
+    """Of these samples; what belongs together is one."""
+    reason: str
+    """Why there is no p or no interval, where one lacks."""
+
+
+class Between(Struct, frozen=True):
+    """A further run that tells causes apart."""
+
+    name: str
+    switched: tuple[Cause, ...]
+    """Those in which it is as the second run; in the others it is as the first."""
+
+
 class Why(Struct, frozen=True):
-    """The second run less the first: `difference` is the sum of the shares' points."""
+    """What is observed, and what is attributed: the points of the shares sum to the difference."""
 
     benchmark: str
     first: str
     second: str
     first_score: float
     second_score: float
-    difference: float
-    interval: Interval | None
-    """Of the difference, as far as aligned samples make it."""
-    aligned: int
+    observed: Observed
     shares: tuple[Share, ...]
+    between: tuple[Between, ...]
     settings: tuple[Setting, ...]
     notices: tuple[str, ...] = ()
 
 
-def why(first: Side, second: Side, *, examples: int = 2, level: float = 0.95) -> Why:
-    """Split the difference of two runs of one benchmark.
+def why(
+    first: Side,
+    second: Side,
+    *,
+    others: Sequence[Side] = (),
+    read_again: ReadAgain | None = None,
+    examples: int = 2,
+    level: float = 0.95,
+) -> Why:
+    """Split the difference of two runs of one benchmark. `others` are runs that may tell causes
+    apart: those that are as one of the two in all that differs.
 
     Raises UsageError where the runs share no scored sample.
     """
-    scores = _counted(first), _counted(second)
+    scores = counted(first), counted(second)
     both = [name for name in scores[0] if name in scores[1]]
     if not both or not _alike(first, second, both):
         raise UsageError(
             f"{first.name} and {second.name} share no sample that both scored; give two runs of "
             "the same benchmark"
         )
-    found = {
-        name: finding(first, second, first.records[name], second.records[name])
-        for name in both
-        if scores[0][name] != scores[1][name]
-    }
+    differ = differences(first, second)
+    crossed = [one for side in others if (one := between(side, first, second, differ)) is not None]
+    found = attribute(first, second, differ, both, scores, crossed, read_again)
+    clusters = _clusters(first, both)
     moved = _moves(scores, (first, second), set(both))
-    shares = [
-        _share(cause, moved[cause], both, found, scores, (first, second), examples, level)
-        for cause in CAUSES
-    ]
+    told = _Told(both, scores, (first, second), clusters, found.changes, examples, level)
+    causes = [one.causes for one in found.parts]
+    causes += [single for one in moved if (single := frozenset({one})) not in causes]
+    parts = {one.causes: one for one in found.parts}
+    shares = [_share(told, one, parts.get(one), moved) for one in sorted(causes, key=_place)]
     means = [100 * _mean(one.values()) for one in scores]
     apart = sum(move.points for move in moved.values())
     return Why(
@@ -115,13 +165,27 @@ def why(first: Side, second: Side, *, examples: int = 2, level: float = 0.95) ->
         second=second.name,
         first_score=means[0],
         second_score=means[1],
-        difference=means[1] - means[0],
-        interval=_shifted(_overall(first, both, scores, level), apart),
-        aligned=len(both),
-        shares=tuple(one for one in shares if one.gained or one.lost or one.apart),
+        observed=_observed(told, means[1] - means[0], apart),
+        shares=tuple(one for one in shares if _tells(one)),
+        between=tuple(Between(one.side.name, _listed(one.switched)) for one in crossed),
         settings=tuple(settings(first, second)),
         notices=tuple(_notices(first, second)),
     )
+
+
+def between(side: Side, first: Side, second: Side, differ: Differences) -> Crossed | None:
+    """A further run as what tells causes of these two apart; None where it is like one of them in
+    all that differs, or like neither in something."""
+    if None in (side.info, first.info, second.info) or side.benchmark != first.benchmark:
+        return None
+    try:
+        switched = side_of(side, first, second, differ.causes)
+    except ValueError:
+        return None
+    crossable = differ.causes & frozenset(CROSSED)
+    if not frozenset() < switched & crossable < crossable:
+        return None
+    return Crossed(side, switched, counted(side))
 
 
 def _alike(first: Side, second: Side, both: Sequence[str]) -> bool:
@@ -131,24 +195,47 @@ def _alike(first: Side, second: Side, both: Sequence[str]) -> bool:
     )
 
 
-def _overall(
-    first: Side,
-    both: Sequence[str],
-    scores: tuple[dict[str, float], dict[str, float]],
-    level: float,
-) -> Interval | None:
-    """Of the difference over the samples both scored."""
+def counted(side: Side) -> dict[str, float]:
+    """The scores that a run's samples count with, by id."""
+    policy: FailurePolicy = "count-wrong" if side.failures == "count-wrong" else "exclude"
+    found = ((name, counted_score(one, policy)) for name, one in side.records.items())
+    return {name: score for name, score in found if score is not None}
+
+
+def _tells(share: Share) -> bool:
+    """Whether it moved something, or was measured to move nothing."""
+    moved = bool(share.gained or share.lost or share.apart)
+    return moved or (share.method == "measured" and set(share.causes) <= set(CROSSED))
+
+
+class _Told(NamedTuple):
+    """What every share is made of."""
+
+    both: Sequence[str]
+    scores: tuple[dict[str, float], dict[str, float]]
+    sides: tuple[Side, Side]
+    clusters: NDArray[int64]
+    changes: Mapping[str, Change]
+    examples: int
+    level: float
+
+
+def _observed(told: _Told, difference: float, apart: float) -> Observed:
     import numpy as np
 
-    differences = np.array([scores[1][name] - scores[0][name] for name in both])
-    numbers = _clusters(first, both)
-    return in_points(paired_mean(differences, numbers, level).interval)
+    first, second = told.scores
+    differences = np.array([second[name] - first[name] for name in told.both])
+    mean = paired_mean(differences, told.clusters, told.level)
+    interval = _shifted(in_points(mean.interval), apart)
+    return Observed(difference, interval, mean.p, len(told.both), mean.clusters, mean.reason)
 
 
-def _counted(side: Side) -> dict[str, float]:
-    policy: FailurePolicy = "count-wrong" if side.failures == "count-wrong" else "exclude"
-    counted = ((name, counted_score(one, policy)) for name, one in side.records.items())
-    return {name: score for name, score in counted if score is not None}
+def _place(causes: frozenset[Cause]) -> list[int]:
+    return sorted(CAUSES.index(one) for one in causes)
+
+
+def _listed(causes: frozenset[Cause]) -> tuple[Cause, ...]:
+    return tuple(one for one in CAUSES if one in causes)
 
 
 class _Move:
@@ -184,42 +271,60 @@ def _moves(
 
 
 def _share(
-    cause: Cause,
-    move: _Move,
-    both: Sequence[str],
-    found: Mapping[str, Finding],
-    scores: tuple[dict[str, float], dict[str, float]],
-    sides: tuple[Side, Side],
-    examples: int,
-    level: float,
+    told: _Told,
+    causes: frozenset[Cause],
+    part: Part | None,
+    moved: Mapping[Cause, _Move],
 ) -> Share:
-    import numpy as np
-
-    mine = [name for name, one in found.items() if one.cause == cause]
-    here = set(mine)
-    differences = np.array(
-        [scores[1][name] - scores[0][name] if name in here else 0.0 for name in both]
-    )
-    numbers = _clusters(sides[0], both)
-    mean = paired_mean(differences, numbers, level)
-    gained = [name for name in mine if scores[1][name] > scores[0][name]]
-    lost = [name for name in mine if scores[1][name] < scores[0][name]]
-    shown = _alternating(lost, gained, examples) or move.ids[:examples]
+    """A part of the samples both runs scored, with what samples of one run alone add to it."""
+    move = next((moved[one] for one in causes if len(causes) == 1 and one in moved), _Move())
+    if part is None:
+        shown = tuple(example(name, "", 0, told.scores, told.sides) for name in move.ids)
+        return Share(
+            _listed(causes), move.points, move.points, move.points, "alone", 1, 1, None, 0, 0,
+            len(move.ids), shown[: told.examples],
+        )  # fmt: skip
+    mean = paired_mean(part.values, told.clusters, told.level)
+    gained, lost = _sides(told, part.values)
     return Share(
-        cause,
-        100 * mean.mean + move.points,
-        _shifted(in_points(mean.interval), move.points) if mine else None,
-        len(gained),
-        len(lost),
-        len(move.ids),
-        tuple(example(name, found.get(name), scores, sides) for name in shown),
+        causes=_listed(causes),
+        points=100 * mean.mean + move.points,
+        least=100 * part.least + move.points,
+        most=100 * part.most + move.points,
+        method=part.method,
+        orders=part.orders,
+        possible=part.possible,
+        interval=_shifted(in_points(mean.interval), move.points),
+        gained=len(gained),
+        lost=len(lost),
+        apart=len(move.ids),
+        examples=tuple(_examples(told, causes, _alternating(lost, gained), move)),
     )
 
 
-def _alternating(lost: Sequence[str], gained: Sequence[str], most: int) -> list[str]:
+def _sides(told: _Told, values: NDArray[float64]) -> tuple[list[str], list[str]]:
+    """Samples that a part moves up, and those that it moves down."""
+    pairs = list(zip(told.both, values.tolist(), strict=True))
+    return [name for name, by in pairs if by > 0], [name for name, by in pairs if by < 0]
+
+
+def _examples(
+    told: _Told, causes: frozenset[Cause], names: Sequence[str], move: _Move
+) -> Iterator[Example]:
+    """Samples that the two runs score differently, for these causes; else those of one run."""
+    shown = [name for name in names if name in told.changes][: told.examples]
+    for name in shown or move.ids[: told.examples]:
+        change = told.changes.get(name)
+        details = change.details if change is not None else {}
+        detail = "; ".join(dict.fromkeys(details[one] for one in _listed(causes) if one in details))
+        at = change.at if change is not None else 0
+        yield example(name, detail, at, told.scores, told.sides)
+
+
+def _alternating(lost: Sequence[str], gained: Sequence[str]) -> list[str]:
     """Some of both, in turn."""
     turns = zip_longest(lost, gained)
-    return [name for turn in turns for name in turn if name is not None][:most]
+    return [name for turn in turns for name in turn if name is not None]
 
 
 def settings(first: Side, second: Side) -> list[Setting]:
@@ -263,7 +368,7 @@ def _notices(first: Side, second: Side) -> Iterable[str]:
         if side.info is None:
             yield (
                 f"{side.name} holds replies alone: what was asked, shown and set is unknown, so it "
-                "counts to the model"
+                "cannot be told from the model"
             )
         elif side.info.status in ("running", "interrupted"):
             yield f"{side.name} is not finished"

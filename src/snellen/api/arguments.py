@@ -22,8 +22,10 @@ def several(given: Sequence[T] | str) -> Sequence[T | str]:
     return [given] if isinstance(given, str) else given
 
 
-def check_arguments(limit: int | None, variant: Variant, out: Path) -> None:
+def check_arguments(limit: int | None, variant: Variant, out: Path, repeats: int = 1) -> None:
     """Raises UsageError for what no run can be made with."""
+    if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
+        raise UsageError(f"--repeats is {repeats}; expected a whole number from 1")
     if limit is not None and limit < 1:
         raise UsageError(f"the limit is {limit}; expected at least 1 sample")
     check_roles_of(variant.columns)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product, starmap
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -13,10 +13,12 @@ from snellen.benchmarks.judged import judge_roles
 from snellen.core.benchmark import Benchmark, BenchmarkFactory, Variant
 from snellen.core.errors import UsageError
 from snellen.core.model import Model
-from snellen.core.request import CLIP
+from snellen.core.request import CLIP, Sampling
+from snellen.engine.asking import MAIN
 from snellen.engine.run_plan import Plan
 from snellen.engine.until import Duel, Precision
 from snellen.extract.llm import EXTRACTOR
+from snellen.models.sampling import check_sampler
 
 N = TypeVar("N")
 
@@ -31,6 +33,10 @@ class Cast:
     """Who reads what no rule can: a run for each, over the same replies."""
     others: dict[str, Model]
     """Who compares drawn pictures, and judges; a benchmark asks those it needs."""
+    sampling: Mapping[str, Sampling] = field(default_factory=dict)
+    """How models are sampled, by the name they go by."""
+    judging: Mapping[str, Sampling] = field(default_factory=dict)
+    """How judges are, by their role."""
 
     def roles(self) -> list[dict[str, Model]]:
         return [*self.readers, self.others]
@@ -47,11 +53,16 @@ def cast_of(
     clip: N | None,
     judges: Sequence[N],
     opened: Callable[[N], Model],
+    sampling: Mapping[str, Sampling] | None = None,
+    judging: Mapping[str, Sampling] | None = None,
 ) -> Cast:
+    """Raises UsageError where a judge cannot be sampled as its options say."""
     readers = [{EXTRACTOR: opened(one)} for one in extractors] or [{}]
     others = {CLIP: opened(clip)} if clip is not None else {}
     others |= zip(judge_roles(len(judges)), map(opened, judges), strict=True)
-    return Cast(models, readers, others)
+    for role, how in (judging or {}).items():
+        check_sampler(role, others[role], how, 1)
+    return Cast(models, readers, others, sampling or {}, judging or {})
 
 
 class Asked(NamedTuple):
@@ -72,6 +83,8 @@ class Programme:
     own: Mapping[str, Benchmark | BenchmarkFactory]
     recipes: bool
     """Whether models are asked as their authors prescribe."""
+    repeats: int = 1
+    """How often each question is asked."""
 
     def each(self) -> Iterator[Asked]:
         """Model by model."""
@@ -92,6 +105,8 @@ class Programme:
         (name, model), one, reader = asked
         benchmark = one.for_model(name, model, self.variant, self.own, self.recipes)
         others = {role: each for role, each in self.cast.others.items() if role in benchmark.asks}
+        sampling = {MAIN: self.cast.sampling[name]} if name in self.cast.sampling else {}
+        sampling |= {role: how for role, how in self.cast.judging.items() if role in others}
         return Plan(
             model=model,
             model_name=name,
@@ -101,6 +116,8 @@ class Programme:
             limit=limit,
             seed=seed,
             failures=self.variant.failures,
+            repeats=self.repeats,
+            sampling=sampling,
         )
 
 

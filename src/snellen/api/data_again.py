@@ -46,23 +46,31 @@ def benchmark_of(run: RunFolder) -> Benchmark:
 def benchmark_with_data(run: RunFolder, moved: Sequence[str] = ()) -> Benchmark:
     """The same over the very data of the run, by their digest: looked for where they were, and
     first in the files `moved`. Nothing is fetched. Raises DataError where they are nowhere."""
+    return benchmark_as_recorded(run.info, moved)
+
+
+def benchmark_as_recorded(
+    info: RunInfo, moved: Sequence[str] = (), *, max_new_tokens: int | None = None
+) -> Benchmark:
+    """The benchmark with the settings of `info`, which need not be those of one run, over the data
+    that it names. Raises DataError where they are nowhere."""
     problems: list[str] = []
-    for place in (*moved, *_places(run.info)):
+    for place in (*moved, *_places(info)):
         try:
-            made = _opened(run.info, place)
+            made = _opened(info, place, max_new_tokens)
             with unplugged():
                 table = made.open()
         except UsageError as error:
             problems.append(str(error))
             continue
-        if made.parameters.get(DESCRIBED) != run.info.config.parameters.get(DESCRIBED):
+        if made.parameters.get(DESCRIBED) != info.config.parameters.get(DESCRIBED):
             problems.append("the description of the benchmark was changed since")
-        elif table.digest != run.info.data.digest:
+        elif table.digest != info.data.digest:
             problems.append(f"{table.path} has other content (SHA-256 {table.digest[:8]}...)")
         else:
             return _over(made, table)
     raise DataError(
-        f"the data of the run {run.name}, {data_words(run.info)}, are not there as they were: "
+        f"the data of the run {info.name}, {data_words(info)}, are not there as they were: "
         f"{'; '.join(dict.fromkeys(problems))}; say where they are with --data FILE"
     )
 
@@ -96,7 +104,7 @@ def _is_there(path: str) -> bool:
         return False
 
 
-def _opened(info: RunInfo, place: str | None) -> Benchmark:
+def _opened(info: RunInfo, place: str | None, max_new_tokens: int | None = None) -> Benchmark:
     """The run's benchmark over the data at a place."""
     origin = info.data.origin
     spec, data = info.benchmark, place
@@ -118,6 +126,7 @@ def _opened(info: RunInfo, place: str | None) -> Benchmark:
         judges=sum(role.partition("-")[0] == JUDGE for role in roles),
         clip=CLIP in roles,
         failures=info.failures,
+        max_new_tokens=max_new_tokens,
     )
     options = {name: value for name, value in parameters.items() if not _recorded_alone(name)}
     return open_benchmark(spec, replace(variant, options=options))

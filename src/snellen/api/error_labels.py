@@ -30,6 +30,7 @@ from snellen.core.request import Generate, Generation, Ref
 from snellen.engine.outputs import outputs_of
 from snellen.report.embedded import data_urls
 from snellen.report.thumbnails import thumbnail
+from snellen.settings import most_pixels
 from snellen.store.responses import ResponseStore
 
 JUDGE = "judge"
@@ -57,7 +58,7 @@ def pictures_of(drawn: Sequence[Wrong], moved: Sequence[str] = ()) -> dict[str, 
     missing = {digest for digests in _wanted(drawn).values() for digest in digests} - found.keys()
     for digest, source in sources_of(drawn, missing, moved).found.items() if missing else ():
         try:
-            data = thumbnail(decode_image(source.read()))
+            data = thumbnail(decode_image(source.read(), most_pixels()))
         except MediaError:
             continue
         found[digest] = "data:image/jpeg;base64," + base64.b64encode(data).decode()

@@ -11,11 +11,13 @@ from snellen.api.arguments import DEFAULT_OUT, STORE_FILE, check_arguments, seve
 from snellen.api.casting import Asked, Programme, cast_of
 from snellen.api.naming import Chosen, named_benchmark, served_model
 from snellen.api.reporting import write_page
+from snellen.api.sampling import judges_sampling, refuse_sampling, samplings
 from snellen.api.spending import Prices, terms_of
 from snellen.benchmarks.suites import expanded
 from snellen.core.benchmark import Benchmark, FetchProgress, Variant
 from snellen.core.errors import UsageError
 from snellen.core.model import Model
+from snellen.core.request import Sampling
 from snellen.engine.contest import run_contest
 from snellen.engine.managed import LostServer, Servers
 from snellen.engine.preflight import check_models, check_roles
@@ -73,6 +75,8 @@ def evaluate(
     prices: Sequence[str] = (),
     until: str | None = None,
     cluster: Cluster | None = None,
+    repeats: int = 1,
+    sampling: Sampling = Sampling(),  # noqa: B008 - frozen
 ) -> Results:
     """Run every model on every benchmark; a complete run is only reported.
 
@@ -97,19 +101,27 @@ def evaluate(
     `until` ends runs early: `±1`, once the score is known to a point either way, or `A>B`, once
     one of two models is known to score higher (see `engine.until`).
 
+    `repeats` asks each question so often, each time as a whole, and stores each reply for itself.
+    `sampling` says how the replies of the models are drawn, where the options behind their names
+    (`temperature`, `top_p`, `seed`) do not; what neither says is as the benchmark has it.
+
     `cluster` says where the models run as replicas on Ray, instead of in this process.
 
     Raises a UsageError subclass before anything is asked if a name, option or file cannot be
     used, and `Interrupted` on Ctrl-C.
     """
     out = Path(out)
-    check_arguments(limit, variant, out)
+    check_arguments(limit, variant, out, repeats)
     terms, known = terms_of(retries, max_failures, budget), Prices(prices)
     rule = parse_until(until) if until is not None else None
     with Servers(out, serve, serve_timeout, serving) as servers, Replicas(cluster, load) as spread:
         own = load_files(load)
         opener = _Opener(own.models, servers, spread)
-        cast = cast_of(opener.asked(several(models)), extractors, clip, judges, opener.other)
+        drawn = samplings(several(models), sampling, own.models)
+        refuse_sampling([*extractors, clip], "a model with another role")
+        graders, judging = judges_sampling(judges, own.models)
+        opened, how = drawn.named(opener.asked(drawn.models), repeats)
+        cast = cast_of(opened, extractors, clip, graders, opener.other, how, judging)
         variant = with_roles(variant, extractors, clip, judges)
         chosen = [
             Chosen(one, named_benchmark(one, variant, own.benchmarks))
@@ -122,7 +134,7 @@ def evaluate(
         for roles in cast.roles():
             check_roles(roles)
         known.check(cast.everyone(), terms.budget)
-        programme = Programme(cast, chosen, variant, own.benchmarks, recipes)
+        programme = Programme(cast, chosen, variant, own.benchmarks, recipes, repeats)
 
         def planned(asked: Asked) -> Plan:
             plan = replace(

@@ -2,36 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 from msgspec import structs
 
-from snellen.analysis.stages import Side
-from snellen.analysis.why import Why, why
-from snellen.api.data_again import benchmark_with_data
+from snellen.analysis.factors import CROSSED, Cause, Differences, Side, differences
+from snellen.analysis.rereading import read_again
+from snellen.analysis.why import Why, between, counted, why
+from snellen.api.data_again import benchmark_as_recorded, benchmark_with_data
 from snellen.core.errors import UsageError
+from snellen.core.run import RunInfo
 from snellen.data.predictions import read_predictions
 from snellen.engine.scoring import recorded
+from snellen.extract.llm import EXTRACTOR
+from snellen.scoring.accuracy import FailurePolicy
 from snellen.store.runs import RunFolder, find_runs, open_run
 
 _NEAR = 0.05
 """Points by which a headline may differ from the mean of its samples."""
+_READ_BY = ("rule", "rule_commit", "normalisation")
+_SCORED_BY = ("circular",)
+"""Parameters that say how replies are read, and how what was read is scored."""
 
 
 class Explained(NamedTuple):
-    """The split, and warnings about a file of predictions."""
+    """The split, warnings about a file of predictions, and what was split; `folder` is that of the
+    first run."""
 
     why: Why
     warnings: tuple[str, ...]
+    sides: tuple[Side, Side]
+    folder: Path
 
 
 def explain(
     first: Path | str,
     second: Path | str,
     *,
+    others: Sequence[Path | str | RunFolder] = (),
     examples: int = 2,
     level: float = 0.95,
     moved: Sequence[str] = (),
@@ -40,7 +51,10 @@ def explain(
     of predictions, which is read and graded as the other's benchmark does, over the data of that
     run; `moved` are files in which these may be now.
 
-    Raises UsageError subclasses.
+    Where several causes differ at once, runs in the same folders that are as one of the two in each
+    of them tell them apart; so do the runs `others`, which are used before these.
+
+    Raises UsageError subclasses, also where one of `others` tells nothing of the two.
     """
     given = Path(first), Path(second)
     folders = [path for path in given if path.is_dir()]
@@ -60,11 +74,139 @@ def explain(
         else:
             side, warnings = _imported(path, runs[0], moved)
             sides.append(side)
-    found = why(sides[0], sides[1], examples=examples, level=level)
+    pair = sides[0], sides[1]
+    differ = differences(*pair)
+    helpers = [] if warnings or len(runs) < 2 else _between(pair, differ, runs, others)
+    reader = _Reader(pair, moved)
+    found = why(*pair, others=helpers, read_again=reader, examples=examples, level=level)
     scores = {found.first: found.first_score, found.second: found.second_score}
     told = [line for run, name in zip(runs, names, strict=True)
             for line in _no_mean(run, name, scores[name])]  # fmt: skip
-    return Explained(structs.replace(found, notices=(*found.notices, *told)), warnings)
+    unfinished = [f"{side.name} is not complete" for side in helpers
+                  if side.info is not None and side.info.status != "complete"]  # fmt: skip
+    notices = (*found.notices, *unfinished, *dict.fromkeys(reader.problems), *told)
+    return Explained(structs.replace(found, notices=notices), warnings, pair, runs[0].path)
+
+
+def _between(
+    pair: tuple[Side, Side],
+    differ: Differences,
+    runs: Sequence[RunFolder],
+    named: Sequence[Path | str | RunFolder],
+) -> list[Side]:
+    """Runs that tell the causes apart, one for each combination: those that were named, then those
+    that lie beside the two. Raises UsageError for one that was named and tells nothing."""
+    found: dict[frozenset[Cause], Side] = {}
+    for one in named:
+        run = one if isinstance(one, RunFolder) else _single(Path(one))
+        side = _side(run, run.name)
+        crossed = between(side, *pair, differ)
+        if crossed is None:
+            raise UsageError(
+                f"{run.name} tells nothing of what sets {pair[0].name} and {pair[1].name} apart; "
+                "expected a run of the same benchmark and data that is as the first in some of "
+                f"what differs ({', '.join(sorted(differ.causes)) or 'nothing'}) and as the second "
+                "in the rest"
+            )
+        found.setdefault(crossed.switched, side)
+    if len(differ.causes & set(CROSSED)) > 1:
+        for run in _beside(runs):
+            side = _side(run, run.name)
+            crossed = between(side, *pair, differ)
+            if crossed is not None:
+                found.setdefault(crossed.switched, side)
+    return list(found.values())
+
+
+def _beside(runs: Sequence[RunFolder]) -> list[RunFolder]:
+    """The complete runs in the folders of these that may lie between them, the newest first."""
+    paths = {run.path.resolve() for run in runs}
+    identities = [run.info.config.identity for run in runs]
+    names = {(one.provider, one.name) for one in identities}
+    digests = {run.info.data.digest for run in runs}
+    found: dict[Path, RunFolder] = {}
+    for parent in dict.fromkeys(path.parent for path in sorted(paths)):
+        for run in find_runs(parent):
+            config = run.info.config
+            fits = (
+                run.info.status == "complete"
+                and run.info.benchmark == runs[0].info.benchmark
+                and (config.identity.provider, config.identity.name) in names
+                and run.info.data.digest in digests
+            )
+            if fits and run.path.resolve() not in paths:
+                found.setdefault(run.path.resolve(), run)
+    return sorted(found.values(), key=lambda run: (run.info.created, run.name), reverse=True)
+
+
+class _Reader:
+    """Reads the replies of the runs again, each way once. `problems` says why some cannot be."""
+
+    def __init__(self, pair: tuple[Side, Side], moved: Sequence[str]) -> None:
+        self.problems: list[str] = []
+        self._pair, self._moved = pair, moved
+        self._scores: dict[tuple[int, frozenset[Cause]], Mapping[str, float]] = {}
+        self._own: dict[int, frozenset[str] | None] = {}
+
+    def __call__(self, side: Side, switched: frozenset[Cause]) -> Mapping[str, float]:
+        """`analysis.attribution.ReadAgain`."""
+        key = id(side.records), switched
+        if key not in self._scores:
+            self._scores[key] = self._switched(side, switched)
+        return self._scores[key]
+
+    def _switched(self, side: Side, switched: frozenset[Cause]) -> Mapping[str, float]:
+        infos = [one.info for one in (side, *self._pair)]
+        if infos[0] is None or infos[1] is None or infos[2] is None:
+            return {}
+        scores = self._read(side, _read_as(infos[0], infos[1], infos[2], switched))
+        same = self._reproduced(side, infos[0])
+        return {name: score for name, score in scores.items() if same is None or name in same}
+
+    def _reproduced(self, side: Side, info: RunInfo) -> frozenset[str] | None:
+        """Samples whose replies, read as they were, score what they did: only those are sure to be
+        the replies that the reading is about. None where an earlier version read them."""
+        key = id(side.records)
+        if key not in self._own:
+            scores, own = self._read(side, info), counted(side)
+            same = frozenset(name for name, score in scores.items() if own.get(name) == score)
+            self._own[key] = same if scores else None
+        return self._own[key]
+
+    def _read(self, side: Side, info: RunInfo) -> Mapping[str, float]:
+        policy: FailurePolicy = "count-wrong" if side.failures == "count-wrong" else "exclude"
+        try:
+            benchmark = benchmark_as_recorded(info, self._moved)
+        except UsageError as error:
+            self.problems.append(f"replies cannot be read again: {error}")
+            return {}
+        if benchmark.version != info.config.version:
+            return {}
+        return read_again(benchmark, side.records, policy)
+
+
+def _read_as(info: RunInfo, first: RunInfo, second: RunInfo, switched: frozenset[Cause]) -> RunInfo:
+    """A run's settings, but read and scored as the second run where that is `switched`, else as the
+    first."""
+    parameters = info.config.parameters
+    for cause, names in (("extraction", _READ_BY), ("scoring", _SCORED_BY)):
+        like = (second if cause in switched else first).config.parameters
+        kept = {name: value for name, value in parameters.items() if name not in names}
+        parameters = {**kept, **{name: like[name] for name in names if name in like}}
+    reader = (second if "extraction" in switched else first).config.roles
+    roles = {role: one for role, one in info.config.roles.items() if role != EXTRACTOR}
+    if EXTRACTOR in reader:
+        roles[EXTRACTOR] = reader[EXTRACTOR]
+    data = second if "data" in switched else first
+    version = second if "scoring" in switched else first
+    config = structs.replace(
+        info.config,
+        parameters=parameters,
+        data=data.config.data,
+        version=version.config.version,
+        roles=roles,
+    )
+    return structs.replace(info, config=config, data=data.data)
 
 
 def _no_mean(run: RunFolder, name: str, mean: float) -> Iterator[str]:

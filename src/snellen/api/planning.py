@@ -12,12 +12,14 @@ from msgspec import Struct
 from snellen.api.arguments import DEFAULT_OUT, STORE_FILE, check_arguments, several, with_roles
 from snellen.api.casting import Programme, cast_of, contestants
 from snellen.api.looking import Look, Missing, StandIn
+from snellen.api.sampling import judges_sampling, refuse_sampling, samplings
 from snellen.api.spending import Prices, terms_of
 from snellen.benchmarks.suites import expanded
 from snellen.core.benchmark import Variant
 from snellen.core.model import RemoteModel
 from snellen.core.output import Usage
 from snellen.core.price import Price, cost
+from snellen.core.request import Sampling
 from snellen.engine.managed import Servers
 from snellen.engine.planning import Assumptions, Estimate, estimate
 from snellen.engine.ray_cluster import Cluster
@@ -77,6 +79,8 @@ def plan(
     prices: Sequence[str] = (),
     until: str | None = None,
     cluster: Cluster | None = None,
+    repeats: int = 1,
+    sampling: Sampling = Sampling(),  # noqa: B008 - frozen
     assumed: Assumptions = Assumptions(),  # noqa: B008 - frozen
     probe: bool = False,
 ) -> Planned:
@@ -88,11 +92,16 @@ def plan(
     """
     out = Path(out)
     models = several(models)
-    check_arguments(limit, variant, out)
+    check_arguments(limit, variant, out, repeats)
     terms, known = terms_of(retries, max_failures, budget), Prices(prices)
     own = load_files(load)
     look = Look(own.models, Servers(out, serve, serve_timeout))
-    cast = cast_of(look.asked(models), extractors, clip, judges, look.model)
+    drawn = samplings(models, sampling, own.models)
+    refuse_sampling([*extractors, clip], "a model with another role")
+    graders, judging = judges_sampling(judges, own.models)
+    opened, how = drawn.named(look.asked([str(one) for one in drawn.models]), repeats)
+    named = [str(one) for one in graders]
+    cast = cast_of(opened, extractors, clip, named, look.model, how, judging)
     rule = _rule(until, [name for name, _ in cast.models])
     known.check(cast.everyone(), terms.budget)
     variant = with_roles(variant, extractors, clip, judges)
@@ -101,7 +110,7 @@ def plan(
     ]
     if probe:
         look.probe([model for _, model in cast.models], cast.roles())
-    programme = Programme(cast, chosen, variant, own.benchmarks, recipes)
+    programme = Programme(cast, chosen, variant, own.benchmarks, recipes, repeats)
     path = Path(store) if store else out / STORE_FILE
     lines: list[Line] = []
     with ResponseStore(path if path.exists() else None) as responses:
@@ -118,6 +127,19 @@ def plan(
         notes=[*look.notes(chosen), *_budgeted(terms.budget, lines, dollars)],
         dollars=dollars,
         disk_free=_free(out),
+    )
+
+
+def planned_runs(
+    runs: Sequence[Plan], responses: ResponseStore, prices: Prices, budget: Budget | None, out: Path
+) -> Planned:
+    """What runs that are ready to be made would ask, take and cost. Nobody is asked."""
+    look_up = _LookUp(responses, Assumptions(), prices, 1, None)
+    lines = [look_up.line(run, here=True) for run in runs]
+    dollars = _total(lines)
+    notes = list(_budgeted(budget, lines, dollars))
+    return Planned(
+        lines=lines, missing=[], downloads=[], notes=notes, dollars=dollars, disk_free=_free(out)
     )
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import msgspec
 
 from snellen.api.data_again import benchmark_of, benchmark_with_data
-from snellen.core.benchmark import Benchmark, summed
+from snellen.benchmarks.repeated import summary_of
+from snellen.core.benchmark import Benchmark
 from snellen.core.errors import UsageError
 from snellen.core.media import InlineSource, Source
 from snellen.core.run import Report
@@ -30,7 +31,7 @@ def report_of(run: RunFolder) -> Report:
     failed = sum(record.unscored == "failed" for record in records)
     counts = msgspec.structs.replace(info.counts, done=len(records) - failed, failed=failed)
     info = msgspec.structs.replace(info, counts=counts)
-    return Report(info, summed(benchmark, records, info.config.examples))
+    return Report(info, summary_of(benchmark, records, info.config.examples))
 
 
 def _made(run: RunFolder, benchmark: Benchmark, wanted: set[str]) -> dict[str, Source]:

@@ -13,9 +13,9 @@ from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UsageError
 from snellen.core.record import Record
 from snellen.core.summary import Summary
+from snellen.scoring.guessing import GUESSES
 
 _GATE = re.compile(r"withhold\s*>\s*(?P<share>\d+(?:\.\d+)?)\s*%")
-_BASELINES = ("chance", "frequent")
 FORM = "withhold>5%"
 
 
@@ -66,7 +66,7 @@ def _withheld(summary: Summary, lost: int, share: float) -> Summary:
     told = f"withheld: {lost} of {summary.total} samples failed or are missing, more than "
     told += f"{100 * share:g} %"
     headline = structs.replace(summary.headline, value=None, interval=None, note=told)
-    kept = {name: one for name, one in summary.metrics.items() if name in _BASELINES}
+    kept = {name: one for name, one in summary.metrics.items() if name in GUESSES}
     return structs.replace(
         summary,
         headline=headline,

@@ -31,6 +31,7 @@ from snellen.core.record import Record
 from snellen.core.summary import Bounds, Metric, Summary
 from snellen.scoring.accuracy import FailurePolicy, mean_metric, summarise
 from snellen.scoring.clusters import clusters
+from snellen.scoring.guessing import chance_of
 from snellen.scoring.headlines import mean_of_groups
 from snellen.scoring.mmt import VISUAL_RECOGNITION, plain_mean
 from snellen.scoring.together import interval_of_mean
@@ -186,19 +187,13 @@ def _guessed(counted: Sequence[Record]) -> _Guesses | None:
     for record in counted:
         found.setdefault(_subtask(record), []).append(record)
     return _Guesses(
-        {name: _mean([_chance(one) for one in held]) for name, held in found.items()},
+        {name: _mean([chance_of(one) for one in held]) for name, held in found.items()},
         {name: _mean([_drawn(one) for one in held]) for name, held in found.items()},
         {
             name: Counter(one.gold[0] for one in held).most_common(1)[0][1] / len(held)
             for name, held in found.items()
         },
     )
-
-
-def _chance(record: Record) -> float:
-    # A circular question is right only when every one of its passes is.
-    passes = len(record.options) if "vanilla" in record.values else 1
-    return float((1 / len(record.options)) ** passes)
 
 
 def _drawn(record: Record) -> float:
@@ -220,7 +215,8 @@ def _guesses(
     notes = {
         CHANCE: "exact expectation of a uniform guess",
         RANDOM: f"one uniform guess per question, seed {GUESS_SEED}",
-        FREQUENT: "the most frequent gold label of each subtask",
+        FREQUENT: "the most frequent gold label of each subtask, on the same questions as in the "
+        "paper: too high where a subtask has few",
     }
     circular = any("vanilla" in one.values for one in counted)
     for name, shares in zip(notes, guessed, strict=True):

@@ -25,6 +25,7 @@ from snellen.core.sample import Row, Sample
 from snellen.core.summary import Interval, Metric, Summary
 from snellen.data.columns import canonical, column_name
 from snellen.scoring.accuracy import FailurePolicy
+from snellen.scoring.guessing import GUESSES
 from snellen.scoring.headlines import share_of_units, sum_of_ratios
 from snellen.scoring.together import all_right, bounds_of, under
 from snellen.stats.intervals import wilson
@@ -96,7 +97,7 @@ def summarise_units(
         spread = wilson(sum(units), len(units))
         interval = Interval(100 * spread.low, 100 * spread.high, spread.method, spread.level)
         found = Metric(headline, 100 * sum(units) / len(units), len(units), interval)
-    rest = {name: one for name, one in summary.metrics.items() if name not in (CHANCE, "frequent")}
+    rest = {name: one for name, one in summary.metrics.items() if name not in GUESSES}
     chance = _chance(records)
     guessed = {} if chance is None else {CHANCE: Metric(CHANCE, chance, len(units))}
     return msgspec.structs.replace(

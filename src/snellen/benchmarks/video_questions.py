@@ -139,7 +139,7 @@ def with_videos(table: Table, variant: Variant, name: str) -> Table:
         if isinstance(opened, IndexedTable):
             table = replace(opened, origin=table.origin)
     home = str(Settings.from_environment().cache / "videos" / name)
-    return replace(table, picture_folders=(*table.picture_folders, home))
+    return replace(table, media_folders=table.media_folders.also(home))
 
 
 def choice_sample(sample: Sample, row: Row) -> Sample:

@@ -31,9 +31,9 @@ def main(arguments: Namespace) -> int:
     if arguments.json:
         print(to_json(found))
     else:
-        from rich.console import Console
+        from snellen.report.terminal import Terminal
 
-        print_finding(found, Console())
+        print_finding(found, Terminal())
     return COMPLETE
 
 

@@ -16,9 +16,8 @@ def main(arguments: Namespace) -> int:
 
         print(msgspec.json.encode(card).decode())
         return COMPLETE
-    from rich.console import Console
-
     from snellen.report.protocol_card import print_card
+    from snellen.report.terminal import Terminal
 
-    print_card(card, Console())
+    print_card(card, Terminal())
     return COMPLETE

@@ -17,6 +17,7 @@ from snellen.benchmarks.described import is_described
 from snellen.benchmarks.registry import is_data, open_benchmark
 from snellen.benchmarks.rows import samples
 from snellen.cli.main import COMPLETE, INCOMPLETE, MISTAKE
+from snellen.cli.printing import say
 from snellen.core.benchmark import FetchProgress, Table, Variant
 from snellen.core.errors import DataError
 from snellen.data.convert import convert
@@ -50,9 +51,9 @@ def _pull(arguments: Namespace) -> int:
         for one in pull(arguments.benchmarks, watch):
             if one.problem:
                 failed = True
-                print(f"snellen: {one.problem}", file=sys.stderr)
+                say(f"snellen: {one.problem}", error=True)
             else:
-                print(f"{one.path}: {plural(one.rows, 'row')}", flush=True)
+                say(f"{one.path}: {plural(one.rows, 'row')}", flush=True)
     return MISTAKE if failed else COMPLETE
 
 
@@ -71,8 +72,8 @@ def _verify(arguments: Namespace) -> int:
         print(json.dumps({"rows": len(table), "pictures": found.pictures, "problems": problems}))
     else:
         for problem in problems:
-            print(problem)
-        print(f"{table.path}: {plural(len(table), 'row')}, {plural(found.pictures, 'picture')}, "
+            say(problem)
+        say(f"{table.path}: {plural(len(table), 'row')}, {plural(found.pictures, 'picture')}, "
               f"{plural(len(problems), 'problem')}")  # fmt: skip
     return INCOMPLETE if problems else COMPLETE
 
@@ -92,8 +93,8 @@ def _check(arguments: Namespace) -> int:
         for one in found:
             rows = ", ".join(map(str, one.rows))
             where = f"row{'s' if len(one.rows) > 1 else ''} {rows}: " if rows else ""
-            print(f"{one.check:<14} {where}{one.message}")
-        print(f"{arguments.data}: {plural(len(table), 'row')}, {plural(len(found), 'finding')}")
+            say(f"{one.check:<14} {where}{one.message}")
+        say(f"{arguments.data}: {plural(len(table), 'row')}, {plural(len(found), 'finding')}")
     return INCOMPLETE if found else COMPLETE
 
 
@@ -102,22 +103,22 @@ def _info(arguments: Namespace) -> int:
     if arguments.json:
         print(json.dumps(asdict(info)))
         return COMPLETE
-    print(f"{info.path}\n{plural(info.rows, 'row')}, SHA-256 {info.digest}")
+    say(f"{info.path}\n{plural(info.rows, 'row')}, SHA-256 {info.digest}")
     kinds = ", ".join(f"{count} {kind}" for kind, count in info.kinds.items())
-    print(f"questions: {kinds}; {info.missing_answers} without answer")
-    print(f"pictures: {info.pictures} ({info.distinct_pictures} distinct, "
+    say(f"questions: {kinds}; {info.missing_answers} without answer")
+    say(f"pictures: {info.pictures} ({info.distinct_pictures} distinct, "
           f"{info.picture_bytes:,} bytes, {info.lost_pictures} lost)")  # fmt: skip
     if info.duplicate_ids:
-        print(f"ids held twice: {', '.join(info.duplicate_ids[:5])}")
+        say(f"ids held twice: {', '.join(info.duplicate_ids[:5])}")
     for column in info.columns:
-        print(f"  {column.name:<20} {column.type:<8} {column.filled} filled")
+        say(f"  {column.name:<20} {column.type:<8} {column.filled} filled")
     return COMPLETE
 
 
 def _convert(arguments: Namespace) -> int:
     with bar(arguments.target) as progress:
         rows = convert(_table(arguments.data), Path(arguments.target), progress)
-    print(f"{arguments.target}: {plural(rows, 'row')}")
+    say(f"{arguments.target}: {plural(rows, 'row')}")
     return COMPLETE
 
 
@@ -137,10 +138,11 @@ def _table(name: str) -> Table:
 @contextmanager
 def _bars() -> Iterator[Callable[[Step], None]]:
     """`bar` for several benchmarks at once: a line for each that is fetched or prepared."""
-    from rich.console import Console
     from rich.progress import Progress, TaskID
 
-    console = Console(stderr=True)
+    from snellen.report.terminal import Terminal
+
+    console = Terminal(stderr=True)
     lines: dict[tuple[str, str], TaskID] = {}
     with Progress(console=console, disable=not console.is_terminal, transient=True) as shown:
 
@@ -156,10 +158,11 @@ def _bars() -> Iterator[Callable[[Step], None]]:
 @contextmanager
 def bar(what: str) -> Iterator[FetchProgress]:
     """A progress bar on standard error where that is a terminal; silence where it is not."""
-    from rich.console import Console
     from rich.progress import Progress
 
-    console = Console(stderr=True)
+    from snellen.report.terminal import Terminal
+
+    console = Terminal(stderr=True)
     with Progress(console=console, disable=not console.is_terminal) as shown:
         task = shown.add_task(what, total=None)
 

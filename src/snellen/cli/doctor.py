@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 
 from snellen import __version__
 from snellen.cli.main import COMPLETE, INCOMPLETE
+from snellen.cli.printing import say
 from snellen.core.errors import SnellenError
 from snellen.settings import Settings
 
@@ -34,7 +35,7 @@ def main(arguments: Namespace) -> int:
     else:
         marks = {"ok": "ok      ", "optional": "optional", "problem": "PROBLEM "}
         for finding in findings:
-            print(f"{marks[finding.state]}  {finding.what}: {finding.detail}")
+            say(f"{marks[finding.state]}  {finding.what}: {finding.detail}")
     return INCOMPLETE if any(one.state == "problem" for one in findings) else COMPLETE
 
 

@@ -8,7 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from snellen.cli.main import COMPLETE
+from snellen.cli.printing import say
 from snellen.core.errors import UsageError
+from snellen.core.terminal_text import visible
 from snellen.core.whole_files import save
 from snellen.store import exports
 from snellen.store.runs import RunFolder, distinct_runs
@@ -34,13 +36,14 @@ def _pages(arguments: Namespace) -> int:
     from snellen.view.files import write_pages
     from snellen.view.shown import Shelf
 
-    print(write_pages(Shelf(arguments.runs), Path(arguments.output)))
+    say(write_pages(Shelf(arguments.runs), Path(arguments.output)))
     return COMPLETE
 
 
 def _print(content: str | bytes) -> None:
     if isinstance(content, str):
-        sys.stdout.write(content)
+        # Another program gets what is submitted as it is.
+        sys.stdout.write(visible(content) if sys.stdout.isatty() else content)
     elif sys.stdout.isatty():
         raise UsageError("a workbook is no text for a terminal: name a file with -o FILE.xlsx")
     else:
@@ -84,10 +87,10 @@ def _seed_results(runs: list[RunFolder]) -> str:
         raise UsageError(f"seed-results is one run's file; got {len(runs)} runs")
     found = seed_results(runs[0].records())
     if found.left_out or runs[0].info.status != "complete":
-        print(
+        say(
             f"snellen: {found.written} answers written; {found.left_out} samples without an "
             f"answer are left out (the run is {runs[0].info.status})",
-            file=sys.stderr,
+            error=True,
         )
     return found.text
 

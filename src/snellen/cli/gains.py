@@ -33,11 +33,10 @@ def main(arguments: Namespace) -> int:
 
         print(msgspec.json.encode({"gains": gained, "leakages": leaked}).decode())
         return COMPLETE
-    from rich.console import Console
-
     from snellen.report.gains_table import print_gains, print_leakages
+    from snellen.report.terminal import Terminal
 
-    console = Console()
+    console = Terminal()
     print_gains(gained, console)
     print_leakages(leaked, console)
     return COMPLETE

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from snellen.analysis.extraction import alignment, drawn, read_labels, unread, write_sheet
 from snellen.cli.main import COMPLETE
+from snellen.cli.printing import say
 from snellen.core.errors import UsageError
 from snellen.store.runs import distinct_runs
 
@@ -18,7 +19,7 @@ def main(arguments: Namespace) -> int:
         for run in runs:
             found = alignment(run, labels)
             low, high = 100 * found.interval.low, 100 * found.interval.high
-            print(
+            say(
                 f"{found.extractor}: {100 * found.share:.1f} % of {found.labelled} labelled "
                 f"replies read as people do (95 % interval {low:.1f}-{high:.1f}; {run.name})"
             )
@@ -26,11 +27,11 @@ def main(arguments: Namespace) -> int:
     replies = [one for run in runs for one in unread(run.records())]
     distinct = list({(one.id, one.number, one.text): one for one in replies}.values())
     if not distinct:
-        print("every reply was read by a rule: nothing to label")
+        say("every reply was read by a rule: nothing to label")
         return COMPLETE
     if arguments.output is None:
         raise UsageError("where shall the labelling sheet go? add -o FILE.csv")
     sheet = drawn(distinct, arguments.share, arguments.seed)
     write_sheet(sheet, Path(arguments.output))
-    print(f"{arguments.output}: {len(sheet)} of {len(distinct)} unread replies to label")
+    say(f"{arguments.output}: {len(sheet)} of {len(distinct)} unread replies to label")
     return COMPLETE

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from argparse import Namespace
 
 from snellen.benchmarks.evidence import evidence_level, evidence_of
@@ -20,6 +19,7 @@ from snellen.benchmarks.rules import described_rules
 from snellen.benchmarks.seed_levels import level_of
 from snellen.benchmarks.suites import built_in
 from snellen.cli.main import COMPLETE
+from snellen.cli.printing import say
 from snellen.core.benchmark import Variant
 from snellen.core.doors import doors
 from snellen.core.errors import UnknownName, UsageError
@@ -35,7 +35,7 @@ def main(arguments: Namespace) -> int:
     elif arguments.what == "models":
         _print_names([(known.name, known.title) for known in known_models()], arguments.json)
         if not arguments.json:
-            print("and models of the catalog by their names: snellen list models --filter all")
+            say("and models of the catalog by their names: snellen list models --filter all")
     elif arguments.what == "benchmarks":
         if arguments.filter:
             raise UsageError("--filter chooses models; benchmarks have no facts to filter by")
@@ -66,7 +66,7 @@ def _print_names(rows: list[tuple[str, str]], as_json: bool) -> None:
         return
     width = max(len(name) for name, _ in rows)
     for name, title in rows:
-        print(f"{name:<{width}}  {title}")
+        say(f"{name:<{width}}  {title}")
 
 
 def _print_benchmarks(as_json: bool) -> None:
@@ -79,22 +79,22 @@ def _print_benchmarks(as_json: bool) -> None:
         return
     name_width, level_width = (max(len(row[column]) for row in rows) for column in (0, 1))
     for name, level, title in rows:
-        print(f"{name:<{name_width}}  {level:<{level_width}}  {title}")
+        say(f"{name:<{name_width}}  {level:<{level_width}}  {title}")
 
 
 def _print_catalog(filter: str, as_json: bool) -> None:
     import msgspec
-    from rich.console import Console
 
     from snellen.models.catalog import catalog
     from snellen.models.choosing import choose
     from snellen.report.catalogue import print_entries
+    from snellen.report.terminal import Terminal
 
     entries = choose(catalog(), filter)
     if as_json:
         print(msgspec.json.encode(entries).decode())
     else:
-        print_entries(entries, Console())
+        print_entries(entries, Terminal())
 
 
 def _facts(name: str) -> dict[str, str]:
@@ -186,4 +186,4 @@ def _print_facts(facts: dict[str, str]) -> None:
     shown = {key: value for key, value in facts.items() if value}
     width = max(map(len, shown))
     for key, value in shown.items():
-        sys.stdout.write(f"{key:<{width}}  {value}\n")
+        say(f"{key:<{width}}  {value}")

@@ -13,6 +13,7 @@ from importlib import import_module
 
 from snellen.cli.parser import parsed
 from snellen.core.errors import SnellenError
+from snellen.core.terminal_text import visible
 from snellen.settings import hush_bars
 
 COMPLETE, INCOMPLETE, MISTAKE, INTERRUPTED = 0, 1, 2, 130
@@ -27,6 +28,12 @@ _ADVICE = {
     errno.EMFILE: "; allow more open files with: ulimit -n 4096",
 }
 """What to do about an error of the operating system."""
+
+
+_MEMORY = (
+    "there is not enough memory for this; read smaller files, or use a machine with more "
+    "(docs/limits.md says what is held in memory)"
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -45,7 +52,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
         return code
     except SnellenError as error:
-        print(f"snellen: {error}", file=sys.stderr)
+        print(visible(f"snellen: {error}"), file=sys.stderr)
+        return MISTAKE
+    except MemoryError:
+        print(f"snellen: {_MEMORY}", file=sys.stderr)
         return MISTAKE
     except BrokenPipeError:
         # The reader went away (`| head`): nothing more can be said to it.
@@ -60,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         where = error.filename or "standard output"
         advice = _ADVICE.get(error.errno or 0, "")
-        print(f"snellen: {where}: {error.strerror or error}{advice}", file=sys.stderr)
+        print(visible(f"snellen: {where}: {error.strerror or error}{advice}"), file=sys.stderr)
         _forget_stdout()
         return MISTAKE
     except KeyboardInterrupt:

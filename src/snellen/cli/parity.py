@@ -11,12 +11,12 @@ from snellen.core.benchmark import Variant
 
 def main(arguments: Namespace) -> int:
     import msgspec
-    from rich.console import Console
 
     from snellen.api import parity
     from snellen.report.parity_table import print_parity
+    from snellen.report.terminal import Terminal
 
-    console = Console(stderr=True)
+    console = Terminal(stderr=True)
     found = parity(
         arguments.model,
         arguments.benchmark,
@@ -34,5 +34,5 @@ def main(arguments: Namespace) -> int:
     if arguments.json:
         print(msgspec.json.encode({**msgspec.structs.asdict(found), "equal": found.equal}).decode())
     else:
-        print_parity(found, Console())
+        print_parity(found, Terminal())
     return COMPLETE if found.equal else INCOMPLETE

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+
 from snellen.cli import parser_flags as flags
 from snellen.cli.parser_flags import Commands
 
@@ -37,11 +39,36 @@ def _why(commands: Commands) -> None:
     why = flags.command(commands, "why", "split the difference of two runs by what caused it")
     why.add_argument("first", metavar="A", help="a run folder, or a file of predictions")
     why.add_argument("second", metavar="B", help="the same; one of both is a run folder")
+    why.add_argument("--with", dest="others", action="append", default=[], metavar="C",
+                     help="a run that tells causes apart, e.g. A's model with B's prompt; repeat "
+                     "for several (default: such runs in the folders of A and B)")  # fmt: skip
     why.add_argument("--examples", type=int, default=2, metavar="N",
                      help="samples shown of each cause (default: 2)")  # fmt: skip
     flags.moved_data(why)
+    _asking(why)
     flags.format_of(why, "json", "markdown")
     flags.as_json(why)
+
+
+def _asking(why: argparse.ArgumentParser) -> None:
+    """Further runs, and on what terms they are asked."""
+    why.add_argument(
+        "--ask", action="store_true",
+        help="where causes differ together, ask what tells them apart, e.g. A's model with B's "
+        "prompt: tells the plan and the price first, and waits for consent",
+    )  # fmt: skip
+    why.add_argument("--yes", action="store_true", help="with --ask: consent beforehand")
+    flags.asked_models(
+        why, "with --ask: how a model of A or B is reached now, where its name does not say, e.g. "
+        "http://localhost:8000/v1#NAME; repeat for several",
+    )  # fmt: skip
+    flags.load(why)
+    why.add_argument("--out", metavar="DIR",
+                     help="where runs of --ask are kept (default: beside A)")  # fmt: skip
+    why.add_argument("--store", metavar="FILE", help="response store (default: OUT/store.sqlite)")
+    flags.serve_timeout(why)
+    flags.terms(why)
+    why.add_argument("-q", "--quiet", action="store_true", help="show no progress")
 
 
 def _items(commands: Commands) -> None:

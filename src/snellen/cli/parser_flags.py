@@ -80,6 +80,28 @@ def serve_timeout(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def terms(parser: argparse.ArgumentParser) -> None:
+    """On what terms servers are asked: `--retries`, `--max-failures`, `--budget`, `--price`."""
+    parser.add_argument(
+        "--retries", type=int, metavar="N",
+        help="how often a request to a server is sent again when it failed in a way that may "
+        "pass (default: 7)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--max-failures", metavar="N|P%",
+        help="end the run when more requests failed for good (default: when the first 20 to a "
+        "server all did, or 20 in a row once it is gone)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--budget", metavar="AMOUNT",
+        help="send nothing more once this command has spent so much, e.g. 5usd or 2Mtok",
+    )  # fmt: skip
+    parser.add_argument(
+        "--price", action="append", default=[], metavar="MODEL:input=USD,output=USD",
+        help="what a million tokens of a model cost, where Snellen knows no price",
+    )  # fmt: skip
+
+
 def columns(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--columns", type=pairs, metavar="ROLE=NAME,...",

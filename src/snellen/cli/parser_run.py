@@ -62,6 +62,7 @@ def _questions(parser: argparse.ArgumentParser) -> None:
         "--seed", type=int, default=0, help="chooses the samples of --limit, the order of --until"
     )
     flags.max_new_tokens(parser)
+    _draws(parser)
     parser.add_argument(
         "--control", metavar="CONTROL",
         help="`blind` shows no picture (text-only models may be asked), `black` black ones, "
@@ -73,6 +74,27 @@ def _questions(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-recipe", action="store_true",
         help="ask as the benchmark asks everybody, not as a model's authors prescribe",
+    )  # fmt: skip
+
+
+def _draws(parser: argparse.ArgumentParser) -> None:
+    """How often and how freely replies are drawn."""
+    parser.add_argument(
+        "--repeats", type=int, default=1, metavar="K",
+        help="ask each question K times and report mean, pass@k, majority and consistency",
+    )  # fmt: skip
+    parser.add_argument(
+        "--temperature", type=float, metavar="T",
+        help="how freely the models draw their replies (default: as the benchmark has it, mostly "
+        "0); also an option behind a model's name, as top_p and seed are",
+    )  # fmt: skip
+    parser.add_argument(
+        "--top-p", type=float, metavar="P",
+        help="draw among the likeliest words that together have this probability",
+    )  # fmt: skip
+    parser.add_argument(
+        "--sampling-seed", type=int, metavar="N",
+        help="seed of the first draw; draw r has N + r, counted from 0",
     )  # fmt: skip
 
 
@@ -101,24 +123,7 @@ def _terms(parser: argparse.ArgumentParser) -> None:
         "{model} for the name after -m, e.g. 'vllm serve {model} --port {port}'",
     )  # fmt: skip
     flags.serve_timeout(parser)
-    parser.add_argument(
-        "--retries", type=int, metavar="N",
-        help="how often a request to a server is sent again when it failed in a way that may "
-        "pass (default: 7)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--max-failures", metavar="N|P%",
-        help="end the run when more requests failed for good (default: when the first 20 to a "
-        "server all did, or 20 in a row once it is gone)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--budget", metavar="AMOUNT",
-        help="send nothing more once this command has spent so much, e.g. 5usd or 2Mtok",
-    )  # fmt: skip
-    parser.add_argument(
-        "--price", action="append", default=[], metavar="MODEL:input=USD,output=USD",
-        help="what a million tokens of a model cost, where Snellen knows no price",
-    )  # fmt: skip
+    flags.terms(parser)
 
 
 def _variant(parser: argparse.ArgumentParser) -> None:

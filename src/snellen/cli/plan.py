@@ -12,6 +12,8 @@ from snellen.cli.run import asked
 from snellen.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from snellen.api.planning import Line, Planned
     from snellen.engine.planning import Assumptions
 
@@ -31,7 +33,10 @@ def main(arguments: Namespace) -> int:
     if arguments.json:
         print(msgspec.json.encode(planned).decode())
     else:
-        _print(planned, quiet=arguments.quiet)
+        from snellen.report.terminal import Terminal
+
+        print_plan(planned, Terminal(), quiet=arguments.quiet)
+        sys.stdout.flush()
     return MISTAKE if planned.missing else COMPLETE
 
 
@@ -51,18 +56,15 @@ def _assumed(arguments: Namespace) -> Assumptions:
     return Assumptions(**given)
 
 
-def _print(planned: Planned, quiet: bool) -> None:
-    from rich.console import Console
-
+def print_plan(planned: Planned, console: Console, quiet: bool = False) -> None:
+    """The table, and sentences unless `quiet`."""
     from snellen.report.findings import Column, Grid, print_grid
 
-    console = Console()
     columns = [Column(name, "text" if name in _COLUMNS[:2] else "count") for name in _COLUMNS]
     print_grid(Grid("", columns, [_cells(line) for line in planned.lines]), console)
     console.print("asks: requests expected, and at most; in, out: tokens", highlight=False)
     for text in (*([] if quiet else _sentences(planned)), *_missing(planned)):
         console.print(text, highlight=False, markup=False, soft_wrap=True)
-    sys.stdout.flush()
 
 
 def _cells(line: Line) -> tuple[str, ...]:

@@ -6,12 +6,22 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
+from snellen.core.terminal_text import visible
+
 if TYPE_CHECKING:
     from rich.console import Console
 
+JSON = "json"
+"""A form whose texts have control characters in letters already."""
 TABLE = "table"
 
 T = TypeVar("T")
+
+
+def say(text: object = "", *, error: bool = False, flush: bool = False) -> None:
+    """Print a line, on standard error for an `error`, with control characters in letters: it may
+    hold words of a data file, a model or a server."""
+    print(visible(str(text)), file=sys.stderr if error else sys.stdout, flush=flush)
 
 
 def print_in(
@@ -22,8 +32,9 @@ def print_in(
 ) -> None:
     """Print `found` by `tables`, or as the text that `exports` has for another form."""
     if form != TABLE:
-        sys.stdout.write(exports[form](found))
+        text = exports[form](found)
+        sys.stdout.write(text if form == JSON else visible(text))
         return
-    from rich.console import Console
+    from snellen.report.terminal import Terminal
 
-    tables(found, Console())
+    tables(found, Terminal())

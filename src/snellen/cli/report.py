@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import io
-import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
 from snellen.cli.main import COMPLETE, INCOMPLETE
-from snellen.cli.printing import TABLE, print_in
+from snellen.cli.printing import TABLE, print_in, say
 from snellen.core.run import Report
 from snellen.core.whole_files import save
 from snellen.store.runs import RunFolder, distinct_runs
@@ -22,7 +21,7 @@ def main(arguments: Namespace) -> int:
 
     runs = [(run, report_of(run)) for run in distinct_runs(arguments.runs)]
     if arguments.format == "html":
-        print(_page(runs, arguments.output, arguments.data))
+        say(_page(runs, arguments.output, arguments.data))
     elif arguments.output is None:
         _show([report for _, report in runs], arguments.format)
         if arguments.format == TABLE:
@@ -42,23 +41,21 @@ def _show(reports: list[Report], form: str) -> None:
 def _reasons(runs: list[RunFolder]) -> None:
     """Why samples failed, and what the scores owe to pictures, thinking or examples, where runs
     tell it."""
-    from rich.console import Console
-
     from snellen.analysis.gains import gains
     from snellen.report.failure_lines import print_failures
     from snellen.report.gains_table import print_gains
+    from snellen.report.terminal import Terminal
 
-    print_failures(runs, Console())
-    print_gains(gains(runs), Console())
+    print_failures(runs, Terminal())
+    print_gains(gains(runs), Terminal())
 
 
 def _text(reports: list[Report], form: str) -> str:
     if form == TABLE:
-        from rich.console import Console
-
         from snellen.report.table import print_runs
+        from snellen.report.terminal import Terminal
 
-        console = Console(record=True, file=io.StringIO(), width=120)
+        console = Terminal(record=True, file=io.StringIO(), width=120)
         print_runs(reports, console)
         return console.export_text()
     from snellen.report.export import EXPORTS
@@ -73,6 +70,6 @@ def _page(runs: Reported, output: str | None, moved: Sequence[str]) -> Path:
     if len(runs) == 1:
         run, report = runs[0]
         if problem := write_missing_pictures(run, moved):
-            print(f"snellen: the page shows no pictures: {problem}", file=sys.stderr)
+            say(f"snellen: the page shows no pictures: {problem}", error=True)
         return write_html(run, Path(output) if output else None, report)
     return write_overview(runs, Path(output) if output else runs[0][0].path.parent / "report.html")

@@ -8,30 +8,32 @@ import time
 from argparse import Namespace
 from collections.abc import Callable
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from snellen.cli.main import COMPLETE, INCOMPLETE, INTERRUPTED, MISTAKE
+from snellen.cli.printing import say
 from snellen.core.benchmark import FetchProgress, Variant
+from snellen.core.request import Sampling
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from snellen.api.evaluating import Results
     from snellen.engine.ray_cluster import Cluster
+    from snellen.engine.run import Interrupted
 
 _EVERY = 3.0
 """Seconds between two lines about a download."""
 
 
 def main(arguments: Namespace) -> int:
-    from rich.console import Console
-
     from snellen.api import evaluate
     from snellen.engine.progress import Silent
     from snellen.engine.run import Interrupted
     from snellen.report.progress import watching
+    from snellen.report.terminal import Terminal
 
-    console = Console(stderr=True)
+    console = Terminal(stderr=True)
     try:
         with nullcontext(Silent()) if arguments.quiet else watching(console) as progress:
             results = evaluate(
@@ -44,44 +46,47 @@ def main(arguments: Namespace) -> int:
                 html=not arguments.no_html,
             )
     except Interrupted as stopped:
-        console.print(
-            f"stopped; what was finished is kept in {stopped.run}\n"
-            f"continue with: {arguments.command_line}",
-            highlight=False,
-            markup=False,
-            soft_wrap=True,
-        )
-        # A local model may still be computing in its thread: do not wait for it.
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(INTERRUPTED)
+        leave(stopped, console, arguments.command_line)
     return _reported(results, arguments.command_line)
+
+
+def leave(stopped: Interrupted, console: Console, command: str) -> NoReturn:
+    """Say how an interrupted command goes on, and end the process."""
+    console.print(
+        f"stopped; what was finished is kept in {stopped.run}\ncontinue with: {command}",
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )
+    # A local model may still be computing in its thread: do not wait for it.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(INTERRUPTED)
 
 
 def _reported(results: Results, command: str) -> int:
     """Print what came of it; the exit code."""
-    from rich.console import Console
-
     from snellen.analysis.gains import gains_beside
     from snellen.report.failure_lines import print_failures
     from snellen.report.gains_table import print_gains
     from snellen.report.table import print_runs
+    from snellen.report.terminal import Terminal
     from snellen.store.exports import write_submission
 
     for skipped in results.skipped:
-        print(f"skipped: {skipped.reason}", file=sys.stderr)
+        say(f"skipped: {skipped.reason}", error=True)
     if not results.runs:
         return MISTAKE
-    print_runs([one.report() for one in results.runs], Console())
-    print_failures(results.runs, Console())
-    print_gains(gains_beside(results.runs), Console())
+    print_runs([one.report() for one in results.runs], Terminal())
+    print_failures(results.runs, Terminal())
+    print_gains(gains_beside(results.runs), Terminal())
     for one in results.runs:
         page = one.path / "report.html"
-        print(f"{'report' if page.exists() else 'run'}: {page if page.exists() else one.path}")
+        say(f"{'report' if page.exists() else 'run'}: {page if page.exists() else one.path}")
         if one.info.status == "complete" and (submission := write_submission(one)) is not None:
-            print(f"the answers are withheld, so there is no score; to submit: {submission}")
+            say(f"the answers are withheld, so there is no score; to submit: {submission}")
     for lost in results.lost:
-        print(f"{lost}\ncontinue with: {command}", file=sys.stderr)
+        say(f"{lost}\ncontinue with: {command}", error=True)
     incomplete = any(one.info.status != "complete" for one in results.runs)
     return INCOMPLETE if incomplete else COMPLETE
 
@@ -117,6 +122,8 @@ def asked(arguments: Namespace) -> dict[str, Any]:
         "prices": arguments.price,
         "until": arguments.until,
         "cluster": cluster_of(arguments),
+        "repeats": arguments.repeats,
+        "sampling": Sampling(arguments.temperature, arguments.top_p, arguments.sampling_seed),
     }
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from argparse import Namespace
 from collections.abc import Iterable
 
 from snellen.cli.main import COMPLETE, INCOMPLETE
 from snellen.cli.parser_run import EVERY_RULE
+from snellen.cli.printing import say
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
 from snellen.core.summary import Summary
@@ -21,14 +21,13 @@ def main(arguments: Namespace) -> int:
         return _by_every_rule(arguments, variant)
     from dataclasses import replace
 
-    from rich.console import Console
-
     from snellen.api import score
     from snellen.api.scoring import DEFAULT_STORE
     from snellen.cli.run import told
     from snellen.report.findings import as_object, print_finding
     from snellen.report.reader_findings import labelled
     from snellen.report.scorecard import print_scorecard, scorecard
+    from snellen.report.terminal import Terminal
 
     scored = score(
         arguments.benchmark,
@@ -40,7 +39,7 @@ def main(arguments: Namespace) -> int:
         extractor=arguments.extractor,
         labels=arguments.labels,
         store=arguments.store or DEFAULT_STORE,
-        serving=None if arguments.json else told(Console(stderr=True)),
+        serving=None if arguments.json else told(Terminal(stderr=True)),
     )
     _warn(scored.warnings)
     found = labelled(scored.readings) if scored.readings is not None else None
@@ -49,10 +48,10 @@ def main(arguments: Namespace) -> int:
         measured = {} if found is None else {"readings": as_object(found)}
         print(json.dumps({**card, **measured}, ensure_ascii=False))
     else:
-        print_scorecard(scored.benchmark, scored.summary, Console())
+        print_scorecard(scored.benchmark, scored.summary, Terminal())
         if found is not None:
-            print()
-            print_finding(found, Console())
+            say()
+            print_finding(found, Terminal())
     ungraded = any(one.unscored == "ungraded" for one in scored.records)
     return INCOMPLETE if ungraded else _code([scored.summary])
 
@@ -79,9 +78,9 @@ def _by_every_rule(arguments: Namespace, variant: Variant) -> int:
         card = rulecard(benchmarks, summaries, found, warnings, data)
         print(json.dumps(card, ensure_ascii=False))
     else:
-        from rich.console import Console
+        from snellen.report.terminal import Terminal
 
-        print_rulecard(next(iter(benchmarks.values())), summaries, found, Console())
+        print_rulecard(next(iter(benchmarks.values())), summaries, found, Terminal())
     return _code(summaries.values())
 
 
@@ -97,7 +96,7 @@ def _refuse_roles(arguments: Namespace) -> None:
 
 def _warn(warnings: Iterable[str]) -> None:
     for warning in warnings:
-        print(f"snellen: {warning}", file=sys.stderr)
+        say(f"snellen: {warning}", error=True)
 
 
 def _code(summaries: Iterable[Summary]) -> int:

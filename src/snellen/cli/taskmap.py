@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snellen.cli.main import COMPLETE, INTERRUPTED
+from snellen.cli.printing import say
 from snellen.cli.run import cluster_of, fetched, told
 from snellen.core.benchmark import Variant
 from snellen.core.errors import StorageError, UsageError
@@ -30,14 +31,14 @@ _PUBLISHED = "mmt-bench"
 
 def main(arguments: Namespace) -> int:
     import msgspec
-    from rich.console import Console
 
     from snellen.analysis.taskmap.findings import Findings
     from snellen.analysis.taskmap.training import Stopped
     from snellen.report.taskmap_table import print_findings
+    from snellen.report.terminal import Terminal
 
     _check(arguments)
-    console = Console(stderr=True)
+    console = Terminal(stderr=True)
     # Scores are read first: a mistake in a file must not show after hours of training.
     scored = _scored(arguments)
     clusters = _given_clusters(arguments, scored)
@@ -57,9 +58,9 @@ def main(arguments: Namespace) -> int:
     if arguments.json:
         print(msgspec.json.encode(findings).decode())
         return COMPLETE
-    print_findings(findings, Console())
+    print_findings(findings, Terminal())
     for path in written:
-        print(f"written: {path}")
+        say(f"written: {path}")
     return COMPLETE
 
 

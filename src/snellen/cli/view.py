@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
 
 from snellen.cli.main import COMPLETE
+from snellen.cli.printing import say
 
 
 def _say(sentence: str) -> None:
-    print(f"snellen: {sentence}", file=sys.stderr, flush=True)
+    say(f"snellen: {sentence}", error=True, flush=True)
 
 
 def main(arguments: Namespace) -> int:
@@ -18,7 +18,7 @@ def main(arguments: Namespace) -> int:
 
     try:
         with PageServer(Shelf(arguments.runs, arguments.data, _say), arguments.port) as server:
-            print(f"{server.url}  (Ctrl-C stops it)", flush=True)
+            say(f"{server.url}  (Ctrl-C stops it)", flush=True)
             if arguments.open:
                 import webbrowser
 
@@ -26,5 +26,5 @@ def main(arguments: Namespace) -> int:
             server.serve_forever()
     except KeyboardInterrupt:
         # How it is meant to end.
-        print()
+        say()
     return COMPLETE

@@ -4,23 +4,127 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
 
-from snellen.cli.main import COMPLETE
-from snellen.cli.printing import print_in
+from snellen.cli.main import COMPLETE, INCOMPLETE
+from snellen.cli.printing import print_in, say
 from snellen.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from snellen.api.crossing import AskTerms, Crossing
+    from snellen.api.explaining import Explained
+    from snellen.store.runs import RunFolder
+
+_ASKING_ALONE = (
+    ("yes", "--yes"),
+    ("model", "-m"),
+    ("load", "--load"),
+    ("out", "--out"),
+    ("store", "--store"),
+    ("retries", "--retries"),
+    ("max_failures", "--max-failures"),
+    ("budget", "--budget"),
+    ("price", "--price"),
+    ("serve_timeout", "--serve-timeout"),
+)
+"""Arguments that mean nothing without `--ask`."""
 
 
 def main(arguments: Namespace) -> int:
-    from snellen.api.explaining import explain
     from snellen.report.reasons import WHY_EXPORTS, print_why
 
     if arguments.examples < 0:
         raise UsageError(f"--examples is {arguments.examples}; expected 0 or more")
-    found, warnings = explain(
-        arguments.first, arguments.second, examples=arguments.examples, moved=arguments.data
-    )
-    for warning in warnings:
-        print(f"snellen: {warning}", file=sys.stderr)
+    if not arguments.ask:
+        given = [flag for name, flag in _ASKING_ALONE if getattr(arguments, name)]
+        if given:
+            raise UsageError(f"{' and '.join(given)} says how to ask; add --ask, or leave it out")
+    found = _explained(arguments, ())
+    code = COMPLETE
+    if arguments.ask:
+        made = _asked(arguments, found)
+        if made:
+            found = _explained(arguments, made)
+            code = COMPLETE if all(one.info.status == "complete" for one in made) else INCOMPLETE
+    for warning in found.warnings:
+        say(f"snellen: {warning}", error=True)
     form = "json" if arguments.json else arguments.format
-    print_in(form, found, print_why, WHY_EXPORTS)
-    return COMPLETE
+    print_in(form, found.why, print_why, WHY_EXPORTS)
+    return code
+
+
+def _explained(arguments: Namespace, made: tuple[RunFolder, ...]) -> Explained:
+    from snellen.api.explaining import explain
+
+    return explain(
+        arguments.first,
+        arguments.second,
+        others=(*arguments.others, *made),
+        examples=arguments.examples,
+        moved=arguments.data,
+    )
+
+
+def _asked(arguments: Namespace, found: Explained) -> tuple[RunFolder, ...]:
+    """The further runs that tell the causes apart, once they are agreed to."""
+    from snellen.api.crossing import Crossing, open_causes
+    from snellen.cli.run import leave, told
+    from snellen.engine.progress import Silent
+    from snellen.engine.run import Interrupted
+    from snellen.report.progress import watching
+    from snellen.report.terminal import Terminal
+
+    console = Terminal(stderr=True)
+    if not open_causes(found.why) and all(one.info is not None for one in found.sides):
+        told(console)("--ask: nothing is left to ask; no two causes differ that are not told apart")
+        return ()
+    with Crossing(
+        found.sides,
+        found.why,
+        found.folder,
+        _terms(arguments),
+        moved=arguments.data,
+        serving=None if arguments.quiet else told(console),
+    ) as crossing:
+        _agree(arguments, crossing, console)
+        try:
+            with nullcontext(Silent()) if arguments.quiet else watching(console) as progress:
+                return tuple(crossing.ask(arguments.command_line, progress))
+        except Interrupted as stopped:
+            leave(stopped, console, arguments.command_line)
+
+
+def _terms(arguments: Namespace) -> AskTerms:
+    from snellen.api.crossing import AskTerms
+
+    return AskTerms(
+        models=arguments.model,
+        load=arguments.load,
+        out=arguments.out,
+        store=arguments.store,
+        retries=arguments.retries,
+        max_failures=arguments.max_failures,
+        budget=arguments.budget,
+        prices=arguments.price,
+        serve_timeout=arguments.serve_timeout,
+    )
+
+
+def _agree(arguments: Namespace, crossing: Crossing, console: Console) -> None:
+    """Show the plan, and have it agreed to. Raises UsageError where it is not."""
+    from snellen.cli.plan import print_plan
+
+    print_plan(crossing.planned, console, quiet=arguments.quiet)
+    if arguments.yes or not crossing.requests:
+        return
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError(
+            f"--ask would send up to {crossing.requests:,} requests, and there is no terminal to "
+            "agree in; add --yes"
+        )
+    console.print(f"send up to {crossing.requests:,} requests? [y/N] ", end="", markup=False)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise UsageError("nothing was asked")

@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import io
+import struct
+import zlib
+from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from msgspec import Struct
 
 from snellen.core.errors import MediaError
-from snellen.core.headers import well_headed
+from snellen.core.headers import well_ended, well_headed
+from snellen.core.limits import DEFAULT, raise_it
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
+    from PIL.ImageFile import ImageFile
 
 MediaKind = Literal["image", "video", "audio"]
+FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM", "JPEG2000", "AVIF")
+"""Of pictures that are read, as Pillow calls them; its JPEG has also those of several pictures
+(MPO). Not EPS, for which it would run Ghostscript."""
+MOST_PIXELS = DEFAULT.megapixels * 1_000_000
+
+_OPENING = Lock()
+"""While a picture is opened, Pillow's own limit, which is one for the process, is off."""
 
 
 class Source(Protocol):
@@ -52,12 +65,13 @@ def digest_bytes(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def decode_image(data: bytes) -> Picture:
-    """The picture in RGB, turned upright by its EXIF orientation. Raises MediaError."""
-    from PIL import Image, ImageOps
+def decode_image(data: bytes, most_pixels: int = MOST_PIXELS) -> Picture:
+    """The picture in RGB, turned upright by its EXIF orientation; of an animation, its first
+    frame. Raises MediaError, also for one of more pixels."""
+    from PIL import ImageOps
 
     try:
-        with Image.open(io.BytesIO(data)) as image:
+        with _opened(data, most_pixels) as image:
             # In place: most pictures are upright, and would only be copied.
             ImageOps.exif_transpose(image, in_place=True)
             return image.convert("RGB")
@@ -65,23 +79,71 @@ def decode_image(data: bytes) -> Picture:
         raise MediaError(f"the image cannot be decoded: {_reason(error)}") from error
 
 
-def check_image(data: bytes) -> None:
-    """Open a picture's header without decoding it. Raises MediaError when it is no picture."""
-    if well_headed(data):
+def check_image(data: bytes, most_pixels: int = MOST_PIXELS) -> None:
+    """Open a picture's header, and decode one that seems to be cut short. Raises MediaError when
+    it is no picture, has more pixels, or ends before its time."""
+    if well_headed(data, most_pixels) and well_ended(data):
         return
-    from PIL import Image
-
     try:
-        with Image.open(io.BytesIO(data)):
-            pass
+        with _opened(data, most_pixels) as image:
+            if not well_ended(data):
+                image.load()
     except _undecodable() as error:
         raise MediaError(f"the image cannot be opened: {_reason(error)}") from error
 
 
-def _undecodable() -> tuple[type[Exception], ...]:
+def picture_size(data: bytes, most_pixels: int = MOST_PIXELS) -> tuple[int, int]:
+    """Width and height as the header gives them. Raises MediaError."""
+    try:
+        with _opened(data, most_pixels) as image:
+            width, height = image.size
+            return width, height
+    except _undecodable() as error:
+        raise MediaError(f"the image cannot be opened: {_reason(error)}") from error
+
+
+def _opened(data: bytes, most_pixels: int) -> ImageFile:
+    """A picture whose header is read. Raises what `_undecodable` names."""
     from PIL import Image
 
-    return (OSError, ValueError, SyntaxError, Image.DecompressionBombError)
+    with _OPENING:
+        # Pillow warns above one number of pixels and refuses above another; here there is one
+        # limit, which the user can raise.
+        before, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, None
+        try:
+            image = Image.open(io.BytesIO(data), formats=_formats())
+        finally:
+            Image.MAX_IMAGE_PIXELS = before
+    if image.width * image.height > most_pixels:
+        size = f"{image.width:,} x {image.height:,}"
+        image.close()
+        raise MediaError(
+            f"the image has {size} pixels, more than {most_pixels / 1e6:g} million; "
+            f"{raise_it('megapixels')}"
+        )
+    return image
+
+
+@cache
+def _formats() -> tuple[str, ...]:
+    """Those of `FORMATS` that this Pillow was built with."""
+    from PIL import Image
+
+    Image.preinit()
+    if any(name not in Image.OPEN for name in FORMATS):
+        Image.init()
+    return tuple(name for name in FORMATS if name in Image.OPEN)
+
+
+def _undecodable() -> tuple[type[Exception], ...]:
+    """What Pillow raises for damaged pictures, most of it in one format or another."""
+    from PIL import Image
+
+    return (
+        OSError, ValueError, SyntaxError, ArithmeticError, AttributeError, EOFError, LookupError,
+        MemoryError, RuntimeError, TypeError, struct.error, zlib.error,
+        Image.DecompressionBombError, Image.DecompressionBombWarning,
+    )  # fmt: skip
 
 
 def _reason(error: Exception) -> str:
@@ -89,4 +151,4 @@ def _reason(error: Exception) -> str:
 
     if isinstance(error, UnidentifiedImageError):
         return "its bytes are no PNG, JPEG, WebP or other known format"
-    return str(error)
+    return str(error) or type(error).__name__

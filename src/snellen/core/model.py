@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from snellen.core.output import Output
-from snellen.core.request import Request
+from snellen.core.request import Request, Sampling
 
 Modality = Literal["text", "image", "video", "audio"]
 
@@ -127,6 +127,16 @@ class RemoteModel(Model, Protocol):
 
     async def close(self) -> None:
         """Ends the connections; called inside the event loop that `answer` ran in."""
+        ...
+
+
+@runtime_checkable
+class Sampler(Protocol):
+    """A model that does not take every temperature, top_p or seed. One without this method is
+    asked with them as they are."""
+
+    def cannot_sample(self, sampling: Sampling) -> str | None:
+        """Why it cannot be sampled so and what to do: a clause; None where it can."""
         ...
 
 

@@ -62,6 +62,22 @@ class Pass(Struct, frozen=True, gc=False, omit_defaults=True):
     """What judges said about the reply, in the order they were asked."""
 
 
+class Repeat(Struct, frozen=True, gc=False, omit_defaults=True):
+    """One draw of a question that was asked several times: what came of it, as of a question that
+    was asked once."""
+
+    outcome: Outcome
+    score: float | None = None
+    unscored: Unscored | None = None
+    answer: str | None = None
+    values: dict[str, float] = {}
+    saved: int = 0
+    failure: FailureKind | None = None
+    passes: tuple[Pass, ...] = ()
+    """Of the first draw they stand in the record. A pass that showed what the first draw's showed
+    leaves its prompt out."""
+
+
 class Record(Struct, frozen=True, gc=False, omit_defaults=True):
     """A sample's whole story. `score` is 0..1, or None with the reason in `unscored`."""
 
@@ -91,6 +107,9 @@ class Record(Struct, frozen=True, gc=False, omit_defaults=True):
     """`Sample.unit`."""
     requests: tuple[str, ...] = ()
     """Digests (hex) of the requests, in order: where the outputs are in the store."""
+    repeats: tuple[Repeat, ...] = ()
+    """The draws of a question that was asked several times, in order. `score` is then their mean,
+    `answer` and `outcome` what most of them have, `passes` are those of the first draw."""
 
     @property
     def owed(self) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Self, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from snellen.core.media import Source
 from snellen.core.message import Media, Message, Messages, user
@@ -44,6 +44,25 @@ class Generation(_Settings, frozen=True, omit_defaults=True):
 GREEDY = Generation()
 
 
+class Sampling(_Settings, frozen=True, omit_defaults=True):
+    """How replies are sampled, in place of what a benchmark asks for. None leaves a setting as the
+    benchmark has it."""
+
+    temperature: float | None = None
+    top_p: float | None = None
+    seed: int | None = None
+    """Of the first draw; draw r, counted from 0, has seed + r."""
+
+    def applied(self, settings: Generation, repeat: int = 0) -> Generation:
+        """The settings of draw `repeat`."""
+        return structs.replace(
+            settings,
+            temperature=settings.temperature if self.temperature is None else self.temperature,
+            top_p=settings.top_p if self.top_p is None else self.top_p,
+            seed=settings.seed if self.seed is None else self.seed + repeat,
+        )
+
+
 class Drawing(_Settings, frozen=True, omit_defaults=True):
     """Settings that can change a drawn picture; None leaves it to the model's own default.
     `width` and `height` are in pixels."""
@@ -78,6 +97,8 @@ class Generate(Struct, frozen=True, kw_only=True):
     to: str = "model"
     """Who is asked: `model`, or a role such as `extractor` or `judge`."""
     attempt: int = 0
+    repeat: int = 0
+    """Which draw of the same question this is, from 0."""
 
 
 class Rank(Struct, frozen=True, kw_only=True):
@@ -100,6 +121,8 @@ class Draw(Struct, frozen=True, kw_only=True):
     media: Mapping[str, Source] = {}
     to: str = "model"
     attempt: int = 0
+    repeat: int = 0
+    """As of `Generate`."""
 
 
 CLIP = "clip"
@@ -127,7 +150,8 @@ Request = Generate | Rank | Draw | Compare
 
 def request_digest(request: Request, identity: str) -> bytes:
     """SHA-256 (32 bytes) of everything that can change the reply: canonical JSON of the model's
-    identity digest, the messages with media as hashes, the settings and the attempt."""
+    identity digest, the messages with media as hashes, the settings and the attempt; of a repeated
+    question the draw too. The first leaves it out: its reply is that of a question asked once."""
     wire: tuple[object, ...]
     if isinstance(request, Generate):
         wire = (identity, "generate", tuple(request.messages), request.settings, request.attempt)
@@ -137,4 +161,7 @@ def request_digest(request: Request, identity: str) -> bytes:
         wire = (identity, "draw", tuple(request.messages), request.settings, request.attempt)
     else:
         wire = (identity, "compare", request.picture, request.candidates, request.attempt)
+    repeat = 0 if isinstance(request, Rank | Compare) else request.repeat
+    if repeat:
+        wire = (*wire, ("repeat", repeat))
     return hashlib.sha256(_encoder.encode(wire)).digest()

@@ -11,6 +11,7 @@ from snellen.core.model import Capabilities, Identity
 from snellen.core.origin import Origin
 from snellen.core.output import FailureKind, Usage
 from snellen.core.price import Price
+from snellen.core.request import Sampling
 from snellen.core.summary import Summary
 
 Status = Literal["running", "interrupted", "incomplete", "complete"]
@@ -51,6 +52,10 @@ class RunConfig(Struct, frozen=True, omit_defaults=True):
     """The rule by which the run may end before all samples are asked: `±1`, `A>B`."""
     examples: Examples | None = None
     """What was shown before each question, where something was."""
+    repeats: int = 1
+    """How often each question was asked."""
+    sampling: dict[str, Sampling] = {}
+    """By role (`model`, `judge`, ...): how replies were sampled, where the command said so."""
 
 
 class Counts(Struct, frozen=True, omit_defaults=True):

@@ -42,6 +42,42 @@ class Bounds(Struct, frozen=True, gc=False):
     best: float
 
 
+class Draws(Struct, frozen=True, omit_defaults=True):
+    """What several draws of each question tell. Scores are means over questions in percent; those
+    at k draws are expectations over all subsets of k, and have k as their key."""
+
+    repeats: int
+    """How often each question was asked."""
+    questions: int
+    """Questions of which a draw has a score."""
+    runs: tuple[float | None, ...] = ()
+    """The headline of each draw by itself, as if it were the whole run."""
+    these: Interval | None = None
+    """Of the headline over these very questions: the draws alone vary."""
+    alike: Interval | None = None
+    """Of the headline over questions like these: questions and draws vary."""
+    best: dict[int, float] = {}
+    """The best of k draws: pass@k where every draw is right or wrong."""
+    right_or_wrong: bool = True
+    majority: dict[int, float] = {}
+    """The commonest answer of k draws; empty where answers cannot be counted."""
+    same_answer: float | None = None
+    """Chance in percent that two draws of a question give the same answer; one without an answer
+    agrees with none. None where answers cannot be counted."""
+    same_score: float | None = None
+    between: float | None = None
+    """Variance of one draw's score (0..1) between questions."""
+    within: float | None = None
+    """The same between the draws of a question."""
+    judge: float | None = None
+    """The part of `within` that comes from repeated verdicts of the same judge."""
+    errors: dict[int, float] = {}
+    """The standard error of the mean score over questions like these, in points, were each asked
+    so often."""
+    floor: float | None = None
+    """The same, were each asked without end."""
+
+
 class Summary(Struct, frozen=True, gc=False, omit_defaults=True):
     """`groups` maps a column (e.g. "category") to its labels and their headline metric.
 
@@ -59,3 +95,5 @@ class Summary(Struct, frozen=True, gc=False, omit_defaults=True):
     notices: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
     """Names of metrics that stand beside the headline in tables of runs."""
+    draws: Draws | None = None
+    """Where each question was asked several times."""

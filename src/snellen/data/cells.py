@@ -119,7 +119,7 @@ def _options(cell: str) -> Iterable[tuple[str, str]] | None:
     if cell.lstrip().startswith("{"):
         try:
             value = json.loads(cell)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
         letters = all(len(key) == 1 and "A" <= key <= "Z" for key in value)
         return [(key, text_of(text)) for key, text in value.items()] if letters else None

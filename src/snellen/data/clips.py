@@ -11,7 +11,7 @@ from snellen.core.errors import MediaError
 from snellen.core.media import FileSource, digest_bytes
 from snellen.core.sample import MediaRef
 from snellen.data.columns import VIDEO_COLUMNS
-from snellen.data.files import FileDigests
+from snellen.data.files import FileDigests, MediaFolders
 from snellen.data.pictures import NamedVideo
 from snellen.data.sources import BrokenSource
 
@@ -70,20 +70,26 @@ def video_in(cells: Mapping[str, str]) -> NamedVideo | None:
 
 
 def locate_video(
-    item: NamedVideo, folders: Sequence[str], files: FileDigests, where: str
+    item: NamedVideo, folders: MediaFolders, files: FileDigests, where: str
 ) -> MediaRef:
     """The video, looked for in `folders` and in `video`, `videos` and `data` inside them, also
     without its suffix; a folder of that name holds its frames."""
-    looked = [Path(folder, inner) for folder in folders for inner in _FOLDERS]
+    looked = [Path(folder, inner) for folder in folders.looked_in for inner in _FOLDERS]
+    if item.subtitles and any(map(folders.problem, (one / item.subtitles for one in looked))):
+        return _broken(item.subtitles, f"{where}: {folders.problem(looked[0] / item.subtitles)}")
     for name in item.names:
         for folder in looked:
             for path in (folder / name, *(folder / (name + suffix) for suffix in SUFFIXES)):
                 if path.is_file():
+                    if problem := folders.problem(path):
+                        return _broken(name, f"{where}: {problem}")
                     return _file(path, item, looked, files, where)
             for path in (folder / name, (folder / name).with_suffix("")):
                 if path.is_dir() and (pictures := _pictures(path)):
+                    if problem := folders.problem(path):
+                        return _broken(name, f"{where}: {problem}")
                     return _folder(path, pictures, item, looked, files, where)
-    shown = ", ".join(dict.fromkeys(map(str, folders)))
+    shown = ", ".join(dict.fromkeys(folders.looked_in))
     problem = (
         f"{where}: there is no video {item.names[0]!r} (looked in {shown}, and in the folders "
         "video, videos and data there)"

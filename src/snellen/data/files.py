@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import sqlite3
-from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Literal
 
+from snellen.core.limits import DEFAULT, MB, Limits, raise_it
 from snellen.core.media import FileSource, digest_bytes
 from snellen.core.sample import MediaRef
 from snellen.core.whole_files import changed_ns
@@ -102,16 +104,66 @@ class FileDigests:
         self._new.clear()
 
 
-def locate_picture(name: str, folders: Sequence[str], files: FileDigests, where: str) -> MediaRef:
+@dataclass(frozen=True, slots=True)
+class MediaFolders:
+    """Where the files that a table names are looked for, and which of them it may name."""
+
+    looked_in: tuple[str, ...]
+    """In this order."""
+    allowed: tuple[str, ...] | None = None
+    """Folders outside of which nothing is read, also by an absolute path or `..`; None: a table
+    may name any file, as one's own tables may."""
+    picture_mb: int = DEFAULT.picture_mb
+
+    def also(self, folder: str) -> MediaFolders:
+        """With a further folder, looked in last."""
+        allowed = None if self.allowed is None else (*self.allowed, os.path.normpath(folder))
+        return replace(self, looked_in=(*self.looked_in, folder), allowed=allowed)
+
+    def problem(self, path: Path) -> str | None:
+        """Why a file must not be read, or None."""
+        if self.allowed is None:
+            return None
+        whole = Path(os.path.normpath(path.absolute()))
+        if any(whole.is_relative_to(folder) for folder in self.allowed):
+            return None
+        return (
+            f"{path} is outside the folders in which this table may name files; put the file into "
+            f"one of them ({', '.join(self.allowed)}), or allow its folder with "
+            "SNELLEN_MEDIA_FOLDERS"
+        )
+
+
+def media_folders(
+    looked_in: tuple[str, ...],
+    more: tuple[Path, ...] | None,
+    limits: Limits,
+    *,
+    fetched: bool,
+) -> MediaFolders:
+    """The folders of a table. One that was `fetched` from elsewhere names no file outside of
+    them, and where the user names folders (`more`), no table names one outside of all these."""
+    allowed = None
+    if fetched or more is not None:
+        allowed = tuple(os.path.normpath(folder) for folder in (*looked_in, *(more or ())))
+    return MediaFolders(looked_in, allowed, limits.picture_mb)
+
+
+def locate_picture(name: str, folders: MediaFolders, files: FileDigests, where: str) -> MediaRef:
     """The picture file called `name`, looked for in `folders` in order."""
-    candidates = [Path(folder, name) for folder in folders]
+    candidates = [Path(folder, name) for folder in folders.looked_in]
     for path in candidates:
-        if path.is_file():
-            try:
+        if "\0" in name or not path.is_file():
+            continue
+        problem = folders.problem(path)
+        try:
+            if problem is None and path.stat().st_size > folders.picture_mb * MB:
+                problem = f"{path} is longer than {folders.picture_mb} MB; {raise_it('picture_mb')}"
+            if problem is None:
                 return MediaRef(files.digest(path), FileSource(str(path)))
-            except OSError as error:
-                problem = f"{where}: cannot read {path}: {error.strerror or error}"
-                return MediaRef(digest_bytes(name.encode()), BrokenSource(problem))
+        except OSError as error:
+            problem = f"cannot read {path}: {error.strerror or error}"
+        return MediaRef(digest_bytes(name.encode()), BrokenSource(f"{where}: {problem}"))
     looked = ", ".join(dict.fromkeys(str(path.parent) for path in candidates))
     problem = f"{where}: there is no picture file {name!r} (looked in {looked})"
     return MediaRef(digest_bytes(name.encode()), BrokenSource(problem))

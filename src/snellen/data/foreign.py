@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from snellen.core.errors import DataError
+from snellen.core.limits import DEFAULT, Limits
 from snellen.data.foreign_inspect import inspect_records, is_inspect_json
 from snellen.data.foreign_lines import is_json_lines, seed_records
 from snellen.data.foreign_lmms_eval import is_lmms_eval, lmms_eval_records
@@ -34,10 +35,12 @@ def is_foreign(path: str | Path) -> bool:
         return True
     if path.is_dir():
         return bool(mme_files(path))
-    return path.is_file() and _reader(path, path.suffix.lower(), path.name) is not None
+    return path.is_file() and _reader(path, path.suffix.lower(), path.name, DEFAULT) is not None
 
 
-def foreign_scan(path: Path, suffix: str, chosen: Mapping[str, str], name: str) -> Scan | None:
+def foreign_scan(
+    path: Path, suffix: str, chosen: Mapping[str, str], name: str, limits: Limits = DEFAULT
+) -> Scan | None:
     """The rows of a file in another tool's layout; None where it is a table like any other.
 
     `path` is the unpacked file, `suffix` that of its name. Raises DataError for a pickle (which
@@ -51,8 +54,8 @@ def foreign_scan(path: Path, suffix: str, chosen: Mapping[str, str], name: str) 
                 f"{name} is a folder without result files; expected MME's results, one file for "
                 "each subtask, or the path of one predictions file"
             )
-        return _scan(mme_records(files), files, chosen, name)
-    read = _reader(path, suffix, name)
+        return _scan(mme_records(files, limits), files, chosen, name)
+    read = _reader(path, suffix, name, limits)
     return None if read is None else _scan(read(), [path], chosen, name)
 
 
@@ -69,20 +72,22 @@ def refuse_pickle(path: Path, suffix: str, name: str) -> None:
         )
 
 
-def _reader(path: Path, suffix: str, name: str) -> Callable[[], Iterable[Record]] | None:
+def _reader(
+    path: Path, suffix: str, name: str, limits: Limits
+) -> Callable[[], Iterable[Record]] | None:
     if suffix == ".txt":
-        return partial(mme_records, [path])
+        return partial(mme_records, [path], limits)
     if suffix == ".eval":
-        return partial(inspect_records, path, name)
+        return partial(inspect_records, path, name, limits)
     if suffix not in (".json", ".jsonl"):
         return None
     with path.open("rb") as file:
         head = file.read(_HEAD)
     if suffix == ".jsonl":
-        return partial(lmms_eval_records, path, name) if is_lmms_eval(head) else None
+        return partial(lmms_eval_records, path, name, limits) if is_lmms_eval(head) else None
     if is_inspect_json(head):
-        return partial(inspect_records, path, name)
-    return partial(seed_records, path, name) if is_json_lines(head) else None
+        return partial(inspect_records, path, name, limits)
+    return partial(seed_records, path, name, limits) if is_json_lines(head) else None
 
 
 def _scan(

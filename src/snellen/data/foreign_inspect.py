@@ -5,16 +5,17 @@ sample, and JSON logs. A sample has `id`, `epoch`, `input`, `choices`, `target`,
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from snellen.core.errors import DataError
+from snellen.core.limits import DEFAULT, Limits
 from snellen.data.columns import column_name
+from snellen.data.held import read_whole
+from snellen.data.json_values import decode_json
 from snellen.data.typed import Record
-from snellen.data.zipped import read_member
+from snellen.data.zipped import check_members, read_member
 
 _SAMPLES = "samples/"
 _ATTACHMENT = "attachment://"
@@ -30,9 +31,10 @@ def is_inspect_json(head: bytes) -> bool:
     )  # fmt: skip
 
 
-def inspect_records(path: Path, name: str) -> Iterator[Record]:
+def inspect_records(path: Path, name: str, limits: Limits = DEFAULT) -> Iterator[Record]:
     """A record for each sample and epoch. Raises DataError."""
-    samples = _packed(path, name) if zipfile.is_zipfile(path) else _document(path, name)
+    read = _packed if zipfile.is_zipfile(path) else _document
+    samples = read(path, name, limits)
     empty = True
     for sample in samples:
         empty = False
@@ -41,31 +43,34 @@ def inspect_records(path: Path, name: str) -> Iterator[Record]:
         raise DataError(f"{name} holds no samples: it may be a log of the header alone")
 
 
-def _packed(path: Path, name: str) -> Iterator[Record]:
+def _packed(path: Path, name: str, limits: Limits) -> Iterator[Record]:
     try:
         with zipfile.ZipFile(path) as archive:
+            check_members(archive, limits, name)
             for member in sorted(archive.namelist()):
                 if member.startswith(_SAMPLES) and member.endswith(".json"):
-                    yield _decoded(read_member(archive, member), f"{name}, {member}")
+                    yield _decoded(read_member(archive, member), f"{name}, {member}", limits)
     except NotImplementedError:
         raise DataError(
             f"{name} is packed by a method that Python's zipfile cannot read; {_AS_JSON}"
         ) from None
-    except zipfile.BadZipFile as error:
+    except MemoryError:
+        raise DataError(f"{name} holds more than fits into memory") from None
+    except (zipfile.BadZipFile, ValueError, KeyError) as error:
         raise DataError(f"{name} is a damaged archive: {error}") from None
 
 
-def _document(path: Path, name: str) -> Iterable[Record]:
-    value = _decoded(path.read_bytes(), name)
+def _document(path: Path, name: str, limits: Limits) -> Iterable[Record]:
+    value = _decoded(read_whole(path, limits, name), name, limits)
     samples = value.get("samples")
     return [one for one in samples if isinstance(one, dict)] if isinstance(samples, list) else []
 
 
-def _decoded(data: bytes, where: str) -> Record:
+def _decoded(data: bytes, where: str, limits: Limits) -> Record:
     try:
-        value = msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise DataError(f"{where}: not a log of Inspect: {error}") from None
+        value = decode_json(data, where, limits)
+    except DataError as error:
+        raise DataError(f"{error}; expected a log of Inspect") from None
     if not isinstance(value, dict):
         raise DataError(f"{where}: not a log of Inspect: expected a JSON object")
     return value
@@ -74,12 +79,12 @@ def _decoded(data: bytes, where: str) -> Record:
 def _record(sample: Record, name: str) -> Record:
     if "id" not in sample:
         raise DataError(f"{name}: a sample has no id: not a log of Inspect")
-    attached: Mapping[str, str] = sample.get("attachments") or {}
+    attached = _object(sample.get("attachments"))
     target = sample.get("target")
     if isinstance(target, list) and len(target) == 1:
         target = target[0]
     record: Record = {
-        **_metadata(sample.get("metadata") or {}),
+        **_metadata(_object(sample.get("metadata"))),
         "id": str(sample["id"]),
         "epoch": sample.get("epoch", 1),
         "question": _question(sample.get("input"), attached),
@@ -89,20 +94,20 @@ def _record(sample: Record, name: str) -> Record:
     return record | _outcome(sample, attached)
 
 
-def _outcome(sample: Record, attached: Mapping[str, str]) -> Record:
-    output = sample.get("output") or {}
+def _outcome(sample: Record, attached: Mapping[str, Any]) -> Record:
+    output = _object(sample.get("output"))
     error = sample.get("error") or output.get("error")
     if error:
         return {"error": str(error.get("message") if isinstance(error, dict) else error)}
-    choice = next(iter(output.get("choices") or ()), None)
-    if choice is None:
+    choice = next(iter(_list(output.get("choices"))), None)
+    if not isinstance(choice, dict):
         text = output.get("completion")
-        limit = (sample.get("limit") or {}).get("type")
+        limit = _object(sample.get("limit")).get("type")
         if not text:
             why = f"the {limit} limit ended the sample" if limit else "no output was recorded"
             return {"error": why}
         return {"prediction": _attached(str(text), attached)}
-    content = (choice.get("message") or {}).get("content")
+    content = _object(choice.get("message")).get("content")
     found: Record = {"prediction": _text(content, attached)}
     stopped = _STOPPED.get(str(choice.get("stop_reason")))
     return found | ({"stop_reason": stopped} if stopped else {})
@@ -116,32 +121,41 @@ def _metadata(metadata: Mapping[str, Any]) -> Record:
     }
 
 
-def _question(value: Any, attached: Mapping[str, str]) -> str:
+def _question(value: Any, attached: Mapping[str, Any]) -> str:
     """The input as text: of a conversation, what the user said last."""
     if isinstance(value, str):
         return _attached(value, attached)
     said = [
         message
-        for message in value or ()
+        for message in _list(value)
         if isinstance(message, dict) and message.get("role") == "user"
     ]
     return _text(said[-1].get("content"), attached) if said else ""
 
 
-def _text(content: Any, attached: Mapping[str, str]) -> str:
+def _text(content: Any, attached: Mapping[str, Any]) -> str:
     """The text of a message; reasoning and pictures are left out."""
     if isinstance(content, str):
         return _attached(content, attached)
     parts = [
         str(part.get("text") or "")
-        for part in content or ()
+        for part in _list(content)
         if isinstance(part, dict) and part.get("type") == "text"
     ]
     return "\n".join(_attached(part, attached) for part in parts)
 
 
-def _attached(text: str, attached: Mapping[str, str]) -> str:
+def _attached(text: str, attached: Mapping[str, Any]) -> str:
     """Long texts are kept once and named where they stood."""
     if text.startswith(_ATTACHMENT):
-        return attached.get(text.removeprefix(_ATTACHMENT), text)
+        return str(attached.get(text.removeprefix(_ATTACHMENT), text))
     return text
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    """A JSON object; an empty one in place of anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list) else ()

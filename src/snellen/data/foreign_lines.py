@@ -13,6 +13,8 @@ from pathlib import Path
 import msgspec
 
 from snellen.core.errors import DataError
+from snellen.core.limits import DEFAULT, Limits, is_too_deep, too_deep
+from snellen.data.held import read_lines
 from snellen.data.typed import Record
 
 _NAMES = {"q_id": "question_id", "gt_answer": "answer", "gt": "answer"}
@@ -26,10 +28,10 @@ def is_json_lines(head: bytes) -> bool:
     return value is not None and (bool(rest.strip()) or {"prediction"} < value.keys())
 
 
-def seed_records(path: Path, name: str) -> Iterator[Record]:
+def seed_records(path: Path, name: str, limits: Limits = DEFAULT) -> Iterator[Record]:
     """The object of each line. Raises DataError."""
     with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
+        for number, line in enumerate(read_lines(file, limits, name), 1):
             line = line.strip().removeprefix(b"\xef\xbb\xbf")
             if not line or line in (b"[", b"]"):
                 continue
@@ -39,12 +41,14 @@ def seed_records(path: Path, name: str) -> Iterator[Record]:
                     f"{name}, line {number}: not a JSON object; expected one a line, such as "
                     '{"question_id": "1", "prediction": "A"}'
                 )
+            if is_too_deep(value, limits.depth):
+                raise too_deep(f"{name}, line {number}", limits.depth)
             yield {_NAMES.get(key, key): cell for key, cell in value.items()}
 
 
 def _object(line: bytes) -> Record | None:
     try:
         value = msgspec.json.decode(line.strip().rstrip(b","))
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

@@ -14,13 +14,12 @@ name, "answer" in every row (TextVQA, OK-VQA, VizWiz, VQAv2).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from snellen.core.errors import DataError
+from snellen.core.limits import DEFAULT, MB, Limits, check_size
 from snellen.data.columns import (
     DATA_ROW,
     GOLD_COLUMNS,
@@ -30,6 +29,8 @@ from snellen.data.columns import (
     is_image_column,
     option_letters,
 )
+from snellen.data.held import read_lines
+from snellen.data.json_values import decode_json
 from snellen.data.typed import Record
 
 _DOC = re.compile(rb'"doc"\s*:\s*\{')
@@ -52,15 +53,20 @@ def is_lmms_eval(head: bytes) -> bool:
     )
 
 
-def lmms_eval_records(path: Path, name: str) -> Iterator[Record]:
+def lmms_eval_records(path: Path, name: str, limits: Limits = DEFAULT) -> Iterator[Record]:
     """A record for each sample: its own id where the log has it, else its place in the data set.
 
     An id that several rows share (the two questions about an MME image) gets `#2` from the second
     on. Raises DataError for a line that is no sample.
     """
+    check_size(path.stat().st_size, limits.document_mb * MB, "document_mb", name)
     with path.open("rb") as file:
-        lines = [(number, line) for number, line in enumerate(file, 1) if line.strip()]
-    samples = [_sample(line, f"{name}, line {number}") for number, line in lines]
+        lines = enumerate(read_lines(file, limits, name), 1)
+        samples = [
+            _sample(line, f"{name}, line {number}", limits)
+            for number, line in lines
+            if line.strip()
+        ]
     named = _names_a_column([sample.get("target") for sample in samples])
     seen: dict[str, list[str]] = {}
     for sample in samples:
@@ -80,11 +86,8 @@ def _names_a_column(targets: Sequence[object]) -> bool:
     return isinstance(first, str) and first in _COLUMNS and all(one == first for one in targets)
 
 
-def _sample(line: bytes, where: str) -> Record:
-    try:
-        value = msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise DataError(f"{where}: not valid JSON: {error}") from None
+def _sample(line: bytes, where: str, limits: Limits) -> Record:
+    value = decode_json(line, where, limits)
     if not isinstance(value, dict) or "doc_id" not in value:
         raise DataError(f"{where}: no sample of lmms-eval: it has no `doc_id`")
     if "resps" not in value and "filtered_resps" not in value:
@@ -93,7 +96,7 @@ def _sample(line: bytes, where: str) -> Record:
 
 
 def _record(sample: Record, named: bool) -> Record:
-    doc = _texts(sample.get("doc") or {})
+    doc = _texts(sample.get("doc"))
     aggregated = _aggregated(sample)
     cells = {**aggregated, **doc}
     own = id_of({key: str(value) for key, value in cells.items()})
@@ -153,8 +156,11 @@ def _aggregated(sample: Record) -> Record:
     return found
 
 
-def _texts(fields: Mapping[str, Any]) -> Record:
-    """Fields by the names of their columns, without pictures and without cells that say nan."""
+def _texts(fields: Any) -> Record:
+    """The fields of an object by the names of their columns, without pictures and without cells
+    that say nan."""
+    if not isinstance(fields, dict):
+        return {}
     named = ((column_name(str(key), 0), value) for key, value in fields.items())
     return {
         column: value
@@ -212,5 +218,5 @@ def _likelihood(value: Any) -> float | None:
         return None
     try:
         return float(value[0])
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from snellen.core.errors import DataError
+from snellen.core.limits import DEFAULT, Limits
+from snellen.data.held import read_whole
 from snellen.data.typed import Record
 
 _CELLS = 4
@@ -28,14 +30,14 @@ def mme_files(folder: Path) -> list[Path]:
     return files if any(map(_begins_as_result, files)) else []
 
 
-def mme_records(files: Sequence[Path]) -> Iterator[Record]:
+def mme_records(files: Sequence[Path], limits: Limits = DEFAULT) -> Iterator[Record]:
     """A record for each line; the id is subtask, image and which question about it: 1 or 2.
 
     Raises DataError for a line that has not four cells, and for text that is not UTF-8.
     """
     for path in files:
         asked: Counter[str] = Counter()
-        for number, line in enumerate(_lines(path), 1):
+        for number, line in enumerate(_lines(path, limits), 1):
             if not line.strip():
                 continue
             cells = line.split("\t", _CELLS - 1)
@@ -61,10 +63,13 @@ def _begins_as_result(path: Path) -> bool:
         return file.readline(_LONGEST_LINE).count(b"\t") >= _CELLS - 1
 
 
-def _lines(path: Path) -> list[str]:
+def _lines(path: Path, limits: Limits) -> list[str]:
+    data = read_whole(path, limits, str(path))
     try:
-        return path.read_text(encoding="utf-8-sig").split("\n")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(
             f"{path}: not UTF-8 text (byte {error.start}); save the file as UTF-8"
         ) from None
+    # Line ends of any system, as a text file opened by Python has them.
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")

@@ -30,6 +30,7 @@ from snellen.core.sample import MediaRef
 from snellen.data.clips import FrameFolder, VideoFile
 from snellen.data.sampling import Sampling, chosen, moments, numbers
 from snellen.data.video import Opened, Shot, frame_times, frames_at, video_facts
+from snellen.settings import most_pixels
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -121,7 +122,9 @@ def video_size(ref: MediaRef) -> tuple[int, int]:
     Raises MediaError, MissingExtra."""
     source = ref.source
     if isinstance(source, FrameFolder):
-        return [decode_image(frame.source.read()).size for frame in source.frames][-1]
+        return [decode_image(frame.source.read(), most_pixels()).size for frame in source.frames][
+            -1
+        ]
     path = source.path if isinstance(source, VideoFile | FileSource) else None
     video: Opened = source.read() if path is None else path
     name = _INSIDE if path is None else path

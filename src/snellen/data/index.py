@@ -19,7 +19,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
-from snellen.core.errors import StorageError
+from snellen.core.errors import DataError, StorageError
 from snellen.core.whole_files import changed_ns, whole_file
 from snellen.data.columns import OPTION_LISTS, id_of, id_text
 from snellen.data.pictures import Broken, Named, Stored, broken, names_file
@@ -104,6 +104,8 @@ def open_index(folder: Path, key: str, scan: Callable[[], Scan]) -> Index:
             folder.mkdir(parents=True, exist_ok=True)
             with FileLock(str(path) + ".lock"):
                 about = _about(path) or _make(path, scan())
+        except (sqlite3.DataError, OverflowError) as error:
+            raise DataError(f"a row is longer than an index can hold: {error}") from error
         except (OSError, sqlite3.OperationalError) as error:
             raise StorageError(
                 f"cannot make the row index {path}: {error}; "

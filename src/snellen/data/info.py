@@ -17,6 +17,7 @@ from snellen.data.columns import row_gold, row_id
 from snellen.data.frames import video_size
 from snellen.data.pictures import Broken, Named, NamedVideo, Stored
 from snellen.data.table import IndexedTable
+from snellen.settings import most_pixels
 
 _YES_NO = frozenset({"yes", "no"})
 
@@ -141,7 +142,7 @@ def _problem(ref: MediaRef, sizes: Counter[tuple[int, int]]) -> str | None:
         if ref.kind == "video":
             sizes[video_size(ref)] += 1
         else:
-            sizes[decode_image(ref.source.read()).size] += 1
+            sizes[decode_image(ref.source.read(), most_pixels()).size] += 1
     except MediaError as error:
         return str(error)
     return None

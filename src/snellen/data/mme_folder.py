@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from snellen.core.errors import DataError
+from snellen.core.limits import DEFAULT, Limits
 from snellen.data.columns import join_columns, renamed
+from snellen.data.held import read_whole
 from snellen.data.index import IndexedRow, Scan
 from snellen.data.pictures import Named
 
@@ -40,8 +42,9 @@ def is_mme_folder(folder: Path) -> bool:
     return folder.is_dir() and next(_subtasks(folder), None) is not None
 
 
-def question_files(folder: Path) -> list[Questions]:
-    """The text files of all subtasks, by subtask and name. Raises DataError if unreadable."""
+def question_files(folder: Path, limits: Limits = DEFAULT) -> list[Questions]:
+    """The text files of all subtasks, by subtask and name. Raises DataError for one that is too
+    long."""
     found = []
     for subtask in _subtasks(folder):
         texts, pictures = _places(subtask)
@@ -54,7 +57,9 @@ def question_files(folder: Path) -> list[Questions]:
         found += [
             Questions(subtask.name, text, by_stem.get(text.stem, pictures / f"{text.stem}.jpg"))
             for text in sorted(texts.glob("*.txt"))
-            if texts != pictures or text.stem in by_stem or b"\t" in text.read_bytes()
+            if texts != pictures
+            or text.stem in by_stem
+            or b"\t" in read_whole(text, limits, str(text))
         ]
     return found
 

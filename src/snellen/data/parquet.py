@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from snellen.core.errors import DataError
+from snellen.core.limits import DEFAULT, Limits, is_too_deep, raise_it, too_deep
 from snellen.core.media import digest_bytes
 from snellen.data.index import Scan
 from snellen.data.pictures import ParquetPlace, Stored
@@ -18,7 +19,9 @@ _BATCH = 32
 """Rows decoded at once: few, because a row may hold several pictures."""
 
 
-def scan_parquet(paths: Sequence[Path], chosen: Mapping[str, str], name: str) -> Scan:
+def scan_parquet(
+    paths: Sequence[Path], chosen: Mapping[str, str], name: str, limits: Limits = DEFAULT
+) -> Scan:
     """Read Parquet files of one schema, in order, for the first time. Raises DataError."""
     from pyarrow import ArrowException
     from pyarrow.parquet import ParquetFile
@@ -27,18 +30,31 @@ def scan_parquet(paths: Sequence[Path], chosen: Mapping[str, str], name: str) ->
         for path in paths:
             try:
                 with ParquetFile(path) as file:
-                    yield from _records(file, path)
-            except ArrowException as error:
-                raise DataError(f"{path} cannot be read as Parquet: {error}") from error
+                    for record, place in _records(file, path):
+                        if is_too_deep(record, limits.depth):
+                            raise too_deep(str(path), limits.depth)
+                        yield record, place
+            except (ArrowException, OSError, ValueError, OverflowError) as error:
+                raise _unreadable(path, error) from error
+            except MemoryError:
+                raise DataError(f"{path} holds more than fits into memory") from None
 
     try:
         with ParquetFile(paths[0]) as file:
             columns = tuple(file.schema_arrow.names)
-    except ArrowException as error:
-        raise DataError(f"{paths[0]} cannot be read as Parquet: {error}") from error
+    except (ArrowException, OSError, ValueError) as error:
+        raise _unreadable(paths[0], error) from error
     if not columns:
         raise DataError(f"{name} has no columns")
+    if len(columns) > limits.columns:
+        raise DataError(f"{name} has {len(columns):,} columns; {raise_it('columns')}")
     return Scan((), typed_rows(records(), chosen, name), lambda: files_digest(paths))
+
+
+def _unreadable(path: Path, error: Exception) -> DataError:
+    # Arrow's words of damaged metadata go on for lines; what is wrong is in the first.
+    said = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return DataError(f"{path} cannot be read as Parquet: {said[:300]}")
 
 
 def files_digest(paths: Sequence[Path]) -> str:

@@ -244,6 +244,7 @@ def _failure(cells: Mapping[str, str], reply_column: str) -> str | None:
 
 
 def _scan(path: Path, chosen: Mapping[str, str], name: str, settings: Settings) -> Scan:
+    limits = settings.limits
     packed = path.suffix.lower() == ".gz"
     suffix = Path(path.stem if packed else path.name).suffix.lower()
     foreign.refuse_pickle(path, suffix, name)
@@ -258,25 +259,26 @@ def _scan(path: Path, chosen: Mapping[str, str], name: str, settings: Settings) 
     try:
         if not path.is_dir() and not path.stat().st_size:
             raise DataError(f"{name} is empty: expected rows with an id and a prediction")
-        plain = path if path.is_dir() else plain_file(path, settings.cache)
-        scan = foreign.foreign_scan(plain, suffix, chosen, name)
+        plain = path if path.is_dir() else plain_file(path, settings.cache, limits)
+        scan = foreign.foreign_scan(plain, suffix, chosen, name, limits)
         if scan is not None:
             return scan._replace(rows=iter(list(scan.rows)))
         if suffix in (".csv", ".tsv"):
             from snellen.data.tsv import scan_tsv
 
-            return scan_tsv(plain, b"," if suffix == ".csv" else b"\t", chosen, name)
+            delimiter = b"," if suffix == ".csv" else b"\t"
+            return scan_tsv(plain, delimiter, chosen, name, limits)
         if suffix == ".xlsx":
             from snellen.data.workbook import scan_xlsx
 
-            return scan_xlsx(plain, chosen, name)
+            return scan_xlsx(plain, chosen, name, limits)
         if suffix == ".parquet":
             from snellen.data.parquet import scan_parquet
 
-            return scan_parquet([plain], chosen, name)
+            return scan_parquet([plain], chosen, name, limits)
         from snellen.data.records import scan_document, scan_jsonl
 
-        return (scan_jsonl if suffix == ".jsonl" else scan_document)(plain, chosen, name)
+        return (scan_jsonl if suffix == ".jsonl" else scan_document)(plain, chosen, name, limits)
     except OSError as error:
         raise DataError(f"{name} cannot be read: {error.strerror or error}") from error
 

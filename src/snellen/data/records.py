@@ -8,11 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-import msgspec
-
 from snellen.core.errors import DataError
+from snellen.core.limits import DEFAULT, Limits
 from snellen.core.media import digest_bytes
+from snellen.data.held import read_lines, read_whole
 from snellen.data.index import Scan
+from snellen.data.json_values import decode_json
 from snellen.data.pictures import JsonPlace, Stored
 from snellen.data.typed import Keys, Place, Record, typed_rows
 
@@ -31,33 +32,35 @@ class Line(NamedTuple):
         return JsonPlace(self.offset, len(self.data), keys, digest_bytes(picture), size)
 
 
-def scan_jsonl(path: Path, chosen: Mapping[str, str], name: str) -> Scan:
+def scan_jsonl(path: Path, chosen: Mapping[str, str], name: str, limits: Limits = DEFAULT) -> Scan:
     """Read a JSON Lines file for the first time. Raises DataError, UnknownName."""
     hashed = hashlib.sha256()
 
     def lines() -> Iterator[tuple[Record, Place]]:
         with path.open("rb") as stream:
-            for line in _lines(stream, hashed):
-                yield _record(line, name), line.place
+            for line in _lines(read_lines(stream, limits, name), hashed):
+                yield _record(line, name, limits), line.place
 
     return Scan((), typed_rows(lines(), chosen, name), hashed.hexdigest)
 
 
-def scan_document(path: Path, chosen: Mapping[str, str], name: str) -> Scan:
+def scan_document(
+    path: Path, chosen: Mapping[str, str], name: str, limits: Limits = DEFAULT
+) -> Scan:
     """The rows of a JSON document that is held whole, for files without pictures."""
-    data = path.read_bytes()
-    records = document_records(data, name)
+    data = read_whole(path, limits, name)
+    records = document_records(data, name, limits)
     nowhere = Line(0, 0, b"").place
     rows = typed_rows(((record, nowhere) for record in records), chosen, name)
     return Scan((), rows, lambda: digest_bytes(data))
 
 
-def document_records(data: bytes, name: str) -> list[Record]:
+def document_records(data: bytes, name: str, limits: Limits = DEFAULT) -> list[Record]:
     """The records of a JSON document: a list of objects, an object id -> object (or text), or an
     object one of whose values is the list. Objects that hold a list `questions` (Video-MME's
     videos) become one for each question; so does TempCompass's video -> aspect -> list. Raises
     DataError."""
-    value = _decode(data.removeprefix(_BOM), name)
+    value = decode_json(data.removeprefix(_BOM), name, limits)
     if isinstance(value, dict):
         lists = [item for item in value.values() if _is_records(item)]
         if len(lists) == 1:
@@ -94,30 +97,13 @@ def _lines(stream: Iterable[bytes], hashed: hashlib._Hash) -> Iterator[Line]:
         offset += len(data)
 
 
-def _record(line: Line, name: str) -> Record:
-    value = _decode(line.data, f"{name}, line {line.number}")
+def _record(line: Line, name: str, limits: Limits) -> Record:
+    value = decode_json(line.data, f"{name}, line {line.number}", limits)
     if not isinstance(value, dict):
         raise DataError(
             f"{name}, line {line.number}: expected a JSON object, got {type(value).__name__}"
         )
     return value
-
-
-def _decode(data: bytes, where: str) -> Any:
-    """JSON, where NaN is allowed as Python writes it. Raises DataError that begins with `where`."""
-    try:
-        return msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        pass
-    try:
-        return json.loads(data)
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"{where}: not UTF-8 text (byte 0x{error.object[error.start]:02x} at {error.start}); "
-            "save the file as UTF-8"
-        ) from None
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{where}: not valid JSON: {error}") from None
 
 
 def _is_records(value: Any) -> bool:

@@ -20,15 +20,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from snellen.core.errors import DataError
+from snellen.core.limits import DEFAULT, Limits
 from snellen.core.media import FileSource, digest_bytes
 from snellen.core.origin import Origin
 from snellen.core.sample import MediaRef, Row
 from snellen.data.clips import natural
 from snellen.data.columns import column_name
-from snellen.data.files import FileDigests
+from snellen.data.files import FileDigests, MediaFolders, media_folders
+from snellen.data.held import read_whole
+from snellen.data.json_values import decode_json
 from snellen.data.sources import BrokenSource
 from snellen.settings import Settings
 
@@ -62,14 +63,14 @@ class SeedTable:
     path: str
     cache: Path
     origin: Origin | None = None
+    limits: Limits = DEFAULT
+    media_folders: tuple[Path, ...] | None = None
+    """Besides its own, the only folders that the file may name; None: any."""
 
     @cached_property
     def _document(self) -> tuple[str, list[dict[str, Any]], dict[str, str]]:
-        data = _read(Path(self.path).expanduser(), self.path)
-        try:
-            value = msgspec.json.decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise DataError(f"{self.path}: not valid JSON: {error}") from None
+        data = _read(Path(self.path).expanduser(), self.path, self.limits)
+        value = decode_json(data, self.path, self.limits)
         questions, types = _parts(value, self.path)
         return digest_bytes(data), questions, types
 
@@ -87,7 +88,8 @@ class SeedTable:
 
     def __iter__(self) -> Iterator[Row]:
         home = Path(self.path).expanduser().absolute().parent
-        folders = tuple(home / name for name in FOLDERS)
+        names = tuple(str(home / name) for name in FOLDERS)
+        folders = media_folders(names, self.media_folders, self.limits, fetched=False)
         with FileDigests(self.cache) as files:
             for number, question in enumerate(self._document[1]):
                 finder = _Finder(folders, files, f"{self.path}, question {number + 1}")
@@ -113,7 +115,10 @@ class SeedTable:
 
 def open_seed_json(path: str, settings: Settings | None = None) -> SeedTable:
     """Open an official question file. Raises DataError when it is none."""
-    table = SeedTable(path, (settings or Settings.from_environment()).cache)
+    settings = settings or Settings.from_environment()
+    table = SeedTable(
+        path, settings.cache, limits=settings.limits, media_folders=settings.media_folders
+    )
     len(table)
     return table
 
@@ -130,7 +135,7 @@ def is_seed_json(path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Finder:
-    folders: tuple[Path, ...]
+    folders: MediaFolders
     files: FileDigests
     where: str
 
@@ -145,20 +150,21 @@ class _Finder:
 
     def _video(self, name: str) -> list[MediaRef]:
         stem = _VIDEO.sub("", name)
-        for folder in self.folders:
-            frames = [path for path in (folder / stem).glob("*.*") if path.is_file()]
-            if frames:
+        for folder in map(Path, self.folders.looked_in):
+            inner = folder / stem
+            frames = [path for path in inner.glob("*.*") if path.is_file()]
+            if frames and self.folders.problem(inner) is None:
                 return [self._ref(path) for path in spaced(sorted(frames, key=natural), FRAMES)]
         found = self._file(name)
         return [MediaRef(found.digest, found.source, "video")]
 
     def _file(self, name: str) -> MediaRef:
-        for folder in self.folders:
+        for folder in map(Path, self.folders.looked_in):
             for suffix in _SUFFIXES:
                 path = folder / (name + suffix)
                 if path.is_file():
                     return self._ref(path)
-        looked = ", ".join(folder.name or str(folder) for folder in self.folders)
+        looked = ", ".join(Path(folder).name for folder in self.folders.looked_in)
         return _broken(
             name,
             f"{self.where}: there is no file {name!r} beside the question file (looked in "
@@ -166,6 +172,8 @@ class _Finder:
         )
 
     def _ref(self, path: Path) -> MediaRef:
+        if problem := self.folders.problem(path):
+            return _broken(path.name, f"{self.where}: {problem}")
         try:
             return MediaRef(self.files.digest(path), FileSource(str(path)))
         except OSError as error:
@@ -184,9 +192,9 @@ def _broken(name: str, problem: str) -> MediaRef:
     return MediaRef(digest_bytes(name.encode()), BrokenSource(problem))
 
 
-def _read(path: Path, name: str) -> bytes:
+def _read(path: Path, name: str, limits: Limits) -> bytes:
     try:
-        return path.read_bytes()
+        return read_whole(path, limits, name)
     except FileNotFoundError:
         raise DataError(f"{name}: there is no such file") from None
     except OSError as error:
@@ -194,9 +202,9 @@ def _read(path: Path, name: str) -> bytes:
 
 
 def _parts(value: object, name: str) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    types: Mapping[str, object] = {}
+    types: object = None
     if isinstance(value, dict):
-        types = value.get("question_type") or {}
+        types = value.get("question_type")
         value = value.get("questions")
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise DataError(
@@ -205,7 +213,8 @@ def _parts(value: object, name: str) -> tuple[list[dict[str, Any]], dict[str, st
         )
     if not value:
         raise DataError(f"{name} holds no questions")
-    return value, {str(number): kind for kind, number in types.items()}
+    named = types if isinstance(types, dict) else {}
+    return value, {str(number): kind for kind, number in named.items()}
 
 
 def _text(question: Mapping[str, Any], name: str, where: str) -> str:

@@ -11,11 +11,13 @@ from typing import BinaryIO
 
 from snellen.core.benchmark import Table
 from snellen.core.errors import DataError
+from snellen.core.limits import Limits
 from snellen.core.origin import Origin
 from snellen.core.sample import MediaRef, Row
 from snellen.data.clips import locate_video
 from snellen.data.columns import row_id
-from snellen.data.files import FileDigests, locate_picture
+from snellen.data.files import FileDigests, MediaFolders, locate_picture, media_folders
+from snellen.data.held import read_whole
 from snellen.data.hub import (
     DatasetCell,
     DatasetName,
@@ -25,6 +27,7 @@ from snellen.data.hub import (
     with_split,
 )
 from snellen.data.index import Index, Scan, index_key, open_index
+from snellen.data.locate import datasets_folder
 from snellen.data.mme_folder import is_mme_folder, question_files, scan_mme
 from snellen.data.parquet import files_digest
 from snellen.data.pictures import (
@@ -39,7 +42,7 @@ from snellen.data.pictures import (
 )
 from snellen.data.sources import Base64Slice, BrokenSource, DataFile, JsonCell, ParquetCell
 from snellen.data.typed import Record
-from snellen.data.unpack import plain_file, unpacked
+from snellen.data.unpack import plain_file, remove_unpacked, unpacked
 from snellen.settings import Settings
 
 SUFFIXES = (".tsv", ".csv", ".jsonl", ".json", ".parquet", ".xlsx")
@@ -54,8 +57,8 @@ class IndexedTable:
     index: Index
     data: DataFile
     """The file whose bytes the index points into: `path`, or its unpacked copy."""
-    picture_folders: tuple[str, ...]
-    """Where the files that cells name are looked for, in this order."""
+    media_folders: MediaFolders
+    """Where the files that cells name are looked for."""
     cache: Path
     dataset: DatasetName | None = None
     """The Hugging Face data set, where the rows are of one."""
@@ -104,9 +107,9 @@ class IndexedTable:
             return MediaRef(item.digest, BrokenSource(f"{self.path}, row {row}: {item.problem}"))
         if isinstance(item, NamedVideo):
             where = f"{self.path}, row {row}"
-            return locate_video(item, self.picture_folders, files, where)
+            return locate_video(item, self.media_folders, files, where)
         assert isinstance(item, Named)
-        return locate_picture(item.name, self.picture_folders, files, f"{self.path}, row {row}")
+        return locate_picture(item.name, self.media_folders, files, f"{self.path}, row {row}")
 
 
 def open_table(
@@ -138,7 +141,7 @@ def _opened(spec: str, chosen: Mapping[str, str], settings: Settings) -> Table:
 def _open_mme(
     folder: Path, spec: str, chosen: Mapping[str, str], settings: Settings
 ) -> IndexedTable:
-    found = question_files(folder)
+    found = question_files(folder, settings.limits)
     # A picture that appears later changes the index: its name may be another.
     files = [path for one in found for path in (one.text, one.picture) if path.exists()]
     scan = partial(scan_mme, folder, found, chosen, spec)
@@ -157,7 +160,7 @@ def _open_dataset(
     if files[0].suffix == ".parquet":
         from snellen.data.parquet import scan_parquet
 
-        scan = partial(scan_parquet, files, chosen, spec)
+        scan = partial(scan_parquet, files, chosen, spec, settings.limits)
         return _indexed(spec, Path(name.name), files, scan, chosen, settings)
     return _open_file(files[0], spec, chosen, settings)
 
@@ -167,9 +170,13 @@ def _open_file(
 ) -> IndexedTable:
     _readable(path, spec)
     suffix = file_suffix(path)
-    plain = plain_file(path, settings.cache)
-    data, scan = _scanner(suffix, path, plain, chosen, spec, settings)
-    return _indexed(spec, path, [data], scan, chosen, settings)
+    plain = plain_file(path, settings.cache, settings.limits)
+    try:
+        data, scan = _scanner(suffix, path, plain, chosen, spec, settings)
+        return _indexed(spec, path, [data], scan, chosen, settings)
+    except DataError:
+        remove_unpacked(plain, path)
+        raise
 
 
 def _indexed(
@@ -184,7 +191,11 @@ def _indexed(
     data = DataFile.seen(str(files[0]))
     key = index_key(files, {f"column {ours}": theirs for ours, theirs in chosen.items()})
     index = open_index(settings.cache / "index", key, scan)
-    folders = _picture_folders(path, settings)
+    from_hub = dataset is not None and not dataset.local
+    fetched = from_hub or path.absolute().is_relative_to(datasets_folder(settings))
+    folders = media_folders(
+        _picture_folders(path, settings), settings.media_folders, settings.limits, fetched=fetched
+    )
     return IndexedTable(spec, index, data, folders, settings.cache, dataset)
 
 
@@ -217,39 +228,40 @@ def _scanner(
     suffix: str, path: Path, plain: Path, chosen: Mapping[str, str], spec: str, settings: Settings
 ) -> tuple[Path, Callable[[], Scan]]:
     """The file to point into, and how to read it."""
+    limits = settings.limits
     if suffix in (".tsv", ".csv"):
         from snellen.data.tsv import scan_tsv
 
         delimiter = b"\t" if suffix == ".tsv" else b","
-        return plain, lambda: scan_tsv(plain, delimiter, chosen, spec)
+        return plain, lambda: scan_tsv(plain, delimiter, chosen, spec, limits)
     if suffix == ".parquet":
         from snellen.data.parquet import scan_parquet
 
-        return plain, lambda: scan_parquet([plain], chosen, spec)
+        return plain, lambda: scan_parquet([plain], chosen, spec, limits)
     from snellen.data import records
 
     lines = plain
     if suffix in (".json", ".xlsx"):
 
         def write(part: BinaryIO) -> None:
-            records.write_lines(_held_records(suffix, plain, spec), part)
+            records.write_lines(_held_records(suffix, plain, spec, limits), part)
 
         lines = unpacked(path, settings.cache, f"{path.name}.jsonl", write)
-        return lines, lambda: records.scan_jsonl(lines, chosen, spec)._replace(
+        return lines, lambda: records.scan_jsonl(lines, chosen, spec, limits)._replace(
             digest=partial(files_digest, [plain])
         )
-    return lines, lambda: records.scan_jsonl(lines, chosen, spec)
+    return lines, lambda: records.scan_jsonl(lines, chosen, spec, limits)
 
 
-def _held_records(suffix: str, path: Path, spec: str) -> Iterable[Record]:
+def _held_records(suffix: str, path: Path, spec: str, limits: Limits) -> Iterable[Record]:
     """The rows of a document or a workbook, which is held whole."""
     if suffix == ".json":
         from snellen.data.records import document_records
 
-        return document_records(path.read_bytes(), spec)
+        return document_records(read_whole(path, limits, spec), spec, limits)
     from snellen.data.workbook import sheet_records
 
-    return sheet_records(path, spec)
+    return sheet_records(path, spec, limits)
 
 
 def _readable(path: Path, spec: str) -> None:

@@ -19,3 +19,7 @@ def read_toml(path: str) -> dict[str, Any]:
         raise DataError(f"{path} cannot be read: {error}") from error
     except tomllib.TOMLDecodeError as error:
         raise DataError(f"{path} is no TOML: {error}") from error
+    except RecursionError:
+        raise DataError(f"{path} is no description: its lists stand too deep in each other") from (
+            None
+        )

@@ -8,6 +8,7 @@ only where the cell begins; anywhere else it is a character like others. A row e
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -16,14 +17,13 @@ from typing import BinaryIO, NamedTuple
 from msgspec import Struct
 
 from snellen.core.errors import DataError
+from snellen.core.limits import DEFAULT, MB, Limits, raise_it
 from snellen.data.cells import finish
 from snellen.data.columns import column_name, is_image_column, join_columns, renamed
 from snellen.data.index import IndexedRow, Scan
 from snellen.data.pictures import Named, Stored, pictures_in
 
 CHUNK = 4 << 20
-LONGEST_ROW = 128 << 20
-"""Bytes. A longer row is taken for a quote that was never closed."""
 
 _CR = 0x0D
 _PLAIN_ROW = 1 << 16
@@ -79,8 +79,8 @@ Cells = Line | list[Cell]
 """The cells of a row."""
 
 
-class UnclosedQuote(Exception):
-    """A quoted cell that never ends; `number` counts rows from 0, the header included."""
+class BadRow(Exception):
+    """A row that is not read; `number` counts rows from 0, the header included."""
 
     def __init__(self, number: int, offset: int) -> None:
         super().__init__(number, offset)
@@ -88,17 +88,41 @@ class UnclosedQuote(Exception):
         self.offset = offset
 
 
+class UnclosedQuote(BadRow):
+    """A quoted cell that does not end: nowhere in the file, or not within the longest row."""
+
+
+class LongRow(BadRow):
+    """A row of more bytes than are read."""
+
+
+class WideRow(BadRow):
+    """A row of more cells than are read."""
+
+
 class _Unfinished(Exception):
-    """The window ends inside a row."""
+    """The window ends inside a row; `quoted`: inside a quoted cell."""
+
+    def __init__(self, quoted: bool = False) -> None:
+        super().__init__(quoted)
+        self.quoted = quoted
+
+
+class _TooWide(Exception):
+    """The row has more cells than are read."""
 
 
 def split_rows(
-    stream: BinaryIO, delimiter: bytes, seen: Callable[[bytes], object] | None = None
+    stream: BinaryIO,
+    delimiter: bytes,
+    seen: Callable[[bytes], object] | None = None,
+    limits: Limits = DEFAULT,
 ) -> Iterator[Cells]:
     """The cells of the rows of a stream; memory holds a chunk and one row.
 
-    `seen` is called with every chunk of the file, in order. Raises UnclosedQuote.
+    `seen` is called with every chunk of the file, in order. Raises UnclosedQuote, LongRow, WideRow.
     """
+    longest = limits.row_mb * MB
     window, base, ended, number = b"", 0, False, 0
     while not ended:
         chunk = stream.read(max(CHUNK, len(window)))
@@ -107,17 +131,22 @@ def split_rows(
             seen(chunk)
         window = window + chunk if window else chunk
         position = len(_BOM) if base == 0 and number == 0 and window.startswith(_BOM) else 0
-        finder = _Finder(window, delimiter, ended)
+        finder = _Finder(window, delimiter, ended, limits.columns)
         try:
             while position < len(window):
                 cells, after = finder.row(position, base)
+                if after - position > longest:
+                    raise LongRow(number, base + position)
                 if cells:
                     yield cells
                     number += 1
                 position = after
-        except _Unfinished:
-            if ended or len(window) > LONGEST_ROW:
-                raise UnclosedQuote(number, base + position) from None
+        except _TooWide:
+            raise WideRow(number, base + position) from None
+        except _Unfinished as error:
+            if ended or len(window) - position > longest:
+                kind = UnclosedQuote if error.quoted else LongRow
+                raise kind(number, base + position) from None
         window, base = window[position:], base + position
 
 
@@ -125,9 +154,11 @@ class _Finder:
     """Splits rows off one window. The next delimiter and line ends are remembered, so that each
     byte is searched a bounded number of times."""
 
-    __slots__ = ("cr", "delimiter", "ended", "nl", "tab", "window")
+    __slots__ = ("cr", "delimiter", "ended", "most", "nl", "tab", "window")
 
-    def __init__(self, window: bytes, delimiter: bytes, ended: bool) -> None:
+    def __init__(self, window: bytes, delimiter: bytes, ended: bool, most: int) -> None:
+        """`most`: cells of a row that are read."""
+        self.most = most
         self.window = window
         self.delimiter = delimiter
         self.ended = ended
@@ -136,7 +167,7 @@ class _Finder:
     def row(self, position: int, base: int) -> tuple[Cells, int]:
         """The cells of the row at `position`, and where the next one begins.
 
-        An empty line has no cells. Raises _Unfinished if the row does not end here.
+        An empty line has no cells. Raises _Unfinished if the row does not end here, _TooWide.
         """
         window = self.window
         line = self._end_of_line(position)
@@ -153,6 +184,8 @@ class _Finder:
                 cell = Cell(window[position:end], base + position, False)
             if end < len(window) and window[end] == self.delimiter[0]:
                 cells.append(cell)
+                if len(cells) >= self.most:
+                    raise _TooWide
                 position = end + 1
                 continue
             if cells or cell.raw or cell.quoted:
@@ -165,7 +198,7 @@ class _Finder:
         while True:
             closing = window.find(b'"', closing)
             if closing < 0 or (closing + 1 == len(window) and not self.ended):
-                raise _Unfinished
+                raise _Unfinished(quoted=True)
             if window[closing + 1 : closing + 2] != b'"':
                 break
             closing += 2
@@ -205,24 +238,25 @@ class _Finder:
         return end + 1
 
 
-def scan_tsv(path: Path, delimiter: bytes, chosen: Mapping[str, str], name: str) -> Scan:
+def scan_tsv(
+    path: Path, delimiter: bytes, chosen: Mapping[str, str], name: str, limits: Limits = DEFAULT
+) -> Scan:
     """Read a TSV or CSV file for the first time. Raises DataError, at once for a bad header."""
     hashed = hashlib.sha256()
-    rows = _hashed_rows(path, delimiter, hashed)
+    rows = _read_rows(_hashed_rows(path, delimiter, hashed, limits), path, name, limits)
     with path.open("rb") as file:
         if file.read(2) in _UTF16:
             raise DataError(f"{name} is UTF-16 text; save it as UTF-8")
-    try:
-        header = next(rows, None)
-        if header is None:
-            raise DataError(f"{name} is empty: expected a header line and at least one row")
-        columns = _header(header, chosen, name)
-    except UnclosedQuote as error:
-        raise _unclosed(error, path, name) from error
+    header = next(rows, None)
+    if header is None:
+        raise DataError(f"{name} is empty: expected a header line and at least one row")
+    columns = _header(header, chosen, name)
     return Scan(columns, _indexed(columns, rows, chosen, path, name), hashed.hexdigest)
 
 
-def _hashed_rows(path: Path, delimiter: bytes, hashed: hashlib._Hash) -> Iterator[Cells]:
+def _hashed_rows(
+    path: Path, delimiter: bytes, hashed: hashlib._Hash, limits: Limits
+) -> Iterator[Cells]:
     """The rows of a file, whose hash is made beside: hashlib lets other threads run."""
     pending: list[Future[None]] = []
     with path.open("rb", buffering=0) as stream, ThreadPoolExecutor(1) as worker:
@@ -232,15 +266,31 @@ def _hashed_rows(path: Path, delimiter: bytes, hashed: hashlib._Hash) -> Iterato
                 pending.pop().result()
             pending.append(worker.submit(hashed.update, chunk))
 
-        yield from split_rows(stream, delimiter, seen)
+        yield from split_rows(stream, delimiter, seen, limits)
 
 
-def _unclosed(error: UnclosedQuote, path: Path, name: str) -> DataError:
+def _read_rows(rows: Iterator[Cells], path: Path, name: str, limits: Limits) -> Iterator[Cells]:
+    """The rows; a bad one raises DataError."""
+    try:
+        yield from rows
+    except BadRow as error:
+        raise _bad_row(error, path, name, limits) from error
+
+
+def _bad_row(error: BadRow, path: Path, name: str, limits: Limits) -> DataError:
     line = line_at(path, error.offset)
     where = f"row {error.number}, which begins at line {line}," if error.number else "the header"
+    if isinstance(error, WideRow):
+        return DataError(
+            f"{name}: {where} has more than {limits.columns:,} cells; {raise_it('columns')}"
+        )
+    if isinstance(error, LongRow):
+        return DataError(f"{name}: {where} is longer than {limits.row_mb} MB; {raise_it('row_mb')}")
+    longer = path.stat().st_size - error.offset > limits.row_mb * MB
     return DataError(
-        f'{name}: {where} opens a cell with a quote (") that is never closed; '
-        "the file may be cut short, or a quote at the beginning of a cell should be doubled"
+        f'{name}: {where} opens a cell with a quote (") that is never closed'
+        + (f" within {limits.row_mb} MB" if longer else "")
+        + "; the file may be cut short, or a quote at the beginning of a cell should be doubled"
     )
 
 
@@ -249,7 +299,7 @@ def _header(cells: Cells, chosen: Mapping[str, str], name: str) -> tuple[str, ..
         column_name(_decoded(cell, name, "the header"), position)
         for position, cell in enumerate(cells)
     ]
-    doubled = sorted({column for column in names if names.count(column) > 1})
+    doubled = sorted(column for column, count in Counter(names).items() if count > 1)
     if doubled:
         raise DataError(f"{name}: two columns are called {doubled[0]!r}; rename one of them")
     return renamed(names, chosen)
@@ -265,7 +315,7 @@ def _indexed(
     pictured = [is_image_column(column) for column in columns]
     pictures = any(pictured)
     count = 0
-    for row in _closed(rows, path, name):
+    for row in rows:
         count += 1
         texts = row.texts() if isinstance(row, Line) and not pictures else None
         if (len(row) if texts is None else len(texts)) != len(columns):
@@ -301,13 +351,6 @@ def _read(
                 continue
         cells[column] = _decoded(cell, name, f"row {number}")
     return cells
-
-
-def _closed(rows: Iterator[Cells], path: Path, name: str) -> Iterator[Cells]:
-    try:
-        yield from rows
-    except UnclosedQuote as error:
-        raise _unclosed(error, path, name) from error
 
 
 def _decoded(cell: Cell, name: str, where: str) -> str:

@@ -11,13 +11,21 @@ from pathlib import Path
 from typing import BinaryIO
 
 from snellen.core.errors import DataError, StorageError
+from snellen.core.limits import DEFAULT, GB, MB, Limits, check_ratio, raise_it
 from snellen.core.whole_files import changed_ns, whole_file
 
+_BLOCK = MB
+_LOOK = 64 * MB
+"""Bytes after which the free space is looked at again."""
+_LEFT_FREE = 256 * MB
+"""Bytes that unpacking leaves free on the disk."""
 
-def plain_file(path: Path, cache: Path) -> Path:
+
+def plain_file(path: Path, cache: Path, limits: Limits = DEFAULT) -> Path:
     """`path` itself, or for `.gz` its content as a file in the cache.
 
-    Raises DataError if the gzip stream is damaged, StorageError if the cache is not writable.
+    Raises DataError if the gzip stream is damaged or holds too much, StorageError if the cache is
+    not writable or its disk too small.
     """
     if path.suffix.lower() != ".gz":
         return path
@@ -25,13 +33,46 @@ def plain_file(path: Path, cache: Path) -> Path:
     def write(file: BinaryIO) -> None:
         try:
             with gzip.open(path) as packed:
-                shutil.copyfileobj(packed, file, 1 << 20)
+                _copy(packed, file, path, cache, limits)
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise DataError(
                 f"{path} cannot be unpacked: {error}; the file may be cut short, fetch it again"
             ) from error
 
     return unpacked(path, cache, path.stem, write)
+
+
+def remove_unpacked(plain: Path, path: Path) -> None:
+    """Give back the space of `plain`, where it was made from `path` and turned out to be of no
+    use."""
+    if plain != path:
+        shutil.rmtree(plain.parent, ignore_errors=True)
+
+
+def _copy(packed: gzip.GzipFile, file: BinaryIO, path: Path, cache: Path, limits: Limits) -> None:
+    size, held, look_at = path.stat().st_size, 0, 0
+    while block := packed.read(_BLOCK):
+        held += len(block)
+        if held > limits.unpacked_gb * GB:
+            raise DataError(
+                f"{path} holds more than {limits.unpacked_gb} GB; {raise_it('unpacked_gb')}"
+            )
+        check_ratio(held, size, limits, str(path))
+        if held > look_at:
+            check_free(cache, path)
+            look_at = held + _LOOK
+        file.write(block)
+
+
+def check_free(cache: Path, path: Path) -> None:
+    """Raises StorageError where unpacking `path` has filled the disk of the cache so far that
+    other programs would suffer."""
+    free = shutil.disk_usage(cache).free
+    if free < _LEFT_FREE + _LOOK:
+        raise StorageError(
+            f"{path} cannot be unpacked: {cache} has {free / 1e9:.1f} GB free; make room, or set "
+            "SNELLEN_CACHE to a folder on another disk"
+        )
 
 
 def unpacked(path: Path, cache: Path, name: str, write: Callable[[BinaryIO], None]) -> Path:

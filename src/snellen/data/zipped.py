@@ -3,10 +3,14 @@ reads."""
 
 from __future__ import annotations
 
+import lzma
 import struct
 import zlib
 from typing import IO
 from zipfile import BadZipFile, ZipFile, ZipInfo
+
+from snellen.core.errors import DataError
+from snellen.core.limits import GB, MB, Limits, check_ratio, check_size, raise_it
 
 ZSTANDARD = 93
 """Method of compression, as APPNOTE.TXT 4.4.5 numbers it."""
@@ -16,12 +20,34 @@ _HEADER = struct.Struct("<4s22xHH")
 _MARK = b"PK\x03\x04"
 
 
+def check_members(archive: ZipFile, limits: Limits, where: str) -> None:
+    """Raises DataError where the members of an archive hold too much, one or all of them.
+
+    The sizes that the archive gives can be relied on: of a member that holds more, only so many
+    bytes are unpacked, and its checksum does not fit.
+    """
+    members = archive.infolist()
+    if sum(info.file_size for info in members) > limits.unpacked_gb * GB:
+        raise DataError(
+            f"{where} holds more than {limits.unpacked_gb} GB; {raise_it('unpacked_gb')}"
+        )
+    for info in members:
+        about = f"{where}, {info.filename[:80]},"
+        check_size(info.file_size, limits.member_mb * MB, "member_mb", about)
+        check_ratio(info.file_size, info.compress_size, limits, about)
+
+
 def read_member(archive: ZipFile, name: str) -> bytes:
-    """The content of a member. Raises BadZipFile where it is damaged, NotImplementedError for a
-    method that is not known."""
+    """The content of a member, as long as the archive says. Raises BadZipFile where it is damaged
+    or encrypted, NotImplementedError for a method that is not known."""
     info = archive.getinfo(name)
-    if info.compress_type != ZSTANDARD or info.flag_bits & _ENCRYPTED or archive.fp is None:
-        return archive.read(name)
+    if info.flag_bits & _ENCRYPTED:
+        raise BadZipFile(f"{info.filename!r} is encrypted")
+    if info.compress_type != ZSTANDARD or archive.fp is None:
+        try:
+            return archive.read(name)
+        except (zlib.error, lzma.LZMAError, EOFError, OSError) as error:
+            raise BadZipFile(f"{info.filename!r} cannot be unpacked: {error}") from None
     data = _unpacked(_packed_bytes(archive.fp, info), info)
     if zlib.crc32(data) != info.CRC:
         raise BadZipFile(f"Bad CRC-32 for file {name!r}")
@@ -35,6 +61,7 @@ def _packed_bytes(file: IO[bytes], info: ZipInfo) -> bytes:
         raise BadZipFile(f"Bad magic number for file header of {info.filename!r}")
     _, name, extra = _HEADER.unpack(header)
     file.seek(name + extra, 1)
+    # What is read is no longer than the file, whatever the archive says.
     return file.read(info.compress_size)
 
 

@@ -25,6 +25,7 @@ from snellen.engine.halting import Halt, Halted, MaxFailures, Patience
 from snellen.engine.pacing import Pace
 from snellen.engine.retrying import Line, RetryPolicy
 from snellen.engine.spending import Budget, Traffic
+from snellen.settings import most_pixels
 from snellen.store.responses import WAIT, ResponseStore, StoreBusy
 
 MAIN = "model"
@@ -318,7 +319,7 @@ def _complaint(part: Media, request: Request, read: dict[str, Source]) -> str | 
     try:
         data = request.media[part.digest].read()
         if part.kind == "image":
-            check_image(data)
+            check_image(data, most_pixels())
     except MediaError as error:
         return str(error)
     if len(data) <= _INLINE:

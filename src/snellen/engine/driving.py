@@ -135,7 +135,13 @@ def settled(record: Record) -> Record:
     """A question that is longer than the model's context is beyond the model, not failed: to ask
     it again on the next start would change nothing."""
     last = record.passes[-1].output if record.passes else None
-    if record.unscored != "failed" or not isinstance(last, Failure) or last.kind != "too_long":
+    # Of a repeated question each draw was looked at already.
+    if (
+        record.repeats
+        or record.unscored != "failed"
+        or not isinstance(last, Failure)
+        or last.kind != "too_long"
+    ):
         return record
     return msgspec.structs.replace(record, outcome="unsupported", unscored="unsupported")
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from snellen.benchmarks.flows import turns
 from snellen.core.errors import MediaError
+from snellen.core.media import picture_size
 from snellen.core.message import Media, Text
 from snellen.core.model import RemoteModel
 from snellen.core.output import CandidateScore, Compared, Drawn, Generated, Output, Ranked
@@ -19,6 +20,7 @@ from snellen.core.sample import Sample
 from snellen.engine.asking import MAIN, Party
 from snellen.engine.run_plan import Plan, flow_of
 from snellen.models.picture_tokens import PictureRule
+from snellen.settings import most_pixels
 from snellen.store.responses import ResponseStore
 
 _MEASURED_PICTURES = 200
@@ -84,12 +86,15 @@ class DryDrive:
     def sample(self, sample: Sample) -> None:
         flow = self._flow(sample)
         known: list[bool] = []
-        owed = 0
+        owed = repeat = 0
         try:
             request = next(flow)
             while True:
                 stored = self._stored(request)
                 if request.to == MAIN:
+                    if repeat != getattr(request, "repeat", repeat):
+                        # A draw begins anew: no pass of it was asked yet.
+                        owed, repeat = 0, repeat + 1
                     known.append(stored is not None)
                     owed += self._note(request, stored, owed if self._early else 0)
                 elif stored is None:
@@ -133,7 +138,7 @@ class DryDrive:
         if record.score is not None and all(known):
             self.seen.scores.append(record.score)
         elif record.unscored is None:
-            self.seen.passes[len(known)] += 1
+            self.seen.passes[len(known) // self._plan.repeats] += 1
         if len(record.passes) == len(known):
             judged = [
                 one.correct
@@ -164,15 +169,11 @@ class DryDrive:
         source = media.get(part.digest)
         if self._rule is None or part.kind != "image" or source is None:
             return self._picture_tokens
-        import io
-
-        from PIL import Image
-
         try:
-            with Image.open(io.BytesIO(source.read())) as image:  # type: ignore[attr-defined]
-                return self._rule.tokens(*image.size)
+            size = picture_size(source.read(), most_pixels())  # type: ignore[attr-defined]
         except (MediaError, OSError, ValueError):
             return self._picture_tokens
+        return self._rule.tokens(*size)
 
 
 def _likely(request: Request, sample: Sample) -> Output:

@@ -16,9 +16,17 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from snellen.core.errors import ModelError, UsageError
-from snellen.core.model import Capabilities, Identity, Model, RemoteModel, Rendered, Rendering
+from snellen.core.model import (
+    Capabilities,
+    Identity,
+    Model,
+    RemoteModel,
+    Rendered,
+    Rendering,
+    Sampler,
+)
 from snellen.core.output import Failure, Output
-from snellen.core.request import Request
+from snellen.core.request import Request, Sampling
 from snellen.engine.serving import HOST, Launch, Say, Server, quoted
 from snellen.models.hf_checkpoint import folder_digest
 from snellen.models.registry import ModelSpec, open_model, split_spec
@@ -82,6 +90,9 @@ class Managed:
             if lost is None:
                 raise
             return lost
+
+    def cannot_sample(self, sampling: Sampling) -> str | None:
+        return self._inner.cannot_sample(sampling) if isinstance(self._inner, Sampler) else None
 
     async def rendered(self, request: Request) -> Rendered | None:
         """None where the server does not tell."""

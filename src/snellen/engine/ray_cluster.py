@@ -21,8 +21,9 @@ from typing import Any, Self
 from msgspec.structs import replace
 
 from snellen.core.errors import MediaError, MissingExtra, UsageError
+from snellen.core.model import Sampler
 from snellen.core.output import Failure, Output
-from snellen.core.request import Request
+from snellen.core.request import Request, Sampling
 from snellen.engine.managed import Managed, Servers
 from snellen.engine.ray_places import Cluster, Place, granted
 from snellen.engine.ray_reaching import check_reachable, how_to_start
@@ -59,6 +60,7 @@ class Spread:
         self.largest_batch = 0
         """Prompts that a replica has computed together at most, as far as it tells."""
         self._served = isinstance(model, Managed)
+        self._sampler = model if isinstance(model, Sampler) else None
         self.actors: list[Any] = []
         """Handles of the actors, in the order they were started."""
         self._remarks: dict[str, None] = {}
@@ -77,6 +79,9 @@ class Spread:
                     other.release()
             self._pool = (loop, Pool(self._slots))
         return await self._pool[1].answer(request)
+
+    def cannot_sample(self, sampling: Sampling) -> str | None:
+        return self._sampler.cannot_sample(sampling) if self._sampler is not None else None
 
     @property
     def losses(self) -> int:

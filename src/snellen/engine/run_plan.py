@@ -20,10 +20,12 @@ from snellen.core.model import Model
 from snellen.core.output import Failure
 from snellen.core.price import Price
 from snellen.core.record import Pass, Record
+from snellen.core.request import Sampling
 from snellen.core.run import RunConfig
 from snellen.core.sample import Sample
 from snellen.engine.asking import Terms
 from snellen.engine.progress import Progress, Silent
+from snellen.engine.repeating import repeated
 from snellen.engine.until import Until
 
 
@@ -48,6 +50,10 @@ class Plan:
     """By role, where they are known."""
     until: Until | None = None
     """The rule by which the run may end before all samples are asked."""
+    repeats: int = 1
+    """How often each question is asked."""
+    sampling: Mapping[str, Sampling] = field(default_factory=dict)
+    """By role: how replies are sampled, where that is not left to the benchmark."""
 
 
 def chosen_ids(plan: Plan, table: Table) -> set[str]:
@@ -100,6 +106,8 @@ def config_of(plan: Plan, table: Table) -> RunConfig:
         until=plan.until.text if plan.until is not None else "",
         max_new_tokens=plan.benchmark.max_new_tokens,
         examples=plan.benchmark.examples() if plan.benchmark.examples else None,
+        repeats=plan.repeats,
+        sampling=dict(plan.sampling),
     )
 
 
@@ -114,18 +122,19 @@ def folder_name(plan: Plan, config: RunConfig) -> str:
 
 
 def flow_of(plan: Plan) -> Callable[[Sample], Flow]:
-    """The benchmark's flow; a sample that is beyond the model ends without a request. A recording
-    is shown nothing, so that nothing is beyond it."""
+    """The benchmark's flow, as often as questions are asked; a sample that is beyond the model ends
+    without a request. A recording is shown nothing, so that nothing is beyond it."""
     beyond, prepare = plan.benchmark.beyond, plan.benchmark.prepare
+    draws = repeated(plan.benchmark.flow, plan.repeats, plan.sampling)
     recording = getattr(plan.model, "by_row", False) is True
     if recording or (beyond is None and prepare is None):
-        return plan.benchmark.flow
+        return draws
 
     def flow(sample: Sample) -> Flow:
         reason = beyond(sample, plan.model.capabilities) if beyond else None
         if reason is None:
             shown = prepare(sample) if prepare else sample
-            return (yield from plan.benchmark.flow(shown))
+            return (yield from draws(shown))
         return Record(
             id=sample.id,
             kind=sample.kind,

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from snellen.core.benchmark import Table, summed
+from snellen.benchmarks.repeated import summary_of
+from snellen.core.benchmark import Table
 from snellen.core.errors import UsageError
 from snellen.core.origin import origin_of
 from snellen.core.record import Record
@@ -112,7 +113,7 @@ class RunState:
         records = self.writer.records()
         self._saved = sum(record.saved for record in records)
         self.write(status)
-        summary = summed(self.plan.benchmark, records, self.info.config.examples)
+        summary = summary_of(self.plan.benchmark, records, self.info.config.examples)
         if self.stopper is not None:
             summary = self.stopper.told(summary)
         self.writer.write_report(Report(self.info, summary))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator
 
 from snellen.extract import contents, phrases
@@ -59,6 +60,9 @@ _REACH = 45
 _END_OF_LATIN = "\u0250"
 _ENUMERATING = ("options", "choices")
 _LIST_REACH = 1500
+_MOST = 200
+"""Announcements, or labels, of one reply that are looked at, the last ones: a reply with more is a
+loop, and all of them would take seconds."""
 
 
 def may_state(text: Text) -> bool:
@@ -88,7 +92,7 @@ def stated_answer(text: Text, options: Options) -> Reading | None:
 
 def announcements(text: Text) -> Iterator[tuple[int, list[int]]]:
     """Where each noun ends, and where what it states may begin: there, or after a verb."""
-    for noun in _NOUN.finditer(text.low):
+    for noun in deque(_NOUN.finditer(text.low), maxlen=_MOST):
         if _inside_word(text.low, noun.start()):
             continue
         end = noun.end()
@@ -99,7 +103,7 @@ def announcements(text: Text) -> Iterator[tuple[int, list[int]]]:
             [end, *(verb.end() for verb in verbs if not _inside_word(text.low, verb.start()))],
         )
     if not text.plain.isascii():
-        for chosen in _CHOSEN_CJK.finditer(text.low):
+        for chosen in deque(_CHOSEN_CJK.finditer(text.low), maxlen=_MOST):
             yield chosen.end(), [chosen.end()]
 
 
@@ -161,7 +165,7 @@ def chosen_label(text: Text, options: Options, start: int = 0) -> Reading | None
     Two different ones leave the choice open, unless the second takes the first back.
     """
     last: Reading | None = None
-    for token in TOKEN.finditer(text.plain, start):
+    for token in deque(TOKEN.finditer(text.plain, start), maxlen=_MOST):
         letter, place = token[0], token.span()
         if not options.has(letter) or is_article(text.plain, *place, options):
             continue

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from snellen.core.errors import MediaError, ModelError, UsageError
 from snellen.core.model import Capabilities, Identity, Model
 from snellen.core.output import Compared, Failure, Output
-from snellen.core.request import Compare, Request
+from snellen.core.request import Compare, Request, Sampling
 from snellen.models.halving import halving
 from snellen.models.hf_checkpoint import Checkpoint, find_checkpoint
 from snellen.models.hf_loading import choose_device, quiet, require
@@ -50,6 +50,9 @@ class Clip:
         self._pictures = PictureCache()
         self._features: OrderedDict[str, Tensor] = OrderedDict()
         self._loaded: tuple[Any, Any] | None = None
+
+    def cannot_sample(self, sampling: Sampling) -> str | None:
+        return "it compares pictures and draws nothing; leave out temperature, top_p and seed"
 
     def answer_batch(self, requests: Sequence[Request]) -> list[Output]:
         """Outputs in the order of the requests; what fails, fails alone."""

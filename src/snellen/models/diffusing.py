@@ -22,7 +22,7 @@ from snellen.core.errors import MediaError, MissingExtra, ModelError, UsageError
 from snellen.core.message import Media, Message
 from snellen.core.model import Capabilities, Identity, Modality, Model
 from snellen.core.output import Drawn, Failure, Output
-from snellen.core.request import Draw, Request
+from snellen.core.request import Draw, Request, Sampling
 from snellen.models.drawings import Setting, as_drawn, not_honoured, seed_of
 from snellen.models.fingerprint import file_digest
 from snellen.models.halving import Unsupported, halving
@@ -81,6 +81,9 @@ class Diffusing:
         self._found, self._device, self._dtype = found, device, dtype
         self._pictures = PictureCache()
         self._pipeline: Any = None
+
+    def cannot_sample(self, sampling: Sampling) -> str | None:
+        return "it draws pictures; leave out temperature, top_p and seed"
 
     def answer_batch(self, requests: Sequence[Request]) -> list[Output]:
         return [self._answer(request) for request in requests]

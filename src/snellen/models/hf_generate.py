@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from msgspec import structs
+
 from snellen.core.output import Generated, StopReason, Usage
 from snellen.core.request import Generate, Generation, request_digest
 from snellen.models.hf_checkpoint import DRAWING_TYPES
@@ -58,6 +60,11 @@ def generate(loaded: Loaded, batch: Sequence[Asked], settings: Generation) -> li
         reply_of(loaded, reply, length, settings, scores)
         for reply, length, scores in zip(replies, lengths, first, strict=True)
     ]
+
+
+def alike(settings: Generation) -> Generation:
+    """What requests of one batch must share: all but the seed, since each row draws by its own."""
+    return structs.replace(settings, seed=None)
 
 
 def generating(loaded: Loaded) -> Callable[..., Any]:

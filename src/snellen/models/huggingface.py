@@ -17,7 +17,7 @@ from snellen.models.hf_answering import Answering
 from snellen.models.hf_apart import apart
 from snellen.models.hf_checkpoint import Checkpoint, find_checkpoint
 from snellen.models.hf_drawing import draw
-from snellen.models.hf_generate import Asked
+from snellen.models.hf_generate import Asked, alike
 from snellen.models.hf_loaded import Loaded, Loading
 from snellen.models.hf_loading import choose_device, load_checkpoint, require
 from snellen.models.hf_memory import meter_of
@@ -177,7 +177,7 @@ class HuggingFace:
         groups: dict[Hashable, list[int]] = defaultdict(list)
         for place, several in rows.items():
             request = asked[place]
-            settings = request.settings if isinstance(request, Generate) else None
+            settings = alike(request.settings) if isinstance(request, Generate) else None
             groups[settings, frozenset(several[0].marks)].append(place)
         for places in groups.values():
             started = time.perf_counter()
@@ -202,7 +202,7 @@ class HuggingFace:
             else:
                 if isinstance(request, Generate):
                     # Some families mix up prompts with unlike numbers of pictures.
-                    key = (request.settings, len(prompt.images))
+                    key = (alike(request.settings), len(prompt.images))
                     groups[key].append((place, Asked(request, prompt)))
                 else:
                     outputs[place] = self._rank(loaded, request, prompt)

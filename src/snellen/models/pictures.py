@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from snellen.core.errors import MediaError
 from snellen.core.media import Source, decode_image
+from snellen.settings import most_pixels
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -33,7 +34,7 @@ class PictureCache:
             source = sources.get(digest)
             if source is None:
                 raise MediaError(f"the bytes of image {digest[:12]} did not come with the request")
-            picture = decode_image(source.read())
+            picture = decode_image(source.read(), most_pixels())
             self._pictures[digest] = picture
             self._pixels += picture.width * picture.height
         self._pictures.move_to_end(digest)

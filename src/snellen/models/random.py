@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from snellen.core.errors import UnknownName, UsageError
 from snellen.core.model import Capabilities, Identity, Model
 from snellen.core.output import CandidateScore, Failure, Generated, Output, Ranked
-from snellen.core.request import Generate, Rank, Request, request_digest
+from snellen.core.request import Generate, Rank, Request, Sampling, request_digest
 from snellen.models.known import KnownModel, ModelOption, read_options
 
 KNOWN = (KnownModel("random", "Answers by lot from the valid replies; option seed (default 0)."),)
@@ -30,6 +30,11 @@ class Random:
         self.capabilities = Capabilities(
             inputs=frozenset({"text", "image", "video", "audio"}), log_likelihood=True
         )
+
+    def cannot_sample(self, sampling: Sampling) -> str | None:
+        if sampling.temperature is None and sampling.top_p is None:
+            return None
+        return "it answers by lot, without a temperature or top_p; leave them out"
 
     async def answer(self, request: Request) -> Output:
         draw = random.Random(request_digest(request, str(self.seed)))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from snellen.core.errors import UsageError
 from snellen.core.model import Capabilities, Identity, Model
 from snellen.core.output import Failure, Generated, Output
-from snellen.core.request import Compare, Generate, Request
+from snellen.core.request import Compare, Generate, Request, Sampling
 from snellen.models.known import KnownModel, read_options
 
 KNOWN = (KnownModel("replay/<file>", "Replies recorded in a file of predictions (id, text)."),)
@@ -42,6 +42,9 @@ class Replay:
         self._predictions = predictions
         self.identity = Identity("replay", name, {"revision": f"sha256:{digest}"})
         self.capabilities = Capabilities(inputs=frozenset({"text", "image", "video", "audio"}))
+
+    def cannot_sample(self, sampling: Sampling) -> str | None:
+        return "its replies are recorded; leave out temperature, top_p and seed"
 
     async def answer(self, request: Request) -> Output:
         if not isinstance(request, Generate):

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from snellen.core.errors import MediaError
 from snellen.core.media import InlineSource, decode_image, digest_bytes
 from snellen.core.sample import MediaRef, Sample
+from snellen.settings import most_pixels
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -37,7 +38,7 @@ class Unmade:
 
 def decoded(ref: MediaRef) -> Picture:
     """The picture in RGB, upright. Raises MediaError."""
-    return decode_image(ref.source.read())
+    return decode_image(ref.source.read(), most_pixels())
 
 
 def made(picture: Picture) -> MediaRef:

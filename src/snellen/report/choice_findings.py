@@ -29,14 +29,15 @@ def letters(runs: Sequence[RunFolder], names: Sequence[str]) -> Finding:
     ]  # fmt: skip
     tests = [
         (name, made.test or "–", made.bias.statistic if made.bias else None,
-         made.bias.freedom if made.bias else None, made.bias.p if made.bias else None)
+         made.bias.freedom if made.bias else None, made.bias.p if made.bias else None,
+         made.bias.draws or None if made.bias else None)
         for name, made in found.items()
     ]  # fmt: skip
     columns = (Column("run"), Column("letter"), Column("chosen", "count"), Column("%", "points"),
                Column("95 % interval", "interval"), Column("gold", "count"),
                Column("above expected", "signed"))  # fmt: skip
     bias = (Column("run"), Column("test of a preferred place"), Column("chi-square", "points"),
-            Column("freedom", "count"), Column("p", "p"))  # fmt: skip
+            Column("freedom", "count"), Column("p", "p"), Column("draws", "count"))  # fmt: skip
     return Finding(
         "letters chosen, over all passes",
         (Grid("", columns, rows), Grid("", bias, tests)),

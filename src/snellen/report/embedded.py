@@ -12,7 +12,7 @@ import msgspec
 from snellen.core.record import Record
 from snellen.report import format as fmt
 from snellen.report.samples import describe
-from snellen.report.thumbnails import thumbnail_path
+from snellen.report.thumbnails import read_thumbnail
 
 PICTURE_FRAME = 80
 """Bytes around each picture: its digest and punctuation."""
@@ -63,11 +63,7 @@ def data_urls(folder: Path, digests: Iterable[str]) -> dict[str, str]:
 
 def thumbnail_base64(folder: Path, digest: str) -> str:
     """A thumbnail in base64; empty when the folder has none."""
-    path = thumbnail_path(folder, digest)
-    try:
-        return base64.b64encode(path.read_bytes()).decode() if path else ""
-    except OSError:
-        return ""
+    return base64.b64encode(read_thumbnail(folder, digest) or b"").decode()
 
 
 def inert(data: bytes) -> bytes:

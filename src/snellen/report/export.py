@@ -11,6 +11,7 @@ import msgspec
 
 from snellen.analysis.data_marks import unlike_data
 from snellen.core.run import Report
+from snellen.core.sheets import text_cells
 from snellen.core.summary import Metric
 from snellen.report import format as fmt
 from snellen.report.markdown import bullets, literal, table
@@ -56,7 +57,8 @@ def to_json(runs: Sequence[Report]) -> str:
 
 def to_csv(runs: Sequence[Report]) -> str:
     """One line per run and metric or group, full precision; empty cells where a number is
-    missing. Columns: see `CSV_COLUMNS`; `data` is the kind of `Origin`."""
+    missing. Columns: see `CSV_COLUMNS`; `data` is the kind of `Origin`. Texts that a spreadsheet
+    would take for formulas stand behind an apostrophe."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
@@ -66,10 +68,11 @@ def to_csv(runs: Sequence[Report]) -> str:
         data = (run.data.origin.kind if run.data.origin is not None else "", run.data.digest)
         metrics = {summary.headline.name: summary.headline, **summary.metrics}
         for name, metric in metrics.items():
-            writer.writerow((*key, name, "", "", *_numbers(metric), *data))
+            writer.writerow(text_cells((*key, name, "", "", *_numbers(metric), *data)))
         for column, groups in summary.groups.items():
             for group, metric in groups.items():
-                writer.writerow((*key, metric.name, column, group, *_numbers(metric), *data))
+                row = (*key, metric.name, column, group, *_numbers(metric), *data)
+                writer.writerow(text_cells(row))
     return file.getvalue()
 
 

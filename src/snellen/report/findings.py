@@ -102,9 +102,10 @@ def _objects(grid: Grid) -> Iterator[dict[str, object]]:
 def print_grid(grid: Grid, console: Console) -> None:
     """A table for the terminal: numbers stand right and are never cut."""
     from rich import box
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
+
+    from snellen.report.terminal import Terminal
 
     table = Table(
         title=Text(grid.title, style="dim") if grid.title else None, title_justify="left",
@@ -123,10 +124,10 @@ def print_grid(grid: Grid, console: Console) -> None:
         )  # fmt: skip
     for cells in rows:
         table.add_row(*map(Text, cells))
-    least = Console(file=console.file, width=_WIDEST).measure(table).minimum
+    least = Terminal(file=console.file, width=_WIDEST).measure(table).minimum
     if least > console.width:
         # Lines that a terminal breaks can still be read; cut numbers cannot.
-        console = Console(file=console.file, width=least)
+        console = Terminal(file=console.file, width=least)
     console.print(table)
 
 

@@ -9,11 +9,12 @@ from snellen.analysis.data_marks import data_apart
 from snellen.core.answer import OUTCOMES, OWED, Outcome
 from snellen.core.run import Report, RunInfo, Spent
 from snellen.core.summary import Interval, Metric
+from snellen.scoring.guessing import GUESSES
 
 NONE = "–"
 """Stands where a number could not be given."""
 
-BASELINES = ("chance", "frequent")
+BASELINES = GUESSES
 """Metrics that no model earned: shown beside the headline, dimmed."""
 
 METRIC_WORDS = {
@@ -27,6 +28,8 @@ METRIC_WORDS = {
     "cognition_vlmevalkit": "cognition VLMEvalKit",
     "circular": "circular accuracy",
     "vanilla": "vanilla accuracy",
+    "chance_same_text": "chance, same text in each pass",
+    "chance_same_letter": "chance, same letter in each pass",
     "frequent": "most frequent answer",
     "anls": "ANLS",
     "vqa_accuracy": "VQA accuracy",

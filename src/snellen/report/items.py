@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from snellen.analysis.items import Item, Items
+from snellen.core.sheets import text_cells
 from snellen.report import format as fmt
 from snellen.report.comparison import Grid, markdown_of, table_of
 from snellen.report.markdown import bullets
@@ -70,10 +71,11 @@ def _sizes(found: Items) -> Grid:
             fmt.points(one.largest),
             f"{one.random_agreement:.0f} %",
             fmt.points(one.random_error),
+            fmt.points(one.detectable),
         )
         for one in found.sizes
     ]
-    heads = ("samples", "pairs in order", "error", "largest", "random: in order", "error")
+    heads = ("samples", "pairs in order", "error", "largest", "random: in order", "error", "finds")
     return Grid("subsets, on models that had no part in choosing them", 0, heads, rows)
 
 
@@ -91,7 +93,13 @@ def lines(found: Items, pictures: Pictures) -> Iterator[str]:
     if pictures.pairs is not None:
         yield f"{fmt.plural(len(pictures.pairs), 'pair')} of pictures look alike"
     if found.subset:
-        yield f"smallest subset that keeps the ranking: {fmt.plural(len(found.subset), 'sample')}"
+        kept = f"smallest subset that keeps the ranking: {fmt.plural(len(found.subset), 'sample')}"
+        if found.subset_agreement is not None:
+            kept += (
+                f"; it orders about {found.subset_agreement:.0f} % of the pairs of new models as "
+                "the whole does, the choice of its size included"
+            )
+        yield kept
 
 
 def print_items(found: Items, console: Console, *, pictures: Pictures, most: int) -> None:
@@ -129,7 +137,7 @@ def to_csv(found: Items) -> str:
             int(one.id in doubted),
             int(one.id in kept),
         )
-        writer.writerow(row)
+        writer.writerow(text_cells(row))
     return file.getvalue()
 
 

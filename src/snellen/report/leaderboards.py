@@ -12,6 +12,7 @@ from snellen.analysis.data_marks import data_apart, unlike_data
 from snellen.benchmarks.mme_boards import PrintedScores, mme_boards
 from snellen.benchmarks.mme_subtasks import SUBTASK, SUBTASKS
 from snellen.core.run import Report
+from snellen.core.sheets import text_cells
 from snellen.report import format as fmt
 from snellen.report.markdown import bullets, literal, table
 from snellen.scoring.leaderboard import Board, board
@@ -196,7 +197,7 @@ def to_csv(found: Sequence[Standing]) -> str:
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(Line._fields)
-    writer.writerows((*line[:-1], f"{line.score:.2f}") for line in lines(found))
+    writer.writerows(text_cells((*line[:-1], f"{line.score:.2f}")) for line in lines(found))
     return file.getvalue()
 
 

@@ -8,6 +8,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.core.run import Status
+from snellen.core.terminal_text import visible
 from snellen.engine.progress import Progress
 from snellen.report import format as fmt
 
@@ -215,12 +216,12 @@ class LiveProgress:
 def watching(console: Console | None = None) -> Iterator[Progress]:
     """Progress on standard error: a live panel when it is a terminal, plain lines when not.
     The terminal is given back however the block ends."""
-    from rich.console import Console
+    from snellen.report.terminal import Terminal
 
-    console = console or Console(stderr=True)
+    console = console or Terminal(stderr=True)
     if not console.is_terminal or console.is_dumb_terminal:
         file = console.file
-        yield PlainProgress(lambda line: print(line, file=file, flush=True))
+        yield PlainProgress(lambda line: print(visible(line), file=file, flush=True))
         return
     live = LiveProgress(console)
     try:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from snellen.analysis.attribution import Method
 from snellen.analysis.examples import Example
-from snellen.analysis.stages import Cause
-from snellen.analysis.why import Why
+from snellen.analysis.factors import CROSSED, Cause
+from snellen.analysis.why import Share, Why
 from snellen.report import format as fmt
 from snellen.report.comparison import Grid, markdown_of, table_of
 from snellen.report.markdown import bullets, literal
@@ -29,31 +30,109 @@ CAUSE_WORDS: Mapping[Cause, str] = {
     "judge": "judge",
     "scoring": "scoring rule",
 }
+_METHOD_WORDS: Mapping[Method, str] = {
+    "alone": "alone",
+    "read again": "read again",
+    "measured": "measured",
+    "joint": "together",
+}
+_UNKNOWN_ASKING = frozenset({"media", "prompt", "decoding", "model"})
+"""All that a file of predictions does not tell."""
+
+
+def causes_words(causes: Sequence[Cause]) -> str:
+    """`prompt or the model`: what is attributed to several causes at once."""
+    if set(causes) >= _UNKNOWN_ASKING:
+        rest = [CAUSE_WORDS[one] for one in causes if one not in _UNKNOWN_ASKING]
+        return " or ".join(["the model or how it was asked", *rest])
+    return " or ".join(CAUSE_WORDS[one] for one in causes)
 
 
 def heading(found: Why) -> str:
     """Both scores and their difference."""
     return (
         f"{found.benchmark}: {found.first} {fmt.points(found.first_score)}, {found.second} "
-        f"{fmt.points(found.second_score)}: {fmt.signed(found.difference)} points"
+        f"{fmt.points(found.second_score)}: {fmt.signed(found.observed.difference)} points"
     )
 
 
-def split(found: Why) -> Grid:
-    """A row for each cause, and their sum."""
-    rows = [
-        (
-            CAUSE_WORDS[one.cause],
-            fmt.signed(one.points),
-            fmt.signed_span(one.interval),
-            f"+{fmt.number(one.gained)} –{fmt.number(one.lost)}",
-            fmt.number(one.apart) if one.apart else "",
+def observed(found: Why) -> Grid:
+    """The difference itself."""
+    seen = found.observed
+    row = (
+        f"{found.second} – {found.first}",
+        fmt.signed(seen.difference),
+        fmt.signed_span(seen.interval),
+        fmt.NONE if seen.p is None else fmt.p_text(seen.p),
+        fmt.number(seen.aligned),
+    )
+    return Grid("observed", 1, ("", "points", "95 % interval", "p", "samples"), [row])
+
+
+def attributed(found: Why) -> Grid:
+    """A row for each cause, or for several that cannot be told apart, and their sum. Columns that
+    would be empty are left out."""
+    heads = ("cause", "points", "least to most", "95 % interval", "samples", "in one only", "how")
+    total = ("all", fmt.signed(found.observed.difference), "", "", "", "", "")
+    rows = [*(row for one in found.shares for row in _rows(one)), total]
+    kept = [at for at in range(len(heads)) if any(row[at] for row in rows)]
+    picked = [tuple(row[at] for at in kept) for row in rows]
+    return Grid("attributed", 1, [heads[at] for at in kept], picked)
+
+
+def _rows(one: Share) -> Iterator[tuple[str, ...]]:
+    yield (
+        causes_words(one.causes),
+        fmt.signed(one.points),
+        "" if one.method in ("alone", "joint") else _range(one.least, one.most),
+        fmt.signed_span(one.interval),
+        f"+{fmt.number(one.gained)} –{fmt.number(one.lost)}",
+        fmt.number(one.apart) if one.apart else "",
+        _how(one),
+    )
+    if one.method == "joint" and not set(one.causes) >= _UNKNOWN_ASKING:
+        for cause in one.causes:
+            bracket = _range(min(0.0, one.points), max(0.0, one.points))
+            yield (f"  {CAUSE_WORDS[cause]}", fmt.NONE, bracket, "", "", "", "")
+
+
+def _range(least: float, most: float) -> str:
+    return f"{fmt.signed(least)} to {fmt.signed(most)}"
+
+
+def _how(one: Share) -> str:
+    words = _METHOD_WORDS[one.method]
+    if one.method in ("measured", "read again") and one.orders < one.possible:
+        return f"{words} {one.orders}/{one.possible}"
+    return words
+
+
+def remarks(found: Why) -> Iterator[str]:
+    """What the parts rest on, in sentences."""
+    for one in found.between:
+        switched = ", ".join(CAUSE_WORDS[cause] for cause in one.switched)
+        yield (
+            f"{one.name} tells causes apart: as {found.second} in {switched}, else as {found.first}"
         )
-        for one in found.shares
-    ]
-    total = ("all", fmt.signed(found.difference), fmt.signed_span(found.interval), "", "")
-    heads = ("cause", "points", "95 % interval", "samples", "in one only")
-    return Grid("", 1, heads, [*rows, total])
+    joint = [one for one in found.shares if one.method == "joint"]
+    for one in joint:
+        several = len(one.causes)
+        far = [(one.points + sign * 100 * (several - 1)) / several for sign in (-1, 1)]
+        yield (
+            f"{causes_words(one.causes)}: they differ together, so that these runs do not tell how "
+            f"much of {fmt.signed(one.points)} is of which. The bounds hold if none works against "
+            f"another; without that each may be anything from {_range(*far)}"
+        )
+    partly = [one for one in found.shares if one.method == "measured" and one.orders < one.possible]
+    for one in partly[:1]:
+        yield (
+            f"of {one.possible} orders in which the causes can be switched {one.orders} "
+            f"{'is' if one.orders == 1 else 'are'} measured"
+        )
+    if any(set(one.causes) <= set(CROSSED) for one in joint) or partly:
+        yield "to measure it: the same command with --ask, which tells the price first"
+    if found.observed.reason:
+        yield found.observed.reason
 
 
 def made_with(found: Why) -> Grid:
@@ -67,7 +146,7 @@ def examples(found: Why) -> Iterator[tuple[str, list[str]]]:
     for share in found.shares:
         lines = [line for one in share.examples for line in _example(one)]
         if lines:
-            yield CAUSE_WORDS[share.cause], lines
+            yield causes_words(share.causes), lines
 
 
 def _example(one: Example) -> Iterator[str]:
@@ -88,7 +167,11 @@ def print_why(found: Why, console: Console) -> None:
     for notice in found.notices:
         console.print(Text(f"! {notice}", style="yellow"))
     console.print(Text(heading(found), style="bold"))
-    console.print(table_of(split(found)))
+    for grid in (observed(found), attributed(found)):
+        console.print(Text(grid.title, style="dim"))
+        console.print(table_of(grid))
+    for line in remarks(found):
+        console.print(Text(line), soft_wrap=True)
     if found.settings:
         console.print()
         console.print(table_of(made_with(found)))
@@ -101,7 +184,8 @@ def print_why(found: Why, console: Console) -> None:
 
 def to_markdown(found: Why) -> str:
     lines = [*bullets(found.notices), "", literal(heading(found)), ""]
-    lines += markdown_of(split(found))
+    lines += [*markdown_of(observed(found)), "", *markdown_of(attributed(found))]
+    lines += ["", *bullets(remarks(found))]
     if found.settings:
         lines += ["", *markdown_of(made_with(found))]
     for name, told in examples(found):

@@ -14,6 +14,7 @@ from snellen.benchmarks.suites import Member, Suite, made_for
 from snellen.core.benchmark import Table as DataTable
 from snellen.core.errors import DataError, UnknownName
 from snellen.core.run import Report
+from snellen.core.sheets import text_cells
 from snellen.report.markdown import bullets, literal, table
 from snellen.scoring.suites import Standing, as_percent, rows_of
 
@@ -194,7 +195,7 @@ def to_csv(shown: SuiteTable) -> str:
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow([heading for heading, _ in _headings(shown)])
-    writer.writerows(_cells(shown, row) for row in shown.rows)
+    writer.writerows(text_cells(_cells(shown, row)) for row in shown.rows)
     return file.getvalue()
 
 

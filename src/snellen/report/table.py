@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from snellen.analysis.data_marks import unlike_data
 from snellen.core.run import Report
+from snellen.core.terminal_text import visible
 from snellen.report import format as fmt
 
 if TYPE_CHECKING:
@@ -25,9 +26,9 @@ def print_runs(runs: Sequence[Report], console: Console | None = None) -> None:
     """Print notices first; then, for several models and several benchmarks, models by
     benchmarks; then one table per benchmark and headline, one row per run. Plain text when the
     console is not a terminal; made for 80 columns and more."""
-    from rich.console import Console
+    from snellen.report.terminal import Terminal
 
-    console = console or Console()
+    console = console or Terminal()
     _print_notices(runs, console)
     models = list(dict.fromkeys(report.run.model for report in runs))
     boards = _boards(runs)
@@ -122,10 +123,11 @@ def _table(*columns: str) -> Table:
 
 
 def _add(table: Table, *cells: str, style: str | None = None) -> None:
-    """Add a row; brackets and colons in names are no markup."""
+    """Add a row; brackets and colons in names are no markup, and control characters are letters
+    before the widths of columns are measured."""
     from rich.text import Text
 
-    table.add_row(*map(Text, cells), style=style)
+    table.add_row(*(Text(visible(cell)) for cell in cells), style=style)
 
 
 def _rows(board: Sequence[Report], console: Console) -> Table:

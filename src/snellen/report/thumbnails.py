@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
 import re
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING
 from snellen.core.errors import MediaError, StorageError
 from snellen.core.media import Source, decode_image
 from snellen.core.whole_files import whole_file
+from snellen.settings import most_pixels
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -20,6 +23,9 @@ LONGEST_SIDE = 320
 MOST_BYTES = 20_000
 QUALITIES = (85, 75, 60, 45, 30)
 
+_JPEG = b"\xff\xd8\xff"
+_LONGEST = 1 << 20
+"""Bytes up to which a file is read as a thumbnail."""
 _digest = re.compile(r"[0-9a-f]{64}")
 
 
@@ -28,6 +34,29 @@ def thumbnail_path(folder: Path, digest: str) -> Path | None:
     if not _digest.fullmatch(digest):
         return None
     return folder / MEDIA_FOLDER / f"{digest}.jpg"
+
+
+def read_thumbnail(folder: Path, digest: str) -> bytes | None:
+    """The thumbnail that a run folder has; None where it has none.
+
+    Run folders come from elsewhere too: a link, a device or a file that is no JPEG is left out,
+    so that no other file of this machine gets into a page.
+    """
+    path = thumbnail_path(folder, digest)
+    if path is None:
+        return None
+    # A link is not followed and a pipe not waited for, where the system has words for that.
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            return None
+        with open(os.open(path, flags | getattr(os, "O_BINARY", 0)), "rb") as file:  # noqa: PTH123
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return None
+            data = file.read(_LONGEST + 1)
+    except OSError:
+        return None
+    return data if data.startswith(_JPEG) and len(data) <= _LONGEST else None
 
 
 def write_thumbnails(folder: Path, wanted: Iterable[tuple[str, Source]]) -> int:
@@ -42,7 +71,7 @@ def write_thumbnails(folder: Path, wanted: Iterable[tuple[str, Source]]) -> int:
         if target is None or target.exists():
             continue
         try:
-            data = thumbnail(decode_image(source.read()))
+            data = thumbnail(decode_image(source.read(), most_pixels()))
         except MediaError:
             continue
         try:

@@ -12,6 +12,7 @@ from snellen.core.summary import Metric
 from snellen.report import charts
 from snellen.report import format as fmt
 from snellen.report.samples import Result
+from snellen.scoring.guessing import SAME_LETTER
 
 RESULT_WORDS: dict[Result, str] = {
     "right": "right",
@@ -152,7 +153,9 @@ def board(benchmark: str, metric: str, runs: Sequence[tuple[Report, str]]) -> Bo
 
 
 def _marks(report: Report) -> tuple[charts.Mark, ...]:
-    found = ((key, report.summary.metrics.get(key)) for key in fmt.BASELINES)
+    # Keeping one letter through rotations scores 0, where the axis begins.
+    shown = (key for key in fmt.BASELINES if key != SAME_LETTER)
+    found = ((key, report.summary.metrics.get(key)) for key in shown)
     return tuple(
         charts.Mark(fmt.metric_words(key), metric.value)
         for key, metric in found

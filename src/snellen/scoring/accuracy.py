@@ -19,6 +19,7 @@ from snellen.core.output import Failure
 from snellen.core.record import Record, Unscored
 from snellen.core.summary import Bounds, Interval, Metric, Summary
 from snellen.scoring.clusters import clusters
+from snellen.scoring.guessing import guess_metrics
 from snellen.stats.intervals import score_interval
 
 FailurePolicy = Literal["exclude", "count-wrong", "withhold"]
@@ -53,7 +54,7 @@ def summarise(
     if withheld:
         overall = Metric(headline, None, len(known), note="withheld: samples failed or are missing")
     told = {} if withheld else {**_values(records, held), **_differences(known)}
-    metrics = {headline: overall, **told, **_baselines(counted)}
+    metrics = {headline: overall, **told, **guess_metrics(counted)}
     return Summary(
         headline=overall,
         metrics=metrics,
@@ -214,33 +215,6 @@ def _differences(known: Sequence[_Counted]) -> dict[str, Metric]:
         for name, cell in cells.items()
         if cell.scores
     }
-
-
-def _baselines(records: Sequence[Record]) -> dict[str, Metric]:
-    """What guessing would score on the same samples: the exact expectation of a uniform guess,
-    and always answering the most frequent gold of each kind of question (MMT-Bench Table 2)."""
-    closed = [record for record in records if record.kind != "open" and record.gold]
-    if not closed:
-        return {}
-    golds: dict[str, Counter[str]] = defaultdict(Counter)
-    for record in closed:
-        golds[record.kind][record.gold[0]] += 1
-    frequent = sum(counter.most_common(1)[0][1] for counter in golds.values()) / len(records)
-    metrics = {}
-    if all(record.options for record in closed if record.kind == "choice"):
-        chance = sum(_chance(record) for record in closed) / len(records)
-        metrics["chance"] = Metric("chance", 100 * chance, len(records))
-    if not any("vanilla" in record.values for record in records):
-        metrics["frequent"] = Metric("frequent", 100 * frequent, len(records))
-    return metrics
-
-
-def _chance(record: Record) -> float:
-    count = 2 if record.kind == "yes_no" else len(record.options)
-    # A circular question is right only when every one of its passes is.
-    rotated = "vanilla" in record.values and record.kind == "choice" and not record.asked_once
-    passes = count if rotated else 1
-    return float((1 / count) ** passes)
 
 
 def _partly_graded(records: Sequence[Record]) -> bool:

@@ -1,23 +1,37 @@
-"""Pearson's chi-square against given expectations, and the Stuart-Maxwell test.
+"""Pearson's chi-square against given expectations, and whether letters are chosen equally often
+over questions that were asked several times.
 
-K. Pearson, Philosophical Magazine 50 (1900). Marginal homogeneity of a square table: A. Stuart,
-Biometrika 42 (1955); A. E. Maxwell, British Journal of Psychiatry 116 (1970); for two categories
-it is McNemar's test without correction.
+K. Pearson, Philosophical Magazine 50 (1900). Few expected: tables drawn under the hypothesis
+(A. Hope, JRSS B 30, 1968). Several choices of one question: the Wald statistic with the
+covariance between questions (K.-Y. Liang and S. Zeger, Biometrika 73, 1986).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from numpy import float64
+    from numpy.typing import NDArray
+
+DRAWS = 19_999
+"""Tables drawn where too little is expected for the chi-square distribution."""
+_FEWEST_EXPECTED = 5.0
+"""Cochran's rule: below it a count is too far from normal."""
+_FEWEST_QUESTIONS = 20
+"""Questions for each letter below which the Wald statistic is not held against chi-square."""
 
 
 class ChiSquare(NamedTuple):
-    """A statistic, its degrees of freedom, and the chance of one as large if nothing is there."""
+    """A statistic, its degrees of freedom, and the chance of one as large if nothing is there.
+    `draws` is the number of tables that the chance was counted in, 0 for the distribution."""
 
     statistic: float
     freedom: int
     p: float
+    draws: int = 0
 
 
 def tail(statistic: float, freedom: int) -> float:
@@ -47,12 +61,16 @@ def pearson(strata: Sequence[tuple[Sequence[int], Sequence[float]]]) -> ChiSquar
     """Observed counts against expected shares, stratum by stratum, statistics summed.
 
     Each stratum holds the counts of its categories and the shares expected of them; strata of one
-    category tell nothing. None where no stratum tells anything.
+    category tell nothing. Where some expected count is below 5, the p is counted among tables
+    drawn with the same totals and the expected shares. None where no stratum tells anything.
 
     Raises:
         ValueError: shares that are not positive or do not sum to 1.
     """
+    import numpy as np
+
     statistic, freedom = 0.0, 0
+    sparse: list[tuple[int, NDArray[float64]]] = []
     for counts, shares in strata:
         if any(share <= 0 for share in shares) or abs(sum(shares) - 1) > 1e-9:
             raise ValueError(f"expected shares must be positive and sum to 1, got {shares}")
@@ -62,25 +80,78 @@ def pearson(strata: Sequence[tuple[Sequence[int], Sequence[float]]]) -> ChiSquar
         pairs = zip(counts, shares, strict=True)
         statistic += sum((count - n * share) ** 2 / (n * share) for count, share in pairs)
         freedom += len(counts) - 1
-    return ChiSquare(statistic, freedom, tail(statistic, freedom)) if freedom else None
+        if n * min(shares) < _FEWEST_EXPECTED:
+            sparse.append((n, np.asarray(shares, dtype=np.float64)))
+    if not freedom:
+        return None
+    if not sparse:
+        return ChiSquare(statistic, freedom, tail(statistic, freedom))
+    random = np.random.default_rng(0)
+    left = freedom - sum(len(shares) - 1 for _, shares in sparse)
+    drawn = random.chisquare(left, DRAWS) if left else np.zeros(DRAWS)
+    for n, shares in sparse:
+        expected = n * shares
+        tables = random.multinomial(n, shares / shares.sum(), DRAWS)
+        drawn += ((tables - expected) ** 2 / expected).sum(axis=1)
+    return ChiSquare(statistic, freedom, _share_as_large(drawn, statistic), DRAWS)
 
 
-def stuart_maxwell(table: Mapping[tuple[str, str], int]) -> ChiSquare | None:
-    """Whether two classifications of the same things (first, second) use the categories equally
-    often. Categories in which they never differ tell nothing; None where none is left."""
+def even_over_questions(strata: Sequence[NDArray[float64]]) -> ChiSquare | None:
+    """Whether all letters are chosen equally often, where each question was asked several times.
+
+    Each stratum, shape (questions, letters), holds how often each question's passes chose each
+    letter. The unit is the question: its counts less their mean are summed, and the sum is held
+    against its covariance between questions, so that passes of a question may depend on each
+    other in any way. Where few questions choose unevenly, every question's letters are turned
+    round by a random number of places instead, which keeps what its passes have in common.
+    None without questions; p is 1 where every question chooses evenly.
+    """
     import numpy as np
 
-    names = sorted({name for pair, count in table.items() if pair[0] != pair[1] and count
-                    for name in pair})  # fmt: skip
-    if len(names) < 2:
-        return None
-    counts = np.array([[table.get((a, b), 0) for b in names] for a in names], dtype=np.float64)
-    np.fill_diagonal(counts, 0.0)
-    difference = counts.sum(axis=1) - counts.sum(axis=0)
-    spread = -(counts + counts.T)
-    np.fill_diagonal(spread, counts.sum(axis=1) + counts.sum(axis=0))
-    # Differences sum to 0 within each set of categories that are confused with one another: the
-    # rank of the matrix counts what is free.
-    freedom = int(np.linalg.matrix_rank(spread))
-    statistic = float(difference @ np.linalg.pinv(spread) @ difference)
-    return ChiSquare(statistic, freedom, tail(max(0.0, statistic), freedom))
+    statistic, freedom, left, even = 0.0, 0, 0, 0
+    sparse: list[NDArray[float64]] = []
+    for counts in strata:
+        letters = counts.shape[1]
+        uneven = counts - counts.mean(axis=1, keepdims=True)
+        uneven = uneven[np.abs(uneven).max(axis=1, initial=0.0) > 1e-9]
+        if not len(uneven):
+            even += (letters - 1) * (len(counts) > 0)
+        elif len(uneven) < _FEWEST_QUESTIONS * letters:
+            statistic += float(_isotropic(uneven.sum(axis=0), uneven))
+            freedom += letters - 1
+            sparse.append(uneven)
+        else:
+            # Around 0, the mean under the hypothesis: around the mean it would reject too often
+            # with a hundred questions.
+            covariance, total = uneven.T @ uneven, uneven.sum(axis=0)
+            rank = int(np.linalg.matrix_rank(covariance))
+            statistic += float(total @ np.linalg.pinv(covariance) @ total)
+            freedom += rank
+            left += rank
+    if not freedom:
+        return ChiSquare(0.0, even, 1.0) if even else None
+    if not sparse:
+        return ChiSquare(statistic, freedom, tail(max(0.0, statistic), freedom))
+    random = np.random.default_rng(0)
+    drawn = random.chisquare(left, DRAWS) if left else np.zeros(DRAWS)
+    for uneven in sparse:
+        letters = uneven.shape[1]
+        total = np.zeros((DRAWS, letters))
+        rows, counts = np.unique(uneven, axis=0, return_counts=True)
+        for row, count in zip(rows, counts, strict=True):
+            turned = np.stack([np.roll(row, turn) for turn in range(letters)])
+            total += random.multinomial(count, [1 / letters] * letters, DRAWS) @ turned
+        drawn += _isotropic(total, uneven)
+    return ChiSquare(statistic, freedom, _share_as_large(drawn, statistic), DRAWS)
+
+
+def _isotropic(total: NDArray[float64], uneven: NDArray[float64]) -> NDArray[float64]:
+    """The squared length of sums over questions, shape (..., letters), in units of what turning
+    the letters of each question round leaves of it on average for a degree of freedom."""
+    found: NDArray[float64] = (total.shape[-1] - 1) * (total**2).sum(axis=-1) / (uneven**2).sum()
+    return found
+
+
+def _share_as_large(drawn: NDArray[float64], statistic: float) -> float:
+    """The observed table counts as one of the drawn ones, so that p is never 0."""
+    return (1 + int((drawn >= statistic * (1 - 1e-9)).sum())) / (1 + len(drawn))

@@ -103,6 +103,18 @@ def clustered_wilson(
     return found if alone else Interval(found.low, found.high, "wilson, clustered", level)
 
 
+def standard_error(values: Sequence[float], clusters: Sequence[str] = ()) -> float | None:
+    """Cluster-robust standard error of a mean; an empty name of a cluster stands alone. None for a
+    single cluster.
+
+    Raises:
+        ValueError: lengths differ, no values, a value that is not finite.
+    """
+    held = [name or at for at, name in enumerate(clusters)] if clusters else range(len(values))
+    found = _clustered(values, held)
+    return None if found.groups < 2 else found.error
+
+
 def score_interval(
     scores: Sequence[float], clusters: Sequence[str] = (), level: float = DEFAULT_LEVEL
 ) -> Interval | None:

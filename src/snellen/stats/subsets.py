@@ -1,10 +1,16 @@
 """The smallest part of a benchmark that ranks systems as the whole does.
 
-Stratified random search: samples are put into strata of equal size by difficulty; of many random
-subsets that take the same share of each stratum, the one is kept that orders most pairs of systems
-as the whole benchmark does, and of these the one whose scores are nearest. What a subset is worth
-is told by systems that had no part in choosing it (cross-validation over systems), beside the mean
-of subsets that nobody chose.
+Stratified random search: units (samples, or clusters of them) are put into strata of equal size by
+difficulty; of many random subsets that take the same share of each stratum, the one is kept that
+orders most pairs of systems as the whole benchmark does, and of these the one whose scores are
+nearest. What a subset of a size is worth is measured on systems that had no part in choosing it
+(cross-validation over systems), beside the mean of the subsets that were drawn at random.
+
+The smallest size that is good enough is itself a choice among noisy values, so that the agreement
+which made it pass is too high. What the whole procedure is worth is therefore measured by nested
+cross-validation (M. Stone, "Cross-validatory choice and assessment of statistical predictions",
+JRSS B 36 (1974); S. Varma and R. Simon, BMC Bioinformatics 7:91 (2006)): the size and the subset
+are chosen again without each fold of systems, and judged by the pairs of systems within that fold.
 """
 
 from __future__ import annotations
@@ -15,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from snellen.stats.resampling import seeded
 
 if TYPE_CHECKING:
-    from numpy import bool_, float64, int64
+    from numpy import float64, int64
     from numpy.random import Generator
     from numpy.typing import NDArray
 
@@ -23,15 +29,26 @@ SHARES = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5)
 STRATA = 5
 DRAWS = 200
 FOLDS = 5
-FEWEST_SYSTEMS = 4
+"""At most; each holds two systems or more, so that there is a pair to judge by."""
+CHOOSING = 2
+"""How often the folds by which a size is chosen are dealt anew."""
+JUDGING = 4
+"""How often those are by which that choice is judged: the systems of a fold make few pairs."""
+FEWEST_SYSTEMS = 10
+"""Below, there are too few pairs of systems to choose a size by and to judge it."""
+
+
+_EQUAL = 1e-9
+"""Mean scores nearer than this are equal."""
 
 
 class Subset(NamedTuple):
-    """A size, and what subsets of it are worth on systems that did not choose them.
+    """A size, and what subsets of it are worth to systems that had no part in choosing them.
 
-    `agreement` is the share of pairs with such a system that are ordered as in the whole, `error`
-    and `largest` the mean and largest distance of such a system's score from that of the whole, as
-    shares; `random_agreement` and `random_error` are those of subsets drawn at random.
+    `agreement` is the share of pairs of such systems that are ordered as in the whole; NaN where
+    there are none. `error` and `largest` are the mean and largest distance of such a system's score
+    from that of the whole, as shares; `random_agreement` and `random_error` are those of subsets
+    drawn at random.
     """
 
     units: int
@@ -42,116 +59,182 @@ class Subset(NamedTuple):
     random_error: float
 
 
-class Drawn(NamedTuple):
-    """Subsets drawn from each stratum: orders of its units, (draws, units of the stratum)."""
+class Choice(NamedTuple):
+    """The smallest subset that is good enough. `share` and `units` (numbers, ascending) are None
+    and empty where no size is. `agreement` and `error` are those of the procedure, choice of size
+    included, on systems that had no part in it; in folds where no size is good enough, it takes the
+    largest."""
 
-    strata: Sequence[NDArray[int64]]
-
-    def picked(self, share: float) -> NDArray[int64]:
-        """The units of every draw at a share: (draws, units)."""
-        import numpy as np
-
-        parts = [order[:, : max(1, round(share * order.shape[1]))] for order in self.strata]
-        return np.concatenate(parts, axis=1)
+    sizes: list[Subset]
+    share: float | None
+    units: NDArray[int64]
+    agreement: float
+    error: float
 
 
-def subsets(sums: NDArray[float64], sizes: NDArray[float64], seed: str) -> list[Subset]:
-    """What subsets of growing size are worth. `sums` (units, systems) holds the scores that each
-    system earned in each unit, `sizes` (units,) the samples of a unit.
+def choose_subset(
+    sums: NDArray[float64], sizes: NDArray[float64], agreement: float, seed: str
+) -> Choice:
+    """Choose the smallest subset that orders the share `agreement` of pairs as the whole does.
+
+    `sums` (units, systems) holds the scores that each system earned in each unit, `sizes` (units,)
+    the samples of a unit.
 
     Raises:
-        ValueError: fewer than four systems.
+        ValueError: fewer than ten systems.
     """
     import numpy as np
 
-    systems = sums.shape[1]
+    units, systems = sums.shape
     if systems < FEWEST_SYSTEMS:
         raise ValueError(f"choosing a subset needs {FEWEST_SYSTEMS} systems, got {systems}")
-    whole = sums.sum(axis=0) / sizes.sum()
     random = seeded(seed)
-    folds = np.array_split(random.permutation(systems), min(FOLDS, systems))
-    found: list[list[Subset]] = [[] for _ in SHARES]
-    for held in folds:
-        out = np.isin(np.arange(systems), held)
-        drawn = _drawn(sums[:, ~out], sizes, random)
-        for at, share in enumerate(SHARES):
-            scores = _scores(drawn.picked(share), sums, sizes)
-            found[at].append(_worth(scores, whole, out, drawn.picked(share).shape[1]))
-    return [_mean(one) for one in found]
+    ties = random.random(units)
+    everyone = np.arange(systems)
+    outer = _folds(everyone, JUDGING, random)
+    inner = [_folds(np.setdiff1d(everyone, fold), CHOOSING, random) for fold in outer]
+    rest = [np.setdiff1d(everyone, fold) for fold in outer]
+
+    # Every set of systems that subsets are chosen by, and those they are judged by.
+    trials = list(zip(rest, outer, strict=True))
+    for kept, folds in zip(rest, inner, strict=True):
+        trials += [(np.setdiff1d(kept, fold), fold) for fold in folds]
+    whole = _Whole(sums, sizes)
+    orders = [_by_difficulty(sums[:, kept], sizes, ties) for kept, _ in trials]
+    draws = _Draws(units, random)
+    table = []
+    for share in SHARES:
+        picks = draws.at(share)
+        table.append(
+            [
+                _worth(whole.seen_by(picks, order), kept, held, picks)
+                for (kept, held), order in zip(trials, orders, strict=True)
+            ]
+        )
+    # Chosen with all systems, by as many folds as within each outer fold.
+    choosing = len(outer) * CHOOSING // JUDGING
+    values = [_mean(row[:choosing]) for row in table]
+    smallest = _smallest([one.agreement for one in values], agreement)
+    # The choice of size within each outer fold, judged by the systems of that fold.
+    judged = []
+    first = len(outer)
+    for at, folds in enumerate(inner):
+        seen = [_mean(row[first : first + len(folds)]).agreement for row in table]
+        first += len(folds)
+        place = _smallest(seen, agreement)
+        judged.append(table[-1 if place is None else place][at])
+    told = _mean(judged)
+    found: NDArray[int64] = np.zeros(0, dtype=np.int64)
+    if smallest is not None:
+        order = _by_difficulty(sums, sizes, ties)
+        picks = draws.at(SHARES[smallest])
+        best = _best(whole.seen_by(picks, order), everyone)
+        found = np.sort(order[np.flatnonzero(picks[best])])
+    share_of = None if smallest is None else SHARES[smallest]
+    return Choice(values, share_of, found, told.agreement, told.error)
 
 
-def chosen(
-    sums: NDArray[float64], sizes: NDArray[float64], share: float, seed: str
+class _Seen(NamedTuple):
+    """How near the whole each draw comes: `agree` (draws, pairs) is 1 where the pair is ordered as
+    in the whole; `apart` (draws, systems) holds the distances of scores; `pairs` (pairs, 2) the
+    systems of each pair that is not equal in the whole."""
+
+    agree: NDArray[float64]
+    apart: NDArray[float64]
+    pairs: NDArray[int64]
+
+    def agreement(self, systems: NDArray[int64]) -> NDArray[float64]:
+        """Of each draw, over the pairs of these systems; NaN without a pair. A pair that is equal
+        in the draw alone counts as not agreeing."""
+        import numpy as np
+
+        among = np.isin(self.pairs, systems).all(axis=1)
+        if not among.any():
+            return np.full(len(self.agree), np.nan)
+        share: NDArray[float64] = self.agree[:, among].mean(axis=1)
+        return share
+
+
+class _Whole:
+    """The scores of all systems on all units."""
+
+    def __init__(self, sums: NDArray[float64], sizes: NDArray[float64]) -> None:
+        import numpy as np
+
+        self._sums, self._sizes = sums, sizes
+        self._scores = sums.sum(axis=0) / sizes.sum()
+        first, second = np.triu_indices(len(self._scores), 1)
+        order = np.sign(np.round(self._scores[first] - self._scores[second], 9))
+        self._order = order[order != 0]
+        self._pairs = np.stack([first, second], axis=1)[order != 0]
+
+    def seen_by(self, picks: NDArray[float64], order: NDArray[int64]) -> _Seen:
+        """By subsets `picks` (draws, places) of the units in this order."""
+        scores = (picks @ self._sums[order]) / (picks @ self._sizes[order])[:, None]
+        first, second = self._pairs.T
+        agree = (scores[:, first] - scores[:, second]) * self._order > _EQUAL
+        return _Seen(agree.astype(float), abs(scores - self._scores), self._pairs)
+
+
+class _Draws:
+    """Random subsets of units that are sorted by difficulty: each stratum is a stretch of them.
+
+    The draws are the same for all trials, because they are about places and not about systems.
+    """
+
+    def __init__(self, units: int, random: Generator) -> None:
+        import numpy as np
+
+        self._strata = np.array_split(np.arange(units), min(STRATA, units))
+        self._units = units
+        self._lots = [random.random((DRAWS, len(part))).argsort(axis=1) for part in self._strata]
+
+    def at(self, share: float) -> NDArray[float64]:
+        """Which places each draw takes at a share: 1 or 0, (draws, units)."""
+        import numpy as np
+
+        picks = np.zeros((DRAWS, self._units), dtype=np.float64)
+        for part, lots in zip(self._strata, self._lots, strict=True):
+            taken = part[lots[:, : max(1, round(share * len(part)))]]
+            np.put_along_axis(picks, taken, 1.0, axis=1)
+        return picks
+
+
+def _folds(systems: NDArray[int64], times: int, random: Generator) -> list[NDArray[int64]]:
+    import numpy as np
+
+    count = min(FOLDS, len(systems) // 2)
+    return [
+        fold for _ in range(times) for fold in np.array_split(random.permutation(systems), count)
+    ]
+
+
+def _by_difficulty(
+    sums: NDArray[float64], sizes: NDArray[float64], ties: NDArray[float64]
 ) -> NDArray[int64]:
-    """The units of the best subset of a share, chosen with all systems."""
+    """Units in order of difficulty; equal ones by lot, so that strata are of equal size."""
     import numpy as np
 
-    drawn = _drawn(sums, sizes, seeded(f"{seed} chosen"))
-    picked = drawn.picked(share)
-    whole = sums.sum(axis=0) / sizes.sum()
-    best = _best(_scores(picked, sums, sizes), whole)
-    return np.sort(picked[best])
+    return np.lexsort((ties, sums.mean(axis=1) / sizes))
 
 
-def _drawn(sums: NDArray[float64], sizes: NDArray[float64], random: Generator) -> Drawn:
+def _best(seen: _Seen, systems: NDArray[int64]) -> int:
+    """The draw that orders most pairs as the whole does, and of these has the nearest scores."""
     import numpy as np
 
-    units = len(sizes)
-    hard = sums.mean(axis=1) / sizes
-    # Equal difficulty is broken by lot, so that strata are of equal size.
-    order = np.lexsort((random.random(units), hard))
-    strata = np.array_split(order, min(STRATA, units))
-    return Drawn([part[random.random((DRAWS, len(part))).argsort(axis=1)] for part in strata])
-
-
-def _scores(
-    picked: NDArray[int64], sums: NDArray[float64], sizes: NDArray[float64]
-) -> NDArray[float64]:
-    """Mean scores over each subset: (draws, systems)."""
-    import numpy as np
-
-    earned = np.stack([sums[:, at][picked].sum(axis=1) for at in range(sums.shape[1])], axis=1)
-    of: NDArray[float64] = earned / sizes[picked].sum(axis=1)[:, None]
-    return of
-
-
-def _best(scores: NDArray[float64], whole: NDArray[float64]) -> int:
-    import numpy as np
-
-    everyone = np.ones(len(whole), dtype=bool)
-    agreement = _agreement(scores, whole, everyone)
-    error = ((scores - whole) ** 2).mean(axis=1)
-    return int(np.lexsort((error, -np.nan_to_num(agreement, nan=1.0)))[0])
-
-
-def _agreement(
-    scores: NDArray[float64], whole: NDArray[float64], out: NDArray[bool_]
-) -> NDArray[float64]:
-    """Share of the pairs with a system of `out` that each draw (draws, systems) orders as the whole
-    does; pairs that are equal in the whole are left out, pairs that are equal in the draw count as
-    not agreeing. NaN without a pair."""
-    import numpy as np
-
-    first, second = np.triu_indices(len(whole), 1)
-    truth = np.sign(np.round(whole[first] - whole[second], 12))
-    used = (truth != 0) & (out[first] | out[second])
-    if not used.any():
-        return np.full(len(scores), np.nan)
-    order = np.sign(np.round(scores[:, first[used]] - scores[:, second[used]], 12))
-    agree: NDArray[float64] = (order == truth[used]).mean(axis=1)
-    return agree
+    agreement = np.nan_to_num(seen.agreement(systems), nan=1.0)
+    error = (seen.apart[:, systems] ** 2).mean(axis=1)
+    return int(np.lexsort((error, -agreement))[0])
 
 
 def _worth(
-    scores: NDArray[float64], whole: NDArray[float64], out: NDArray[bool_], units: int
+    seen: _Seen, kept: NDArray[int64], held: NDArray[int64], picks: NDArray[float64]
 ) -> Subset:
-    import numpy as np
-
-    best = _best(scores[:, ~out], whole[~out])
-    agreement = _agreement(scores, whole, out)
-    errors = np.abs(scores[:, out] - whole[out])
+    """What the subset that the `kept` systems choose is worth to those that are `held` out."""
+    best = _best(seen, kept)
+    agreement, errors = seen.agreement(held), seen.apart[:, held]
     return Subset(
-        units,
+        int(picks[0].sum()),
         float(agreement[best]),
         float(errors[best].mean()),
         float(errors[best].max()),
@@ -160,18 +243,28 @@ def _worth(
     )
 
 
-def _mean(folds: Sequence[Subset]) -> Subset:
+def _mean(found: Sequence[Subset]) -> Subset:
     import numpy as np
 
-    table = np.array(folds, dtype=float)
-    known = [row for row in table if not np.isnan(row[1])]
-    agreement = float(np.mean([row[1] for row in known])) if known else float("nan")
-    random = float(np.mean([row[4] for row in known])) if known else float("nan")
+    table = np.array(found, dtype=np.float64)
+    known = table[~np.isnan(table[:, 1])]
+    agreement, random = known[:, [1, 4]].mean(axis=0) if len(known) else (np.nan, np.nan)
     return Subset(
-        folds[0].units,
-        agreement,
+        found[0].units,
+        float(agreement),
         float(table[:, 2].mean()),
         float(table[:, 3].max()),
-        random,
+        float(random),
         float(table[:, 5].mean()),
     )
+
+
+def _smallest(agreements: Sequence[float], asked: float) -> int | None:
+    """The place of the smallest size from which on every larger one is good enough, too: one that
+    passes by luck between two that do not is not taken."""
+    place = None
+    for at in reversed(range(len(agreements))):
+        if not agreements[at] >= asked:
+            break
+        place = at
+    return place

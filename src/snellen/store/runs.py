@@ -23,7 +23,7 @@ from filelock import FileLock, Timeout
 from msgspec import Struct
 
 from snellen.core.errors import DataError, RunLocked, StorageError, UsageError
-from snellen.core.record import Record
+from snellen.core.record import Record, Repeat
 from snellen.core.run import Report, RunInfo, Spent
 from snellen.core.whole_files import save
 
@@ -292,7 +292,22 @@ def _slimmed(record: Record, held: dict[object, Any]) -> Record:
         gold=held.setdefault(("gold", *record.gold), record.gold) if closed else record.gold,
         answer=held.setdefault(record.answer, record.answer) if closed else record.answer,
         values=record.values or _NO_VALUES,
+        repeats=tuple(_slim_repeat(one, held, closed) for one in record.repeats),
     )
+
+
+def _slim_repeat(one: Repeat, held: dict[object, Any], closed: bool) -> Repeat:
+    slim = msgspec.structs.replace(
+        one,
+        passes=one.passes if one.unscored == "unsupported" else (),
+        values=one.values or _NO_VALUES,
+    )
+    # Draws of closed questions are of few kinds: each is held once.
+    if not closed or one.values or slim.passes:
+        return slim
+    key = ("repeat", one.outcome, one.score, one.unscored, one.answer, one.saved, one.failure)
+    found: Repeat = held.setdefault(key, slim)
+    return found
 
 
 def read_records(path: Path) -> Iterator[Record]:

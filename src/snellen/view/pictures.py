@@ -12,7 +12,8 @@ from snellen.core.benchmark import Benchmark
 from snellen.core.errors import SnellenError, UsageError
 from snellen.core.media import InlineSource, Source, decode_image
 from snellen.core.sample import MediaRef, Sample
-from snellen.report.thumbnails import thumbnail, thumbnail_path
+from snellen.report.thumbnails import read_thumbnail, thumbnail
+from snellen.settings import most_pixels
 from snellen.store.responses import ResponseStore
 from snellen.store.runs import RunFolder
 
@@ -43,9 +44,9 @@ class Pictures:
     def small(self, digest: str, sample: str) -> bytes | None:
         """A JPEG of at most 20 kB; None where there is no such picture. `sample`: the id of one
         that shows it."""
-        path = thumbnail_path(self._run.path, digest)
-        if path is not None and path.is_file():
-            return path.read_bytes()
+        kept = read_thumbnail(self._run.path, digest)
+        if kept is not None:
+            return kept
         with self._lock:
             if digest not in self._small:
                 data = self._original(digest, sample)
@@ -125,6 +126,6 @@ _STARTS = (
 
 def _shrunk(data: bytes) -> bytes | None:
     try:
-        return thumbnail(decode_image(data))
+        return thumbnail(decode_image(data, most_pixels()))
     except SnellenError:
         return None

@@ -26,6 +26,7 @@ from snellen.models.remote.faults import Unanswered, reported
 from snellen.models.remote.parsing import quoted
 from snellen.models.remote.shown import written
 from snellen.models.remote.wire import Wire
+from snellen.settings import most_pixels
 
 PATH = "images/generations"
 _HONOURED: tuple[Setting, ...] = ("size",)
@@ -109,7 +110,7 @@ async def drawn(
     """The pictures behind data URLs, bare base64 or addresses. Raises ModelError, MediaError."""
     data = [await _bytes(wire, image) for image in images]
     for one in data:
-        check_image(one)
+        check_image(one, most_pixels())
     names = tuple(digest_bytes(one) for one in data)
     return Drawn(names, text, dict(zip(names, data, strict=True)), usage)
 

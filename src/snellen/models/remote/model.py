@@ -11,7 +11,7 @@ from snellen.core.errors import ModelError, UsageError
 from snellen.core.message import Text, user
 from snellen.core.model import Capabilities, Identity, Modality, Rendered
 from snellen.core.output import Drawn, Failure, Generated, Output
-from snellen.core.request import Compare, Draw, Generate, Generation, Rank, Ref, Request
+from snellen.core.request import Compare, Draw, Generate, Generation, Rank, Ref, Request, Sampling
 from snellen.core.secret import UNLIKE_WORDS, hide
 from snellen.models.remote.address import Origin
 from snellen.models.remote.checking import explained, refuses_a_setting, served, wrong_name
@@ -19,6 +19,7 @@ from snellen.models.remote.dialect import Asked, Dialect, with_policy
 from snellen.models.remote.drawing import draw_by_chat, draw_by_images
 from snellen.models.remote.faults import Unanswered, WebPage
 from snellen.models.remote.ranking import rank
+from snellen.models.remote.sampled import cannot_sample
 from snellen.models.remote.shown import Gallery, Shown, written
 from snellen.models.remote.telling import rendered
 from snellen.models.remote.wire import Wire
@@ -72,6 +73,9 @@ class Remote:
             return output
         seconds = round(time.perf_counter() - started, 6)
         return msgspec.structs.replace(_without_keys(output), seconds=seconds)
+
+    def cannot_sample(self, sampling: Sampling) -> str | None:
+        return cannot_sample(self.asked, sampling)
 
     async def check(self) -> None:
         """One tiny request, to see that address, key and model name are right. Raises UsageError

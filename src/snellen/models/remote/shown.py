@@ -15,6 +15,7 @@ from msgspec import Raw
 from snellen.core.errors import MediaError
 from snellen.core.media import Source, decode_image
 from snellen.core.message import Media
+from snellen.settings import most_pixels
 
 LIMIT = 64 << 20
 """Bytes of base64 kept."""
@@ -142,7 +143,7 @@ def fitted(data: bytes, edge: int | None, sendable: bool) -> bytes:
     Raises MediaError."""
     from PIL.Image import Resampling
 
-    picture = decode_image(data)
+    picture = decode_image(data, most_pixels())
     longest = max(picture.size)
     if edge is not None and longest > edge:
         size = tuple(max(1, round(side * edge / longest)) for side in picture.size)

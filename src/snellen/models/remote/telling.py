@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Mapping
 
 import msgspec
 import pybase64
 
 from snellen.core.errors import ModelError
+from snellen.core.media import picture_size
 from snellen.core.message import Media
 from snellen.core.model import Rendered
 from snellen.core.request import Generate, Request
@@ -16,6 +16,7 @@ from snellen.models.remote.dialect import Asked, Dialect
 from snellen.models.remote.faults import Unanswered
 from snellen.models.remote.shown import Shown, written
 from snellen.models.remote.wire import Wire
+from snellen.settings import most_pixels
 
 _ROOT = "../"
 """The two paths stand beside /v1, not below it."""
@@ -26,13 +27,10 @@ async def rendered(
 ) -> Rendered:
     """Sizes of the pictures as they are sent, and the prompt where the server has vLLM's paths
     `/tokenize` (of messages) and `/detokenize`."""
-    from PIL import Image
-
     sizes = []
     for part in _media(request):
         data = pybase64.b64decode(pictures[part.digest].data)
-        with Image.open(io.BytesIO(data)) as picture:
-            sizes.append(picture.size)
+        sizes.append(picture_size(data, most_pixels()))
     text = None
     if isinstance(request, Generate) and asked.profile.tokenize:
         text = await _prompt(dialect.call(request, pictures, asked).body, pictures, wire)

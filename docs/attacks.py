@@ -1,0 +1,81 @@
+"""Write docs/data/attacks.json and the table of docs/attacks.md: `python docs/attacks.py`.
+
+Runs every test that is marked `attack("what is done", "what is promised")`. docs/generate.py makes
+the page from the file, and refuses a file that lacks a marked test or has one too many.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+DATA = ROOT / "docs" / "data" / "attacks.json"
+NOTE = "<!-- Written by docs/attacks.py and docs/generate.py. Mark a test, then run both. -->"
+HEAD = (
+    "What hostile input, broken servers and bad days do, what Snellen promises then, and the test "
+    "that tries it. A test may try many cases; a failing one fails the build, so a row that does "
+    "not hold is never released."
+)
+
+
+class Attack(NamedTuple):
+    test: str
+    """File, and name of the test."""
+    attack: str
+    promise: str
+
+
+def marked() -> Iterator[Attack]:
+    """The marked tests, from their source."""
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        text = path.read_text(encoding="utf-8")
+        if "mark.attack" not in text:
+            continue
+        for node in ast.parse(text).body:
+            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            for decorator in node.decorator_list:
+                if (
+                    isinstance(decorator, ast.Call)
+                    and ast.unparse(decorator.func) == "pytest.mark.attack"
+                ):
+                    what, promise = (ast.literal_eval(one) for one in decorator.args)
+                    name = f"{path.relative_to(ROOT).as_posix()}::{node.name}"
+                    yield Attack(name, what, promise)
+
+
+def page() -> str:
+    """The page. Raises SystemExit where the file of results is not of today's tests."""
+    rows = json.loads(DATA.read_text(encoding="utf-8"))
+    known = {Attack(row["test"], row["attack"], row["promise"]) for row in rows}
+    if known != set(marked()):
+        other = sorted(one.test for one in known ^ set(marked()))
+        raise SystemExit(f"docs/data/attacks.json is not of today's tests ({', '.join(other)}); "
+                         "run python docs/attacks.py")  # fmt: skip
+    lines = ["# Attacks", "", NOTE, "", HEAD]
+    cases = sum(row["cases"] for row in rows)
+    held = sum(row["held"] for row in rows)
+    lines += [f"{len(rows)} attacks, {cases} cases, {held} held.", ""]
+    lines += ["| attack | promise | cases | held | test |", "| --- | --- | ---: | ---: | --- |"]
+    for row in sorted(rows, key=lambda row: (row["test"].split("/")[1], row["attack"])):
+        name = row["test"].removeprefix("tests/").replace("::", " ").replace("_", "\\_")
+        lines.append(
+            f"| {row['attack']} | {row['promise']} | {row['cases']} | {row['held']} | {name} |"
+        )
+    return "\n".join([*lines, ""])
+
+
+def main() -> int:
+    command = ["-m", "pytest", "-m", "attack", "--attacks", str(DATA)]
+    done = subprocess.run([sys.executable, *command, *sys.argv[1:]], cwd=ROOT, check=False)
+    return done.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,59 @@
+"""Replies of a finished run read again, by another rule or against other gold answers, without
+asking anybody."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from snellen.core.benchmark import Benchmark
+from snellen.core.output import Output
+from snellen.core.record import Record
+from snellen.core.request import Request
+from snellen.core.sample import Sample
+from snellen.engine.asking import MAIN
+from snellen.scoring.accuracy import FailurePolicy, counted_score
+
+
+class _NotStored(Exception):
+    """The flow asks for something that the record does not hold."""
+
+
+def read_again(
+    benchmark: Benchmark, records: Mapping[str, Record], policy: FailurePolicy
+) -> dict[str, float]:
+    """Scores that the replies of `records` earn under a benchmark, by sample id. Left out are those
+    that it does not score, and those for which it asks more than the records hold, such as another
+    rotation of the options or a judge."""
+    found: dict[str, float] = {}
+    for sample in benchmark.samples(benchmark.open()):
+        record = records.get(sample.id)
+        if record is None or not record.passes:
+            continue
+        try:
+            again = _driven(benchmark, sample, record)
+        except _NotStored:
+            continue
+        score = counted_score(again, policy)
+        if score is not None:
+            found[sample.id] = score
+    return found
+
+
+def _driven(benchmark: Benchmark, sample: Sample, record: Record) -> Record:
+    """The record of a sample whose replies are those of another record, pass by pass."""
+    outputs = iter([one.output for one in record.passes])
+
+    def stored(request: Request) -> Output:
+        output = next(outputs, None) if request.to == MAIN else None
+        if output is None:
+            raise _NotStored
+        return output
+
+    flow = benchmark.flow(sample)
+    try:
+        request = next(flow)
+        while True:
+            request = flow.send(stored(request))
+    except StopIteration as stop:
+        again: Record = stop.value
+        return again

@@ -1,0 +1,29 @@
+"""Files that are held in memory whole, up to a limit, and lines up to a limit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from snellen.core.errors import DataError
+from snellen.core.limits import MB, Limits, check_size, raise_it
+
+
+def read_whole(path: Path, limits: Limits, name: str) -> bytes:
+    """The content of a file. Raises DataError for one that is too long, OSError."""
+    check_size(path.stat().st_size, limits.document_mb * MB, "document_mb", name)
+    return path.read_bytes()
+
+
+def read_lines(stream: BinaryIO, limits: Limits, name: str) -> Iterator[bytes]:
+    """The lines of a stream with their ends. Raises DataError for one that is too long."""
+    longest = limits.row_mb * MB
+    number = 0
+    while line := stream.readline(longest + 1):
+        number += 1
+        if len(line) > longest:
+            raise DataError(
+                f"{name}, line {number}: longer than {limits.row_mb} MB; {raise_it('row_mb')}"
+            )
+        yield line

@@ -1,0 +1,50 @@
+"""JSON from files, with one sentence for whatever is wrong with it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+
+from snellen.core.errors import DataError
+from snellen.core.limits import Limits, is_too_deep, too_deep
+
+
+def decode_json(data: bytes, where: str, limits: Limits) -> Any:
+    """A JSON value, where NaN is allowed as Python writes it and half a surrogate pair becomes
+    U+FFFD. Raises DataError that begins with `where`."""
+    try:
+        value = _decode(data, where)
+    except RecursionError:
+        raise too_deep(where, limits.depth) from None
+    if is_too_deep(value, limits.depth):
+        raise too_deep(where, limits.depth)
+    return value
+
+
+def _decode(data: bytes, where: str) -> Any:
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        pass
+    try:
+        return _in_unicode(json.loads(data))
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{where}: not UTF-8 text (byte 0x{error.object[error.start]:02x} at {error.start}); "
+            "save the file as UTF-8"
+        ) from None
+    except ValueError as error:
+        raise DataError(f"{where}: not valid JSON: {error}") from None
+
+
+def _in_unicode(value: Any) -> Any:
+    """The value without halves of surrogate pairs, which no UTF-8 text can hold."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "replace").decode()
+    if isinstance(value, list):
+        return [_in_unicode(item) for item in value]
+    if isinstance(value, dict):
+        return {_in_unicode(key): _in_unicode(item) for key, item in value.items()}
+    return value

@@ -1,0 +1,169 @@
+"""What several draws of each question tell: pass@k, majority votes, agreement, and how much of the
+variance is between questions and how much between the draws of one.
+
+pass@k: M. Chen et al., "Evaluating Large Language Models Trained on Code" (2021), Sec. 2.1. Votes:
+X. Wang et al., "Self-Consistency Improves Chain of Thought Reasoning in Language Models" (2023).
+Components of variance: S. R. Searle, G. Casella and C. E. McCulloch, "Variance Components" (1992),
+Sec. 3.6 (one-way random effects, method of moments, unbalanced data).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from functools import lru_cache
+from statistics import NormalDist, fmean, variance
+from typing import NamedTuple
+
+from snellen.stats.intervals import DEFAULT_LEVEL
+
+Scores = Sequence[Sequence[float]]
+"""For each question the scores of its draws, in 0..1."""
+
+
+def best_of(scores: Sequence[float], k: int) -> float:
+    """The expected best score of k draws of a question, over all subsets of size k.
+
+    Of rights and wrongs that is pass@k, 1 - C(n - c, k) / C(n, k) with c of n right.
+
+    Raises:
+        ValueError: k outside 1..n.
+    """
+    _check_size(k, len(scores))
+    subsets = math.comb(len(scores), k)
+    # The i-th smallest is the best of those subsets whose others all stand before it.
+    return sum(
+        score * (math.comb(before, k - 1) / subsets) for before, score in enumerate(sorted(scores))
+    )
+
+
+def majority_of(
+    answers: Sequence[Hashable | None], worth: Mapping[Hashable, float], k: int
+) -> float:
+    """The expected score of the commonest answer among k draws of a question, over all subsets of
+    size k. Answers that are equally common share; None, a reply without an answer, has no vote,
+    and where nobody votes the score is 0.
+
+    Raises:
+        ValueError: k outside 1..n.
+    """
+    _check_size(k, len(answers))
+    counts = Counter(answer for answer in answers if answer is not None)
+    if not counts:
+        return 0.0
+    ranked = counts.most_common()
+    wins = _wins(tuple(count for _, count in ranked), len(answers) - counts.total(), k)
+    return math.fsum(worth[name] * wins[count] for name, count in ranked)
+
+
+@lru_cache(maxsize=4096)
+def _wins(counts: tuple[int, ...], silent: int, k: int) -> Mapping[int, float]:
+    """For each count the chance that an answer that was given so often is chosen: the commonest
+    of k draws, ties drawn by lot."""
+    subsets = math.comb(sum(counts) + silent, k)
+    found = {}
+    for count in set(counts):
+        others = list(counts)
+        others.remove(count)
+        ways = 0.0
+        for votes in range(1, min(count, k) + 1):
+            for ties, sizes in enumerate(_below(others, silent, votes, k - votes)):
+                ways += math.comb(count, votes) * sizes[k - votes] / (ties + 1)
+        found[count] = ways / subsets
+    return found
+
+
+def _below(others: Sequence[int], silent: int, votes: int, size: int) -> list[list[int]]:
+    """In how many ways draws are taken from other answers such that none has more than `votes`:
+    by how many have exactly so many, and by how many draws are taken, up to `size`."""
+    table = [[math.comb(silent, taken) for taken in range(size + 1)]]
+    for count in others:
+        ties = min(len(table), size // votes) + 1
+        grown = [[0] * (size + 1) for _ in range(ties)]
+        for tied, sizes in enumerate(table):
+            for taken, ways in enumerate(sizes):
+                if not ways:
+                    continue
+                for more in range(min(count, votes, size - taken) + 1):
+                    grown[tied + (more == votes)][taken + more] += ways * math.comb(count, more)
+        table = grown
+    return table
+
+
+def agreement_of(answers: Sequence[Hashable | None]) -> float | None:
+    """The share of pairs of draws that gave the same answer: an unbiased estimate of the chance
+    that two draws do. None, a reply without an answer, agrees with nothing. None for one draw."""
+    pairs = math.comb(len(answers), 2)
+    if not pairs:
+        return None
+    counts = Counter(answer for answer in answers if answer is not None)
+    return sum(math.comb(count, 2) for count in counts.values()) / pairs
+
+
+class Components(NamedTuple):
+    """Variances of one draw's score: between questions, and between the draws of a question."""
+
+    questions: float
+    draws: float
+
+
+def components(scores: Scores) -> Components | None:
+    """One-way random effects by the method of moments; a negative variance is cut off at 0, so
+    that its expectation lies a little above the truth where that is near 0. None for fewer than two
+    questions, or where none has two draws."""
+    groups = [one for one in scores if one]
+    total = sum(map(len, groups))
+    if len(groups) < 2 or total == len(groups):
+        return None
+    means = [fmean(one) for one in groups]
+    grand = math.fsum(map(math.fsum, groups)) / total
+    between = math.fsum(
+        len(one) * (mean - grand) ** 2 for one, mean in zip(groups, means, strict=True)
+    ) / (len(groups) - 1)
+    within = math.fsum(
+        (score - mean) ** 2 for one, mean in zip(groups, means, strict=True) for score in one
+    ) / (total - len(groups))
+    size = (total - sum(len(one) ** 2 for one in groups) / total) / (len(groups) - 1)
+    return Components(max(0.0, (between - within) / size), within)
+
+
+def draw_variance(scores: Scores) -> float | None:
+    """The variance of the mean over questions of the mean over draws, while the questions stay the
+    same. A question of one draw is taken to vary as the others do; None where all are such."""
+    groups = [one for one in scores if one]
+    known = [variance(one) for one in groups if len(one) > 1]
+    if not known:
+        return None
+    usual = fmean(known)
+    each = ((variance(one) if len(one) > 1 else usual) / len(one) for one in groups)
+    return math.fsum(each) / len(groups) ** 2
+
+
+def draws_half_width(scores: Scores, level: float = DEFAULT_LEVEL) -> float | None:
+    """Half the width of the interval of the mean over these very questions, whose draws alone vary.
+
+    The normal's quantile z times the standard error would be too little where draws seldom differ:
+    an estimate of 0 then tells that at most a few of all draws would come out otherwise. So it
+    reaches as far as the score interval of a Poisson count of draws does, z sqrt(n + z^2 / 4) +
+    z^2 / 2, each draw worth its share of the mean. None where no question has two draws.
+    """
+    variance_ = draw_variance(scores)
+    if variance_ is None:
+        return None
+    groups = [one for one in scores if one]
+    step = 1 / (len(groups) * min(map(len, groups)))
+    z = NormalDist().inv_cdf(0.5 + level / 2)
+    return z * math.sqrt(variance_ + (z * step / 2) ** 2) + z * z / 2 * step
+
+
+def expected_error(total: float, draws: float, held: float, wanted: float) -> float:
+    """The standard error of the mean, were each question asked `wanted` times and not `held` times.
+    `total` is the variance of the mean over questions like these, `draws` the part of it that comes
+    from the draws."""
+    return math.sqrt(max(0.0, total - draws) + draws * held / wanted)
+
+
+def _check_size(k: int, n: int) -> None:
+    if not 1 <= k <= n:
+        raise ValueError(f"k must lie in 1..{n}, the number of draws; got {k}")

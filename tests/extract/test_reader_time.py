@@ -1,0 +1,49 @@
+"""Replies that repeat one phrase for ever, as models in a loop write them, are read in no time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from snellen.core.answer import Answer
+from snellen.extract.choice import read_choice
+from snellen.extract.open_text import read_open
+from snellen.extract.several import read_letters
+from snellen.extract.yes_no import read_yes_no
+
+LENGTH = 100_000
+OPTIONS = {"A": "a red car", "B": "a blue car", "C": "two dogs", "D": "none"}
+READERS: dict[str, Callable[[str], Answer]] = {
+    "choice": lambda reply: read_choice(reply, OPTIONS),
+    "letters": lambda reply: read_letters(reply, "ABCD"),
+    "yes or no": read_yes_no,
+    "open": read_open,
+}
+PHRASES = (
+    "answer: ", "the answer is ", "答案是", "选A", "\\boxed{", "A. ", "A)\n", "(A", "A\n",
+    "A B C D ", "not ", "yes no ", "<answer>", '{"answer": "', '"answer"', "A is B is ",
+    "Option A is correct. Wait, ", "<think>", "((((", "\n", "    ", "1.", "however ", "option ",
+    "a red car ",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("phrase", PHRASES)
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.attack(
+    "100,000 characters of one phrase",
+    "read in half a second",
+)
+def test_a_loop_is_read_in_half_a_second(reader: str, phrase: str) -> None:
+    reply = phrase * (LENGTH // len(phrase))
+    # Time of this process alone: a busy machine is no failure.
+    started = time.process_time()
+    READERS[reader](reply)
+    assert time.process_time() - started < 0.5
+
+
+def test_the_last_of_many_statements_counts() -> None:
+    reply = "The answer is B. " * 3000 + "So the answer is C."
+    answer = read_choice(reply, OPTIONS)
+    assert answer.value == "C"  # type: ignore[union-attr]
