@@ -14,6 +14,7 @@ from typing import NamedTuple, Self
 
 from msgspec import structs
 
+from snellen.analysis.data_again import benchmark_as_recorded
 from snellen.analysis.factors import (
     CROSSED,
     DECODING,
@@ -27,7 +28,6 @@ from snellen.analysis.factors import (
 )
 from snellen.analysis.why import Why
 from snellen.api.arguments import STORE_FILE
-from snellen.api.data_again import benchmark_as_recorded
 from snellen.api.naming import served_model
 from snellen.api.planning import Planned, planned_runs
 from snellen.api.reporting import write_page

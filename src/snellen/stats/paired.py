@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 DEFAULT_POWER = 0.8
 FEWEST_CLUSTERS = 5
 """Clusters below which neither a p-value nor an interval of a difference is given."""
+MANY_CLUSTERS = 30
+"""Clusters with a difference from which a design effect below 1 is believed."""
 FLIPPED = 12
 """Clusters up to which all ways of flipping their signs are gone through."""
 SCORE_TEST = "McNemar's score test"
@@ -318,6 +320,24 @@ def mcnemar(first_only: int, second_only: int) -> McNemar:
     return McNemar(min(1.0, 2 * tail), min(1.0, 2 * tail - last))
 
 
+def design_effect(
+    differences: NDArray[float64], clusters: NDArray[int64], error: float | None
+) -> float:
+    """How much larger the variance of the mean of `differences` is for their clusters (L. Kish,
+    "Survey Sampling", 1965), `error` being its standard error over them.
+
+    Below 1 only where `MANY_CLUSTERS` hold a difference: of few it is chance, and would promise too
+    much of too few samples.
+    """
+    import numpy as np
+
+    variance = float(differences.var(ddof=1)) / len(differences) if len(differences) > 1 else 0.0
+    if error is None or not variance:
+        return 1.0
+    differing = len(np.unique(clusters[differences != 0]))
+    return max(error**2 / variance, 0.01 if differing >= MANY_CLUSTERS else 1.0)
+
+
 def detectable(
     discordance: float,
     n: float,
@@ -392,3 +412,20 @@ def holm(p_values: Sequence[float]) -> list[float]:
         highest = max(highest, min(1.0, (len(p_values) - place) * p_values[at]))
         adjusted[at] = highest
     return adjusted
+
+
+def holm_of_sides(sides: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """As `holm`, for pairs of hypotheses of which at most one can be true, such as "worse by more
+    than the margin" and "better by more than the margin": as many hypotheses can be true as there
+    are pairs with one that is not rejected yet (J. P. Shaffer, "Modified sequentially rejective
+    multiple test procedures", JASA 81, 1986)."""
+    order = sorted(((p, at, side) for at, pair in enumerate(sides) for side, p in enumerate(pair)))
+    adjusted = [[0.0, 0.0] for _ in sides]
+    left = [2] * len(sides)
+    possible, highest = len(sides), 0.0
+    for p, at, side in order:
+        highest = max(highest, min(1.0, possible * p))
+        adjusted[at][side] = highest
+        left[at] -= 1
+        possible -= not left[at]
+    return [(first, second) for first, second in adjusted]

@@ -178,6 +178,16 @@ def paired_statistics(
     return paired_values(found, tests, np.zeros(len(pairs), dtype=np.bool_), level, top)
 
 
+def smallest_part(clusters: NDArray[int64], strata: NDArray[int64] | None) -> int:
+    """The fewest clusters that a stratum has."""
+    import numpy as np
+
+    if strata is None:
+        return int(clusters.max()) + 1
+    both = np.unique(np.stack([strata, clusters], axis=1), axis=0)
+    return int(np.bincount(both[:, 0]).min())
+
+
 def lonely_clusters(clusters: NDArray[int64], strata: NDArray[int64] | None) -> NDArray[int64]:
     """Clusters that are the only one of some stratum."""
     import numpy as np
