@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.cluster.hierarchy
@@ -17,11 +17,11 @@ from statsmodels.stats.proportion import proportion_confint
 from snellen.analysis.taskmap.agreement import kendall_tau
 from snellen.analysis.taskmap.clusters import cophenetic_correlation, tree_of
 from snellen.stats.agreement import cohen_kappa, fleiss_kappa
-from snellen.stats.chi_square import stuart_maxwell, tail
+from snellen.stats.chi_square import pearson, tail
 from snellen.stats.intervals import clustered_mean, wilson
 from snellen.stats.items import discrimination
-from snellen.stats.paired import holm, mcnemar
-from snellen.stats.student import two_sided_quantile
+from snellen.stats.paired import holm, mcnemar, paired_mean
+from snellen.stats.student import two_sided_quantile, two_sided_tail
 
 
 class Agreement(NamedTuple):
@@ -41,8 +41,11 @@ class Agreement(NamedTuple):
         return abs(ours - theirs) / abs(theirs)
 
 
-# Unaided distance vision of 7,477 women, right eye by left eye (Stuart 1955).
-_VISION = ((1520, 266, 124, 66), (234, 1512, 432, 78), (117, 362, 1772, 205), (36, 82, 179, 492))
+_FAGERLAND = "Fagerland, Lydersen and Laake, Statistics in Medicine 33 (2014)"
+_CLUSTERED = "statsmodels (OLS, cov_type cluster)"
+_DIFFERENCES = np.random.default_rng(3).normal(0.1, 0.3, 30).round(2)
+_PAIRS = np.arange(30) // 2
+_COUNTS, _SHARES = (12, 20, 28), (0.25, 0.25, 0.5)
 _P_VALUES = (0.01, 0.04, 0.03, 0.005)
 _FIRST = (1, 2, 3, 3, 2, 1, 1, 4, 2, 3)
 _SECOND = (1, 2, 3, 2, 2, 1, 2, 4, 2, 1)
@@ -56,24 +59,32 @@ _LABELS = [place // 4 for place in range(24)]
 _SCORES = np.random.default_rng(2).random(24).round(2)
 
 
-def _vision() -> dict[tuple[str, str], int]:
-    return {(str(a), str(b)): _VISION[a][b] for a in range(4) for b in range(4)}
-
-
-def _statistic() -> float | None:
-    found = stuart_maxwell(_vision())
+def _pearson() -> float | None:
+    found = pearson([(_COUNTS, _SHARES)])
     return found.statistic if found else None
+
+
+def _tango() -> tuple[float, float]:
+    """One wins 1 sample alone, the other 7, of 21."""
+    differences = np.array([1.0] + [-1.0] * 7 + [0.0] * 13)
+    interval = paired_mean(differences, np.arange(21)).interval
+    assert interval is not None
+    return interval.low, interval.high
+
+
+def _clustered_p() -> float | None:
+    return paired_mean(_DIFFERENCES, _PAIRS).p
 
 
 def _grades() -> list[list[float]]:
     return [[c for c, count in enumerate(row) for _ in range(count)] for row in _GRADES]
 
 
-def _clustered_low() -> float:
-    fitted = sm.OLS(_SCORES, np.ones(24)).fit(
-        cov_type="cluster", cov_kwds={"groups": np.array(_LABELS)}, use_t=True
+def _fitted(values: np.ndarray, clusters: np.ndarray) -> Any:
+    """A regression on a constant, whose error knows the clusters."""
+    return sm.OLS(values, np.ones(len(values))).fit(
+        cov_type="cluster", cov_kwds={"groups": clusters}, use_t=True
     )
-    return float(fitted.conf_int()[0][0])
 
 
 def _distances() -> np.ndarray:
@@ -115,11 +126,16 @@ AGREEMENTS = (
     Agreement("Holm's adjustment, the largest of four", "statsmodels",
               lambda: max(holm(_P_VALUES)),
               lambda: float(max(multipletests(_P_VALUES, method="holm")[1]))),
-    Agreement("Stuart-Maxwell, vision of 7,477 women", "statsmodels",
-              _statistic,
-              lambda: float(contingency_tables.SquareTable(np.array(_VISION))
-                            .homogeneity(method="stuart_maxwell").statistic)),
-    Agreement("the same", "Stuart, Biometrika 42 (1955)", _statistic, lambda: 11.96, 1e-3),
+    Agreement("Tango's interval, 1 against 7 of 21, lower end", _FAGERLAND,
+              lambda: _tango()[0], lambda: -0.517, 1e-3),
+    Agreement("the same, upper end", _FAGERLAND, lambda: _tango()[1], lambda: -0.026, 2e-2),
+    Agreement("p of a mean difference over 15 clusters of two", _CLUSTERED,
+              _clustered_p, lambda: float(_fitted(_DIFFERENCES, _PAIRS).pvalues[0])),
+    Agreement("Student's t, two tails of 2.5 on 6.3 degrees", "scipy",
+              lambda: two_sided_tail(2.5, 6.3), lambda: float(2 * scipy.stats.t.sf(2.5, 6.3))),
+    Agreement("Pearson's chi-square of three counts", "scipy",
+              _pearson,
+              lambda: float(scipy.stats.chisquare(_COUNTS, 60 * np.array(_SHARES)).statistic)),
     Agreement("Cohen's kappa, two judges", "statsmodels",
               lambda: cohen_kappa(_FIRST, _SECOND),
               lambda: float(inter_rater.cohens_kappa(
@@ -127,8 +143,9 @@ AGREEMENTS = (
     Agreement("Fleiss' kappa, fourteen judges", "statsmodels",
               lambda: fleiss_kappa(_grades()),
               lambda: float(inter_rater.fleiss_kappa(np.array(_GRADES)))),
-    Agreement("interval of a mean over clusters, lower end", "statsmodels (OLS, cov_type cluster)",
-              lambda: clustered_mean(_SCORES.tolist(), _LABELS).low, _clustered_low),
+    Agreement("interval of a mean over clusters, lower end", _CLUSTERED,
+              lambda: clustered_mean(_SCORES.tolist(), _LABELS).low,
+              lambda: float(_fitted(_SCORES, np.array(_LABELS)).conf_int()[0][0])),
     Agreement("Kendall's tau, no ties", "scipy",
               lambda: kendall_tau(_VALUES[:, 0].tolist(), _VALUES[:, 1].tolist()),
               lambda: float(scipy.stats.kendalltau(_VALUES[:, 0], _VALUES[:, 1]).statistic)),

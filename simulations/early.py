@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from simulations.study import Case, Share, Study
-from snellen.core.sample import Sample
+from snellen.core.media import InlineSource
+from snellen.core.record import Record
+from snellen.core.sample import MediaRef, Sample
+from snellen.engine.contest import Contest
 from snellen.engine.drawing_order import FEWEST, Strata, units_in_order
 from snellen.stats.confidence_sequences import (
     ConfidenceSequence,
-    bets_for_samples,
     bets_for_width,
+    interval_of_differences,
 )
 from snellen.stats.finite_sequences import FiniteSequence, Stratum
+from snellen.stats.intervals import wilson
 
 _NEAR = 1e-9
 _WAUDBY = (
@@ -99,23 +105,150 @@ def _answers(random: np.random.Generator, questions: int, chance: float) -> list
     return [float(right) for right in random.random(questions) < chance]
 
 
-def winners(samples: int) -> Share:
-    """Two equally good models, every sample alone: one of them is declared the winner."""
-    asked = [Sample(str(at), "yes_no", "q", ("Yes",)) for at in range(samples)]
+class Duelists(NamedTuple):
+    """Two models on pictures of several questions each: `pictures` (questions, how many of them)
+    and how likely either model is right on each picture."""
+
+    samples: tuple[Sample, ...]
+    picture: np.ndarray
+    """Of each sample, (n,)."""
+    place: dict[str, int]
+    """Of each sample's id."""
+
+    def scores(self, random: np.random.Generator, chances: np.ndarray) -> np.ndarray:
+        """Right or wrong, (2, n), for the chances of the two on each picture, (2, pictures)."""
+        drawn = random.random((2, len(self.samples))) < chances[:, self.picture]
+        return drawn.astype(float)
+
+
+def duelists(*pictures: tuple[int, int]) -> Duelists:
+    """(questions, pictures): so many pictures of so many questions each; samples name no unit."""
+    sizes = [questions for questions, count in pictures for _ in range(count)]
+    picture = np.repeat(np.arange(len(sizes)), sizes)
+    refs = [MediaRef(str(at), InlineSource(b"")) for at in range(len(sizes))]
+    samples = tuple(
+        Sample(str(at), "yes_no", "q", ("Yes",), media=(refs[shown],))
+        for at, shown in enumerate(picture)
+    )
+    return Duelists(samples, picture, {one.id: at for at, one in enumerate(samples)})
+
+
+def held_contest(two: Duelists, scores: np.ndarray, seed: int) -> Contest:
+    """`--until 'A>B'` as the engine holds it, over all samples or until it is decided."""
+    contest = Contest(("first", "second"))
+    contest.begin(two.samples, seed, "exclude")
+    for unit in contest.units():
+        for side in (0, 1):
+            for sample in unit.samples:
+                score = scores[side, two.place[sample.id]]
+                contest.note(side, Record(sample.id, "yes_no", "q", "answered", score=score))
+        if contest.reason:
+            break
+    return contest
+
+
+def winners(tilt: float, *pictures: tuple[int, int], by_size: bool = False) -> Share:
+    """How often one of two equally good models is declared the winner. A picture favours one of
+    them by 2 * `tilt`, at random; with `by_size` each of the sizes favours another, so that over
+    all questions neither is ahead."""
+    two = duelists(*pictures)
+    sizes = np.bincount(two.picture)
 
     def share(random: np.random.Generator, repeats: int) -> float:
-        units, decided = units_in_order(asked, 0), 0
+        decided = 0
         for _ in range(repeats):
-            strata = Strata(units, bets_for_samples(len(units)))
-            first, second = random.random((2, len(units))) < 0.5
-            halves = (first.astype(int) - second + 1) / 2
-            for unit, half in zip(units, halves.tolist(), strict=True):
-                strata.add(unit, [half])
-                found = strata.interval()
-                if strata.units >= FEWEST and not found.low <= 0.5 <= found.high:
-                    decided += 1
-                    break
+            if by_size:
+                side = np.where(sizes == sizes.max(), tilt, -tilt)
+            else:
+                side = random.choice([-tilt, tilt], size=len(sizes))
+            scores = two.scores(random, 0.5 + np.stack([side, -side]))
+            decided += bool(held_contest(two, scores, int(random.integers(2**31))).reason)
         return decided / repeats
+
+    return share
+
+
+def equal_models(samples: int) -> tuple[Case, ...]:
+    """Pictures of 1, 5 and 15 questions, on which the models differ little or much."""
+    return tuple(
+        Case(
+            f"{samples} samples, {each} a picture, tilt {tilt:g}",
+            winners(tilt, (each, samples // each)), 0.0, 0.05,
+        )
+        for each, tilt in ((1, 0.0), (5, 0.15), (5, 0.3), (15, 0.15), (15, 0.3), (15, 0.45))
+    )  # fmt: skip
+
+
+def stops_that_miss(points: float, pictures: tuple[int, int], tilt: float = 0.0) -> Share:
+    """A true difference: of the contests that stopped, how many are told with an anytime interval
+    that leaves it out. A picture favours one of the models by 2 * `tilt`, at random."""
+    two = duelists(pictures)
+    clusters = int(two.picture.max()) + 1
+
+    def share(random: np.random.Generator, repeats: int) -> float:
+        stopped = missed = 0
+        for _ in range(repeats):
+            side = random.choice([-tilt, tilt], size=clusters) + points / 200
+            scores = two.scores(random, 0.5 + np.stack([side, -side]))
+            contest = held_contest(two, scores, int(random.integers(2**31)))
+            told = contest.difference()
+            if not contest.reason or told is None:
+                continue
+            stopped += 1
+            asked = [two.place[one.id] for unit in contest.units() for one in unit.samples][
+                : told.n
+            ]
+            sums = np.bincount(two.picture[asked], scores[0, asked] - scores[1, asked], clusters)
+            sizes = np.bincount(two.picture[asked], minlength=clusters)
+            found = interval_of_differences(sums[sizes > 0], sizes[sizes > 0], clusters)
+            missed += not found.low <= points / 100 <= found.high
+        return missed / max(1, stopped)
+
+    return share
+
+
+def ordinary_holds(samples: int, points: float, chance: float) -> Share:
+    """A run that stopped by `±points`: Wilson's interval holds the chance of a right answer."""
+    units = units_in_order([Sample(str(at), "open", "q", ("a",)) for at in range(samples)], 0)
+    bets = bets_for_width(points / 100)
+
+    def share(random: np.random.Generator, repeats: int) -> float:
+        held = 0
+        for _ in range(repeats):
+            strata, right = Strata(units, bets, finite=True), random.random(samples) < chance
+            for at, unit in enumerate(units):
+                strata.add(unit, [float(right[at])])
+                found = strata.interval()
+                if strata.units >= FEWEST and found.high - found.low <= 2 * points / 100:
+                    break
+            told = wilson(int(right[: strata.units].sum()), strata.units)
+            held += told.low <= chance <= told.high
+        return held / repeats
+
+    return share
+
+
+def unscored_misses(samples: int, each: int, points: float) -> Share:
+    """A tenth of the samples fails, `each` questions share a picture: the interval misses the mean
+    of all that have a score at some look."""
+    units = units_in_order([Sample(str(at), "open", "q", ("a",)) for at in range(samples)], 0)
+    place = [int(unit.samples[0].id) for unit in units]
+
+    def share(random: np.random.Generator, repeats: int) -> float:
+        missed = 0
+        for _ in range(repeats):
+            hard = np.repeat(random.choice([0.2, 0.8], size=samples // each), each)
+            right = random.random(samples) < hard
+            scored = random.random(samples) < 0.9
+            truth, order = float(right[scored].mean()), random.permutation(samples)
+            strata = Strata(units, bets_for_width(points / 100), finite=True)
+            for unit, at in zip(units, order[place], strict=True):
+                strata.add(unit, [float(right[at]) if scored[at] else None])
+                found = strata.interval()
+                if strata.samples and not found.low - _NEAR <= truth <= found.high + _NEAR:
+                    missed += 1
+                    break
+        return missed / repeats
 
     return share
 
@@ -134,7 +267,7 @@ STUDIES = (
             Case("±10, mean 0.5", anytime_misses(0.5, 0.1, 2000), 0.0, 0.05),
         ),
         repeats=1000,
-        quick=8,
+        quick=4,
     ),
     Study(
         key="anytime-finite",
@@ -149,7 +282,7 @@ STUDIES = (
             Case("2,000 samples, half right, ±3", finite_misses(1000, 2000, 0.03), 0.0, 0.05),
         ),
         repeats=1000,
-        quick=12,
+        quick=5,
     ),
     Study(
         key="anytime-strata",
@@ -163,20 +296,82 @@ STUDIES = (
             Case("±5, 97 pictures of 1 to 6 questions", strata_misses(0.05), 0.0, 0.05),
         ),
         repeats=1000,
-        quick=100,
+        quick=40,
     ),
     Study(
-        key="contest-alone",
-        title="`--until 'A>B'`, every sample alone",
+        key="contest",
+        title="`--until 'A>B'`",
         event="one of two equally good models is declared the winner (nominal 0.05)",
-        procedure="The anytime interval of the difference leaves out 0. The difference is that "
-        "over such questions without end.",
+        procedure="The anytime interval of the difference leaves out 0; the difference is that "
+        "over such questions without end. Questions about one picture are asked together, and "
+        "count as one draw.",
         source=_WAUDBY,
         cases=(
-            Case("600 samples", winners(600), 0.0, 0.05),
-            Case("3,000 samples", winners(3000), 0.0, 0.05),
+            *equal_models(600),
+            Case(
+                "450 alone, 30 pictures of 15, which favour different models",
+                winners(0.15, (1, 450), (15, 30), by_size=True),
+                0.0,
+                0.05,
+            ),
         ),
-        repeats=600,
+        repeats=1000,
+        quick=12,
+    ),
+    Study(
+        key="contest-large",
+        title="`--until 'A>B'` on 3,000 samples",
+        event="one of two equally good models is declared the winner (nominal 0.05)",
+        procedure="The same.",
+        source=_WAUDBY,
+        cases=equal_models(3000),
+        repeats=300,
+        quick=2,
+    ),
+    Study(
+        key="contest-stop",
+        title="The difference told where `A>B` stopped",
+        event="the anytime interval leaves out the true difference, of the contests that stopped",
+        procedure="The anytime interval of the difference, which holds at every look and so at the "
+        "stop, in whatever order the samples came. An ordinary interval holds the difference in "
+        "0.7 to 0.8 only of such contests.",
+        source=_WAUDBY,
+        cases=(
+            Case("5 points, 800 samples", stops_that_miss(5, (1, 800)), 0.0, 0.06),
+            Case("10 points, 2,000 samples", stops_that_miss(10, (1, 2000)), 0.0, 0.06),
+            Case("10 points, 200 pictures of 10", stops_that_miss(10, (10, 200), 0.2), 0.0, 0.06),
+        ),
+        repeats=500,
+        quick=10,
+    ),
+    Study(
+        key="precision-stop",
+        title="The ordinary interval of a run that stopped by `±N`",
+        event="Wilson's interval holds the chance of a right answer (nominal 0.95)",
+        procedure="The rule looks at the width, which hardly depends on whether the score so far "
+        "is high or low: the ordinary interval of the score needs no correction.",
+        source="E. B. Wilson, JASA 22 (1927)",
+        cases=(
+            Case("±5 of 1,000, 0.5", ordinary_holds(1000, 5, 0.5), 0.94, 1.0),
+            Case("±5 of 1,000, 0.9", ordinary_holds(1000, 5, 0.9), 0.94, 1.0),
+            Case("±5 of 3,000, 0.9", ordinary_holds(3000, 5, 0.9), 0.94, 1.0),
+            Case("±8 of 600, 0.95", ordinary_holds(600, 8, 0.95), 0.94, 1.0),
+        ),
+        repeats=2000,
+        quick=10,
+    ),
+    Study(
+        key="anytime-unscored",
+        title="The anytime interval where some samples have no score",
+        event="at any look the interval does not hold the mean of all that have one (nominal 0.05)",
+        procedure="It is not known how many will be scored: the interval for data without end "
+        "takes the place of that of the finite set.",
+        source=_WAUDBY,
+        cases=(
+            Case("±8 of 600, alone", unscored_misses(600, 1, 8), 0.0, 0.05),
+            Case("±8 of 600, 10 a picture", unscored_misses(600, 10, 8), 0.0, 0.05),
+        ),
+        repeats=1000,
         quick=20,
     ),
 )

@@ -60,7 +60,7 @@ class Settings:
             hf_endpoint=(env.get("HF_ENDPOINT") or HUB).rstrip("/"),
             offline=_UNPLUGGED.get() or env.get("HF_HUB_OFFLINE", "").strip().lower() not in _FALSE,
             prices=_path(env.get("SNELLEN_PRICES")),
-            limits=_limits(env),
+            limits=read_limits(env),
             media_folders=_folders(env.get("SNELLEN_MEDIA_FOLDERS")),
         )
 
@@ -76,8 +76,9 @@ def _folders(named: str | None) -> tuple[Path, ...] | None:
     return tuple(path for one in named.split(os.pathsep) if (path := _path(one)) is not None)
 
 
-def _limits(env: Mapping[str, str]) -> Limits:
+def read_limits(environment: Mapping[str, str] | None = None) -> Limits:
     """Raises UsageError for a limit that is no whole number."""
+    env = os.environ if environment is None else environment
     names = [one.name for one in fields(Limits)]
     return Limits(**{name: _limit(name, env) for name in names if env.get(setting(name))})
 

@@ -264,7 +264,7 @@ def test_a_run_and_imported_predictions(data: Path, tmp_path: Path) -> None:
     file = tmp_path / "theirs.csv"
     lines = [f"{number},{'AB'[number % 2]}" for number in range(38)]
     file.write_text("index,prediction\n" + "\n".join([*lines, "99,A"]) + "\n")
-    found, warnings = explain(first.path, file)
+    found, warnings, *_ = explain(first.path, file)
     assert sum(one.points for one in found.shares) == pytest.approx(found.observed.difference)
     assert {one.causes: one.gained for one in found.shares} == {
         ("media", "prompt", "decoding", "model"): 19,
@@ -272,7 +272,7 @@ def test_a_run_and_imported_predictions(data: Path, tmp_path: Path) -> None:
     }
     assert "holds replies alone" in found.notices[0]
     assert "'99'" in warnings[0]
-    back, _ = explain(file, first.path)
+    back = explain(file, first.path).why
     assert back.observed.difference == pytest.approx(-found.observed.difference)
 
 

@@ -10,9 +10,10 @@ from snellen.benchmarks.llava_bench import MODEL, REFERENCE, _relative
 from snellen.benchmarks.mme_subtasks import SUBTASK, SUBTASKS
 from snellen.benchmarks.mme_summary import summarise_mme
 from snellen.benchmarks.pope_intervals import MEAN, POOLED, intervals
-from snellen.benchmarks.wemath import _intervals, _metrics
+from snellen.benchmarks.wemath import _metrics
 from snellen.core.record import Record
 from snellen.core.summary import Metric
+from snellen.scoring.accuracy import mean_metric
 from snellen.scoring.wemath import Composite
 from snellen.scoring.yes_no import NO, YES, Reply, confusion
 
@@ -59,7 +60,7 @@ def test_popes_intervals_are_about_its_numbers() -> None:
     assert mean is not None
     assert one is not None
     assert mean.high - mean.low < one.high - one.low
-    assert intervals(asked(1, images=1), answering) == {}
+    assert set(intervals(asked(1, images=1), answering).values()) == {None}
 
 
 def test_popes_accuracy_is_covered() -> None:
@@ -145,19 +146,18 @@ def test_wemaths_intervals_are_about_its_rates() -> None:
         for _ in range(200)
     ]
     for mode in ("strict", "loose"):
-        found = _intervals(problems, mode)
-        for name, metric in _metrics(problems, mode).items():
-            interval = found[name.removesuffix(f"_{mode}")]
-            assert metric.interval == interval
-            assert interval is not None
-            assert interval.low < (metric.value or 0.0) < interval.high
+        for metric in _metrics(problems, mode).values():
+            assert metric.interval is not None
+            assert metric.interval.low < (metric.value or 0.0) < metric.interval.high
     # The score is a mean over problems of 1, 1/2 or 0: its interval is that of such a mean.
     worth = [
         1.0 if one.whole and all(one.steps) else 0.5 if all(one.steps) and not one.whole else 0.0
         for one in problems
     ]
-    score = _intervals(problems, "strict")["score"]
+    score = _metrics(problems, "strict")["score_strict"].interval
     assert score is not None
     error = 100 * np.std(worth) / np.sqrt(200)
     assert score.high - score.low == pytest.approx(2 * 1.96 * error, rel=0.1)
-    assert _intervals(problems[:1], "strict") == {}
+    rote = _metrics(problems, "strict")["rote_memorisation_strict"]
+    right = [one for one in problems if one.whole]
+    assert rote.interval == mean_metric("", [float(not all(one.steps)) for one in right]).interval

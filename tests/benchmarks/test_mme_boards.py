@@ -120,10 +120,14 @@ def test_runs_and_printed_numbers_on_one_board(
     numbers.write_text("\n".join(["model,subtask,acc,acc_plus", *lines]) + "\n")
     assert main(["leaderboard", str(runs), str(numbers), "--format", "json"]) == 0
     (standing,) = json.loads(capsys.readouterr().out)
-    assert [one["name"] for one in standing["boards"]] == [*AREAS, *SUBTASKS]
-    first = standing["boards"][0]
+    assert [one["name"] for one in standing["boards"]] == ["total", *AREAS, *SUBTASKS]
+    first = standing["boards"][1]
     assert first["models"] == 3
-    assert first["places"][0] == {"rank": 1, "model": "perfect", "score": 2000.0}
+    assert first["places"][0] == {
+        "rank": 1, "model": "perfect", "score": 2000.0, "n": None, "interval": None, "ranks": None,
+        "letters": None,
+    }  # fmt: skip
+    assert all(place["n"] and place["interval"] for place in first["places"][1:])
     assert {place["model"] for place in first["places"]} == {"perfect", "random", "random:seed=2"}
 
 
@@ -143,7 +147,8 @@ def test_runs_of_other_parameters_stand_apart(runs: Path, tmp_path: Path) -> Non
 
     other = Variant(data=str(tmp_path / "mme.tsv"), options={"reading": "word"})
     evaluate(["random"], ["mme"], out=runs, variant=other, html=False)
-    found = standings([run.report() for run in find_runs(str(runs))])
+    folders = find_runs(str(runs))
+    found = standings(folders, [run.report() for run in folders])
     assert {standing.title for standing in found} == {
         "mme (reading=official)",
         "mme (reading=word)",

@@ -79,7 +79,7 @@ def test_intervals_stay_on_the_scale_and_never_claim_certainty() -> None:
     near = score_interval([1.0, 1.0, 1.0, 0.2], [""] * 4)
     same = score_interval([0.5] * 8, [""] * 8)
     assert near is not None
-    assert near.high == 1.0
+    assert 0.8 < near.high < 1.0
     assert same is not None
     assert same.high - same.low > 0.3
     right = [1.0, 0.0, 1.0]

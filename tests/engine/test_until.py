@@ -17,10 +17,12 @@ from snellen.benchmarks.registry import open_benchmark
 from snellen.cli.main import main
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UsageError
+from snellen.core.media import InlineSource
 from snellen.core.model import Capabilities, Identity
+from snellen.core.record import Record
 from snellen.core.request import Request
 from snellen.core.run import RunInfo
-from snellen.core.sample import Sample
+from snellen.core.sample import MediaRef, Sample
 from snellen.engine.contest import Contest
 from snellen.engine.drawing_order import Strata, units_in_order
 from snellen.engine.until import Precision, parse_until
@@ -106,6 +108,8 @@ def test_the_better_of_two_models_is_found_early(tmp_path: Path) -> None:
     difference = runs[0].report().summary.metrics["anytime_difference"]
     assert difference.interval is not None
     assert 0 < difference.interval.low < 30 < difference.interval.high
+    told = runs[0].report().summary.notices
+    assert any("the score of the model that is ahead is too high" in notice for notice in told)
     again = evaluate([good, bad], [benchmark], until="A>B", out=tmp_path / "out", html=False).runs
     assert [run.info.stopped for run in again] == [run.info.stopped for run in runs]
 
@@ -145,6 +149,41 @@ def test_units_stay_whole_and_strata_come_in_proportion() -> None:
     assert units != units_in_order(samples, seed=2)
     turned = units_in_order(list(reversed(samples)), seed=1)
     assert [one.samples[0].unit for one in units] == [one.samples[0].unit for one in turned]
+
+
+def shown(name: str, picture: str, **more: str) -> Sample:
+    media = (MediaRef(picture, InlineSource(b"")),)
+    return Sample(id=name, kind="open", question="?", media=media, groups=more)
+
+
+def test_questions_about_one_picture_are_one_unit() -> None:
+    samples = [shown(str(at), f"p{at // 5}") for at in range(50)]
+    units = units_in_order(samples, seed=0)
+    assert [len(unit.samples) for unit in units] == [5] * 10
+    assert all(len({one.media for one in unit.samples}) == 1 for unit in units)
+    turned = units_in_order(samples[::-1], seed=0)
+    assert [one.samples[0].media for one in units] == [one.samples[0].media for one in turned]
+    # The score of a finite set does not depend on which samples share a picture.
+    assert len(units_in_order(samples, seed=0, by_media=False)) == 50
+
+
+def test_a_picture_with_questions_of_several_strata_is_in_that_of_most() -> None:
+    mixed = [shown(f"m{at}", "p", task="ab"[at > 0]) for at in range(3)]
+    others = [shown(f"o{at}", f"q{at}", task="a") for at in range(3)]
+    units = units_in_order([*mixed, *others], seed=0)
+    assert sorted((unit.stratum, len(unit.samples)) for unit in units) == [
+        ("a", 1), ("a", 1), ("a", 1), ("b", 3),
+    ]  # fmt: skip
+
+
+def test_a_contest_of_one_picture_is_never_decided() -> None:
+    contest = Contest(("first", "second"))
+    samples = [shown(str(at), "p") for at in range(400)]
+    contest.begin(samples, 0, "exclude")
+    for at in range(400):
+        for side, score in enumerate((1.0, 0.0)):
+            contest.note(side, Record(str(at), "open", "?", "answered", score=score))
+    assert contest.reason == ""
 
 
 def test_a_stopped_run_holds_whole_units_only(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from snellen.core.record import Record
-from snellen.scoring.hallusion import Place, hallusion_scores, set_counts
+from snellen.scoring.hallusion import Place, hallusion_scores
 
 ANSWERS = {
     # set, figure, question: right
@@ -33,10 +33,6 @@ def test_the_three_accuracies() -> None:
     # Of three questions the first of set a alone is right about both figures.
     assert (found.questions, found.question_count) == (pytest.approx(100 / 3), 3)
     assert found.mean == pytest.approx((60 + 200 / 3) / 3)
-
-
-def test_counts_of_each_set() -> None:
-    assert set_counts(RECORDS, place) == [(3, 4, 1, 2, 1, 2), (0, 1, 0, 1, 0, 1)]
 
 
 def test_without_a_scored_answer_there_is_none() -> None:

@@ -130,6 +130,17 @@ def test_sizes_weigh_and_good_predictions_make_it_narrow() -> None:
     assert narrow.high - narrow.low < 0.5 * (wide.high - wide.low)
 
 
+def test_whether_a_value_is_left_out_is_what_the_interval_says() -> None:
+    lot, sequence = random.Random(5), ConfidenceSequence(bets_for_samples(200))
+    for _ in range(200):
+        sequence.add(float(lot.random() < 0.7))
+        found = sequence.interval()
+        ends = (found.low - 1e-6, found.high + 1e-6)
+        for value in (0.3, 0.5, 0.6, 0.9, *(end for end in ends if 0 < end < 1)):
+            assert sequence.above(value) is (value < found.low)
+            assert sequence.below(value) is (value > found.high)
+
+
 @pytest.mark.parametrize(("total", "size"), [(1.1, 1.0), (-0.1, 1.0), (0.0, 0.0), (1.0, 2.0)])
 def test_values_outside_their_range_are_refused(total: float, size: float) -> None:
     with pytest.raises(ValueError, match="expected 0 <= total"):

@@ -35,15 +35,14 @@ def test_larger_subsets_are_nearer_to_the_whole(choice: Choice) -> None:
 
 def test_the_smallest_size_from_which_on_all_are_good_enough(choice: Choice) -> None:
     good = [one.agreement >= 0.8 for one in choice.sizes]
-    assert choice.share is not None
     place = SHARES.index(choice.share)
+    assert choice.reached
     assert all(good[place:])
     assert place == 0 or not good[place - 1]
     assert 0.7 < choice.agreement < 1
 
 
 def test_the_chosen_subset_takes_from_every_stratum(choice: Choice) -> None:
-    assert choice.share is not None
     assert len(choice.units) == 5 * round(choice.share * 120)
     assert sorted(set(choice.units.tolist())) == choice.units.tolist()
     order = np.argsort(np.argsort(simulated(5).mean(axis=1), kind="stable"))
@@ -52,11 +51,12 @@ def test_the_chosen_subset_takes_from_every_stratum(choice: Choice) -> None:
     assert counts.min() >= 0.7 * counts.max()
 
 
-def test_equal_seeds_choose_alike_and_none_is_offered_where_none_is_good_enough() -> None:
+def test_equal_seeds_choose_alike_and_the_largest_is_given_where_none_is_good_enough() -> None:
     small = simulated(2, systems=10, samples=60)
     one, other = (choose_subset(small, np.ones(60), 1.01, "x") for _ in range(2))
-    assert one.share is None
-    assert not len(one.units)
+    assert not one.reached
+    assert one.share == SHARES[-1]
+    assert len(one.units) == 30
     assert (one.sizes, one.agreement) == (other.sizes, other.agreement)
 
 

@@ -4,6 +4,7 @@ import base64
 import io
 import signal
 import socket
+import threading
 from pathlib import Path
 
 import msgspec
@@ -17,7 +18,7 @@ from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
 from snellen.core.media import decode_image, digest_bytes
 from snellen.report.samples import describe
-from snellen.view.server import PageServer
+from snellen.view.server import HOST, PageServer
 from snellen.view.shown import Shelf
 
 
@@ -45,6 +46,21 @@ def test_the_overview_has_every_run_with_its_number(server, runs):
         alone = ask(server, "/api/run", run=run.name).json
         assert head == {**alone, "name": f"{run.info.model} (limit 60)"}
     assert "snellen/tiny" in told["html"]
+
+
+def test_idle_connections_are_closed_and_are_not_too_many(runs, monkeypatch):
+    monkeypatch.setenv("SNELLEN_MAX_CONNECTIONS", "5")
+    monkeypatch.setattr("snellen.view.server._Handler.timeout", 1.0)
+    before = threading.active_count()
+    with served(runs[0].path.parent) as server:
+        idle = [socket.create_connection((HOST, server.server_port), 10) for _ in range(40)]
+        # Closed at once, or after a second of silence: each of them is told so by an end.
+        assert [one.recv(1) for one in idle[5:]] == [b""] * 35
+        assert threading.active_count() <= before + 1 + 5
+        assert [one.recv(1) for one in idle[:5]] == [b""] * 5
+        for one in idle:
+            one.close()
+        assert ask(server, "/api/runs").status == 200
 
 
 def test_samples_are_those_of_the_file(server, runs):

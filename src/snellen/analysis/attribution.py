@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, combinations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from snellen.analysis.factors import ASKING, Cause, Differences, Side
+from snellen.analysis.factors import ASKING, CROSSED, Cause, Differences, Side
 from snellen.analysis.stages import Change, change
 from snellen.stats.shapley import Coalition, Order, Split, shapley_split
 
@@ -90,9 +90,11 @@ def attribute(
     pair = _Pair(first, second, differ, scores, crossed, read_again)
     changes: dict[str, Change] = {}
     kinds: dict[tuple[Coalition, frozenset[Coalition]], list[_Sample]] = defaultdict(list)
+    reads_alike = not differ.causes - frozenset(CROSSED)
     for at, name in enumerate(both):
         moved = scores[0][name] != scores[1][name]
-        if not moved and not crossed:
+        if not moved and reads_alike and not crossed:
+            # Without a combination between them, equal scores tell of no cause.
             continue
         what = change(first, second, differ, first.records[name], second.records[name])
         if moved:
@@ -116,13 +118,17 @@ class _Sample(NamedTuple):
 def _cells(pair: _Pair, name: str, at: int, what: Change) -> _Sample:
     before, after = pair.scores[0][name], pair.scores[1][name]
     runs = [one for one in pair.crossed if name in one.scores]
-    reading = what.reading
     asking = frozenset[Cause]() if what.blocked and not runs else what.asking
+    reading = what.reading
+    if before == after:
+        # That the two read it otherwise, with the same score, is known of the runs alone.
+        reading &= pair.differ.causes
     if runs and "failures" not in reading:
         # A further run may read its reply otherwise, also where the two runs read theirs alike.
-        seen = reading if before != after else reading & pair.differ.causes
-        reading = (seen | (pair.differ.causes - ASKING)) - asking
+        reading = (reading | (pair.differ.causes - ASKING)) - asking
     players = asking | reading
+    if before == after and not (runs or (asking and reading)):
+        players = frozenset()
     cells: dict[Coalition, float] = {}
     if what.blocked and asking and reading:
         cells[asking], cells[reading] = before, after

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from snellen.analysis.factors import Side
+from snellen.analysis.stages import passes_of
 from snellen.core.output import Generated, Output
 from snellen.core.record import Pass, Record
 
@@ -63,7 +64,8 @@ def _apart(records: Sequence[Record | None]) -> str:
 
 
 def _pass(record: Record | None, at: int) -> Pass | None:
-    return record.passes[at] if record is not None and at < len(record.passes) else None
+    passes = passes_of(record) if record is not None else []
+    return passes[at] if at < len(passes) else None
 
 
 def _reply(record: Record | None, at: int) -> str:

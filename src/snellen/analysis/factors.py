@@ -6,11 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
 
+from msgspec import structs
+
 from snellen.benchmarks.control import OPTION as CONTROL
 from snellen.benchmarks.judged import JUDGE
 from snellen.core.message import Media, Message
 from snellen.core.record import Record
 from snellen.core.run import RunConfig, RunInfo
+from snellen.engine.asking import MAIN
 from snellen.extract.llm import EXTRACTOR
 
 Cause = Literal[
@@ -83,12 +86,12 @@ def keys(config: RunConfig, settings: frozenset[str]) -> dict[Cause, object]:
     """What of a run's settings belongs to each cause: runs with equal keys are alike in it. The
     wording of prompts and the pictures are seen in the records alone. `settings` are the facts of
     the model that do not belong to the model itself."""
-    identity, parameters = config.identity, config.parameters
-    rest = {name: value for name, value in identity.facts.items() if name not in settings}
+    identity, parameters, facts = config.identity, config.parameters, facts_of(config)
+    rest = {name: value for name, value in facts.items() if name not in settings}
     return {
         "data": config.data,
-        "media": (_only(identity.facts, SHOWING & settings), parameters.get(CONTROL)),
-        "decoding": (_only(identity.facts, DECODING & settings), config.max_new_tokens),
+        "media": (_only(facts, SHOWING & settings), parameters.get(CONTROL)),
+        "decoding": (_only(facts, DECODING & settings), config.max_new_tokens),
         "model": (identity.provider, identity.name, rest),
         "extraction": (_only(parameters, _READING), _roles(config, EXTRACTOR)),
         "judge": _roles(config, JUDGE),
@@ -102,7 +105,20 @@ def settings_of(one: RunConfig, other: RunConfig) -> frozenset[str]:
     known = DECODING | SHOWING | SEEDS
     if same_model(one, other):
         return known
-    return known & one.identity.facts.keys() & other.identity.facts.keys()
+    asked = sampling_of(one).keys() | sampling_of(other).keys()
+    return known & ((facts_of(one).keys() & facts_of(other).keys()) | asked)
+
+
+def facts_of(config: RunConfig) -> dict[str, str]:
+    """The model's facts, and how the command had its replies sampled."""
+    return {**config.identity.facts, **sampling_of(config)}
+
+
+def sampling_of(config: RunConfig) -> dict[str, str]:
+    """How the command had the model's replies sampled."""
+    asked = config.sampling.get(MAIN)
+    named = {} if asked is None else structs.asdict(asked)
+    return {name: str(value) for name, value in named.items() if value is not None}
 
 
 def same_model(one: RunConfig, other: RunConfig) -> bool:
@@ -123,10 +139,9 @@ def differences(first: Side, second: Side) -> Differences:
     if _worded_otherwise(first, second):
         causes.add("prompt")
     same = same_model(one, other)
-    names = one.identity.facts.keys() | other.identity.facts.keys() if same else settings
-    facts = {
-        name for name in names if one.identity.facts.get(name) != other.identity.facts.get(name)
-    }
+    before, after = facts_of(one), facts_of(other)
+    names = before.keys() | after.keys() if same else settings
+    facts = {name for name in names if before.get(name) != after.get(name)}
     limits = (one.max_new_tokens, other.max_new_tokens)
     return Differences(frozenset(causes), frozenset(facts), same, limits)
 
@@ -209,7 +224,9 @@ def _only(values: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
 
 
 def _roles(config: RunConfig, kind: str) -> object:
-    """Who had a role, and its numbered companions (`judge`, `judge-2`)."""
+    """Who had a role, and its numbered companions (`judge`, `judge-2`), and how they were asked."""
     return {
-        role: one.digest() for role, one in config.roles.items() if role.partition("-")[0] == kind
+        role: (one.digest(), config.sampling.get(role))
+        for role, one in config.roles.items()
+        if role.partition("-")[0] == kind
     }

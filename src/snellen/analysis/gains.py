@@ -24,7 +24,7 @@ from snellen.core.errors import UsageError
 from snellen.core.run import RunInfo
 from snellen.core.summary import Interval, Unit
 from snellen.stats.intervals import score_interval
-from snellen.stats.paired import paired_mean
+from snellen.stats.paired import holm, paired_mean
 from snellen.store.runs import RunFolder, find_runs
 
 if TYPE_CHECKING:
@@ -73,13 +73,17 @@ class Gain(Struct, frozen=True):
     score: float
     gain: float
     interval: Interval | None
-    """Paired, and clustered by unit (`stats.paired.paired_mean`); of a headline that
-    is no mean over samples, by its own test (`stats.paired_statistics`)."""
+    """Paired, and clustered by unit (`stats.paired.paired_mean`); of a headline that is no mean
+    over samples, by its own test (`stats.paired_statistics`)."""
+    p: float | None
+    """Of no difference; None with too few clusters to tell."""
     n: int
     left_out: int
     """Samples that one run alone scored, or that were not the same question."""
     base_folder: str
     folder: str
+    p_holm: float | None = None
+    """Adjusted by Holm for the gains of the same list that have a p."""
     answerable: Share | None = None
     """Under `blind`: samples that are answered right from the text alone."""
     answerable_of_right: Share | None = None
@@ -98,6 +102,7 @@ class _Numbers(NamedTuple):
     score: float
     gain: float
     interval: Interval | None
+    p: float | None
     n: int
 
 
@@ -119,13 +124,15 @@ def gains(
     settings = FACTORS if setting is None else (setting,)
     if setting is None:
         base = base or ABSENT
-    return [
-        gain
-        for one in settings
-        for first, other in _pairs(runs, one, base)
-        if of is None or first.run.name in of or other.run.name in of
-        for gain in _gains(first, other, one, group)
-    ]
+    return _adjusted(
+        [
+            gain
+            for one in settings
+            for first, other in _pairs(runs, one, base)
+            if of is None or first.run.name in of or other.run.name in of
+            for gain in _gains(first, other, one, group)
+        ]
+    )
 
 
 def gains_beside(runs: Sequence[RunFolder]) -> list[Gain]:
@@ -136,7 +143,17 @@ def gains_beside(runs: Sequence[RunFolder]) -> list[Gain]:
         names = {run.name for run in runs if run.path.resolve().parent == parent}
         with suppress(UsageError):
             found += gains(find_runs(parent), of=names)
-    return found
+    return _adjusted(found)
+
+
+def _adjusted(found: Sequence[Gain]) -> list[Gain]:
+    """The gains with p-values adjusted for their number."""
+    tested = [one for one in found if one.p is not None]
+    adjusted = iter(holm([one.p for one in tested if one.p is not None]))
+    return [
+        msgspec.structs.replace(one, p_holm=None if one.p is None else next(adjusted))
+        for one in found
+    ]
 
 
 def _pairs(
@@ -210,7 +227,9 @@ def _whole(together: Aligned, first: _Member, other: _Member, setting: str) -> G
         pair = (1, 0) if setting == CONTROL else (0, 1)
         (gain,) = measure.differences([pair], 0.95)
         base_score, score = measure.values
-        numbers = _Numbers(base_score, score, gain.mean, gain.interval, len(together.samples))
+        numbers = _Numbers(
+            base_score, score, gain.mean, gain.interval, gain.p, len(together.samples)
+        )
     blind = setting == CONTROL and first.value == ABSENT and other.value == BLIND
     return Gain(
         model=info.model,
@@ -238,7 +257,8 @@ def _means(scores: NDArray[float64], clusters: NDArray[int64], setting: str) -> 
     _, units = np.unique(clusters, return_inverse=True)
     mean = paired_mean(sign * (scores[:, 1] - scores[:, 0]), units)
     base_score, score = (100 * scores.mean(axis=0)).tolist()
-    return _Numbers(base_score, score, 100 * mean.mean, in_points(mean.interval), len(scores))
+    interval = in_points(mean.interval)
+    return _Numbers(base_score, score, 100 * mean.mean, interval, mean.p, len(scores))
 
 
 def _right_without(together: Aligned, *, seen: bool = False) -> Share | None:

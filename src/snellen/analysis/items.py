@@ -4,55 +4,34 @@ bad ones, which labels may be wrong, and how few samples would rank the models a
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from snellen.analysis.aligned import Aligned, aligned
+from snellen.analysis.doubtful_labels import FEWEST_RUNS, Answered, Suspect, doubts, strong_runs
 from snellen.analysis.subsets import Size, smallest_subset
 from snellen.core.errors import UsageError
-from snellen.core.sample import Kind
-from snellen.stats.items import difficulty, discrimination
+from snellen.stats.items import FEWEST_SYSTEMS as FEWEST_SYSTEMS_TO_DISCRIMINATE
+from snellen.stats.items import difficulty, discrimination, low_discrimination
 from snellen.store.runs import RunFolder
 
 if TYPE_CHECKING:
     from numpy import float64
     from numpy.typing import NDArray
 
-_STRONG = 3
-"""Fewest models that must agree before a label is doubted."""
-
-
-class Answered(Struct, frozen=True, gc=False):
-    """What a run answered to a sample."""
-
-    id: str
-    kind: Kind
-    answer: str | None = None
-
 
 class Item(Struct, frozen=True):
     """A sample over the runs. `difficulty` is 1 less its mean score; `discrimination` the
-    correlation of its score with the rest of the benchmark's, None where there is no spread."""
+    correlation of its score with the rest of the benchmark's, and `low` the chance of one as low if
+    all samples discriminated alike; None where there is no spread, or the runs are too few."""
 
     id: str
     question: str
     difficulty: float
     discrimination: float | None
-
-
-class Suspect(Struct, frozen=True):
-    """A sample whose gold answer all strong models contradict with one other answer."""
-
-    id: str
-    question: str
-    gold: str
-    answer: str
-    agree: int
-    """Runs, strong or not, that gave this answer."""
-    runs: int
+    low: float | None = None
 
 
 class Items(Struct, frozen=True):
@@ -64,15 +43,20 @@ class Items(Struct, frozen=True):
     strong: tuple[str, ...]
     suspects: tuple[Suspect, ...]
     expected: float | None
-    """Suspects to be expected if strong models erred independently, each wrong option alike."""
+    """Suspects to be expected if no label is wrong (`doubtful_labels.Doubts`)."""
     all_right: int
     all_wrong: int
     sizes: tuple[Size, ...]
     subset: tuple[str, ...]
-    """Ids of the smallest subset that keeps the ranking as well as was asked for."""
+    """Ids of the smallest subset that keeps the ranking as well as was asked for, or of half of the
+    samples where none does (a notice says so)."""
     subset_agreement: float | None = None
     """Pairs in order, in percent, of models that had no part in choosing the subset or its size."""
     notices: tuple[str, ...] = ()
+    expected_range: tuple[float, float] | None = None
+    """What 95 of 100 numbers of suspects lie in, if no label is wrong."""
+    low_expected: float | None = None
+    """Samples whose `low` is at most 0.05, to be expected if all discriminated alike."""
 
 
 def itemise(
@@ -96,21 +80,27 @@ def itemise(
     together = aligned(runs, common=common)
     levels = together.scores.mean(axis=0)
     hard = difficulty(together.scores)
-    strong = _strong(levels)
-    suspects = _suspects(together, _answers(runs), strong) if strong else ()
+    strong = strong_runs(levels)
+    doubted = doubts(together, _answers(runs), strong) if strong else None
+    items, low_expected = _items(together, hard)
     smallest = smallest_subset(together, agreement)
     notices = smallest.notices
     if not strong:
-        notices = (*notices, f"labels are doubted from {_STRONG} runs on, here are {len(runs)}")
+        notices = (*notices, f"labels are doubted from {FEWEST_RUNS} runs on, here are {len(runs)}")
+    if low_expected is None:
+        few = f"discrimination is told from {FEWEST_SYSTEMS_TO_DISCRIMINATE} runs on"
+        notices = (*notices, f"{few}, here are {len(runs)}")
     return Items(
         benchmark=next(iter(benchmarks)),
         runs=tuple(names),
         scores=tuple((100 * levels).tolist()),
         n=len(together.samples),
-        items=tuple(_items(together, hard)),
+        items=items,
         strong=tuple(names[at] for at in strong),
-        suspects=suspects,
-        expected=_expected(together, strong) if strong else None,
+        suspects=doubted.suspects if doubted else (),
+        expected=doubted.expected if doubted else None,
+        expected_range=doubted.range if doubted else None,
+        low_expected=low_expected,
         all_right=int((hard <= 1e-9).sum()),
         all_wrong=int((hard >= 1 - 1e-9).sum()),
         sizes=smallest.sizes,
@@ -120,53 +110,21 @@ def itemise(
     )
 
 
-def _items(together: Aligned, hard: NDArray[float64]) -> list[Item]:
-    telling = discrimination(together.scores)
-    return [
-        Item(one.id, one.question, float(level), None if math.isnan(r) else float(r))
-        for one, level, r in zip(together.samples, hard, telling.tolist(), strict=True)
-    ]
-
-
-def _strong(levels: NDArray[float64]) -> list[int]:
-    """The better half of the runs, at least three; none where there are fewer."""
-    order = [int(at) for at in (-levels).argsort(kind="stable")]
-    return order[: max(_STRONG, math.ceil(len(order) / 2))] if len(order) >= _STRONG else []
+def _items(together: Aligned, hard: NDArray[float64]) -> tuple[tuple[Item, ...], float | None]:
+    """Every sample, and how many discriminate little by chance; None with too few runs."""
+    if together.scores.shape[1] < FEWEST_SYSTEMS_TO_DISCRIMINATE:
+        plain = zip(together.samples, hard.tolist(), strict=True)
+        return tuple(Item(one.id, one.question, level, None) for one, level in plain), None
+    telling, low = discrimination(together.scores), low_discrimination(together.scores)
+    told = zip(together.samples, hard.tolist(), telling.tolist(), low.p.tolist(), strict=True)
+    items = tuple(
+        Item(one.id, one.question, level, None, None)
+        if math.isnan(r)
+        else Item(one.id, one.question, level, r, p)
+        for one, level, r, p in told
+    )
+    return items, low.expected
 
 
 def _answers(runs: Sequence[RunFolder]) -> list[dict[str, Answered]]:
     return [{one.id: one for one in run.read_as(Answered)} for run in runs]
-
-
-def _suspects(
-    together: Aligned, answers: Sequence[dict[str, Answered]], strong: Sequence[int]
-) -> tuple[Suspect, ...]:
-    """The most agreed on first."""
-    found = []
-    for sample in together.samples:
-        given = [table[sample.id] for table in answers]
-        told = {given[at].answer for at in strong}
-        answer = next(iter(told))
-        closed = given[0].kind != "open"
-        if len(told) != 1 or answer is None or not closed or answer in sample.gold:
-            continue
-        counts = Counter(one.answer for one in given)
-        gold = " or ".join(sample.gold)
-        found.append(Suspect(sample.id, sample.question, gold, answer, counts[answer], len(given)))
-    return tuple(sorted(found, key=lambda one: -one.agree))
-
-
-def _expected(together: Aligned, strong: Sequence[int]) -> float:
-    """Sum over choice and yes/no samples of the chance that all strong models err alike, each with
-    its own error rate on questions of so many options."""
-    alike: dict[int, list[int]] = defaultdict(list)
-    for at, sample in enumerate(together.samples):
-        options = len(sample.options) or (2 if sample.gold in (("Yes",), ("No",)) else 0)
-        if options >= 2:
-            alike[options].append(at)
-    total = 0.0
-    for options, rows in alike.items():
-        wrong = [1 - float(together.scores[rows, at].mean()) for at in strong]
-        others = options - 1
-        total += len(rows) * others * math.prod(one / others for one in wrong)
-    return total

@@ -22,6 +22,7 @@ from snellen.analysis.groups import (
 )
 from snellen.analysis.headlines import Headlines, headlines
 from snellen.analysis.margins import Margin, adjusted_margins, margin_of
+from snellen.analysis.stopped import interval_at_stop
 from snellen.core.errors import UsageError
 from snellen.core.summary import Interval
 from snellen.stats.paired import (
@@ -70,6 +71,9 @@ class Pair(Struct, frozen=True):
     """Adjusted for every pair of every benchmark that was compared."""
     reason: str = ""
     """Why there is no p or no interval."""
+    anytime: Interval | None = None
+    """Of the difference of the mean scores, valid where a rule ended one of the runs early; None
+    where none did."""
     bounds: tuple[float, float] | None = None
     """The difference over all samples, if those that failed or are missing were all against the
     second run, and all for it; None where nothing failed or the bounds are not known."""
@@ -294,6 +298,9 @@ def _pairs(
             test=mean.test,
             p_exact=mcnemar(lost, won).exact if mean.test == SCORE_TEST else None,
             reason=mean.reason,
+            anytime=interval_at_stop(
+                [together.infos[at] for at in two], differences, together.clusters, level
+            ),
             bounds=_apart(*ends),
             margin=of_margin,
             groups=tuple(of_groups),

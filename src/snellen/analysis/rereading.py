@@ -3,11 +3,11 @@ asking anybody."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from snellen.core.benchmark import Benchmark
 from snellen.core.output import Output
-from snellen.core.record import Record
+from snellen.core.record import Pass, Record
 from snellen.core.request import Request
 from snellen.core.sample import Sample
 from snellen.engine.asking import MAIN
@@ -29,19 +29,21 @@ def read_again(
         record = records.get(sample.id)
         if record is None or not record.passes:
             continue
+        draws = [record.passes, *(one.passes for one in record.repeats[1:])]
         try:
-            again = _driven(benchmark, sample, record)
+            again = [_driven(benchmark, sample, passes) for passes in draws]
         except _NotStored:
             continue
-        score = counted_score(again, policy)
-        if score is not None:
-            found[sample.id] = score
+        scores = [counted_score(one, policy) for one in again]
+        known = [score for score in scores if score is not None]
+        if len(known) == len(draws):
+            found[sample.id] = sum(known) / len(known)
     return found
 
 
-def _driven(benchmark: Benchmark, sample: Sample, record: Record) -> Record:
-    """The record of a sample whose replies are those of another record, pass by pass."""
-    outputs = iter([one.output for one in record.passes])
+def _driven(benchmark: Benchmark, sample: Sample, passes: Sequence[Pass]) -> Record:
+    """The record of a sample whose replies are those of these passes, one after the other."""
+    outputs = iter([one.output for one in passes])
 
     def stored(request: Request) -> Output:
         output = next(outputs, None) if request.to == MAIN else None

@@ -4,10 +4,10 @@ Looked at is the pass that decided: the first in which one run is right and the 
 the first that differs in anything. What is equal there blocks everything before it, since it cannot
 have mattered:
 
-* The replies are equal, or were read as the same answer and no judge graded them: only the reading
-  is left. `extraction` where the answers read differ (`data` where the options differ, `judge`
-  where a judge read them), `data` where the gold differs, `judge` where verdicts do, else `scoring`
-  (another metric, or another number of passes).
+* The replies are equal, or were read as the same answer in the same way and no judge graded them:
+  only the reading is left. `extraction` where the answers read differ (`data` where the options
+  differ, `judge` where a judge read them), `data` where the gold differs, `judge` where verdicts
+  do, else `scoring` (another metric, or another number of passes).
 * A request failed in one run: `failures`.
 * Else everything that differs about the sample may have mattered, and each is named: the question,
   its options or its gold (`data`); the media, by their digests, or how the model is handed them
@@ -70,16 +70,17 @@ def change(first: Side, second: Side, differ: Differences, one: Record, other: R
             return _failed(f"{record.unscored} in the {name} run", 0)
     at = _decisive(one, other)
     if at is None:
-        details: dict[Cause, str] = {"scoring": _passes(one, other)}
+        details = _no_pass_differs(one, other)
         asking = _given(first, second, differ, one, other, 0) if one.passes and other.passes else {}
         return Change(frozenset(asking), frozenset(details), True, {**asking, **details}, 0)
-    mine, theirs = one.passes[at], other.passes[at]
+    mine, theirs = passes_of(one)[at], passes_of(other)[at]
     if isinstance(mine.output, Failure) != isinstance(theirs.output, Failure):
         return _failed("a request failed", at)
     asking = _given(first, second, differ, one, other, at)
     graded = mine.verdicts or theirs.verdicts
     same_reply = _same_reply(mine.output, theirs.output)
-    if same_reply or (not graded and _same_answer(mine.answer, theirs.answer)):
+    read_alike = not graded and "extraction" not in differ.causes
+    if same_reply or (read_alike and _same_answer(mine.answer, theirs.answer)):
         reading = _read_otherwise(one, other, mine, theirs, same_reply, _data(first, second))
         return Change(frozenset(asking), frozenset(reading), True, {**asking, **reading}, at)
     asking = asking or _nothing_given(first, second, differ, one, other, at)
@@ -102,7 +103,7 @@ def _data(first: Side, second: Side) -> Cause:
 
 
 def _decisive(one: Record, other: Record) -> int | None:
-    pairs = list(zip(one.passes, other.passes, strict=False))
+    pairs = list(zip(passes_of(one), passes_of(other), strict=False))
     for at, (mine, theirs) in enumerate(pairs):
         if (mine.correct, mine.credit) != (theirs.correct, theirs.credit):
             return at
@@ -112,10 +113,21 @@ def _decisive(one: Record, other: Record) -> int | None:
     return None
 
 
-def _passes(one: Record, other: Record) -> str:
+def _no_pass_differs(one: Record, other: Record) -> dict[Cause, str]:
+    if len(one.repeats) != len(other.repeats):
+        times = [max(1, len(record.repeats)) for record in (one, other)]
+        return {"chance": f"asked {times[0]} and {times[1]} times, equal as far as both go"}
     if len(one.passes) != len(other.passes):
-        return f"{len(one.passes)} and {len(other.passes)} passes, equal as far as both go"
-    return "equal in every pass, scored by another rule"
+        return {
+            "scoring": f"{len(one.passes)} and {len(other.passes)} passes, equal as far as both go"
+        }
+    return {"scoring": "equal in every pass, scored by another rule"}
+
+
+def passes_of(record: Record) -> list[Pass]:
+    """The passes of all draws of a sample, those of the first draw first."""
+    later = (one.passes for one in record.repeats[1:])
+    return [*record.passes, *(one for passes in later for one in passes)]
 
 
 def _read_otherwise(
@@ -169,18 +181,24 @@ def _given(
     first: Side, second: Side, differ: Differences, one: Record, other: Record, at: int
 ) -> dict[Cause, str]:
     """Everything about the asking that differs, with words for each."""
-    mine, theirs = one.passes[at], other.passes[at]
+    mine, theirs = passes_of(one)[at], passes_of(other)[at]
+    if at >= min(len(one.passes), len(other.passes)):
+        # A later draw was shown what the first was, and leaves it out.
+        shown = one.passes[0], other.passes[0]
+    else:
+        shown = mine, theirs
     found: dict[Cause, str] = {}
     data = _data(first, second)
-    asks_else = _question(one, other, mine, theirs)
+    asks_else = _question(one, other, *shown)
     if asks_else:
         found[data] = asks_else
     if first.info is None or second.info is None:
         told = "another reply; what was asked, shown and set is unknown"
         unknown: tuple[Cause, ...] = ("media", "prompt", "decoding", "model")
         return {**found, **dict.fromkeys(unknown, told)}
-    if media_of(mine.prompt) != media_of(theirs.prompt):
-        found["media"] = _media_told(media_of(mine.prompt), media_of(theirs.prompt))
+    media = [media_of(one.prompt) for one in shown]
+    if media[0] != media[1]:
+        found["media"] = _media_told(*media)
     elif differ.facts & SHOWING:
         how = ", ".join(sorted(differ.facts & SHOWING))
         found["media"] = f"the model was handed its pictures otherwise ({how})"
@@ -249,7 +267,7 @@ def _nothing_given(
     first: Side, second: Side, differ: Differences, one: Record, other: Record, at: int
 ) -> dict[Cause, str]:
     """Another reply of one model to the same question: a setting of the request, or chance."""
-    mine, theirs = one.passes[at], other.passes[at]
+    mine, theirs = passes_of(one)[at], passes_of(other)[at]
     if one.requests[:1] == other.requests[:1] != ():
         return {"chance": "the same request, another reply"}
     if differ.facts and differ.facts <= SEEDS:

@@ -37,9 +37,9 @@ class Size(Struct, frozen=True):
 
 
 class SmallestSubset(NamedTuple):
-    """`samples`: ids of the smallest subset that is good enough; empty where none is. `agreement`,
-    in percent: what the procedure, choice of size included, is worth to models that had no part in
-    it; None where nothing is offered."""
+    """`samples`: ids of the smallest subset that is good enough, or of half of the samples where
+    none is; empty where there are too few runs. `agreement`, in percent: what the procedure, choice
+    of size included, is worth to models that had no part in it."""
 
     sizes: tuple[Size, ...]
     samples: tuple[str, ...]
@@ -64,16 +64,17 @@ def smallest_subset(together: Aligned, agreement: float) -> SmallestSubset:
     spread = _spread(together)
     mean = float(counts.mean())
     sizes = tuple(_size(one, mean, spread) for one in found.sizes)
-    if found.share is None:
-        why = f"no subset up to half of the samples orders {100 * agreement:g} % of the pairs"
-        return SmallestSubset(sizes, (), None, (why,))
     units = set(found.units.tolist())
     ids = tuple(
         one.id
         for one, unit in zip(together.samples, together.clusters.tolist(), strict=True)
         if unit in units
     )
-    return SmallestSubset(sizes, ids, 100 * found.agreement, ())
+    missed = (
+        f"no subset up to half of the samples orders {100 * agreement:g} % of the pairs; the "
+        "largest is given"
+    )
+    return SmallestSubset(sizes, ids, 100 * found.agreement, () if found.reached else (missed,))
 
 
 class _Spread(NamedTuple):

@@ -2,10 +2,9 @@
 
 The rule. A run's score is the mean over the samples it scored, so the way from the first mean to
 the second goes (1) from the first run's samples to those both scored, (2) on these from the first
-run's scores to the second's, (3) to the second run's samples. Steps 1 and 3 are taken reason by
-reason: samples that only one run has, or has without gold (data), then those that failed, are
-missing or could not be asked (failures), then those no judge graded (judge); each reason gets what
-the mean moves by. In step 2 every sample whose score differs goes to what differs about it
+run's scores to the second's, (3) to the second run's samples. Steps 1 and 3 go by reason: samples
+that only one run has, or has without gold (data), those that failed, are missing or could not be
+asked (failures), and those no judge graded (judge). In step 2 every sample whose score differs goes to what differs about it
 (`snellen.analysis.stages`): to one cause where there is one, else to its causes by what is known of
 their combinations (`snellen.analysis.attribution`). Nothing is left over.
 """
@@ -14,7 +13,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import zip_longest
+from itertools import combinations, zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
@@ -30,15 +29,18 @@ from snellen.analysis.factors import (
     Differences,
     Side,
     differences,
+    sampling_of,
     side_of,
 )
 from snellen.analysis.groups import in_points
 from snellen.analysis.stages import Change
+from snellen.analysis.stopped import interval_at_stop, stop_notices
 from snellen.core.errors import UsageError
 from snellen.core.record import Unscored
 from snellen.core.summary import Interval
 from snellen.scoring.accuracy import FailurePolicy, counted_score
 from snellen.stats.paired import paired_mean
+from snellen.stats.shapley import shapley_split
 
 if TYPE_CHECKING:
     from numpy import float64, int64
@@ -53,7 +55,6 @@ _REASONS: Mapping[Unscored | None, Cause] = {
     "ungraded": "judge",
 }
 """Which cause a sample falls to that one run scored and the other did not; None: has it not."""
-_ORDER: tuple[Cause, ...] = ("data", "failures", "judge")
 
 
 class Share(Struct, frozen=True):
@@ -101,6 +102,8 @@ class Observed(Struct, frozen=True):
     """Of these samples; what belongs together is one."""
     reason: str
     """Why there is no p or no interval, where one lacks."""
+    anytime: Interval | None = None
+    """Of the difference, valid where a rule ended one of the runs early; None where none did."""
 
 
 class Between(Struct, frozen=True):
@@ -188,6 +191,18 @@ def between(side: Side, first: Side, second: Side, differ: Differences) -> Cross
     return Crossed(side, switched, counted(side))
 
 
+def open_causes(found: Why) -> tuple[Cause, ...]:
+    """The causes that further runs would tell apart; none where fewer than two are open."""
+    shares = [
+        one
+        for one in found.shares
+        if one.method == "joint" or (one.method == "measured" and one.orders < one.possible)
+    ]
+    causes = {cause for one in shares for cause in one.causes}
+    opened = tuple(one for one in CROSSED if one in causes)
+    return opened if len(opened) > 1 else ()
+
+
 def _alike(first: Side, second: Side, both: Sequence[str]) -> bool:
     """Whether two benchmarks ask anything that is the same: equal ids alone say little."""
     return first.benchmark == second.benchmark or any(
@@ -203,9 +218,8 @@ def counted(side: Side) -> dict[str, float]:
 
 
 def _tells(share: Share) -> bool:
-    """Whether it moved something, or was measured to move nothing."""
-    moved = bool(share.gained or share.lost or share.apart)
-    return moved or (share.method == "measured" and set(share.causes) <= set(CROSSED))
+    """Whether it moved something, was found to move nothing, or may hide two that cancel out."""
+    return bool(share.gained or share.lost or share.apart) or share.method != "alone"
 
 
 class _Told(NamedTuple):
@@ -227,7 +241,17 @@ def _observed(told: _Told, difference: float, apart: float) -> Observed:
     differences = np.array([second[name] - first[name] for name in told.both])
     mean = paired_mean(differences, told.clusters, told.level)
     interval = _shifted(in_points(mean.interval), apart)
-    return Observed(difference, interval, mean.p, len(told.both), mean.clusters, mean.reason)
+    infos = [side.info for side in told.sides]
+    stop = interval_at_stop(infos, differences, told.clusters, told.level)
+    return Observed(
+        difference,
+        interval,
+        mean.p,
+        len(told.both),
+        mean.clusters,
+        mean.reason,
+        _shifted(stop, apart),
+    )
 
 
 def _place(causes: frozenset[Cause]) -> list[int]:
@@ -239,10 +263,11 @@ def _listed(causes: frozenset[Cause]) -> tuple[Cause, ...]:
 
 
 class _Move:
-    """What samples that only one run scored do to the difference."""
+    """What samples that only one run scored do to the difference, in points."""
 
     def __init__(self) -> None:
-        self.points = 0.0
+        self.points = self.least = self.most = 0.0
+        self.orders = 1
         self.ids: list[str] = []
 
 
@@ -251,22 +276,33 @@ def _moves(
     sides: tuple[Side, Side],
     both: set[str],
 ) -> dict[Cause, _Move]:
-    """Steps 1 and 3: a mean without the samples the other run did not score, reason by reason."""
+    """Steps 1 and 3: what a mean loses with the samples that the other run did not score, by the
+    reason why it did not; of several reasons over the orders in which they are taken out."""
+    import numpy as np
+
     moved: dict[Cause, _Move] = defaultdict(_Move)
     for mine, other, sign in ((0, 1, 1.0), (1, 0, -1.0)):
-        left = dict(scores[mine])
-        apart: dict[Cause, list[str]] = defaultdict(list)
-        for name in left.keys() - both:
+        reasons: dict[str, Cause] = {}
+        for name in scores[mine].keys() - both:
             theirs = sides[other].records.get(name)
-            apart[_REASONS[theirs.unscored if theirs else None]].append(name)
-        for cause in _ORDER:
-            if not apart[cause]:
-                continue
-            before = _mean(left.values())
-            for name in apart[cause]:
-                del left[name]
-            moved[cause].points += sign * 100 * (_mean(left.values()) - before)
-            moved[cause].ids += sorted(apart[cause])
+            reasons[name] = _REASONS[theirs.unscored if theirs else None]
+        causes = sorted(set(reasons.values()))
+        if not causes:
+            continue
+        means = {
+            out: np.array([_mean(score for name, score in scores[mine].items()
+                                 if reasons.get(name) not in out)])
+            for size in range(len(causes) + 1)
+            for out in map(frozenset, combinations(causes, size))
+        }  # fmt: skip
+        split = shapley_split(means)
+        for cause in causes:
+            by = [sign * 100 * one[frozenset({cause})] for one in split.moves.values()]
+            move = moved[cause]
+            move.points += sum(by) / len(by)
+            move.least, move.most = move.least + min(by), move.most + max(by)
+            move.orders = max(move.orders, len(by))
+            move.ids += sorted(name for name, one in reasons.items() if one == cause)
     return moved
 
 
@@ -281,16 +317,16 @@ def _share(
     if part is None:
         shown = tuple(example(name, "", 0, told.scores, told.sides) for name in move.ids)
         return Share(
-            _listed(causes), move.points, move.points, move.points, "alone", 1, 1, None, 0, 0,
-            len(move.ids), shown[: told.examples],
+            _listed(causes), move.points, move.least, move.most, "alone", move.orders, move.orders,
+            None, 0, 0, len(move.ids), shown[: told.examples],
         )  # fmt: skip
     mean = paired_mean(part.values, told.clusters, told.level)
     gained, lost = _sides(told, part.values)
     return Share(
         causes=_listed(causes),
         points=100 * mean.mean + move.points,
-        least=100 * part.least + move.points,
-        most=100 * part.most + move.points,
+        least=100 * part.least + move.least,
+        most=100 * part.most + move.most,
         method=part.method,
         orders=part.orders,
         possible=part.possible,
@@ -352,6 +388,8 @@ def _flat(side: Side) -> dict[str, str]:
         **{f"model {name}": value for name, value in sorted(identity.facts.items())},
         **dict(sorted(config.parameters.items())),
         "max_new_tokens": str(config.max_new_tokens),
+        "repeats": str(config.repeats),
+        **{f"asked with {name}": value for name, value in sampling_of(config).items()},
         "limit": "–" if config.limit is None else str(config.limit),
         "failures": info.failures,
         **{role: f"{one.provider}/{one.name}" for role, one in sorted(config.roles.items())},
@@ -364,6 +402,7 @@ def _notices(first: Side, second: Side) -> Iterable[str]:
         yield f"two benchmarks: {first.benchmark} and {second.benchmark}"
     infos = [side.info for side in (first, second) if side.info is not None]
     yield from data_notices(infos, [side.name for side in (first, second) if side.info is not None])
+    yield from stop_notices(infos)
     for side in (first, second):
         if side.info is None:
             yield (

@@ -16,7 +16,6 @@ from msgspec import structs
 
 from snellen.analysis.data_again import benchmark_as_recorded
 from snellen.analysis.factors import (
-    CROSSED,
     DECODING,
     SHOWING,
     Cause,
@@ -26,7 +25,7 @@ from snellen.analysis.factors import (
     settings_of,
     words_of,
 )
-from snellen.analysis.why import Why
+from snellen.analysis.why import Why, open_causes
 from snellen.api.arguments import STORE_FILE
 from snellen.api.naming import served_model
 from snellen.api.planning import Planned, planned_runs
@@ -37,7 +36,9 @@ from snellen.core.benchmark import Benchmark
 from snellen.core.errors import UsageError
 from snellen.core.model import Checked, Identity, Model
 from snellen.core.record import Record
+from snellen.core.request import Sampling
 from snellen.core.run import RunConfig, RunInfo
+from snellen.engine.asking import MAIN
 from snellen.engine.managed import Servers
 from snellen.engine.progress import Progress, Silent
 from snellen.engine.run import run
@@ -70,18 +71,6 @@ class AskTerms(NamedTuple):
     budget: str | None = None
     prices: Sequence[str] = ()
     serve_timeout: float | None = None
-
-
-def open_causes(found: Why) -> tuple[Cause, ...]:
-    """The causes that further runs would tell apart; none where fewer than two are open."""
-    shares = [
-        one
-        for one in found.shares
-        if one.method == "joint" or (one.method == "measured" and one.orders < one.possible)
-    ]
-    causes = {cause for one in shares for cause in one.causes}
-    opened = tuple(one for one in CROSSED if one in causes)
-    return opened if len(opened) > 1 else ()
 
 
 def combinations_of(causes: Sequence[Cause]) -> list[frozenset[Cause]]:
@@ -198,6 +187,8 @@ class Crossing:
             limit=smaller.config.limit,
             seed=smaller.config.seed,
             failures=first.failures,
+            repeats=min(first.config.repeats, second.config.repeats),
+            sampling=_sampling(first.config, decoding_of.config),
         )
         self._check_prompts(plan, prompt_of, media_of_run)
         return plan
@@ -219,6 +210,7 @@ class Crossing:
             found = structs.replace(
                 decoding.config,
                 identity=model.identity,
+                sampling=_sampling(whose.config, decoding.config),
                 parameters=media.config.parameters,
             )
             mine = keys(found, settings)
@@ -331,6 +323,13 @@ def _with_settings(
                 options[name] = theirs[name]
     told = ",".join(f"{name}={value}" for name, value in options.items())
     return f"{stem}:{told}" if told else stem
+
+
+def _sampling(one: RunConfig, decoding: RunConfig) -> dict[str, Sampling]:
+    """How replies are sampled in a run that has the settings of `decoding` for the model's."""
+    others = {role: how for role, how in one.sampling.items() if role != MAIN}
+    mine = decoding.sampling.get(MAIN)
+    return others if mine is None else {**others, MAIN: mine}
 
 
 def _same(one: RunConfig, other: RunConfig, names: frozenset[str]) -> bool:

@@ -69,6 +69,7 @@ def benchmark(variant: Variant) -> Benchmark:
         headline=HEADLINE,
         summarise=partial(summarise_blink, asked, failures),
         headline_sums=partial(_sums, failures),
+        weighs_scores=True,
     )
 
 

@@ -4,6 +4,7 @@ records."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,11 +17,12 @@ from snellen.core.summary import Interval, Metric, Summary
 from snellen.scoring.accuracy import FailurePolicy, counted_score
 from snellen.scoring.bleu import LONGEST, BleuCounts, bleu_counts
 from snellen.scoring.cider import cider, document_frequencies
+from snellen.scoring.clusters import clusters
 from snellen.scoring.headlines import Share, sum_of_ratios
 from snellen.scoring.meteor import MeteorCounts
 from snellen.scoring.meteor_program import Captioned, caption_counts
 from snellen.stats.intervals import score_interval
-from snellen.stats.resampling import percentile_interval, resampled_sums
+from snellen.stats.linearised import interval_of_sums
 
 if TYPE_CHECKING:
     from numpy import float64
@@ -45,7 +47,7 @@ def summarise_captions(
 ) -> Summary:
     """CIDEr as headline, with BLEU and ROUGE-L, and METEOR where `meteor` names a cache for what
     its program says. Intervals are over pictures: of CIDEr with the document frequencies of the
-    set held fixed, of BLEU and METEOR by a bootstrap of their counts.
+    set held fixed, of BLEU and METEOR by what each picture's counts move.
 
     Where METEOR cannot be computed, it has no value and a notice says why.
     """
@@ -55,13 +57,14 @@ def summarise_captions(
         return msgspec.structs.replace(summary, headline=headline)
     counted = [one for one in records if counted_score(one, failures) is not None]
     said, golds = _captions(counted, words)
-    headline = _cider(_ciders(said, golds))
+    held = clusters(counted)
+    headline = _cider(_ciders(said, golds), held)
     counts = [bleu_counts(one, gold) for one, gold in zip(said, golds, strict=True)]
-    metrics = {HEADLINE: headline, **_bleu(counts)}
+    metrics = {HEADLINE: headline, **_bleu(counts, held)}
     beside: tuple[str, ...] = (BLEU[-1], ROUGE_L)
     notices = summary.notices
     if meteor is not None:
-        found = _meteor([Captioned(*pair) for pair in zip(said, golds, strict=True)], meteor)
+        found = _meteor([Captioned(*pair) for pair in zip(said, golds, strict=True)], meteor, held)
         metrics[METEOR] = found
         beside = (BLEU[-1], METEOR, ROUGE_L)
         notices = (*notices, *([found.note] if found.note else ()))
@@ -102,8 +105,8 @@ def _ciders(said: Sequence[Sequence[str]], golds: Sequence[Sequence[Sequence[str
     return [cider(one, gold, known) for one, gold in zip(said, golds, strict=True)]
 
 
-def _cider(scores: Sequence[float]) -> Metric:
-    spread = score_interval([score / 10 for score in scores])
+def _cider(scores: Sequence[float], held: Sequence[str]) -> Metric:
+    spread = score_interval([min(1.0, score / 10) for score in scores], held)
     interval = spread and Interval(
         _TOP * spread.low, _TOP * spread.high, spread.method, spread.level
     )
@@ -112,36 +115,46 @@ def _cider(scores: Sequence[float]) -> Metric:
     return Metric(HEADLINE, value, len(scores), interval, note, unit="points", top=_TOP)
 
 
-def _meteor(captions: Sequence[Captioned], cache: Path) -> Metric:
+def _meteor(captions: Sequence[Captioned], cache: Path, held: Sequence[str]) -> Metric:
     try:
         counts = caption_counts(captions, cache)
     except UsageError as error:
         return Metric(METEOR, None, len(captions), note=str(error))
     import numpy as np
 
-    draws = resampled_sums([one.sums() for one in counts], METEOR)
-    scores = np.asarray([MeteorCounts(*map(float, row)).score() for row in draws])
+    def score(sums: NDArray[float64]) -> NDArray[float64]:
+        return np.asarray([100 * MeteorCounts(*map(float, row)).score() for row in sums])
+
+    rows = np.asarray([one.sums() for one in counts], dtype=np.float64)
     value = 100 * sum(counts, MeteorCounts()).score()
-    return Metric(METEOR, value, len(counts), percentile_interval(100 * scores))
+    return Metric(METEOR, value, len(counts), interval_of_sums(rows, score, held))
 
 
-def _bleu(counts: Sequence[BleuCounts]) -> dict[str, Metric]:
+def _bleu(counts: Sequence[BleuCounts], held: Sequence[str]) -> dict[str, Metric]:
+    import numpy as np
+
+    rows = np.asarray(
+        [(one.words, one.reference, *one.guessed, *one.correct) for one in counts],
+        dtype=np.float64,
+    )
     values = sum(counts, BleuCounts()).scores()
-    rows = [(one.words, one.reference, *one.guessed, *one.correct) for one in counts]
-    draws = _bleu_of_sums(resampled_sums(rows, HEADLINE))
     return {
-        name: Metric(name, 100 * value, len(counts), percentile_interval(100 * draws[:, order]))
+        name: Metric(
+            name,
+            100 * value,
+            len(counts),
+            interval_of_sums(rows, partial(_bleu_of_sums, order), held),
+        )
         for order, (name, value) in enumerate(zip(BLEU, values, strict=True))
     }
 
 
-def _bleu_of_sums(sums: NDArray[float64]) -> NDArray[float64]:
-    """BLEU-1 to 4 (columns) of rows of summed counts."""
+def _bleu_of_sums(order: int, sums: NDArray[float64]) -> NDArray[float64]:
+    """BLEU of an order, from 0, in percent, of rows of summed counts: (draws, 10) to (draws,)."""
     import numpy as np
 
     found = []
-    for row in sums:
-        one, reference, *rest = (int(value) for value in row)
+    for one, reference, *rest in sums.tolist():
         counts = BleuCounts(one, reference, tuple(rest[:LONGEST]), tuple(rest[LONGEST:]))
-        found.append(counts.scores())
+        found.append(100 * counts.scores()[order])
     return np.asarray(found, dtype=np.float64)

@@ -88,6 +88,7 @@ def benchmark(variant: Variant) -> Benchmark:
         headline=HEADLINE,
         summarise=partial(_by_sources, asked, failures),
         headline_sums=partial(_sums, failures),
+        weighs_scores=True,
     )
 
 

@@ -38,19 +38,17 @@ from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
-from snellen.core.summary import Interval, Metric, Summary
+from snellen.core.summary import Metric, Summary
 from snellen.prompts.choice import Wording
-from snellen.scoring.accuracy import FailurePolicy
+from snellen.scoring.accuracy import FailurePolicy, mean_metric
 from snellen.scoring.hallusion import (
     Place,
     figure_of,
     hallusion_scores,
     question_of,
-    set_counts,
 )
-from snellen.scoring.headlines import Share, share_of_units, sum_of_ratios
+from snellen.scoring.headlines import Share, interval_of, share_of_units, sum_of_ratios
 from snellen.scoring.together import all_right, bounds_of, under
-from snellen.stats.resampling import percentile_interval, resampled_sums
 
 VERSION = "2"
 HEADLINE = "mean_of_three"
@@ -130,13 +128,13 @@ def _summed(asked: Benchmark, failures: FailurePolicy, records: Sequence[Record]
     if summary.headline.value is None or found is None:
         mean = Metric(HEADLINE, None, summary.n, note=summary.headline.note)
         return msgspec.structs.replace(summary, headline=mean)
-    spread = _intervals(seen)
     parts = {
         "aAcc": Metric("aAcc", found.answers, summary.n, summary.headline.interval),
-        "fAcc": Metric("fAcc", found.figures, found.figure_count, spread.get("fAcc")),
-        "qAcc": Metric("qAcc", found.questions, found.question_count, spread.get("qAcc")),
+        "fAcc": _of_units("fAcc", seen, figure_of),
+        "qAcc": _of_units("qAcc", seen, question_of),
     }
-    mean = Metric(HEADLINE, found.mean, summary.n, spread.get(HEADLINE))
+    interval = interval_of(_sums(failures, records), records)
+    mean = Metric(HEADLINE, found.mean, summary.n, interval)
     return msgspec.structs.replace(
         summary,
         headline=mean,
@@ -146,22 +144,12 @@ def _summed(asked: Benchmark, failures: FailurePolicy, records: Sequence[Record]
     )
 
 
-def _intervals(records: Sequence[Record]) -> dict[str, Interval | None]:
-    """Of the mean of three and of its last two, over resampled sets of figures."""
-    rows = set_counts(records, _place)
-    if len(rows) < 2:
-        return {}
-    sums = resampled_sums(rows, seed=HEADLINE)
-    # A draw of sets without a whole figure, or a whole question, says nothing of their shares.
-    sums = sums[(sums[:, 1::2] > 0).all(axis=1)]
-    if not len(sums):
-        return {}
-    shares = 100 * sums[:, 0::2] / sums[:, 1::2]
-    return {
-        HEADLINE: percentile_interval(shares.mean(axis=1)),
-        "fAcc": percentile_interval(shares[:, 1]),
-        "qAcc": percentile_interval(shares[:, 2]),
-    }
+def _of_units(name: str, records: Sequence[Record], key: Callable[[Place], str]) -> Metric:
+    """The share of figures, or of questions, that are right as a whole."""
+    of_unit = partial(_named, key)
+    right = all_right(records, of_unit)
+    sets = {of_unit(record): _set(record) for record in records}
+    return mean_metric(name, list(right.values()), [sets[unit] for unit in right])
 
 
 def _sums(failures: FailurePolicy, records: Sequence[Record]) -> HeadlineSums | None:
@@ -174,7 +162,13 @@ def _sums(failures: FailurePolicy, records: Sequence[Record]) -> HeadlineSums | 
         added = [[*have, *more] for have, more in zip(added, shares, strict=True)]
     if len({share.ratio for shares in added for share in shares}) < len(_PARTS):
         return None
-    return sum_of_ratios(added, links=["/".join(_place(one)[:2]) for one in seen])
+    return sum_of_ratios(added, links=[_set(one) for one in seen])
+
+
+def _set(record: Record) -> str:
+    """A name for the set of figures, which is drawn as a whole."""
+    place = _place(record)
+    return f"{place.kind}/{place.set}"
 
 
 def _named(key: Callable[[Place], str], record: Record) -> str:

@@ -18,7 +18,6 @@ in columns of their own (`--judge column:gpt4_score+score`).
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
@@ -44,7 +43,7 @@ from snellen.extract.unanswered import own_words, unanswered
 from snellen.extract.verdicts import read_pair
 from snellen.scoring.clusters import clusters
 from snellen.scoring.headlines import Share, sum_of_ratios
-from snellen.stats.resampling import percentile_interval, resampled_sums
+from snellen.stats.linearised import unbounded_interval_of_sums
 
 VERSION = "3"
 ALIASES: dict[str, dict[str, str]] = {
@@ -166,6 +165,10 @@ def summarise(records: Sequence[Record], told: Told) -> Summary:
 
 
 def _sums(told: Told, records: Sequence[Record]) -> HeadlineSums | None:
+    return _ratio(records)
+
+
+def _ratio(records: Sequence[Record]) -> HeadlineSums | None:
     """100 times the model's scores over those of the reference."""
     added = [
         [Share(RELATIVE, one.values[MODEL], one.values[REFERENCE])] if _graded(one) else []
@@ -179,20 +182,12 @@ def _graded(record: Record) -> bool:
 
 
 def _relative(records: Sequence[Record], plain: Metric) -> Metric:
-    """100 times the ratio of the means, with a bootstrap over questions, those about one picture
-    together. What was withheld stays withheld."""
-    rows: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
-    n = 0
-    for one, cluster in zip(records, clusters(records), strict=True):
-        if _graded(one):
-            row = rows[cluster or f"sample {one.id}"]
-            row[0] += one.values[MODEL]
-            row[1] += one.values[REFERENCE]
-            n += 1
-    reference = sum(row[1] for row in rows.values())
-    if plain.value is None or not reference:
+    """100 times the ratio of the means; questions about one picture are drawn together. What was
+    withheld stays withheld."""
+    found = _ratio(records)
+    if plain.value is None or found is None or not found.rows[:, 1].any():
         return plain
-    sums = resampled_sums(list(rows.values()), RELATIVE)
-    spread = percentile_interval(100 * sums[:, 0] / sums[:, 1])
-    value = 100 * sum(row[0] for row in rows.values()) / reference
+    value = found.of_all()
+    spread = unbounded_interval_of_sums(found.rows, found.value, clusters(records))
+    n = int(found.rows.any(axis=1).sum())
     return Metric(RELATIVE, value, n, spread, unit="points", top=max(100.0, value))

@@ -45,7 +45,7 @@ from snellen.core.summary import Metric, Summary
 from snellen.data.columns import parse_list, row_id
 from snellen.extract.unanswered import unanswered
 from snellen.extract.verdicts import read_marks
-from snellen.scoring.headlines import Share, sum_of_ratios
+from snellen.scoring.headlines import Share, interval_of, sum_of_ratios
 
 VERSION = "4"
 ALIASES: dict[str, dict[str, str]] = {"MMDU": {}}
@@ -257,28 +257,24 @@ def summarise(records: Sequence[Record], told: Told) -> Summary:
 
 
 def _sums(told: Told, records: Sequence[Record]) -> HeadlineSums | None:
-    """The mean overall mark of the turns: a dialogue weighs as many as it has."""
+    return _weighted(records, OVERALL)
+
+
+def _weighted(records: Sequence[Record], name: str) -> HeadlineSums | None:
+    """The mean of a value over turns: a dialogue weighs as many as it has."""
     added = [
         []
-        if one.score is None or OVERALL not in one.values
-        else [Share(OVERALL, one.values[OVERALL] * len(one.gold), len(one.gold))]
+        if one.score is None or name not in one.values or not one.gold
+        else [Share(name, one.values[name] * len(one.gold), len(one.gold))]
         for one in records
     ]
     return sum_of_ratios(added)
 
 
 def _over_turns(records: Sequence[Record], plain: Metric, name: str) -> Metric:
-    """The mean of a value with the number of a dialogue's turns as weight. The interval is that
-    of the mean over dialogues, which are the units that were drawn."""
-    scored = [one for one in records if one.score is not None and name in one.values]
-    turns = sum(len(one.gold) for one in scored)
-    if not turns:
+    """The mean of a value with the number of a dialogue's turns as weight."""
+    found = _weighted(records, name)
+    if found is None:
         return plain
-    total = sum(one.values[name] * len(one.gold) for one in scored)
-    shift = 100 * total / turns - (plain.value or 0.0)
-    interval = plain.interval
-    if interval is not None:
-        interval = structs.replace(
-            interval, low=max(0.0, interval.low + shift), high=min(100.0, interval.high + shift)
-        )
-    return structs.replace(plain, value=100 * total / turns, interval=interval)
+    value = found.of_all()
+    return structs.replace(plain, value=value, interval=interval_of(found, records))

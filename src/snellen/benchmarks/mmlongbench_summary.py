@@ -12,10 +12,10 @@ import msgspec
 
 from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
-from snellen.core.summary import Interval, Metric, Summary
+from snellen.core.summary import Metric, Summary
 from snellen.scoring.accuracy import FailurePolicy, counted_score, mean_metric
 from snellen.scoring.document import NOT_ANSWERABLE
-from snellen.stats.resampling import percentile_interval, resampled_sums
+from snellen.scoring.headlines import interval_of
 
 if TYPE_CHECKING:
     from numpy import float64
@@ -48,7 +48,7 @@ def summarise_documents(
         F1,
         100 * f1([_counts(*one, by_script) for one in known]),
         len(known),
-        _interval(known, by_script),
+        interval_of(f1_sums(failures, by_script, records), records),
     )
     groups = {name: cells for name, cells in summary.groups.items() if name != EVIDENCE}
     by_source = _by_source(known)
@@ -102,25 +102,6 @@ def _f1_of_sums(sums: NDArray[float64]) -> NDArray[float64]:
     shares = sums[:, 0::2] / np.where(wholes > 0, wholes, 1.0)
     total = shares.sum(axis=1)
     found: NDArray[float64] = 200 * shares.prod(axis=1) / np.where(total > 0, total, 1.0)
-    return found
-
-
-def _interval(known: Sequence[tuple[Record, float]], by_script: bool) -> Interval | None:
-    """Bootstrap over documents."""
-    documents: dict[str, list[float]] = defaultdict(lambda: [0.0] * _COLUMNS)
-    for record, score in known:
-        row = documents[record.unit or record.id]
-        for column, value in enumerate(_counts(record, score, by_script)):
-            row[column] += value
-    if len(documents) < 2:
-        return None
-    import numpy as np
-
-    sums = resampled_sums(list(documents.values()), "mmlongbench-doc")
-    with np.errstate(invalid="ignore", divide="ignore"):
-        precision, recall = sums[:, 0] / sums[:, 1], sums[:, 2] / sums[:, 3]
-        draws = 2 * precision * recall / (precision + recall)
-    found = percentile_interval(100 * draws)
     return found
 
 

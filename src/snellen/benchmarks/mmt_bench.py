@@ -116,5 +116,6 @@ def benchmark(variant: Variant) -> Benchmark:
         flow=with_steps(plain.flow, extractor=variant.extractor),
         summarise=summarise,
         headline_sums=partial(overall_sums, failures),
+        weighs_scores=True,
     )
     return withheld(made, variant, "split", "all")

@@ -1,15 +1,17 @@
-"""Intervals of POPE's numbers: images are resampled with all their questions, because the tracks
-ask about the same images."""
+"""Intervals of POPE's numbers. The tracks ask about the same images, whose questions are drawn
+together."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.core.record import Record
 from snellen.core.summary import Interval
+from snellen.scoring.clusters import clusters
+from snellen.scoring.headlines import mean_of_ratios
 from snellen.scoring.yes_no import Reply, confusion
-from snellen.stats.resampling import percentile_interval, resampled_sums
+from snellen.stats.linearised import interval_of_sums
 
 if TYPE_CHECKING:
     from numpy import float64
@@ -29,54 +31,55 @@ Intervals = Mapping[tuple[str, str], Interval | None]
 
 def intervals(by_track: Mapping[str, Sequence[Record]], answering: Answering) -> Intervals:
     """Of every number of each track that has a sample which counts, of the mean over these tracks,
-    and of the pooled F1; none for fewer than two images."""
+    and of the pooled F1; None for fewer than two images."""
     import numpy as np
 
-    by_track = {
-        track: counted
-        for track, records in by_track.items()
-        if (counted := [one for one in records if answering(one) is not None])
-    }
-    tracks = list(by_track)
-    rows: dict[str, list[float]] = {}
-    for at, track in enumerate(tracks):
-        for record in by_track[track]:
+    records = {one.id: one for members in by_track.values() for one in members}
+    place = {name: at for at, name in enumerate(records)}
+    cells = np.zeros((len(by_track), len(records), _CELLS))
+    for table, members in zip(cells, by_track.values(), strict=True):
+        for record in members:
             reply = answering(record)
-            if reply is None:
-                continue
-            row = rows.setdefault(record.unit or record.id, [0.0] * (_CELLS * len(tracks)))
-            for cell, count in enumerate(confusion([reply])):
-                row[_CELLS * at + cell] += count
-    if len(rows) < 2:
-        return {}
-    sums = resampled_sums(list(rows.values()), seed="pope")
-    parts = [sums[:, _CELLS * at : _CELLS * (at + 1)] for at in range(len(tracks))]
-    found = {(name, track): draws for track, part in zip(tracks, parts, strict=True)
-             for name, draws in _numbers(part)}  # fmt: skip
-    # A draw of images that a track does not ask about says nothing about that track.
-    held = np.array([part.sum(axis=1) > 0 for part in parts], dtype=np.float64)
-    for name, _ in _numbers(parts[0]):
-        draws = np.array([found[name, track] for track in tracks])
-        found[name, MEAN] = (draws * held).sum(axis=0) / np.maximum(held.sum(axis=0), 1)
-    pooled: NDArray[float64] = np.sum(parts, axis=0)
-    found[POOLED, MEAN] = dict(_numbers(pooled))["f1"]
-    return {key: percentile_interval(draws) for key, draws in found.items()}
+            if reply is not None:
+                table[place[record.id]] += confusion([reply])
+    held = clusters(list(records.values()))
+    counted = cells.any(axis=(1, 2))
+    tracks = [track for track, counts in zip(by_track, counted, strict=True) if counts]
+    tables = [_numbers(table) for table in cells[counted]]
+    found: dict[tuple[str, str], Interval | None] = {}
+    for track, table in zip(tracks, tables, strict=True):
+        for name, ratio in table.items():
+            found[name, track] = _interval([ratio], held)
+    if tables:
+        for name in tables[0]:
+            found[name, MEAN] = _interval([table[name] for table in tables], held)
+        found[POOLED, MEAN] = _interval([_numbers(cells.sum(axis=0))["f1"]], held)
+    return found
 
 
-def _numbers(counts: NDArray[float64]) -> Iterator[tuple[str, NDArray[float64]]]:
-    """Counts (draws, 5) in the order of `Confusion`, to its numbers in percent, (draws,)."""
+class _Ratio(NamedTuple):
+    """What each sample adds to a numerator and a denominator."""
+
+    part: NDArray[float64]
+    whole: NDArray[float64]
+
+
+def _numbers(counts: NDArray[float64]) -> dict[str, _Ratio]:
+    """The numbers of a track as ratios, of counts (samples, 5) in the order of `Confusion`."""
     true_yes, false_yes, true_no, missed, _ = counts.T
-    yes, every = true_yes + false_yes, counts.sum(axis=1)
-    yield "f1", _share(2 * true_yes, 2 * true_yes + false_yes + missed)
-    yield "accuracy", _share(true_yes + true_no, every)
-    yield "precision", _share(true_yes, yes)
-    yield "recall", _share(true_yes, true_yes + missed)
-    yield "yes_rate", _share(yes, every)
+    every = counts.sum(axis=1)
+    return {
+        "f1": _Ratio(2 * true_yes, 2 * true_yes + false_yes + missed),
+        "accuracy": _Ratio(true_yes + true_no, every),
+        "precision": _Ratio(true_yes, true_yes + false_yes),
+        "recall": _Ratio(true_yes, true_yes + missed),
+        "yes_rate": _Ratio(true_yes + false_yes, every),
+    }
 
 
-def _share(part: NDArray[float64], whole: NDArray[float64]) -> NDArray[float64]:
-    """0 where there is nothing to divide by, as in `Confusion`."""
+def _interval(ratios: Sequence[_Ratio], held: Sequence[str]) -> Interval | None:
+    """Of the mean of ratios, in percent."""
     import numpy as np
 
-    share: NDArray[float64] = np.where(whole > 0, 100 * part / np.maximum(whole, 1), 0.0)
-    return share
+    rows = np.stack([column for ratio in ratios for column in ratio], axis=1)
+    return interval_of_sums(rows, mean_of_ratios, held)

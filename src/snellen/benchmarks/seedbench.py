@@ -158,6 +158,7 @@ def benchmark(variant: Variant) -> Benchmark:
             failures=failures_of(variant),
         ),
         headline_sums=headline_sums(version, level, failures_of(variant)),
+        weighs_scores=True,
         needs=needing(_needs(protocol), asked, variant.control),
         beyond=partial(beyond, protocol=protocol, clip=variant.clip),
         asks=(CLIP,) if level == "L3" else (),

@@ -84,6 +84,7 @@ def benchmark(variant: Variant) -> Benchmark:
         headline=HEADLINE,
         summarise=partial(_summarise, made, failures),
         headline_sums=partial(_sums, failures),
+        weighs_scores=True,
     )
 
 

@@ -22,13 +22,13 @@ from snellen.core.errors import UnknownName, UsageError
 from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
-from snellen.core.summary import Interval, Metric, Summary
+from snellen.core.summary import Metric, Summary
 from snellen.data.columns import canonical, column_name
-from snellen.scoring.accuracy import FailurePolicy
+from snellen.scoring.accuracy import FailurePolicy, mean_metric
+from snellen.scoring.clusters import clusters
 from snellen.scoring.guessing import GUESSES
 from snellen.scoring.headlines import share_of_units, sum_of_ratios
 from snellen.scoring.together import all_right, bounds_of, under
-from snellen.stats.intervals import wilson
 
 UNIT = "unit"
 """The role of a column with `--columns`, and the parameter of a run."""
@@ -90,13 +90,13 @@ def summarise_units(
 ) -> Summary:
     """Of units that have a score in every question; chance is that of guessing whole units."""
     summary = asked.summarise(records)
-    units = list(_units(under(records, failures)).values())
+    units = _units(under(records, failures))
     if summary.headline.value is None or not units:
         found = Metric(headline, None, len(units), note=summary.headline.note)
     else:
-        spread = wilson(sum(units), len(units))
-        interval = Interval(100 * spread.low, 100 * spread.high, spread.method, spread.level)
-        found = Metric(headline, 100 * sum(units) / len(units), len(units), interval)
+        named = zip(records, clusters(records), strict=True)
+        held = {_unit(record): cluster for record, cluster in named}
+        found = mean_metric(headline, list(units.values()), [held[unit] for unit in units])
     rest = {name: one for name, one in summary.metrics.items() if name not in GUESSES}
     chance = _chance(records)
     guessed = {} if chance is None else {CHANCE: Metric(CHANCE, chance, len(units))}

@@ -32,8 +32,8 @@ from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Metric, Summary
 from snellen.prompts.choice import Wording
-from snellen.scoring.accuracy import FailurePolicy, counted_score, mean_metric
-from snellen.scoring.headlines import weighted_mean
+from snellen.scoring.accuracy import FailurePolicy
+from snellen.scoring.headlines import interval_of, weighted_mean
 from snellen.scoring.text_restoration import Restored, restored
 
 VERSION = "2"
@@ -115,6 +115,7 @@ def benchmark(variant: Variant) -> Benchmark:
         coverage="generic type",
         summarise=partial(_summarise, made, failures),
         headline_sums=partial(_sums, failures),
+        weighs_scores=True,
     )
 
 
@@ -134,10 +135,11 @@ def _summarise(made: Benchmark, failures: FailurePolicy, records: Sequence[Recor
     summary = made.summarise(records)
     if summary.headline.value is None:
         return summary
-    counted = [record for record in records if counted_score(record, failures) is not None]
-    exact = _over_texts(HEADLINE, counted, [record.score or 0.0 for record in counted])
-    values = [record.values.get(JACCARD, 0.0) for record in counted]
-    metrics = {HEADLINE: exact, JACCARD: _over_texts(JACCARD, counted, values)}
+    exact = _over_texts(HEADLINE, _sums(failures, records), records)
+    jaccard = weighted_mean(
+        records, _texts, failures, lambda record, _: record.values.get(JACCARD, 0.0)
+    )
+    metrics = {HEADLINE: exact, JACCARD: _over_texts(JACCARD, jaccard, records)}
     return msgspec.structs.replace(
         summary, headline=exact, metrics={**summary.metrics, **metrics}, bounds=None
     )
@@ -145,19 +147,15 @@ def _summarise(made: Benchmark, failures: FailurePolicy, records: Sequence[Recor
 
 def _sums(failures: FailurePolicy, records: Sequence[Record]) -> HeadlineSums | None:
     """The mean over covered texts: a picture weighs as many as it has."""
-    return weighted_mean(records, lambda one: len(_texts(one)), failures)
+    return weighted_mean(records, _texts, failures)
 
 
-def _texts(record: Record) -> list[str]:
-    return record.gold[0].split("\n")
+def _texts(record: Record) -> float:
+    return len(record.gold[0].split("\n")) if record.gold else 0
 
 
-def _over_texts(name: str, records: Sequence[Record], values: Sequence[float]) -> Metric:
-    repeated = [
-        (value, record.id)
-        for record, value in zip(records, values, strict=True)
-        for _ in _texts(record)
-    ]
-    scores, units = [one for one, _ in repeated], [unit for _, unit in repeated]
-    found = mean_metric(name, scores, units)
-    return msgspec.structs.replace(found, n=len(records))
+def _over_texts(name: str, found: HeadlineSums | None, records: Sequence[Record]) -> Metric:
+    if found is None:
+        return Metric(name, None, 0)
+    value = found.of_all()
+    return Metric(name, value, int(found.rows.any(axis=1).sum()), interval_of(found, records))

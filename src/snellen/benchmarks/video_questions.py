@@ -96,6 +96,7 @@ def video_benchmark(variant: Variant, told: VideoQuestions) -> Benchmark:
                 failures_of(variant),
             ),
             headline_sums=partial(_sums, told.mean_of, told.only, failures_of(variant)),
+            weighs_scores=True,
         )
     if told.of_answered and variant.rule == OFFICIAL:
         sums = asked.headline_sums or partial(plain_mean, failures_of(variant))
@@ -103,6 +104,7 @@ def video_benchmark(variant: Variant, told: VideoQuestions) -> Benchmark:
             asked,
             summarise=partial(_of_answered, asked),
             headline_sums=of_kept(_counts_by_script, sums),
+            weighs_scores=False,
         )
     return with_video(asked, watching, told.defaults)
 

@@ -38,7 +38,7 @@ from snellen.core.message import Message
 from snellen.core.record import Record
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
-from snellen.core.summary import Interval, Metric, Summary
+from snellen.core.summary import Metric, Summary
 from snellen.extract.choice import read_choice
 from snellen.prompts.choice import Wording, prompt
 from snellen.prompts.judging import rubric
@@ -46,7 +46,6 @@ from snellen.scoring.accuracy import mean_metric
 from snellen.scoring.clusters import clusters
 from snellen.scoring.headlines import Share, sum_of_ratios
 from snellen.scoring.wemath import (
-    DIMENSIONS,
     MODES,
     WORTH,
     Composite,
@@ -54,7 +53,6 @@ from snellen.scoring.wemath import (
     dimension,
     mastery,
 )
-from snellen.stats.resampling import percentile_interval, resampled_sums
 
 VERSION = "2"
 ALIASES = {"WeMath": {"cot": "off"}, "WeMath_COT": {"cot": "on"}}
@@ -230,26 +228,16 @@ def _metrics(problems: Sequence[Composite], mode: Mode) -> dict[str, Metric]:
         f"complete_mastery_{mode}": rates.complete,
         f"rote_memorisation_{mode}": rates.rote,
     }
-    spread = _intervals(problems, mode)
+    worth = _worth(problems, mode)
     return {
-        name: Metric(name, 100 * value, rates.n, spread.get(name.removesuffix(f"_{mode}")))
-        for name, value in named.items()
+        name: Metric(name, 100 * value, rates.n, mean_metric(name, worth[at]).interval)
+        for at, (name, value) in enumerate(named.items())
     }
 
 
-def _intervals(problems: Sequence[Composite], mode: Mode) -> dict[str, Interval | None]:
-    """Of the rates, over resampled problems; `mastery` says how they come about."""
-    if len(problems) < 2:
-        return {}
-    rows = [[float(dimension(one, mode) == name) for name in DIMENSIONS] for one in problems]
-    sums = 100 * resampled_sums(rows, seed=f"wemath {mode}")
-    insufficient, inadequate, complete, rote = sums.T / len(problems)
-    right = complete + rote
-    found = {
-        "score": complete + inadequate / 2,
-        "insufficient_knowledge": insufficient,
-        "inadequate_generalisation": inadequate,
-        "complete_mastery": complete,
-        "rote_memorisation": 100 * rote / right.clip(1e-9),
-    }
-    return {name: percentile_interval(draws) for name, draws in found.items()}
+def _worth(problems: Sequence[Composite], mode: Mode) -> list[list[float]]:
+    """What the rates are means of, in the order of `Mastery`."""
+    kinds = [dimension(one, mode) for one in problems]
+    shares = [[float(kind == name) for kind in kinds] for name in ("IK", "IG", "CM")]
+    rote = [float(kind == "RM") for kind in kinds if kind in ("CM", "RM")]
+    return [[WORTH[kind] for kind in kinds], *shares, rote]

@@ -16,7 +16,8 @@ def main(arguments: Namespace) -> int:
     from snellen.api import report_of
     from snellen.benchmarks.mme_boards import printed_scores
     from snellen.data.table import open_table
-    from snellen.report.leaderboards import EXPORTS, print_standings, standings
+    from snellen.report.leaderboard_exports import EXPORTS
+    from snellen.report.leaderboards import print_standings, standings
     from snellen.store.runs import distinct_runs
 
     if arguments.top < 1:
@@ -28,22 +29,22 @@ def main(arguments: Namespace) -> int:
     files = [one for one in arguments.sources if Path(one).suffix.lower() in _PRINTED]
     folders = [one for one in arguments.sources if one not in files]
     printed = [printed_scores(open_table(one)) for one in files]
-    reports = [report_of(run) for run in distinct_runs(folders)]
+    runs = distinct_runs(folders)
     if arguments.filter:
         from snellen.models.choosing import fulfils
 
         fits = fulfils(arguments.filter)
-        reports = [one for one in reports if fits(one.run.model)]
+        runs = [one for one in runs if fits(one.info.model)]
         printed = [
             one._replace(scores={name: found for name, found in one.scores.items() if fits(name)})
             for one in printed
         ]
-        if not reports and not any(any(one.scores.values()) for one in printed):
+        if not runs and not any(any(one.scores.values()) for one in printed):
             raise UsageError(
                 f"no model here fulfils --filter {arguments.filter!r}; a model that is not in the "
                 "catalog fulfils no filter"
             )
-    found = standings(reports, printed, arguments.top)
+    found = standings(runs, [report_of(run) for run in runs], printed, arguments.top)
     if arguments.output is not None:
         from snellen.report.board_plot import board_plot
         from snellen.report.pictures import save_plot

@@ -64,7 +64,7 @@ def _leaderboard(commands: Commands) -> None:
     board.add_argument("--top", type=int, default=10, metavar="N", help="places of a board")
     board.add_argument("--filter", metavar="FILTER", help=f"only {FILTER}")
     flags.drawn(board, "the boards too")
-    flags.format_of(board, "json", "csv", "markdown")
+    flags.format_of(board, "json", "csv", "markdown", "html")
 
 
 def add_label(commands: Commands) -> None:

@@ -70,7 +70,8 @@ def _explained(arguments: Namespace, made: tuple[RunFolder, ...]) -> Explained:
 
 def _asked(arguments: Namespace, found: Explained) -> tuple[RunFolder, ...]:
     """The further runs that tell the causes apart, once they are agreed to."""
-    from snellen.api.crossing import Crossing, open_causes
+    from snellen.analysis.why import open_causes
+    from snellen.api.crossing import Crossing
     from snellen.cli.run import leave, told
     from snellen.engine.progress import Silent
     from snellen.engine.run import Interrupted

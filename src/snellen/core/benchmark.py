@@ -92,6 +92,9 @@ class Benchmark:
     headline_sums: SumsOf | None = None
     """The headline as a function of sums over samples, of the same records; None where it is the
     plain mean of the samples' scores, on the headline's scale."""
+    weighs_scores: bool = False
+    """Whether `headline_sums` makes a weighted mean of the samples' scores, whose weights it tells
+    from the samples' groups and gold alone."""
     fetch: Callable[[FetchProgress | None], Path] | None = None
     """Brings the data to this machine, where they are not shipped: the file's path."""
     needs: Needs = TEXT

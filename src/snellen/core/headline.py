@@ -34,6 +34,10 @@ class HeadlineSums(NamedTuple):
     weights: NDArray[float64] | None = None
     """How much of the headline each sample bears, on any scale; None where all bear the same."""
 
+    def of_all(self) -> float:
+        """The headline over all samples."""
+        return float(self.value(self.rows.sum(axis=0, keepdims=True))[0])
+
 
 SumsOf = Callable[[Sequence[Record]], HeadlineSums | None]
 """Makes the sums of finished samples; None where they have no headline (a subtask is missing)."""

@@ -35,6 +35,10 @@ class Limits:
     """MB of a picture in a file of its own."""
     megapixels: int = 100
     """Millions of pixels of a picture."""
+    template_s: int = 30
+    """Seconds in which the chat template of a checkpoint renders a prompt."""
+    connections: int = 64
+    """Connections of browsers to `snellen view` at one time."""
 
 
 DEFAULT = Limits()
@@ -50,7 +54,7 @@ def setting(name: str) -> str:
 
 def raise_it(name: str) -> str:
     """What to do about a limit, as the end of a sentence."""
-    return f"to read it all the same, raise {setting(name)}"
+    return f"to go on all the same, raise {setting(name)}"
 
 
 def is_too_deep(value: object, depth: int) -> bool:

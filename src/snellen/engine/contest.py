@@ -8,26 +8,32 @@ from typing import Literal
 
 from msgspec import structs
 
+from snellen.core.benchmark import Benchmark
 from snellen.core.record import Record
 from snellen.core.sample import Sample
 from snellen.core.summary import Interval, Metric, Summary
 from snellen.engine.drawing_order import FEWEST, InOrder, Strata, Unit, units_in_order
 from snellen.engine.run import run
 from snellen.engine.run_plan import Plan
-from snellen.engine.until import ANYTIME, Stopper, span
-from snellen.stats.confidence_sequences import bets_for_samples
+from snellen.engine.until import ANYTIME, Stopper, no_mean, span
+from snellen.stats.confidence_sequences import EVEN, bets_for_samples
 from snellen.store.responses import ResponseStore
 from snellen.store.runs import RunFolder
 
 _FIRST_SLICE = 64
 _GROWTH = 1.5
+_AT_STOP = (
+    "where a difference decides when to stop, the score of the model that is ahead is too high on "
+    "average and the other's too low; the anytime interval of the difference holds"
+)
 
 
 @dataclass(slots=True)
 class Contest:
     """The difference is the first less the second, sample by sample: over such questions without
-    end, because on a finite set one of two models that guess is ahead too. The two are asked slice
-    by slice, in turn, so that both models need not be in memory at once."""
+    end, because on a finite set one of two models that guess is ahead too; and so questions about
+    one picture are one draw. The two are asked slice by slice, in turn, so that both models need
+    not be in memory at once."""
 
     names: tuple[str, str]
     until: int = _FIRST_SLICE
@@ -57,7 +63,8 @@ class Contest:
             return
         self._units = units_in_order(samples, seed)
         self._sides = [InOrder(self._units, failures) for _ in self.names]
-        self._strata = Strata(self._units, bets_for_samples(len(self._units)))
+        mixture = bets_for_samples(len(self._units))
+        self._strata = Strata(self._units, mixture, predicted=EVEN)
 
     def units(self) -> Sequence[Unit]:
         return self._units
@@ -68,12 +75,18 @@ class Contest:
         while first.whole(self._next) and second.whole(self._next):
             pairs = zip(first.scores(self._next), second.scores(self._next), strict=True)
             # Differences lie in -1..1; a confidence sequence wants 0..1.
-            halves = [(one - other + 1) / 2 for one, other in pairs
-                      if one is not None and other is not None]  # fmt: skip
+            halves = [
+                None if one is None or other is None else (one - other + 1) / 2
+                for one, other in pairs
+            ]
             assert self._strata is not None
             self._strata.add(self._units[self._next], halves)
             self._next += 1
-            if halves and not self.reason and self._strata.units >= FEWEST:
+            if (
+                any(half is not None for half in halves)
+                and not self.reason
+                and self._strata.units >= FEWEST
+            ):
                 self._decide()
 
     def difference(self) -> Metric | None:
@@ -100,10 +113,11 @@ class Contest:
         )
 
     def _decide(self) -> None:
+        assert self._strata is not None
+        if not self._strata.apart(EVEN):
+            return
         found, difference = self._interval(), self.difference()
         assert difference is not None
-        if found.low <= 0 <= found.high:
-            return
         better, worse = self.names if found.low > 0 else reversed(self.names)
         self.reason = (
             f"decided after {difference.n:,} of {self.total():,} samples: {better} is ahead of "
@@ -143,6 +157,7 @@ class _Side:
         self._contest = contest
         self._which = which
         self._broken_off = False
+        self._plain_mean = True
 
     @property
     def text(self) -> str:
@@ -158,7 +173,10 @@ class _Side:
             return ""
         return f"--until {self.text} waits for the other model"
 
-    def stopper(self, samples: Sequence[Sample], seed: int, failures: str) -> Stopper:
+    def stopper(
+        self, samples: Sequence[Sample], seed: int, failures: str, benchmark: Benchmark
+    ) -> Stopper:
+        self._plain_mean = benchmark.headline_sums is None
         self._contest.begin(samples, seed, failures)
         self._broken_off = False
         return self
@@ -185,5 +203,11 @@ class _Side:
             f"{span(found.interval)})"
         )
         note = f"--until {self.text}: {said}"
+        looked = "the difference of the means of the samples' scores"
+        notes = [*summary.notices, note]
+        if not self._plain_mean:
+            notes += no_mean(summary, looked)
+        if self.reason:
+            notes.append(_AT_STOP)
         metrics = {**summary.metrics, found.name: found}
-        return structs.replace(summary, metrics=metrics, notices=(*summary.notices, note))
+        return structs.replace(summary, metrics=metrics, notices=tuple(notes))

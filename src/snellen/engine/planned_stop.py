@@ -9,7 +9,7 @@ from statistics import pvariance
 
 from snellen.engine.drawing_order import FEWEST, Unit
 from snellen.engine.until import Duel, Precision
-from snellen.stats.confidence_sequences import Bet, bets_for_samples, bets_for_width
+from snellen.stats.confidence_sequences import EVEN, Bet, bets_for_samples, bets_for_width
 from snellen.stats.stopping import draws_until
 
 APART = (20, 10, 5)
@@ -31,10 +31,11 @@ def contest_end(units: Sequence[Unit], points: float, score: float) -> int | Non
     apart = high - low
     # Half the difference plus one half lies in 0..1.
     differ = high * (1 - low) + low * (1 - high)
-    mean, variance = (1 + apart) / 2, (differ - apart**2) / 4
+    # Around no difference, which is what the contest predicts.
+    square = differ / 4
     mixture = bets_for_samples(len(units))
     # The difference is that over such questions without end (`engine.contest`).
-    draws = _draws(units, apart / 2, mean, variance, mixture, whole=math.inf)
+    draws = _draws(units, apart / 2, EVEN, square, mixture, whole=math.inf)
     if draws is None or draws > len(units):
         return None
     return _count(units[:draws])
@@ -72,15 +73,16 @@ def _draws(
     *,
     whole: float,
 ) -> int | None:
-    """Of units, where a sample has this mean and this variance. A draw is the sum over a unit, as a
-    share of the largest unit; of a finite `whole` its size is drawn with it
+    """Of units, where a sample has this mean and this variance. A draw is the sum over a unit, by
+    weight, as a share of the largest unit; of a finite `whole` its size is drawn with it
     (`stats.finite_sequences`)."""
-    largest = max(len(unit.samples) for unit in units)
-    size = _count(units) / len(units) / largest
+    largest = max(sum(unit.weighed()) for unit in units)
+    size = sum(sum(unit.weighed()) for unit in units) / len(units) / largest
+    squares = sum(weight**2 for unit in units for weight in unit.weighed()) / len(units)
     spread = 0.0 if math.isinf(whole) else mean**2 * _spread_of_sizes(units) / largest**2
     found = draws_until(
         half_width * size,
-        min(0.25, variance * size / largest + spread),
+        min(0.25, variance * squares / largest**2 + spread),
         mixture,
         whole,
     )
@@ -88,8 +90,8 @@ def _draws(
 
 
 def _spread_of_sizes(units: Sequence[Unit]) -> float:
-    """The variance of the units' sizes within their strata."""
-    sizes: dict[str, list[int]] = defaultdict(list)
+    """The variance of the units' sizes, by weight, within their strata."""
+    sizes: dict[str, list[float]] = defaultdict(list)
     for unit in units:
-        sizes[unit.stratum].append(len(unit.samples))
+        sizes[unit.stratum].append(sum(unit.weighed()))
     return sum(len(one) * pvariance(one) for one in sizes.values()) / len(units)

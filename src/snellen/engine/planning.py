@@ -12,6 +12,7 @@ from snellen.core.output import Compared, Drawn, Failure, Generated, Ranked
 from snellen.core.sample import Sample
 from snellen.engine.drawing_order import units_in_order
 from snellen.engine.dry_drive import DryDrive, Seen
+from snellen.engine.headline_weights import headline_weights
 from snellen.engine.planned_stop import contest_told, stop_of
 from snellen.engine.run_plan import Plan, chosen_ids
 from snellen.engine.until import Duel, Precision
@@ -87,9 +88,11 @@ def _until(given: _Given, samples: Sequence[Sample], until: Precision | Duel) ->
     score = whole.seen.mean_score(share.value)
     if score is None:
         return found
-    units = units_in_order(samples, given.plan.seed)
+    seed = given.plan.seed
     if isinstance(until, Duel):
-        return _with(found, contest_told(units, until, score))
+        return _with(found, contest_told(units_in_order(samples, seed), until, score))
+    weights = headline_weights(given.plan.benchmark, samples).of_samples
+    units = units_in_order(samples, seed, by_media=False, weights=weights)
     stop = stop_of(units, until, score)
     at = f"at a score of {100 * score:.0f} ({share.why})"
     if stop is None:

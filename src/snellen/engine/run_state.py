@@ -54,7 +54,8 @@ class RunState:
         if self.plan.until is None:
             return (sample for sample in found if sample.id in owed)
         every = [sample for sample in found if sample.id in chosen]
-        self.stopper = self.plan.until.stopper(every, self.plan.seed, self.plan.failures)
+        plan = self.plan
+        self.stopper = plan.until.stopper(every, plan.seed, plan.failures, plan.benchmark)
         for record in self.writer.records():
             self.stopper.finished(record)
         return self.stopper.order(owed)

@@ -15,11 +15,13 @@ from typing import NamedTuple, Protocol
 
 from msgspec import structs
 
+from snellen.core.benchmark import Benchmark
 from snellen.core.errors import UsageError
 from snellen.core.record import Record
 from snellen.core.sample import Sample
 from snellen.core.summary import Interval, Metric, Summary
 from snellen.engine.drawing_order import FEWEST, InOrder, Strata, units_in_order
+from snellen.engine.headline_weights import Weights, headline_weights
 from snellen.stats.confidence_sequences import bets_for_width
 
 ANYTIME = "anytime"
@@ -52,7 +54,9 @@ class Until(Protocol):
     @property
     def text(self) -> str: ...
 
-    def stopper(self, samples: Sequence[Sample], seed: int, failures: str) -> Stopper: ...
+    def stopper(
+        self, samples: Sequence[Sample], seed: int, failures: str, benchmark: Benchmark
+    ) -> Stopper: ...
 
 
 class Duel(NamedTuple):
@@ -78,7 +82,8 @@ def parse_until(text: str) -> Precision | Duel:
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """`±1`: until the interval of the mean score reaches no further than so many points."""
+    """`±1`: until the interval of the score reaches no further than so many points: of the headline
+    where it is a mean of the samples' scores, plain or weighted; else of their plain mean."""
 
     points: float
 
@@ -86,8 +91,10 @@ class Precision:
     def text(self) -> str:
         return f"±{self.points:g}"
 
-    def stopper(self, samples: Sequence[Sample], seed: int, failures: str) -> Stopper:
-        return _Narrowing(self, samples, seed, failures)
+    def stopper(
+        self, samples: Sequence[Sample], seed: int, failures: str, benchmark: Benchmark
+    ) -> Stopper:
+        return _Narrowing(self, samples, seed, failures, headline_weights(benchmark, samples))
 
 
 class _Narrowing:
@@ -96,11 +103,19 @@ class _Narrowing:
     waiting = ""
 
     def __init__(
-        self, rule: Precision, samples: Sequence[Sample], seed: int, failures: str
+        self,
+        rule: Precision,
+        samples: Sequence[Sample],
+        seed: int,
+        failures: str,
+        weights: Weights,
     ) -> None:
         self._rule = rule
         self._total = len(samples)
-        self._units = units_in_order(samples, seed)
+        # The score of the whole run is that of a finite set: which samples share a picture does not
+        # matter to a random order of them, and smaller units tell more.
+        self._headline = weights.headline
+        self._units = units_in_order(samples, seed, by_media=False, weights=weights.of_samples)
         self._seen = InOrder(self._units, failures)
         self._strata = Strata(self._units, bets_for_width(rule.points / 100), finite=True)
         self.reason = ""
@@ -114,8 +129,9 @@ class _Narrowing:
     def finished(self, record: Record) -> None:
         self._seen.note(record)
         for place in self._seen.ready():
-            known = [score for score in self._seen.scores(place) if score is not None]
-            self._strata.add(self._units[place], known)
+            before = self._strata.samples
+            self._strata.add(self._units[place], self._seen.scores(place))
+            known = self._strata.samples > before
             told = known and self._strata.units >= FEWEST and not self._strata.exhausted
             if told and not self.reason:
                 self._decide()
@@ -137,8 +153,16 @@ class _Narrowing:
                 f"--until {self._rule.text} was not reached: the anytime interval over "
                 f"{self._strata.samples:,} samples is {span(interval)}"
             )
-        notes = (*summary.notices, note, *_no_mean(summary, 100 * mean))
+        notes = (*summary.notices, note, *self._no_mean(summary, mean))
         return structs.replace(summary, metrics={**summary.metrics, ANYTIME: found}, notices=notes)
+
+    def _no_mean(self, summary: Summary, mean: float) -> Iterator[str]:
+        weighted = self._headline == "weighted mean"
+        # Where a sample has no score, the others of its group weigh more in the headline.
+        if self._headline == "plain mean" or (weighted and self._strata.all_scored):
+            return
+        kind = "weighted mean" if weighted else "mean"
+        yield from no_mean(summary, f"the {kind} of the samples' scores ({100 * mean:.1f})")
 
     def _decide(self) -> None:
         interval = _points(self._strata.interval())
@@ -157,11 +181,7 @@ def span(interval: Interval) -> str:
     return f"{interval.low:.1f} to {interval.high:.1f}"
 
 
-def _no_mean(summary: Summary, mean: float) -> Iterator[str]:
-    """Says so where the headline is something else than the mean of the samples."""
-    headline = summary.headline
-    if headline.unit != "percent":
-        yield (
-            f"the rule looked at the mean of the samples' scores ({mean:.1f}), not at the headline "
-            f"{headline.name}"
-        )
+def no_mean(summary: Summary, looked: str) -> Iterator[str]:
+    """Says at what the rule `looked` where the headline is another number."""
+    name = summary.headline.name
+    yield f"the rule looked at {looked}, not at the headline {name}, which is no such mean"

@@ -20,6 +20,8 @@ from snellen.models.hf_loaded import Loaded
 from snellen.models.image_policy import first_image
 from snellen.models.pictures import PictureCache
 from snellen.models.reasoning import opens_thought
+from snellen.models.template_limit import TRIAL
+from snellen.settings import read_limits
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -113,6 +115,11 @@ def _render(conversation: list[dict[str, Any]], loaded: Loaded, ask: bool) -> st
     template = loaded.processor.chat_template or loaded.tokenizer.chat_template
     if isinstance(template, dict) and "default" in template:
         template = template["default"]
+    if isinstance(template, str):
+        tokens = {name: str(token) for name, token in loaded.tokenizer.special_tokens_map.items()}
+        values = {"messages": conversation, "add_generation_prompt": ask, **tokens}
+        whose = str(loaded.tokenizer.name_or_path or "the model")
+        TRIAL.check(template, values, read_limits().template_s, whose)
     try:
         text: str = loaded.processor.apply_chat_template(
             conversation, chat_template=template, add_generation_prompt=ask, tokenize=False

@@ -27,7 +27,7 @@ def board_plot(sheets: Mapping[str, Sequence[Board]], across: int = _ACROSS) -> 
     if not shown:
         raise UsageError(
             "nothing to draw: no two models have comparable runs (the same benchmark, version, "
-            "parameters, data and limit)"
+            "parameters, data, limit, stopping rule and policy for failures)"
         )
     every = [one for boards in shown.values() for one in boards]
     left = 30 + max(width_of(place.model, _TYPE) for one in every for place in one.places)
@@ -55,7 +55,8 @@ def _board(one: Board, x: float, y: float, left: float) -> list[str]:
         f'<text x="{x + left:.1f}" y="{y + 10:.1f}" font-weight="bold" fill="{INK}">'
         f"{escape(fmt.words(one.name))}</text>"
     ]
-    for at, (rank, model, score) in enumerate(one.places):
+    for at, place in enumerate(one.places):
+        rank, model, score = place.rank, place.model, place.score
         top = y + 18 + _BAR * at
         long = _WIDE * max(0.0, score) / best
         shade = 1.0 if rank == 1 else 0.55

@@ -125,9 +125,22 @@ def verdicts(found: Comparison) -> Iterator[str]:
 
 
 def verdict(pair: Pair, found: Comparison) -> str:
-    """Whether the difference is told apart from chance, and what would tell it."""
+    """Whether the difference is told apart from chance, and what would tell it. Where a rule ended
+    a run early, the anytime interval must leave out 0, too."""
+    return _verdict(pair, found) + _at_stop(pair)
+
+
+def _at_stop(pair: Pair) -> str:
+    if pair.anytime is None:
+        return ""
+    level, span = f"{100 * pair.anytime.level:g} %", fmt.signed_span(pair.anytime)
+    return f"; a run stopped early, the {level} anytime interval of the difference is {span}"
+
+
+def _verdict(pair: Pair, found: Comparison) -> str:
     alpha = 1 - found.level
-    if pair.p_holm is not None and pair.p_holm < alpha:
+    unsure = pair.anytime is not None and pair.anytime.low <= 0 <= pair.anytime.high
+    if pair.p_holm is not None and pair.p_holm < alpha and not unsure:
         higher, lower = (
             (pair.second, pair.first) if pair.difference > 0 else (pair.first, pair.second)
         )

@@ -14,11 +14,10 @@ from snellen.report.table import text_table
 if TYPE_CHECKING:
     from rich.console import Console
 
-COLUMNS = ("setting", "base", "changed", "gain", "95 % interval", "n")
 
 
 class GainRow(NamedTuple):
-    """A gain as it is written; the cells are those of `COLUMNS`."""
+    """A gain as it is written; the cells are those of the board's columns."""
 
     cells: tuple[str, ...]
     remarks: tuple[str, ...]
@@ -30,6 +29,7 @@ class GainBoard(NamedTuple):
     benchmark: str
     whose: str
     """The model, where there is one alone; its name is in the rows otherwise."""
+    columns: tuple[str, ...]
     rows: tuple[GainRow, ...]
     legend: str
     """Which way the differences are taken."""
@@ -38,6 +38,8 @@ class GainBoard(NamedTuple):
 def gain_boards(gains: Sequence[Gain]) -> Iterator[GainBoard]:
     """One board per benchmark; one per model too where there are rows of groups."""
     grouped = any(gain.group for gain in gains)
+    tests = sum(gain.p is not None for gain in gains)
+    columns = ("setting", "base", "changed", "gain", "95 % interval", _p_heading(tests), "n")
     boards: dict[tuple[str, str], list[Gain]] = {}
     for gain in gains:
         boards.setdefault((gain.benchmark, gain.model if grouped else ""), []).append(gain)
@@ -45,7 +47,11 @@ def gain_boards(gains: Sequence[Gain]) -> Iterator[GainBoard]:
         models = {gain.model for gain in mine}
         whose = mine[0].model if len(models) == 1 else ""
         rows = tuple(_row(gain, alone=bool(whose)) for gain in mine)
-        yield GainBoard(benchmark, whose, rows, _legend(mine))
+        yield GainBoard(benchmark, whose, columns, rows, _legend(mine, tests))
+
+
+def _p_heading(tests: int) -> str:
+    return "Holm p" if tests > 1 else "p"
 
 
 def _row(gain: Gain, alone: bool) -> GainRow:
@@ -56,6 +62,7 @@ def _row(gain: Gain, alone: bool) -> GainRow:
         fmt.points(gain.score),
         fmt.signed(gain.gain),
         fmt.signed_span(gain.interval),
+        fmt.p_text(gain.p_holm),
         fmt.number(gain.n),
     )
     return GainRow(cells, tuple(_remarks(gain)))
@@ -78,13 +85,18 @@ def _remarks(gain: Gain) -> Iterator[str]:
         yield f"{fmt.plural(gain.left_out, 'sample')} left out, not scored in both or not alike"
 
 
-def _legend(gains: Sequence[Gain]) -> str:
+def _legend(gains: Sequence[Gain], tests: int) -> str:
+    """`tests`: how many gains are tested in all."""
+    adjusted = f"; p adjusted by Holm for {tests} gains, intervals each alone" if tests > 1 else ""
     controls = {gain.setting == CONTROL for gain in gains}
     if controls == {True}:
-        return "gain: base – changed, what the control takes away"
+        return f"gain: base – changed, what the control takes away{adjusted}"
     if controls == {False}:
-        return "gain: changed – base"
-    return "gain: base – changed for a control, which takes something away; else changed – base"
+        return f"gain: changed – base{adjusted}"
+    return (
+        "gain: base – changed for a control, which takes something away; else changed – base"
+        f"{adjusted}"
+    )
 
 
 def print_gains(gains: Sequence[Gain], console: Console) -> None:
@@ -97,7 +109,7 @@ def print_gains(gains: Sequence[Gain], console: Console) -> None:
         whose = f" of {board.whose}" if board.whose else ""
         heading.append(f"  gains{whose} on the same samples", style="dim")
         console.print(heading)
-        console.print(text_table(COLUMNS, [row.cells for row in board.rows]))
+        console.print(text_table(board.columns, [row.cells for row in board.rows]))
         for row in board.rows:
             if row.remarks:
                 console.print(Text(f"{row.cells[0]}: {', '.join(row.remarks)}", style="dim"))

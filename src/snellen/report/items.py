@@ -14,6 +14,7 @@ from snellen.core.sheets import text_cells
 from snellen.report import format as fmt
 from snellen.report.comparison import Grid, markdown_of, table_of
 from snellen.report.markdown import bullets
+from snellen.stats.items import LEVEL
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,8 +30,12 @@ class Pictures(NamedTuple):
 
 def grids(found: Items, pictures: Pictures, most: int) -> Iterator[Grid]:
     """Samples that tell models apart worst, doubted labels, alike pictures, subsets."""
-    yield _items("lowest discrimination (weaker models do better)", _worst(found)[:most])
-    yield _items("hardest", sorted(found.items, key=lambda one: -one.difficulty)[:most])
+    low = [(*_cells(one), f"{one.low:.3f}") for one in low_items(found)[:most]]
+    heads = ("id", "question", "difficulty", "discrimination")
+    title = "discrimination below that of 95 of 100 permutations"
+    yield Grid(title, 2, (*heads, "chance of one as low"), low)
+    hardest = sorted(found.items, key=lambda one: -one.difficulty)[:most]
+    yield Grid("hardest", 2, heads, [_cells(one) for one in hardest])
     if found.suspects:
         rows = [
             (one.id, _short(one.question), one.gold, one.answer, f"{one.agree} of {one.runs}")
@@ -44,22 +49,19 @@ def grids(found: Items, pictures: Pictures, most: int) -> Iterator[Grid]:
         yield _sizes(found)
 
 
-def _worst(found: Items) -> list[Item]:
-    told = [one for one in found.items if one.discrimination is not None]
-    return sorted(told, key=lambda one: (one.discrimination, one.id))
+def low_items(found: Items) -> list[Item]:
+    """Those that discriminate less than 95 of 100 permutations do, the lowest first."""
+    low = [one for one in found.items if one.low is not None and one.low <= LEVEL]
+    return sorted(low, key=lambda one: (one.low, one.discrimination, one.id))
 
 
-def _items(title: str, items: Sequence[Item]) -> Grid:
-    rows = [
-        (
-            one.id,
-            _short(one.question),
-            f"{one.difficulty:.2f}",
-            fmt.NONE if one.discrimination is None else f"{one.discrimination:+.2f}",
-        )
-        for one in items
-    ]
-    return Grid(title, 2, ("id", "question", "difficulty", "discrimination"), rows)
+def _cells(one: Item) -> tuple[str, ...]:
+    return (
+        one.id,
+        _short(one.question),
+        f"{one.difficulty:.2f}",
+        fmt.NONE if one.discrimination is None else f"{one.discrimination:+.2f}",
+    )
 
 
 def _sizes(found: Items) -> Grid:
@@ -87,13 +89,23 @@ def lines(found: Items, pictures: Pictures) -> Iterator[str]:
     )
     if found.strong:
         told = f"{fmt.plural(len(found.suspects), 'label')} in doubt"
-        if found.expected is not None:
-            told += f", {found.expected:.1f} expected if the strong models erred by lot"
+        if found.expected is not None and found.expected_range is not None:
+            low, high = found.expected_range
+            told += (
+                f"; {found.expected:.1f} expected without a wrong label, {low:.0f} to {high:.0f} "
+                "in 95 of 100 such benchmarks"
+            )
         yield f"{told} (strong: {', '.join(found.strong)})"
+    if found.low_expected is not None:
+        count = fmt.plural(len(low_items(found)), "sample")
+        yield (
+            f"{count} with a discrimination below that of 95 of 100 permutations; "
+            f"{found.low_expected:.1f} expected if all discriminated alike"
+        )
     if pictures.pairs is not None:
         yield f"{fmt.plural(len(pictures.pairs), 'pair')} of pictures look alike"
     if found.subset:
-        kept = f"smallest subset that keeps the ranking: {fmt.plural(len(found.subset), 'sample')}"
+        kept = f"subset that keeps the ranking: {fmt.plural(len(found.subset), 'sample')}"
         if found.subset_agreement is not None:
             kept += (
                 f"; it orders about {found.subset_agreement:.0f} % of the pairs of new models as "
@@ -123,10 +135,11 @@ def to_json(found: Items, pictures: Pictures) -> str:
 
 
 def to_csv(found: Items) -> str:
-    """Every sample with its difficulty and discrimination, and whether the subset has it."""
+    """Every sample with its difficulty, its discrimination and the chance of one as low, and
+    whether the subset has it."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(("id", "difficulty", "discrimination", "label_in_doubt", "in_subset"))
+    writer.writerow(("id", "difficulty", "discrimination", "low", "label_in_doubt", "in_subset"))
     doubted, kept = {one.id for one in found.suspects}, set(found.subset)
     for one in found.items:
         telling = "" if one.discrimination is None else f"{one.discrimination:.4f}"
@@ -134,6 +147,7 @@ def to_csv(found: Items) -> str:
             one.id,
             f"{one.difficulty:.4f}",
             telling,
+            "" if one.low is None else f"{one.low:.4f}",
             int(one.id in doubted),
             int(one.id in kept),
         )

@@ -2,125 +2,297 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from snellen.analysis.comparability import (
+    DATA,
+    EXTENT,
+    STOPPED,
+    UNFINISHED,
+    WHOLE,
+    comparable_sets,
+    describe,
+    differing,
+    distinct_names,
+    extent,
+    facts,
+)
 from snellen.analysis.data_marks import data_apart, unlike_data
+from snellen.analysis.ranking import HEADLINE, GroupKey, Ranking, Rankings, rankings
 from snellen.benchmarks.mme_boards import PrintedScores, mme_boards
 from snellen.benchmarks.mme_subtasks import SUBTASK, SUBTASKS
-from snellen.core.run import Report
-from snellen.core.sheets import text_cells
+from snellen.core.errors import UsageError
+from snellen.core.run import Report, RunInfo
+from snellen.core.summary import Metric
 from snellen.report import format as fmt
-from snellen.report.markdown import bullets, literal, table
-from snellen.scoring.leaderboard import Board, board
+from snellen.scoring.leaderboard import Board, Place, board
+from snellen.stats.intervals import DEFAULT_LEVEL
+from snellen.store.runs import RunFolder
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
 MME = "mme"
+_TOTAL = "total"
+_PRINTED = "printed"
+_NOT_WHOLE = {
+    STOPPED: "these runs stopped early, each after another number of samples (n): intervals of "
+    "ranks and paired tests do not hold for them",
+    UNFINISHED: "these runs are not finished, so that their ranks have no interval",
+}
 
 
 class Standing(NamedTuple):
-    """Boards over runs of one benchmark that were asked and read in the same way."""
+    """Boards over runs of one benchmark that were asked and read in the same way. `legend` says
+    what the columns mean."""
 
     title: str
     boards: tuple[Board, ...]
     notices: tuple[str, ...] = ()
+    legend: tuple[str, ...] = ()
+
+
+class _Member(NamedTuple):
+    """A run of a set, by the name it is told apart by."""
+
+    name: str
+    run: RunFolder
+    report: Report
+
+
+class _Score(NamedTuple):
+    """What a model has on a board."""
+
+    value: float
+    metric: Metric | None = None
 
 
 def standings(
-    reports: Sequence[Report], printed: Sequence[PrintedScores] = (), places: int = 10
+    runs: Sequence[RunFolder],
+    reports: Sequence[Report],
+    printed: Sequence[PrintedScores] = (),
+    places: int = 10,
 ) -> list[Standing]:
-    """The boards of every set of comparable runs: same benchmark and version, same parameters,
-    data, limit and seed. Printed MME scores join the sets of full MME runs. Sets that differ in
-    their data alone say so."""
-    sets: dict[tuple[object, ...], list[Report]] = {}
-    runs = [report.run for report in reports]
-    data = dict(zip([run.name for run in runs], data_apart(runs), strict=True))
-    for report in reports:
-        sets.setdefault(_alike(report), []).append(report)
+    """The boards of every set of comparable runs (`analysis.comparability`), whatever the order of
+    the runs. Printed MME scores join the sets of full MME runs.
+
+    Raises UsageError where two runs of a set, or two printed models, cannot be told apart.
+    """
+    infos = [report.run for report in reports]
+    data = data_apart(infos)
+    sets = comparable_sets(infos)
+    shown = _joined(printed)
     found = []
     joined = False
-    for members in sets.values():
-        joins = members[0].run.benchmark == MME and members[0].run.config.limit is None
-        joined = joined or joins
-        standing = _standing(members, printed if joins else (), places, data[members[0].run.name])
-        alike = [run for run in runs if run.benchmark == members[0].run.benchmark]
-        notices = dict.fromkeys((*unlike_data(alike), *standing.notices))
-        found.append(standing._replace(notices=tuple(notices)))
+    for one in sets:
+        names = distinct_names(
+            [infos[at] for at in one.members], [runs[at].path for at in one.members]
+        )
+        members = [
+            _Member(name, runs[at], reports[at])
+            for name, at in zip(names, one.members, strict=True)
+        ]
+        info = members[0].report.run
+        joins = info.benchmark == MME and info.config.limit is None and extent(info) == WHOLE
+        joined = joined or (joins and bool(printed))
+        alike = [other for other in infos if other.benchmark == info.benchmark]
+        found.append(
+            Standing(
+                _title(info, alike, bool(data[one.members[0]])),
+                *_boards(members, shown if joins else {}, places),
+            )
+        )
+        notices = (
+            *_several(alike),
+            *unlike_data(alike),
+            *found[-1].notices,
+            *(_remarks(printed) if joins else ()),
+        )
+        found[-1] = found[-1]._replace(notices=tuple(dict.fromkeys(notices)))
     if printed and not joined:
-        found.insert(0, _printed_standing(printed, places))
+        found.insert(0, Standing(MME, tuple(mme_boards(shown, places)), _remarks(printed)))
     return found
 
 
-def _alike(report: Report) -> tuple[object, ...]:
-    config = report.run.config
-    parameters = tuple(sorted(config.parameters.items()))
-    return (config.benchmark, config.version, parameters, config.data, config.limit, config.seed)
-
-
-def _standing(
-    members: Sequence[Report], printed: Sequence[PrintedScores], places: int, data: str
-) -> Standing:
-    """`data` sets the data apart from those of other sets, where it must."""
-    config = members[0].run.config
-    details = [f"{key}={value}" for key, value in config.parameters.items()]
-    if config.limit is not None:
-        details.append(f"limit {config.limit}, seed {config.seed}")
-    details += [data] if data else []
-    title = f"{config.benchmark} ({', '.join(details)})" if details else config.benchmark
-    latest = {report.run.model: report for report in members}
-    notices = [
-        f"{model}: {notice}" for model, report in latest.items() for notice in fmt.notices(report)
+def _title(info: RunInfo, alike: Sequence[RunInfo], data_differ: bool) -> str:
+    """The benchmark, and what its runs were made with; `alike` are all runs of the benchmark."""
+    apart = set(differing(alike)) - {DATA}
+    names = [
+        name
+        for name, value in facts(info).items()
+        if value != "none"
+        and (
+            name in apart
+            or name.endswith("=")
+            or (name == DATA and data_differ)
+            or name in ("limit", "seed", "until")
+            or (name == EXTENT and value != WHOLE)
+        )
     ]
-    if config.benchmark == MME:
-        boards = mme_boards({**_joined(printed), **_mme_scores(latest)}, places)
+    if info.config.limit is not None and extent(info) == WHOLE and EXTENT in names:
+        names.remove(EXTENT)
+    told = describe(info, names)
+    return f"{info.benchmark} ({told})" if told else info.benchmark
+
+
+def _several(alike: Sequence[RunInfo]) -> Iterator[str]:
+    """That runs of the benchmark do not stand in one ranking, and why."""
+    apart = [name.removesuffix("=") for name in differing(alike)]
+    if apart:
+        yield (
+            f"the runs of {alike[0].benchmark} are not in one ranking: they differ in "
+            f"{', '.join(apart)}"
+        )
+
+
+def _boards(
+    members: Sequence[_Member], printed: Mapping[str, Mapping[str, float]], places: int
+) -> tuple[tuple[Board, ...], tuple[str, ...], tuple[str, ...]]:
+    """Boards, notices, and what the columns mean."""
+    if extent(members[0].report.run) != WHOLE:
+        ranks = Rankings({}, (_NOT_WHOLE[extent(members[0].report.run)],))
     else:
-        boards = list(_plain_boards(latest, places))
-    return Standing(title, tuple(boards), (*notices, *_remarks(printed)))
+        ranks = rankings(
+            [one.run for one in members],
+            [one.report for one in members],
+            [one.name for one in members],
+        )
+    notices = [
+        f"{one.name}: {notice}" for one in members for notice in fmt.notices(one.report)
+    ] + list(ranks.notices)
+    if members[0].report.run.benchmark == MME:
+        boards = _mme_boards(members, printed, places, ranks)
+    else:
+        boards = list(_plain_boards(members, places, ranks))
+    return tuple(boards), tuple(notices), tuple(_legend(boards, ranks))
 
 
-def _printed_standing(printed: Sequence[PrintedScores], places: int) -> Standing:
-    return Standing(MME, tuple(mme_boards(_joined(printed), places)), _remarks(printed))
+def _legend(boards: Sequence[Board], ranks: Rankings) -> Iterator[str]:
+    level = f"{100 * DEFAULT_LEVEL:g} %"
+    every = [place for one in boards for place in one.places]
+    if any(place.ranks for place in every):
+        yield f"{level} ranks: the middle {level} of the ranks over resampled samples"
+    first = ranks.found.get(HEADLINE)
+    if any(place.letters for place in every):
+        pairs = max(one.pairs for one in ranks.found.values())
+        yield (
+            "alike: models that share a letter cannot be told apart (paired tests at a level of "
+            f"{100 * (1 - DEFAULT_LEVEL):.0f} %, adjusted by Holm for the "
+            f"{fmt.plural(pairs, 'pair')} of a board)"
+        )
+    elif first is not None and first.reason:
+        yield f"alike: not known; {first.reason}"
+    if any(place.n is None for place in every):
+        yield f"{fmt.NONE}: only the number itself is known"
 
 
 def _joined(printed: Sequence[PrintedScores]) -> dict[str, Mapping[str, float]]:
-    return {model: found for one in printed for model, found in one.scores.items()}
+    found: dict[str, Mapping[str, float]] = {}
+    for one in printed:
+        for model, scores in one.scores.items():
+            if model in found:
+                raise UsageError(
+                    f"the model {model!r} stands in two files of printed numbers; which of them "
+                    "counts is yours to say: give one, or name the models differently"
+                )
+            found[model] = scores
+    return found
 
 
 def _remarks(printed: Sequence[PrintedScores]) -> tuple[str, ...]:
     return tuple(notice for one in printed for notice in one.notices)
 
 
-def _mme_scores(latest: Mapping[str, Report]) -> dict[str, Mapping[str, float]]:
-    return {
-        model: {
+def _mme_boards(
+    members: Sequence[_Member],
+    printed: Mapping[str, Mapping[str, float]],
+    places: int,
+    ranks: Rankings,
+) -> list[Board]:
+    """The total, and the 16 boards of the paper. A printed model that is called as a run is gets a
+    mark behind its name."""
+    names = {one.name for one in members}
+    scores: dict[str, Mapping[str, float]] = {
+        f"{model} ({_PRINTED})" if model in names else model: found
+        for model, found in printed.items()
+    }
+    metrics: dict[str, dict[str, Metric]] = {}
+    for one in members:
+        summary = one.report.summary
+        subtasks = summary.groups.get(SUBTASK, {})
+        metrics[one.name] = {**summary.metrics, **subtasks}
+        metrics[one.name][_TOTAL] = summary.headline
+        scores[one.name] = {
             label: metric.value
-            for label, metric in report.summary.groups.get(SUBTASK, {}).items()
+            for label, metric in subtasks.items()
             if label in SUBTASKS and metric.value is not None
         }
-        for model, report in latest.items()
+    totals = {
+        model: sum(found[name] for name in SUBTASKS)
+        for model, found in scores.items()
+        if all(name in found for name in SUBTASKS)
     }
+    boards = [board(_TOTAL, totals, places), *mme_boards(scores, places)]
+    with_metrics = [
+        _with_metrics(
+            one, {name: told[one.name] for name, told in metrics.items() if one.name in told}
+        )
+        for one in boards
+    ]
+    # Printed models have no samples, so that the ranks of runs among them have no interval.
+    first = ranks.found.get(HEADLINE)
+    if first is not None and not printed:
+        with_metrics[0] = _with_ranks(with_metrics[0], first)
+    return with_metrics
 
 
-def _plain_boards(latest: Mapping[str, Report], places: int) -> Iterator[Board]:
+def _plain_boards(members: Sequence[_Member], places: int, ranks: Rankings) -> Iterator[Board]:
     """The headline, then every group in the headline's number."""
-    scores: dict[str, dict[str, float]] = {}
-    for model, report in latest.items():
-        summary = report.summary
-        cells = {fmt.metric_words(summary.headline.name): summary.headline.value}
+    scores: dict[tuple[str, GroupKey], dict[str, _Score]] = {}
+    for one in members:
+        summary = one.report.summary
+        headline = fmt.metric_words(summary.headline.name)
+        cells: dict[tuple[str, GroupKey], Metric] = {(headline, HEADLINE): summary.headline}
         for column, labels in summary.groups.items():
             if len(labels) > 1:
-                cells |= {f"{fmt.words(column)}: {name}": one.value for name, one in labels.items()}
-        for name, value in cells.items():
-            if value is not None:
-                scores.setdefault(name, {})[model] = value
-    for name, ranked in scores.items():
-        yield board(name, ranked, places)
+                cells |= {
+                    (f"{fmt.words(column)}: {name}", (column, name)): metric
+                    for name, metric in labels.items()
+                }
+        for key, metric in cells.items():
+            if metric.value is not None:
+                scores.setdefault(key, {})[one.name] = _Score(metric.value, metric)
+    for (title, group), ranked in scores.items():
+        shown = board(title, {name: one.value for name, one in ranked.items()}, places)
+        shown = _with_metrics(
+            shown, {name: one.metric for name, one in ranked.items() if one.metric is not None}
+        )
+        ranking = ranks.found.get(group)
+        yield shown if ranking is None else _with_ranks(shown, ranking)
+
+
+def _with_metrics(shown: Board, metrics: Mapping[str, Metric]) -> Board:
+    """n and interval of each place, where the number is the metric's own."""
+
+    def described(place: Place) -> Place:
+        metric = metrics.get(place.model)
+        if metric is None or metric.value is None or abs(metric.value - place.score) > 1e-6:
+            return place
+        return place._replace(n=metric.n, interval=metric.interval)
+
+    return shown._replace(places=tuple(map(described, shown.places)))
+
+
+def _with_ranks(shown: Board, ranking: Ranking) -> Board:
+    def described(place: Place) -> Place:
+        one = ranking.runs.get(place.model)
+        if one is None:
+            return place
+        return place._replace(ranks=(one.low, one.high), letters=one.letters)
+
+    return shown._replace(places=tuple(map(described, shown.places)))
 
 
 def print_standings(found: Sequence[Standing], console: Console) -> None:
@@ -128,12 +300,48 @@ def print_standings(found: Sequence[Standing], console: Console) -> None:
     from rich.columns import Columns
     from rich.text import Text
 
-    for standing in found:
+    for at, standing in enumerate(found):
+        if at:
+            console.print()
         console.print(Text(standing.title, style="bold"))
         for notice in standing.notices:
             console.print(Text(f"! {notice}", style="yellow"))
         tables = [_table(one) for one in standing.boards if one.places]
         console.print(Columns(tables, padding=(1, 4), expand=False))
+        for line in standing.legend:
+            console.print(Text(line, style="dim"))
+
+
+def headings(shown: Board) -> list[str]:
+    """The columns of a board; those that no place has are left out."""
+    found = ["rank", "model", "score"]
+    if any(place.n is not None for place in shown.places):
+        found += [f"{100 * DEFAULT_LEVEL:g} % interval", "n"]
+    if any(place.ranks for place in shown.places):
+        found += [f"{100 * DEFAULT_LEVEL:g} % ranks"]
+    if any(place.letters for place in shown.places):
+        found += ["alike"]
+    return found
+
+
+def cells(shown: Board) -> Iterator[list[str]]:
+    """The rows of a board, in the order of its `headings`."""
+    width = len(headings(shown))
+    ranked = any(place.ranks for place in shown.places)
+    for place in shown.places:
+        row = [str(place.rank), place.model, f"{place.score:.2f}"]
+        row += [fmt.span(place.interval), fmt.NONE if place.n is None else fmt.number(place.n)]
+        if ranked:
+            row += [_rank_span(place.ranks)]
+        row += [place.letters or fmt.NONE]
+        yield row[:width]
+
+
+def _rank_span(ranks: tuple[int, int] | None) -> str:
+    if ranks is None:
+        return fmt.NONE
+    low, high = ranks
+    return str(low) if low == high else f"{low}–{high}"
 
 
 def _table(shown: Board) -> Table:
@@ -146,77 +354,14 @@ def _table(shown: Board) -> Table:
         box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, title_justify="left",
         caption=f"{shown.tied_out} more with the last score" if shown.tied_out else None,
     )  # fmt: skip
-    table.add_column("rank", justify="right")
-    table.add_column("model", overflow="fold")
-    table.add_column("score", justify="right", no_wrap=True)
-    for rank, model, score in shown.places:
-        table.add_row(str(rank), Text(model), f"{score:.2f}")
-    return table
-
-
-class Line(NamedTuple):
-    benchmark: str
-    board: str
-    rank: int
-    model: str
-    score: float
-
-
-def lines(found: Sequence[Standing]) -> list[Line]:
-    """Every place of every board."""
-    return [
-        Line(standing.title, shown.name, place.rank, place.model, place.score)
-        for standing in found
-        for shown in standing.boards
-        for place in shown.places
-    ]
-
-
-def to_json(found: Sequence[Standing]) -> str:
-    """One object: the standings with their boards and notices, scores unrounded."""
-    return (
-        json.dumps(
-            [
-                {
-                    "benchmark": standing.title,
-                    "notices": standing.notices,
-                    "boards": [
-                        {**shown._asdict(), "places": [place._asdict() for place in shown.places]}
-                        for shown in standing.boards
-                    ],
-                }
-                for standing in found
-            ],
-            ensure_ascii=False,
+    for name in headings(shown):
+        words = name in ("model", "alike")
+        table.add_column(
+            name,
+            justify="left" if words else "right",
+            overflow="fold",
+            no_wrap=name != "model",
         )
-        + "\n"
-    )
-
-
-def to_csv(found: Sequence[Standing]) -> str:
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(Line._fields)
-    writer.writerows(text_cells((*line[:-1], f"{line.score:.2f}")) for line in lines(found))
-    return file.getvalue()
-
-
-def to_markdown(found: Sequence[Standing]) -> str:
-    blocks = []
-    for standing in found:
-        blocks.append(f"**{literal(standing.title)}**")
-        if standing.notices:
-            blocks.append("\n".join(bullets(standing.notices)))
-        for shown in standing.boards:
-            if shown.places:
-                head = ("rank", fmt.words(shown.name), "score")
-                rows = [(str(rank), model, f"{score:.2f}") for rank, model, score in shown.places]
-                blocks.append("\n".join(table(head, rows, right=(0, 2))))
-    return "\n\n".join(blocks) + "\n"
-
-
-EXPORTS: Mapping[str, Callable[[Sequence[Standing]], str]] = {
-    "json": to_json,
-    "csv": to_csv,
-    "markdown": to_markdown,
-}
+    for row in cells(shown):
+        table.add_row(*map(Text, row))
+    return table

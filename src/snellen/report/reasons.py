@@ -9,8 +9,8 @@ import msgspec
 
 from snellen.analysis.attribution import Method
 from snellen.analysis.examples import Example
-from snellen.analysis.factors import CROSSED, Cause
-from snellen.analysis.why import Share, Why
+from snellen.analysis.factors import Cause
+from snellen.analysis.why import Share, Why, open_causes
 from snellen.report import format as fmt
 from snellen.report.comparison import Grid, markdown_of, table_of
 from snellen.report.markdown import bullets, literal
@@ -59,14 +59,18 @@ def heading(found: Why) -> str:
 def observed(found: Why) -> Grid:
     """The difference itself."""
     seen = found.observed
-    row = (
+    head = ["", "points", "95 % interval", "p", "samples"]
+    row = [
         f"{found.second} – {found.first}",
         fmt.signed(seen.difference),
         fmt.signed_span(seen.interval),
         fmt.NONE if seen.p is None else fmt.p_text(seen.p),
         fmt.number(seen.aligned),
-    )
-    return Grid("observed", 1, ("", "points", "95 % interval", "p", "samples"), [row])
+    ]
+    if seen.anytime is not None:
+        head.append("anytime interval")
+        row.append(fmt.signed_span(seen.anytime))
+    return Grid("observed", 1, tuple(head), [tuple(row)])
 
 
 def attributed(found: Why) -> Grid:
@@ -109,27 +113,31 @@ def _how(one: Share) -> str:
 
 def remarks(found: Why) -> Iterator[str]:
     """What the parts rest on, in sentences."""
-    for one in found.between:
-        switched = ", ".join(CAUSE_WORDS[cause] for cause in one.switched)
+    for run in found.between:
+        switched = ", ".join(CAUSE_WORDS[cause] for cause in run.switched)
         yield (
-            f"{one.name} tells causes apart: as {found.second} in {switched}, else as {found.first}"
+            f"{run.name} tells causes apart: as {found.second} in {switched}, else as {found.first}"
         )
-    joint = [one for one in found.shares if one.method == "joint"]
-    for one in joint:
-        several = len(one.causes)
-        far = [(one.points + sign * 100 * (several - 1)) / several for sign in (-1, 1)]
+    joint = [share for share in found.shares if share.method == "joint"]
+    for share in joint:
+        several = len(share.causes)
+        far = [(share.points + sign * 100 * (several - 1)) / several for sign in (-1, 1)]
         yield (
-            f"{causes_words(one.causes)}: they differ together, so that these runs do not tell how "
-            f"much of {fmt.signed(one.points)} is of which. The bounds hold if none works against "
-            f"another; without that each may be anything from {_range(*far)}"
+            f"{causes_words(share.causes)}: they differ together, so that these runs do not tell "
+            f"how much of {fmt.signed(share.points)} is of which. The bounds hold if none works "
+            f"against another; without that each may be anything from {_range(*far)}"
         )
-    partly = [one for one in found.shares if one.method == "measured" and one.orders < one.possible]
-    for one in partly[:1]:
+    partly = [
+        share
+        for share in found.shares
+        if share.method == "measured" and share.orders < share.possible
+    ]
+    for share in partly[:1]:
         yield (
-            f"of {one.possible} orders in which the causes can be switched {one.orders} "
-            f"{'is' if one.orders == 1 else 'are'} measured"
+            f"of {share.possible} orders in which the causes can be switched {share.orders} "
+            f"{'is' if share.orders == 1 else 'are'} measured"
         )
-    if any(set(one.causes) <= set(CROSSED) for one in joint) or partly:
+    if open_causes(found):
         yield "to measure it: the same command with --ask, which tells the price first"
     if found.observed.reason:
         yield found.observed.reason

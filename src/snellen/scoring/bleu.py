@@ -25,10 +25,10 @@ class BleuCounts:
     """What BLEU is made of: words, words of the nearest references, and for n = 1..4 how many
     n-grams there are and how many of these are in a reference."""
 
-    words: int = 0
-    reference: int = 0
-    guessed: tuple[int, ...] = (0,) * LONGEST
-    correct: tuple[int, ...] = (0,) * LONGEST
+    words: float = 0
+    reference: float = 0
+    guessed: tuple[float, ...] = (0,) * LONGEST
+    correct: tuple[float, ...] = (0,) * LONGEST
 
     def __add__(self, other: BleuCounts) -> BleuCounts:
         return BleuCounts(

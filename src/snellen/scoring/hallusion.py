@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -51,22 +50,6 @@ def hallusion_scores(records: Sequence[Record], place: Locate) -> HallusionScore
         len(figures),
         len(questions),
     )
-
-
-def set_counts(records: Sequence[Record], place: Locate) -> list[tuple[float, ...]]:
-    """Of every set of figures, which is what may be resampled: right answers, answers, right
-    figures, figures, right questions, questions."""
-    sets: dict[tuple[str, str], list[Record]] = defaultdict(list)
-    for record in records:
-        sets[place(record)[:2]].append(record)
-    rows = []
-    for members in sets.values():
-        answers = [one.score for one in members if one.score is not None]
-        figures = all_right(members, lambda one: figure_of(place(one))).values()
-        questions = all_right(members, lambda one: question_of(place(one))).values()
-        columns = (answers, figures, questions)
-        rows.append(tuple(float(n) for one in columns for n in (sum(one), len(one))))
-    return rows
 
 
 def figure_of(place: Place) -> str:

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.core.headline import HeadlineSums, SumsOf
 from snellen.core.record import Record
+from snellen.core.summary import Interval
 from snellen.scoring.accuracy import FailurePolicy, counted_score
+from snellen.scoring.clusters import clusters
+from snellen.stats.linearised import interval_of_sums
 
 if TYPE_CHECKING:
     from numpy import float64
@@ -61,6 +64,27 @@ def sum_of_ratios(
     return HeadlineSums(rows, value, strata, links, bears)
 
 
+def mean_of_ratios(sums: NDArray[float64]) -> NDArray[float64]:
+    """In percent, of sums (draws, 2 * ratios), numerators and denominators in turn: (draws,). A
+    ratio without a denominator is 0."""
+    import numpy as np
+
+    parts, wholes = sums[:, 0::2], sums[:, 1::2]
+    ratios = np.where(wholes > 0, parts, 0.0) / np.where(wholes > 0, wholes, 1.0)
+    found: NDArray[float64] = 100 * ratios.mean(axis=1)
+    return found
+
+
+def interval_of(
+    found: HeadlineSums | None, records: Sequence[Record], top: float = 100.0
+) -> Interval | None:
+    """Interval of a headline between 0 and `top` over the records it was made of."""
+    if found is None:
+        return None
+    held = clusters(records, found.links)
+    return interval_of_sums(found.rows, found.value, held, top=top)
+
+
 def mean_of_groups(
     records: Sequence[Record],
     group: Callable[[Record], str | None],
@@ -94,6 +118,20 @@ def weighted_mean(
         for record in records
     ]
     return sum_of_ratios(added, {"": scale})
+
+
+def weights_of_scores(sums: HeadlineSums) -> list[float]:
+    """What each sample's score adds to a headline that is a weighted mean of scores, from its sums
+    over samples that all have a score (`sum_of_ratios`)."""
+    import numpy as np
+
+    wholes = sums.rows[:, 1::2].sum(axis=0)
+    # Everything wrong, but for one ratio in each row: what it weighs.
+    single = np.zeros((len(wholes), sums.rows.shape[1]))
+    single[:, 1::2] = wholes
+    single[range(len(wholes)), range(0, 2 * len(wholes), 2)] = wholes
+    found: list[float] = ((sums.rows[:, 1::2] / wholes) @ sums.value(single)).tolist()
+    return found
 
 
 def plain_mean(failures: FailurePolicy, records: Sequence[Record]) -> HeadlineSums | None:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from snellen.core.summary import Interval
+
 _DIGITS = 9
 """Decimals in which scores are compared: equal sums of percentages are equal."""
 
@@ -15,6 +17,14 @@ class Place(NamedTuple):
     """One more than the number of models with a higher score: equals share a rank."""
     model: str
     score: float
+    n: int | None = None
+    """Samples behind the score; None, as what follows, where only a number is known."""
+    interval: Interval | None = None
+    """Of the score."""
+    ranks: tuple[int, int] | None = None
+    """The interval of the rank."""
+    letters: str | None = None
+    """Models that share one cannot be told apart."""
 
 
 class Board(NamedTuple):
@@ -29,9 +39,9 @@ class Board(NamedTuple):
 
 
 def board(name: str, scores: Mapping[str, float], places: int = 10) -> Board:
-    """The `places` highest scores; models of equal score in the order given."""
+    """The `places` highest scores; models of equal score by name."""
     exact = {model: round(score, _DIGITS) for model, score in scores.items()}
-    ordered = sorted(exact, key=lambda model: -exact[model])
+    ordered = sorted(exact, key=lambda model: (-exact[model], model))
     shown = [
         Place(1 + sum(other > exact[model] for other in exact.values()), model, scores[model])
         for model in ordered[:places]

@@ -25,6 +25,8 @@ from snellen.core.summary import Interval
 from snellen.stats.intervals import DEFAULT_LEVEL
 
 METHOD = "confidence sequence"
+EVEN = 0.5
+"""What no difference is among values in 0..1."""
 _HIGHEST = 0.95
 _STEPS = 60
 _NEAR = 1e-10
@@ -59,6 +61,31 @@ def bets_for_width(half_width: float) -> tuple[Bet, ...]:
 def bets_for_samples(most: int, level: float = DEFAULT_LEVEL) -> tuple[Bet, ...]:
     """For finding the least difference that `most` samples can tell."""
     return bets(math.sqrt(2 * math.log(2 / (1 - level)) / (0.25 * max(1, most))))
+
+
+def interval_of_differences(
+    totals: Sequence[float], sizes: Sequence[float], most: int, level: float = DEFAULT_LEVEL
+) -> Interval:
+    """Of the mean difference over clusters whose differences, each in -1..1, sum to `totals` over
+    `sizes` samples; both ends in -1..1. It holds though the number of clusters was chosen by
+    looking at the differences, up to `most` of them.
+
+    As every cluster is predicted to have no difference, the order in which they came does not
+    matter, and 0 is left out only where betting on a difference of one sign has paid.
+
+    Raises:
+        ValueError: no clusters, or a total beyond its size.
+    """
+    if len(sizes) == 0 or len(totals) != len(sizes):
+        raise ValueError(f"got {len(totals)} totals and {len(sizes)} sizes of clusters")
+    largest = max(sizes)
+    sequence = ConfidenceSequence(bets_for_samples(most, level), level)
+    for total, size in zip(totals, sizes, strict=True):
+        # (difference + 1) / 2 lies in 0..1.
+        share = size / largest
+        sequence.add((total + size) / (2 * largest), share, EVEN * share)
+    found = sequence.interval()
+    return Interval(2 * found.low - 1, 2 * found.high - 1, found.method, level)
 
 
 class ConfidenceSequence:
@@ -113,6 +140,23 @@ class ConfidenceSequence:
             return Interval(0.0, 1.0, METHOD, self.level)
         low, high = (one / self.size for one in self.sums())
         return Interval(max(0.0, low - slack), min(1.0, high + slack), METHOD, self.level)
+
+    def above(self, mean: float) -> bool:
+        """Whether the interval lies above `mean`, in a tenth of the time it takes to compute."""
+        return self._passed(self._gains, self._expected - mean * self.size)
+
+    def below(self, mean: float) -> bool:
+        """Whether the interval lies below `mean`."""
+        return self._passed(self._losses, mean * self.size - self._expected)
+
+    def _passed(self, logs: Sequence[float], reach: float) -> bool:
+        terms = [
+            bet.log_weight + log + bet.scale * reach
+            for bet, log in zip(self._mixture, logs, strict=True)
+        ]
+        largest = max(terms)
+        total = largest + math.log(sum(math.exp(term - largest) for term in terms))
+        return total > math.log(2 / (1 - self.level))
 
     def sums(self) -> tuple[float, float]:
         """Both ends of the sum of the means of what was added, given what came before."""

@@ -73,7 +73,7 @@ class FiniteSequence:
         drawn = self._strata[stratum]
         if not drawn.left:
             raise ValueError(f"all values of the stratum {stratum!r} were drawn")
-        if not 0 < size <= 1 or not -1e-9 <= total <= size + 1e-9:
+        if not 0 <= size <= 1 or not -1e-9 <= total <= size + 1e-9:
             raise ValueError(f"expected 0 <= total <= size <= 1, got {total} of {size}")
         # The size that was drawn is no more known beforehand than the value.
         self._sums.add(total, expected=near * drawn.rest / drawn.left)

@@ -2,14 +2,14 @@
 
 Wilson score interval: E. B. Wilson, "Probable inference, the law of succession, and statistical
 inference", JASA 22 (1927). Cluster-robust standard error: K.-Y. Liang and S. Zeger, Biometrika 73
-(1986). Effective sample size in the interval of a proportion: E. L. Korn and B. I. Graubard, Survey
-Methodology 24 (1998), for Clopper and Pearson's; C. Franco, R. Little, T. Louis and E. Slud,
-Journal of Survey Statistics and Methodology 7 (2019), for Wilson's.
+(1986). Wilson's interval with a variance that clusters make larger: C. Franco, R. Little, T. Louis
+and E. Slud, Journal of Survey Statistics and Methodology 7 (2019).
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from statistics import NormalDist
 from typing import NamedTuple
@@ -61,46 +61,64 @@ def clustered_mean(
     return Interval(mean - half, mean + half, "clustered", level)
 
 
-def effective_size(
-    values: Sequence[float], clusters: Sequence[Hashable], level: float = DEFAULT_LEVEL
-) -> float:
-    """How many independent values of right (1) and wrong (0) would tell as much about the mean.
+class Moments(NamedTuple):
+    """What the interval of an estimate in 0..1 is made of: a mean of scores, or what is one to
+    first order."""
 
-    That is n divided by the design effect (the cluster-robust variance over that of independent
-    values), less for few clusters by the ratio of the normal's quantile to Student's t, squared.
-    Never more than n: that values of a cluster differ more than others narrows no interval. Where
-    all values are the same, or there is one cluster, nothing is seen of the design effect, and it
-    is the number of clusters.
+    estimate: float
+    variance: float
+    """Of the estimate, robust to clusters."""
+    alone: float
+    """What the variance would be if every sample stood alone."""
+    shares: float
+    """Sum of the squared shares that the clusters have in the estimate: 1 / G for G equal ones."""
+    shares_alone: float
+    """The same of samples: 1 / n for n equal ones."""
+    freedom: int | None = None
+    """Degrees of freedom of `variance`; None takes the normal distribution, as Wilson does."""
 
-    Raises:
-        ValueError: no values, lengths differ, a value that is not finite.
+
+def bounded(moments: Moments, method: str, level: float = DEFAULT_LEVEL) -> Interval:
+    """Interval in 0..1 of an estimate that clusters of low or high scores, none of which was seen,
+    could move.
+
+    The lower end is the least mean L that is not rejected if samples are a mixture of what was
+    seen, which has the estimate m as its mean, and of clusters worth nothing: of a share 1 - L / m.
+    With clusters of shares s_g that gives the estimate the variance V L / m + b S L (m - L), where
+    S is the sum of s_g^2, and L solves (m - L)^2 = z^2 (V L / m + b S L (m - L)); the upper end is
+    the same of 1 - score. Scores of right and wrong that stand alone have Wilson's interval, to
+    the last digit. What was seen counts with V, so that scores that differ little have a narrow
+    interval; what was not seen with b S alone, so that none has a width of zero, and near 0 and 1
+    the interval is as wide as one of right and wrong.
+
+    b is how alike the scores of such a cluster are, from 0 (as samples that stand alone) to 1: the
+    part of the variance of scores that lies between clusters, seen with one cluster more, whose
+    scores are all alike. It is 1 where samples stand alone. V is no less than if all did. Student's
+    t takes the place of z at V.
+
+    For scores that stand alone, the lower end never rises when one of them falls, if their mean is
+    at least 2/3; likewise the upper end. Coverage: docs/statistics.md.
     """
-    mean, error, groups = _clustered(values, clusters)
-    n = len(values)
-    if groups == n:
-        return n
-    if groups < 2 or not 0 < mean < 1:
-        return groups
-    if not error:
-        return n
-    few = _quantile(level) / two_sided_quantile(level, groups - 1)
-    return min(n, max(1.0, mean * (1 - mean) * (few / error) ** 2))
+    z = _quantile(level)
+    t = z if moments.freedom is None else two_sided_quantile(level, moments.freedom)
+    estimate = min(1.0, max(0.0, moments.estimate))
+    variance = max(moments.variance, moments.alone)
+    between, within = variance / moments.shares, moments.alone / moments.shares_alone
+    alike = min(1.0, (between + moments.shares) / (within + moments.shares))
+    unseen = z * z * alike * moments.shares
+    low = _least_mean(estimate, t * t * variance, unseen)
+    high = 1 - _least_mean(1 - estimate, t * t * variance, unseen)
+    return Interval(min(low, estimate), max(high, estimate), method, level)
 
 
-def clustered_wilson(
-    values: Sequence[float], clusters: Sequence[Hashable], level: float = DEFAULT_LEVEL
-) -> Interval:
-    """Wilson score interval of a share of right (1) and wrong (0) values that come in clusters:
-    that of as many values as `effective_size` says, and the plain one where every value stands
-    alone.
-
-    Raises:
-        ValueError: as `effective_size`.
-    """
-    size = effective_size(values, clusters, level)
-    found = wilson(size * math.fsum(values) / len(values), size, level)
-    alone = len(set(clusters)) == len(values)
-    return found if alone else Interval(found.low, found.high, "wilson, clustered", level)
+def _least_mean(mean: float, seen: float, unseen: float) -> float:
+    """The smaller root L of (mean - L)^2 = seen * L / mean + unseen * L * (mean - L)."""
+    if mean <= 0:
+        return 0.0
+    square = 1 + unseen
+    half = mean + (seen / mean + unseen * mean) / 2
+    root = math.sqrt(max(0.0, half * half - square * mean * mean))
+    return mean * mean / (half + root)
 
 
 def standard_error(values: Sequence[float], clusters: Sequence[str] = ()) -> float | None:
@@ -121,28 +139,40 @@ def score_interval(
     """Interval of the mean of scores in 0..1, in 0..1: every benchmark's rule for a plain mean.
 
     `clusters` names for each score those it may err together with; an empty name stands alone.
-    Right or wrong: `clustered_wilson`. Scores between: Student's t over clusters; where all are the
-    same, Wilson's over as many as there are clusters, because a width of zero would claim
-    certainty. None without scores, and for different scores of a single cluster.
+    Right or wrong, all alone: Wilson's. Else `bounded`, with a cluster-robust variance and as many
+    degrees of freedom as there are clusters, less one. None without scores, and for scores of a
+    single cluster that differ and are not all 0 or 1.
 
     Raises:
         ValueError: lengths differ, a score that is not finite.
     """
     if not scores:
         return None
+    if clusters and len(clusters) != len(scores):
+        raise ValueError(f"got {len(scores)} scores but {len(clusters)} clusters")
+    _check_finite(scores)
+    n = len(scores)
+    mean = math.fsum(scores) / n
     binary = all(score in (0.0, 1.0) for score in scores)
-    if binary and not any(clusters):
-        return wilson(sum(scores), len(scores), level)
-    held = [name or at for at, name in enumerate(clusters)] if clusters else range(len(scores))
-    if binary:
-        return clustered_wilson(scores, held, level)
-    distinct = len(set(held))
-    if min(scores) == max(scores):
-        return wilson(distinct * scores[0], distinct, level)
-    if distinct < 2:
-        return None
-    found = clustered_mean(scores, held, level)
-    return Interval(max(0.0, found.low), min(1.0, found.high), found.method, level)
+    if not any(clusters):
+        if binary:
+            return wilson(sum(scores), n, level)
+        variance = math.fsum((score - mean) ** 2 for score in scores) / n**2
+        return bounded(Moments(mean, variance, variance, 1 / n, 1 / n), "wilson, graded", level)
+    method = "wilson, clustered" if binary else "wilson, graded, clustered"
+    held = [name or at for at, name in enumerate(clusters)]
+    sizes = Counter(held)
+    if len(sizes) == n:
+        return score_interval(scores, (), level)
+    alone = math.fsum((score - mean) ** 2 for score in scores) / n**2
+    shares = sum(size * size for size in sizes.values()) / n**2
+    if len(sizes) < 2:
+        if not binary and min(scores) < max(scores):
+            return None
+        return bounded(Moments(mean, n * alone, alone, shares, 1 / n), method, level)
+    error = _clustered(scores, held).error
+    moments = Moments(mean, error * error, alone, shares, 1 / n, len(sizes) - 1)
+    return bounded(moments, method, level)
 
 
 class _Clustered(NamedTuple):

@@ -2,7 +2,7 @@
 subtasks' accuracies: what each cluster adds to it, and from that test and interval.
 
 The statistic is a function of sums over samples. It is linearised (D. A. Binder, "On the variances
-of asymptotically normal estimators from complex surveys", International Statistical Review 51
+of asymptotically normal estimators from complex surveys", International Valueal Review 51
 (1983)): a cluster adds the derivative of the statistic along its sums. That is too small for
 clusters that bear much of the statistic, and the change when the cluster is left out (the
 jackknife) is too large; the product of both is the CR2 variance where the statistic is a mean, and
@@ -12,10 +12,11 @@ signs, which is to say exchanging the two systems in a cluster.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.stats.intervals import DEFAULT_LEVEL
+from snellen.stats.linearised import Value, influences
 from snellen.stats.paired import (
     FEWEST_CLUSTERS,
     FLIPPED,
@@ -31,11 +32,8 @@ if TYPE_CHECKING:
     from numpy import float64, int64
     from numpy.typing import NDArray
 
-Statistic = Callable[["NDArray[float64]"], "NDArray[float64]"]
-"""Sums (draws, columns) to values (draws,)."""
-_STEP = 1e-4
-"""Of a sum: far from the rounding of differences, and near enough for a smooth function."""
 _CELLS = 4_000_000
+"""Sums held at once."""
 
 
 class Linearised(NamedTuple):
@@ -44,7 +42,7 @@ class Linearised(NamedTuple):
     value: float
     rows: NDArray[float64]
     """Column sums of each cluster: (clusters, columns)."""
-    statistic: Statistic
+    statistic: Value
     slopes: NDArray[float64]
     """What each cluster adds to the statistic, more than its part of it: (clusters,)."""
     changes: NDArray[float64]
@@ -56,7 +54,7 @@ class Linearised(NamedTuple):
 def linearised(
     rows: NDArray[float64],
     clusters: NDArray[int64],
-    statistic: Statistic,
+    statistic: Value,
     weights: NDArray[float64] | None = None,
 ) -> Linearised:
     """The `statistic` of sums over samples, each of which adds a row of `rows` (n, columns) and
@@ -73,8 +71,7 @@ def linearised(
     held = cluster_sums(rows, clusters)
     total = held.sum(axis=0)
     value = float(statistic(total[None])[0])
-    gradient = _gradient(total, np.abs(rows).max(axis=0), statistic)
-    slopes = held @ gradient
+    slopes = cluster_sums(influences(rows, statistic)[:, None], clusters)[:, 0]
     bears = np.ones(len(rows)) if weights is None else weights
     bears = bears / bears.sum() if bears.any() else np.full(len(rows), 1 / len(rows))
     # They add up to 0 for a statistic that does not depend on the number of samples; for another,
@@ -94,23 +91,7 @@ def cluster_sums(values: NDArray[float64], clusters: NDArray[int64]) -> NDArray[
     return found
 
 
-def _gradient(
-    total: NDArray[float64], largest: NDArray[float64], statistic: Statistic
-) -> NDArray[float64]:
-    """By differences on both sides of each sum; 0 for a column without entries."""
-    import numpy as np
-
-    step = _STEP * np.maximum(np.abs(total), largest)
-    known = np.flatnonzero(step)
-    moved = np.zeros((len(known), len(total)))
-    moved[np.arange(len(known)), known] = step[known]
-    found = np.zeros_like(total)
-    apart = _values(total + moved, statistic) - _values(total - moved, statistic)
-    found[known] = apart / (2 * step[known])
-    return found
-
-
-def _values(sums: NDArray[float64], statistic: Statistic) -> NDArray[float64]:
+def _values(sums: NDArray[float64], statistic: Value) -> NDArray[float64]:
     """The statistic of many sums, some at a time."""
     import numpy as np
 

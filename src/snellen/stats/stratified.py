@@ -5,9 +5,9 @@ The variance is that of ultimate clusters (K. M. Wolter, "Introduction to Varian
 (2007), Ch. 6; A. C. Cameron and D. L. Miller, "A Practitioner's Guide to Cluster-Robust
 Inference", Journal of Human Resources 50 (2015), Sec. II): the mean is a sum over samples, each
 with the weight of its group over the group's size, and a cluster counts with the square of the sum
-of its weighted residuals, in whatever groups they are. It goes into Wilson's interval as an
-effective sample size (C. Franco, R. Little, T. Louis and E. Slud, Journal of Survey Statistics and
-Methodology 7 (2019)), as for the mean of one group in `intervals`.
+of its weighted residuals, in whatever groups they are. Each group's residuals are corrected for its
+own number of clusters; groups of a single cluster are collapsed strata (Wolter, Sec. 2.5). The
+interval is `intervals.bounded`, as that of the mean of one group.
 
 A group of few samples, or of samples that are all right, tells little of its own variance. So each
 group is seen with one sample more, whose distribution is that of all groups (the unit information
@@ -21,12 +21,10 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from operator import mul
-from statistics import NormalDist
 from typing import NamedTuple
 
 from snellen.core.summary import Interval
-from snellen.stats.intervals import DEFAULT_LEVEL, wilson
-from snellen.stats.student import two_sided_quantile
+from snellen.stats.intervals import DEFAULT_LEVEL, Moments, bounded
 
 _BORROWED = 1.0
 """Samples that each group borrows from all groups."""
@@ -97,9 +95,9 @@ def mean_of_groups(
     """Interval in 0..1 of the mean of the groups' means; every group weighs the same unless
     `weights` say what each weighs, which then sum to 1.
 
-    Right (1) and wrong (0) in a single group have the interval of `intervals.clustered_wilson`.
-    As there, the effective size falls by the design effect and for few clusters, and a design
-    effect below 1 narrows nothing. Where all scores are the same, clusters count and not samples.
+    Right (1) and wrong (0) in a single group have the interval of `intervals.score_interval`. As
+    there, a design effect below 1 narrows nothing, and where all scores are the same, clusters
+    count and not samples.
 
     Raises:
         ValueError: no groups, a group without scores, or not as many weights.
@@ -112,10 +110,13 @@ def mean_of_groups(
             f"{len(shares)} weights"
         )
     weighed = _Weighed(list(zip(groups, shares, strict=True)))
-    size = max(1.0, weighed.effective_size(level))
-    found = wilson(size * weighed.mean, size, level)
-    parts = ("wilson", *(() if weighed.apart else ("clustered",)), *(groups[1:] and ("combined",)))
-    return Interval(found.low, found.high, ", ".join(parts), level)
+    parts = (
+        "wilson",
+        *(() if weighed.binary else ("graded",)),
+        *(() if weighed.apart else ("clustered",)),
+        *(groups[1:] and ("combined",)),
+    )
+    return bounded(weighed.moments(), ", ".join(parts), level)
 
 
 class _Weighed:
@@ -128,22 +129,23 @@ class _Weighed:
         self._n = sum(one.every.n for one, _ in groups)
         named = set[str]().union(*(one.clusters for one, _ in groups))
         self._count = len(named) + sum(one.alone.n for one, _ in groups)
-        self._binary = all(one.every.squares == one.every.total for one, _ in groups)
+        self.binary = all(one.every.squares == one.every.total for one, _ in groups)
 
     @property
     def apart(self) -> bool:
         """Whether every sample is a cluster of its own."""
         return self._count == self._n
 
-    def effective_size(self, level: float) -> float:
-        if self._square - self.mean**2 <= _NOTHING or self._count < 2:
-            return 1 / self._square_of_clusters()
-        independent = self.mean * (1 - self.mean) / self._independent()
-        if self.apart and self._binary:
-            return independent
-        few = NormalDist().inv_cdf(0.5 + level / 2) / two_sided_quantile(level, self._count - 1)
+    def moments(self) -> Moments:
+        samples = math.fsum(weight**2 / one.every.n for one, weight in self._groups)
+        alike = self._square - self.mean**2 <= _NOTHING
+        alone = 0.0 if alike else self._independent()
+        shares = samples if self.apart else self._shares_of_clusters()
+        freedom = None if self.apart and self.binary else self._count - 1
+        if alike or self._count < 2:
+            return Moments(self.mean, alone * shares / samples, alone, shares, samples)
         design = 1.0 if self.apart else self._design()
-        return min(independent, independent * few**2 / design) if design > 0 else independent
+        return Moments(self.mean, alone * design, alone, shares, samples, freedom)
 
     def _centre(self, one: Tally) -> float:
         return (one.every.total + _BORROWED * self.mean) / (one.every.n + _BORROWED)
@@ -160,30 +162,66 @@ class _Weighed:
             # a mean of so many samples, falls short.
             short = own**2 / n + (1 - own) ** 2 * spread + 2 * own * (1 - own) * weight / n
             # Wilson's interval of a share falls short likewise, and makes up for it by itself.
-            kept = (1 - short) / (1 - spread) if self._binary else 1 - short
+            kept = (1 - short) / (1 - spread) if self.binary else 1 - short
             found += weight**2 * (square - self._centre(one) ** 2) / kept / n
         return found
 
     def _design(self) -> float:
-        """How much larger the variance is for the clusters, as far as the residuals tell."""
-        sums: dict[str, float] = defaultdict(float)
-        clustered = single = 0.0
-        for one, weight in self._groups:
-            centre, each = self._centre(one), weight / one.every.n
-            single += each**2 * one.every.around(centre)
-            clustered += each**2 * one.alone.around(centre)
-            for name, (n, total) in one.clusters.items():
-                sums[name] += each * (total - n * centre)
-        clustered += math.fsum(value * value for value in sums.values())
-        return self._count / (self._count - 1) * clustered / single
+        """How much larger the variance is for the clusters, as far as the residuals tell; 1 where
+        they tell nothing.
 
-    def _square_of_clusters(self) -> float:
-        """Sum of the squares of the clusters' weights; in a group every cluster weighs the same."""
+        Each group has a mean of its own, so its residuals are too small by what its own number of
+        clusters takes from them, whatever the number in all groups. A group of a single cluster
+        has no residual: it is joined with the next such groups (collapsed strata), whose spread
+        about their common mean holds what differs between them besides.
+        """
+        sums: dict[str, float] = defaultdict(float)
+        single: list[tuple[Tally, float]] = []
+        clustered = alone = 0.0
+        for one, weight in self._groups:
+            n, centre, each = one.every.n, one.mean, weight / one.every.n
+            count = one.alone.n + len(one.clusters)
+            if n > 1:
+                alone += each**2 * one.every.around(centre) * n / (n - 1)
+            if count < 2:
+                single.append((one, weight))
+                continue
+            few = count / (count - 1)
+            clustered += few * each**2 * one.alone.around(centre)
+            for name, (size, total) in one.clusters.items():
+                sums[name] += math.sqrt(few) * each * (total - size * centre)
+        clustered += math.fsum(value * value for value in sums.values()) + _collapsed(single)
+        if self.binary:
+            # As `_independent` falls short.
+            alone *= 1 - math.fsum(weight**2 / one.every.n for one, weight in self._groups)
+        return clustered / alone if alone > 0 else 1.0
+
+    def _shares_of_clusters(self) -> float:
+        """Sum of the squares of the clusters' weights, over all groups they are in."""
         sums: dict[str, float] = defaultdict(float)
         found = 0.0
         for one, weight in self._groups:
-            each = weight / (one.alone.n + len(one.clusters))
+            each = weight / one.every.n
             found += each**2 * one.alone.n
-            for name in one.clusters:
-                sums[name] += each
+            for name, (size, _) in one.clusters.items():
+                sums[name] += each * size
         return found + math.fsum(value * value for value in sums.values())
+
+
+def _collapsed(groups: Sequence[tuple[Tally, float]]) -> float:
+    """Variance of a sum of weighted means of groups that are each one cluster, joined by twos in
+    their order, the last three together. 0 for one such group, of which nothing is known."""
+    found = 0.0
+    for start in range(0, len(groups) - 1, 2):
+        end = len(groups) if len(groups) - start == 3 else start + 2
+        joined = groups[start:end]
+        if len(joined) < 2:
+            break
+        centre = math.fsum(one.mean * weight for one, weight in joined) / math.fsum(
+            weight for _, weight in joined
+        )
+        squares = math.fsum((weight * (one.mean - centre)) ** 2 for one, weight in joined)
+        found += len(joined) / (len(joined) - 1) * squares
+        if end == len(groups):
+            break
+    return found

@@ -60,13 +60,16 @@ class Subset(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """The smallest subset that is good enough. `share` and `units` (numbers, ascending) are None
-    and empty where no size is. `agreement` and `error` are those of the procedure, choice of size
-    included, on systems that had no part in it; in folds where no size is good enough, it takes the
-    largest."""
+    """The smallest subset that is good enough, or the largest one where none is (not `reached`).
+
+    `units` are numbers, ascending. `agreement` and `error` are those of the procedure, choice of
+    size included, on systems that had no part in it. A choice that is dropped where it is not good
+    enough would make them those of the lucky ones.
+    """
 
     sizes: list[Subset]
-    share: float | None
+    share: float
+    reached: bool
     units: NDArray[int64]
     agreement: float
     error: float
@@ -114,24 +117,21 @@ def choose_subset(
     # Chosen with all systems, by as many folds as within each outer fold.
     choosing = len(outer) * CHOOSING // JUDGING
     values = [_mean(row[:choosing]) for row in table]
-    smallest = _smallest([one.agreement for one in values], agreement)
     # The choice of size within each outer fold, judged by the systems of that fold.
     judged = []
     first = len(outer)
     for at, folds in enumerate(inner):
         seen = [_mean(row[first : first + len(folds)]).agreement for row in table]
         first += len(folds)
-        place = _smallest(seen, agreement)
-        judged.append(table[-1 if place is None else place][at])
-    told = _mean(judged)
-    found: NDArray[int64] = np.zeros(0, dtype=np.int64)
-    if smallest is not None:
-        order = _by_difficulty(sums, sizes, ties)
-        picks = draws.at(SHARES[smallest])
-        best = _best(whole.seen_by(picks, order), everyone)
-        found = np.sort(order[np.flatnonzero(picks[best])])
-    share_of = None if smallest is None else SHARES[smallest]
-    return Choice(values, share_of, found, told.agreement, told.error)
+        judged.append(table[_smallest(seen, agreement)][at])
+    worth = _mean(judged)
+    told = [one.agreement for one in values]
+    share = SHARES[_smallest(told, agreement)]
+    order = _by_difficulty(sums, sizes, ties)
+    picks = draws.at(share)
+    best = _best(whole.seen_by(picks, order), everyone)
+    found = np.sort(order[np.flatnonzero(picks[best])])
+    return Choice(values, share, told[-1] >= agreement, found, worth.agreement, worth.error)
 
 
 class _Seen(NamedTuple):
@@ -259,12 +259,10 @@ def _mean(found: Sequence[Subset]) -> Subset:
     )
 
 
-def _smallest(agreements: Sequence[float], asked: float) -> int | None:
+def _smallest(agreements: Sequence[float], asked: float) -> int:
     """The place of the smallest size from which on every larger one is good enough, too: one that
-    passes by luck between two that do not is not taken."""
-    place = None
-    for at in reversed(range(len(agreements))):
-        if not agreements[at] >= asked:
-            break
-        place = at
+    passes by luck between two that do not is not taken. The largest, where that is not."""
+    place = len(agreements) - 1
+    while place and all(one >= asked for one in agreements[place - 1 :]):
+        place -= 1
     return place

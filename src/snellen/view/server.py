@@ -7,12 +7,14 @@ import sys
 from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import BoundedSemaphore
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import msgspec
 
 from snellen.core.errors import SnellenError, UsageError
+from snellen.settings import read_limits
 from snellen.view.pictures import content_type
 from snellen.view.shell import shell
 from snellen.view.shown import Shelf
@@ -20,6 +22,8 @@ from snellen.view.shown import Shelf
 HOST = "127.0.0.1"
 PORT = 8420
 """Taken where it is free and none was named."""
+IDLE = 10.0
+"""Seconds for which a connection may be silent; browsers open another one when they need it."""
 MOST_SAMPLES = 200
 """Samples in one answer."""
 _JSON, _HTML = "application/json; charset=utf-8", "text/html; charset=utf-8"
@@ -31,7 +35,8 @@ Query = dict[str, str]
 class PageServer(ThreadingHTTPServer):
     """Serves a shelf of runs until it is shut down. Bound to this machine's loopback address.
 
-    Raises UsageError when the port is taken.
+    A connection on which nothing comes for `IDLE` seconds is closed; what is above
+    `SNELLEN_MAX_CONNECTIONS` is closed at once. Raises UsageError when the port is taken.
     """
 
     daemon_threads = True
@@ -39,6 +44,7 @@ class PageServer(ThreadingHTTPServer):
     def __init__(self, shelf: Shelf, port: int | None = None) -> None:
         self.shelf = shelf
         self.shell = shell({}).encode()
+        self._free = BoundedSemaphore(read_limits().connections)
         try:
             super().__init__((HOST, PORT if port is None else port), _Handler)
         except OverflowError:
@@ -52,9 +58,23 @@ class PageServer(ThreadingHTTPServer):
                 ) from error
             super().__init__((HOST, 0), _Handler)
 
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """A thread for a connection, while there are not too many."""
+        if self._free.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._free.release()
+
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that went away in the midst of an answer is nothing to speak of."""
-        if not isinstance(sys.exception(), ConnectionError):
+        """A browser that went away or fell asleep in the midst of an answer is nothing to speak
+        of."""
+        if not isinstance(sys.exception(), ConnectionError | TimeoutError):
             super().handle_error(request, client_address)
 
     @property
@@ -70,6 +90,7 @@ class _Handler(BaseHTTPRequestHandler):
     """Answers GET alone. No part of an address is ever joined to a path."""
 
     server: PageServer
+    timeout = IDLE
     protocol_version = "HTTP/1.1"
     server_version = "snellen"
     sys_version = ""

@@ -42,7 +42,7 @@ def connect(provider: str, name: str, options: Mapping[str, str]) -> Model:
     require_aiohttp(f"{provider}/{name}")
     address = find_address(origin, profile, key, name, given)
     longest = setup.max_reply_mb * MEGABYTE
-    wire = Wire(address, setup.concurrency, setup.timeout, longest)
+    wire = Wire(address, setup.concurrency, setup.timeout, longest, setup.picture_hosts)
     if not name:
         name = _only_model(wire, origin)
     asked = Asked(name, profile, setup)

@@ -44,6 +44,7 @@ OPTIONS = (
         "completions: plain text in; images: pictures out",
         ("chat", "completions", "images"),
     ),
+    ModelOption("picture_host", "HOST or HOST:PORT from which drawn pictures are fetched, too"),
     ModelOption("draws", "yes: its chat replies hold pictures", ("yes", "no")),
     ModelOption(
         "rank",
@@ -75,6 +76,8 @@ class Setup:
     stream: bool
     endpoint: Endpoint
     draws: bool
+    picture_hosts: tuple[str, ...]
+    """Hosts from which pictures that the server names by an address are fetched."""
     rank: Ranking
     body: Mapping[str, Any] = field(default_factory=dict)
 
@@ -124,6 +127,7 @@ def read_setup(
         stream=given.get("stream") == "yes",
         endpoint=cast(Endpoint, given.get("endpoint", "chat")),
         draws=given.get("draws") == "yes",
+        picture_hosts=tuple(filter(None, given.get("picture_host", "").split("+"))),
         rank=cast(Ranking, given.get("rank", "off")),
         body=_body(extra),
     )

@@ -6,13 +6,20 @@ import asyncio
 import importlib
 import io
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin
 
 from snellen.core.errors import MissingExtra, ModelError
 from snellen.core.secret import Secret
+from snellen.models.remote.elsewhere import (
+    Elsewhere,
+    PrivateAddress,
+    led_elsewhere,
+    public_resolver,
+)
 from snellen.models.remote.faults import PAGE, WebPage, described, fault
 from snellen.models.remote.parsing import parsed, quoted
 from snellen.models.remote.reading import MEGABYTE, beginning, pieces
@@ -20,6 +27,7 @@ from snellen.settings import proxy_for
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
+    from aiohttp.abc import AbstractResolver
 
 _CONNECT = 20.0
 """Seconds to wait for a connection."""
@@ -30,6 +38,8 @@ _LARGE = 1 << 20
 """Bytes from which aiohttp wants a body as a file, which it writes in pieces."""
 _COMPLAINT = MEGABYTE
 """Bytes that are read of a reply with a status that is no answer."""
+_HOPS = 3
+"""Redirects of a picture that the server names by an address, each looked at anew."""
 _SHOWN = 120
 """Characters of an unreadable reply that a message holds."""
 
@@ -60,13 +70,24 @@ class Address:
 class Wire:
     """Sends requests, each once, and raises ModelError or Unanswered for whatever goes wrong."""
 
-    def __init__(self, address: Address, concurrency: int, timeout: float, max_reply: int) -> None:
-        """`timeout` in seconds for a whole reply, `max_reply` in bytes, unpacked."""
+    def __init__(
+        self,
+        address: Address,
+        concurrency: int,
+        timeout: float,
+        max_reply: int,
+        picture_hosts: Sequence[str] = (),
+    ) -> None:
+        """`timeout` in seconds for a whole reply, `max_reply` in bytes, unpacked. Pictures that
+        the server names are also fetched from `picture_hosts`."""
         self._address = address
+        self._elsewhere = Elsewhere(address.base_url, picture_hosts)
         self._max_reply = max_reply
         self._concurrency = concurrency
         self._timeout = timeout
         self._session: ClientSession | None = None
+        self._outside: ClientSession | None = None
+        """For addresses that the server names: it connects to public addresses alone."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._proxy: str | None = None
 
@@ -78,8 +99,22 @@ class Wire:
         return decoded(await self._read("GET", self._address.url(path), None))
 
     async def fetch(self, url: str) -> bytes:
-        """The bytes behind another URL, e.g. of a drawn picture; the key is not sent along."""
-        return await self._read("GET", url, None, elsewhere=True)
+        """The bytes behind a URL that the server names, such as a drawn picture's; the key is not
+        sent along. Raises ModelError for one that `Elsewhere` does not let be fetched."""
+        for _ in range(_HOPS + 1):
+            self._elsewhere.check(url)
+            try:
+                async with self._sent("GET", url, None, elsewhere=True) as response:
+                    if 300 <= response.status < 400:
+                        url = urljoin(url, response.headers.get("Location", ""))
+                        continue
+                    await self._accepted(response)
+                    return b"".join([piece async for piece in pieces(response, self._max_reply)])
+            except _network_errors() as error:
+                if isinstance(getattr(error, "os_error", None), PrivateAddress):
+                    raise led_elsewhere(url) from error
+                raise self._typed(error, url) from error
+        raise ModelError("a drawn picture is moved from address to address", "request")
 
     async def events(self, path: str, body: bytes) -> AsyncIterator[dict[str, Any]]:
         """The JSON objects of a stream of server-sent events, in order."""
@@ -100,16 +135,16 @@ class Wire:
 
     async def close(self) -> None:
         """Ends the connections of the running event loop."""
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
+        sessions = self._session, self._outside
+        self._session = self._outside = None
+        for session in sessions:
+            if session is not None:
+                await session.close()
 
-    async def _read(
-        self, method: str, url: str, body: bytes | None, *, elsewhere: bool = False
-    ) -> bytes:
+    async def _read(self, method: str, url: str, body: bytes | None) -> bytes:
         """The whole body of the reply."""
         try:
-            async with self._sent(method, url, body, elsewhere=elsewhere) as response:
+            async with self._sent(method, url, body) as response:
                 await self._accepted(response)
                 return b"".join([piece async for piece in pieces(response, self._max_reply)])
         except _network_errors() as error:
@@ -118,14 +153,19 @@ class Wire:
     def _sent(
         self, method: str, url: str, body: bytes | None, *, elsewhere: bool = False
     ) -> AbstractAsyncContextManager[ClientResponse]:
-        return self._in_this_loop().request(
+        session = self._in_this_loop()
+        # A proxy resolves names itself, so that this machine cannot look at where they lead.
+        if elsewhere and not self._proxy and not self._elsewhere.is_trusted(url):
+            session = self._outside = self._outside or self._new_session(public_resolver())
+        return session.request(
             method,
             url,
             data=io.BytesIO(body) if body is not None and len(body) > _LARGE else body,
             headers={} if elsewhere else self._address.headers_with_key(),
             proxy=self._proxy,
-            # A redirect would take the key along: aiohttp drops `Authorization` alone.
-            allow_redirects=elsewhere,
+            # A redirect would take the key along (aiohttp drops `Authorization` alone), or lead
+            # to an address that nobody has looked at.
+            allow_redirects=False,
         )
 
     async def _accepted(self, response: ClientResponse) -> None:
@@ -157,20 +197,26 @@ class Wire:
     def _in_this_loop(self) -> ClientSession:
         loop = asyncio.get_running_loop()
         if self._session is None or self._loop is not loop:
-            import aiohttp
-
             self._proxy = proxy_for(self._address.base_url)
             self._loop = loop
-            self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(
-                    limit=self._concurrency, keepalive_timeout=_KEEP, ttl_dns_cache=300
-                ),
-                timeout=aiohttp.ClientTimeout(total=self._timeout, sock_connect=_CONNECT),
-                headers={"Accept-Encoding": "identity", "User-Agent": "snellen"},
-                cookie_jar=aiohttp.DummyCookieJar(),
-                auto_decompress=False,
-            )
+            self._session, self._outside = self._new_session(), None
         return self._session
+
+    def _new_session(self, resolver: AbstractResolver | None = None) -> ClientSession:
+        import aiohttp
+
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                limit=self._concurrency,
+                keepalive_timeout=_KEEP,
+                ttl_dns_cache=300,
+                resolver=resolver,
+            ),
+            timeout=aiohttp.ClientTimeout(total=self._timeout, sock_connect=_CONNECT),
+            headers={"Accept-Encoding": "identity", "User-Agent": "snellen"},
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+        )
 
 
 def require_aiohttp(what: str) -> None:

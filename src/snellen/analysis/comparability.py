@@ -1,0 +1,186 @@
+"""Which runs may stand in one ranking: those that were asked the same questions in the same way,
+and whose answers were counted in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec import structs
+
+from snellen.core.errors import UsageError
+from snellen.core.model import Identity
+from snellen.core.run import RunInfo
+
+_DIGITS = 8
+_LONGEST = 24
+_MODEL = "model"
+"""The role of the model that is measured."""
+DATA = "data"
+EXTENT = "samples asked"
+"""How much of what was to be asked was asked."""
+WHOLE = "all samples"
+STOPPED = "stopped early by its rule"
+UNFINISHED = "not finished"
+
+
+def facts(run: RunInfo) -> dict[str, str]:
+    """What must be equal for two runs to be compared, by name, in words. Values are made to be read
+    behind the name: `limit 100`, `failures count-wrong`."""
+    config = run.config
+    found = {
+        "benchmark": config.benchmark,
+        "version": config.version,
+        DATA: config.data[:_DIGITS],
+        **{f"{key}=": value for key, value in sorted(config.parameters.items())},
+        "limit": "none" if config.limit is None else f"{config.limit:,}",
+        # The seed chooses samples and their order; where all are asked it chooses nothing.
+        "seed": str(config.seed) if config.limit is not None or config.until else "none",
+        "until": config.until or "none",
+        EXTENT: extent(run),
+        "failures": run.failures,
+        "repeats": str(config.repeats),
+        "examples": "none" if config.examples is None else config.examples.digest[:_DIGITS],
+    }
+    for role, one in sorted(config.roles.items()):
+        drawn = "".join(f", {key} {value}" for key, value in _sampling(run, role))
+        found[role] = _identity(one) + drawn
+    return found
+
+
+def extent(run: RunInfo) -> str:
+    """Whether all samples that the run was to ask were asked."""
+    if run.status in ("running", "interrupted"):
+        return UNFINISHED
+    return STOPPED if run.stopped else WHOLE
+
+
+def differing(runs: Sequence[RunInfo]) -> list[str]:
+    """The names of the facts in which the runs are not all equal, in the order of `facts`."""
+    every = [facts(run) for run in runs]
+    names = dict.fromkeys(name for one in every for name in one)
+    return [name for name in names if len({one.get(name) for one in every}) > 1]
+
+
+def describe(run: RunInfo, names: Iterable[str]) -> str:
+    """The named facts of a run, e.g. `limit 100, seed 1`."""
+    known = facts(run)
+    return ", ".join(_worded(name, known.get(name, "none")) for name in names)
+
+
+class ComparableSet(NamedTuple):
+    """Runs that may stand in one ranking: their places among those given, in the order of their
+    models and folders, and what sets them apart from other sets of the benchmark."""
+
+    members: tuple[int, ...]
+    apart: str
+
+
+def comparable_sets(runs: Sequence[RunInfo]) -> list[ComparableSet]:
+    """The runs, each in the set of those with the same facts; sets by benchmark, largest first. The
+    order in which the runs are given changes nothing."""
+    keys = [tuple(facts(run).items()) for run in runs]
+    sets: dict[tuple[tuple[str, str], ...], list[int]] = {}
+    for at in sorted(range(len(runs)), key=lambda at: (runs[at].model, runs[at].name, keys[at])):
+        sets.setdefault(keys[at], []).append(at)
+    by_benchmark: dict[str, list[RunInfo]] = {}
+    for run in runs:
+        by_benchmark.setdefault(run.benchmark, []).append(run)
+    names = {name: differing(alike) for name, alike in by_benchmark.items()}
+    order = sorted(sets, key=lambda key: (runs[sets[key][0]].benchmark, -len(sets[key]), key))
+    return [
+        ComparableSet(
+            tuple(sets[key]), describe(runs[sets[key][0]], names[runs[sets[key][0]].benchmark])
+        )
+        for key in order
+    ]
+
+
+def check_comparable(
+    runs: Sequence[RunInfo], names: Sequence[str], where: str, *, free: Collection[str] = ()
+) -> None:
+    """Raises UsageError where two runs do not belong in one `where` (a table, a column), with the
+    facts that differ. `free`: names of parameters that may."""
+    if len(runs) < 2:
+        return
+    may_differ = {f"{name}=" for name in free}
+    for run, name in zip(runs[1:], names[1:], strict=True):
+        apart = [fact for fact in differing([runs[0], run]) if fact not in may_differ]
+        if apart:
+            raise UsageError(
+                f"{names[0]} and {name} do not belong in one {where}: the first has "
+                f"{describe(runs[0], apart)}; the second {describe(run, apart)}; give runs that "
+                "are alike in this"
+            )
+
+
+def distinct_names(runs: Sequence[RunInfo], paths: Sequence[Path]) -> list[str]:
+    """A name for each run of a comparable set: the model, and where several runs are of one model
+    what tells them apart. `paths`: where the runs are.
+
+    Raises UsageError where nothing does: which of them counts is then for the user to say.
+    """
+    by_model: dict[str, list[int]] = {}
+    for at, run in enumerate(runs):
+        by_model.setdefault(run.model, []).append(at)
+    names = [run.model for run in runs]
+    for model, members in by_model.items():
+        if len(members) < 2:
+            continue
+        every = [_settings(runs[at]) for at in members]
+        keys = dict.fromkeys(key for one in every for key in one)
+        apart = [key for key in keys if len({one.get(key) for one in every}) > 1]
+        told: dict[str, int] = {}
+        for at, one in zip(members, every, strict=True):
+            suffix = ", ".join(f"{key} {_short(one[key])}" for key in apart if key in one)
+            names[at] = f"{model} ({suffix})" if suffix else model
+            if names[at] in told:
+                twins = " and ".join(sorted(str(paths[one]) for one in (told[names[at]], at)))
+                raise UsageError(
+                    f"two runs of {names[at]} on {runs[at].benchmark} are alike in all that makes "
+                    f"a run ({twins}); which of them counts is yours to say: give one"
+                )
+            told[names[at]] = at
+    return names
+
+
+def _settings(run: RunInfo) -> Mapping[str, str]:
+    """What two runs of one model may differ in while their scores can still be compared."""
+    config = run.config
+    return {
+        "model": f"{config.identity.provider}/{config.identity.name}",
+        **{key: str(value) for key, value in config.identity.facts.items()},
+        "reply tokens": str(config.max_new_tokens),
+        "run seed": str(config.seed),
+        **dict(_sampling(run, _MODEL)),
+    }
+
+
+def _sampling(run: RunInfo, role: str) -> Iterator[tuple[str, str]]:
+    """How the replies of a role were sampled, where the command said so."""
+    sampling = run.config.sampling.get(role)
+    for key, value in (structs.asdict(sampling) if sampling is not None else {}).items():
+        if value is not None:
+            yield key.replace("_", " "), str(value)
+
+
+def _identity(one: Identity) -> str:
+    told = "".join(f", {key} {_short(str(value))}" for key, value in sorted(one.facts.items()))
+    return f"{one.provider}/{one.name}{told}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def _worded(name: str, value: str) -> str:
+    if name == EXTENT:
+        return value
+    if value == "none":
+        return f"no {name.removesuffix('=')}"
+    if name.endswith("="):
+        return f"{name}{value}"
+    if name == "until":
+        return f"--until {value}"
+    return f"{name} {value}"

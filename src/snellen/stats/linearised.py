@@ -1,0 +1,130 @@
+"""Intervals of statistics of sums over samples (an F1, a ratio, BLEU), by what each sample moves.
+
+Linearisation of such a statistic, and its variance over clusters: K. M. Wolter, "Introduction to
+Variance Estimation" (2007), Ch. 6; the influence of a sample is the infinitesimal jackknife of B.
+Efron, "The Jackknife, the Bootstrap and Other Resampling Plans" (1982), Ch. 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from snellen.core.summary import Interval
+from snellen.stats.intervals import DEFAULT_LEVEL, Moments, bounded
+from snellen.stats.student import two_sided_quantile
+
+if TYPE_CHECKING:
+    from numpy import float64, int64
+    from numpy.typing import NDArray
+
+Value = Callable[["NDArray[float64]"], "NDArray[float64]"]
+"""From sums, (draws, columns), the statistic of each draw, (draws,)."""
+_STEP = 1e-5
+"""Of a numerical derivative, as a share of the sum of a column."""
+
+
+def influences(rows: NDArray[float64], value: Value) -> NDArray[float64]:
+    """How much each sample moves the statistic, to first order: shape (samples,).
+
+    `rows` (samples, columns) holds what each sample adds to the sums. The statistic is smooth at
+    the sums of all rows, and only the ratios of the sums decide it; then influences sum to 0.
+    """
+    import numpy as np
+
+    sums = rows.sum(axis=0)
+    steps = np.diag(_STEP * np.maximum(np.abs(rows).sum(axis=0), 1e-300))
+    ends = value(np.concatenate([sums + steps, sums - steps]))
+    half = len(ends) // 2
+    slopes = (ends[:half] - ends[half:]) / (2 * np.diag(steps))
+    moved: NDArray[float64] = rows @ np.where(np.abs(rows).any(axis=0), slopes, 0.0)
+    return moved
+
+
+def interval_of_sums(
+    rows: NDArray[float64],
+    value: Value,
+    clusters: Sequence[str] = (),
+    *,
+    top: float = 100.0,
+    level: float = DEFAULT_LEVEL,
+) -> Interval | None:
+    """Interval of a statistic between 0 and `top`, as `intervals.bounded` makes it of a
+    cluster-robust variance with Student's t.
+
+    `rows` and `value` as in `influences`; a row of zeros does not count. `clusters` names for each
+    row those that it may err together with; an empty name stands alone. None for fewer than two
+    clusters.
+    """
+    held, counted = _counted(rows, clusters)
+    n, groups = len(held), int(held.max(initial=-1)) + 1
+    if groups < 2:
+        return None
+    moved = influences(counted, value) / top
+    estimate = float(value(counted.sum(axis=0, keepdims=True))[0]) / top
+    moments = Moments(
+        estimate,
+        groups / (groups - 1) * float((_sums(moved, held) ** 2).sum()),
+        float((moved**2).sum()) * n / (n - 1),
+        float((_sums(held * 0.0 + 1, held) ** 2).sum()) / n**2,
+        1 / n,
+        groups - 1,
+    )
+    method = "wilson, linearised" if groups == n else "wilson, linearised, clustered"
+    found = bounded(moments, method, level)
+    return Interval(top * found.low, top * found.high, method, level)
+
+
+def unbounded_interval_of_sums(
+    rows: NDArray[float64],
+    value: Value,
+    clusters: Sequence[str] = (),
+    *,
+    level: float = DEFAULT_LEVEL,
+) -> Interval | None:
+    """Interval of a statistic above 0 that has no highest value, such as a ratio of two grades:
+    Student's t over clusters, on the scale of logarithms.
+
+    None for fewer than two clusters, a statistic of 0, and where no cluster moves it.
+    """
+    import math
+
+    held, counted = _counted(rows, clusters)
+    groups = int(held.max(initial=-1)) + 1
+    if groups < 2:
+        return None
+    estimate = float(value(counted.sum(axis=0, keepdims=True))[0])
+    squares = float((_sums(influences(counted, value), held) ** 2).sum())
+    if estimate <= 0 or not squares:
+        return None
+    error = math.sqrt(groups / (groups - 1) * squares) / estimate
+    factor = math.exp(two_sided_quantile(level, groups - 1) * error)
+    return Interval(estimate / factor, estimate * factor, "linearised, clustered", level)
+
+
+def _counted(
+    rows: NDArray[float64], clusters: Sequence[str]
+) -> tuple[NDArray[int64], NDArray[float64]]:
+    """The numbers of the clusters of rows that count, from 0, and these rows.
+
+    Raises:
+        ValueError: not as many clusters as rows.
+    """
+    import numpy as np
+
+    if clusters and len(clusters) != len(rows):
+        raise ValueError(f"got {len(rows)} rows but {len(clusters)} clusters")
+    places = np.flatnonzero(np.abs(rows).any(axis=1))
+    numbers: dict[str, int] = {}
+    held = [
+        numbers.setdefault((clusters[at] if clusters else "") or f"\0{at}", len(numbers))
+        for at in places.tolist()
+    ]
+    return np.asarray(held, dtype=np.int64), rows[places]
+
+
+def _sums(values: NDArray[float64], held: NDArray[int64]) -> NDArray[float64]:
+    """Of the values in each cluster."""
+    import numpy as np
+
+    return np.bincount(held, weights=values)

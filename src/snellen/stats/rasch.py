@@ -1,0 +1,170 @@
+"""The Rasch model of right and wrong answers: samples differ in difficulty, systems in ability.
+
+G. Rasch, "Probabilistic Models for Some Intelligence and Attainment Tests" (1960). Abilities by
+conditional maximum likelihood, given how many systems answer each sample right, which leaves the
+difficulties out: E. B. Andersen, JRSS B 32 (1970). Difficulties as a normal distribution, fitted
+to the same numbers: E. B. Andersen and M. Madsen, Psychometrika 42 (1977).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy import float64
+    from numpy.typing import NDArray
+
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(31)
+_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+_MEANS = np.linspace(-6, 6, 61)
+_SPREADS = np.concatenate((np.linspace(0, 3, 31), np.linspace(3.25, 6, 12)))
+"""Distributions of difficulties that are looked at, in logits."""
+_LARGEST_ABILITY = 8.0
+"""Logits from the mean: systems that answer all or nothing right have no finite ability."""
+
+
+class Difficulties(NamedTuple):
+    """A normal distribution of difficulties, in logits."""
+
+    mean: float
+    spread: float
+
+    def nodes(self) -> NDArray[float64]:
+        """Difficulties to integrate over with `WEIGHTS`."""
+        found: NDArray[float64] = self.mean + self.spread * _NODES
+        return found
+
+
+def abilities(right: NDArray[float64], weights: NDArray[float64]) -> NDArray[float64]:
+    """Ability of each system in logits, with mean 0, shape (systems,).
+
+    `right` is (samples, systems) of 0 and 1, `weights` how often each sample counts. Samples that
+    all or none answer right tell nothing.
+
+    Raises:
+        ValueError: fewer than two systems.
+    """
+    systems = right.shape[1]
+    if systems < 2:
+        raise ValueError(f"abilities are compared: expected two or more systems, got {systems}")
+    totals = right.sum(axis=1).round().astype(np.intp)
+    telling = (totals > 0) & (totals < systems)
+    counts = np.bincount(totals[telling], weights[telling], minlength=systems + 1)
+    scores = weights[telling] @ right[telling]
+    found = np.zeros(systems)
+    if not counts.any():
+        return found
+    for _ in range(100):
+        chances, joint = _given_totals(found)
+        expected = counts @ chances
+        # Newton's step with the covariance of the scores; they sum to a constant, so that it is
+        # singular along 1.
+        pairs = np.tensordot(counts, joint, 1)
+        covariance = pairs - np.einsum("c,ci,cj->ij", counts, chances, chances)
+        step = np.linalg.pinv(covariance, rcond=1e-10, hermitian=True) @ (scores - expected)
+        largest = float(np.abs(step).max())
+        found = found + step * min(1.0, 1.0 / max(largest, 1e-300))
+        found = np.clip(found - found.mean(), -_LARGEST_ABILITY, _LARGEST_ABILITY)
+        if largest < 1e-9:
+            break
+    return found
+
+
+def elementary(weights: NDArray[float64]) -> NDArray[float64]:
+    """Elementary symmetric functions of orders 0, 1, ..., of these numbers."""
+    found = np.zeros(len(weights) + 1)
+    found[0] = 1.0
+    for at, weight in enumerate(weights, start=1):
+        found[1 : at + 1] = found[1 : at + 1] + weight * found[:at]
+    return found
+
+
+def _given_totals(ability: NDArray[float64]) -> tuple[NDArray[float64], NDArray[float64]]:
+    """The chance that each system, and that each two systems, answer a sample right that `c`
+    systems answer right: shapes (systems + 1, systems) and (systems + 1, systems, systems)."""
+    easy = np.exp(ability)
+    systems = len(easy)
+    whole = elementary(easy)
+    chances = np.zeros((systems + 1, systems))
+    joint = np.zeros((systems + 1, systems, systems))
+    for one in range(systems):
+        rest = np.delete(easy, one)
+        chances[1:, one] = easy[one] * elementary(rest) / whole[1:]
+        joint[:, one, one] = chances[:, one]
+        for other in range(one):
+            both = elementary(np.delete(rest, other))
+            joint[2:, one, other] = joint[2:, other, one] = (
+                easy[one] * easy[other] * both / whole[2:]
+            )
+    return chances, joint
+
+
+class DifficultyGrid:
+    """Normal distributions of difficulties for systems of given abilities, with the chance that
+    0, 1, ... of the systems answer a sample right; made once, fitted to many counts."""
+
+    def __init__(self, ability: NDArray[float64]) -> None:
+        self._means, self._spreads = (
+            one.ravel() for one in np.meshgrid(_MEANS, _SPREADS, indexing="ij")
+        )
+        hard = self._means[:, None] + self._spreads[:, None] * _NODES
+        # P(c right | difficulty) = e_c exp(-c hard) / prod(1 + exp(ability - hard))
+        bases = np.zeros_like(hard)
+        for one in ability.tolist():
+            bases -= np.logaddexp(0.0, one - hard)
+        sums = elementary(np.exp(ability))
+        chances = [
+            sums[order] * (np.exp(bases - order * hard) @ _WEIGHTS) for order in range(len(sums))
+        ]
+        self._logs = np.log(np.maximum(np.stack(chances), 1e-300))
+
+    def likeliest(self, counts: NDArray[float64]) -> Difficulties:
+        """Under which `counts[c]` samples are most likely answered right by c systems."""
+        at = int((counts @ self._logs).argmax())
+        return Difficulties(float(self._means[at]), float(self._spreads[at]))
+
+
+def wrong_chances(share_right: float, among: Difficulties) -> NDArray[float64]:
+    """For a system that answers this share of such samples right, the chance of a wrong answer at
+    each of `among.nodes()`."""
+    hard = among.nodes()
+    low, high = -30.0, 30.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        if float(_WEIGHTS @ _right(middle, hard)) < share_right:
+            low = middle
+        else:
+            high = middle
+    return 1.0 - _right((low + high) / 2, hard)
+
+
+def mean_over(values: NDArray[float64]) -> float:
+    """The mean over the distribution of values at its nodes."""
+    return float(_WEIGHTS @ values)
+
+
+def _right(ability: float, hard: NDArray[float64]) -> NDArray[float64]:
+    found: NDArray[float64] = 1.0 / (1.0 + np.exp(hard - ability))
+    return found
+
+
+def patterns_of(
+    ability: NDArray[float64], total: int, draws: int, random: np.random.Generator
+) -> NDArray[float64]:
+    """Which systems answer a sample right that `total` of them answer right: draws under the
+    model, shape (draws, systems), 0 or 1. By conditional Bernoulli sampling, system by system."""
+    easy = np.exp(ability)
+    systems = len(easy)
+    found = np.zeros((draws, systems))
+    left = np.full(draws, total)
+    for at in range(systems):
+        rest = elementary(easy[at + 1 :])
+        with_it = np.concatenate(([0.0], easy[at] * rest))
+        without = np.concatenate((rest, [0.0]))
+        chance = with_it / (with_it + without)
+        taken = random.random(draws) < chance[left]
+        found[:, at] = taken
+        left = left - taken
+    return found

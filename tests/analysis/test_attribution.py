@@ -1,0 +1,236 @@
+"""Two runs that differ in several things at once: what is told apart, by what, and what is not."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import random
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from made_runs import Told, rows, run, write
+from rich.console import Console
+
+import snellen
+from snellen.analysis.why import Share, Why
+from snellen.api.explaining import explain
+from snellen.core.errors import UsageError
+from snellen.core.request import Request
+from snellen.report.reasons import print_why, to_json, to_markdown
+from snellen.store.runs import RunFolder
+
+WORDS = {"one": "Answer with the letter.", "two": "Answer with the  letter."}
+SKILL = {("weak", "one"): 0.4, ("weak", "two"): 0.7, ("strong", "one"): 0.8, ("strong", "two"): 0.9}
+"""Share that a model has right under a prompt: it matters more to the weak one."""
+
+
+def scale(request: Request) -> float:
+    """A number in 0..1 that belongs to the sample, so that the models err alike."""
+    return random.Random(hashlib.sha256(request.ref.sample.encode()).digest()).random()
+
+
+def answering(name: str, **facts: str) -> Told:
+    def reply(request: Request) -> str:
+        prompt = "two" if WORDS["two"] in request.messages[-1].text() else "one"
+        right = "AB"[int(request.ref.sample) % 2]
+        return right if scale(request) < SKILL[name, prompt] else "C"
+
+    return Told(name, reply, facts)
+
+
+class Bench(NamedTuple):
+    """One data file, asked in two ways."""
+
+    folder: Path
+
+    def asked(self, model: Told, prompt: str, out: str = "", **how: object) -> RunFolder:
+        out = out or f"{model.identity.name}-{prompt}"
+        return run(model, self.folder / prompt / "q.toml", self.folder / out, **how)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    write(tmp_path / "q.tsv", rows(60))
+    for name, words in WORDS.items():
+        (tmp_path / name).mkdir()
+        toml = f'data = "../q.tsv"\n[prompt]\nchoose = "{words}"\n'
+        (tmp_path / name / "q.toml").write_text(toml)
+    return Bench(tmp_path)
+
+
+def by_causes(found: Why) -> dict[str, Share]:
+    assert sum(one.points for one in found.shares) == pytest.approx(found.observed.difference)
+    return {" or ".join(one.causes): one for one in found.shares}
+
+
+def printed(found: Why) -> str:
+    console = Console(file=io.StringIO(), width=100)
+    print_why(found, console)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def score(folder: RunFolder) -> float:
+    value = folder.report().summary.headline.value
+    assert value is not None
+    return value
+
+
+def test_what_two_runs_do_not_tell_apart_is_one_part(bench: Bench) -> None:
+    first, second = bench.asked(answering("weak"), "one"), bench.asked(answering("strong"), "two")
+    found = explain(first.path, second.path).why
+    ((name, share),) = by_causes(found).items()
+    assert name == "prompt or model"
+    assert (share.method, share.least, share.most) == ("joint", share.points, share.points)
+    text = printed(found)
+    assert "prompt or the model: they differ together" in text
+    bounds = next(line for line in text.splitlines() if line.startswith("  prompt"))
+    assert f"0.0 to +{share.points:.1f}" in bounds
+    assert "--ask" in text
+    assert "prompt or the model" in to_markdown(found)
+    assert '"method":"joint"' in to_json(found)
+
+
+def test_a_third_run_tells_them_apart(bench: Bench) -> None:
+    """A prompt that is worth nothing, and a model that is worth everything."""
+    blank = {("weak", "one"): 0.5, ("weak", "two"): 0.5, ("strong", "one"): 0.9,
+             ("strong", "two"): 0.9}  # fmt: skip
+    models = {name: answering(name) for name in ("weak", "strong")}
+    with pytest.MonkeyPatch.context() as patch:
+        for key, value in blank.items():
+            patch.setitem(SKILL, key, value)
+        first, second = bench.asked(models["weak"], "one"), bench.asked(models["strong"], "two")
+        third = bench.asked(models["strong"], "one")
+    parts = by_causes(explain(first.path, second.path, others=[third.path]).why)
+    assert parts["prompt"].points == 0.0
+    assert parts["prompt"].interval is not None
+    assert parts["prompt"].interval.low < 0 < parts["prompt"].interval.high
+    assert parts["model"].points == pytest.approx(score(second) - score(first))
+    assert {one.method for one in parts.values()} == {"measured"}
+    assert {(one.orders, one.possible) for one in parts.values()} == {(1, 2)}
+
+
+def test_runs_in_the_same_folder_are_found_and_named(bench: Bench) -> None:
+    """All four combinations: the Shapley value, with its least and most, either way round."""
+    runs = {
+        (name, prompt): bench.asked(answering(name), prompt, out="all")
+        for name in ("weak", "strong")
+        for prompt in WORDS
+    }
+    scores = {key: score(one) for key, one in runs.items()}
+    first, second = runs["weak", "one"].path, runs["strong", "two"].path
+    found = explain(first, second).why
+    parts = by_causes(found)
+    early = scores["weak", "two"] - scores["weak", "one"]
+    late = scores["strong", "two"] - scores["strong", "one"]
+    assert early > late > 0
+    assert parts["prompt"].points == pytest.approx((early + late) / 2)
+    assert (parts["prompt"].least, parts["prompt"].most) == pytest.approx((late, early))
+    assert {one.name for one in found.between} == {
+        runs["weak", "two"].name, runs["strong", "one"].name,
+    }  # fmt: skip
+    assert f"{runs['weak', 'two'].name} tells causes apart: as strong in prompt" in printed(found)
+    back = by_causes(explain(second, first).why)
+    for name, share in parts.items():
+        assert back[name].points == pytest.approx(-share.points)
+        assert (back[name].least, back[name].most) == pytest.approx((-share.most, -share.least))
+        assert (back[name].gained, back[name].lost) == (share.lost, share.gained)
+
+
+def test_a_run_that_tells_nothing_of_the_two_is_refused(bench: Bench) -> None:
+    first, second = bench.asked(answering("weak"), "one"), bench.asked(answering("strong"), "two")
+    other = bench.asked(answering("weak", dtype="int8"), "two", out="other")
+    with pytest.raises(UsageError, match="tells nothing of what sets weak and strong apart"):
+        explain(first.path, second.path, others=[other.path])
+
+
+def test_replies_are_read_again_where_model_and_rule_differ(tmp_path: Path) -> None:
+    """VLMEvalKit's rule reads the b of "blue" as an option, which the weak model says more often:
+    all four combinations are known without asking."""
+    table = rows(60, golds="C")
+    for row in table:
+        row.update(A="green", B="red", C="blue")
+    data = write(tmp_path / "mine.tsv", table)
+    models = {
+        name: Told(name, lambda request, share=share: f"The answer is "
+                   f"{'blue' if scale(request) < share else 'green'}")  # type: ignore[misc]
+        for name, share in (("weak", 0.3), ("strong", 0.8))
+    }  # fmt: skip
+    scores, runs = {}, {}
+    for name, model in models.items():
+        for rule in ("snellen", "vlmevalkit"):
+            variant = snellen.Variant(rule=None if rule == "snellen" else rule)
+            runs[name, rule] = run(model, data, tmp_path / f"{name}-{rule}", variant=variant)
+            scores[name, rule] = score(runs[name, rule])
+    found = explain(runs["weak", "snellen"].path, runs["strong", "vlmevalkit"].path).why
+    parts = by_causes(found)
+    early = scores["weak", "vlmevalkit"] - scores["weak", "snellen"]
+    late = scores["strong", "vlmevalkit"] - scores["strong", "snellen"]
+    assert late < early < 0
+    assert parts["extraction"].points == pytest.approx((early + late) / 2)
+    assert (parts["extraction"].least, parts["extraction"].most) == pytest.approx((late, early))
+    assert {one.method for one in parts.values()} == {"read again"}
+    data.unlink()
+    gone = explain(runs["weak", "snellen"].path, runs["strong", "vlmevalkit"].path).why
+    assert "model or extraction" in by_causes(gone)
+    assert any("replies cannot be read again" in notice for notice in gone.notices)
+
+
+def test_gold_and_model_are_told_apart_by_the_new_gold(tmp_path: Path) -> None:
+    table = rows(40)
+    first = run(answering("weak"), write(tmp_path / "mine.tsv", table), tmp_path / "a")
+    for row in table[:10]:
+        row["answer"] = "C"
+    (tmp_path / "new").mkdir()
+    newer = write(tmp_path / "new" / "mine.tsv", table)
+    second = run(answering("strong"), newer, tmp_path / "b")
+    crossed = run(answering("weak"), newer, tmp_path / "c")
+    parts = by_causes(explain(first.path, second.path).why)
+    assert set(parts) == {"data", "model"}
+    moves = score(crossed) - score(first)
+    assert parts["data"].least <= moves <= parts["data"].most
+    assert parts["data"].method == "read again"
+
+
+def test_a_token_limit_that_no_reply_reaches_is_no_cause(tmp_path: Path) -> None:
+    data = write(tmp_path / "mine.tsv", rows(30))
+
+    def wordy(request: Request) -> snellen.Generated:
+        words = f"I have looked at it for long and say {'AB'[int(request.ref.sample) % 2]}".split()
+        most = request.settings.max_new_tokens
+        return snellen.Generated(" ".join(words[:most]), "length" if most < len(words) else "stop")
+
+    limit = snellen.Variant(max_new_tokens=6)
+    short = run(Told("plain", lambda _: "A"), data, tmp_path, variant=limit)
+    other = run(Told("other", lambda _: "B"), data, tmp_path)
+    assert set(by_causes(explain(short.path, other.path).why)) == {"model"}
+    cut = run(Told("wordy", wordy), data, tmp_path, variant=limit)
+    assert set(by_causes(explain(cut.path, other.path).why)) == {"decoding or model"}
+
+
+@pytest.mark.parametrize(("pictures", "claims"), [(4, False), (20, False), (30, True)])
+def test_no_interval_of_no_width(tmp_path: Path, pictures: int, claims: bool) -> None:
+    """Always-yes against always-no on yes/no pairs: every picture's difference is 0. Then one
+    picture in three has two questions with yes."""
+    from PIL import Image
+
+    (tmp_path / "im").mkdir()
+    table = []
+    for at in range(pictures):
+        Image.new("RGB", (8, 8), (at * 8, 0, 0)).save(tmp_path / f"im/{at}.png")
+        for ask in (0, 1):
+            answer = "Yes" if claims and at % 3 == 0 else ("Yes", "No")[ask]
+            row = {"id": f"{at}-{ask}", "image_path": f"im/{at}.png", "answer": answer}
+            table.append({**row, "question": f"Is thing {ask} of {at} there?"})
+    data = write(tmp_path / "pairs.tsv", table)
+    runs = [run(Told(said, lambda _, said=said: said), data, tmp_path) for said in ("Yes", "No")]
+    found = explain(runs[0].path, runs[1].path).why
+    (share,) = found.shares
+    assert (share.gained + share.lost, found.observed.clusters) == (2 * pictures, pictures)
+    assert (share.interval is not None) == (found.observed.interval is not None) == claims
+    text = printed(found)
+    assert "0.0 to 0.0" not in text
+    assert (found.observed.p is None) == (pictures < 5)
+    if not claims:
+        assert found.observed.reason in text.replace("\n", " ")

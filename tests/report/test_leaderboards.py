@@ -1,0 +1,170 @@
+"""`snellen leaderboard`: what stands in one ranking, and how sure it is."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import random
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+from made_runs import Told, rows, run, write
+
+from snellen.cli import main
+from snellen.core.benchmark import Variant
+from snellen.core.request import Request
+from snellen.store.runs import RunFolder
+
+COUNT = 120
+SHARES = {"weak": 0.4, "mid": 0.42, "strong": 0.95}
+
+
+def model(name: str, share: float) -> Told:
+    """Right on the share of the questions."""
+    golds = {row["index"]: row["answer"] for row in rows(COUNT)}
+
+    def reply(request: Request) -> str:
+        sample = request.ref.sample
+        right = random.Random(f"{name} {sample}").random() < share
+        return golds[sample] if right else "C"
+
+    return Told(name, reply)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Whole runs in A, and others of the same models that do not belong with them."""
+    folder = tmp_path_factory.mktemp("boards")
+    data = write(folder / "q.tsv", rows(COUNT))
+    for name, share in SHARES.items():
+        run(model(name, share), data, folder / "A")
+    run(model("strong", 0.95), data, folder / "stopped", until="±20")
+    run(model("weak", 0.4), data, folder / "limited", limit=60)
+    run(model("mid", 0.42), data, folder / "seed", limit=60, seed=1)
+    run(model("mid", 0.42), data, folder / "policy", variant=Variant(failures="count-wrong"))
+    return folder
+
+
+def printed(capsys: pytest.CaptureFixture[str], *words: str | Path) -> str:
+    assert main(["leaderboard", *map(str, words)]) == 0
+    return capsys.readouterr().out
+
+
+def test_a_board_says_how_sure_it_is(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (standing,) = json.loads(printed(capsys, place / "A", "--format", "json"))
+    first = standing["boards"][0]["places"]
+    assert [(one["rank"], one["model"], one["letters"]) for one in first] == [
+        (1, "strong", "a"), (2, "mid", "b"), (3, "weak", "b"),
+    ]  # fmt: skip
+    assert [one["ranks"] for one in first] == [[1, 1], [2, 3], [2, 3]]
+    assert all(one["n"] == COUNT for one in first)
+    assert all(one["interval"][0] < one["score"] < one["interval"][1] for one in first)
+    by_kind = {one["name"]: one["places"] for one in standing["boards"][1:]}
+    assert set(by_kind) == {f"category: kind {at}" for at in range(4)}
+    assert all(one["n"] == 30 and one["letters"] for ranked in by_kind.values() for one in ranked)
+
+
+def test_letters_are_what_compare_says(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (standing,) = json.loads(printed(capsys, place / "A", "--format", "json"))
+    letters = {one["model"]: set(one["letters"]) for one in standing["boards"][0]["places"]}
+    assert main(["compare", str(place / "A"), "--json"]) == 0
+    pairs = json.loads(capsys.readouterr().out)["pairs"]
+    assert len(pairs) == 3
+    for pair in pairs:
+        alike = bool(letters[pair["first"]] & letters[pair["second"]])
+        assert alike == (pair["p_holm"] >= 0.05)
+
+
+def test_the_order_of_the_arguments_changes_nothing(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folders = ["A", "stopped", "policy"]
+    shown = {
+        printed(capsys, *(place / one for one in order), "--format", "json")
+        for order in permutations(folders)
+    }
+    assert len(shown) == 1
+
+
+def test_runs_that_do_not_belong_together_are_in_rankings_of_their_own(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folders = [place / one for one in ("A", "stopped", "limited", "seed", "policy")]
+    found = json.loads(printed(capsys, *folders, "--format", "json"))
+    boards = {
+        one["benchmark"]: [place["model"] for place in one["boards"][0]["places"]] for one in found
+    }
+    assert boards == {
+        "q (all samples, failures exclude)": ["strong", "mid", "weak"],
+        "q (all samples, failures count-wrong)": ["mid"],
+        "q (limit 60, seed 0, failures exclude)": ["weak"],
+        "q (limit 60, seed 1, failures exclude)": ["mid"],
+        "q (seed 0, --until ±20, stopped early by its rule, failures exclude)": ["strong"],
+    }
+    apart = "the runs of q are not in one ranking: they differ in limit, seed, until, samples asked"
+    assert all(one["notices"][0].startswith(apart) for one in found)
+
+
+def test_two_runs_alike_are_refused(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    again = run(model("mid", 0.42), place / "q.tsv", tmp_path / "again")
+    for order in ((place / "A", again.path), (again.path, place / "A")):
+        assert main(["leaderboard", *map(str, order)]) == 2
+        told = capsys.readouterr().err
+        assert "two runs of mid on q are alike in all that makes a run" in told
+        assert told.count("\n") == 1
+
+
+def test_an_unfinished_run_is_not_among_the_whole_ones(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = run(model("other", 0.9), place / "q.tsv", tmp_path / "broken")
+    text = (broken.path / "run.json").read_text()
+    (broken.path / "run.json").write_text(text.replace('"complete"', '"interrupted"'))
+    assert RunFolder(broken.path).info.status == "interrupted"
+    whole, part = json.loads(printed(capsys, place / "A", broken.path, "--format", "json"))
+    assert "other" not in json.dumps(whole["boards"])
+    assert part["benchmark"] == "q (not finished)"
+    assert part["boards"][0]["places"][0]["ranks"] is None
+
+
+@pytest.mark.parametrize("form", ["table", "markdown", "html"])
+def test_what_people_read_has_every_column(
+    place: Path, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    text = " ".join(
+        printed(capsys, place / "A", "--format", form).replace("Alike", "alike").split()
+    )
+    for words in ("95 % interval", "95 % ranks", "alike", "strong", "2–3",
+                  "models that share a letter cannot be told apart"):  # fmt: skip
+        assert words in text, words
+
+
+def test_csv_has_a_row_for_each_place(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = list(csv.DictReader(io.StringIO(printed(capsys, place / "A", "--format", "csv"))))
+    assert len(table) == 3 * 5
+    first = table[0]
+    assert (first["model"], first["n"], first["rank_low"], first["alike"]) == (
+        "strong", str(COUNT), "1", "a",
+    )  # fmt: skip
+    assert float(first["low"]) < float(first["score"]) < float(first["high"])
+
+
+def test_one_run_alone_has_no_ranks_to_be_unsure_of(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = printed(capsys, next((place / "A").glob("mid*")))
+    assert "95 % interval" in text
+    assert "95 % ranks" not in text
+
+
+def test_a_printed_model_does_not_stand_in_two_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("one.csv", "two.csv"):
+        (tmp_path / name).write_text("model,subtask,acc,acc_plus\nm,Existence,86.67,73.33\n")
+    assert main(["leaderboard", *map(str, tmp_path.glob("*.csv"))]) == 2
+    assert "the model 'm' stands in two files of printed numbers" in capsys.readouterr().err
