@@ -3,6 +3,7 @@ to tell them apart."""
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import combinations
@@ -141,10 +142,11 @@ def compare(
     Raises UsageError where no benchmark has two runs, for a margin not above 0, and as `aligned`
     does.
     """
-    if margin is not None and not margin > 0:
-        raise UsageError(f"the margin is {margin:g} points; expected more than 0")
+    if margin is not None and not 0 < margin < math.inf:
+        raise UsageError(f"the margin is {margin:g} points; expected a number above 0")
     by_benchmark, alone = _by_benchmark(runs)
-    benchmarks, pairs = [], []
+    benchmarks: list[Compared] = []
+    pairs: list[Pair] = []
     for benchmark, members in by_benchmark.items():
         mine, called = [runs[at] for at in members], [names[at] for at in members]
         together = aligned(mine, common=common)
@@ -272,6 +274,10 @@ def _pairs(
     margins: list[Margin | None] = [None] * len(chosen)
     if margin is not None:
         scaled = margin / scale
+        if scaled >= (measure.top if measure else 1):
+            raise UsageError(
+                f"the margin is {margin:g} points; {benchmark} has no larger differences than that"
+            )
         both = zip(tested(-scaled), tested(scaled), strict=True)
         margins = [margin_of(margin, scaled, *one) for one in both]
     bounds = _bounds(runs, together, measure)

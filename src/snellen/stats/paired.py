@@ -187,7 +187,7 @@ def _with_scores(
     """The score test and its interval in the columns that are `scored`."""
     import numpy as np
 
-    p, low, high, flat = (values.copy() for values in tests)
+    p, low, high, flat = tests.p.copy(), tests.low.copy(), tests.high.copy(), tests.flat
     n = len(sums)
     won = (sums[:, scored] > 0).sum(axis=0).astype(np.float64)
     lost = (sums[:, scored] < 0).sum(axis=0).astype(np.float64)
