@@ -7,6 +7,7 @@
 #   make test-lowest    the tests of the base install with the lowest versions that are allowed
 #   make supply  licences, a bill of materials, and known vulnerabilities of what is installed
 #   make simulate   simulate every statistical procedure (up to two hours) and write docs/statistics.md
+#   make fuzz    changed files for every reader, a minute each; the corpus grows from run to run
 #   make differential   other people's scorers judge our replies anew, given their checkouts
 PYTHON ?= python3
 # Installed first, so that no other package pulls in another build of it.
@@ -17,7 +18,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 CHROMIUM := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 JAVA := $(shell command -v java)
 
-.PHONY: demo kinds test test-release test-pinned test-lowest constraints supply simulate differential lint types docs format perf perf-peers browser java clean
+.PHONY: demo kinds test test-release test-pinned test-lowest constraints supply simulate fuzz differential lint types docs format perf perf-peers browser java clean
 
 demo: $(VENV)/demo.ready
 	$(BIN)/snellen run -m snellen/tiny -b eyechart --circular
@@ -73,6 +74,13 @@ supply: $(VENV)/dev.ready
 simulate: $(VENV)/dev.ready
 	OMP_NUM_THREADS=1 $(BIN)/python -m simulations --jobs 2; missed=$$?; \
 	$(BIN)/python -m simulations --page && exit $$missed
+
+# With atheris (the extra "fuzz") inputs are led by what they reach, otherwise changed at random.
+FUZZ_SECONDS ?= 60
+FUZZ_CORPUS ?= fuzz-corpus
+fuzz: $(VENV)/dev.ready
+	-$(PIP) install -e '.[fuzz]'
+	PYTHONPATH=tests/data $(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS) --corpus $(FUZZ_CORPUS) $(FUZZ)
 
 # Other people's scorers judge the replies of tests/differential anew: SNELLEN_CHECKOUTS names the folder of
 # their repositories, each at its commit, SNELLEN_ORACLE_PYTHON a Python with their dependencies.

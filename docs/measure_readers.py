@@ -28,7 +28,17 @@ from typing import Any
 import msgspec
 
 import snellen.analysis
-from snellen.analysis.reading_quality import COUNTS, Labelled, Quality, Reader, measured
+from snellen.analysis.reading_quality import (
+    BLINK,
+    COUNTS,
+    MMMU,
+    TEMPCOMPASS,
+    VECTORS,
+    Labelled,
+    Quality,
+    Reader,
+    measured,
+)
 from snellen.api import score
 from snellen.api.scoring import Scored
 from snellen.core.answer import Answer, Found
@@ -42,10 +52,6 @@ from snellen.report.reader_findings import labelled
 LETTERS = "ABCD"
 _ALL_LETTERS = "ABCDEFGHI"
 _QUESTION = "Which option does the reply choose?"
-BLINK = "GPT-3.5 (BLINK validation, 11 systems)"
-MMMU = "MMMU's parser (validation, 2 systems)"
-VECTORS = "lighteval's tests"
-TEMPCOMPASS = "TempCompass' rule, then ChatGPT (3 systems)"
 
 
 def counted(golden: Path) -> list[Quality]:
@@ -127,7 +133,8 @@ def _blink(golden: Path) -> Iterator[Labelled]:
     for file in sorted((golden / "blink_val").glob("*.jsonl.gz")):
         for row in _rows(file):
             label = (row["prediction"] or "")[1:2]
-            yield Labelled(row["full_prediction"] or "", {}, label if label in LETTERS else None)
+            label = label if label in LETTERS else None
+            yield Labelled(row["full_prediction"] or "", {}, label, file.name.split(".jsonl")[0])
 
 
 def _mmmu(golden: Path) -> Iterator[Labelled]:
@@ -135,7 +142,7 @@ def _mmmu(golden: Path) -> Iterator[Labelled]:
         for row in _rows(file):
             if row["question_type"] == "multiple-choice":
                 label = None if row["official_random_fallback"] else row["official_parsed"]
-                yield Labelled(row["response"], row["index2ans"], label)
+                yield Labelled(row["response"], row["index2ans"], label, file.stem)
 
 
 def _vectors(golden: Path) -> Iterator[Labelled]:
@@ -152,7 +159,9 @@ def _tempcompass(golden: Path) -> Iterator[Labelled]:
         for row in _rows(file):
             gold = row["gt-answer"].capitalize()
             other = NO if gold == YES else YES
-            yield Labelled(row["video-llm-prediction"] or "", {}, gold if row["rating"] else other)
+            label = gold if row["rating"] else other
+            system = file.name.removesuffix("_yes_no.jsonl.gz")
+            yield Labelled(row["video-llm-prediction"] or "", {}, label, system)
 
 
 def _letter(answer: Answer) -> str | None:

@@ -22,6 +22,9 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--quick", action="store_true", help="few repeats, wider bounds")
     parser.add_argument("--only", nargs="+", default=(), metavar="KEY", help="these studies alone")
     parser.add_argument(
+        "--missing", action="store_true", help="only cases of which the results tell nothing"
+    )
+    parser.add_argument(
         "--json", type=Path, help=f"where results go; {RESULTS.name} for the full form"
     )
     parser.add_argument(
@@ -38,8 +41,11 @@ def main(argv: Sequence[str]) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     file = arguments.json or (None if arguments.quick else RESULTS)
-    started, outcomes = time.perf_counter(), []
-    for outcome in simulate_all(studies, quick=arguments.quick, jobs=arguments.jobs):
+    started, outcomes, done = time.perf_counter(), [], set()
+    if arguments.missing:
+        known = read_results(file or RESULTS).cases
+        done = {(key, label) for key, cases in known.items() for label in cases}
+    for outcome in simulate_all(studies, quick=arguments.quick, jobs=arguments.jobs, done=done):
         print(line(outcome), flush=True)
         outcomes.append(outcome)
         if file:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from statistics import fmean, stdev
@@ -52,9 +52,16 @@ def simulate(study: Study, case: Case, *, quick: bool) -> Outcome:
     return Outcome(study.key, case.label, value, error, repeats, seconds, low, high)
 
 
-def simulate_all(studies: Sequence[Study], *, quick: bool, jobs: int) -> Iterator[Outcome]:
-    """Every case of the studies in turn, `jobs` at a time."""
-    work = [(study.key, place, quick) for study in studies for place in range(len(study.cases))]
+def simulate_all(
+    studies: Sequence[Study], *, quick: bool, jobs: int, done: Collection[tuple[str, str]] = ()
+) -> Iterator[Outcome]:
+    """Every case of the studies in turn, `jobs` at a time, but those `done`, (key, label)."""
+    work = [
+        (study.key, place, quick)
+        for study in studies
+        for place, case in enumerate(study.cases)
+        if (study.key, case.label) not in done
+    ]
     if jobs == 1:
         yield from map(_simulate_named, work)
         return

@@ -9,14 +9,16 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from snellen.analysis.abilities import abilities, extremes, hard_samples
+from snellen.analysis.abilities import Gap, abilities, extremes, hard_samples
 from snellen.analysis.score_tables import Score, ScoreTable, chosen, of_csv
 from snellen.api import evaluate
 from snellen.cli import main
 from snellen.core.answer import Found
 from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError, UsageError
+from snellen.core.summary import Interval
 from snellen.data.table import open_table
+from snellen.stats.intervals import wilson
 from snellen.store.runs import RunFolder, find_runs
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -84,8 +86,48 @@ def test_other_tables_are_refused(tmp_path: Path, text: str, sentence: str) -> N
 
 def test_strong_and_weak(tmp_path: Path) -> None:
     first, other = extremes(table(tmp_path, WIDE), 1)
-    assert (first.strong, first.weak) == ((("ar", 15.0),), (("cp", -10.0),))
-    assert (other.strong, other.weak) == ((("cp", 10.0),), (("ar", -15.0),))
+    assert (first.strong, first.weak) == ((Gap("ar", 15.0),), (Gap("cp", -10.0),))
+    assert (other.strong, other.weak) == ((Gap("cp", 10.0),), (Gap("ar", -15.0),))
+
+
+def of_counts(*right: int) -> ScoreTable:
+    """Models with so many of 100 right in one group, and half of 100 in another."""
+
+    def score(count: int) -> Score:
+        found = wilson(count, 100)
+        return Score(count, 100, Interval(100 * found.low, 100 * found.high, "wilson"))
+
+    return ScoreTable(
+        {f"m{at}": {"one": score(count), "other": score(50)} for at, count in enumerate(right)},
+        "percent",
+        100.0,
+    )
+
+
+def test_the_best_of_several_has_an_interval_for_its_luck() -> None:
+    alone, many = (
+        next(one for one in abilities(of_counts(*counts)) if one.name == "one").best
+        for counts in ((60,), (52, 51, 54, 60, 50, 53, 49, 55, 51, 50))
+    )
+    assert alone.interval is not None
+    assert many.interval is not None
+    assert many.value == alone.value == 60.0
+    assert alone.interval.low == pytest.approx(100 * wilson(60, 100).low)
+    # It may be the luckiest of ten equal models.
+    assert many.interval.low == pytest.approx(100 * wilson(60, 100, 0.995).low)
+    assert many.interval.high == alone.interval.high
+
+
+def test_strong_places_have_intervals_for_their_choice() -> None:
+    first, _ = extremes(of_counts(90, 50), 1)
+    (gap,) = first.strong
+    assert gap.value == 20.0
+    assert gap.interval is not None
+    assert 8 < gap.interval.low < 14
+    assert gap.interval.low + gap.interval.high == pytest.approx(40.0)
+    (weak,) = first.weak
+    assert weak.interval is not None
+    assert weak.interval.low < 0 < weak.interval.high
 
 
 def test_samples_that_all_have_wrong(runs: list[RunFolder]) -> None:

@@ -234,3 +234,27 @@ def test_no_interval_of_no_width(tmp_path: Path, pictures: int, claims: bool) ->
     assert (found.observed.p is None) == (pictures < 5)
     if not claims:
         assert found.observed.reason in text.replace("\n", " ")
+
+
+def test_questions_asked_several_times(tmp_path: Path) -> None:
+    """Draws of one model are chance, however many there are; of two models they are the model's,
+    also where the first draws are alike."""
+    data = write(tmp_path / "mine.tsv", rows(30))
+
+    def drawing(name: str, alike: bool) -> Told:
+        counts: dict[str, int] = {}
+
+        def reply(request: Request) -> str:
+            draw = counts[request.ref.sample] = counts.get(request.ref.sample, 0) + 1
+            if draw == 1 and alike:
+                return "A"
+            return random.Random(f"{name} {request.ref.sample} {draw}").choice("AB")
+
+        return Told(name, reply)
+
+    often = run(drawing("one", True), data, tmp_path / "a", repeats=3)
+    again = run(drawing("one", False), data, tmp_path / "b", repeats=3)
+    once = run(drawing("one", True), data, tmp_path / "c")
+    other = run(drawing("two", True), data, tmp_path / "d", repeats=3)
+    for run_, causes in ((again, "chance"), (once, "chance"), (other, "model")):
+        assert set(by_causes(explain(often.path, run_.path).why)) == {causes}

@@ -170,3 +170,33 @@ def test_prompt_studies_of_mmt_bench(tmp_path: Path, capsys) -> None:
     folder = str(tmp_path / "runs")
     assert main(["gains", folder, "--by", "referring", "--base", "box"]) == 0
     assert "referring: box → both" in capsys.readouterr().out
+
+
+def test_gains_that_are_listed_together_are_adjusted_for_their_number(folder: Path, capsys) -> None:
+    runs = find_runs(folder)
+    (alone,) = gains(runs)
+    assert alone.p is not None
+    assert alone.p_holm == alone.p
+    several = gains(runs, group="category")
+    tested = [one for one in several if one.p is not None and one.p_holm is not None]
+    assert len(tested) > 2
+    least = min(tested, key=lambda one: one.p or 0.0)
+    assert least.p_holm == pytest.approx(min(1.0, len(tested) * (least.p or 0.0)))
+    assert all((one.p_holm or 0.0) >= (one.p or 0.0) for one in tested)
+    assert main(["gains", str(folder), "--group", "category"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "Holm p" in text
+    assert f"p adjusted by Holm for {len(tested)} gains, intervals each alone" in text
+
+
+def test_a_group_of_few_clusters_claims_nothing(folder: Path, tmp_path: Path) -> None:
+    data = write(
+        tmp_path / "mmbench.tsv", [row(number, "ocr", "perception") for number in range(8)]
+    )
+    for control in (None, "blind"):
+        evaluate(
+            ["random"], ["mmbench"], out=tmp_path / "runs", html=False, limit=4,
+            variant=Variant(data=str(data), control=control),
+        )  # fmt: skip
+    (found,) = gains(find_runs(tmp_path / "runs"))
+    assert (found.n, found.p, found.p_holm, found.interval) == (4, None, None, None)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from snellen.analysis.reading_quality import (
+    LABELS,
     Labelled,
     Quality,
     RuleReadings,
@@ -60,6 +61,42 @@ def test_counts_and_what_they_do_to_a_score() -> None:
         score_error(nothing)
 
 
+def test_systems_are_counted_apart() -> None:
+    replies = [
+        Labelled(text, {}, "A", f"system {at}")
+        for at, texts in enumerate(("AAAA", "AAAB", "AABB", "AAA", "A", "AAAA"))
+        for text in texts
+    ]
+    found = measured("snellen", "choice", "hand", read_choice, replies)
+    assert [(one.read, one.right) for one in found.systems] == [
+        (4, 4), (4, 3), (4, 2), (3, 3), (1, 1), (4, 4),
+    ]  # fmt: skip
+    assert (found.precision, found.precision_range) == (17 / 20, (0.5, 1.0))
+    assert found.precision_interval is not None
+    assert found.precision_interval.method == "clustered by system"
+    assert found.precision_interval.low < wilson(17, 20).low
+    assert found.least_precision == min(0.5, found.precision_interval.low)
+    few = measured("snellen", "choice", "hand", read_choice, replies[:12])
+    assert (few.precision_interval, few.recall_interval) == (None, None)
+    assert few.recall_range == (0.5, 1.0)
+    assert few.least_precision == min(0.5, wilson(9, 12).low)
+    alone = measured("snellen", "choice", "hand", read_choice, replies[:4])
+    assert (alone.systems, alone.precision_interval) == ((), wilson(4, 4))
+
+
+def test_it_is_said_whose_labels_they_are(capsys) -> None:
+    assert {one.labelled_by for one in known_qualities()} == set(LABELS)
+    assert main(["analyse", "readers", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["notices"] == list(LABELS.values())
+    blink = next(row for row in told["tables"][1]["rows"] if row["reader"] == "snellen")
+    assert (blink["systems"], round(blink["recall from"], 1)) == (11, 81.6)
+    whole = told["tables"][0]["rows"]
+    assert [row["of precision, 95 %"] for row in whole if "TempCompass" in row["labelled by"]] == [
+        None
+    ] * 4
+
+
 def test_the_error_holds_on_made_up_scores() -> None:
     """Whatever the gold answers are, reading moves the score by no more than the bound."""
     errors = score_error(measured("snellen", "choice", "hand", read_choice, REPLIES))
@@ -75,8 +112,11 @@ def test_the_error_holds_on_made_up_scores() -> None:
 
 def test_an_interval_is_widened_on_each_side() -> None:
     errors = score_error(Quality("r", "choice", "hand", 100, 100, 96, 96))
+    assert errors == (0.0, 4.0)
     made = widened(Interval(47.0, 53.0, "wilson"), errors)
-    assert (made.low, made.high) == pytest.approx((47.0, 55.0))
+    assert (made.low, made.high) == pytest.approx((47.0, 57.0))
+    made = widened(Interval(47.0, 98.0, "wilson"), errors)
+    assert (made.low, made.high) == pytest.approx((47.0, 100.0))
     assert made.method == "wilson and reading"
 
 
@@ -92,8 +132,8 @@ def test_the_error_in_a_run_is_that_of_its_own_replies() -> None:
         clear.add(read_record(number, Generated("A"), read, 1.0))
         mumbled.add(read_record(number, Generated("Hm."), read if number % 2 else unread, 0.0))
     best = quality_of("snellen", "choice")[0]
-    assert best.precision_interval is not None
-    misread = 100 * (1 - best.precision_interval.low)
+    assert best.least_precision is not None
+    misread = 100 * (1 - best.least_precision)
     few, many = error_in_run({}, clear), error_in_run({}, mumbled)
     assert few == pytest.approx((misread, misread))
     assert many is not None
@@ -148,7 +188,7 @@ def test_lines_for_a_card() -> None:
     assert set(lines) == {"snellen, choice"}
     (first, *_) = (told for _, told in quality_lines(("word",), ("yes_no",)))
     assert first.startswith(
-        "precision 100.0 (99.9–100.0), recall 99.8 (99.7–99.9) on 7,359 replies"
+        "precision 100.0 (by system 100.0–100.0), recall 99.8 (by system 99.4–100.0) on 7,359"
     )
 
 

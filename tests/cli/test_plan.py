@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from snellen.api import evaluate
-from snellen.api.planning import Line, plan
+from snellen.api.planned_studies import Line
+from snellen.api.planning import plan
 from snellen.cli.main import main
 from snellen.cli.parser import build_parser
 from snellen.core.benchmark import Variant
@@ -248,7 +249,9 @@ def test_plan_takes_whatever_run_takes() -> None:
     }
     assert flags["run"] - flags["plan"] == set()
     assert flags["plan"] - flags["run"] == {
-        "--accuracy", "--reply-tokens", "--picture-tokens", "--probe", "--json",
+        "--accuracy", "--reply-tokens", "--picture-tokens", "--probe", "--json", "--detect",
+        "--no-worse", "--from", "--power", "--level", "--discordance", "--correlation",
+        "--draw-share",
     }  # fmt: skip
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mmt_rows import row, write
@@ -12,10 +14,10 @@ from snellen.cli import main
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
 from snellen.core.model import Capabilities, Identity
-from snellen.core.output import Generated, Output
+from snellen.core.output import Failure, Generated, Output
 from snellen.core.request import Request
-from snellen.core.run import Report
 from snellen.report.mmt_table import mmt_table
+from snellen.store.runs import RunFolder
 
 ROWS = [
     row(1, "weather_recognition", "visual_recognition", "A"),
@@ -36,12 +38,16 @@ class Saying:
         return Generated(self.reply)
 
 
-def reports(folder: Path, **options: str) -> list[Report]:
-    data = str(write(folder / "mmt.tsv", ROWS))
+def made(
+    folder: Path, rows: Sequence[Mapping[str, str]] = ROWS, failures: str = "exclude", **how: Any
+) -> list[RunFolder]:
+    """Runs of two models; `how` holds options of the benchmark, and `limit`, `seed`, `until`."""
+    data = str(write(folder / "mmt.tsv", rows))
     models = [Saying("always-b", "B"), Saying("always-a", "A")]
-    variant = Variant(data=data, options=options)
-    done = evaluate(models, ["mmt-bench"], out=folder / "out", variant=variant, html=False)
-    return [run.report() for run in done.runs]
+    terms = {name: how.pop(name) for name in ("limit", "seed", "until") if name in how}
+    variant = Variant(data=data, options=how, failures=failures)  # type: ignore[arg-type]
+    done = evaluate(models, ["mmt-bench"], out=folder / "out", variant=variant, html=False, **terms)
+    return list(done.runs)
 
 
 def cells(table: str) -> dict[str, list[str]]:
@@ -49,12 +55,16 @@ def cells(table: str) -> dict[str, list[str]]:
     return {name: values for name, *values in lines}
 
 
+def without_intervals(row: Sequence[str]) -> list[str]:
+    return [cell.partition(" (")[0] for cell in row[:5]]
+
+
 def test_rows_in_order_with_ranks_among_models_and_guesses(tmp_path: Path) -> None:
-    table = cells(mmt_table(reports(tmp_path)))
+    table = cells(mmt_table(made(tmp_path)))
     assert list(table)[2:] == ["always-a", "always-b", "random guess", "frequency guess"]
     # VR: 100, 0, 25, 100; DU: 50, 50, 25, 100.
-    assert table["always-a"][:5] == ["75.0", "75.0", "1.5", "50.0", "2.0"]
-    assert table["always-b"][:5] == ["25.0", "25.0", "3.0", "50.0", "2.0"]
+    assert without_intervals(table["always-a"]) == ["75.0", "75.0", "1.5", "50.0", "2.0"]
+    assert without_intervals(table["always-b"]) == ["25.0", "25.0", "3.0", "50.0", "2.0"]
     assert table["random guess"][:5] == ["25.0", "-", "3.5", "-", "4.0"]
     assert table["frequency guess"][:5] == ["100.0", "-", "1.0", "-", "1.0"]
     columns = dict(zip(table["model"], table["always-a"], strict=True))
@@ -62,21 +72,75 @@ def test_rows_in_order_with_ranks_among_models_and_guesses(tmp_path: Path) -> No
 
 
 def test_a_prompt_of_its_own_stands_behind_the_name(tmp_path: Path) -> None:
-    assert "always-a (images=single)" in cells(mmt_table(reports(tmp_path, images="single")))
+    assert "always-a (images=single)" in cells(mmt_table(made(tmp_path, images="single")))
 
 
 def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    reports(tmp_path)
+    made(tmp_path)
     assert main(["export", str(tmp_path / "out"), "--to", "mmt-table"]) == 0
     assert "mean rank over 2 and 1 meta-tasks among 4 rows" in capsys.readouterr().out
 
 
-def test_other_questions_are_not_compared(tmp_path: Path) -> None:
-    (tmp_path / "one").mkdir()
-    (tmp_path / "two").mkdir()
-    found = reports(tmp_path / "one")
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ({"limit": 2}, "limit 2"),
+        ({"limit": 3, "seed": 1}, "seed 1"),
+        ({"until": "±20"}, "--until ±20"),
+        ({"split": "all"}, "split=all"),
+        ({"images": "single"}, "images=single"),
+        ({"failures": "count-wrong"}, "failures count-wrong"),
+        ({"rows": ROWS[:3]}, "data "),
+    ],
+)
+def test_runs_that_do_not_belong_together_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], how: dict[str, Any], words: str
+) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    usual = {"limit": 3} if "seed" in how else {}
+    first, second = made(tmp_path / "one", **usual)[0], made(tmp_path / "two", **how)[1]
+    for order in ((first, second), (second, first)):
+        command = ["export", *(str(run.path) for run in order), "--to", "mmt-table"]
+        assert main(command) == 2
+        told = capsys.readouterr()
+        assert not told.out
+        assert "do not belong in one table" in told.err
+        assert words in told.err
+
+
+def test_other_benchmarks_and_nothing_are_refused() -> None:
     with pytest.raises(UsageError, match="at least one run"):
         mmt_table([])
-    hidden = reports(tmp_path / "two", split="all")
-    with pytest.raises(UsageError, match="of the splits all, val"):
-        mmt_table([*found, *hidden])
+
+
+def test_a_run_without_a_meta_task_is_named(tmp_path: Path) -> None:
+    class Failing(Saying):
+        """Fails on the questions of one meta-task."""
+
+        def answer(self, request: Request) -> Output:
+            if request.ref.sample in ("3", "4"):
+                return Failure("server", "gone")
+            return super().answer(request)
+
+    data = str(write(tmp_path / "mmt.tsv", ROWS))
+    models = [Saying("always-b", "B"), Failing("broken", "A")]
+    done = evaluate(
+        models, ["mmt-bench"], out=tmp_path / "out", variant=Variant(data=data), html=False
+    )
+    text = mmt_table(list(done.runs))
+    assert "DU counts in no mean rank: broken has no value there." in text
+    assert "mean rank over 1 and 0 meta-tasks" in text
+
+
+def test_mean_ranks_have_intervals(tmp_path: Path) -> None:
+    """Forty questions of each subtask: one model has nine of ten right, the other none."""
+    rows = [
+        row(at, *(("weather_recognition", "visual_recognition") if at % 2 else
+                  ("doc_vqa", "doc_understanding")), "A" if at % 20 > 1 else "B")
+        for at in range(80)
+    ]  # fmt: skip
+    found = cells(mmt_table(made(tmp_path, rows)))
+    assert found["always-a"][2] == "1.0 (1.0–1.0)"
+    assert found["always-b"][2].startswith("4.0 (")
+    assert " (" not in found["random guess"][2]

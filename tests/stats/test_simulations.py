@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from simulations.__main__ import main
 from simulations.agreement import AGREEMENTS, Agreement
-from simulations.page import DOCUMENT, page
+from simulations.page import DOCUMENT, NOT_YET, page
 from simulations.results import Found, Results, read_results, with_outcomes
 from simulations.running import simulate
 from simulations.study import Case, Study, all_studies
@@ -84,6 +84,25 @@ def test_the_command_prints_each_case_and_the_time(
     assert set(read_results(file).cases["anytime-strata"]) == {
         case.label for case in all_studies()["anytime-strata"].cases
     }
+    assert main([*words, "--missing"]) == 0
+    assert "0 cases, 0 outside" in capsys.readouterr().out
+
+
+def test_results_that_are_kept_are_as_promised() -> None:
+    known = read_results().cases
+    outside = [
+        (study.key, case.label, known[study.key][case.label].value)
+        for study in all_studies().values()
+        for case in study.cases
+        if case.label in known.get(study.key, {})
+        and not case.low <= known[study.key][case.label].value <= case.high
+    ]
+    assert outside == []
+
+
+@pytest.mark.release
+def test_every_study_was_simulated_in_full() -> None:
+    assert NOT_YET not in page(), "run: python -m simulations --missing"
 
 
 def test_the_page_has_every_study_and_the_committed_results() -> None:

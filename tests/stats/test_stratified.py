@@ -115,9 +115,9 @@ def test_its_variance_is_that_of_statsmodels(weights: list[float] | None) -> Non
     few = Z / two_sided_quantile(0.95, len(set(numbers.tolist())) - 1)
     size = mean * (1 - mean) / variance * few**2
     expected, ours = wilson(size * mean, size), interval(found, weights)
-    # Each group borrows one sample of a thousand.
-    assert ours.low == pytest.approx(expected.low, abs=1e-4)
-    assert ours.high == pytest.approx(expected.high, abs=1e-4)
+    # Each group borrows one sample of a thousand, and is corrected for its own pictures.
+    assert ours.low == pytest.approx(expected.low, abs=3e-4)
+    assert ours.high == pytest.approx(expected.high, abs=3e-4)
     without = interval(apart(found), weights)
     assert ours.high - ours.low > 1.2 * (without.high - without.low)
 

@@ -8,7 +8,7 @@ replies of real models.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -21,16 +21,41 @@ from snellen.core.answer import Answer, Empty, Found, Truncated
 from snellen.core.errors import UsageError
 from snellen.core.output import Generated
 from snellen.core.record import Record
+from snellen.core.repeats import draws_of, every_pass
 from snellen.core.sample import Kind
 from snellen.core.summary import Interval
 from snellen.extract.llm import EXTRACTOR
 from snellen.stats.intervals import wilson
+from snellen.stats.system_shares import share_over_systems
 from snellen.store.runs import RunFolder
 
 COUNTS = "reading_quality.json"
 NONE_FITS = "Z"
 OWN_RULE, WORD = "snellen", "word"
 """The rule of a run that names none, and the reader it has for yes/no questions."""
+
+BLINK = "GPT-3.5 (BLINK validation, 11 systems)"
+MMMU = "MMMU's parser (validation, 2 systems)"
+VECTORS = "lighteval's tests"
+TEMPCOMPASS = "TempCompass' rule, then ChatGPT (3 systems)"
+LABELS: Mapping[str, str] = {
+    BLINK: (
+        "BLINK's labels are the options that GPT-3.5 read in the same replies: its own errors are "
+        "not in these numbers, and a reader that errs as it does counts as right"
+    ),
+    MMMU: (
+        "MMMU's labels are those of its parser, which reads by rules as well; what it could not "
+        "read counts as meaning no option"
+    ),
+    VECTORS: "lighteval's replies were written for its tests; they are no sample of any system's",
+    TEMPCOMPASS: (
+        "TempCompass' labels are its rating in words: the right word where it rated a reply as "
+        "right, otherwise the other word, also where the reply means neither. They mostly say how "
+        "often one rule agrees with another, and nothing of replies that mean neither: no person "
+        "has labelled any"
+    ),
+}
+"""Whose labels each set has, and what they cannot show."""
 
 Reader = Callable[[str, Mapping[str, str]], Answer]
 """Reads a reply, given its options by label (empty where they are not known)."""
@@ -42,6 +67,18 @@ class Labelled(NamedTuple):
     text: str
     options: Mapping[str, str]
     label: str | None
+    system: str = ""
+    """Whose reply it is, where the set says so."""
+
+
+class SystemCounts(Struct, frozen=True):
+    """The counts of `Quality` over one system's replies."""
+
+    name: str
+    replies: int
+    meaning: int
+    read: int
+    right: int
 
 
 class Quality(Struct, frozen=True):
@@ -55,6 +92,8 @@ class Quality(Struct, frozen=True):
     meaning: int
     read: int
     right: int
+    systems: tuple[SystemCounts, ...] = ()
+    """The same by system; empty where the replies are of one, or of none that is named."""
 
     @property
     def precision(self) -> float | None:
@@ -74,11 +113,47 @@ class Quality(Struct, frozen=True):
 
     @property
     def precision_interval(self) -> Interval | None:
-        return wilson(self.right, self.read) if self.read else None
+        """Over systems (`share_over_systems`), None for two to four of them; over the replies
+        where they are of one system."""
+        return self._interval([one.read for one in self.systems], self.read)
 
     @property
     def recall_interval(self) -> Interval | None:
-        return wilson(self.right, self.meaning) if self.meaning else None
+        """As `precision_interval`."""
+        return self._interval([one.meaning for one in self.systems], self.meaning)
+
+    @property
+    def precision_range(self) -> tuple[float, float] | None:
+        """The lowest and the highest of any system; None where there are no systems."""
+        shares = [one.right / one.read for one in self.systems if one.read]
+        return (min(shares), max(shares)) if shares else None
+
+    @property
+    def recall_range(self) -> tuple[float, float] | None:
+        """As `precision_range`."""
+        shares = [one.right / one.meaning for one in self.systems if one.meaning]
+        return (min(shares), max(shares)) if shares else None
+
+    @property
+    def least_precision(self) -> float | None:
+        """What the replies of a further system must at least be expected to be read with: the
+        lower end of the interval over systems and over replies, or that of the system read worst,
+        whichever is lowest."""
+        if not self.read:
+            return None
+        ends = [wilson(self.right, self.read).low]
+        if self.precision_interval is not None:
+            ends.append(self.precision_interval.low)
+        if self.precision_range is not None:
+            ends.append(self.precision_range[0])
+        return min(ends)
+
+    def _interval(self, wholes: Sequence[int], whole: int) -> Interval | None:
+        if not whole:
+            return None
+        if self.systems:
+            return share_over_systems([one.right for one in self.systems], wholes)
+        return wilson(self.right, whole)
 
 
 class ScoreError(NamedTuple):
@@ -92,16 +167,18 @@ class ScoreError(NamedTuple):
 def measured(
     reader: str, kind: Kind, labelled_by: str, read: Reader, replies: Iterable[Labelled]
 ) -> Quality:
-    """Count what a reader makes of labelled replies."""
-    total = meaning = found = right = 0
+    """Count what a reader makes of labelled replies, of each system and together."""
+    counts: dict[str, list[int]] = {}
     for one in replies:
         answer = read(one.text, one.options)
         value = answer.value if isinstance(answer, Found) else None
-        total += 1
-        meaning += one.label is not None
-        found += value is not None
-        right += value is not None and value == one.label
-    return Quality(reader, kind, labelled_by, total, meaning, found, right)
+        right = value is not None and value == one.label
+        held = counts.setdefault(one.system, [0, 0, 0, 0])
+        for at, hit in enumerate((True, one.label is not None, value is not None, right)):
+            held[at] += hit
+    whole = [sum(held[at] for held in counts.values()) for at in range(4)]
+    systems = [SystemCounts(name, *held) for name, held in counts.items() if name]
+    return Quality(reader, kind, labelled_by, *whole, tuple(systems) if len(systems) > 1 else ())
 
 
 def largest_set(reader: str, kind: Kind) -> Quality | None:
@@ -151,8 +228,8 @@ class RuleReadings:
         self.unread: Counter[Kind] = Counter()
 
     def add(self, record: Record) -> None:
-        self.samples += record.score is not None
-        for one in record.passes:
+        self.samples += sum(draw.score is not None for draw in draws_of(record))
+        for one in every_pass(record):
             if not isinstance(one.output, Generated) or one.extraction is not None:
                 continue
             if not isinstance(one.answer, Empty | Truncated | None):
@@ -161,7 +238,7 @@ class RuleReadings:
 
 def error_in_run(parameters: Mapping[str, str], replies: RuleReadings) -> ScoreError | None:
     """The measurement error that the rules leave in a run's score, as a bound: a reply that was
-    read is misread as often as the lower end of the precision's interval allows, one that was not
+    read is misread as often as `Quality.least_precision` allows, one that was not
     read means an answer as often as among the labelled replies, and either may decide its sample.
 
     `parameters` are those of the run, which name its rule. None where the rule has no labelled
@@ -175,9 +252,9 @@ def error_in_run(parameters: Mapping[str, str], replies: RuleReadings) -> ScoreE
     misread = missed = 0.0
     for kind in kinds:
         best = largest_set(words if kind == "yes_no" else rule, kind)
-        if best is None or best.precision_interval is None:
+        if best is None or best.least_precision is None:
             return None
-        misread += replies.read[kind] * (1 - best.precision_interval.low)
+        misread += replies.read[kind] * (1 - best.least_precision)
         missed += replies.unread[kind] * best.meant_unread
     share = 100 / replies.samples
     return ScoreError(share * misread, share * (misread + missed))

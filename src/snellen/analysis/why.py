@@ -4,9 +4,9 @@ The rule. A run's score is the mean over the samples it scored, so the way from 
 the second goes (1) from the first run's samples to those both scored, (2) on these from the first
 run's scores to the second's, (3) to the second run's samples. Steps 1 and 3 go by reason: samples
 that only one run has, or has without gold (data), those that failed, are missing or could not be
-asked (failures), and those no judge graded (judge). In step 2 every sample whose score differs goes to what differs about it
-(`snellen.analysis.stages`): to one cause where there is one, else to its causes by what is known of
-their combinations (`snellen.analysis.attribution`). Nothing is left over.
+asked (failures), and those no judge graded (judge). In step 2 every sample whose score differs goes
+to what differs about it (`snellen.analysis.stages`): to one cause where there is one, else to its
+causes by what is known of their combinations (`snellen.analysis.attribution`).
 """
 
 from __future__ import annotations

@@ -24,8 +24,7 @@ def several(given: Sequence[T] | str) -> Sequence[T | str]:
 
 def check_arguments(limit: int | None, variant: Variant, out: Path, repeats: int = 1) -> None:
     """Raises UsageError for what no run can be made with."""
-    if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
-        raise UsageError(f"--repeats is {repeats}; expected a whole number from 1")
+    check_repeats("--repeats", repeats)
     if limit is not None and limit < 1:
         raise UsageError(f"the limit is {limit}; expected at least 1 sample")
     check_roles_of(variant.columns)
@@ -34,7 +33,26 @@ def check_arguments(limit: int | None, variant: Variant, out: Path, repeats: int
 
 
 def with_roles(
-    variant: Variant, extractors: Sequence[object], clip: object | None, judges: Sequence[object]
+    variant: Variant,
+    extractors: Sequence[object],
+    clip: object | None,
+    judges: Sequence[object],
+    judge_repeats: int = 1,
 ) -> Variant:
-    """The variant, told which roles somebody has."""
-    return replace(variant, extractor=bool(extractors), clip=clip is not None, judges=len(judges))
+    """The variant, told which roles somebody has. Raises UsageError for verdicts of nobody."""
+    check_repeats("--judge-repeats", judge_repeats)
+    if judge_repeats > 1 and not judges:
+        raise UsageError("--judge-repeats asks judges again; name one with --judge")
+    return replace(
+        variant,
+        extractor=bool(extractors),
+        clip=clip is not None,
+        judges=len(judges),
+        judge_repeats=judge_repeats,
+    )
+
+
+def check_repeats(flag: str, repeats: object) -> None:
+    """Raises UsageError for what is no number of times."""
+    if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
+        raise UsageError(f"{flag} is {repeats}; expected a whole number from 1")

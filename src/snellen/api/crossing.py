@@ -27,6 +27,7 @@ from snellen.analysis.factors import (
 )
 from snellen.analysis.why import Why, open_causes
 from snellen.api.arguments import STORE_FILE
+from snellen.api.explaining import CROSSED_RUNS
 from snellen.api.naming import served_model
 from snellen.api.planning import Planned, planned_runs
 from snellen.api.reporting import write_page
@@ -64,8 +65,9 @@ class AskTerms(NamedTuple):
     """How the models of the two runs are reached now, where their names do not say."""
     load: Sequence[Path | str] = ()
     out: Path | str | None = None
-    """Where the runs are kept; None: beside the first of the two."""
+    """Where the runs are kept; None: in the folder `crossed` beside the first of the two."""
     store: Path | str | None = None
+    """Where replies are kept; None: where those of the first run are, or in `out`."""
     retries: int | None = None
     max_failures: str | None = None
     budget: str | None = None
@@ -104,7 +106,11 @@ class Crossing:
         self._pair, self._terms, self._moved = pair, terms, moved
         self._infos = _infos(pair)
         self._causes = open_causes(found)
-        self._out = Path(terms.out) if terms.out is not None else folder.resolve().parent
+        beside = folder.resolve().parent
+        self._out = Path(terms.out) if terms.out is not None else beside / CROSSED_RUNS
+        self._store = Path(terms.store) if terms.store is not None else (
+            (beside if terms.out is None else self._out) / STORE_FILE
+        )  # fmt: skip
         self._known = Prices(terms.prices)
         self._asked = terms_of(terms.retries, terms.max_failures, terms.budget)
         have = {frozenset(one.switched) & set(self._causes) for one in found.between}
@@ -119,9 +125,7 @@ class Crossing:
         try:
             self._open.enter_context(self._servers)
             self._own = load_files(self._terms.load).models
-            store = self._terms.store
-            path = Path(store) if store is not None else self._out / STORE_FILE
-            self._responses = self._open.enter_context(ResponseStore(path))
+            self._responses = self._open.enter_context(ResponseStore(self._store))
             self._plans = [self._plan(one) for one in self._owed]
             everyone = [(plan.model_name, plan.model) for plan in self._plans]
             everyone += [("", model) for plan in self._plans for model in plan.roles.values()]

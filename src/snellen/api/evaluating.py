@@ -11,7 +11,7 @@ from snellen.api.arguments import DEFAULT_OUT, STORE_FILE, check_arguments, seve
 from snellen.api.casting import Asked, Programme, cast_of
 from snellen.api.naming import Chosen, named_benchmark, served_model
 from snellen.api.reporting import write_page
-from snellen.api.sampling import judges_sampling, refuse_sampling, samplings
+from snellen.api.sampling import greedy, judges_sampling, refuse_sampling, samplings
 from snellen.api.spending import Prices, terms_of
 from snellen.benchmarks.suites import expanded
 from snellen.core.benchmark import Benchmark, FetchProgress, Variant
@@ -30,6 +30,11 @@ from snellen.engine.until import Precision, parse_until
 from snellen.models.custom import load_files
 from snellen.store.responses import ResponseStore
 from snellen.store.runs import RunFolder
+
+_NO_TEMPERATURE = (
+    "at temperature 0, draws of a question differ only where a server is not deterministic; "
+    "--temperature 1 draws freely"
+)
 
 
 class Skipped(NamedTuple):
@@ -76,6 +81,7 @@ def evaluate(
     until: str | None = None,
     cluster: Cluster | None = None,
     repeats: int = 1,
+    judge_repeats: int = 1,
     sampling: Sampling = Sampling(),  # noqa: B008 - frozen
 ) -> Results:
     """Run every model on every benchmark; a complete run is only reported.
@@ -102,6 +108,7 @@ def evaluate(
     one of two models is known to score higher (see `engine.until`).
 
     `repeats` asks each question so often, each time as a whole, and stores each reply for itself.
+    `judge_repeats` asks for each verdict of a judge so often, and shows how far they differ.
     `sampling` says how the replies of the models are drawn, where the options behind their names
     (`temperature`, `top_p`, `seed`) do not; what neither says is as the benchmark has it.
 
@@ -122,7 +129,7 @@ def evaluate(
         graders, judging = judges_sampling(judges, own.models)
         opened, how = drawn.named(opener.asked(drawn.models), repeats)
         cast = cast_of(opened, extractors, clip, graders, opener.other, how, judging)
-        variant = with_roles(variant, extractors, clip, judges)
+        variant = with_roles(variant, extractors, clip, judges, judge_repeats)
         chosen = [
             Chosen(one, named_benchmark(one, variant, own.benchmarks))
             for one in expanded(several(benchmarks))
@@ -134,6 +141,10 @@ def evaluate(
         for roles in cast.roles():
             check_roles(roles)
         known.check(cast.everyone(), terms.budget)
+        if repeats > 1 and warned is not None:
+            for name, model in opened:
+                if greedy(model, how.get(name)):
+                    warned(f"{name}: {_NO_TEMPERATURE}")
         programme = Programme(cast, chosen, variant, own.benchmarks, recipes, repeats)
 
         def planned(asked: Asked) -> Plan:

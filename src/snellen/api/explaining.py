@@ -19,10 +19,12 @@ from snellen.data.predictions import read_predictions
 from snellen.engine.scoring import recorded
 from snellen.extract.llm import EXTRACTOR
 from snellen.scoring.accuracy import FailurePolicy
-from snellen.store.runs import RunFolder, find_runs, open_run
+from snellen.store.runs import RUN_FILE, RunFolder, find_runs, open_run
 
 _NEAR = 0.05
 """Points by which a headline may differ from the mean of its samples."""
+CROSSED_RUNS = "crossed"
+"""The folder of runs that were asked to tell causes apart, beside one of the two they are about."""
 _READ_BY = ("rule", "rule_commit", "normalisation")
 _SCORED_BY = ("circular",)
 """Parameters that say how replies are read, and how what was read is scored."""
@@ -125,8 +127,9 @@ def _beside(runs: Sequence[RunFolder]) -> list[RunFolder]:
     names = {(one.provider, one.name) for one in identities}
     digests = {run.info.data.digest for run in runs}
     found: dict[Path, RunFolder] = {}
-    for parent in dict.fromkeys(path.parent for path in sorted(paths)):
-        for run in find_runs(parent):
+    parents = dict.fromkeys(path.parent for path in sorted(paths))
+    for folder in (one for parent in parents for one in (parent, parent / CROSSED_RUNS)):
+        for run in find_runs(folder) if any(folder.glob(f"*/{RUN_FILE}")) else ():
             config = run.info.config
             fits = (
                 run.info.status == "complete"

@@ -9,19 +9,21 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from snellen.analysis.planned_study import Aims, StudyPlan
 from snellen.api.arguments import DEFAULT_OUT, STORE_FILE, check_arguments, several, with_roles
 from snellen.api.casting import Programme, cast_of, contestants
 from snellen.api.looking import Look, Missing, StandIn
+from snellen.api.planned_studies import Line, check_aims, planned_studies
 from snellen.api.sampling import judges_sampling, refuse_sampling, samplings
 from snellen.api.spending import Prices, terms_of
 from snellen.benchmarks.suites import expanded
 from snellen.core.benchmark import Variant
 from snellen.core.model import RemoteModel
 from snellen.core.output import Usage
-from snellen.core.price import Price, cost
+from snellen.core.price import cost
 from snellen.core.request import Sampling
 from snellen.engine.managed import Servers
-from snellen.engine.planning import Assumptions, Estimate, estimate
+from snellen.engine.planning import Assumptions, estimate
 from snellen.engine.ray_cluster import Cluster
 from snellen.engine.run_plan import Plan
 from snellen.engine.spending import Budget
@@ -31,18 +33,6 @@ from snellen.models.picture_tokens import picture_rule
 from snellen.models.prices import price_of
 from snellen.settings import unplugged
 from snellen.store.responses import ResponseStore
-
-
-class Line(Struct, frozen=True, kw_only=True):
-    """One model on one benchmark. Where a number is None, nobody can know it here."""
-
-    model: str
-    benchmark: str
-    estimate: Estimate | None = None
-    dollars: float | None = None
-    price: Price | None = None
-    skipped: str = ""
-    """Why the model cannot take the benchmark."""
 
 
 class Planned(Struct, frozen=True, kw_only=True):
@@ -55,6 +45,8 @@ class Planned(Struct, frozen=True, kw_only=True):
     """Of all lines; None where the price of one is not known."""
     disk_free: int
     """Bytes, where the runs are kept."""
+    studies: list[StudyPlan] = []
+    """With aims: what each benchmark takes to reach them."""
 
 
 def plan(
@@ -80,17 +72,22 @@ def plan(
     until: str | None = None,
     cluster: Cluster | None = None,
     repeats: int = 1,
+    judge_repeats: int = 1,
     sampling: Sampling = Sampling(),  # noqa: B008 - frozen
     assumed: Assumptions = Assumptions(),  # noqa: B008 - frozen
     probe: bool = False,
+    aims: Aims | None = None,
+    like: Sequence[Path | str] = (),
 ) -> Planned:
     """What `evaluate` would do with the same arguments. Nobody is asked and no server started.
 
     With `until`, the requests are those before the expected end (`engine.planned_stop`). With
-    `probe`, readers, judges and model servers are sent one small request each. Raises UsageError
-    subclasses for names and options that are off.
+    `probe`, readers, judges and model servers are sent one small request each. With `aims`, also
+    what it takes to compare the two models, by how two finished runs (`like`) differ, where they
+    are given. Raises UsageError subclasses for names and options that are off.
     """
     out = Path(out)
+    check_aims(aims, until, like)
     models = several(models)
     check_arguments(limit, variant, out, repeats)
     terms, known = terms_of(retries, max_failures, budget), Prices(prices)
@@ -104,7 +101,7 @@ def plan(
     cast = cast_of(opened, extractors, clip, named, look.model, how, judging)
     rule = _rule(until, [name for name, _ in cast.models])
     known.check(cast.everyone(), terms.budget)
-    variant = with_roles(variant, extractors, clip, judges)
+    variant = with_roles(variant, extractors, clip, judges, judge_repeats)
     chosen = [
         look.benchmark(name, variant, own.benchmarks) for name in expanded(several(benchmarks))
     ]
@@ -113,15 +110,19 @@ def plan(
     programme = Programme(cast, chosen, variant, own.benchmarks, recipes, repeats)
     path = Path(store) if store else out / STORE_FILE
     lines: list[Line] = []
+    runs: list[Plan] = []
     with ResponseStore(path if path.exists() else None) as responses:
         look_up = _LookUp(responses, assumed, known, cluster.replicas if cluster else 1, rule)
         for asked in programme.each():
             with unplugged():
                 run = programme.plan(asked, out, limit, seed)
+            runs.append(run)
             lines.append(look_up.line(run, here=str(asked.chosen.spec) not in look.absent))
     dollars = _total(lines)
+    studies = [] if aims is None else planned_studies(runs, lines, aims, like, assumed, repeats)
     return Planned(
         lines=lines,
+        studies=studies,
         missing=look.missing,
         downloads=look.downloads,
         notes=[*look.notes(chosen), *_budgeted(terms.budget, lines, dollars)],

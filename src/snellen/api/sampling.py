@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from snellen.benchmarks.judged import judge_roles
 from snellen.core.errors import UsageError
-from snellen.core.model import Model
+from snellen.core.model import Model, Sampler
 from snellen.core.request import Sampling
 from snellen.models.sampling import Sampled, check_sampler, checked, read_sampled, together
 
@@ -72,3 +72,10 @@ def refuse_sampling(names: Sequence[str | Model | None], who: str) -> None:
                 f"{who} {name}: it is asked once, at temperature 0; leave out temperature, top_p "
                 "and seed"
             )
+
+
+def greedy(model: Model, sampling: Sampling | None) -> bool:
+    """Whether a model that could draw freely is asked for the likeliest reply."""
+    if sampling is not None and sampling.temperature:
+        return False
+    return not (isinstance(model, Sampler) and model.cannot_sample(Sampling(temperature=1.0)))

@@ -143,13 +143,13 @@ def _bleu(counts: Sequence[BleuCounts], held: Sequence[str]) -> dict[str, Metric
             name,
             100 * value,
             len(counts),
-            interval_of_sums(rows, partial(_bleu_of_sums, order), held),
+            interval_of_sums(rows, partial(bleu_of_sums, order), held),
         )
         for order, (name, value) in enumerate(zip(BLEU, values, strict=True))
     }
 
 
-def _bleu_of_sums(order: int, sums: NDArray[float64]) -> NDArray[float64]:
+def bleu_of_sums(order: int, sums: NDArray[float64]) -> NDArray[float64]:
     """BLEU of an order, from 0, in percent, of rows of summed counts: (draws, 10) to (draws,)."""
     import numpy as np
 

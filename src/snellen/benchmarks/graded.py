@@ -14,6 +14,7 @@ from snellen.benchmarks.judged import (
     Panel,
     Read,
     common,
+    judge_variance,
     judged,
     spread_of,
 )
@@ -194,6 +195,7 @@ def extracted(how: Extracting) -> Callable[[Sample], Flow]:
             values[BY_RULES] = float(isinstance(alone, Found) and how.right(sample, alone.value))
         if len(rights) > 1:
             values[AGREEMENT] = float(len(set(rights)) == 1)
+            values |= judge_variance(zip(found.judgement.read, rights, strict=True))
             values |= dict(zip([one.judge for one in found.judgement.read], rights, strict=True))
         one = structs.replace(one, correct=score > 0.5)
         return record_of(sample, (one,), score=score, values=values)

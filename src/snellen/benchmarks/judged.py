@@ -8,8 +8,10 @@ verdict. It is then never replaced by a number: with no verdict at all the sampl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
+from statistics import fmean, variance
 from typing import NamedTuple
 
 from msgspec import structs
@@ -27,10 +29,14 @@ from snellen.prompts.judging import rubric
 JUDGE = "judge"
 VOTES = ("1", "3", "5")
 """How often each judge may be asked about one reply: the option `votes`."""
+JUDGE_REPEATS = "judge_repeats"
+"""Parameter: how often each verdict was asked for, where more than once."""
 RUBRIC_PREFIX = "rubric_"
 """Begins the names of what a run records about its rubrics."""
 AGREEMENT = "agreement"
 """Value: 1 where all verdicts about a sample are the same, else 0."""
+JUDGE_VARIANCE = "judge_variance"
+"""Value: the variance between repeated verdicts of one judge, where verdicts were repeated."""
 _WARMER = (0.0, 0.5, 1.0)
 """Temperature of each try; the first of several votes is greedy too."""
 _VOTING = 0.2
@@ -51,6 +57,9 @@ class Panel:
     roles: tuple[str, ...] = ()
     votes: int = 1
     """How often each is asked about the same reply; its verdicts count alike."""
+    repeats: int = 1
+    """How often it is asked for each verdict in the very same way, to see how far it varies; these
+    verdicts count alike too."""
     max_new_tokens: int = 1024
     recorded: bool = False
     """Whether their verdicts stand in a file, and so decide every reply they are about."""
@@ -62,7 +71,7 @@ class Panel:
 def panel_of(variant: Variant, *, votes: int = 1, max_new_tokens: int = 1024) -> Panel:
     """The judges that a run has."""
     roles = judge_roles(variant.judges)
-    return Panel(roles, votes, max_new_tokens, variant.recorded_verdicts)
+    return Panel(roles, votes, variant.judge_repeats, max_new_tokens, variant.recorded_verdicts)
 
 
 def judge_parameters(panel: Panel, *rubrics: str) -> dict[str, str]:
@@ -70,7 +79,8 @@ def judge_parameters(panel: Panel, *rubrics: str) -> dict[str, str]:
     if not panel:
         return {}
     found = rubric_parameter(*rubrics)
-    return found if panel.votes == 1 else {**found, "votes": str(panel.votes)}
+    several = {"votes": panel.votes, JUDGE_REPEATS: panel.repeats}
+    return found | {name: str(count) for name, count in several.items() if count > 1}
 
 
 def rubric_parameter(*rubrics: str) -> dict[str, str]:
@@ -131,17 +141,16 @@ def judged(
     *,
     step: str = GRADE,
 ) -> Steps[Judgement]:
-    """Ask every judge, each as often as there are votes, and read what they say.
+    """Ask every judge, each as often as there are votes and repeats, and read what they say.
 
     `fields` fill the rubric; `step` names the task in the records. Without judges nothing is
     asked, and the judgement is empty.
     """
     messages = rubric(rubric_name).messages(**fields)
     verdicts = []
-    for role in panel.roles:
-        for vote in range(panel.votes):
-            verdict = yield from _asked(panel, role, vote, messages, read, ref)
-            verdicts.append(structs.replace(verdict, step=step))
+    for role, vote, repeat in product(panel.roles, range(panel.votes), range(panel.repeats)):
+        verdict = yield from _asked(panel, role, vote, repeat, messages, read, ref)
+        verdicts.append(structs.replace(verdict, step=step, repeat=repeat))
     return Judgement(tuple(verdicts))
 
 
@@ -159,10 +168,30 @@ def spread_of(
             yield judge, score(grade)
     if len(grades) > 1:
         yield AGREEMENT, float(len(set(grades)) == 1)
+    yield from judge_variance((verdict, score(verdict.values[name])) for verdict in judgement.read)
+
+
+def judge_variance(scored: Iterable[tuple[Verdict, float]]) -> Iterator[tuple[str, float]]:
+    """The value `judge_variance`: how much the scores (0..1) of repeated verdicts of one judge
+    differ, the mean over the judges; nothing where no verdict was repeated."""
+    several: dict[str, list[float]] = {}
+    repeated = False
+    for verdict, score in scored:
+        several.setdefault(verdict.judge, []).append(score)
+        repeated = repeated or verdict.repeat > 0
+    found = [variance(scores) for scores in several.values() if len(scores) > 1]
+    if repeated and found:
+        yield JUDGE_VARIANCE, fmean(found)
 
 
 def _asked(
-    panel: Panel, role: str, vote: int, messages: tuple[Message, ...], read: Read, ref: Ref
+    panel: Panel,
+    role: str,
+    vote: int,
+    repeat: int,
+    messages: tuple[Message, ...],
+    read: Read,
+    ref: Ref,
 ) -> Steps[Verdict]:
     output: Output = Failure("request", "not asked")
     for number, temperature in enumerate(_WARMER):
@@ -174,6 +203,7 @@ def _asked(
             settings=Generation(max_new_tokens=panel.max_new_tokens, temperature=warm),
             to=role,
             attempt=attempt,
+            repeat=repeat,
         )
         if not isinstance(output, Generated):
             return Verdict(role, output, tries=number + 1)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from statistics import fmean, stdev
 
 from msgspec import structs
 
+from snellen.benchmarks.judged import JUDGE_REPEATS, JUDGE_VARIANCE
 from snellen.core.benchmark import Benchmark, summed
 from snellen.core.examples import Examples
 from snellen.core.record import Record
@@ -35,8 +36,6 @@ from snellen.stats.student import two_sided_quantile
 
 Summarise = Callable[[Sequence[Record]], Summary]
 
-JUDGE_VARIANCE = "judge_variance"
-"""Value of a record: the variance of its score that comes from repeated verdicts of a judge."""
 _CLOSE = 1e-9
 _OF_SAMPLES = re.compile(r"^(\d+ of \d+) samples?\b")
 
@@ -44,43 +43,40 @@ _OF_SAMPLES = re.compile(r"^(\d+ of \d+) samples?\b")
 def summary_of(
     benchmark: Benchmark, records: Sequence[Record], examples: Examples | None = None
 ) -> Summary:
-    """The benchmark's numbers, also of questions that were asked several times."""
-    if any(record.repeats for record in records):
-        benchmark = replace(benchmark, summarise=partial(_over_draws, benchmark.summarise))
+    """The benchmark's numbers, also of questions or verdicts that were asked for several times."""
+    verdicts = int(benchmark.parameters.get(JUDGE_REPEATS, "1"))
+    if verdicts > 1 or any(record.repeats for record in records):
+        summarise = partial(_over_draws, benchmark.summarise, verdicts)
+        benchmark = replace(benchmark, summarise=summarise)
     return summed(benchmark, records, examples)
 
 
-def _over_draws(summarise: Summarise, records: Sequence[Record]) -> Summary:
-    repeats = max(len(record.repeats) for record in records)
+def _over_draws(summarise: Summarise, verdicts: int, records: Sequence[Record]) -> Summary:
+    repeats = max((len(record.repeats) for record in records), default=0)
+    if not repeats:
+        alone = summarise(records)
+        draws = _draws([draws_of(record) for record in records], 1, verdicts, [alone])
+        return structs.replace(alone, metrics=_without(alone.metrics), draws=draws)
     # A question that was not asked is the same in every run.
     every = [draws if len(draws := draws_of(record)) > 1 else draws * repeats for record in records]
     runs = [summarise([draws[number] for draws in every]) for number in range(repeats)]
     together = summarise([
-        structs.replace(draw, unit=record.unit or f"repeats of {record.id}")
-        for record, draws in zip(records, every, strict=True)
+        structs.replace(draw, unit=draw.unit or f"draws of {draw.id}")
+        for draws in every
         for draw in draws
     ])  # fmt: skip
+    metrics = _means([run.metrics for run in runs], together.metrics)
     headline = _mean([run.headline for run in runs], together.headline)
-    metrics = {
-        name: _mean([run.metrics[name] for run in runs if name in run.metrics], metric)
-        for name, metric in together.metrics.items()
-    }
-    return Summary(
+    if headline.name in metrics:
+        metrics[headline.name] = headline
+    averaged = Summary(
         headline=headline,
-        metrics={**metrics, headline.name: headline} if headline.name in metrics else metrics,
+        metrics=_without(metrics),
         groups={
-            column: {
-                label: _mean(
-                    [
-                        run.groups[column][label]
-                        for run in runs
-                        if label in run.groups.get(column, {})
-                    ],
-                    metric,
-                )
-                for label, metric in labels.items()
-            }
-            for column, labels in together.groups.items()
+            column: _means(
+                [run.groups.get(column, {}) for run in runs], together.groups.get(column, {})
+            )
+            for column in dict.fromkeys(column for run in runs for column in run.groups)
         },
         outcomes={name: sum(run.outcomes[name] for run in runs) for name in runs[0].outcomes},
         n=max(run.n for run in runs),
@@ -92,20 +88,36 @@ def _over_draws(summarise: Summarise, records: Sequence[Record]) -> Summary:
             *(_OF_SAMPLES.sub(r"\1 draws", notice) for notice in together.notices),
         ),
         beside=runs[0].beside,
-        draws=_draws(records, repeats, runs, headline),
     )
+    asked = [draws_of(record) for record in records if record.repeats]
+    return structs.replace(averaged, draws=_draws(asked, repeats, verdicts, runs, averaged))
 
 
-def _mean(of_runs: Sequence[Metric], together: Metric) -> Metric:
+def _without(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
+    """The metrics but for the variance of a judge, which is told among the draws."""
+    return {name: metric for name, metric in metrics.items() if name != JUDGE_VARIANCE}
+
+
+def _means(
+    of_runs: Sequence[Mapping[str, Metric]], together: Mapping[str, Metric]
+) -> dict[str, Metric]:
+    names = dict.fromkeys(name for run in of_runs for name in run)
+    return {
+        name: _mean([run[name] for run in of_runs if name in run], together.get(name))
+        for name in names
+    }
+
+
+def _mean(of_runs: Sequence[Metric], together: Metric | None) -> Metric:
     """The mean over runs. Where that is the mean over all draws too, the interval is that of these,
     clustered by question; else it is as wide as that of one run, which the mean of several never
     needs."""
     values = [one.value for one in of_runs if one.value is not None]
     if not values:
-        return of_runs[0] if of_runs else together
+        return of_runs[0]
     value = fmean(values)
     n = max(one.n for one in of_runs)
-    if together.value is not None and math.isclose(value, together.value, abs_tol=_CLOSE):
+    if together is not None and _is_mean_over_all(value, together):
         return structs.replace(together, value=value, n=n)
     found = [one.interval for one in of_runs if one.interval is not None]
     interval = None
@@ -113,6 +125,15 @@ def _mean(of_runs: Sequence[Metric], together: Metric) -> Metric:
         low, high = fmean(one.low for one in found), fmean(one.high for one in found)
         interval = Interval(low, high, f"{found[0].method}, as of one draw", found[0].level)
     return structs.replace(of_runs[0], value=value, n=n, interval=interval)
+
+
+def _is_mean_over_all(value: float, together: Metric) -> bool:
+    """Whether the number over all draws is the mean over runs, with an interval that knows draws of
+    a question for what they are. That of a mean of subtasks takes the size of a subtask for a
+    measure of how well its variance is known, and draws would inflate it."""
+    if together.value is None or abs(value - together.value) > _CLOSE:
+        return False
+    return together.interval is None or "combined" not in together.interval.method
 
 
 def _bounds(runs: Sequence[Summary]) -> Bounds | None:
@@ -134,47 +155,74 @@ def sizes(repeats: int) -> list[int]:
 
 
 def _draws(
-    records: Sequence[Record], repeats: int, runs: Sequence[Summary], headline: Metric
+    every: Sequence[Sequence[Record]],
+    repeats: int,
+    verdicts: int,
+    runs: Sequence[Summary],
+    summary: Summary | None = None,
 ) -> Draws:
-    scored = [
-        (record, tuple(one for one in record.repeats if one.score is not None))
-        for record in records
-    ]
-    known = [(record, draws) for record, draws in scored if draws]
-    scores = [[one.score or 0.0 for one in draws] for _, draws in known]
-    # What is said of k draws is said of questions whose every draw came back.
+    """`every` has the draws of each question; `summary` what the runs amount to, where there are
+    several."""
+    known = [kept for draws in every if (kept := [one for one in draws if one.score is not None])]
+    scores = [[one.score or 0.0 for one in draws] for draws in known]
+    spread = _spread(known, scores, repeats, verdicts)
+    if summary is None:
+        return structs.replace(spread, runs=(runs[0].headline.value,))
+    # What is said of k draws is said of questions whose every draw has a score.
     whole = [one for one in scores if len(one) == repeats]
-    answers = [[one.answer for one in draws] for (_, draws) in known if len(draws) == repeats]
-    votes = _votes(answers, whole)
-    agreed = [agreement_of(one) for one in answers] if votes else []
-    equal = [agreement_of(one) for one in whole]
-    parts = components(scores)
-    errors = _errors(known, scores, repeats)
-    return Draws(
-        repeats=repeats,
-        questions=len(known),
+    answers = [[one.answer for one in draws] for draws in known if len(draws) == repeats]
+    worth = _votes(answers, whole)
+    return structs.replace(
+        spread,
         runs=tuple(run.headline.value for run in runs),
-        these=_these(scores, runs, headline),
-        alike=headline.interval,
-        best={
-            k: 100 * fmean(best_of(one, k) for one in whole) for k in sizes(repeats) if whole
-        },
+        these=_these(scores, runs, summary.headline),
+        alike=summary.headline.interval,
+        best={k: _percent([best_of(one, k) for one in whole]) for k in sizes(repeats) if whole},
         right_or_wrong=all(score in (0.0, 1.0) for one in scores for score in one),
         majority={
-            k: 100 * fmean(
-                majority_of(one, worth, k) for one, worth in zip(answers, votes, strict=True)
-            )
+            k: _percent([majority_of(one, of, k) for one, of in zip(answers, worth, strict=True)])
             for k in sizes(repeats)
-            if votes
+            if worth
         },
-        same_answer=_percent(agreed),
-        same_score=_percent(equal),
+        same_answer=_percent([agreement_of(one) or 0.0 for one in answers]) if worth else None,
+        same_score=_percent([agreement_of(one) or 0.0 for one in whole]) if whole else None,
+    )
+
+
+def _spread(
+    known: Sequence[Sequence[Record]],
+    scores: Sequence[Sequence[float]],
+    repeats: int,
+    verdicts: int,
+) -> Draws:
+    """Where the variance comes from, and the standard error that other numbers of draws would
+    have."""
+    parts, total = components(scores), None
+    if len(scores) > 1:
+        held = clusters([draws[0] for draws in known])
+        total = standard_error([fmean(one) for one in scores], held)
+    drawn = draw_variance(scores)
+    errors, floor = {}, None
+    if total is not None and drawn is not None:
+        wanted = [*sizes(repeats), 2 * repeats]
+        errors = {k: 100 * expected_error(total**2, drawn, repeats, k) for k in wanted}
+        floor = 100 * expected_error(total**2, drawn, repeats, math.inf)
+    judge = [
+        one.values[JUDGE_VARIANCE]
+        for draws in known
+        for one in draws
+        if JUDGE_VARIANCE in one.values
+    ]
+    return Draws(
+        repeats=repeats,
+        verdicts=verdicts,
+        questions=len(known),
         between=parts.questions if parts else None,
         within=parts.draws if parts else None,
-        judge=_judge(known),
+        judge=fmean(judge) if judge else None,
         errors=errors,
-        floor=_floor(known, scores),
-    )  # fmt: skip
+        floor=floor,
+    )
 
 
 def _votes(
@@ -189,7 +237,8 @@ def _votes(
             if answer is not None and worth.setdefault(answer, score) != score:
                 return []
         found.append(worth)
-    return found if any(found) else []
+    agree = any(len(set(given)) < len(given) for given in answers)
+    return found if any(found) and agree else []
 
 
 def _these(
@@ -202,53 +251,21 @@ def _these(
     if value is None or not scores:
         return None
     half = draws_half_width(scores)
-    mean = 100 * fmean(fmean(one) for one in scores)
-    if half is not None and math.isclose(value, mean, abs_tol=1e-6):
-        low, high = max(0.0, value - 100 * half), min(100.0, value + 100 * half)
+    mean = fmean(fmean(one) for one in scores)
+    top = headline.top
+    if half is not None and math.isclose(value, top * mean, abs_tol=1e-6):
+        low, high = max(0.0, value - top * half), min(top, value + top * half)
         return Interval(low, high, "draws within questions", DEFAULT_LEVEL)
     values = [run.headline.value for run in runs if run.headline.value is not None]
     if len(values) < 2:
         return None
     error = stdev(values) / math.sqrt(len(values))
+    if not error:
+        # That a few draws do not differ at all is no certainty.
+        return None
     half = two_sided_quantile(DEFAULT_LEVEL, len(values) - 1) * error
     return Interval(value - half, value + half, "t over draws", DEFAULT_LEVEL)
 
 
-def _errors(
-    known: Sequence[tuple[Record, object]], scores: Sequence[Sequence[float]], repeats: int
-) -> dict[int, float]:
-    found = _variances(known, scores)
-    if found is None:
-        return {}
-    total, draws = found
-    wanted = [1 << power for power in range((2 * repeats).bit_length())]
-    return {k: 100 * expected_error(total, draws, repeats, k) for k in wanted}
-
-
-def _floor(
-    known: Sequence[tuple[Record, object]], scores: Sequence[Sequence[float]]
-) -> float | None:
-    found = _variances(known, scores)
-    return None if found is None else 100 * math.sqrt(max(0.0, found[0] - found[1]))
-
-
-def _variances(
-    known: Sequence[tuple[Record, object]], scores: Sequence[Sequence[float]]
-) -> tuple[float, float] | None:
-    """Of the mean over questions like these, and the part of it that comes from the draws."""
-    draws = draw_variance(scores)
-    held = clusters([record for record, _ in known])
-    error = standard_error([fmean(one) for one in scores], held) if len(scores) > 1 else None
-    return None if draws is None or error is None else (error**2, draws)
-
-
-def _judge(known: Iterable[tuple[Record, object]]) -> float | None:
-    found = [
-        record.values[JUDGE_VARIANCE] for record, _ in known if JUDGE_VARIANCE in record.values
-    ]
-    return fmean(found) if found else None
-
-
-def _percent(shares: Sequence[float | None]) -> float | None:
-    known = [one for one in shares if one is not None]
-    return 100 * fmean(known) if known else None
+def _percent(shares: Sequence[float]) -> float:
+    return 100 * fmean(shares)

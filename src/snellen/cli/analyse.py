@@ -46,6 +46,15 @@ def runs_of(sources: list[str]) -> tuple[list[RunFolder], list[str]]:
     return runs, names_of(runs)
 
 
+def _replies_of(arguments: Namespace) -> tuple[list[RunFolder], list[str]]:
+    """Runs whose replies are looked at one by one. Raises UsageError for several draws."""
+    from snellen.store.runs import require_single
+
+    runs, names = runs_of(arguments.sources)
+    require_single(runs, f"analyse {arguments.analysis}")
+    return runs, names
+
+
 def _scores(arguments: Namespace) -> tuple[ScoreTable, list[RunFolder]]:
     """Scores from one CSV file, or from runs, which are returned too."""
     from snellen.analysis.score_tables import chosen, of_csv, of_reports
@@ -67,19 +76,19 @@ def _scores(arguments: Namespace) -> tuple[ScoreTable, list[RunFolder]]:
 def _letters(arguments: Namespace) -> Finding:
     from snellen.report.choice_findings import letters
 
-    return letters(*runs_of(arguments.sources))
+    return letters(*_replies_of(arguments))
 
 
 def _refusals(arguments: Namespace) -> Finding:
     from snellen.report.choice_findings import refusals
 
-    return refusals(*runs_of(arguments.sources), arguments.group)
+    return refusals(*_replies_of(arguments), arguments.group)
 
 
 def _steps(arguments: Namespace) -> Finding:
     from snellen.report.choice_findings import steps
 
-    return steps(*runs_of(arguments.sources))
+    return steps(*_replies_of(arguments))
 
 
 def _abilities(arguments: Namespace) -> Finding:
@@ -142,7 +151,7 @@ def _languages(arguments: Namespace) -> Finding:
 def _yes_no(arguments: Namespace) -> Finding:
     from snellen.report.yes_no_findings import yes_no_problems
 
-    return yes_no_problems(*runs_of(arguments.sources), arguments.group)
+    return yes_no_problems(*_replies_of(arguments), arguments.group)
 
 
 def _errors(arguments: Namespace) -> Finding:
@@ -164,7 +173,7 @@ def _error_page(arguments: Namespace) -> Finding:
     from snellen.report.error_findings import sampled
     from snellen.report.error_page import error_page
 
-    runs, _ = runs_of(arguments.sources)
+    runs, _ = _replies_of(arguments)
     page = Path(arguments.page)
     found = drawn(runs, arguments.group, arguments.each, arguments.seed)
     before, notices = None, []
@@ -194,7 +203,7 @@ def _readers(arguments: Namespace) -> Finding:
     if not arguments.sources:
         return readers(known_qualities())
     labels = read_labels(Path(arguments.labels))
-    runs, _ = runs_of(arguments.sources)
+    runs, _ = _replies_of(arguments)
     return readers([quality_in_run(run, labels) for run in runs])
 
 

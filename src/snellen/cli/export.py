@@ -13,7 +13,7 @@ from snellen.core.errors import UsageError
 from snellen.core.terminal_text import visible
 from snellen.core.whole_files import save
 from snellen.store import exports
-from snellen.store.runs import RunFolder, distinct_runs
+from snellen.store.runs import RunFolder, distinct_runs, require_single
 
 PAGES = "pages"
 
@@ -53,6 +53,7 @@ def _print(content: str | bytes) -> None:
 def _one(runs: list[RunFolder], what: str) -> RunFolder:
     if len(runs) != 1:
         raise UsageError(f"{what} is one run's file; got {len(runs)} runs")
+    require_single(runs, what)
     return runs[0]
 
 
@@ -77,19 +78,18 @@ def _mmt_submission(runs: list[RunFolder]) -> str:
 def _mmt_table(runs: list[RunFolder]) -> str:
     from snellen.report.mmt_table import mmt_table
 
-    return mmt_table([run.report() for run in runs])
+    return mmt_table(runs)
 
 
 def _seed_results(runs: list[RunFolder]) -> str:
     from snellen.store.seed_results import seed_results
 
-    if len(runs) != 1:
-        raise UsageError(f"seed-results is one run's file; got {len(runs)} runs")
-    found = seed_results(runs[0].records())
-    if found.left_out or runs[0].info.status != "complete":
+    run = _one(runs, "seed-results")
+    found = seed_results(run.records())
+    if found.left_out or run.info.status != "complete":
         say(
             f"snellen: {found.written} answers written; {found.left_out} samples without an "
-            f"answer are left out (the run is {runs[0].info.status})",
+            f"answer are left out (the run is {run.info.status})",
             error=True,
         )
     return found.text

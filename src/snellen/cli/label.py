@@ -9,11 +9,12 @@ from snellen.analysis.extraction import alignment, drawn, read_labels, unread, w
 from snellen.cli.main import COMPLETE
 from snellen.cli.printing import say
 from snellen.core.errors import UsageError
-from snellen.store.runs import distinct_runs
+from snellen.store.runs import distinct_runs, require_single
 
 
 def main(arguments: Namespace) -> int:
     runs = distinct_runs(arguments.runs)
+    require_single(runs, "label")
     if arguments.labels is not None:
         labels = read_labels(Path(arguments.labels))
         for run in runs:

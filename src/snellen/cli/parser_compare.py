@@ -67,9 +67,13 @@ def _asking(why: argparse.ArgumentParser) -> None:
         "http://localhost:8000/v1#NAME; repeat for several",
     )  # fmt: skip
     flags.load(why)
-    why.add_argument("--out", metavar="DIR",
-                     help="where runs of --ask are kept (default: beside A)")  # fmt: skip
-    why.add_argument("--store", metavar="FILE", help="response store (default: OUT/store.sqlite)")
+    why.add_argument(
+        "--out", metavar="DIR", help="where runs of --ask are kept (default: `crossed`, beside A)"
+    )
+    why.add_argument(
+        "--store", metavar="FILE",
+        help="response store of --ask (default: store.sqlite beside A, or in OUT)",
+    )  # fmt: skip
     flags.serve_timeout(why)
     flags.terms(why)
     why.add_argument("-q", "--quiet", action="store_true", help="show no progress")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from snellen.cli import parser_executor
+from snellen.cli import parser_executor, parser_study
 from snellen.cli import parser_flags as flags
 from snellen.cli.parser_flags import Commands
 
@@ -110,6 +110,10 @@ def _roles(parser: argparse.ArgumentParser) -> None:
         "verdicts are put together",
     )  # fmt: skip
     parser.add_argument(
+        "--judge-repeats", type=int, default=1, metavar="J",
+        help="ask for each verdict J times, in the same way, and show how far a judge varies",
+    )  # fmt: skip
+    parser.add_argument(
         "--clip", metavar="MODEL",
         help="a CLIP model that compares drawn pictures, e.g. clip/openai/clip-vit-large-patch14",
     )  # fmt: skip
@@ -172,6 +176,7 @@ def _plan(plan: argparse.ArgumentParser) -> None:
     plan.add_argument("--probe", action="store_true",
                       help="send readers, judges and servers one small request each")  # fmt: skip
     flags.as_json(plan)
+    parser_study.add(plan)
 
 
 def _score(commands: Commands) -> None:

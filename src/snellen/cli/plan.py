@@ -14,7 +14,9 @@ from snellen.core.errors import UsageError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from snellen.api.planning import Line, Planned
+    from snellen.analysis.planned_study import Aims
+    from snellen.api.planned_studies import Line
+    from snellen.api.planning import Planned
     from snellen.engine.planning import Assumptions
 
 _UNKNOWN = "–"
@@ -29,7 +31,13 @@ def main(arguments: Namespace) -> int:
 
     from snellen.api.planning import plan
 
-    planned = plan(**asked(arguments), assumed=_assumed(arguments), probe=arguments.probe)
+    planned = plan(
+        **asked(arguments),
+        assumed=_assumed(arguments),
+        probe=arguments.probe,
+        aims=_aims(arguments),
+        like=arguments.like,
+    )
     if arguments.json:
         print(msgspec.json.encode(planned).decode())
     else:
@@ -56,13 +64,50 @@ def _assumed(arguments: Namespace) -> Assumptions:
     return Assumptions(**given)
 
 
+def _aims(arguments: Namespace) -> Aims | None:
+    """What a study is to tell, where something was asked for. Raises UsageError for flags that
+    belong to a study where there is none."""
+    from snellen.analysis.planned_study import Aims
+
+    shares = ("discordance", "correlation", "draw_share")
+    if arguments.detect is None and arguments.no_worse is None:
+        alone = [
+            name for name in (*shares, "power", "level") if getattr(arguments, name) is not None
+        ]
+        if alone:
+            raise UsageError(
+                f"--{alone[0].replace('_', '-')} belongs to a study of two models: say what it is "
+                "to tell, e.g. --detect 2 or --no-worse 1"
+            )
+        return None
+    given = {
+        name: getattr(arguments, name) / 100
+        for name in ("power", "level")
+        if getattr(arguments, name) is not None
+    }
+    return Aims(
+        detect=arguments.detect,
+        no_worse=arguments.no_worse,
+        **given,
+        **{name: getattr(arguments, name) for name in shares},
+    )
+
+
 def print_plan(planned: Planned, console: Console, quiet: bool = False) -> None:
     """The table, and sentences unless `quiet`."""
     from snellen.report.findings import Column, Grid, print_grid
+    from snellen.report.planned_study import study_grid, study_lines
 
     columns = [Column(name, "text" if name in _COLUMNS[:2] else "count") for name in _COLUMNS]
     print_grid(Grid("", columns, [_cells(line) for line in planned.lines]), console)
     console.print("asks: requests expected, and at most; in, out: tokens", highlight=False)
+    for study in planned.studies:
+        console.print()
+        print_grid(study_grid(study), console)
+        for text in study_lines(study):
+            console.print(text, highlight=False, markup=False, soft_wrap=True)
+    if planned.studies:
+        console.print()
     for text in (*([] if quiet else _sentences(planned)), *_missing(planned)):
         console.print(text, highlight=False, markup=False, soft_wrap=True)
 

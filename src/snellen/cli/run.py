@@ -123,6 +123,7 @@ def asked(arguments: Namespace) -> dict[str, Any]:
         "until": arguments.until,
         "cluster": cluster_of(arguments),
         "repeats": arguments.repeats,
+        "judge_repeats": arguments.judge_repeats,
         "sampling": Sampling(arguments.temperature, arguments.top_p, arguments.sampling_seed),
     }
 

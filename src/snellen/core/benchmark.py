@@ -157,6 +157,8 @@ class Variant:
     """Whether replies that no rule can read go to the role `extractor`."""
     judges: int = 0
     """How many roles (`judge`, `judge-2`, ...) are there to grade replies."""
+    judge_repeats: int = 1
+    """How often each judge is asked for each verdict, in the same way."""
     recorded_verdicts: bool = False
     """Whether the judges' verdicts stand in a file: they cost nothing, and decide every reply they
     are about, also where a rule could read it."""

@@ -33,6 +33,8 @@ class Verdict(Struct, frozen=True, gc=False, omit_defaults=True):
     """The answer it extracted, where that was its task and it could be read."""
     tries: int = 1
     """How often it was asked until its reply could be read."""
+    repeat: int = 0
+    """Which of its repeated verdicts this is, from 0."""
 
     @property
     def legible(self) -> bool:

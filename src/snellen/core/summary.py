@@ -50,6 +50,8 @@ class Draws(Struct, frozen=True, omit_defaults=True):
     """How often each question was asked."""
     questions: int
     """Questions of which a draw has a score."""
+    verdicts: int = 1
+    """How often each verdict of a judge was asked for."""
     runs: tuple[float | None, ...] = ()
     """The headline of each draw by itself, as if it were the whole run."""
     these: Interval | None = None
@@ -66,11 +68,12 @@ class Draws(Struct, frozen=True, omit_defaults=True):
     agrees with none. None where answers cannot be counted."""
     same_score: float | None = None
     between: float | None = None
-    """Variance of one draw's score (0..1) between questions."""
+    """Variance of one draw's score (0..1) between questions; None for a single draw."""
     within: float | None = None
     """The same between the draws of a question."""
     judge: float | None = None
-    """The part of `within` that comes from repeated verdicts of the same judge."""
+    """The same between repeated verdicts of one judge about one reply. Of this, each draw's score
+    holds a part: 1 / `verdicts`."""
     errors: dict[int, float] = {}
     """The standard error of the mean score over questions like these, in points, were each asked
     so often."""

@@ -11,7 +11,7 @@ from snellen.core.errors import MediaError
 from snellen.core.media import FileSource, digest_bytes
 from snellen.core.sample import MediaRef
 from snellen.data.columns import VIDEO_COLUMNS
-from snellen.data.files import FileDigests, MediaFolders
+from snellen.data.files import FileDigests, MediaFolders, is_folder, is_there
 from snellen.data.pictures import NamedVideo
 from snellen.data.sources import BrokenSource
 
@@ -80,12 +80,12 @@ def locate_video(
     for name in item.names:
         for folder in looked:
             for path in (folder / name, *(folder / (name + suffix) for suffix in SUFFIXES)):
-                if path.is_file():
+                if is_there(path):
                     if problem := folders.problem(path):
                         return _broken(name, f"{where}: {problem}")
                     return _file(path, item, looked, files, where)
-            for path in (folder / name, (folder / name).with_suffix("")):
-                if path.is_dir() and (pictures := _pictures(path)):
+            for path in (folder / name, _without_suffix(folder / name)):
+                if is_folder(path) and (pictures := _pictures(path)):
                     if problem := folders.problem(path):
                         return _broken(name, f"{where}: {problem}")
                     return _folder(path, pictures, item, looked, files, where)
@@ -131,10 +131,14 @@ def _subtitles(path: Path, item: NamedVideo, looked: Sequence[Path]) -> str | No
     """The file a column names, else one with the video's name beside it or in `subtitle`."""
     if item.subtitles:
         named = [folder / item.subtitles for folder in looked]
-        return next((str(one) for one in named if one.is_file()), None)
+        return next((str(one) for one in named if is_there(one)), None)
     homes = [path.parent, *(path.parent.parent / name for name in ("subtitle", "subtitles"))]
     beside = [home / (path.stem + suffix) for home in homes for suffix in _SUBTITLES]
-    return next((str(one) for one in beside if one.is_file()), None)
+    return next((str(one) for one in beside if is_there(one)), None)
+
+
+def _without_suffix(path: Path) -> Path:
+    return path.with_name(path.stem) if path.name else path
 
 
 def _named(digest: str, item: NamedVideo) -> str:

@@ -149,11 +149,21 @@ def media_folders(
     return MediaFolders(looked_in, allowed, limits.picture_mb)
 
 
+def is_there(path: Path) -> bool:
+    """Whether this is a file. A name that no file can have is none, where `Path.is_file` raises."""
+    return os.path.isfile(path)  # noqa: PTH113
+
+
+def is_folder(path: Path) -> bool:
+    """The same for a folder."""
+    return os.path.isdir(path)  # noqa: PTH112
+
+
 def locate_picture(name: str, folders: MediaFolders, files: FileDigests, where: str) -> MediaRef:
     """The picture file called `name`, looked for in `folders` in order."""
     candidates = [Path(folder, name) for folder in folders.looked_in]
     for path in candidates:
-        if "\0" in name or not path.is_file():
+        if not is_there(path):
             continue
         problem = folders.problem(path)
         try:

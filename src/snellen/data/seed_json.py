@@ -27,7 +27,7 @@ from snellen.core.origin import Origin
 from snellen.core.sample import MediaRef, Row
 from snellen.data.clips import natural
 from snellen.data.columns import column_name
-from snellen.data.files import FileDigests, MediaFolders, media_folders
+from snellen.data.files import FileDigests, MediaFolders, is_there, media_folders
 from snellen.data.held import read_whole
 from snellen.data.json_values import decode_json
 from snellen.data.sources import BrokenSource
@@ -162,7 +162,7 @@ class _Finder:
         for folder in map(Path, self.folders.looked_in):
             for suffix in _SUFFIXES:
                 path = folder / (name + suffix)
-                if path.is_file():
+                if is_there(path):
                     return self._ref(path)
         looked = ", ".join(Path(folder).name for folder in self.folders.looked_in)
         return _broken(

@@ -250,7 +250,7 @@ def scan_tsv(
     header = next(rows, None)
     if header is None:
         raise DataError(f"{name} is empty: expected a header line and at least one row")
-    columns = _header(header, chosen, name)
+    columns = _header(header, chosen, name, limits)
     return Scan(columns, _indexed(columns, rows, chosen, path, name), hashed.hexdigest)
 
 
@@ -281,9 +281,7 @@ def _bad_row(error: BadRow, path: Path, name: str, limits: Limits) -> DataError:
     line = line_at(path, error.offset)
     where = f"row {error.number}, which begins at line {line}," if error.number else "the header"
     if isinstance(error, WideRow):
-        return DataError(
-            f"{name}: {where} has more than {limits.columns:,} cells; {raise_it('columns')}"
-        )
+        return _too_wide(where, name, limits)
     if isinstance(error, LongRow):
         return DataError(f"{name}: {where} is longer than {limits.row_mb} MB; {raise_it('row_mb')}")
     longer = path.stat().st_size - error.offset > limits.row_mb * MB
@@ -294,7 +292,15 @@ def _bad_row(error: BadRow, path: Path, name: str, limits: Limits) -> DataError:
     )
 
 
-def _header(cells: Cells, chosen: Mapping[str, str], name: str) -> tuple[str, ...]:
+def _too_wide(where: str, name: str, limits: Limits) -> DataError:
+    return DataError(
+        f"{name}: {where} has more than {limits.columns:,} cells; {raise_it('columns')}"
+    )
+
+
+def _header(cells: Cells, chosen: Mapping[str, str], name: str, limits: Limits) -> tuple[str, ...]:
+    if len(cells) > limits.columns:
+        raise _too_wide("the header", name, limits)
     names = [
         column_name(_decoded(cell, name, "the header"), position)
         for position, cell in enumerate(cells)

@@ -7,6 +7,7 @@ import warnings
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from snellen.data.zipped import check_members
 def scan_xlsx(path: Path, chosen: Mapping[str, str], name: str, limits: Limits = DEFAULT) -> Scan:
     """The first sheet. Formulas count by their last computed value. Raises DataError."""
     data = read_whole(path, limits, name)
-    values = _values(path, name, limits)
+    values = _values(data, name, limits)
     names = [column_name(str(value or ""), place) for place, value in enumerate(values[0])]
     names = list(renamed(names, chosen))
 
@@ -38,14 +39,14 @@ def scan_xlsx(path: Path, chosen: Mapping[str, str], name: str, limits: Limits =
 
 def sheet_records(path: Path, name: str, limits: Limits = DEFAULT) -> Iterator[dict[str, str]]:
     """The rows of the first sheet as texts by column, without empty cells. Raises DataError."""
-    header, *rows = _values(path, name, limits)
+    header, *rows = _values(read_whole(path, limits, name), name, limits)
     names = [column_name(str(value or ""), place) for place, value in enumerate(header)]
     for row in rows:
         texts = (text_of(_excel_value(value)) for value in row)
         yield {column: text for column, text in zip(names, texts, strict=False) if text}
 
 
-def _values(path: Path, name: str, limits: Limits) -> list[tuple[Any, ...]]:
+def _values(data: bytes, name: str, limits: Limits) -> list[tuple[Any, ...]]:
     """The rows of the first sheet that are not empty: the header, and one at least."""
     from zipfile import BadZipFile, LargeZipFile, ZipFile
 
@@ -53,10 +54,11 @@ def _values(path: Path, name: str, limits: Limits) -> list[tuple[Any, ...]]:
     from openpyxl.utils.exceptions import InvalidFileException
 
     try:
-        with ZipFile(path) as archive:
+        # openpyxl leaves a file open where it fails.
+        with ZipFile(BytesIO(data)) as archive:
             check_members(archive, limits, name)
         with _hushed():
-            book = load_workbook(path, read_only=True, data_only=True)
+            book = load_workbook(BytesIO(data), read_only=True, data_only=True)
             values = list(_within(_rows(book, name), name, limits))
         book.close()
     # A damaged workbook fails in openpyxl in as many ways as it is looked at: broken XML is a

@@ -51,11 +51,11 @@ class RunState:
         """Those that are owed, in the order of the data; or, where a rule may end the run, in its
         random order until it says so."""
         found = self.plan.benchmark.samples(table)
-        if self.plan.until is None:
+        plan, rule = self.plan, self.plan.until
+        if rule is None:
             return (sample for sample in found if sample.id in owed)
         every = [sample for sample in found if sample.id in chosen]
-        plan = self.plan
-        self.stopper = plan.until.stopper(every, plan.seed, plan.failures, plan.benchmark)
+        self.stopper = rule.stopper(every, plan.seed, plan.failures, plan.benchmark)
         for record in self.writer.records():
             self.stopper.finished(record)
         return self.stopper.order(owed)

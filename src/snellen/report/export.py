@@ -14,6 +14,7 @@ from snellen.core.run import Report
 from snellen.core.sheets import text_cells
 from snellen.core.summary import Metric
 from snellen.report import format as fmt
+from snellen.report.draws import TITLE, draw_lines, draw_metrics
 from snellen.report.markdown import bullets, literal, table
 
 CSV_COLUMNS = (
@@ -69,6 +70,8 @@ def to_csv(runs: Sequence[Report]) -> str:
         metrics = {summary.headline.name: summary.headline, **summary.metrics}
         for name, metric in metrics.items():
             writer.writerow(text_cells((*key, name, "", "", *_numbers(metric), *data)))
+        for metric in draw_metrics(report):
+            writer.writerow(text_cells((*key, metric.name, "", "", *_numbers(metric), *data)))
         for column, groups in summary.groups.items():
             for group, metric in groups.items():
                 row = (*key, metric.name, column, group, *_numbers(metric), *data)
@@ -133,7 +136,8 @@ def _in_latex(text: str) -> str:
 
 
 def sheets(runs: Sequence[Report]) -> Iterator[Sheet]:
-    """The runs, one row each, then one sheet per benchmark and group column."""
+    """The runs, one row each, one sheet per benchmark and group column, then what repeated
+    questions tell."""
     yield _overall(runs)
     columns = dict.fromkeys(
         (report.run.benchmark, column) for report in runs for column in report.summary.groups
@@ -145,6 +149,11 @@ def sheets(runs: Sequence[Report]) -> Iterator[Sheet]:
             if report.run.benchmark == benchmark and column in report.summary.groups
         ]
         yield _by_group(benchmark, column, among)
+    for name, report in zip(_names(runs), runs, strict=True):
+        lines = draw_lines(report)
+        if lines:
+            title = f"{TITLE} of {name} on {report.run.benchmark}"
+            yield Sheet(title, ("what", "value"), tuple(map(tuple, lines)), 2)
 
 
 def _overall(runs: Sequence[Report]) -> Sheet:

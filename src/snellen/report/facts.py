@@ -11,6 +11,7 @@ from snellen.analysis.cards import Card
 from snellen.core.price import Price
 from snellen.core.run import Report, RunInfo
 from snellen.report import format as fmt
+from snellen.report.draws import draws_words
 from snellen.report.protocol_card import card_lines
 
 
@@ -120,6 +121,8 @@ def _scoring(report: Report) -> Iterator[Fact]:
     for role, one in report.run.config.roles.items():
         told = ", ".join(f"{key} {value}" for key, value in sorted(one.facts.items()))
         yield Fact(fmt.words(role), f"{one.provider}/{one.name}" + (f" ({told})" if told else ""))
+    if report.run.config.repeats > 1 or report.run.config.sampling:
+        yield Fact("draws", draws_words(report))
     yield Fact("most new tokens", fmt.number(report.run.config.max_new_tokens))
     yield Fact("seed", str(report.run.config.seed))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from snellen.core.output import Failure
 from snellen.core.record import Record
+from snellen.core.repeats import every_pass
 from snellen.report import format as fmt
 from snellen.store.runs import RunFolder
 
@@ -39,5 +40,5 @@ def failure_lines(records: Iterable[Record]) -> Iterator[str]:
 
 
 def _message(record: Record) -> str:
-    outputs = (one.output for one in record.passes)
+    outputs = (one.output for one in every_pass(record))
     return next((one.message for one in outputs if isinstance(one, Failure)), "")

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from snellen.analysis.data_marks import data_apart
 from snellen.core.answer import OUTCOMES, OWED, Outcome
-from snellen.core.run import Report, RunInfo, Spent
+from snellen.core.request import Sampling
+from snellen.core.run import Report, RunConfig, RunInfo, Spent
 from snellen.core.summary import Interval, Metric
 from snellen.scoring.guessing import GUESSES
 
@@ -174,10 +175,23 @@ def run_names(runs: Sequence[RunInfo], limits: bool = True) -> list[str]:
         apart += [data] if data else []
         given = [key for key in differing if key in config.parameters]
         apart += [f"{key}={config.parameters[key]}" for key in given]
+        apart += _drawn(config, configs)
         if limits and config.limit is not None:
             apart.append(f"limit {config.limit}")
         names.append(f"{run.model} ({', '.join(apart)})" if apart else run.model)
     return names
+
+
+def _drawn(config: RunConfig, among: Sequence[RunConfig]) -> Iterable[str]:
+    """How often and how freely replies were drawn, where the runs do not share that."""
+    if len({one.repeats for one in among}) > 1 and config.repeats > 1:
+        yield f"{config.repeats} draws"
+    hows = [one.sampling.get("model", Sampling()) for one in among]
+    how = config.sampling.get("model", Sampling())
+    for name in ("temperature", "top_p", "seed"):
+        value = getattr(how, name)
+        if value is not None and len({getattr(one, name) for one in hows}) > 1:
+            yield f"{name} {value:g}"
 
 
 def in_order(runs: Sequence[RunInfo]) -> list[int]:

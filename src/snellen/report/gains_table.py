@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-
 class GainRow(NamedTuple):
     """A gain as it is written; the cells are those of the board's columns."""
 

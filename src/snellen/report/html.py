@@ -20,6 +20,7 @@ from snellen.core.run import Report
 from snellen.core.whole_files import whole_file
 from snellen.report import format as fmt
 from snellen.report import views
+from snellen.report.draws import draw_lines
 from snellen.report.embedded import data_urls, embed
 from snellen.report.facts import run_facts
 from snellen.report.frame import environment, frame
@@ -101,6 +102,7 @@ def result_parts(
         "circular": views.circular(report),
         "drop": summary.metrics.get("drop"),
         "others": views.others(report),
+        "draws": draw_lines(report),
     }
 
 

@@ -6,9 +6,11 @@ rows, the two guesses among them, taken on the values as printed (see `scoring.m
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from snellen.analysis.comparability import check_comparable, distinct_names
+from snellen.analysis.meta_ranks import MetaTaskDraws
 from snellen.benchmarks.mmt_summary import (
     FREQUENCY_GUESS,
     META_TASK,
@@ -20,13 +22,14 @@ from snellen.benchmarks.mmt_summary import (
 from snellen.benchmarks.mmt_tasks import meta_tasks
 from snellen.core.errors import UsageError
 from snellen.core.run import Report
-from snellen.core.summary import Metric, Summary
+from snellen.core.summary import Interval, Metric, Summary
 from snellen.report.markdown import literal, table
 from snellen.scoring.mmt import PRINTED_DIGITS, VISUAL_RECOGNITION, average_meta_ranks
+from snellen.store.runs import RunFolder
 
 NAME = "mmt-bench"
-_SAID_APART = ("split", "prompt_digest")
-"""Parameters that do not tell rows of one table apart."""
+_LEFT_OUT = ("split", "prompt_digest")
+"""Parameters that are not named behind a model."""
 _USUAL = {"images": "native", "placing": "text", "referring": "box", "coords": "published",
           "tasks": "all"}  # fmt: skip
 
@@ -38,54 +41,76 @@ class Row(NamedTuple):
     metas: dict[str, float]
 
 
-def mmt_table(runs: Sequence[Report]) -> str:
+def mmt_table(runs: Sequence[RunFolder]) -> str:
     """A row per run, best first, and the two guesses; meta-tasks by their abbreviations.
 
-    Raises UsageError for runs of other benchmarks, of different splits or different questions.
+    Raises UsageError for runs of other benchmarks, and for runs that do not belong in one table.
     """
-    _check(runs)
-    rows = [_row(_name(report), report.summary) for report in runs]
-    rows.sort(key=lambda row: -(row.totals[0] or 0.0))
-    rows += _guesses(runs[0].summary)
+    reports = [run.report() for run in runs]
+    _check(reports)
+    names = [
+        f"{name}{_settings(report)}"
+        for name, report in zip(
+            distinct_names([one.run for one in reports], [run.path for run in runs]),
+            reports,
+            strict=True,
+        )
+    ]
+    order = sorted(
+        range(len(runs)), key=lambda at: (-(reports[at].summary.headline.value or 0.0), names[at])
+    )
+    rows = [_row(names[at], reports[at].summary) for at in order]
+    guesses = _guesses(reports[0].summary)
     every = [meta.abbreviation for meta in meta_tasks()]
-    shared = [meta for meta in every if all(meta in row.metas for row in rows)]
-    means = {row.name: row.metas for row in rows}
-    rank = average_meta_ranks(means, shared)
+    shared = [meta for meta in every if all(meta in row.metas for row in (*rows, *guesses))]
     others = [meta for meta in shared if meta != VISUAL_RECOGNITION]
-    rank_others = average_meta_ranks(means, others)
+    means = {row.name: row.metas for row in (*rows, *guesses)}
+    draws = MetaTaskDraws([runs[at] for at in order])
+    fixed = [guess.metas for guess in guesses]
+    ranked = []
+    for chosen in (shared, others):
+        rank = average_meta_ranks(means, chosen)
+        spans = draws.mean_rank_intervals(chosen, fixed)
+        ends = {row.name: one for row, one in zip(rows, spans, strict=True)}
+        ranked.append({name: _rank_cell(rank.get(name), ends.get(name)) for name in means})
     head = ["model", "Overall", "Overall (questions)", "R", "Overall*", "R*", *every]
     lines = [
         [
             row.name,
             *map(_cell, row.totals[:2]),
-            _cell(rank.get(row.name)),
+            ranked[0][row.name],
             _cell(row.totals[2]),
-            _cell(rank_others.get(row.name)),
+            ranked[1][row.name],
             *(_cell(row.metas.get(meta)) for meta in every),
         ]
-        for row in rows
+        for row in (*rows, *guesses)
     ]
-    note = (
-        f"R, R*: mean rank over {len(shared)} and {len(others)} meta-tasks among {len(rows)} rows; "
-        "*: without visual recognition; -: no value."
-    )
+    notes = [
+        f"R, R*: mean rank over {len(shared)} and {len(others)} meta-tasks among {len(means)} "
+        "rows, with the middle 95 % over resampled questions; *: without visual recognition; -: no "
+        "value.",
+        *_lacking(rows, every, shared),
+    ]
     numbers = range(1, len(head))
-    return "\n".join([*table(head, lines, right=numbers), "", literal(note), ""])
+    return "\n".join([*table(head, lines, right=numbers), "", *map(literal, notes), ""])
 
 
-def _check(runs: Sequence[Report]) -> None:
-    if not runs:
+def _lacking(rows: Sequence[Row], every: Sequence[str], shared: Sequence[str]) -> Iterator[str]:
+    """Runs without a meta-task that another run has: it counts in nobody's mean rank then."""
+    for meta in every:
+        without = [row.name for row in rows if meta not in row.metas]
+        if meta not in shared and len(without) < len(rows):
+            yield f"{meta} counts in no mean rank: {', '.join(without)} has no value there."
+
+
+def _check(reports: Sequence[Report]) -> None:
+    if not reports:
         raise UsageError("a table needs at least one run, got none")
-    other = [report.run.name for report in runs if report.run.benchmark != NAME]
+    other = [report.run.name for report in reports if report.run.benchmark != NAME]
     if other:
         raise UsageError(f"{other[0]} is no run of {NAME}; give runs of {NAME} alone")
-    splits = sorted({report.run.config.parameters["split"] for report in runs})
-    sizes = sorted({report.summary.total for report in runs})
-    if len(splits) > 1 or len(sizes) > 1:
-        raise UsageError(
-            f"the runs are of the splits {', '.join(splits)} with {', '.join(map(str, sizes))} "
-            "questions; ranks compare runs of the same questions alone"
-        )
+    infos = [report.run for report in reports]
+    check_comparable(infos, [info.name for info in infos], "table")
 
 
 def _row(name: str, summary: Summary) -> Row:
@@ -108,14 +133,20 @@ def _known(metrics: Mapping[str, Metric]) -> dict[str, float]:
     return {name: one.value for name, one in metrics.items() if one.value is not None}
 
 
-def _name(report: Report) -> str:
-    """The model, with what its prompt had of its own."""
-    told = [
+def _settings(report: Report) -> str:
+    """What the prompts of the table had of their own, behind the model's name."""
+    own = [
         f"{key}={value}"
         for key, value in report.run.config.parameters.items()
-        if key not in _SAID_APART and _USUAL.get(key) != value
+        if key not in _LEFT_OUT and _USUAL.get(key) != value
     ]
-    return f"{report.run.model} ({', '.join(told)})" if told else report.run.model
+    return f" ({', '.join(own)})" if own else ""
+
+
+def _rank_cell(rank: float | None, interval: Interval | None) -> str:
+    if rank is None or interval is None:
+        return _cell(rank)
+    return f"{_cell(rank)} ({_cell(interval.low)}–{_cell(interval.high)})"
 
 
 def _cell(value: float | None) -> str:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from snellen.analysis.labelled_replies import Readings
 from snellen.analysis.reading_quality import (
+    LABELS,
     Quality,
     RuleReadings,
     ScoreError,
@@ -31,7 +32,8 @@ def readers(found: Sequence[Quality]) -> Finding:
         rows.append(
             (one.reader, one.kind.replace("_", "/"), one.labelled_by, one.replies,
              _hundred(one.precision), percent(one.precision_interval),
-             _hundred(one.recall), percent(one.recall_interval), -errors.down, errors.up)
+             _hundred(one.recall), percent(one.recall_interval),
+             -errors.down, errors.up)
         )  # fmt: skip
     columns = (
         Column("reader"), Column("kind"), Column("labelled by"), Column("replies", "count"),
@@ -39,7 +41,23 @@ def readers(found: Sequence[Quality]) -> Finding:
         Column("recall", "points"), Column("of recall, 95 %", "interval"),
         Column("error down", "signed"), Column("error up", "signed"),
     )  # fmt: skip
-    return Finding("replies read as they were labelled", (Grid("", columns, rows),))
+    sets = dict.fromkeys(one.labelled_by for one in found)
+    notices = [LABELS[name] for name in sets if name in LABELS]
+    grids = [Grid("", columns, rows)]
+    by_system = [
+        (one.reader, one.kind.replace("_", "/"), one.labelled_by, len(one.systems),
+         _hundred(precision[0]), _hundred(precision[1]), _hundred(recall[0]), _hundred(recall[1]))
+        for one in found
+        if (precision := one.precision_range) and (recall := one.recall_range)
+    ]  # fmt: skip
+    if by_system:
+        heads = (
+            Column("reader"), Column("kind"), Column("labelled by"), Column("systems", "count"),
+            Column("precision from", "points"), Column("precision to", "points"),
+            Column("recall from", "points"), Column("recall to", "points"),
+        )  # fmt: skip
+        grids.append(Grid("the lowest and the highest of any system", heads, by_system))
+    return Finding("replies read as they were labelled", grids, notices)
 
 
 def labelled(found: Readings) -> Finding:
@@ -73,6 +91,13 @@ def labelled(found: Readings) -> Finding:
     )
 
 
+def _range(shares: tuple[float, float] | None) -> str:
+    """The lowest and the highest share of any system, in percent."""
+    if shares is None:
+        return fmt.NONE
+    return "–".join(fmt.points(100 * share) for share in shares)
+
+
 def _hundred(share: float | None) -> float | None:
     return None if share is None else 100 * share
 
@@ -101,13 +126,18 @@ def quality_lines(readers: Iterable[str], kinds: Iterable[Kind]) -> Iterator[tup
         if one is not None:
             errors = score_error(one)
             told = (
-                f"precision {_with(one.precision, one.precision_interval)}, recall "
-                f"{_with(one.recall, one.recall_interval)} on {fmt.number(one.replies)} replies "
-                f"labelled by {one.labelled_by}; a score over such replies may be off by "
-                f"{fmt.signed(-errors.down)} to {fmt.signed(errors.up)} points"
+                f"precision {_with(one.precision, one.precision_interval, one.precision_range)}, "
+                f"recall {_with(one.recall, one.recall_interval, one.recall_range)} on "
+                f"{fmt.number(one.replies)} replies labelled by {one.labelled_by}; "
+                f"a score over such replies may be off by {fmt.signed(-errors.down)} to {fmt.signed(errors.up)} points"
             )
             yield f"{one.reader}, {one.kind.replace('_', '/')}", told
 
 
-def _with(share: float | None, interval: Interval | None) -> str:
-    return f"{fmt.points(_hundred(share))} ({fmt.span(percent(interval))})"
+def _with(
+    share: float | None, interval: Interval | None, systems: tuple[float, float] | None
+) -> str:
+    beside = [] if interval is None else [fmt.span(percent(interval))]
+    if systems is not None:
+        beside.append(f"by system {_range(systems)}")
+    return f"{fmt.points(_hundred(share))} ({'; '.join(beside) or fmt.NONE})"

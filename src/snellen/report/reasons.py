@@ -36,6 +36,8 @@ _METHOD_WORDS: Mapping[Method, str] = {
     "measured": "measured",
     "joint": "together",
 }
+_NOISE = 1e-9
+"""Points by which sums of floats differ."""
 _UNKNOWN_ASKING = frozenset({"media", "prompt", "decoding", "model"})
 """All that a file of predictions does not tell."""
 
@@ -88,7 +90,7 @@ def _rows(one: Share) -> Iterator[tuple[str, ...]]:
     yield (
         causes_words(one.causes),
         fmt.signed(one.points),
-        "" if one.method in ("alone", "joint") else _range(one.least, one.most),
+        _range(one.least, one.most) if _has_range(one) else "",
         fmt.signed_span(one.interval),
         f"+{fmt.number(one.gained)} –{fmt.number(one.lost)}",
         fmt.number(one.apart) if one.apart else "",
@@ -98,6 +100,11 @@ def _rows(one: Share) -> Iterator[tuple[str, ...]]:
         for cause in one.causes:
             bracket = _range(min(0.0, one.points), max(0.0, one.points))
             yield (f"  {CAUSE_WORDS[cause]}", fmt.NONE, bracket, "", "", "", "")
+
+
+def _has_range(one: Share) -> bool:
+    """Whether it was switched in several orders, or might have moved otherwise in another."""
+    return one.method in ("read again", "measured") or one.most - one.least > _NOISE
 
 
 def _range(least: float, most: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import heapq
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any, Literal, Protocol
 
@@ -107,11 +107,25 @@ def describe(record: Record) -> dict[str, Any]:
         "media": list(record.media),
         "values": record.values,
         "saved": record.saved,
-        "passes": [
-            _describe_pass(turn, turn.options or ({} if at else record.options))
-            for at, turn in enumerate(record.passes)
+        "passes": _describe_passes(record, record.passes),
+        "draws": [
+            {
+                "result": result_of(draw),
+                "outcome": draw.outcome,
+                "score": draw.score,
+                "answer": draw.answer,
+                "passes": _describe_passes(record, draw.passes),
+            }
+            for draw in record.repeats
         ],
     }
+
+
+def _describe_passes(record: Record, passes: Sequence[Pass]) -> list[dict[str, Any]]:
+    return [
+        _describe_pass(turn, turn.options or ({} if at else record.options))
+        for at, turn in enumerate(passes)
+    ]
 
 
 class _Scored(Protocol):

@@ -5,7 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from snellen.analysis.abilities import Extremes, HardSample, abilities, extremes, hard_samples
+from snellen.analysis.abilities import (
+    Extremes,
+    Gap,
+    HardSample,
+    abilities,
+    extremes,
+    hard_samples,
+)
 from snellen.analysis.gains import Gain
 from snellen.analysis.score_tables import ScoreTable
 from snellen.core.errors import UsageError
@@ -86,12 +93,21 @@ def radar(table: ScoreTable, group: str) -> Finding:
 
 
 def _extremes_grid(found: Sequence[Extremes]) -> Grid:
-    def told(pairs: Sequence[tuple[str, float]]) -> str:
-        return ", ".join(f"{fmt.words(name)} {fmt.signed(gap)}" for name, gap in pairs)
+    def told(gaps: Sequence[Gap]) -> str:
+        return ", ".join(
+            f"{fmt.words(one.name)} {fmt.signed(one.value)}{_ends(one)}" for one in gaps
+        )
 
     rows = [(one.model, told(one.strong), told(one.weak)) for one in found]
     title = "furthest above and below the mean of these models"
+    if any(one.interval for model in found for one in model.strong):
+        title += ", with intervals that hold in all groups of a model"
     return Grid(title, (Column("model"), Column("strong"), Column("weak")), rows)
+
+
+def _ends(gap: Gap) -> str:
+    interval = gap.interval
+    return f" ({fmt.signed(interval.low)} to {fmt.signed(interval.high)})" if interval else ""
 
 
 def profile(table: ScoreTable, group: str) -> Finding:

@@ -9,6 +9,7 @@ from snellen.analysis.data_marks import unlike_data
 from snellen.core.run import Report
 from snellen.core.terminal_text import visible
 from snellen.report import format as fmt
+from snellen.report.draws import draw_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -84,6 +85,25 @@ def _print_board(board: Sequence[Report], console: Console) -> None:
         for line in fmt.notable(report.run):
             whose = f"{name}, " if len(board) > 1 else ""
             console.print(Text(f"{whose}{line}", style="dim"))
+    _print_draws(board, console)
+
+
+def _print_draws(board: Sequence[Report], console: Console) -> None:
+    """What repeated questions tell: a table for each run that has some."""
+    from rich.table import Table
+    from rich.text import Text
+
+    for name, report in zip(fmt.row_names(board), board, strict=True):
+        lines = draw_lines(report)
+        if not lines:
+            continue
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
+        for line in lines:
+            table.add_row(Text(line.name), Text(line.value))
+        console.print()
+        if len(board) > 1:
+            console.print(Text(name, style="bold"))
+        console.print(table)
 
 
 def _print_groups(report: Report, console: Console) -> None:

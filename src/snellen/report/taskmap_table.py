@@ -112,15 +112,47 @@ def _print_agreement(found: Agreement, console: Console) -> None:
                 _DOMAIN[one.domain],
             )
         console.print(table)
+        _print_against_chance(found, console)
     beside = " (each task its own neighbour)" if found.itself else ""
     _say(console, f"tau over every pair of tasks{beside}: {_tau(found.every_pair)}")
     if found.by_distance:
-        table = _table("distance at most", "tau", "tasks", "pairs", right_from=0, until=3)
+        table = _table("distance at most", "tau", "tasks", "pairs", "p", right_from=0, until=4)
         for near in found.by_distance:
-            table.add_row(f"{near.threshold:.3g}", _tau(near.tau), str(near.tasks), str(near.pairs))
+            numbers = (_tau(near.tau), str(near.tasks), str(near.pairs), fmt.p_text(near.p))
+            table.add_row(f"{near.threshold:.3g}", *numbers)
         console.print(table)
+    if found.mantel is not None and found.mantel_p is not None:
+        _say(
+            console,
+            f"distance and tau correlate {found.mantel:.2f} over pairs of tasks, p "
+            f"{fmt.p_told(found.mantel_p)} (tasks permuted)",
+        )
     if found.prediction is not None:
         _print_prediction(found, console)
+
+
+def _print_against_chance(found: Agreement, console: Console) -> None:
+    _say(
+        console,
+        "the paper's rule; a large cluster is much of the overall score that it agrees with",
+    )
+    if all(one.tau_others is None for one in found.clusters):
+        return
+    table = _table("cluster", "tau with the others", "p", "p of domain", "", right_from=1, until=3)
+    for one in found.clusters:
+        table.add_row(
+            one.name,
+            _tau(one.tau_others),
+            fmt.p_text(one.p),
+            fmt.p_text(one.p_domain),
+            _DOMAIN[one.domain_tested],
+        )
+    console.print(table)
+    _say(
+        console,
+        "tau with the tasks of all other clusters; p: models permuted; p of domain: against as "
+        "many random tasks; both adjusted for the number of clusters (Holm), domains at 0.05",
+    )
 
 
 def _print_prediction(found: Agreement, console: Console) -> None:
@@ -131,7 +163,8 @@ def _print_prediction(found: Agreement, console: Console) -> None:
             console,
             f"a task's scores from the {fmt.plural(guess.nearest, 'nearest task')}, each left out "
             f"in turn: off by {guess.error:.1f} points; from all other tasks: "
-            f"{guess.plain_error:.1f}",
+            f"{guess.plain_error:.1f}"
+            + ("" if guess.p is None else f"; p {fmt.p_told(guess.p)} (tasks permuted)"),
         )
     for one in guess.predicted:
         best = sorted(one.scores.items(), key=lambda pair: -pair[1])

@@ -39,12 +39,15 @@ class Bet(NamedTuple):
     log_weight: float
 
 
-def bets(lowest: float) -> tuple[Bet, ...]:
-    """Scales from `lowest` up, each twice the one before. The lower weigh more: they are made for
-    many samples, where a late stop costs most."""
+def bets(lowest: float, *, highest: bool = False) -> tuple[Bet, ...]:
+    """Scales from `lowest` up, each twice the one before, and at last the highest there is if that
+    is wished. The lower weigh more: they are made for many samples, where a late stop costs
+    most."""
     scales = [min(max(lowest, 1e-4), _HIGHEST)]
     while 2 * scales[-1] < _HIGHEST:
         scales.append(2 * scales[-1])
+    if highest and scales[-1] < _HIGHEST:
+        scales.append(_HIGHEST)
     weights = [1 / (place + 1) for place in range(len(scales))]
     total = sum(weights)
     return tuple(
@@ -59,8 +62,9 @@ def bets_for_width(half_width: float) -> tuple[Bet, ...]:
 
 
 def bets_for_samples(most: int, level: float = DEFAULT_LEVEL) -> tuple[Bet, ...]:
-    """For finding the least difference that `most` samples can tell."""
-    return bets(math.sqrt(2 * math.log(2 / (1 - level)) / (0.25 * max(1, most))))
+    """For finding the least difference that `most` draws can tell. The sum over many samples varies
+    far less than its range allows, and then the highest scale is best."""
+    return bets(math.sqrt(2 * math.log(2 / (1 - level)) / (0.25 * max(1, most))), highest=True)
 
 
 def interval_of_differences(

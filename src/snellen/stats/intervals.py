@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -74,7 +74,7 @@ class Moments(NamedTuple):
     """Sum of the squared shares that the clusters have in the estimate: 1 / G for G equal ones."""
     shares_alone: float
     """The same of samples: 1 / n for n equal ones."""
-    freedom: int | None = None
+    freedom: float | None = None
     """Degrees of freedom of `variance`; None takes the normal distribution, as Wilson does."""
 
 
@@ -139,8 +139,8 @@ def score_interval(
     """Interval of the mean of scores in 0..1, in 0..1: every benchmark's rule for a plain mean.
 
     `clusters` names for each score those it may err together with; an empty name stands alone.
-    Right or wrong, all alone: Wilson's. Else `bounded`, with a cluster-robust variance and as many
-    degrees of freedom as there are clusters, less one. None without scores, and for scores of a
+    Right or wrong, all alone: Wilson's. Else `bounded`, with a cluster-robust variance, corrected
+    for few and for uneven clusters. None without scores, and for scores of a
     single cluster that differ and are not all 0 or 1.
 
     Raises:
@@ -170,9 +170,25 @@ def score_interval(
         if not binary and min(scores) < max(scores):
             return None
         return bounded(Moments(mean, n * alone, alone, shares, 1 / n), method, level)
-    error = _clustered(scores, held).error
-    moments = Moments(mean, error * error, alone, shares, 1 / n, len(sizes) - 1)
-    return bounded(moments, method, level)
+    residuals: Counter[Hashable] = Counter()
+    for score, name in zip(scores, held, strict=True):
+        residuals[name] += score - mean
+    few = 1 / (1 - shares)
+    variance = few * math.fsum(one * one for one in residuals.values()) / n**2
+    freedom = freedom_of((size / n, few) for size in sizes.values())
+    return bounded(Moments(mean, variance, alone, shares, 1 / n, freedom), method, level)
+
+
+def freedom_of(clusters: Iterable[tuple[float, float]]) -> float:
+    """Degrees of freedom of a variance between clusters, of the share of each cluster in the
+    estimate and the correction 1 / (1 - s) of its group, whose clusters have shares in the group
+    with squares that sum to s: G - 1 for G equal clusters of one group, fewer where a few of them
+    weigh more (F. E. Satterthwaite, Biometrics Bulletin 2 (1946), for equal variances)."""
+    squares = fourths = 0.0
+    for share, few in clusters:
+        squares += share**2
+        fourths += few * share**4
+    return max(1.0, squares * squares / fourths)
 
 
 class _Clustered(NamedTuple):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from snellen.core.summary import Interval
-from snellen.stats.intervals import DEFAULT_LEVEL, Moments, bounded
+from snellen.stats.intervals import DEFAULT_LEVEL, Moments, bounded, freedom_of
 from snellen.stats.student import two_sided_quantile
 
 if TYPE_CHECKING:
@@ -56,19 +56,24 @@ def interval_of_sums(
     row those that it may err together with; an empty name stands alone. None for fewer than two
     clusters.
     """
+    import numpy as np
+
     held, counted = _counted(rows, clusters)
     n, groups = len(held), int(held.max(initial=-1)) + 1
     if groups < 2:
         return None
     moved = influences(counted, value) / top
     estimate = float(value(counted.sum(axis=0, keepdims=True))[0]) / top
+    sizes = _sums(np.ones(n), held) / n
+    shares = float((sizes**2).sum())
+    few = 1 / (1 - shares)
     moments = Moments(
         estimate,
-        groups / (groups - 1) * float((_sums(moved, held) ** 2).sum()),
+        few * float((_sums(moved, held) ** 2).sum()),
         float((moved**2).sum()) * n / (n - 1),
-        float((_sums(held * 0.0 + 1, held) ** 2).sum()) / n**2,
+        shares,
         1 / n,
-        groups - 1,
+        freedom_of((size, few) for size in sizes.tolist()),
     )
     method = "wilson, linearised" if groups == n else "wilson, linearised, clustered"
     found = bounded(moments, method, level)

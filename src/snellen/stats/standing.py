@@ -1,4 +1,5 @@
-"""Ranks of systems on the same samples, with what another draw of the samples could make of them.
+"""Ranks of systems on the same samples, with what another draw of the samples could make of them;
+the largest of several scores.
 
 Bootstrap of ranks over samples: H. Goldstein and D. J. Spiegelhalter, "League tables and their
 limitations", JRSS A 159 (1996).
@@ -6,9 +7,12 @@ limitations", JRSS A 159 (1996).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
 
-from snellen.stats.intervals import DEFAULT_LEVEL
+from snellen.core.summary import Interval
+from snellen.stats.intervals import DEFAULT_LEVEL, wilson
 from snellen.stats.resampling import DEFAULT_DRAWS, seeded, stacked_sums
 
 if TYPE_CHECKING:
@@ -60,6 +64,81 @@ def standing_of(
         Standing(int(observed[at]), int(low[at]), int(high[at]), float(first[at]), level)
         for at in range(len(observed))
     ]
+
+
+class MeanRank(NamedTuple):
+    """A system's rank, averaged over tasks, and its interval."""
+
+    rank: float
+    low: float
+    high: float
+    level: float
+
+
+def mean_rank_intervals(
+    observed: NDArray[float64], drawn: NDArray[float64], level: float = DEFAULT_LEVEL
+) -> list[MeanRank]:
+    """Mean ranks over tasks, 1 is best, with intervals for the mean ranks that such a benchmark of
+    as many samples gives on average.
+
+    `observed` (tasks, systems) holds the scores, higher is better; `drawn` (draws, tasks, systems)
+    the scores of samples drawn anew, whole clusters and for all systems alike
+    (`resampling.stacked_sums`), a few hundred times or more. A system that stands for a constant,
+    such as guessing, has the same scores in all.
+
+    Nothing is said of the ranks of the true scores: chance moves the ranks of systems that are
+    close towards the middle, here and in every table. In the draws it has done so twice, so that
+    their middle is not used, but how far they are from the observed ranks (root of the mean
+    square).
+
+    Raises:
+        ValueError: shapes that do not go together, or no tasks.
+    """
+    import numpy as np
+
+    if observed.ndim != 2 or drawn.shape[1:] != observed.shape or not observed.size:
+        raise ValueError(f"expected tasks by systems, got {observed.shape} and {drawn.shape}")
+    means = ranks(observed).mean(axis=0)
+    z = NormalDist().inv_cdf(0.5 + level / 2)
+    halves = z * np.sqrt(((ranks(drawn).mean(axis=1) - means) ** 2).mean(axis=0))
+    last = float(observed.shape[1])
+    return [
+        MeanRank(mean, max(1.0, mean - half), min(last, mean + half), level)
+        for mean, half in zip(means.tolist(), halves.tolist(), strict=True)
+    ]
+
+
+def largest_interval(
+    shares: Sequence[float], intervals: Sequence[Interval], level: float = DEFAULT_LEVEL
+) -> Interval:
+    """Interval of the largest of several true shares in 0..1, whichever it is, of the estimate and
+    the `level` interval of each.
+
+    The estimate that is largest is so by luck besides, and says too much. Whatever its rank, the
+    largest true share lies below the highest of the upper ends as surely as below its own; and
+    above every lower end of a level that is stricter by their number (Bonferroni). Holds for
+    estimates on the same samples too.
+
+    Raises:
+        ValueError: no shares, or not as many intervals.
+    """
+    if not shares or len(shares) != len(intervals):
+        raise ValueError(f"got {len(shares)} shares and {len(intervals)} intervals")
+    stricter = 1 - (1 - level) / len(shares)
+    low = max(
+        _lower_end(share, one, stricter) for share, one in zip(shares, intervals, strict=True)
+    )
+    high = max(one.high for one in intervals)
+    return Interval(min(low, max(shares)), high, f"largest of {len(shares)}", level)
+
+
+def _lower_end(share: float, interval: Interval, level: float) -> float:
+    """At another level: of the Wilson interval that has this lower end."""
+    if share <= interval.low or interval.low <= 0:
+        return 0.0
+    z = NormalDist().inv_cdf(0.5 + interval.level / 2)
+    size = z * z * interval.low * (1 - interval.low) / (share - interval.low) ** 2
+    return wilson(max(1.0, size) * share, max(1.0, size), level).low
 
 
 def ranks(values: NDArray[float64]) -> NDArray[float64]:

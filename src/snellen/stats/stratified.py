@@ -24,7 +24,7 @@ from operator import mul
 from typing import NamedTuple
 
 from snellen.core.summary import Interval
-from snellen.stats.intervals import DEFAULT_LEVEL, Moments, bounded
+from snellen.stats.intervals import DEFAULT_LEVEL, Moments, bounded, freedom_of
 
 _BORROWED = 1.0
 """Samples that each group borrows from all groups."""
@@ -140,12 +140,27 @@ class _Weighed:
         samples = math.fsum(weight**2 / one.every.n for one, weight in self._groups)
         alike = self._square - self.mean**2 <= _NOTHING
         alone = 0.0 if alike else self._independent()
-        shares = samples if self.apart else self._shares_of_clusters()
-        freedom = None if self.apart and self.binary else self._count - 1
+        clusters = self._clusters()
+        shares = samples if self.apart else math.fsum(share**2 for share, _ in clusters)
         if alike or self._count < 2:
             return Moments(self.mean, alone * shares / samples, alone, shares, samples)
+        freedom = None if self.apart and self.binary else freedom_of(clusters)
         design = 1.0 if self.apart else self._design()
         return Moments(self.mean, alone * design, alone, shares, samples, freedom)
+
+    def _clusters(self) -> list[tuple[float, float]]:
+        """The share of each cluster in the mean, over all groups it is in, and the largest of the
+        corrections of these groups."""
+        single: list[tuple[float, float]] = []
+        shares: dict[str, float] = defaultdict(float)
+        fews: dict[str, float] = defaultdict(float)
+        for one, weight in self._groups:
+            each, few = weight / one.every.n, _few(one)
+            single += [(each, few)] * one.alone.n
+            for name, (size, _) in one.clusters.items():
+                shares[name] += each * size
+                fews[name] = max(fews[name], few)
+        return [*single, *((share, fews[name]) for name, share in shares.items())]
 
     def _centre(self, one: Tally) -> float:
         return (one.every.total + _BORROWED * self.mean) / (one.every.n + _BORROWED)
@@ -180,13 +195,12 @@ class _Weighed:
         clustered = alone = 0.0
         for one, weight in self._groups:
             n, centre, each = one.every.n, one.mean, weight / one.every.n
-            count = one.alone.n + len(one.clusters)
             if n > 1:
                 alone += each**2 * one.every.around(centre) * n / (n - 1)
-            if count < 2:
+            if one.alone.n + len(one.clusters) < 2:
                 single.append((one, weight))
                 continue
-            few = count / (count - 1)
+            few = _few(one)
             clustered += few * each**2 * one.alone.around(centre)
             for name, (size, total) in one.clusters.items():
                 sums[name] += math.sqrt(few) * each * (total - size * centre)
@@ -196,16 +210,13 @@ class _Weighed:
             alone *= 1 - math.fsum(weight**2 / one.every.n for one, weight in self._groups)
         return clustered / alone if alone > 0 else 1.0
 
-    def _shares_of_clusters(self) -> float:
-        """Sum of the squares of the clusters' weights, over all groups they are in."""
-        sums: dict[str, float] = defaultdict(float)
-        found = 0.0
-        for one, weight in self._groups:
-            each = weight / one.every.n
-            found += each**2 * one.alone.n
-            for name, (size, _) in one.clusters.items():
-                sums[name] += each * size
-        return found + math.fsum(value * value for value in sums.values())
+
+def _few(one: Tally) -> float:
+    """What takes a variance between the clusters of a group from their own mean to the true one;
+    2 where there is one cluster, as for two such groups together."""
+    squares = one.alone.n + sum(size * size for size, _ in one.clusters.values())
+    short = 1 - squares / one.every.n**2
+    return 1 / short if short > 0 else 2.0
 
 
 def _collapsed(groups: Sequence[tuple[Tally, float]]) -> float:

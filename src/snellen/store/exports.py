@@ -82,6 +82,8 @@ def write_submission(run: RunFolder) -> Path | None:
     None where there is nothing to submit. Raises UsageError as `mmbench_sheet` does.
     """
     summary = run.report().summary
+    if run.info.config.repeats > 1:
+        return None
     hidden = summary.no_gold > 0 and summary.no_gold == summary.total
     if not hidden or "circular" not in run.info.config.parameters:
         return None

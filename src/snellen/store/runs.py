@@ -98,6 +98,18 @@ def open_run(path: Path | str) -> RunFolder:
     return RunFolder(path)
 
 
+def require_single(runs: Iterable[RunFolder], what: str) -> None:
+    """Raises UsageError where a run asked each question several times, and `what` looks at the one
+    reply to each."""
+    for run in runs:
+        if run.info.config.repeats > 1:
+            raise UsageError(
+                f"{run.path} asked each question {run.info.config.repeats} times, and {what} looks "
+                "at one reply to each; give it a run of the same command without --repeats, whose "
+                "replies are in the store"
+            )
+
+
 def find_runs(path: Path | str) -> list[RunFolder]:
     """The run at `path`, or every run in the folder `path`, by name."""
     path = Path(path)

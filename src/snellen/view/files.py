@@ -12,6 +12,7 @@ import msgspec
 
 from snellen.core.errors import SnellenError, StorageError, UsageError
 from snellen.core.record import Record
+from snellen.core.repeats import every_pass
 from snellen.core.whole_files import whole_file
 from snellen.report.samples import describe
 from snellen.report.thumbnails import thumbnail_path
@@ -82,7 +83,7 @@ def _write_pictures(shown: Shown, records: Iterable[Record], out: Path) -> Itera
 
 def _media(record: Record) -> Iterator[str]:
     yield from record.media
-    for turn in record.passes:
+    for turn in every_pass(record):
         yield from getattr(turn.output, "images", ())
 
 

@@ -14,6 +14,7 @@ import zlib
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple, get_args
@@ -51,6 +52,10 @@ class _Turn(Struct, gc=False):
     output: _Said
 
 
+class _Draw(Struct, gc=False):
+    passes: list[_Turn] = []
+
+
 class _Row(Struct, gc=False):
     """What the index needs of a record."""
 
@@ -64,6 +69,7 @@ class _Row(Struct, gc=False):
     options: dict[str, str] = {}
     groups: dict[str, str] = {}
     passes: list[_Turn] = []
+    repeats: list[_Draw] = []
 
     def text(self) -> str:
         """What is searched: id, question, first prompt, options, answers and replies, in small
@@ -71,7 +77,8 @@ class _Row(Struct, gc=False):
         asked = [part.text for turn in self.passes[:1] for one in turn.prompt for part in one.parts]
         prompt = "\n".join(filter(None, asked))
         more = (self.question, *self.options.values(), *self.gold, self.answer or "")
-        replies = (turn.output.text or turn.output.message for turn in self.passes)
+        turns = chain(self.passes, *(draw.passes for draw in self.repeats))
+        replies = (turn.output.text or turn.output.message for turn in turns)
         parts = (self.id, prompt, *(text for text in more if text not in prompt), *replies)
         return "\n".join(parts).lower()
 

@@ -11,10 +11,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from snellen.analysis.taskmap.chance import cluster_chance, share_as_large, task_orders
 from snellen.analysis.taskmap.scores import Scores
 from snellen.core.errors import UsageError
+from snellen.stats.paired import holm
 
 if TYPE_CHECKING:
     from numpy import float64
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 Ties = Literal["zero", "one"]
 THRESHOLDS = (1.0, 1 / 2, 1 / 4, 1 / 6, 1 / 8)
 """Distances of Table 3, as fractions of the largest one."""
+LEVEL = 0.05
+"""Of the tests of domains."""
 
 
 def kendall_taus(values: NDArray[float64], ties: Ties = "zero") -> NDArray[float64]:
@@ -65,6 +69,9 @@ class NearTau(Struct, frozen=True):
     """How many have."""
     pairs: int
     """Pairs of tasks that near, each counted once."""
+    p: float | None = None
+    """The chance of a tau as large if the tasks of the map were permuted, by Holm over the
+    thresholds; None where all pairs are that near."""
 
 
 def tau_by_distance(
@@ -94,6 +101,30 @@ def tau_by_distance(
     return found
 
 
+def with_chance(
+    found: Sequence[NearTau],
+    distances: NDArray[float64],
+    taus: NDArray[float64],
+    itself: bool = False,
+) -> list[NearTau]:
+    """The rows of `tau_by_distance`, each with the chance of a tau as large."""
+    pairs = len(distances) * (len(distances) - 1) // 2
+    telling = [one for one in found if one.tau is not None and one.pairs < pairs]
+    thresholds = [one.threshold for one in telling]
+    drawn = [
+        [
+            one.tau
+            for one in tau_by_distance(distances, taus[np.ix_(order, order)], thresholds, itself)
+        ]
+        for order in (task_orders(len(distances)) if telling else ())
+    ]
+    told = [
+        share_as_large([row[at] for row in drawn], one.tau or 0.0) for at, one in enumerate(telling)
+    ]
+    adjusted = dict(zip(thresholds, holm(told), strict=True))
+    return [structs.replace(one, p=adjusted.get(one.threshold)) for one in found]
+
+
 def mean_tau(taus: NDArray[float64], itself: bool = False) -> float | None:
     """The first row of Table 3, for which no distances are needed: every pair of tasks."""
     return tau_by_distance(np.zeros_like(taus), taus, (1.0,), itself)[0].tau
@@ -109,7 +140,16 @@ class ClusterAgreement(Struct, frozen=True):
     tau: float | None
     """Between models' means over the cluster and what they score overall."""
     domain: Literal["in", "out", ""]
-    """In-domain: accurate, and ranked as overall; out-of-domain: neither."""
+    """The paper's rule. In-domain: accurate, and ranked as overall; out-of-domain: neither. It
+    favours large clusters, which are much of the Overall that they are held against."""
+    tau_others: float | None = None
+    """Between models' means over the cluster and over the tasks of all other clusters."""
+    p: float | None = None
+    """The chance of a `tau_others` as far from 0 if models were permuted, by Holm over clusters."""
+    p_domain: float | None = None
+    """The chance of a `tau_others` as high, or as low, for as many random tasks, by Holm."""
+    domain_tested: Literal["in", "out", ""] = ""
+    """As `domain`, by `tau_others`, and only where `p_domain` is at most 0.05."""
 
 
 def cluster_agreement(
@@ -122,7 +162,8 @@ def cluster_agreement(
 
     The paper calls a cluster out-of-domain when both its accuracy and its tau are low, in-domain
     when both are high, without saying what low and high are. Here accuracy is held against the
-    mean over all tasks and tau against the mean over clusters, which gives the paper's six.
+    mean over all tasks and tau against the mean over clusters, which gives the paper's six. Beside
+    it stands tau with the other tasks alone, held against chance (`cluster_chance`).
     Raises UsageError for a task without scores and a model without an overall score.
     """
     everything = scores.of_tasks([task for tasks in clusters.values() for task in tasks])
@@ -142,10 +183,40 @@ def cluster_agreement(
     middle = float(np.nanmean(np.nanmean(everything.values, axis=1)))
     told = [tau for *_, tau in measured if tau is not None]
     usual = sum(told) / len(told) if told else 0.0
-    return [
+    found = [
         ClusterAgreement(name, tasks, accuracy, tau, _domain(accuracy - middle, tau, usual))
         for name, tasks, accuracy, tau in measured
     ]
+    return _with_chance(found, everything, middle, ties)
+
+
+def _with_chance(
+    found: Sequence[ClusterAgreement], scores: Scores, middle: float, ties: Ties
+) -> list[ClusterAgreement]:
+    columns = {task: at for at, task in enumerate(scores.tasks)}
+    chances = {
+        one.name: chance
+        for one in found
+        if (chance := cluster_chance(
+            scores.values, [columns[task] for task in one.tasks], ties == "one"
+        ))
+    }  # fmt: skip
+    alike = dict(zip(chances, holm([one.p for one in chances.values()]), strict=True))
+    apart = dict(zip(chances, holm([one.p_domain for one in chances.values()]), strict=True))
+    told = []
+    for one in found:
+        chance = chances.get(one.name)
+        if chance is None:
+            told.append(one)
+            continue
+        domain: Literal["in", "out", ""] = ""
+        if apart[one.name] <= LEVEL and chance.above == (one.accuracy > middle):
+            domain = "in" if chance.above else "out"
+        told.append(
+            structs.replace(one, tau_others=chance.tau, p=alike[one.name], p_domain=apart[one.name],
+                            domain_tested=domain)
+        )  # fmt: skip
+    return told
 
 
 def _domain(above: float, tau: float | None, usual: float) -> Literal["in", "out", ""]:

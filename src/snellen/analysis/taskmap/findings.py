@@ -78,6 +78,11 @@ class Agreement(Struct, frozen=True):
     clusters: tuple[ClusterAgreement, ...] = ()
     by_distance: tuple[NearTau, ...] = ()
     prediction: Prediction | None = None
+    mantel: float | None = None
+    """Correlation of distance and tau over the pairs of tasks: below 0, models rank more alike on
+    nearer tasks."""
+    mantel_p: float | None = None
+    """The chance of one as low if the tasks of the map were permuted (Mantel's test)."""
 
 
 class Findings(Struct, frozen=True):

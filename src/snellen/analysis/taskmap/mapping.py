@@ -10,13 +10,14 @@ import numpy as np
 
 from snellen.analysis.taskmap.agreement import (
     THRESHOLDS,
-    NearTau,
     Ties,
     cluster_agreement,
     kendall_taus,
     mean_tau,
     tau_by_distance,
+    with_chance,
 )
+from snellen.analysis.taskmap.chance import mantel
 from snellen.analysis.taskmap.clusters import map_correlation
 from snellen.analysis.taskmap.distances import cosine_distances
 from snellen.analysis.taskmap.findings import Agreement, Stability, TaskMap
@@ -89,10 +90,13 @@ def agreement_of(
 
     Raises UsageError where the scores and the clusters or the map have no task in common.
     """
-    by_distance, prediction = [], None
+    by_distance, prediction, correlated = [], None, None
     if found is not None:
         names, apart = [task.task for task in found.tasks], np.array(found.distances)
-        by_distance = _by_distance(scores, names, apart, thresholds, ties, itself)
+        near, between = _scored_tasks(scores, names, apart, ties)
+        rows = tau_by_distance(near, between, thresholds, itself)
+        by_distance = with_chance(rows, near, between, itself)
+        correlated = mantel(near, between)
         prediction = predict(scores, names, apart, nearest, ties)
         clusters = clusters or _clusters_with_scores(found, scores)
     taus = kendall_taus(scores.values, ties)
@@ -105,17 +109,15 @@ def agreement_of(
         clusters=tuple(cluster_agreement(scores, clusters, overall, ties) if clusters else ()),
         by_distance=tuple(by_distance),
         prediction=prediction,
+        mantel=correlated[0] if correlated else None,
+        mantel_p=correlated[1] if correlated else None,
     )
 
 
-def _by_distance(
-    scores: Scores,
-    names: Sequence[str],
-    distances: NDArray[float64],
-    thresholds: Sequence[float],
-    ties: Ties,
-    itself: bool,
-) -> list[NearTau]:
+def _scored_tasks(
+    scores: Scores, names: Sequence[str], distances: NDArray[float64], ties: Ties
+) -> tuple[NDArray[float64], NDArray[float64]]:
+    """Distances of the map's tasks that have scores, and taus between them."""
     scored = set(scores.tasks)
     both = [at for at, name in enumerate(names) if name in scored]
     if len(both) < 2:
@@ -124,7 +126,7 @@ def _by_distance(
             f"more; the map's are called {names[0]!r} ..., the scores' {scores.tasks[0]!r} ..."
         )
     taus = kendall_taus(scores.of_tasks([names[at] for at in both]).values, ties)
-    return tau_by_distance(distances[np.ix_(both, both)], taus, thresholds, itself)
+    return distances[np.ix_(both, both)], taus
 
 
 def _clusters_with_scores(found: TaskMap, scores: Scores) -> dict[str, list[str]]:

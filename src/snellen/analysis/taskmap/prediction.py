@@ -10,6 +10,7 @@ import numpy as np
 from msgspec import Struct
 
 from snellen.analysis.taskmap.agreement import Ties, kendall_tau
+from snellen.analysis.taskmap.chance import share_as_large, task_orders
 from snellen.analysis.taskmap.distances import nearest
 from snellen.analysis.taskmap.scores import Scores
 
@@ -49,6 +50,8 @@ class Prediction(Struct, frozen=True):
     """Means over the tasks left out; None when there are fewer than two."""
     left_out: tuple[LeftOut, ...]
     predicted: tuple[Predicted, ...]
+    p: float | None = None
+    """The chance of an `error` as small if the tasks of the map were permuted."""
 
 
 def predict(
@@ -89,7 +92,25 @@ def predict(
         plain_error=_mean([one.plain_error for one in left_out]),
         left_out=tuple(left_out),
         predicted=tuple(predicted),
+        p=_chance(values, distances, count),
     )
+
+
+def _chance(
+    values: Mapping[int, NDArray[float64]], distances: NDArray[float64], count: int
+) -> float | None:
+    """Permuting the tasks of the map: neighbours stay, the scores they stand for change."""
+    complete = list(values)
+    if len(complete) < 2:
+        return None
+    places = {at: place for place, at in enumerate(complete)}
+    near = [[places[one] for one in nearest(distances, at, complete, count)] for at in complete]
+    scores = np.stack([values[at] for at in complete], axis=1)
+    errors = []
+    for order in (np.arange(len(complete)), *task_orders(len(complete))):
+        mixed = scores[:, order]
+        errors.append(float(np.abs(mixed[:, near].mean(axis=2) - mixed).mean()))
+    return share_as_large([-one for one in errors[1:]], -errors[0])
 
 
 def _left_out(

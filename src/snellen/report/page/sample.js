@@ -148,7 +148,11 @@ const samplesView = ({ outcomes, picture, columns }) => {
 
   const pass = (turn, at, sample) => {
     const count = sample.passes.length;
-    const heading = count + sample.saved > 1 ? `Pass ${at + 1} of ${count + sample.saved}` : "Question and reply";
+    const draws = sample.draws.length;
+    // Of several draws `saved` is the sum over all.
+    const planned = draws ? count : count + sample.saved;
+    const single = draws ? `Draw 1 of ${draws}` : "Question and reply";
+    const heading = planned > 1 ? `${draws ? "Draw 1, pass" : "Pass"} ${at + 1} of ${planned}` : single;
     const stop = turn.output.stop === "length" ? "the reply ended at the token limit" : turn.output.stop === "refusal" ? "the model refused" : "";
     const spent = [turn.output.tokens ? `${turn.output.tokens} tokens` : "", turn.output.seconds ? `${turn.output.seconds.toFixed(2)} s` : ""].filter(Boolean).join(", ");
     return make("section", { class: "pass", "aria-label": heading },
@@ -161,6 +165,18 @@ const samplesView = ({ outcomes, picture, columns }) => {
           ["ended", stop],
           ["spent", spent],
         ]))));
+  };
+
+  /** A draw after the first: what was said and read. What was shown stands with the first. */
+  const furtherDraw = (draw, at, sample) => {
+    const heading = `Draw ${at + 1} of ${sample.draws.length}`;
+    return make("section", { class: "pass", "aria-label": heading },
+      make("header", {}, make("strong", {}, heading), verdict(verdictOf(draw))),
+      draw.passes.map((turn) => make("div", { class: "side" }, reply(turn.output), facts([
+        ["read as", reading(turn)],
+        ["by the rule", turn.answer && turn.answer.rule ? words(turn.answer.rule) : null],
+        ["gold", draw.passes.length > 1 ? goldText(turn.gold, turn.options) : null],
+      ]))));
   };
 
   const body = (sample) => {
@@ -178,11 +194,13 @@ const samplesView = ({ outcomes, picture, columns }) => {
           ...read,
           ["gold", goldText(sample.gold, sample.options) || "none"],
           ["score", sample.score === null ? "not scored" : String(sample.score)],
+          ["draws", sample.draws.map((draw) => `${draw.answer === null ? "–" : draw.answer} (${verdictOf(draw)[1]})`).join(", ")],
           ["values", values],
           ...groups,
           ["early stop", early],
         ]))),
-      sample.passes.map((turn, at) => pass(turn, at, sample)));
+      sample.passes.map((turn, at) => pass(turn, at, sample)),
+      sample.draws.map((draw, at) => (at ? furtherDraw(draw, at, sample) : null)));
   };
 
   return { body, choices, deciding, facts, gallery, goldText, passVerdict, promptSide, reading, reply, summary, valueText, verdict, verdictOf };

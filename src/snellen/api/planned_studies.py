@@ -1,0 +1,130 @@
+"""What it takes to compare two models on each benchmark of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from snellen.analysis.planned_study import (
+    Aims,
+    Extent,
+    Spread,
+    StudyPlan,
+    assumed_spread,
+    plan_study,
+    spread_of_runs,
+)
+from snellen.core.errors import UsageError
+from snellen.core.price import Price
+from snellen.engine.planning import Assumptions, Estimate
+from snellen.engine.run_plan import Plan
+from snellen.engine.study_size import cluster_sizes
+from snellen.settings import unplugged
+from snellen.store.runs import distinct_runs
+
+
+class Line(Struct, frozen=True, kw_only=True):
+    """One model on one benchmark. Where a number is None, nobody can know it here."""
+
+    model: str
+    benchmark: str
+    estimate: Estimate | None = None
+    dollars: float | None = None
+    price: Price | None = None
+    skipped: str = ""
+    """Why the model cannot take the benchmark."""
+
+
+def check_aims(aims: Aims | None, until: str | None, like: Sequence[Path | str]) -> None:
+    """Raises UsageError for aims that cannot be planned for."""
+    if aims is None:
+        if like:
+            raise UsageError("--from says how two models differ, for --detect or --no-worse")
+        return
+    if until is not None:
+        raise UsageError(
+            "--until stops by itself and --detect plans a study of fixed size: give one of them"
+        )
+    for name, points in (("--detect", aims.detect), ("--no-worse", aims.no_worse)):
+        if points is not None and not 0 < points < 100:
+            raise UsageError(f"{name} is {points:g}; expected points between 0 and 100, e.g. 2")
+    if not 0.5 <= aims.power < 1 or not 0.5 <= aims.level < 1:
+        raise UsageError(
+            f"--power {100 * aims.power:g} and --level {100 * aims.level:g}: expected percentages "
+            "from 50 to below 100"
+        )
+    for name, share in (
+        ("--discordance", aims.discordance),
+        ("--correlation", aims.correlation),
+        ("--draw-share", aims.draw_share),
+    ):
+        if share is not None and not 0 <= share <= 1:
+            raise UsageError(f"{name} is {share:g}; expected a share from 0 to 1, e.g. 0.3 or 30%")
+    if aims.discordance is not None and not aims.discordance:
+        raise UsageError("--discordance is 0: two models that never differ need no study")
+    if like and aims.discordance is not None:
+        raise UsageError("--from measures what --discordance assumes: give one of them")
+
+
+def planned_studies(
+    runs: Sequence[Plan],
+    lines: Sequence[Line],
+    aims: Aims,
+    like: Sequence[Path | str],
+    assumed: Assumptions,
+    repeats: int,
+) -> list[StudyPlan]:
+    """A study of each benchmark; `lines` are those of the `runs`. Raises UsageError for other than
+    two models, and where `like` are not two runs of the benchmark."""
+    by_benchmark: dict[str, list[int]] = {}
+    for at, run in enumerate(runs):
+        by_benchmark.setdefault(run.benchmark.name, []).append(at)
+    found = []
+    known = distinct_runs(like)
+    measured = spread_of_runs(known) if like else None
+    if measured is not None and list(by_benchmark) != [known[0].info.benchmark]:
+        raise UsageError(
+            f"--from has runs on {known[0].info.benchmark}, and the study is on "
+            f"{', '.join(by_benchmark)}; give runs on that benchmark alone"
+        )
+    for name, members in by_benchmark.items():
+        models = tuple(dict.fromkeys(runs[at].model_name for at in members))
+        if len(members) != 2:
+            raise UsageError(
+                f"--detect and --no-worse plan a study of two models; {name} has {len(members)} "
+                f"({', '.join(models)}): name two with -m"
+            )
+        first, second = (runs[at].model_name for at in members)
+        spread: Spread = measured or assumed_spread(aims, assumed.accuracy)
+        extent = _extent(runs[members[0]], [lines[at] for at in members], repeats)
+        study = plan_study(name, (first, second), aims, spread, extent, repeats)
+        found.append(study)
+    return found
+
+
+def _extent(run: Plan, lines: Sequence[Line], repeats: int) -> Extent | None:
+    estimates = [line.estimate for line in lines if line.estimate is not None]
+    if not estimates:
+        return None
+    with unplugged():
+        sizes = tuple(cluster_sizes(run))
+    if len(estimates) < len(lines):
+        return Extent(sizes)
+    asked = [one.requests + one.stored + one.equal for one in estimates]
+    requests = sum(asked) / repeats
+    return Extent(sizes, requests, _dollars(lines, estimates, asked, repeats))
+
+
+def _dollars(
+    lines: Sequence[Line], estimates: Sequence[Estimate], asked: Sequence[float], repeats: int
+) -> float | None:
+    """What asking everything once costs, whatever the store has; None where a price is missing, or
+    where everything is stored, so that it is not known what a request costs."""
+    total = 0.0
+    for line, found, requests in zip(lines, estimates, asked, strict=True):
+        if line.price is None or line.dollars is None or not found.requests:
+            return None
+        total += line.dollars * requests / found.requests / repeats
+    return total

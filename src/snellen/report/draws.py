@@ -1,0 +1,116 @@
+"""What several draws of each question told, in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from msgspec import structs
+
+from snellen.core.run import Report
+from snellen.core.summary import Draws, Interval, Metric
+from snellen.report import format as fmt
+
+
+class Line(NamedTuple):
+    name: str
+    value: str
+
+
+TITLE = "Draws"
+
+
+def draw_lines(report: Report) -> list[Line]:
+    """The section on draws; nothing where each question was asked once."""
+    draws = report.summary.draws
+    return list(_lines(report, draws)) if draws is not None else []
+
+
+def draw_metrics(report: Report) -> Iterator[Metric]:
+    """The numbers of that section, one by one."""
+    draws = report.summary.draws
+    if draws is None or draws.repeats == 1:
+        return
+    headline, n = report.summary.headline, draws.questions
+    yield structs.replace(headline, name=f"{headline.name}, these questions", interval=draws.these)
+    best = "pass" if draws.right_or_wrong else "best"
+    for k, value in draws.best.items():
+        yield Metric(f"{best}@{k}", value, n)
+    for k, value in draws.majority.items():
+        yield Metric(f"majority@{k}", value, n)
+    for name, share in (("same_answer", draws.same_answer), ("same_score", draws.same_score)):
+        if share is not None:
+            yield Metric(name, share, n)
+
+
+def draws_words(report: Report) -> str:
+    """How often and how freely the model's replies were drawn."""
+    how = report.run.config.sampling.get("model")
+    told = {
+        "temperature": how.temperature if how else None,
+        "top_p": how.top_p if how else None,
+        "seed": how.seed if how else None,
+    }
+    words = [f"{name} {value:g}" for name, value in told.items() if value is not None]
+    if how is None or how.temperature is None:
+        words.insert(0, "sampled as the benchmark asks")
+    return ", ".join([f"{report.run.config.repeats} of each question", *words])
+
+
+def _lines(report: Report, draws: Draws) -> Iterator[Line]:
+    headline = report.summary.headline
+    name = fmt.metric_words(headline.name)
+    if draws.repeats > 1:
+        yield Line("draws", draws_words(report))
+        yield Line(f"{name}, these questions", _valued(headline.value, draws.these))
+        yield Line(f"{name}, questions like these", _valued(headline.value, draws.alike))
+        best = "pass@k" if draws.right_or_wrong else "best of k"
+        yield Line(f"{best} for k", _by_size(draws.best))
+        if draws.majority:
+            yield Line("majority@k for k", _by_size(draws.majority))
+        if draws.same_answer is not None:
+            yield Line("two draws, same answer", f"{fmt.points(draws.same_answer)} %")
+        if draws.same_score is not None:
+            yield Line("two draws, same score", f"{fmt.points(draws.same_score)} %")
+    if draws.verdicts > 1:
+        yield Line("verdicts", f"asked for {draws.verdicts} times each")
+    parts = _parts(draws)
+    if parts:
+        yield Line("variance of one draw", parts)
+    if draws.errors:
+        yield Line("standard error, k draws", _by_size(draws.errors, ".2f"))
+        yield Line("standard error, otherwise", _other_errors(draws))
+
+
+def _valued(value: float | None, interval: Interval | None) -> str:
+    if value is None or interval is None:
+        return fmt.points(value)
+    return f"{fmt.points(value)} ({fmt.level(interval)}: {fmt.span(interval)})"
+
+
+def _by_size(found: Mapping[int, float], digits: str = ".1f") -> str:
+    return ", ".join(f"{k}: {value:{digits}}" for k, value in found.items()) or fmt.NONE
+
+
+def _parts(draws: Draws) -> str:
+    """Shares of the variance of a score from one draw and, where there are judges, one verdict."""
+    judge = draws.judge or 0.0
+    if draws.between is None or draws.within is None:
+        return f"{judge:.4f} between verdicts of a judge" if draws.judge is not None else ""
+    named = {
+        "between questions": draws.between,
+        "between draws of a question": max(0.0, draws.within - judge / draws.verdicts),
+    }
+    if draws.judge is not None:
+        named["between verdicts of a judge"] = judge
+    total = sum(named.values())
+    if not total:
+        return "none: all scores are the same"
+    return ", ".join(f"{100 * part / total:.0f} % {name}" for name, part in named.items())
+
+
+def _other_errors(draws: Draws) -> str:
+    """What more draws could reach at most, and what more questions would bring."""
+    twice = draws.errors[draws.repeats] / math.sqrt(2)
+    return f"draws without end: {draws.floor or 0.0:.2f}, twice the questions: {twice:.2f}"

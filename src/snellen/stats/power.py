@@ -1,0 +1,99 @@
+"""How large a study of two systems must be: for a difference, and for being no worse.
+
+Difference: `stats.paired.needed` (Connor 1987). No worse by a margin d: the test that asks whether
+Tango's interval of the difference lies above -d, with the standard error that is most likely where
+the difference is -d (T. Tango, Statistics in Medicine 17 (1998)); samples by J.-P. Liu, H.-M.
+Hsueh, E. Hsieh and J. J. Chen, "Tests for equivalence or non-inferiority for paired binary data",
+Statistics in Medicine 21 (2002), for two systems that are equally good. Neither better nor worse
+by d: the same on both sides, which must both succeed. Clusters: L. Kish, "Survey Sampling" (1965),
+Sec. 5.4; for clusters of unequal size A. Donner and N. Klar, "Design and Analysis of Cluster
+Randomization Trials in Health Research" (2000), Sec. 5.3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import NormalDist
+
+from snellen.stats.intervals import DEFAULT_LEVEL
+from snellen.stats.paired import DEFAULT_POWER
+
+_HALVINGS = 60
+
+
+def needed_no_worse(
+    margin: float,
+    discordance: float,
+    *,
+    level: float = DEFAULT_LEVEL,
+    power: float = DEFAULT_POWER,
+    design: float = 1.0,
+    both: bool = False,
+) -> int:
+    """Samples after which the interval of `level` lies above -`margin` with `power`, where the two
+    are equally good; with `both`, between -`margin` and `margin`.
+
+    `discordance` is the mean square of the differences, in 0..1; `design` the design effect.
+
+    Raises:
+        ValueError: a margin or a level outside (0, 1), a discordance outside 0..1, a power outside
+            [0.5, 1).
+    """
+    if not 0 < margin < 1 or not 0 <= discordance <= 1 or not 0 < level < 1 or not 0.5 <= power < 1:
+        raise ValueError(
+            f"expected a margin and a level in (0, 1), a discordance in 0..1 and a power in "
+            f"[0.5, 1); got {margin}, {discordance}, {level} and {power}"
+        )
+    return math.ceil(design * _needed(margin, discordance, level, power, both))
+
+
+def least_margin(
+    discordance: float,
+    n: float,
+    *,
+    level: float = DEFAULT_LEVEL,
+    power: float = DEFAULT_POWER,
+) -> float | None:
+    """The least margin by which `n` independent samples show with `power` that one of two equally
+    good systems is no worse; None where not even a margin of 1 would do."""
+    low, high = 0.0, 1.0
+    if n <= 0 or _needed(high - 1e-9, discordance, level, power, False) > n:
+        return None
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        few = _needed(middle, discordance, level, power, False) <= n
+        low, high = (low, middle) if few else (middle, high)
+    return high
+
+
+def _needed(margin: float, discordance: float, level: float, power: float, both: bool) -> float:
+    normal = NormalDist()
+    z_level = normal.inv_cdf(0.5 + level / 2)
+    # Either side fails with half of what is left.
+    z_power = normal.inv_cdf((1 + power) / 2 if both else power)
+    # The share that only the other has right, most likely where the difference is -margin: the
+    # larger root of 2 q^2 - b q - c.
+    b, c = discordance - 2 * margin, discordance * margin * (1 - margin) / 2
+    share = (b + math.sqrt(b * b + 8 * c)) / 4
+    spread = math.sqrt(2 * share + margin - margin**2)
+    return ((z_level * spread + z_power * math.sqrt(discordance)) / margin) ** 2
+
+
+def design_effect(sizes: Sequence[int], correlation: float) -> float:
+    """How much larger the variance of a mean is for clusters of these sizes, whose samples are
+    correlated so: 1 + (sum m^2 / sum m - 1) r, and at least 1.
+
+    Raises:
+        ValueError: no clusters.
+    """
+    if not sizes:
+        raise ValueError("a design effect needs clusters, got none")
+    weighed = sum(size * size for size in sizes) / sum(sizes)
+    return 1 + (weighed - 1) * max(0.0, correlation)
+
+
+def discordance_of_means(questions: float, draws: float, repeats: int) -> float:
+    """The mean square of the differences of mean scores over `repeats` draws: the part that lies
+    between the questions, and the part of a single draw of both systems."""
+    return min(1.0, questions + draws / repeats)

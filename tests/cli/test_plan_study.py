@@ -1,0 +1,169 @@
+"""`snellen plan --detect`: what it takes to compare two models."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from snellen.analysis.planned_study import Aims, Need, StudyPlan
+from snellen.api import evaluate
+from snellen.api.planning import plan
+from snellen.cli.main import main
+from snellen.stats.paired import detectable, needed
+from snellen.stats.power import design_effect, needed_no_worse
+
+TWO = ["plan", "-m", "random", "-m", "random:seed=1", "-b"]
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SNELLEN_CACHE", str(tmp_path / "cache"))
+    lines = [f"{at},What is {at}?,x,y,{'AB'[at % 2]}" for at in range(60)]
+    Path("q.csv").write_text("\n".join(["id,question,A,B,answer", *lines]) + "\n")
+
+
+def study(benchmark: str = "q.csv", **how: Any) -> StudyPlan:
+    aims = Aims(**{name: how.pop(name) for name in Aims.__struct_fields__ if name in how})
+    (found,) = plan(["random", "random:seed=1"], [benchmark], aims=aims, **how).studies
+    return found
+
+
+def one_need(found: StudyPlan) -> Need:
+    (need,) = found.needs
+    return need
+
+
+def test_the_samples_are_those_of_the_formula() -> None:
+    found = study(detect=10.0, discordance=0.3)
+    need = one_need(found)
+    assert need.samples == needed(0.1, 0.3)
+    assert (need.repeats, need.enough, need.requests) == (1, False, 2 * need.samples)
+    assert (found.samples, found.clusters, found.design) == (60, 60, 1.0)
+    assert found.detectable == pytest.approx(100 * (detectable(0.3, 60) or 0))
+    assert one_need(study(detect=10.0, discordance=0.3, power=0.9)).samples > need.samples
+    assert one_need(study(detect=10.0, discordance=0.3, level=0.99)).samples > need.samples
+    assert one_need(study(detect=40.0, discordance=0.5)).enough
+
+
+def test_equivalence_stands_beside_difference() -> None:
+    found = study(detect=10.0, no_worse=1.0, discordance=0.3)
+    assert [(need.aim, need.samples) for need in found.needs] == [
+        ("difference", needed(0.1, 0.3)),
+        ("no worse", needed_no_worse(0.01, 0.3)),
+        ("alike", needed_no_worse(0.01, 0.3, both=True)),
+    ]
+
+
+def test_what_is_assumed_is_said() -> None:
+    found = study(detect=10.0)
+    assert found.discordance == pytest.approx(0.48)
+    assert "the two differ on 48 % of samples (assumed" in found.said[0]
+
+
+def test_dollars_and_requests_are_those_of_both_models() -> None:
+    prices = ["random:input=1000,output=2000", "random:seed=1:input=500,output=1000"]
+    found = plan(["random", "random:seed=1"], ["q.csv"], prices=prices,
+                 aims=Aims(detect=40.0, discordance=0.5))  # fmt: skip
+    need = one_need(found.studies[0])
+    assert found.dollars is not None
+    assert need.dollars == pytest.approx(found.dollars * need.samples / 60, rel=0.01)
+    assert need.requests == 2 * need.samples
+
+
+def test_clusters_of_the_data_count() -> None:
+    from PIL import Image
+
+    lines = ["id,image_path,question,A,B,answer"]
+    for at in range(20):
+        Image.new("RGB", (8, 8), (at * 9, 0, 0)).save(f"{at}.png")
+        lines += [f"{at}-{k},{at}.png,What {k}?,x,y,A" for k in range(3)]
+    Path("seen.csv").write_text("\n".join(lines) + "\n")
+    found = study("seen.csv", detect=10.0, discordance=0.3, correlation=0.5)
+    assert (found.samples, found.clusters) == (60, 20)
+    assert found.design == design_effect([3] * 20, 0.5) == 2.0
+    assert one_need(found).samples == needed(0.1, 0.3, design=2.0)
+    assert "60 samples lie in 20 clusters; with a correlation of 0.5" in found.said[-1]
+
+
+def test_runs_tell_how_two_models_differ() -> None:
+    runs = evaluate(["random", "random:seed=1"], ["q.csv"], html=False).runs
+    scores = [{one.id: one.score for one in run.records()} for run in runs]
+    square = sum((scores[0][at] - scores[1][at]) ** 2 for at in scores[0]) / 60  # type: ignore[operator]
+    found = study(detect=10.0, like=[run.path for run in runs])
+    assert found.discordance == pytest.approx(square)
+    assert found.said == (f"the two differ on {100 * square:.1f} % of samples (from 60 of random "
+                          "and random:seed=1)",)  # fmt: skip
+
+
+def test_repeats_lower_what_comes_from_drawing() -> None:
+    how: dict[str, Any] = {"detect": 10.0, "discordance": 0.4, "draw_share": 0.5}
+    found = study(**how)
+    assert {need.repeats: need.samples for need in found.needs} == {
+        1: needed(0.1, 0.4), 2: needed(0.1, 0.3), 4: needed(0.1, 0.25), 8: needed(0.1, 0.225),
+    }  # fmt: skip
+    requests = [need.requests for need in found.needs if need.requests is not None]
+    assert requests == sorted(requests)
+    unknown = study(detect=10.0, discordance=0.4, repeats=3)
+    assert "what 3 repeats are worth is not known" in unknown.said[-1]
+
+
+def test_repeated_runs_tell_what_drawing_does() -> None:
+    """`random` draws anew each time: nothing lies between the questions, everything between the
+    draws."""
+    runs = evaluate(["random", "random:seed=1"], ["q.csv"], html=False, repeats=4).runs
+    found = study(detect=10.0, like=[run.path for run in runs])
+    by_repeats = {need.repeats: need.samples for need in found.needs}
+    assert by_repeats[8] < 0.4 * by_repeats[1]
+
+
+def test_the_command_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*TWO, "q.csv", "--detect", "10", "--no-worse", "5", "--discordance", "30%"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    for words in (
+        "random:seed=1 against random on q, with a power of 80 % at a level of 5 %",
+        "find a difference of 10 points", "neither better by 5 points", "enough here",
+        "q has 60 samples: all of them find", "the two differ on 30 % of samples (assumed)",
+    ):  # fmt: skip
+        assert words in told
+    assert main([*TWO, "q.csv", "--detect", "10", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["studies"][0]["needs"][0]["points"] == 10.0
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--detect", "0"], "--detect is 0; expected points between 0 and 100"),
+        (["--no-worse", "100"], "--no-worse is 100; expected points between 0 and 100"),
+        (["--detect", "2", "--until", "±3"], "give one of them"),
+        (["--power", "90"], "--power belongs to a study of two models"),
+        (["--detect", "2", "--power", "20"], "expected percentages from 50 to below 100"),
+        (["--detect", "2", "--discordance", "2"], "--discordance is 2; expected a share"),
+        (["--detect", "2", "--discordance", "0"], "two models that never differ need no study"),
+        (["--detect", "2", "-m", "random:seed=2"], "q has 3 (random, random:seed=1"),
+        (["--detect", "2", "--from", "a", "b"], "no run in a: there is no such file or folder"),
+        (["--from", "a", "b"], "--from says how two models differ, for --detect or --no-worse"),
+    ],
+)
+def test_mistakes_are_one_sentence(
+    capsys: pytest.CaptureFixture[str], words: list[str], sentence: str
+) -> None:
+    assert main([*TWO, "q.csv", *words]) == 2
+    told = capsys.readouterr().err
+    assert sentence in told
+    assert told.count("\n") == 1
+
+
+def test_runs_of_another_benchmark_or_one_alone_are_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    runs = [
+        str(run.path) for run in evaluate(["random", "random:seed=1"], ["q.csv"], html=False).runs
+    ]
+    assert main([*TWO, "eyechart", "--detect", "2", "--from", *runs]) == 2
+    assert "--from has runs on q, and the study is on eyechart" in capsys.readouterr().err
+    assert main([*TWO, "q.csv", "--detect", "2", "--from", runs[0], runs[0]]) == 2
+    assert "--from takes two runs of one benchmark; got random on q" in capsys.readouterr().err
