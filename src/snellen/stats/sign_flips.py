@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _NOISE = 1e-12
 """Of the largest mean: what is not larger is rounding."""
+_CELLS = 4_000_000
+"""Means held at once."""
 
 
 class Flips(NamedTuple):
@@ -37,6 +39,16 @@ def flipped_signs(sums: NDArray[float64], sizes: NDArray[float64], level: float)
     exactly where m lies between the means of A and of the others: then the two sums of differences
     from m have opposite signs. So p at m is the share of the sets whose two means hold m.
     """
+    import numpy as np
+
+    step = max(1, _CELLS >> len(sizes))
+    parts = [
+        _flipped(sums[:, at : at + step], sizes, level) for at in range(0, sums.shape[1], step)
+    ]
+    return Flips(*(np.concatenate(values) for values in zip(*parts, strict=True)))
+
+
+def _flipped(sums: NDArray[float64], sizes: NDArray[float64], level: float) -> Flips:
     import numpy as np
 
     sets = _sets(len(sizes))
