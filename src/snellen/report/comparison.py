@@ -209,6 +209,8 @@ def _within(pair: Pair, found: Comparison) -> str:
     if one.equivalent_holm < alpha:
         p = fmt.p_told(one.equivalent_holm)
         return f"; equivalent within {points} (p {p}, two one-sided tests)"
+    if _better(pair, found):
+        return ""
     for p_value, run, other in (
         (one.second_no_worse_holm, pair.second, pair.first),
         (one.first_no_worse_holm, pair.first, pair.second),
