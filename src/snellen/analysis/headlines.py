@@ -14,7 +14,9 @@ from snellen.analysis.data_again import benchmark_of
 from snellen.core.errors import UsageError
 from snellen.core.headline import HeadlineSums, SumsOf
 from snellen.core.record import Record
+from snellen.core.repeats import draws_of
 from snellen.core.summary import Unit
+from snellen.scoring.headlines import mean_of_sums
 from snellen.stats.paired import PairedMean
 from snellen.stats.paired_statistics import (
     Linearised,
@@ -89,7 +91,7 @@ def headlines(runs: Sequence[RunFolder], together: Aligned) -> Headlines | None:
     scored = {sample.id for sample in together.samples}
     found = []
     for run, sums_of in zip(runs, every, strict=True):
-        sums = sums_of and sums_of(_records(run, together.asked, scored))
+        sums = sums_of and _sums(sums_of, _records(run, together.asked, scored))
         if not sums:
             return None
         found.append(sums)
@@ -122,6 +124,18 @@ def _sums_of(run: RunFolder) -> SumsOf | None:
         return None
 
 
+def _sums(sums_of: SumsOf, records: Sequence[Record]) -> HeadlineSums | None:
+    """The sums of the records; where questions were asked several times, the headline is the mean
+    over the draws."""
+    repeats = max((len(one.repeats) for one in records), default=0)
+    if not repeats:
+        return sums_of(records)
+    every = [draws if len(draws := draws_of(one)) > 1 else draws * repeats for one in records]
+    parts = [sums_of([draws[number] for draws in every]) for number in range(repeats)]
+    known = [one for one in parts if one is not None]
+    return mean_of_sums(known) if len(known) == repeats else None
+
+
 def _records(run: RunFolder, asked: Sequence[str], scored: set[str]) -> list[Record]:
     """The records of the samples asked, in their order; one that some run did not score has none
     here either, so that what counts only as a whole is whole for all runs or for none."""
@@ -129,7 +143,9 @@ def _records(run: RunFolder, asked: Sequence[str], scored: set[str]) -> list[Rec
     return [
         records[name]
         if name in scored
-        else msgspec.structs.replace(records[name], score=None, unscored=_BLANK, values={})
+        else msgspec.structs.replace(
+            records[name], score=None, unscored=_BLANK, values={}, repeats=()
+        )
         for name in asked
     ]
 
