@@ -25,7 +25,6 @@ from snellen.core.run import Report
 from snellen.core.summary import Metric, Summary
 from snellen.report.markdown import literal, table
 from snellen.scoring.mmt import PRINTED_DIGITS, VISUAL_RECOGNITION, average_meta_ranks
-from snellen.stats.standing import MeanRank
 from snellen.store.runs import RunFolder
 
 NAME = "mmt-bench"
@@ -71,7 +70,7 @@ def mmt_table(runs: Sequence[RunFolder]) -> str:
     ranked = []
     for chosen in (shared, others):
         rank = average_meta_ranks(means, chosen)
-        spans = draws.mean_ranks(chosen, [row.metas for row in rows], fixed)
+        spans = draws.mean_rank_intervals(chosen, fixed)
         ends = {row.name: one for row, one in zip(rows, spans, strict=True)}
         ranked.append({name: _rank_cell(rank.get(name), ends.get(name)) for name in means})
     head = ["model", "Overall", "Overall (questions)", "R", "Overall*", "R*", *every]
@@ -88,8 +87,8 @@ def mmt_table(runs: Sequence[RunFolder]) -> str:
     ]
     notes = [
         f"R, R*: mean rank over {len(shared)} and {len(others)} meta-tasks among {len(means)} "
-        "rows, with the 95 % interval of the mean rank; *: without visual recognition; -: no "
-        "value.",
+        "rows, with the 95 % interval of that of further such questions; *: without visual "
+        "recognition; -: no value.",
         *_lacking(rows, every, shared),
     ]
     numbers = range(1, len(head))
@@ -144,7 +143,7 @@ def _settings(report: Report) -> str:
     return f" ({', '.join(own)})" if own else ""
 
 
-def _rank_cell(rank: float | None, among: MeanRank | None) -> str:
+def _rank_cell(rank: float | None, among: Interval | None) -> str:
     if rank is None or among is None:
         return _cell(rank)
     return f"{_cell(rank)} ({_cell(among.low)}–{_cell(among.high)})"
