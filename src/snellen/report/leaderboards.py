@@ -185,7 +185,7 @@ def _legend(boards: Sequence[Board], ranks: Rankings) -> Iterator[str]:
             f"{fmt.plural(pairs, 'pair')} of a board)"
         )
     elif first is not None and first.reason:
-        yield f"alike: not known; {first.reason}"
+        yield f"how sure the ranks are is not known: {first.reason}"
     if any(place.n is None for place in every):
         yield f"{fmt.NONE}: only the number itself is known"
 
