@@ -7,7 +7,6 @@ Sec. 13.3; strata are resampled apart, because their sizes are part of a benchma
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from snellen.core.summary import Interval
@@ -25,27 +24,12 @@ _ALIKE = 0.1
 """Kinds of rows, as a share of the rows, up to which counting them is quicker than picking."""
 
 
-def resampled_sums(
-    rows: Sequence[Sequence[float]], seed: str, *, draws: int = DEFAULT_DRAWS
-) -> NDArray[float64]:
-    """Column sums over as many rows as there are, drawn with replacement: shape (draws, columns).
-
-    A row is whatever must stay together, e.g. an image with its questions. The same seed and rows
-    give the same draws.
-
-    Raises:
-        ValueError: no rows, or draws < 1.
-    """
-    import numpy as np
-
-    if not rows or draws < 1:
-        raise ValueError(f"a bootstrap needs rows and draws, got {len(rows)} and {draws}")
-    return _picked_sums(np.asarray(rows, dtype=np.float64), seeded(seed), draws)
-
-
 def stacked_sums(rows: NDArray[float64], random: Generator, draws: int) -> NDArray[float64]:
-    """As `resampled_sums`, and quick where many of the `rows` (n, columns) are alike: how often
-    each kind of row is drawn is then multinomial, and the rows themselves need not be picked.
+    """Column sums over as many of the `rows` (n, columns) as there are, drawn with replacement:
+    shape (draws, columns). A row is whatever must stay together, e.g. an image with its questions.
+
+    Quick where many rows are alike: how often each kind of row is drawn is then multinomial, and
+    the rows themselves need not be picked.
 
     Raises:
         ValueError: no rows, or draws < 1.
