@@ -34,7 +34,7 @@ class MetaTaskDraws:
     def mean_rank_intervals(
         self, metas: Sequence[str], others: Sequence[Mapping[str, float]]
     ) -> list[Interval | None]:
-        """For each run the 95 % interval of its mean rank over the meta-tasks (abbreviations), among
+        """For each run the 95 % interval of its mean rank over the meta-tasks (abbreviations) among
         the runs and other rows of a table whose scores are fixed. Ranks are taken on values as
         printed. None where a meta-task has no question that all runs scored."""
         import numpy as np

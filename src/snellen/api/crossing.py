@@ -14,6 +14,7 @@ from typing import NamedTuple, Self
 
 from msgspec import structs
 
+from snellen.analysis.data_again import benchmark_as_recorded
 from snellen.analysis.factors import (
     DECODING,
     SHOWING,
@@ -26,7 +27,6 @@ from snellen.analysis.factors import (
 )
 from snellen.analysis.why import Why, open_combinations
 from snellen.api.arguments import STORE_FILE
-from snellen.api.data_again import benchmark_as_recorded
 from snellen.api.explaining import CROSSED_RUNS
 from snellen.api.naming import served_model
 from snellen.api.planning import Planned, planned_runs

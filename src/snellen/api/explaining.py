@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from msgspec import structs
 
+from snellen.analysis.data_again import benchmark_as_recorded, benchmark_with_data
 from snellen.analysis.factors import CROSSED, Cause, Differences, Side, differences
 from snellen.analysis.rereading import read_again
 from snellen.analysis.why import Why, between, counted, why
-from snellen.api.data_again import benchmark_as_recorded, benchmark_with_data
 from snellen.core.errors import UsageError
 from snellen.core.run import RunInfo
 from snellen.data.predictions import read_predictions

@@ -22,7 +22,7 @@ from snellen.benchmarks.mmt_summary import (
 from snellen.benchmarks.mmt_tasks import meta_tasks
 from snellen.core.errors import UsageError
 from snellen.core.run import Report
-from snellen.core.summary import Metric, Summary
+from snellen.core.summary import Interval, Metric, Summary
 from snellen.report.markdown import literal, table
 from snellen.scoring.mmt import PRINTED_DIGITS, VISUAL_RECOGNITION, average_meta_ranks
 from snellen.store.runs import RunFolder
