@@ -1,16 +1,12 @@
-"""Bootstrap of statistics made of sums: drawn once for all columns, stratum by stratum.
+"""Bootstrap of sums over samples, drawn once for all columns.
 
-Percentile interval: B. Efron and R. Tibshirani, "An Introduction to the Bootstrap" (1993),
-Sec. 13.3; strata are resampled apart, because their sizes are part of a benchmark's design.
+B. Efron and R. Tibshirani, "An Introduction to the Bootstrap" (1993), Ch. 6 and 8.
 """
 
 from __future__ import annotations
 
 import hashlib
 from typing import TYPE_CHECKING
-
-from snellen.core.summary import Interval
-from snellen.stats.intervals import DEFAULT_LEVEL
 
 if TYPE_CHECKING:
     from numpy import float64
@@ -66,19 +62,3 @@ def _picked_sums(values: NDArray[float64], random: Generator, draws: int) -> NDA
         times = np.bincount(picked.ravel(), minlength=many * size).reshape(many, size)
         parts.append(times @ values)
     return np.concatenate(parts)
-
-
-def percentile_interval(found: NDArray[float64], level: float = DEFAULT_LEVEL) -> Interval | None:
-    """The middle `level` of the draws; NaN is left out.
-
-    None if fewer than half are numbers, or if all are the same: rows that are all alike tell
-    nothing of their spread, and a width of zero would claim certainty.
-    """
-    import numpy as np
-
-    known = found[~np.isnan(found)]
-    if 2 * len(known) < len(found) or known.max() == known.min():
-        return None
-    tail = (1 - level) / 2
-    low, high = np.quantile(known, (tail, 1 - tail)).tolist()
-    return Interval(low, high, "bootstrap", level)
