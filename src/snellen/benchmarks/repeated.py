@@ -60,6 +60,12 @@ def _over_draws(summarise: Summarise, verdicts: int, records: Sequence[Record]) 
     # A question that was not asked is the same in every run.
     every = [drawn if len(drawn := draws_of(record)) > 1 else drawn * repeats for record in records]
     runs = [summarise([drawn[number] for drawn in every]) for number in range(repeats)]
+    outcomes = {name: sum(run.outcomes[name] for run in runs) for name in runs[0].outcomes}
+    told = f"each question was asked {repeats} times; outcomes are counted by draws"
+    withheld = next((run for run in runs if run.n and run.headline.value is None), None)
+    if withheld is not None:
+        # What may not be said of one draw may not be said of their mean.
+        return structs.replace(withheld, outcomes=outcomes, notices=(told, *withheld.notices))
     together = summarise([
         structs.replace(draw, unit=draw.unit or f"draws of {draw.id}")
         for drawn in every
@@ -78,13 +84,13 @@ def _over_draws(summarise: Summarise, verdicts: int, records: Sequence[Record]) 
             )
             for column in dict.fromkeys(column for run in runs for column in run.groups)
         },
-        outcomes={name: sum(run.outcomes[name] for run in runs) for name in runs[0].outcomes},
+        outcomes=outcomes,
         n=max(run.n for run in runs),
         total=runs[0].total,
         no_gold=runs[0].no_gold,
         bounds=_bounds(runs),
         notices=(
-            f"each question was asked {repeats} times; outcomes are counted by draws",
+            told,
             *(_OF_SAMPLES.sub(r"\1 draws", notice) for notice in together.notices),
         ),
         beside=runs[0].beside,
