@@ -46,12 +46,16 @@ def summary_of(
     """The benchmark's numbers, also of questions or verdicts that were asked for several times."""
     verdicts = int(benchmark.parameters.get(JUDGE_REPEATS, "1"))
     if verdicts > 1 or any(record.repeats for record in records):
-        summarise = partial(_over_draws, benchmark.summarise, verdicts)
+        plain = benchmark.headline_sums is None
+        summarise = partial(_over_draws, benchmark.summarise, verdicts, plain)
         benchmark = replace(benchmark, summarise=summarise)
     return summed(benchmark, records, examples)
 
 
-def _over_draws(summarise: Summarise, verdicts: int, records: Sequence[Record]) -> Summary:
+def _over_draws(
+    summarise: Summarise, verdicts: int, plain: bool, records: Sequence[Record]
+) -> Summary:
+    """`plain`: whether the headline is the plain mean of the samples' scores."""
     repeats = max((len(record.repeats) for record in records), default=0)
     if not repeats:
         alone = summarise(records)
@@ -71,8 +75,10 @@ def _over_draws(summarise: Summarise, verdicts: int, records: Sequence[Record]) 
         for drawn in every
         for draw in drawn
     ])  # fmt: skip
-    metrics = _means([run.metrics for run in runs], together.metrics)
-    headline = _mean([run.headline for run in runs], together.headline)
+    # Other numbers take samples for more than the mean of their scores: draws would count as more.
+    pooled = together if plain else structs.replace(together, metrics={}, groups={})
+    metrics = _means([run.metrics for run in runs], pooled.metrics)
+    headline = _mean([run.headline for run in runs], together.headline if plain else None)
     if headline.name in metrics:
         metrics[headline.name] = headline
     averaged = Summary(
@@ -80,7 +86,7 @@ def _over_draws(summarise: Summarise, verdicts: int, records: Sequence[Record]) 
         metrics=_without(metrics),
         groups={
             column: _means(
-                [run.groups.get(column, {}) for run in runs], together.groups.get(column, {})
+                [run.groups.get(column, {}) for run in runs], pooled.groups.get(column, {})
             )
             for column in dict.fromkeys(column for run in runs for column in run.groups)
         },
@@ -115,9 +121,9 @@ def _means(
 
 
 def _mean(of_runs: Sequence[Metric], together: Metric | None) -> Metric:
-    """The mean over runs. Where that is the mean over all draws too, the interval is that of these,
-    clustered by question; else it is as wide as that of one run, which the mean of several never
-    needs."""
+    """The mean over runs. Where that is the mean over all draws (`together`) too, the interval is
+    that of these, clustered by question; else it is as wide as that of one run, which the mean of
+    several never needs."""
     values = [one.value for one in of_runs if one.value is not None]
     if not values:
         return of_runs[0]
