@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from numpy import int64
     from numpy.typing import NDArray
 
+_CELLS = 8_000_000
+"""Numbers of clusters drawn that are held at once."""
 _BLANK = "no_gold"
 """Counts in no headline, whatever is done with failures."""
 
@@ -69,12 +71,18 @@ class Headlines(NamedTuple):
         """Ranks over bootstrap draws of the clusters, within each part of the design."""
         import numpy as np
 
-        random = seeded(seed)
-        times = np.zeros((draws, int(self.clusters.max()) + 1))
-        for part in _drawn_apart(self.clusters, self.strata):
-            times[:, part] = random.multinomial(len(part), np.full(len(part), 1 / len(part)), draws)
-        values = np.stack([one.statistic(times @ one.rows) for one in self.systems], axis=1)
-        return standing_of(ranks(np.array([self.values]))[0], ranks(values), level)
+        random, groups = seeded(seed), int(self.clusters.max()) + 1
+        parts = _drawn_apart(self.clusters, self.strata)
+        step, values = max(1, _CELLS // groups), []
+        for start in range(0, draws, step):
+            many = min(step, draws - start)
+            times = np.zeros((many, groups))
+            for part in parts:
+                even = np.full(len(part), 1 / len(part))
+                times[:, part] = random.multinomial(len(part), even, many)
+            values.append([one.statistic(times @ one.rows) for one in self.systems])
+        drawn = np.concatenate(values, axis=1).T
+        return standing_of(ranks(np.array([self.values]))[0], ranks(drawn), level)
 
 
 def headlines(runs: Sequence[RunFolder], together: Aligned) -> Headlines | None:
