@@ -30,6 +30,7 @@ from snellen.core.doors import doors
 from snellen.models.catalog import catalog
 from snellen.models.known import ModelOption
 from snellen.models.registry import GROUP, known_models
+from snellen.models.sampling import OPTIONS as SAMPLING
 from snellen.report.catalogue import COLUMNS, row
 
 if TYPE_CHECKING:
@@ -144,6 +145,8 @@ def models() -> str:
         ),
         "",
     ]
+    rows = [(f"`{one.name}`", _option_meaning(one)) for one in SAMPLING]
+    lines += ["## Options of every model", "", *_table(("option", "meaning"), rows), ""]
     takers: dict[tuple[ModelOption, ...], list[str]] = {}
     for name, entry in sorted(doors(GROUP).items()):
         takers.setdefault(_options(entry.module), []).append(name)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from snellen.core.errors import SnellenError
     from snellen.core.model import Capabilities, Identity
     from snellen.core.output import Failure, Generated
-    from snellen.core.request import Generate, Rank
+    from snellen.core.request import Generate, Rank, Sampling
     from snellen.store.runs import RunFolder, open_run
 
 __version__ = "0.1.0"
@@ -27,6 +27,7 @@ _HOMES = {
     "Rank": "snellen.core.request",
     "Results": "snellen.api",
     "RunFolder": "snellen.store.runs",
+    "Sampling": "snellen.core.request",
     "Scored": "snellen.api",
     "SnellenError": "snellen.core.errors",
     "Variant": "snellen.core.benchmark",
@@ -47,6 +48,7 @@ __all__ = [
     "Rank",
     "Results",
     "RunFolder",
+    "Sampling",
     "Scored",
     "SnellenError",
     "Variant",

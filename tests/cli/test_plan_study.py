@@ -12,6 +12,7 @@ from snellen.analysis.planned_study import Aims, Need, StudyPlan
 from snellen.api import evaluate
 from snellen.api.planning import plan
 from snellen.cli.main import main
+from snellen.core.benchmark import Variant
 from snellen.stats.paired import detectable, needed
 from snellen.stats.power import design_effect, needed_no_worse
 
@@ -87,6 +88,20 @@ def test_clusters_of_the_data_count() -> None:
     assert found.design == design_effect([3] * 20, 0.5) == 2.0
     assert one_need(found).samples == needed(0.1, 0.3, design=2.0)
     assert "60 samples lie in 20 clusters; with a correlation of 0.5" in found.said[-1]
+
+
+def test_a_headline_that_is_no_mean_is_named() -> None:
+    rows = [
+        f"{at},cat {at // 2}.png,Is there a thing {at} in the image?,{('no', 'yes')[at % 2]},random"
+        for at in range(12)
+    ]
+    Path("pope.csv").write_text("\n".join(["id,image_path,question,answer,category", *rows]) + "\n")
+    from PIL import Image
+
+    for at in range(6):
+        Image.new("RGB", (8, 8), (at * 9, 0, 0)).save(f"cat {at}.png")
+    found = study("pope", detect=10.0, variant=Variant(data="pope.csv"))
+    assert any("the headline of pope is no mean over samples" in one for one in found.said)
 
 
 def test_runs_tell_how_two_models_differ() -> None:

@@ -103,6 +103,7 @@ def test_runs_that_do_not_belong_together_are_in_rankings_of_their_own(
         "q (limit 60, seed 1, failures exclude)": ["mid"],
         "q (seed 0, --until ±20, stopped early by its rule, failures exclude)": ["strong"],
     }
+    assert [one["benchmark"] for one in found][-1].startswith("q (seed 0, --until")
     apart = "the runs of q are not in one ranking: they differ in limit, seed, until, samples asked"
     assert all(one["notices"][0].startswith(apart) for one in found)
 

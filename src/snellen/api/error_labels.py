@@ -112,7 +112,7 @@ def judged(
         outputs = asyncio.run(_asked(opened, [_request(one, media) for one in drawn], responses))
     labels = [_read(output) for output in outputs]
     samples = tuple(
-        Label(one.run.name, one.record.id, one.run.info.model, one.subtask, found)
+        Label(one.run.name, one.record.id, one.run.info.model, one.subtask, found, wrong=one.among)
         for one, found in zip(drawn, labels, strict=True)
     )
     blind = sum(not media.keys() >= set(one.record.media) for one in drawn)

@@ -58,12 +58,12 @@ def _over_draws(summarise: Summarise, verdicts: int, records: Sequence[Record]) 
         draws = _draws([draws_of(record) for record in records], 1, verdicts, [alone])
         return structs.replace(alone, metrics=_without(alone.metrics), draws=draws)
     # A question that was not asked is the same in every run.
-    every = [draws if len(draws := draws_of(record)) > 1 else draws * repeats for record in records]
-    runs = [summarise([draws[number] for draws in every]) for number in range(repeats)]
+    every = [drawn if len(drawn := draws_of(record)) > 1 else drawn * repeats for record in records]
+    runs = [summarise([drawn[number] for drawn in every]) for number in range(repeats)]
     together = summarise([
         structs.replace(draw, unit=draw.unit or f"draws of {draw.id}")
-        for draws in every
-        for draw in draws
+        for drawn in every
+        for draw in drawn
     ])  # fmt: skip
     metrics = _means([run.metrics for run in runs], together.metrics)
     headline = _mean([run.headline for run in runs], together.headline)
@@ -140,12 +140,13 @@ def _bounds(runs: Sequence[Summary]) -> Bounds | None:
     """Draws without failures are their own bounds."""
     if not any(run.bounds for run in runs):
         return None
-    found = [
-        run.bounds or Bounds(run.headline.value, run.headline.value)
-        for run in runs
-        if run.bounds or run.headline.value is not None
-    ]
+    found = [bounds for run in runs if (bounds := _bounds_of(run)) is not None]
     return Bounds(fmean(one.worst for one in found), fmean(one.best for one in found))
+
+
+def _bounds_of(run: Summary) -> Bounds | None:
+    value = run.headline.value
+    return run.bounds or (None if value is None else Bounds(value, value))
 
 
 def sizes(repeats: int) -> list[int]:

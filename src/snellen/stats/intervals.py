@@ -9,7 +9,7 @@ and E. Slud, Journal of Survey Statistics and Methodology 7 (2019).
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from statistics import NormalDist
 from typing import NamedTuple
@@ -170,7 +170,7 @@ def score_interval(
         if not binary and min(scores) < max(scores):
             return None
         return bounded(Moments(mean, n * alone, alone, shares, 1 / n), method, level)
-    residuals: Counter[Hashable] = Counter()
+    residuals: dict[Hashable, float] = defaultdict(float)
     for score, name in zip(scores, held, strict=True):
         residuals[name] += score - mean
     few = 1 / (1 - shares)

@@ -1,0 +1,64 @@
+"""Draws of a local model: by the request alone, whatever stands beside it, and anew each time."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from msgspec.structs import replace
+from questions_for_models import ask, noise
+
+from snellen.core.output import Generated
+from snellen.core.request import Generation
+from snellen.models.huggingface import HuggingFace
+from snellen.models.registry import open_model
+
+HOT = Generation(max_new_tokens=4, temperature=6.0)
+
+
+@pytest.fixture(scope="module")
+def tiny() -> HuggingFace:
+    model = open_model("snellen/tiny")
+    assert isinstance(model, HuggingFace)
+    return model
+
+
+def said(model: HuggingFace, settings: list[Generation], repeats: list[int]) -> list[str]:
+    """Replies to one question, in one batch."""
+    question = ask("Which of these is right?\nA. red\nB. green", noise(1))
+    outputs = model.answer_batch([
+        replace(question, settings=one, repeat=repeat)
+        for one, repeat in zip(settings, repeats, strict=True)
+    ])  # fmt: skip
+    found = []
+    for output in outputs:
+        assert isinstance(output, Generated)
+        found.append(output.text)
+    return found
+
+
+def test_draws_differ_and_come_again(tiny: HuggingFace) -> None:
+    repeats = list(range(24))
+    first = said(tiny, [HOT] * 24, repeats)
+    assert len(set(first)) > 1
+    assert said(tiny, [HOT] * 24, repeats[::-1]) == first[::-1]
+    alone = [said(tiny, [HOT], [repeat])[0] for repeat in repeats[:4]]
+    assert alone == first[:4]
+
+
+def test_seeds_are_drawn_together_and_each_by_its_own(tiny: HuggingFace) -> None:
+    seeded = [replace(HOT, seed=seed) for seed in range(24)]
+    together = said(tiny, seeded, list(range(24)))
+    assert together[:4] == [said(tiny, [seeded[at]], [at])[0] for at in range(4)]
+    assert together != said(tiny, [replace(one, seed=99) for one in seeded], list(range(24)))
+
+
+def test_a_temperature_of_0_takes_the_likeliest(tiny: HuggingFace) -> None:
+    greedy = Generation(max_new_tokens=4)
+    assert len(set(said(tiny, [greedy] * 6, list(range(6))))) == 1
+
+
+def test_a_small_top_p_takes_the_likeliest(tiny: HuggingFace) -> None:
+    narrow = replace(HOT, top_p=1e-6)
+    (likeliest,) = said(tiny, [Generation(max_new_tokens=4)], [0])
+    assert Counter(said(tiny, [narrow] * 8, list(range(8)))) == {likeliest: 8}

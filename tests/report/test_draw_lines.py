@@ -1,0 +1,101 @@
+"""What reports say of questions that were asked several times."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+
+from snellen.api import evaluate, report_of
+from snellen.cli.main import main
+from snellen.core.request import Sampling
+from snellen.core.run import Report
+from snellen.report.draws import draw_lines
+from snellen.report.export import to_csv, to_json, to_latex, to_markdown
+from snellen.store.runs import RunFolder
+
+ROWS = "".join(f"{n}\tWhich is {n}?\tred{n}\tblue{n}\t{'AB'[n % 2]}\n" for n in range(20))
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("draws")
+    (folder / "q.tsv").write_text(f"index\tquestion\tA\tB\tanswer\n{ROWS}")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(home: Path) -> RunFolder:
+    return evaluate(
+        ["random"], [str(home / "q.tsv")], out=home / "out", repeats=6, sampling=Sampling(seed=1)
+    ).runs[0]
+
+
+@pytest.fixture(scope="module")
+def report(run: RunFolder) -> Report:
+    return report_of(run)
+
+
+def test_the_lines(report: Report) -> None:
+    found = dict(draw_lines(report))
+    assert list(found) == [
+        "draws", "accuracy, these questions", "accuracy, questions like these", "pass@k for k",
+        "majority@k for k", "two draws, same answer", "two draws, same score",
+        "variance of one draw", "standard error, k draws", "standard error, otherwise",
+    ]  # fmt: skip
+    assert found["draws"] == "6 of each question, sampled as the benchmark asks, seed 1"
+    assert [part.split(":")[0] for part in found["pass@k for k"].split(", ")] == list("1246")
+    assert "between questions" in found["variance of one draw"]
+    assert "12: " in found["standard error, k draws"]
+
+
+def test_every_form_has_them(
+    run: RunFolder, report: Report, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["report", str(run.path)]) == 0
+    told = capsys.readouterr().out
+    for line in draw_lines(report):
+        assert line.name in told
+        assert line.name.replace(",", "") in to_markdown([report]).replace(",", "")
+    assert r"\caption{Draws of random on q}" in to_latex([report])
+    assert '"draws": {' in to_json([report])
+    assert "majority@k" in (run.path / "report.html").read_text()
+    rows = {row["metric"]: row for row in csv.DictReader(io.StringIO(to_csv([report])))}
+    assert {"pass@1", "pass@6", "majority@6", "same_answer", "same_score"} <= rows.keys()
+    these, alike = rows["accuracy, these questions"], rows["accuracy"]
+    assert (these["value"], these["method"]) == (alike["value"], "draws within questions")
+    assert alike["method"] != these["method"]
+
+
+def test_the_page_has_every_draw(run: RunFolder) -> None:
+    text = (run.path / "report.html").read_text()
+    assert text.count('"draws":[{"result"') == 20
+    assert "each question was asked 6 times" in text
+
+
+def test_runs_of_unlike_draws_are_told_apart(home: Path, run: RunFolder) -> None:
+    from snellen.report.format import run_names
+
+    once = evaluate(["random"], [str(home / "q.tsv")], out=home / "out", html=False).runs[0]
+    assert run_names([once.info, run.info]) == ["random", "random (6 draws, seed 1)"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["export", "vlmevalkit-tsv"], ["export", "seed-results"], ["label"],
+        ["analyse", "letters"], ["analyse", "refusals"], ["analyse", "steps"],
+        ["analyse", "errors"],
+    ],
+)  # fmt: skip
+def test_what_looks_at_single_replies_refuses(
+    run: RunFolder, command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    name, *form = command
+    path, to = str(run.path), ["--to", *form]
+    assert main([name, path, *to] if name == "export" else [*command, path]) == 2
+    said = capsys.readouterr().err
+    assert "asked each question 6 times" in said
+    assert "without --repeats" in said
