@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _CELLS = 8_000_000
-"""Numbers of clusters drawn that are held at once."""
+"""Numbers held at once."""
 _BLANK = "no_gold"
 """Counts in no headline, whatever is done with failures."""
 
@@ -63,9 +63,14 @@ class Headlines(NamedTuple):
         self, pairs: Sequence[tuple[int, int]], level: float, null: float = 0.0
     ) -> list[PairedMean]:
         """The second run less the first of each of the pairs, on the headline's scale."""
-        return paired_statistics(
-            self.systems, pairs, self.clusters, self.strata, level=level, null=null, top=self.top
-        )
+        found: list[PairedMean] = []
+        step = max(1, _CELLS // len(self.clusters))
+        for start in range(0, len(pairs), step):
+            found += paired_statistics(
+                self.systems, pairs[start : start + step], self.clusters, self.strata,
+                level=level, null=null, top=self.top,
+            )  # fmt: skip
+        return found
 
     def standings(self, seed: str, level: float, draws: int = DEFAULT_DRAWS) -> list[Standing]:
         """Ranks over bootstrap draws of the clusters, within each part of the design."""
