@@ -91,7 +91,7 @@ def test_half_a_pair_in_a_list_is_one_character(here: Path) -> None:
     assert (first.cells["A"], first.cells["B"]) == ("?a", "b")
     assert second.cells["A"] == "?"
     for medium in first.media:
-        with pytest.raises(MediaError, match="there is no picture file|neither a picture nor"):
+        with pytest.raises(MediaError, match=r"there is no picture file|neither a picture nor"):
             medium.source.read()
 
 
@@ -103,7 +103,7 @@ def test_names_that_no_file_can_have(here: Path) -> None:
     [seed] = open_seed_json("seed.json")
     [video] = open_table("v.tsv")
     for medium in (*seed.media, *video.media):
-        with pytest.raises(MediaError, match="there is no (file|video)"):
+        with pytest.raises(MediaError, match=r"there is no (file|video)"):
             medium.source.read()
 
 
