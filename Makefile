@@ -80,7 +80,7 @@ FUZZ_SECONDS ?= 60
 FUZZ_CORPUS ?= fuzz-corpus
 fuzz: $(VENV)/dev.ready
 	-$(PIP) install -e '.[fuzz]'
-	PYTHONPATH=tests/data $(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS) --corpus $(FUZZ_CORPUS) $(FUZZ)
+	$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS) --corpus $(FUZZ_CORPUS) $(FUZZ)
 
 # Other people's scorers judge the replies of tests/differential anew: SNELLEN_CHECKOUTS names the folder of
 # their repositories, each at its commit, SNELLEN_ORACLE_PYTHON a Python with their dependencies.

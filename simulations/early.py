@@ -351,7 +351,7 @@ STUDIES = (
             Case("4 groups of 20 to 500, ±5", weighted_misses((20, 80, 200, 500), 5), 0.0, 0.05),
             Case("30 groups of 5 to 34, ±8", weighted_misses(tuple(range(5, 35)), 8), 0.0, 0.05),
         ),
-        repeats=500,
+        repeats=300,
         quick=5,
     ),
     Study(
@@ -381,7 +381,7 @@ STUDIES = (
         procedure="The same.",
         source=_WAUDBY,
         cases=equal_models(3000),
-        repeats=300,
+        repeats=600,
         quick=2,
     ),
     Study(
@@ -397,7 +397,7 @@ STUDIES = (
             Case("10 points, 2,000 samples", stops_that_miss(10, (1, 2000)), 0.0, 0.06),
             Case("10 points, 200 pictures of 10", stops_that_miss(10, (10, 200), 0.2), 0.0, 0.06),
         ),
-        repeats=500,
+        repeats=300,
         quick=10,
     ),
     Study(

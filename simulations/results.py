@@ -58,7 +58,8 @@ def with_outcomes(
         }
         for study in studies
     }
-    return Results(platform.python_version(), np.__version__, cases)
+    there = {key: found for key, found in cases.items() if found}
+    return Results(platform.python_version(), np.__version__, there)
 
 
 def write_results(path: Path, results: Results) -> None:

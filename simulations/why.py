@@ -139,7 +139,7 @@ STUDIES = (
                 ("no effect of the prompt, 10 pictures of 6", _FEW),
             )
         ),
-        quick=40,
+        quick=20,
     ),
     Study(
         "why-parts-bias",
@@ -151,7 +151,7 @@ STUDIES = (
             Case(label, _share(world, partial(_error, world.model), *_CROSSED), -0.5, 0.5)
             for label, world in (("effects that add up", _ADDITIVE), ("interacting", _INTERACTING))
         ),
-        quick=80,
+        quick=30,
     ),
     Study(
         "why-false-prompt",
@@ -164,7 +164,7 @@ STUDIES = (
             Case("one of them", _share(_NO_PROMPT, _claimed, (1, 0)), 0.0, 0.06),
             Case("10 pictures of 6 questions", _share(_FEW, _claimed, *_CROSSED), 0.0, 0.06),
         ),
-        quick=50,
+        quick=20,
     ),
     Study(
         "why-no-favourite",
@@ -174,6 +174,6 @@ STUDIES = (
         _SOURCE,
         (Case("40 pictures of 2 questions", _share(_ADDITIVE, _favoured), 0.0, 0.0),),
         repeats=200,
-        quick=20,
+        quick=10,
     ),
 )

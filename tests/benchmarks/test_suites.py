@@ -12,6 +12,7 @@ from snellen.api import evaluate
 from snellen.benchmarks.registry import known_benchmarks
 from snellen.benchmarks.suites import built_in, expanded, made_for, suite_named
 from snellen.cli import main
+from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError, UnknownName
 from snellen.scoring.suites import rows_of
 
@@ -132,6 +133,56 @@ def test_a_suite_of_ones_own_runs_and_is_averaged(
     for style in ("table", "csv", "markdown"):
         assert main([*words, "--format", style]) == 0
         assert "other" in capsys.readouterr().out
+
+
+def test_an_average_of_runs_has_an_interval_and_never_two_of_one_model(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = []
+    for name in ("one", "two"):
+        lines = [f"{at},What is {at}?,x,y,{'AB'[at % 2]}" for at in range(80)]
+        path = tmp_path / f"{name}.csv"
+        path.write_text("\n".join(["id,question,A,B,answer", *lines]) + "\n")
+        data.append(path)
+    members = [f'{{ name = "{one.stem}", benchmarks = ["{one}"] }}' for one in data]
+    file = tmp_path / "mine.toml"
+    file.write_text(f'title = "Mine"\nmembers = [{", ".join(members)}]\n')
+    out = tmp_path / "out"
+    runs = evaluate(["random"], [str(file)], out=out, html=False).runs
+    words = ["leaderboard", "--suite", str(file), "--format", "json"]
+    assert main([*words, str(out)]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    parts = [one.report().summary.headline for one in runs]
+    low, high = row["interval"]
+    assert low < row["average"] < high
+    below = [one.value - one.interval.low for one in parts]  # type: ignore[operator, union-attr]
+    assert row["average"] - low == pytest.approx((below[0] ** 2 + below[1] ** 2) ** 0.5 / 2)
+    assert main(["leaderboard", "--suite", str(file), str(out)]) == 0
+    assert "95 % interval" in capsys.readouterr().out
+    # Two that guess.
+    evaluate(["random:seed=5"], [str(file)], out=out, html=False)
+    assert main([*words, str(out)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["alike"] == {"random": "a", "random:seed=5": "a"}
+    assert any("adjusted by Holm for 1 pair" in one for one in found["notices"])
+    assert main(["leaderboard", "--suite", str(file), str(out)]) == 0
+    assert "alike" in capsys.readouterr().out
+    # Another run of the same model: silently, the last one named would win.
+    other = Variant(failures="count-wrong")
+    evaluate(["random"], [str(data[0])], out=tmp_path / "again", variant=other, html=False)
+    for order in ((out, tmp_path / "again"), (tmp_path / "again", out)):
+        assert main([*words, *map(str, order)]) == 2
+        told = capsys.readouterr().err
+        assert "two runs of random count for one" in told
+        assert "which differ in failures" in told
+    # A run that stopped early, and one whose failures count otherwise.
+    evaluate(["random:seed=1"], [str(data[0])], out=tmp_path / "early", until="±20", html=False)
+    assert main([*words, str(out), str(tmp_path / "early")]) == 0
+    notices = json.loads(capsys.readouterr().out)["notices"]
+    assert any("stopped early (--until ±20) and does not count" in one for one in notices)
+    evaluate(["random:seed=2"], [str(data[0])], out=tmp_path / "other", variant=other, html=False)
+    assert main([*words, str(out), str(tmp_path / "other")]) == 2
+    assert "do not belong in one column of one" in capsys.readouterr().err
 
 
 def test_mistakes_are_told(tmp_path: Path) -> None:

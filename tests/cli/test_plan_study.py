@@ -12,6 +12,7 @@ from snellen.analysis.planned_study import Aims, Need, StudyPlan
 from snellen.api import evaluate
 from snellen.api.planning import plan
 from snellen.cli.main import main
+from snellen.core.benchmark import Variant
 from snellen.stats.paired import detectable, needed
 from snellen.stats.power import design_effect, needed_no_worse
 
@@ -46,7 +47,7 @@ def test_the_samples_are_those_of_the_formula() -> None:
     assert found.detectable == pytest.approx(100 * (detectable(0.3, 60) or 0))
     assert one_need(study(detect=10.0, discordance=0.3, power=0.9)).samples > need.samples
     assert one_need(study(detect=10.0, discordance=0.3, level=0.99)).samples > need.samples
-    assert one_need(study(detect=40.0, discordance=0.5)).enough
+    assert one_need(study(detect=40.0, discordance=0.5)).enough is True
 
 
 def test_equivalence_stands_beside_difference() -> None:
@@ -89,10 +90,24 @@ def test_clusters_of_the_data_count() -> None:
     assert "60 samples lie in 20 clusters; with a correlation of 0.5" in found.said[-1]
 
 
+def test_a_headline_that_is_no_mean_is_named() -> None:
+    rows = [
+        f"{at},cat {at // 2}.png,Is there a thing {at} in the image?,{('no', 'yes')[at % 2]},random"
+        for at in range(12)
+    ]
+    Path("pope.csv").write_text("\n".join(["id,image_path,question,answer,category", *rows]) + "\n")
+    from PIL import Image
+
+    for at in range(6):
+        Image.new("RGB", (8, 8), (at * 9, 0, 0)).save(f"cat {at}.png")
+    found = study("pope", detect=10.0, variant=Variant(data="pope.csv"))
+    assert any("the headline of pope is no mean over samples" in one for one in found.said)
+
+
 def test_runs_tell_how_two_models_differ() -> None:
     runs = evaluate(["random", "random:seed=1"], ["q.csv"], html=False).runs
-    scores = [{one.id: one.score for one in run.records()} for run in runs]
-    square = sum((scores[0][at] - scores[1][at]) ** 2 for at in scores[0]) / 60  # type: ignore[operator]
+    scores = [{one.id: one.score or 0.0 for one in run.records()} for run in runs]
+    square = sum((scores[0][at] - scores[1][at]) ** 2 for at in scores[0]) / 60
     found = study(detect=10.0, like=[run.path for run in runs])
     assert found.discordance == pytest.approx(square)
     assert found.said == (f"the two differ on {100 * square:.1f} % of samples (from 60 of random "

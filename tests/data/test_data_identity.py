@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import snellen.benchmarks.mmbench as mmbench
+from snellen.analysis.data_again import benchmark_with_data
 from snellen.api import evaluate, report_of, score
-from snellen.api.data_again import benchmark_with_data
 from snellen.benchmarks.published import Published, PublishedFile
 from snellen.benchmarks.registry import data_facts, open_benchmark
 from snellen.cli.main import main

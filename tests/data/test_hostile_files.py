@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import re
 import time
 from pathlib import Path
@@ -17,6 +18,7 @@ from snellen.core.errors import DataError, MediaError, StorageError, UsageError
 from snellen.core.media import check_image, decode_image
 from snellen.data import unpack
 from snellen.data.predictions import read_predictions
+from snellen.data.seed_json import open_seed_json
 from snellen.data.table import open_table
 from snellen.settings import Settings, most_pixels
 
@@ -80,6 +82,29 @@ def test_half_a_surrogate_pair_is_one_character(here: Path) -> None:
     (here / "sur.jsonl").write_text(content)
     [row] = open_table("sur.jsonl")
     assert row.cells == {"index": "?", "question": "? q", "answer": "😀", "x?": "1"}
+
+
+def test_half_a_pair_in_a_list_is_one_character(here: Path) -> None:
+    cells = '1\tq\t["\\ud800a", "b"]\t[\'\\ud800.png\', \'x\']\tA\n2\tq\t{"A": "\\udfff"}\t\tA\n'
+    (here / "list.tsv").write_text("index\tquestion\tchoices\timage\tanswer\n" + cells)
+    first, second = open_table("list.tsv")
+    assert (first.cells["A"], first.cells["B"]) == ("?a", "b")
+    assert second.cells["A"] == "?"
+    for medium in first.media:
+        with pytest.raises(MediaError, match=r"there is no picture file|neither a picture nor"):
+            medium.source.read()
+
+
+def test_names_that_no_file_can_have(here: Path) -> None:
+    long = "x" * 5000
+    question = {"question_id": "1", "question": "q", "data_id": [f"{long}.mp4", f"{long}.png"]}
+    (here / "seed.json").write_text(json.dumps({"questions": [question]}))
+    (here / "v.tsv").write_text(f"index\tquestion\tvideo\n1\tq\t{long[:600]}.mp4\n")
+    [seed] = open_seed_json("seed.json")
+    [video] = open_table("v.tsv")
+    for medium in (*seed.media, *video.media):
+        with pytest.raises(MediaError, match=r"there is no (file|video)"):
+            medium.source.read()
 
 
 def test_many_columns_take_no_more_than_their_share(here: Path, monkeypatch: Any) -> None:

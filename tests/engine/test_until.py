@@ -227,6 +227,21 @@ def test_what_is_out_of_proportion_widens_the_interval() -> None:
     assert strata.mean == 0.5
 
 
+def test_scores_count_by_their_weights() -> None:
+    samples = [Sample(id=str(at), kind="open", question="?") for at in range(60)]
+    weights = [(0.0, 1.0, 3.0)[at % 3] for at in range(60)]
+    units = units_in_order(samples, seed=0, by_media=False, weights=weights)
+    assert Counter(unit.stratum for unit in units) == {"0": 20, "1": 20, "3": 20}
+    strata = Strata(units, bets_for_width(0.05), finite=True)
+    for unit in units:
+        # Right where the weight is 3 or nothing.
+        strata.add(unit, [float(unit.weighed() != (1.0,))])
+    found = strata.interval()
+    assert strata.mean == pytest.approx(0.75)
+    assert (found.low, found.high) == pytest.approx((0.75, 0.75))
+    assert strata.samples == strata.units == 60
+
+
 @pytest.mark.parametrize("text", ["±1", "+-1", "+/- 1"])
 def test_a_width_is_read(text: str) -> None:
     assert parse_until(text) == Precision(1.0)

@@ -226,6 +226,27 @@ def test_a_cut_reply_is_truncated_unless_it_was_read() -> None:
     assert value_of(read_choice("The answer is B", COLOURS, stop_reason="length")) == "B"
 
 
+@pytest.mark.attack("prose that was cut off at the token limit", "read where it states its answer")
+@pytest.mark.parametrize(
+    ("reply", "label"),
+    [
+        ("Let me think about the answer A", None),
+        ("I think it might be option C, since", None),
+        ("The answer is A", "A"),
+        ("The answer: B", "B"),
+        ("答案是C", "C"),
+        ("B. because the", "B"),
+        ("B", "B"),
+        ("\\boxed{C} as we have", "C"),
+        ("<answer>A</answer> and", "A"),
+    ],
+)
+def test_of_a_reply_that_was_cut_only_what_is_firm_counts(reply: str, label: str | None) -> None:
+    answer = read_choice(reply, COLOURS, stop_reason="length")
+    assert (answer.value if isinstance(answer, Found) else None) == label
+    assert isinstance(answer, Found | Truncated)
+
+
 def test_labels_win_over_contents_that_are_letters() -> None:
     assert value_of(read_choice("B", {"A": "B", "B": "A"})) == "B"
 

@@ -72,7 +72,7 @@ def test_a_pair(reply: str, pair: tuple[float, float] | None) -> None:
         ("Correct", 1.0),
         ("The reply is incorrect.", 0.0),
         ("It is not correct.", 0.0),
-        ("No, though one part is right.", 0.0),
+        ("No, though one part is right.", None),
         ("1", 1.0),
         ("0", 0.0),
         ("Either right or wrong.", None),

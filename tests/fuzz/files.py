@@ -14,7 +14,7 @@ from pathlib import Path
 import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
-from hostile import archive
+from tests.data.hostile import archive
 from tests.fuzz.target import Target
 
 from snellen.analysis import error_samples, extraction

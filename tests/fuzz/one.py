@@ -39,7 +39,7 @@ def _by_atheris(name: str, kept: Path, broken: Path, seconds: int) -> int:
     for seed in target.seeds:
         _keep(kept, seed)
     words = kept.parent / f"{name}.words"
-    words.write_text("".join(f'"{_escaped(word)}"\n' for word in target.words))
+    words.write_text("".join(f'"{_escaped(word)}"\n' for word in target.words or (b"0",)))
     # libFuzzer ends the process: it says itself how many inputs it tried.
     arguments = [
         name, str(kept), f"-max_total_time={seconds}", f"-max_len={LONGEST // 10}",

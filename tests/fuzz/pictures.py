@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hostile import drawn
+from tests.data.hostile import drawn
 from tests.fuzz.target import Target
 
 from snellen.core.errors import MediaError

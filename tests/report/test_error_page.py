@@ -30,6 +30,7 @@ from snellen.core.model import Capabilities, Identity
 from snellen.core.request import Generate
 from snellen.report.error_page import error_page
 from snellen.stats.agreement import cohen_kappa
+from snellen.stats.intervals import wilson
 from snellen.store.runs import RunFolder, find_runs
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -48,6 +49,8 @@ def test_few_of_each_subtask_and_the_same_again(runs: list[RunFolder]) -> None:
     counts = Counter(one.subtask for one in first)
     assert max(counts.values()) == 2
     assert len(counts) == 9
+    wrong = Counter(one.groups["category"] for one in runs[0].records() if one.score == 0)
+    assert {one.subtask: one.among for one in first} == wrong
     assert all(one.record.score == 0.0 and one.answer not in one.gold for one in first)
     assert [one.record.id for one in drawn(runs, each=2, seed=7)] == [
         one.record.id for one in first
@@ -107,12 +110,14 @@ def test_people_label_and_save(runs: list[RunFolder], tmp_path: Path, capsys) ->
     assert first.samples[0].labels == ("perception", "reasoning")
     assert first.samples[1].labels == ("annotation",)
     assert first.samples[1].note == 'two, "or" three'
+    assert all(one.wrong >= 1 for one in first.samples)
     capsys.readouterr()
     assert main(["analyse", "errors", str(tmp_path / "labels.json"), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     shares = {row["type of error"]: row["% of labels"] for row in told["tables"][0]["rows"]}
     assert sum(shares.values()) == pytest.approx(100)
-    assert shares["annotation error"] == pytest.approx(100 / 3)
+    two, one = first.samples[0].wrong, first.samples[1].wrong
+    assert shares["annotation error"] == pytest.approx(100 * one / (2 * two + one))
 
 
 def labels(*given: tuple[str, ...], labeller: str = "") -> Labels:
@@ -127,9 +132,49 @@ def test_shares_are_of_labels_and_samples_without_are_left_out() -> None:
     found = distribution(labels(("perception",), ("perception", "reasoning"), ()).samples)
     by_type = {one.type: one for one in found}
     assert by_type["perception"].share == pytest.approx(2 / 3)
-    assert (by_type["perception"].samples, by_type["perception"].labelled) == (2, 2)
+    assert (by_type["perception"].of_errors, by_type["perception"].labelled) == (1.0, 2)
+    assert by_type["reasoning"].interval == wilson(1, 2)
+    assert not by_type["perception"].weighted
     assert by_type["refusal"].labels == 0
     assert [one.type for one in found] == list(ERROR_TYPES)
+
+
+def test_a_subtask_counts_with_all_its_wrong_answers(tmp_path: Path, capsys) -> None:
+    """Five of ten and five of a thousand: perception in all of the small subtask, in one of five
+    of the large one."""
+    samples = tuple(
+        Label("run", f"{wrong} {at}", "m", str(wrong), (name,), wrong=wrong)
+        for wrong, names in (
+            (10, ("perception",) * 5),
+            (1000, ("perception",) + ("reasoning",) * 4),
+        )
+        for at, name in enumerate(names)
+    )
+    by_type = {one.type: one for one in distribution(samples)}
+    true = (10 + 200) / 1010
+    assert by_type["perception"].share == pytest.approx(true)
+    assert by_type["perception"].of_errors == pytest.approx(true)
+    assert by_type["perception"].weighted
+    held = by_type["perception"].interval
+    assert held.low < 0.05
+    assert held.high > 0.6, "five samples of the large subtask tell as much as five"
+    for name in ("labels.json", "labels.csv"):
+        write_labels(Labels(samples, "Ada"), tmp_path / name)
+        assert read_labels(tmp_path / name).samples == samples
+        assert main(["analyse", "errors", str(tmp_path / name), "--json"]) == 0
+        (row, *_), *_ = (one["rows"] for one in json.loads(capsys.readouterr().out)["tables"])
+        assert row["% of wrong answers"] == pytest.approx(100 * true)
+    assert main(["analyse", "errors", _without_sizes(tmp_path / "labels.csv")]) == 0
+    assert "do not say how many wrong answers" in capsys.readouterr().out
+
+
+def _without_sizes(file: Path) -> str:
+    """As labels were saved before they said how many wrong answers there are."""
+    rows = [line.split(",") for line in file.read_text().splitlines()]
+    at = rows[0].index("wrong")
+    old = file.with_name("old.csv")
+    old.write_text("\n".join(",".join(row[:at] + row[at + 1 :]) for row in rows))
+    return str(old)
 
 
 def test_agreement_is_cohens_kappa_of_each_type() -> None:

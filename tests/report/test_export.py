@@ -51,7 +51,9 @@ def test_markdown():
         "| skill\\_area | snellen/tiny | n |\n"
         "| --- | ---: | ---: |\n"
         "| 50% & more\\_ | 62.5 (30.6–86.3) | 8 |\n"
-        "| none | – | 0 |\n"
+        "| none | – | 0 |\n\n"
+        "Intervals: of the score on questions like these, drawn as they were, not on these very "
+        "questions.\n"
     )
 
 

@@ -58,7 +58,7 @@ def test_many_members_of_a_suite_stand_below_each_other(runs: Path) -> None:
     again = evaluate(["random"], SPECS, out=runs, html=False).runs
     members = tuple(Member(name, (spec,)) for name, spec in zip(MANY, SPECS, strict=True))
     reports = [report_of(one) for one in again]
-    shown = suite_table(Suite("Many", members), reports, [])
+    shown = suite_table(Suite("Many", members), again, reports, [])
     out = io.StringIO()
     print_suite(shown, Console(file=out, width=80))
     lines = out.getvalue().splitlines()

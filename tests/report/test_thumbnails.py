@@ -1,11 +1,12 @@
 import io
 import os
 
+import pytest
 from PIL import Image
 from synthetic import picture
 
 from snellen.core.media import FileSource, InlineSource, digest_bytes
-from snellen.report.thumbnails import LONGEST_SIDE, MOST_BYTES, write_thumbnails
+from snellen.report.thumbnails import LONGEST_SIDE, MOST_BYTES, read_thumbnail, write_thumbnails
 
 
 def noise(width: int, height: int) -> bytes:
@@ -43,3 +44,37 @@ def test_existing_ones_stay_and_unreadable_ones_are_left_out(tmp_path):
     assert write_thumbnails(tmp_path, wanted) == 0
     assert kept.read_bytes() == b"kept"
     assert [path.name for path in tmp_path.rglob("*.jpg")] == [kept.name]
+
+
+@pytest.mark.parametrize("kind", ["link", "text", "pipe", "folder", "long", "name"])
+def test_only_pictures_of_a_run_folder_are_read(tmp_path, kind):
+    secret = tmp_path / "private"
+    secret.write_bytes(picture(1) if kind == "link" else b"a private file")
+    digest = "0" * 64
+    path = tmp_path / "run" / "media" / f"{digest}.jpg"
+    path.parent.mkdir(parents=True)
+    if kind == "link":
+        jpeg = io.BytesIO()
+        Image.new("RGB", (4, 4)).save(jpeg, "JPEG")
+        secret.write_bytes(jpeg.getvalue())
+        path.symlink_to(secret)
+    elif kind == "text":
+        path.write_bytes(b"a private file")
+    elif kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    elif kind == "long":
+        path.write_bytes(b"\xff\xd8\xff" + bytes(2 << 20))
+    else:
+        digest = "../../private"
+    assert read_thumbnail(tmp_path / "run", digest) is None
+
+
+def test_a_thumbnail_is_read(tmp_path):
+    data = picture(3)
+    digest = digest_bytes(data)
+    assert write_thumbnails(tmp_path, [(digest, InlineSource(data))]) == 1
+    kept = read_thumbnail(tmp_path, digest)
+    assert kept == (tmp_path / "media" / f"{digest}.jpg").read_bytes()
+    assert read_thumbnail(tmp_path, "1" * 64) is None

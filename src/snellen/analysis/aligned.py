@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct, structs
@@ -19,7 +19,7 @@ from snellen.scoring.clusters import clusters
 from snellen.store.runs import RunFolder
 
 if TYPE_CHECKING:
-    from numpy import float64, int64
+    from numpy import bool_, float64, int64
     from numpy.typing import NDArray
 
 _SHOWN = 3
@@ -66,10 +66,18 @@ class Aligned(NamedTuple):
     scores: NDArray[float64]
     clusters: NDArray[int64]
     notices: tuple[str, ...]
-    unscored: int
-    """Samples of all runs that some run did not score."""
+    asked: tuple[str, ...]
+    """Ids of the samples that are in all runs, and the same question there."""
+    bounds: tuple[tuple[float, float] | None, ...]
+    """For each run its mean score over those `asked`, if every sample without a score because it
+    failed or is missing were wrong, and if it were right; None where nothing is without one."""
     unlike: int
     """Samples that are not in all runs, or not the same question there."""
+
+    @property
+    def unscored(self) -> int:
+        """Samples of all runs that some run did not score."""
+        return len(self.asked) - len(self.samples)
 
     @property
     def clustered(self) -> bool:
@@ -99,6 +107,7 @@ def aligned(
         [table[name].counted(info.failures) for name in shared]
         for table, info in zip(tables, infos, strict=True)
     ]
+    owed = [[table[name].unscored in OWED for name in shared] for table in tables]
     scores = np.array(columns, dtype=np.float64).T
     scored = np.flatnonzero(~np.isnan(scores).any(axis=1))  # None became NaN
     kept = [tables[0][shared[at]] for at in scored.tolist()]
@@ -113,9 +122,27 @@ def aligned(
         scores[scored],
         np.asarray(numbered(*_showing(infos, tables, kept)), dtype=np.int64),
         (*_left_out(runs, len(shared), unlike), *_unlike(infos)),
-        len(shared) - len(kept),
+        tuple(shared),
+        tuple(_bounds(scores, np.array(owed, dtype=np.bool_).T)),
         unlike,
     )
+
+
+def _bounds(scores: NDArray[float64], owed: NDArray[bool_]) -> Iterator[tuple[float, float] | None]:
+    """Of scores (samples, runs) with NaN where there is none, of which some are `owed`. A sample
+    that some run can have no score in at all (no gold answer, nobody to grade it) is left out."""
+    import numpy as np
+
+    unknown = np.isnan(scores)
+    whole = ~(unknown & ~owed).any(axis=1)
+    for column, missing in zip(scores[whole].T, unknown[whole].T, strict=True):
+        if not unknown[whole].any():
+            yield None
+            continue
+        yield (
+            float(np.where(missing, 0.0, column).mean()),
+            float(np.where(missing, 1.0, column).mean()),
+        )
 
 
 def _shared(
@@ -192,11 +219,14 @@ def _showing(
     return infos[at], [tables[at][one.id] for one in kept]
 
 
-def numbered(info: RunInfo | None, samples: Sequence[Seen] | Sequence[Record]) -> list[int]:
+def numbered(
+    info: RunInfo | None, samples: Sequence[Seen] | Sequence[Record], links: Sequence[str] = ()
+) -> list[int]:
     """The number of each sample's cluster, as in `scoring.clusters`, in a run. Black pictures link
     no samples: all of a size are the same."""
     black = info is not None and info.config.parameters.get(CONTROL) == BLACK
-    linked = clusters([structs.replace(one, media=()) for one in samples] if black else samples)
+    seen = [structs.replace(one, media=()) for one in samples] if black else samples
+    linked = clusters(seen, links)
     numbers: dict[str, int] = {}
     return [
         numbers.setdefault(cluster or f"\0{place}", len(numbers))

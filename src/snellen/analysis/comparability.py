@@ -78,8 +78,8 @@ class ComparableSet(NamedTuple):
 
 
 def comparable_sets(runs: Sequence[RunInfo]) -> list[ComparableSet]:
-    """The runs, each in the set of those with the same facts; sets by benchmark, largest first. The
-    order in which the runs are given changes nothing."""
+    """The runs, each in the set of those with the same facts; sets by benchmark, whole ones before
+    others, then the largest first. The order in which the runs are given changes nothing."""
     keys = [tuple(facts(run).items()) for run in runs]
     sets: dict[tuple[tuple[str, str], ...], list[int]] = {}
     for at in sorted(range(len(runs)), key=lambda at: (runs[at].model, runs[at].name, keys[at])):
@@ -88,13 +88,17 @@ def comparable_sets(runs: Sequence[RunInfo]) -> list[ComparableSet]:
     for run in runs:
         by_benchmark.setdefault(run.benchmark, []).append(run)
     names = {name: differing(alike) for name, alike in by_benchmark.items()}
-    order = sorted(sets, key=lambda key: (runs[sets[key][0]].benchmark, -len(sets[key]), key))
+    order = sorted(sets, key=lambda key: (*_plainness(runs[sets[key][0]]), -len(sets[key]), key))
     return [
         ComparableSet(
             tuple(sets[key]), describe(runs[sets[key][0]], names[runs[sets[key][0]].benchmark])
         )
         for key in order
     ]
+
+
+def _plainness(run: RunInfo) -> tuple[str, bool, bool]:
+    return run.benchmark, extent(run) != WHOLE, run.config.limit is not None
 
 
 def check_comparable(

@@ -3,8 +3,9 @@
 
 Labels are kept in a JSON file, which the labelling page saves and a judge model can write:
 `{"format": "snellen error labels 1", "labeller": "...", "samples": [{"run", "model", "sample",
-"subtask", "labels": [...], "note"}, ...]}`; or in a CSV file with these columns, labels separated
-by `;`.
+"subtask", "labels": [...], "note", "wrong"}, ...]}`; or in a CSV file with these columns, labels
+separated by `;`. `wrong` says how many wrong answers of the run and subtask the sample was drawn
+from.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from snellen.core.sheets import cell_text, text_cells
 from snellen.core.summary import Interval
 from snellen.core.whole_files import save
 from snellen.stats.agreement import cohen_kappa
-from snellen.stats.intervals import wilson
+from snellen.stats.weighted_share import Stratum, weighted_share
 from snellen.store.runs import RunFolder
 
 ErrorType = Literal[
@@ -57,7 +58,7 @@ MEANINGS: Mapping[ErrorType, tuple[str, str]] = {
 FORMAT = "snellen error labels 1"
 EACH = 5
 _HALF = 0.5
-_COLUMNS = ("run", "model", "sample", "subtask", "labels", "note", "labeller")
+_COLUMNS = ("run", "model", "sample", "subtask", "labels", "note", "wrong", "labeller")
 
 
 class Wrong(NamedTuple):
@@ -66,6 +67,8 @@ class Wrong(NamedTuple):
     run: RunFolder
     subtask: str
     record: Record
+    among: int = 0
+    """Wrong answers of its run and subtask, which it was drawn from."""
 
     @property
     def asked(self) -> Pass | None:
@@ -104,6 +107,8 @@ class Label(Struct, frozen=True, omit_defaults=True):
     subtask: str = ""
     labels: tuple[ErrorType, ...] = ()
     note: str = ""
+    wrong: int = 0
+    """Wrong answers of the run and subtask, which it was drawn from; 0 where nobody knows."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -117,16 +122,19 @@ class Labels(Struct, frozen=True):
 
 
 class TypeShare(NamedTuple):
-    """One type of error of one model. `share` is of all labels given, as in the paper's figure;
-    `samples` have it, among `labelled` ones, with Wilson's interval of that proportion."""
+    """One type of error of one model. `labels` counts those given; `share` is its part of all
+    labels, as in the paper's figure, and `of_errors` the part of the wrong answers that have it,
+    with its interval: both of all wrong answers, each subtask with as many as it has, where the
+    labels say how many that is (`weighted`), else of the `labelled` ones alone."""
 
     model: str
     type: ErrorType
     labels: int
     share: float
-    samples: int
+    of_errors: float
     labelled: int
     interval: Interval
+    weighted: bool
 
 
 class Agreement(NamedTuple):
@@ -161,7 +169,8 @@ def drawn(
             lot = random.Random(f"{seed}:{run.info.model}:{subtask}")
             chosen = lot.sample(members, min(each, len(members)))
             found += [
-                Wrong(run, subtask, one) for one in sorted(chosen, key=lambda record: record.id)
+                Wrong(run, subtask, one, len(members))
+                for one in sorted(chosen, key=lambda record: record.id)
             ]
     if not found:
         raise UsageError("no run has a wrong answer: there is nothing to label")
@@ -193,23 +202,43 @@ def write_labels(labels: Labels, path: Path) -> None:
 
 
 def distribution(labels: Iterable[Label]) -> list[TypeShare]:
-    """How often each type of error was given, model by model; samples without labels are left
-    out."""
+    """How often each type of error is the reason, model by model; samples without labels are left
+    out. At most a few samples of each subtask were drawn, so that those of a subtask with many
+    wrong answers stand for more of them (`weighted_share`)."""
     by_model: dict[str, list[Label]] = defaultdict(list)
     for one in labels:
         if one.labels:
             by_model[one.model or one.run].append(one)
     found = []
     for model, members in by_model.items():
+        subtasks: dict[tuple[str, str], list[Label]] = defaultdict(list)
+        for one in members:
+            subtasks[one.run, one.subtask].append(one)
+        weighted = all(one.wrong for one in members)
+        shares = {name: weighted_share(_strata(name, subtasks.values(), weighted))
+                  for name in ERROR_TYPES}  # fmt: skip
+        total = sum(share.share for share in shares.values())
         counts = Counter(name for one in members for name in set(one.labels))
-        total = counts.total()
-        for name in ERROR_TYPES:
-            spread = wilson(counts[name], len(members))
-            share = counts[name] / total
-            found.append(
-                TypeShare(model, name, counts[name], share, counts[name], len(members), spread)
-            )
+        found += [
+            TypeShare(model, name, counts[name], share.share / total, share.share, len(members),
+                      share.interval, weighted)
+            for name, share in shares.items()
+        ]  # fmt: skip
     return found
+
+
+def _strata(name: ErrorType, subtasks: Iterable[Sequence[Label]], weighted: bool) -> list[Stratum]:
+    if not weighted:
+        members = [one for subtask in subtasks for one in subtask]
+        return [Stratum(len(members), len(members), sum(name in one.labels for one in members))]
+    return [
+        Stratum(
+            max(len(members), *(one.wrong for one in members)),
+            len(members),
+            sum(name in one.labels for one in members),
+        )
+        for members in subtasks
+    ]
 
 
 def agreement(first: Labels, second: Labels) -> list[Agreement]:
@@ -238,7 +267,7 @@ def _as_csv(labels: Labels) -> str:
     writer.writerow(_COLUMNS)
     writer.writerows(
         text_cells((one.run, one.model, one.sample, one.subtask, ";".join(one.labels), one.note,
-                    labels.labeller))
+                    str(one.wrong or ""), labels.labeller))
         for one in labels.samples
     )  # fmt: skip
     return text.getvalue()
@@ -255,6 +284,7 @@ def _from_csv(path: Path) -> Labels:
             row["run"], row["sample"], row.get("model", ""), row.get("subtask", ""),
             tuple(_type(name, path) for name in row["labels"].split(";") if name.strip()),
             row.get("note", ""),
+            int(row.get("wrong") or 0),
         )
         for row in rows
     )  # fmt: skip

@@ -18,8 +18,8 @@ import msgspec
 from msgspec import Struct
 
 from snellen.analysis.aligned import Aligned, Seen, aligned
-from snellen.analysis.composite import composite
 from snellen.analysis.groups import in_points
+from snellen.analysis.headlines import headlines
 from snellen.core.errors import UsageError
 from snellen.core.run import RunInfo
 from snellen.core.summary import Interval, Unit
@@ -73,8 +73,8 @@ class Gain(Struct, frozen=True):
     score: float
     gain: float
     interval: Interval | None
-    """Paired, and clustered by unit (`stats.paired.paired_mean`); of a composite headline, from
-    its bootstrap."""
+    """Paired, and clustered by unit (`stats.paired.paired_mean`); of a headline that is no mean
+    over samples, by its own test (`stats.paired_statistics`)."""
     p: float | None
     """Of no difference; None with too few clusters to tell."""
     n: int
@@ -220,15 +220,15 @@ def _same_gold(one: Seen, other: Seen) -> bool:
 
 def _whole(together: Aligned, first: _Member, other: _Member, setting: str) -> Gain:
     info = first.run.info
-    measure = composite(together)
+    measure = headlines([first.run, other.run], together)
     if measure is None:
         numbers = _means(together.scores, together.clusters, setting)
     else:
         pair = (1, 0) if setting == CONTROL else (0, 1)
-        drawn = measure.difference(*pair, f"gain {info.benchmark}", 0.95)
-        base_score, score = measure.values()
+        (gain,) = measure.differences([pair], 0.95)
+        base_score, score = measure.values
         numbers = _Numbers(
-            base_score, score, drawn.value, drawn.interval, drawn.p, len(together.samples)
+            base_score, score, gain.mean, gain.interval, gain.p, len(together.samples)
         )
     blind = setting == CONTROL and first.value == ABSENT and other.value == BLIND
     return Gain(

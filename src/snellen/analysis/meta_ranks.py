@@ -4,16 +4,15 @@ of them."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.analysis.aligned import Aligned, aligned
 from snellen.benchmarks.mmt_summary import SUBTASK
 from snellen.benchmarks.mmt_tasks import meta_task_named, subtask_named
 from snellen.core.summary import Interval
 from snellen.scoring.mmt import PRINTED_DIGITS
-from snellen.stats.intervals import DEFAULT_LEVEL
 from snellen.stats.resampling import DEFAULT_DRAWS, seeded, stacked_sums
-from snellen.stats.standing import ranks
+from snellen.stats.standing import mean_rank_intervals
 from snellen.store.runs import RunFolder
 
 if TYPE_CHECKING:
@@ -35,32 +34,42 @@ class MetaTaskDraws:
     def mean_rank_intervals(
         self, metas: Sequence[str], others: Sequence[Mapping[str, float]]
     ) -> list[Interval | None]:
-        """For each run the middle 95 % of its mean rank over the meta-tasks (abbreviations), among
+        """For each run the 95 % interval of its mean rank over the meta-tasks (abbreviations) among
         the runs and other rows of a table whose scores are fixed. Ranks are taken on values as
         printed. None where a meta-task has no question that all runs scored."""
         import numpy as np
 
         if not metas or any(meta not in self._metas for meta in metas):
             return [None] * self._runs
-        total: NDArray[float64] = np.zeros((DEFAULT_DRAWS, self._runs + len(others)))
-        for meta in metas:
-            fixed = np.array([[one[meta] for one in others]]).repeat(DEFAULT_DRAWS, axis=0)
-            values = np.concatenate([self._metas[meta], fixed], axis=1)
-            total += ranks(np.round(values, PRINTED_DIGITS))
-        means = total[:, : self._runs] / len(metas)
-        tail = (1 - DEFAULT_LEVEL) / 2
-        low, high = np.quantile(means, (tail, 1 - tail), axis=0).tolist()
-        return [Interval(*ends, "bootstrap", DEFAULT_LEVEL) for ends in zip(low, high, strict=True)]
+        observed = np.array(
+            [[*self._metas[meta].observed, *(one[meta] for one in others)] for meta in metas]
+        )
+        drawn = np.repeat(observed[None], DEFAULT_DRAWS, axis=0)
+        for at, meta in enumerate(metas):
+            drawn[:, at, : self._runs] = self._metas[meta].drawn
+        found = mean_rank_intervals(
+            np.round(observed, PRINTED_DIGITS), np.round(drawn, PRINTED_DIGITS)
+        )
+        return [Interval(one.low, one.high, "bootstrap", one.level) for one in found[: self._runs]]
 
 
-def _drawn(together: Aligned) -> dict[str, NDArray[float64]]:
-    """Scores (draws, runs) by meta-task: plain means of the accuracies of its subtasks."""
+class _Scores(NamedTuple):
+    """Of one meta-task, in percent: plain means of the accuracies of its subtasks."""
+
+    observed: NDArray[float64]
+    """Of each run."""
+    drawn: NDArray[float64]
+    """(draws, runs)."""
+
+
+def _drawn(together: Aligned) -> dict[str, _Scores]:
+    """Scores by meta-task."""
     import numpy as np
 
     rows: dict[str, list[int]] = {}
     for at, sample in enumerate(together.samples):
         rows.setdefault(sample.groups.get(SUBTASK, ""), []).append(at)
-    members: dict[str, list[NDArray[float64]]] = {}
+    members: dict[str, list[_Scores]] = {}
     for name in sorted(rows):
         task = subtask_named(name)
         meta = task and meta_task_named(task.meta_task)
@@ -72,5 +81,9 @@ def _drawn(together: Aligned) -> dict[str, NDArray[float64]]:
         sums = np.zeros((int(clusters.max()) + 1, columns.shape[1]))
         np.add.at(sums, clusters, columns)
         drawn = stacked_sums(sums, seeded(f"meta-tasks {name}"), DEFAULT_DRAWS)
-        members.setdefault(meta.abbreviation, []).append(100 * drawn[:, :-1] / drawn[:, -1:])
-    return {meta: np.mean(found, axis=0) for meta, found in members.items()}
+        shares = _Scores(100 * scores.mean(axis=0), 100 * drawn[:, :-1] / drawn[:, -1:])
+        members.setdefault(meta.abbreviation, []).append(shares)
+    return {
+        meta: _Scores(*(np.mean(part, axis=0) for part in zip(*found, strict=True)))
+        for meta, found in members.items()
+    }

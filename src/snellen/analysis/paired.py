@@ -3,6 +3,7 @@ to tell them apart."""
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import combinations
@@ -12,30 +13,41 @@ import msgspec
 from msgspec import Struct
 
 from snellen.analysis.aligned import Aligned, aligned
-from snellen.analysis.composite import Composite, composite
-from snellen.analysis.groups import GroupDifference, group_differences, in_points
+from snellen.analysis.groups import (
+    GroupDifference,
+    Pairs,
+    adjusted_groups,
+    group_differences,
+    in_points,
+    pair_means,
+)
+from snellen.analysis.headlines import Headlines, headlines
+from snellen.analysis.margins import Margin, adjusted_margins, margin_of
 from snellen.analysis.stopped import interval_at_stop
 from snellen.core.errors import UsageError
 from snellen.core.summary import Interval
 from snellen.stats.paired import (
+    FEWEST_CLUSTERS,
     SCORE_TEST,
     PairedMean,
+    design_effect,
     detectable,
     holm,
     mcnemar,
     needed,
-    paired_mean,
 )
+from snellen.stats.paired_statistics import cluster_sums
 from snellen.stats.standing import standings
 from snellen.store.runs import RunFolder
 
 if TYPE_CHECKING:
-    from numpy import float64, int64
+    from numpy import float64
     from numpy.typing import NDArray
 
 
 class Pair(Struct, frozen=True):
-    """The second run less the first, in points of 100, over the samples both scored."""
+    """The second run less the first, in points, over the samples both scored: of the headlines, or
+    of the mean scores where the headline cannot be made of these samples."""
 
     benchmark: str
     first: str
@@ -51,21 +63,27 @@ class Pair(Struct, frozen=True):
     """Samples on which the first run scored higher."""
     second_better: int
     p: float | None
-    """None where too few clusters tell nothing; `reason` says so."""
+    """Two-sided, below 1 - level exactly where `interval` leaves out 0. None where too few clusters
+    tell nothing; `reason` says so."""
     test: str
     p_exact: float | None
     """McNemar's exact test; None where samples belong together or earn parts of a point."""
-    p_holm: float | None
+    p_holm: float | None = None
     """Adjusted for every pair of every benchmark that was compared."""
     reason: str = ""
     """Why there is no p or no interval."""
     anytime: Interval | None = None
     """Of the difference of the mean scores, valid where a rule ended one of the runs early; None
     where none did."""
+    bounds: tuple[float, float] | None = None
+    """The difference over all samples, if those that failed or are missing were all against the
+    second run, and all for it; None where nothing failed or the bounds are not known."""
     detectable: float | None = None
     """The least true difference that so many samples find with the power of the comparison."""
-    needed: int | None = None
-    """Samples that would find a true difference as large as the observed one."""
+    needed: tuple[int, int] | None = None
+    """Samples that find the difference at the far and at the near end of its interval, with the
+    power of the comparison; None where the interval includes 0, so that no number can be given."""
+    margin: Margin | None = None
     groups: tuple[GroupDifference, ...] = ()
 
 
@@ -101,6 +119,8 @@ class Comparison(Struct, frozen=True):
     benchmarks: tuple[Compared, ...]
     pairs: tuple[Pair, ...]
     notices: tuple[str, ...] = ()
+    margin: float | None = None
+    """Points within which runs are as good as each other, where that was asked."""
 
 
 def compare(
@@ -111,34 +131,40 @@ def compare(
     baseline: bool = False,
     level: float = 0.95,
     power: float = 0.8,
+    margin: float | None = None,
 ) -> Comparison:
     """Compare runs benchmark by benchmark: every pair, or with `baseline` every run with the first.
 
-    `names` are what the runs are called. p-values are adjusted by Holm over everything compared.
-    Raises UsageError where no benchmark has two runs, and as `aligned` does.
+    `names` are what the runs are called. With a `margin`, in points, it is also tested whether runs
+    are no worse than each other by more than that. p-values are adjusted by Holm over all pairs of
+    all benchmarks, those of groups over all groups of all pairs.
+
+    Raises UsageError where no benchmark has two runs, for a margin not above 0, and as `aligned`
+    does.
     """
+    if margin is not None and not 0 < margin < math.inf:
+        raise UsageError(f"the margin is {margin:g} points; expected a number above 0")
     by_benchmark, alone = _by_benchmark(runs)
-    benchmarks, pairs = [], []
+    benchmarks: list[Compared] = []
+    pairs: list[Pair] = []
     for benchmark, members in by_benchmark.items():
         mine, called = [runs[at] for at in members], [names[at] for at in members]
         together = aligned(mine, common=common)
-        measure = composite(together)
+        measure = headlines(mine, together)
         benchmarks.append(_compared(benchmark, mine, called, together, measure, level))
-        chosen = combinations(range(len(members)), 2)
-        pairs += [
-            _pair(benchmark, called, together, measure, two, level, power)
-            for two in chosen
-            if not (baseline and two[0])
-        ]
-    told = tuple(f"{name}: only one run, not compared" for name in alone)
-    return Comparison(level, power, tuple(benchmarks), tuple(_adjusted(pairs)), told)
+        chosen = [two for two in combinations(range(len(members)), 2) if not (baseline and two[0])]
+        pairs += _pairs(benchmark, mine, called, together, measure, chosen, level, power, margin)
+    only = tuple(f"{name}: only one run, not compared" for name in alone)
+    return Comparison(level, power, tuple(benchmarks), tuple(_adjusted(pairs)), only, margin)
 
 
 def _adjusted(pairs: Sequence[Pair]) -> Iterator[Pair]:
     tested = iter(holm([pair.p for pair in pairs if pair.p is not None]))
-    for pair in pairs:
+    margins = adjusted_margins([pair.margin for pair in pairs])
+    groups = adjusted_groups([pair.groups for pair in pairs])
+    for pair, margin, of_groups in zip(pairs, margins, groups, strict=True):
         p = None if pair.p is None else next(tested)
-        yield msgspec.structs.replace(pair, p_holm=p)
+        yield msgspec.structs.replace(pair, p_holm=p, margin=margin, groups=of_groups)
 
 
 def _by_benchmark(runs: Sequence[RunFolder]) -> tuple[dict[str, list[int]], list[str]]:
@@ -160,20 +186,23 @@ def _compared(
     runs: Sequence[RunFolder],
     names: Sequence[str],
     together: Aligned,
-    measure: Composite | None,
+    measure: Headlines | None,
     level: float,
 ) -> Compared:
-    infos = together.infos
-    metric = measure.name if measure else _metric(together)
     notices = list(together.notices)
     if measure is None:
         notices += _no_mean(runs, together)
+    elif measure.smallest_part < FEWEST_CLUSTERS:
+        notices.append(
+            f"a part of the headline {measure.name} is made of fewer than {FEWEST_CLUSTERS} "
+            "clusters of samples; its spread is taken from the other parts"
+        )
     return Compared(
         benchmark,
-        metric,
+        measure.name if measure else _metric(together),
         measure.unit if measure else "percent",
         tuple(names),
-        tuple(info.name for info in infos),
+        tuple(info.name for info in together.infos),
         len(together.samples),
         together.unscored,
         tuple(_places(benchmark, names, together, measure, level)),
@@ -199,7 +228,8 @@ def _no_mean(runs: Sequence[RunFolder], together: Aligned) -> Iterator[str]:
         ):
             yield (
                 f"the headline {headline.name} is no mean over samples ({headline.value:.1f} for "
-                f"{run.info.model}); compared are the means of the samples' scores"
+                f"{run.info.model}) and cannot be made of those compared; the means of the "
+                "samples' scores are compared"
             )
             return
 
@@ -208,7 +238,7 @@ def _places(
     benchmark: str,
     names: Sequence[str],
     together: Aligned,
-    measure: Composite | None,
+    measure: Headlines | None,
     level: float,
 ) -> Iterator[Place]:
     seed = f"ranks {benchmark}"
@@ -216,76 +246,115 @@ def _places(
         found = standings(cluster_sums(together.scores, together.clusters), seed, level=level)
         values = (100 * together.scores.mean(axis=0)).tolist()
     else:
-        found, values = measure.standings(seed, level), measure.values()
+        found, values = measure.standings(seed, level), measure.values
     for name, value, one in zip(names, values, found, strict=True):
         yield Place(name, value, one.rank, one.low, one.high, one.first)
 
 
-def cluster_sums(values: NDArray[float64], clusters: NDArray[int64]) -> NDArray[float64]:
-    """Sums of `values` (n, columns) within each cluster: (clusters, columns)."""
-    import numpy as np
-
-    sums = np.zeros((int(clusters.max()) + 1, values.shape[1]))
-    np.add.at(sums, clusters, values)
-    return sums
-
-
-def _pair(
+def _pairs(
     benchmark: str,
+    runs: Sequence[RunFolder],
     names: Sequence[str],
     together: Aligned,
-    measure: Composite | None,
-    two: tuple[int, int],
+    measure: Headlines | None,
+    chosen: Pairs,
     level: float,
     power: float,
-) -> Pair:
-    one, other = two
-    scores = together.scores[:, [one, other]]
-    differences = scores[:, 1] - scores[:, 0]
-    mean = paired_mean(differences, together.clusters, level)
-    lost, won = int((differences < 0).sum()), int((differences > 0).sum())
-    p: float | None
+    margin: float | None,
+) -> Iterator[Pair]:
+    if not chosen:
+        return
+    scale = 1.0 if measure else 100.0
+
+    def tested(null: float = 0.0) -> list[PairedMean]:
+        if measure:
+            return measure.differences(chosen, level, null)
+        return pair_means(together.scores, together.clusters, chosen, level, null)
+
+    margins: list[Margin | None] = [None] * len(chosen)
+    if margin is not None:
+        scaled = margin / scale
+        if scaled >= (measure.top if measure else 1):
+            raise UsageError(
+                f"the margin is {margin:g} points; {benchmark} has no larger differences than that"
+            )
+        both = zip(tested(-scaled), tested(scaled), strict=True)
+        margins = [margin_of(margin, scaled, *one) for one in both]
+    bounds = _bounds(runs, together, measure)
+    values = measure.values if measure else (100 * together.scores.mean(axis=0)).tolist()
+    groups = group_differences(together, chosen, level)
+    for two, mean, of_margin, of_groups in zip(chosen, tested(), margins, groups, strict=True):
+        differences = together.scores[:, two[1]] - together.scores[:, two[0]]
+        lost, won = int((differences < 0).sum()), int((differences > 0).sum())
+        ends = [bounds[at] for at in two]
+        yield Pair(
+            benchmark=benchmark,
+            first=names[two[0]],
+            second=names[two[1]],
+            metric=measure.name if measure else _metric(together),
+            first_score=values[two[0]],
+            second_score=values[two[1]],
+            difference=scale * mean.mean,
+            interval=mean.interval if measure else in_points(mean.interval),
+            n=len(differences),
+            clusters=mean.clusters,
+            first_better=lost,
+            second_better=won,
+            p=mean.p,
+            test=mean.test,
+            p_exact=mcnemar(lost, won).exact if mean.test == SCORE_TEST else None,
+            reason=mean.reason,
+            anytime=interval_at_stop(
+                [together.infos[at] for at in two], differences, together.clusters, level
+            ),
+            bounds=_apart(*ends),
+            margin=of_margin,
+            groups=tuple(of_groups),
+            **({} if measure else _reach(together, differences, mean, level, power)),
+        )
+
+
+_Ends = tuple[float, float] | None
+
+
+def _bounds(runs: Sequence[RunFolder], together: Aligned, measure: Headlines | None) -> list[_Ends]:
+    """For each run what its score would be over all samples, if those that failed or are missing
+    were wrong, and if they were right; None where that is not known, or there are none."""
     if measure is None:
-        values = (100 * scores.mean(axis=0)).tolist()
-        difference, interval = 100 * mean.mean, in_points(mean.interval)
-        p, test, reason = mean.p, mean.test, mean.reason
-    else:
-        drawn = measure.difference(one, other, f"compare {benchmark}", level)
-        values = [measure.values()[at] for at in two]
-        difference, interval = drawn.value, drawn.interval
-        p, test, reason = drawn.p, "paired bootstrap", ""
-    return Pair(
-        benchmark=benchmark,
-        first=names[one],
-        second=names[other],
-        metric=measure.name if measure else _metric(together),
-        first_score=values[0],
-        second_score=values[1],
-        difference=difference,
-        interval=interval,
-        n=len(differences),
-        clusters=mean.clusters,
-        first_better=lost,
-        second_better=won,
-        p=p,
-        test=test,
-        p_exact=mcnemar(lost, won).exact if test == SCORE_TEST else None,
-        p_holm=None,
-        reason=reason,
-        anytime=interval_at_stop(
-            [together.infos[at] for at in two], differences, together.clusters, level
-        ),
-        groups=tuple(group_differences(together, differences, level)),
-        **({} if measure else _reach(differences, mean, level, power)),
-    )
+        return [ends and (100 * ends[0], 100 * ends[1]) for ends in together.bounds]
+    known: list[_Ends] = [None] * len(runs)
+    if not any(together.bounds) or together.unlike:
+        return known
+    for at, run in enumerate(runs):
+        if run.has_report:
+            summary = run.report().summary
+            value = summary.headline.value
+            if summary.bounds is not None:
+                known[at] = summary.bounds.worst, summary.bounds.best
+            elif value is not None:
+                known[at] = value, value
+    return known
+
+
+def _apart(first: _Ends, second: _Ends) -> _Ends:
+    """The least and the greatest difference of two scores within bounds."""
+    if first is None or second is None:
+        return None
+    return second[0] - first[1], second[1] - first[0]
 
 
 def _reach(
-    differences: NDArray[float64], mean: PairedMean, level: float, power: float
+    together: Aligned,
+    differences: NDArray[float64],
+    mean: PairedMean,
+    level: float,
+    power: float,
 ) -> dict[str, Any]:
-    """What difference so many samples find, and how many would find this one."""
+    """What difference so many samples find, and how many would find the ends of the interval."""
+    if mean.p is None:
+        return {}
     square = float((differences**2).mean())
-    design = _design(differences, mean.error)
+    design = design_effect(differences, together.clusters, mean.error)
     least = detectable(
         square,
         len(differences) / design,
@@ -293,14 +362,10 @@ def _reach(
         level=level,
         power=power,
     )
-    return {
-        "detectable": None if least is None else 100 * least,
-        "needed": needed(mean.mean, square, level=level, power=power, design=design),
-    }
-
-
-def _design(differences: NDArray[float64], error: float | None) -> float:
-    """The design effect of the clusters on the mean difference (L. Kish, "Survey Sampling",
-    1965), at least a hundredth."""
-    variance = float(differences.var(ddof=1)) / len(differences) if len(differences) > 1 else 0.0
-    return max(0.01, error**2 / variance) if error is not None and variance else 1.0
+    found: dict[str, Any] = {"detectable": None if least is None else 100 * least}
+    if mean.interval is not None and not mean.interval.low <= 0 <= mean.interval.high:
+        near, far = sorted((abs(mean.interval.low), abs(mean.interval.high)))
+        ends = [needed(end, square, level=level, power=power, design=design) for end in (far, near)]
+        if None not in ends:
+            found["needed"] = tuple(ends)
+    return found

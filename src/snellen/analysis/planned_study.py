@@ -136,14 +136,14 @@ def spread_of_runs(runs: Sequence[RunFolder]) -> Spread:
         design = max(1.0, found.error**2 / variance)
     names = " and ".join(run.info.model for run in runs)
     n = len(differences)
-    told = [f"the two differ on {100 * square:.1f} % of samples (from {n:,} of {names})"]
+    said = [f"the two differ on {100 * square:.1f} % of samples (from {n:,} of {names})"]
     parts = [_draw_variance(run) for run in runs]
     if None in parts:
-        return Spread(square, None, design, tuple(told))
+        return Spread(square, None, design, tuple(said))
     single = sum(part.draws for part in parts if part)
     held = sum(part.draws / part.repeats for part in parts if part)
-    told.append(f"{100 * single:.1f} points of it, with one draw each, come from drawing replies")
-    return Spread(max(0.0, square - held), single, design, tuple(told))
+    said.append(f"{100 * single:.1f} points of it, with one draw each, come from drawing replies")
+    return Spread(max(0.0, square - held), single, design, tuple(said))
 
 
 class _Drawing(NamedTuple):
@@ -188,8 +188,11 @@ def plan_study(
     spread: Spread,
     extent: Extent | None,
     repeats: int = 1,
+    *,
+    is_mean: bool = True,
 ) -> StudyPlan:
-    """What the aims take. `extent` is None where the data are not here."""
+    """What the aims take. `extent` is None where the data are not here; `is_mean` says whether the
+    benchmark's headline is the mean of its samples' scores, which is planned for."""
     design, how = _design(aims, spread, extent)
     times = sorted({repeats, *_REPEATS}) if spread.draws is not None else [repeats]
     needs = tuple(
@@ -203,6 +206,11 @@ def plan_study(
         least = detectable(square, extent.samples / design, level=aims.level, power=aims.power)
         margin = least_margin(square, extent.samples / design, level=aims.level, power=aims.power)
     said = [*spread.told, *how]
+    if not is_mean:
+        said.append(
+            f"the headline of {benchmark} is no mean over samples: these numbers are about the "
+            "mean of the samples' scores"
+        )
     if spread.draws is None and repeats > 1:
         said.append(
             f"what {repeats} repeats are worth is not known, so that they count as one: --from two "

@@ -8,14 +8,14 @@ from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.analysis.aligned import Aligned, aligned
-from snellen.analysis.composite import Composite, composite
-from snellen.analysis.paired import cluster_sums
+from snellen.analysis.headlines import Headlines, headlines
 from snellen.core.errors import UsageError
 from snellen.core.run import Report
 from snellen.core.summary import Metric
 from snellen.stats.intervals import DEFAULT_LEVEL
 from snellen.stats.letters import letter_groups
 from snellen.stats.paired import holm, paired_means
+from snellen.stats.paired_statistics import cluster_sums
 from snellen.stats.standing import Standing, standings
 from snellen.store.runs import RunFolder
 
@@ -42,13 +42,14 @@ class RankedRun(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """Of runs, by name, over the `n` samples that all of them scored."""
+    """Of runs, by name, over the `n` samples that all of them scored; of none where these lie in
+    too few clusters."""
 
     runs: Mapping[str, RankedRun]
     n: int
     pairs: int
     reason: str = ""
-    """Why there are no letters."""
+    """Why nothing is said of the ranks."""
 
 
 class Rankings(NamedTuple):
@@ -81,21 +82,21 @@ def rankings(
             "all runs scored"
         )
     found: dict[GroupKey, Ranking] = {}
-    measure = composite(together)
-    headlines = [report.summary.headline for report in reports]
+    measure = headlines(runs, together)
+    metrics = [report.summary.headline for report in reports]
     everything = list(range(len(together.samples)))
     if measure is not None:
-        found[HEADLINE] = _of_composite(measure, names, len(everything), level)
-    elif _are_means(together, everything, headlines):
+        found[HEADLINE] = _of_headlines(measure, names, len(everything), level)
+    elif _are_means(together, everything, metrics):
         found[HEADLINE] = _of_means(together, everything, names, level)
     else:
         notices.append(
-            f"{headlines[0].name} is no mean over these samples: its ranks have no interval here"
+            f"{metrics[0].name} is no mean over these samples: its ranks have no interval here"
         )
     for key, rows in _rows_of_groups(together).items():
         column, label = key
-        metrics = [report.summary.groups.get(column, {}).get(label) for report in reports]
-        if all(metrics) and _are_means(together, rows, [one for one in metrics if one]):
+        of_group = [report.summary.groups.get(column, {}).get(label) for report in reports]
+        if all(of_group) and _are_means(together, rows, [one for one in of_group if one]):
             found[key] = _of_means(together, rows, names, level)
     return Rankings(found, tuple(notices))
 
@@ -153,13 +154,13 @@ def _tested(
     return p_values, reason
 
 
-def _of_composite(measure: Composite, names: Sequence[str], n: int, level: float) -> Ranking:
+def _of_headlines(measure: Headlines, names: Sequence[str], n: int, level: float) -> Ranking:
     pairs = list(combinations(range(len(names)), 2))
-    p_values: list[float | None] = [
-        measure.difference(one, other, "leaderboard", level).p for one, other in pairs
-    ]
+    tested = measure.differences(pairs, level)
+    reason = next((one.reason for one in tested if one.p is None), "")
     places = measure.standings("leaderboard", level)
-    return _ranking(names, measure.values(), places, n, pairs, p_values, "", level)
+    p_values = [one.p for one in tested]
+    return _ranking(names, measure.values, places, n, pairs, p_values, reason, level)
 
 
 def _ranking(
@@ -186,6 +187,9 @@ def _ranking(
             len(names), [(place_of[one], place_of[other]) for one, other in different]
         )
         letters = {at: found[place] for at, place in place_of.items()}
+    elif reason:
+        # Too few clusters: ranks over draws of them would claim what no test does.
+        return Ranking({}, n, len(pairs), reason)
     return Ranking(
         {
             name: RankedRun(one.low, one.high, letters.get(at))

@@ -176,9 +176,14 @@ def measured(
         held = counts.setdefault(one.system, [0, 0, 0, 0])
         for at, hit in enumerate((True, one.label is not None, value is not None, right)):
             held[at] += hit
-    whole = [sum(held[at] for held in counts.values()) for at in range(4)]
-    systems = [SystemCounts(name, *held) for name, held in counts.items() if name]
-    return Quality(reader, kind, labelled_by, *whole, tuple(systems) if len(systems) > 1 else ())
+    systems = tuple(SystemCounts(name, *held) for name, held in counts.items() if name)
+    total, meaning, found, right_ones = (
+        sum(held[at] for held in counts.values()) for at in range(4)
+    )
+    return Quality(
+        reader, kind, labelled_by, total, meaning, found, right_ones,
+        systems if len(systems) > 1 else (),
+    )  # fmt: skip
 
 
 def largest_set(reader: str, kind: Kind) -> Quality | None:

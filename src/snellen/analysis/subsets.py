@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 
 from snellen.analysis.aligned import Aligned
-from snellen.analysis.paired import cluster_sums
 from snellen.stats.paired import DEFAULT_POWER, detectable, paired_means
+from snellen.stats.paired_statistics import cluster_sums
 from snellen.stats.subsets import FEWEST_SYSTEMS, Subset, choose_subset
 
 if TYPE_CHECKING:

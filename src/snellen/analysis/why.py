@@ -40,7 +40,7 @@ from snellen.core.record import Unscored
 from snellen.core.summary import Interval
 from snellen.scoring.accuracy import FailurePolicy, counted_score
 from snellen.stats.paired import paired_mean
-from snellen.stats.shapley import shapley_split
+from snellen.stats.shapley import Coalition, shapley_split
 
 if TYPE_CHECKING:
     from numpy import float64, int64
@@ -55,6 +55,10 @@ _REASONS: Mapping[Unscored | None, Cause] = {
     "ungraded": "judge",
 }
 """Which cause a sample falls to that one run scored and the other did not; None: has it not."""
+
+
+_ALL_UP_TO = 3
+"""Causes of which every combination is asked."""
 
 
 class Share(Struct, frozen=True):
@@ -185,22 +189,31 @@ def between(side: Side, first: Side, second: Side, differ: Differences) -> Cross
         switched = side_of(side, first, second, differ.causes)
     except ValueError:
         return None
-    crossable = differ.causes & frozenset(CROSSED)
-    if not frozenset() < switched & crossable < crossable:
+    if not frozenset() < switched < differ.causes:
         return None
     return Crossed(side, switched, counted(side))
 
 
-def open_causes(found: Why) -> tuple[Cause, ...]:
-    """The causes that further runs would tell apart; none where fewer than two are open."""
-    shares = [
-        one
+def open_combinations(found: Why) -> list[frozenset[Cause]]:
+    """The further runs that would tell causes apart, by the causes in which each is as the second
+    run: every combination of up to `_ALL_UP_TO` causes. Of more, those of one order and of its
+    reverse, so that the way back has the same. None where fewer than two causes are open, or where
+    all of these runs are known."""
+    causes = {
+        cause
         for one in found.shares
         if one.method == "joint" or (one.method == "measured" and one.orders < one.possible)
-    ]
-    causes = {cause for one in shares for cause in one.causes}
-    opened = tuple(one for one in CROSSED if one in causes)
-    return opened if len(opened) > 1 else ()
+        for cause in one.causes
+    }
+    opened = [one for one in CROSSED if one in causes]
+    sizes = range(1, len(opened))
+    if len(opened) <= _ALL_UP_TO:
+        wanted = [frozenset(some) for size in sizes for some in combinations(opened, size)]
+    else:
+        wanted = [frozenset(opened[:size]) for size in sizes]
+        wanted += [frozenset(opened[size:]) for size in sizes]
+    known = {frozenset(one.switched) & frozenset(opened) for one in found.between}
+    return [one for one in wanted if one not in known]
 
 
 def _alike(first: Side, second: Side, both: Sequence[str]) -> bool:
@@ -289,7 +302,7 @@ def _moves(
         causes = sorted(set(reasons.values()))
         if not causes:
             continue
-        means = {
+        means: dict[Coalition, NDArray[float64]] = {
             out: np.array([_mean(score for name, score in scores[mine].items()
                                  if reasons.get(name) not in out)])
             for size in range(len(causes) + 1)

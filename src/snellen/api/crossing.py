@@ -7,13 +7,14 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from itertools import combinations, islice
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
 
 from msgspec import structs
 
+from snellen.analysis.data_again import benchmark_as_recorded
 from snellen.analysis.factors import (
     DECODING,
     SHOWING,
@@ -24,9 +25,8 @@ from snellen.analysis.factors import (
     settings_of,
     words_of,
 )
-from snellen.analysis.why import Why, open_causes
+from snellen.analysis.why import Why, open_combinations
 from snellen.api.arguments import STORE_FILE
-from snellen.api.data_again import benchmark_as_recorded
 from snellen.api.explaining import CROSSED_RUNS
 from snellen.api.naming import served_model
 from snellen.api.planning import Planned, planned_runs
@@ -50,8 +50,6 @@ from snellen.models.registry import split_options
 from snellen.store.responses import ResponseStore
 from snellen.store.runs import RunFolder
 
-_ALL_UP_TO = 3
-"""Causes of which every combination is asked; of more, those of one order and its reverse."""
 _SHOWN_BY = (CONTROL, "images", "frames")
 """Parameters of a run that say what is shown."""
 _LOOKED_AT = 20
@@ -75,17 +73,6 @@ class AskTerms(NamedTuple):
     serve_timeout: float | None = None
 
 
-def combinations_of(causes: Sequence[Cause]) -> list[frozenset[Cause]]:
-    """The causes that are switched in each further run. Of many causes the runs of one order and
-    of its reverse: what comes of them is then the same, but for the sign, for the way back."""
-    sizes = range(1, len(causes))
-    if len(causes) <= _ALL_UP_TO:
-        return [frozenset(some) for size in sizes for some in combinations(causes, size)]
-    return [frozenset(causes[:size]) for size in sizes] + [
-        frozenset(causes[size:]) for size in sizes
-    ]
-
-
 class Crossing:
     """The further runs, ready to be asked. Use as a context manager: servers end with it.
 
@@ -105,7 +92,6 @@ class Crossing:
     ) -> None:
         self._pair, self._terms, self._moved = pair, terms, moved
         self._infos = _infos(pair)
-        self._causes = open_causes(found)
         beside = folder.resolve().parent
         self._out = Path(terms.out) if terms.out is not None else beside / CROSSED_RUNS
         self._store = Path(terms.store) if terms.store is not None else (
@@ -113,8 +99,7 @@ class Crossing:
         )  # fmt: skip
         self._known = Prices(terms.prices)
         self._asked = terms_of(terms.retries, terms.max_failures, terms.budget)
-        have = {frozenset(one.switched) & set(self._causes) for one in found.between}
-        self._owed = [one for one in combinations_of(self._causes) if one not in have]
+        self._owed = open_combinations(found)
         self._open = ExitStack()
         self._servers = Servers(self._out, None, terms.serve_timeout, serving)
         self._own: Mapping[str, Model] = {}
@@ -148,9 +133,9 @@ class Crossing:
 
     @property
     def requests(self) -> int:
-        """The most that may have to be sent."""
-        lines = (line.estimate for line in self.planned.lines)
-        return sum(one.most_requests for one in lines if one is not None)
+        """The most that may have to be sent, to judges and readers too."""
+        lines = [line.estimate for line in self.planned.lines if line.estimate is not None]
+        return sum(one.most_requests + sum(one.asked_of_others.values()) for one in lines)
 
     def ask(self, command: str = "", progress: Progress | None = None) -> list[RunFolder]:
         """Make the runs. Raises UsageError before anything is asked where a server cannot answer,
@@ -172,7 +157,10 @@ class Crossing:
 
     def _plan(self, switched: frozenset[Cause]) -> Plan:
         first, second = self._infos
-        sides = {cause: second if cause in switched else first for cause in self._causes}
+        sides = {
+            cause: second if cause in switched else first
+            for cause in frozenset[Cause]().union(*self._owed)
+        }
         model_of = sides.get("model", first)
         prompt_of = sides.get("prompt", first)
         media_of_run = sides.get("media", prompt_of)
@@ -239,7 +227,7 @@ class Crossing:
         yield f"{whose.config.identity.provider}/{whose.config.identity.name}"
 
     def _role(self, role: str, wanted: Identity) -> Model:
-        for spec in (*self._terms.models, f"{wanted.provider}/{wanted.name}"):
+        for spec in (*self._terms.models, f"{wanted.provider}/{wanted.name}", wanted.name):
             try:
                 _, model = self._opened(spec)
             except UsageError:

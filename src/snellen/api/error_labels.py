@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from snellen.analysis.data_again import benchmark_with_data
 from snellen.analysis.error_samples import (
     ERROR_TYPES,
     MEANINGS,
@@ -19,7 +20,6 @@ from snellen.analysis.error_samples import (
     Wrong,
 )
 from snellen.api.arguments import DEFAULT_OUT, STORE_FILE
-from snellen.api.data_again import benchmark_with_data
 from snellen.api.naming import named_model
 from snellen.core.errors import MediaError, UsageError
 from snellen.core.media import Source, decode_image
@@ -112,7 +112,7 @@ def judged(
         outputs = asyncio.run(_asked(opened, [_request(one, media) for one in drawn], responses))
     labels = [_read(output) for output in outputs]
     samples = tuple(
-        Label(one.run.name, one.record.id, one.run.info.model, one.subtask, found)
+        Label(one.run.name, one.record.id, one.run.info.model, one.subtask, found, wrong=one.among)
         for one, found in zip(drawn, labels, strict=True)
     )
     blind = sum(not media.keys() >= set(one.record.media) for one in drawn)

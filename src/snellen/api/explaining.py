@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from msgspec import structs
 
+from snellen.analysis.data_again import benchmark_as_recorded, benchmark_with_data
 from snellen.analysis.factors import CROSSED, Cause, Differences, Side, differences
 from snellen.analysis.rereading import read_again
 from snellen.analysis.why import Why, between, counted, why
-from snellen.api.data_again import benchmark_as_recorded, benchmark_with_data
 from snellen.core.errors import UsageError
 from snellen.core.run import RunInfo
 from snellen.data.predictions import read_predictions
@@ -111,7 +111,7 @@ def _between(
                 "in the rest"
             )
         found.setdefault(crossed.switched, side)
-    if len(differ.causes & set(CROSSED)) > 1:
+    if len(differ.causes & {*CROSSED, "judge", "extraction"}) > 1:
         for run in _beside(runs):
             side = _side(run, run.name)
             crossed = between(side, *pair, differ)

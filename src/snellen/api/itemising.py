@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from snellen.analysis.data_again import benchmark_with_data
 from snellen.analysis.data_check import near_pictures
-from snellen.api.data_again import benchmark_with_data
 from snellen.data.columns import row_id
 from snellen.store.runs import RunFolder
 

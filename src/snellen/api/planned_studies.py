@@ -99,7 +99,8 @@ def planned_studies(
         first, second = (runs[at].model_name for at in members)
         spread: Spread = measured or assumed_spread(aims, assumed.accuracy)
         extent = _extent(runs[members[0]], [lines[at] for at in members], repeats)
-        study = plan_study(name, (first, second), aims, spread, extent, repeats)
+        is_mean = runs[members[0]].benchmark.headline_sums is None
+        study = plan_study(name, (first, second), aims, spread, extent, repeats, is_mean=is_mean)
         found.append(study)
     return found
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from snellen.api.data_again import benchmark_of, benchmark_with_data
+from snellen.analysis.data_again import benchmark_of, benchmark_with_data
 from snellen.benchmarks.repeated import summary_of
 from snellen.core.benchmark import Benchmark
 from snellen.core.errors import UsageError

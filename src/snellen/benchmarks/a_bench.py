@@ -18,7 +18,7 @@ from snellen.benchmarks.withheld import withheld
 from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.data.download import Remote
 
-VERSION = "2"
+VERSION = "3"
 ALIASES = {
     "A-Bench_VAL": {"split": "val"},
     "A-Bench_TEST": {"split": "test"},

@@ -21,7 +21,7 @@ from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.core.sample import Row, Sample
 from snellen.data.download import Remote
 
-VERSION = "2"
+VERSION = "3"
 _URL = "https://huggingface.co/datasets/Allen8/A-OKVQA/resolve/main/a-okvqa.tsv"
 DATA = Published(
     {},

@@ -17,7 +17,7 @@ from snellen.benchmarks.questions import question_benchmark
 from snellen.benchmarks.withheld import withheld
 from snellen.core.benchmark import Benchmark, Variant, needs
 
-VERSION = "2"
+VERSION = "3"
 ALIASES = {"AesBench_VAL": {"split": "val"}, "AesBench_TEST": {"split": "test"}}
 _HOME = "https://huggingface.co/datasets/VLMEval/AesBench/resolve/main"
 DATA = Published(

@@ -19,7 +19,7 @@ from snellen.benchmarks.published import Published, tsv
 from snellen.benchmarks.questions import question_benchmark
 from snellen.core.benchmark import Benchmark, Variant, needs
 
-VERSION = "2"
+VERSION = "3"
 ALIASES = {
     "AI2D_TEST": {"mask": "on"},
     "AI2D_TEST_NO_MASK": {"mask": "off"},

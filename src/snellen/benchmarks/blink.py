@@ -30,9 +30,9 @@ from snellen.core.summary import Metric, Summary
 from snellen.extract.rules_official import read_blink
 from snellen.scoring.accuracy import FailurePolicy, counted_score
 from snellen.scoring.headlines import mean_of_groups
-from snellen.scoring.together import interval_of_mean, tallies
+from snellen.scoring.together import interval_of_mean, tallies, tiny_group
 
-VERSION = "2"
+VERSION = "3"
 HEADLINE = "task_mean"
 _TASKS = ("task", "category")
 """Columns that may name a question's task: the authors' and VLMEvalKit's."""
@@ -82,16 +82,18 @@ def summarise_blink(
     column = _task_column(records, failures)
     tasks = summary.groups.get(column, {})
     shares = [metric for metric in tasks.values() if metric.value is not None]
+    notices = summary.notices
     if summary.headline.value is None:
         mean = msgspec.structs.replace(summary.headline, name=HEADLINE)
     elif not shares:
         mean = Metric(HEADLINE, None, summary.n, note="the questions name no task")
     else:
         value = sum(metric.value or 0.0 for metric in shares) / len(shares)
-        interval = interval_of_mean(list(tallies(records, column, failures).values()))
-        mean = Metric(HEADLINE, value, summary.n, interval)
+        found = tallies(records, column, failures)
+        mean = Metric(HEADLINE, value, summary.n, interval_of_mean(list(found.values())))
+        notices = (*notices, *tiny_group(found))
     return msgspec.structs.replace(
-        summary, headline=mean, metrics={HEADLINE: mean, **summary.metrics}
+        summary, headline=mean, metrics={HEADLINE: mean, **summary.metrics}, notices=notices
     )
 
 

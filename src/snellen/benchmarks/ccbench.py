@@ -18,7 +18,7 @@ from snellen.benchmarks.rules import Readers
 from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.extract.rules_official import read_mmbench
 
-VERSION = "2"
+VERSION = "3"
 ALIASES: dict[str, dict[str, str]] = {"mmbench_cc_test": {}}
 _URL = "https://opencompass.openxlab.space/utils/VLMEval/CCBench.tsv"
 DATA = Published({}, {(): tsv(_URL, "f5dde47f24dc5a6fb6e595b409b466ac")})

@@ -38,10 +38,11 @@ from snellen.scoring.together import (
     interval_of_mean,
     mean_of_means,
     tallies,
+    tiny_group,
     under,
 )
 
-VERSION = "3"
+VERSION = "4"
 HEADLINE = "mean_of_sources"
 ALIASES = {
     "CV-Bench": {},
@@ -100,6 +101,7 @@ def _dimension(row: Row) -> str:
 def _by_sources(asked: Benchmark, failures: FailurePolicy, records: Sequence[Record]) -> Summary:
     summary = asked.summarise(records)
     value = _mean(under(records, failures))
+    notices = summary.notices
     if summary.headline.value is None:
         found = msgspec.structs.replace(summary.headline, name=HEADLINE)
     elif value is None:
@@ -110,11 +112,13 @@ def _by_sources(asked: Benchmark, failures: FailurePolicy, records: Sequence[Rec
         parts = tallies(records, "source", failures)
         interval = interval_of_mean([parts[name] for name in shares], list(shares.values()))
         found = Metric(HEADLINE, value, summary.n, interval)
+        notices = (*notices, *tiny_group({name: parts[name] for name in shares}, shares))
     return msgspec.structs.replace(
         summary,
         headline=found,
         metrics={HEADLINE: found, **summary.metrics},
         bounds=bounds_of(records, _mean),
+        notices=notices,
         beside=(asked.headline, *summary.beside),
     )
 

@@ -52,7 +52,7 @@ from snellen.scoring.exact import contained, equal_folded
 from snellen.scoring.relaxed import relaxed_correct
 from snellen.scoring.vqa_accuracy import vqa_accuracy
 
-VERSION = "2"
+VERSION = "3"
 SUFFIX = ".toml"
 DESCRIBED = "described"
 """Parameter of a run: digest of the description, which decides what is asked and counted."""

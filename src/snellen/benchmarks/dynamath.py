@@ -48,7 +48,7 @@ from snellen.scoring.headlines import share_of_units, sum_of_ratios
 from snellen.scoring.mathematics import number_of, undressed
 from snellen.scoring.open_answer import matches
 
-VERSION = "3"
+VERSION = "4"
 ALIASES = {"DynaMath": {"prompt": "json"}, "DynaMath_noprompt": {"prompt": "plain"}}
 DATA = Published(
     {},

@@ -21,7 +21,7 @@ from snellen.benchmarks.questions import question_benchmark
 from snellen.core.benchmark import Benchmark, Table, Variant, needs
 from snellen.data.table import open_table
 
-VERSION = "2"
+VERSION = "3"
 _FILES = {"test": "eyechart.tsv", "photos": "eyechart_photos.tsv"}
 
 

@@ -19,7 +19,7 @@ from snellen.benchmarks.withheld import withheld
 from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.data.download import Remote
 
-VERSION = "2"
+VERSION = "3"
 ALIASES = {
     "GMAI-MMBench_VAL": {"split": "val"},
     "GMAI_mm_bench_VAL": {"split": "val"},

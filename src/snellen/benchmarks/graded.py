@@ -27,6 +27,7 @@ from snellen.core.record import Pass, Record, Unscored
 from snellen.core.request import Generate, Generation, Ref
 from snellen.core.sample import Sample
 from snellen.extract.llm import settled
+from snellen.extract.quotes import holds_verdict
 from snellen.extract.unanswered import BY_FILTER, unanswered
 from snellen.extract.verdicts import GRADE, read_answer
 
@@ -105,7 +106,9 @@ def graded(how: Grading) -> Callable[[Sample], Flow]:
             one = Pass(shown, output, silent, sample.gold, False)
             return record_of(sample, (one,), score=0.0, values=values)
         fields = how.fields(sample, output.text)
-        found = yield from judged(how.panel, how.rubric, fields, how.read, Ref(sample.id))
+        found = yield from judged(
+            how.panel, how.rubric, fields, how.read, Ref(sample.id), about=output.text
+        )
         answer = Found(output.text.strip(), "whole reply")
         one = Pass(shown, output, answer, sample.gold, verdicts=found.verdicts)
         grade = found.grade(how.names[0])
@@ -253,6 +256,14 @@ def record_of(
         values=dict(values or {}) if unscored is None else {},
         failure=failure,
         unit=sample.unit,
+        holds_verdict=any(map(is_talked_to, passes)),
+    )
+
+
+def is_talked_to(one: Pass) -> bool:
+    """Whether a judged reply states a verdict of its own."""
+    return (
+        bool(one.verdicts) and isinstance(one.output, Generated) and holds_verdict(one.output.text)
     )
 
 

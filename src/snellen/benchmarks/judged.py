@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from statistics import fmean, variance
 from typing import NamedTuple
@@ -22,6 +23,7 @@ from snellen.core.message import Message
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.record import Verdict
 from snellen.core.request import Generate, Generation, Ref
+from snellen.extract.quotes import without_quotes
 from snellen.extract.unanswered import own_words
 from snellen.extract.verdicts import GRADE, Reading
 from snellen.prompts.judging import rubric
@@ -139,19 +141,28 @@ def judged(
     read: Read,
     ref: Ref,
     *,
+    about: str = "",
     step: str = GRADE,
 ) -> Steps[Judgement]:
     """Ask every judge, each as often as there are votes and repeats, and read what they say.
 
-    `fields` fill the rubric; `step` names the task in the records. Without judges nothing is
-    asked, and the judgement is empty.
+    `fields` fill the rubric; `step` names the task in the records. `about` is the reply that is
+    judged: what a judge only repeats from it is no verdict (`extract.quotes`); it is left out where
+    the task is to copy from the reply, and where the authors' own reading is asked for. Without
+    judges nothing is asked, and the judgement is empty.
     """
     messages = rubric(rubric_name).messages(**fields)
+    if about:
+        read = partial(_read_own_words, read=read, about=about)
     verdicts = []
     for role, vote, repeat in product(panel.roles, range(panel.votes), range(panel.repeats)):
         verdict = yield from _asked(panel, role, vote, repeat, messages, read, ref)
         verdicts.append(structs.replace(verdict, step=step, repeat=repeat))
     return Judgement(tuple(verdicts))
+
+
+def _read_own_words(verdict: str, *, read: Read, about: str) -> Reading | None:
+    return read(without_quotes(verdict, about))
 
 
 def spread_of(

@@ -51,7 +51,7 @@ from snellen.scoring.accuracy import FailurePolicy, notices
 from snellen.scoring.phyx import equal_phyx
 from snellen.scoring.spatial457 import equal_spatial457
 
-VERSION = "5"
+VERSION = "6"
 _FILE = "listed.toml"
 _OFFICIAL: Mapping[str, Readers | None] = {
     "none": None,

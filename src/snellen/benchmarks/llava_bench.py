@@ -45,7 +45,7 @@ from snellen.scoring.clusters import clusters
 from snellen.scoring.headlines import Share, sum_of_ratios
 from snellen.stats.linearised import unbounded_interval_of_sums
 
-VERSION = "3"
+VERSION = "4"
 ALIASES: dict[str, dict[str, str]] = {
     "LLaVABench": {},
     "llava_in_the_wild": {},
@@ -121,7 +121,9 @@ def _flow(
         if not isinstance(output, Generated):
             return record_of(sample, (Pass(shown, output, gold=sample.gold),))
         said = own_words(output)
-        found = yield from judged(panel, RUBRIC, _fields(sample, said), read, Ref(sample.id))
+        found = yield from judged(
+            panel, RUBRIC, _fields(sample, said), read, Ref(sample.id), about=said
+        )
         nothing = unanswered(output)
         answer = nothing or Found(said.strip(), "whole reply")
         one = Pass(shown, output, answer, sample.gold, verdicts=found.verdicts)

@@ -40,7 +40,7 @@ from snellen.data.columns import row_id
 from snellen.extract.several import read_letters
 from snellen.extract.verdicts import read_labels
 
-VERSION = "2"
+VERSION = "3"
 ALIASES: dict[str, dict[str, str]] = {"LogicVista": {}}
 DATA = Published(
     {},

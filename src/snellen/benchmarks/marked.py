@@ -79,7 +79,7 @@ def marked(
             "gold": sample.gold[0] if sample.gold else "",
             "reply": said,
         }
-        found = yield from judged(panel, how.rubric, fields, how.read, Ref(sample.id))
+        found = yield from judged(panel, how.rubric, fields, how.read, Ref(sample.id), about=said)
         answer = Found(said.strip(), "whole reply" if said == output.text else "pack")
         one = Pass(shown, output, answer, sample.gold, verdicts=found.verdicts)
         marks = {name: found.grade(name) for name in how.names}

@@ -39,7 +39,8 @@ from snellen.benchmarks.published import Published, PublishedFile, tsv
 from snellen.core.answer import Answer, Found, Unparsed
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.flow import Flow
-from snellen.core.record import Record
+from snellen.core.output import Generated
+from snellen.core.record import Pass, Record
 from snellen.core.request import Generation, Ref
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_id
@@ -48,7 +49,7 @@ from snellen.extract.open_text import read_open
 from snellen.extract.verdicts import read_grade, read_object
 from snellen.scoring import mathematics
 
-VERSION = "3"
+VERSION = "4"
 _HOME = "https://opencompass.openxlab.space/utils/benchmarks/MathVerse"
 _FILES: dict[str, tuple[str, str, str]] = {
     "all": ("MathVerse_MINIV", "5017caca32b7fa110c350a1bea861b65", ""),
@@ -166,7 +167,7 @@ def _flow(
             asks = {"question": sample.hint, "gold": sample.gold[0], "answer": value}
             grade = partial(read_grade, low=0.0, high=1.0, whole=True)
             compared = yield from judged(
-                panel, COMPARE, asks, grade, Ref(sample.id), step="comparison"
+                panel, COMPARE, asks, grade, Ref(sample.id), about=_text_of(one), step="comparison"
             )
             one = structs.replace(one, verdicts=(*one.verdicts, *compared.verdicts))
             if compared.failure is not None or not compared.read:
@@ -177,6 +178,10 @@ def _flow(
         return record_of(sample, (one,), score=score, values=values)
 
     return flow
+
+
+def _text_of(one: Pass) -> str:
+    return one.output.text if isinstance(one.output, Generated) else ""
 
 
 def _read(sample: Sample, reply: str, stop_reason: str) -> Answer:

@@ -47,7 +47,7 @@ from snellen.prompts.judging import rubric
 from snellen.scoring import mathematics
 from snellen.scoring.mathematics import equal
 
-VERSION = "2"
+VERSION = "3"
 ALIASES = {
     "MathVision": {"split": "test"},
     "MathVision_MINI": {"split": "mini"},

@@ -48,7 +48,7 @@ from snellen.extract.verdicts import Reading, read_answer
 from snellen.prompts.judging import rubric
 from snellen.scoring.mathvista import answer_type_of, normalised, places, same_value
 
-VERSION = "2"
+VERSION = "3"
 ALIASES: dict[str, dict[str, str]] = {
     "MathVista_MINI": {},
     "MathVista": {},

@@ -35,7 +35,7 @@ from snellen.extract.rules_official import read_bracket
 from snellen.extract.rules_vlmevalkit_own import bracket_given_gold
 from snellen.prompts.choice import Wording
 
-VERSION = "5"
+VERSION = "6"
 HEADLINE = "m_avg"
 PART, PARTS = "part", ("choice", "open")
 DEFAULTS = {"frames": "16"}

@@ -30,7 +30,7 @@ from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_gold, row_id
 from snellen.extract.verdicts import read_grade
 
-VERSION = "3"
+VERSION = "4"
 ALIASES = {
     "MMVet": {"split": "all"},
     "MMVet_Hard": {"split": "hard"},

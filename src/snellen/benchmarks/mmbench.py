@@ -32,7 +32,7 @@ from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.core.sample import Row, Sample
 from snellen.extract.rules_official import read_mmbench
 
-VERSION = "2"
+VERSION = "3"
 ALIASES = {
     "MMBench_DEV_EN": {"split": "dev", "lang": "en", "version": "1.0"},
     "MMBench_TEST_EN": {"split": "test", "lang": "en", "version": "1.0"},

@@ -40,7 +40,7 @@ from snellen.data.columns import row_gold, row_id
 from snellen.data.download import Remote
 from snellen.extract.verdicts import GRADE, read_grade
 
-VERSION = "4"
+VERSION = "5"
 NAME = "mmbench-video"
 RUBRIC = "mmbench-video"
 TOP = 3.0

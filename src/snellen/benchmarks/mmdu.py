@@ -47,7 +47,7 @@ from snellen.extract.unanswered import unanswered
 from snellen.extract.verdicts import read_marks
 from snellen.scoring.headlines import Share, interval_of, sum_of_ratios
 
-VERSION = "4"
+VERSION = "5"
 ALIASES: dict[str, dict[str, str]] = {"MMDU": {}}
 DATA = Published(
     {},
@@ -204,7 +204,7 @@ def _marked(
         "reply": text,
     }
     read = partial(read_marks, names=MARKS, low=0.0, high=_TOP)
-    found = yield from judged(panel, RUBRIC, fields, read, Ref(sample.id, number))
+    found = yield from judged(panel, RUBRIC, fields, read, Ref(sample.id, number), about=text)
     return _Turn(Pass(said, output, answer, gold, verdicts=found.verdicts), found)
 
 

@@ -31,7 +31,7 @@ from snellen.extract import rules_vlmevalkit_own
 from snellen.extract.rules_official import read_mme_realworld
 from snellen.prompts.choice import Wording
 
-VERSION = "3"
+VERSION = "4"
 ALIASES = {
     "MME-RealWorld-CN": {"edition": "cn"},
     "MME-RealWorld-Lite": {"edition": "lite"},

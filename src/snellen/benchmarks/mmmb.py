@@ -14,7 +14,7 @@ from snellen.benchmarks.published import Published, tsv
 from snellen.benchmarks.questions import question_benchmark
 from snellen.core.benchmark import Benchmark, Variant, needs
 
-VERSION = "2"
+VERSION = "3"
 ALIASES = {
     "MMMB_en": {"lang": "en"},
     "MMMB_cn": {"lang": "cn"},

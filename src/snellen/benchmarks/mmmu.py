@@ -40,7 +40,7 @@ from snellen.core.sample import Row, Sample
 from snellen.extract.mmmu import draw_option, matches_mmmu, read_mmmu_answer, read_mmmu_open
 from snellen.extract.rules_vlmevalkit import read_choice_vlmevalkit
 
-VERSION = "2"
+VERSION = "3"
 ALIASES = {
     "MMMU_DEV_VAL": {"split": "val"},
     "MMMU_TEST": {"split": "test"},

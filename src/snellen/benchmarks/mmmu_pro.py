@@ -32,7 +32,7 @@ from snellen.extract.mmmu import draw_pro_option
 from snellen.extract.rules_vlmevalkit_own import read_behind_answer
 from snellen.prompts.choice import Wording
 
-VERSION = "2"
+VERSION = "3"
 ALIASES = {
     "MMMU_Pro_10c": {"setting": "10"},
     "MMMU_Pro_V": {"setting": "vision"},

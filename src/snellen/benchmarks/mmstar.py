@@ -24,7 +24,7 @@ from snellen.benchmarks.rules import Readers
 from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.extract.rules_official import read_mmstar
 
-VERSION = "2"
+VERSION = "3"
 _URL = "https://opencompass.openxlab.space/utils/VLMEval/MMStar.tsv"
 DATA = Published({}, {(): tsv(_URL, "e1ecd2140806c1b1bbf54b43372efb9e")})
 

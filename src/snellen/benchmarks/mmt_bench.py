@@ -44,7 +44,7 @@ from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.core.record import Record
 from snellen.core.summary import Summary
 
-VERSION = "2"
+VERSION = "3"
 ALIASES = {
     "MMT-Bench_VAL": {"split": "val", "images": "single"},
     "MMT-Bench_ALL": {"split": "all", "images": "single"},

@@ -34,7 +34,7 @@ from snellen.scoring.clusters import clusters
 from snellen.scoring.guessing import chance_of
 from snellen.scoring.headlines import mean_of_groups
 from snellen.scoring.mmt import VISUAL_RECOGNITION, plain_mean
-from snellen.scoring.together import interval_of_mean
+from snellen.scoring.together import interval_of_mean, tiny_group
 from snellen.stats.stratified import Tally, tally
 
 SUBTASK, META_TASK = "category", "l2-category"
@@ -260,6 +260,7 @@ def _bounds(records: Sequence[Record], every: Sequence[str]) -> Bounds | None:
 
 
 def _remarks(cells: _Cells) -> Iterator[str]:
+    yield from tiny_group(cells.tallies)
     known = len(subtasks())
     absent = known - sum(subtask_named(name) is not None for name in cells.scores)
     if cells.scores and absent:

@@ -26,7 +26,7 @@ from snellen.benchmarks.units import summarise_units, unit_sums
 from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.core.sample import Row, Sample
 
-VERSION = "2"
+VERSION = "3"
 HEADLINE = "pair_accuracy"
 _URL = "https://opencompass.openxlab.space/utils/VLMEval/MMVP.tsv"
 DATA = Published({}, {(): tsv(_URL, "8cb732b141a0cba5b42159df2839e557")})

@@ -17,7 +17,7 @@ from snellen.benchmarks.rules import Readers
 from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.extract.rules_official import read_mmbench
 
-VERSION = "2"
+VERSION = "3"
 ALIASES = {
     "MMBench_dev_en": {"lang": "en"},
     "MMBench_dev_cn": {"lang": "cn"},

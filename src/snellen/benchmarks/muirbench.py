@@ -19,7 +19,7 @@ from snellen.benchmarks.questions import question_benchmark
 from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.prompts.choice import Wording
 
-VERSION = "2"
+VERSION = "3"
 _URL = "https://opencompass.openxlab.space/utils/VLMEval/MUIRBench.tsv"
 DATA = Published({}, {(): tsv(_URL, "2e5e6fd7699761b08a7cb3ab8c0c2ec8")})
 _WORDING = Wording(

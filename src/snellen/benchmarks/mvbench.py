@@ -32,7 +32,7 @@ from snellen.extract.rules_official import opening_given_gold
 from snellen.extract.rules_vlmevalkit_own import first_word_given_gold
 from snellen.prompts.choice import Wording
 
-VERSION = "3"
+VERSION = "4"
 HEADLINE = "task_mean"
 ALIASES = {
     "MVBench": {},

@@ -22,7 +22,7 @@ from snellen.core.origin import Origin
 from snellen.data.columns import is_video_column
 from snellen.data.table import open_table
 
-VERSION = "2"
+VERSION = "3"
 
 
 def own_benchmark(

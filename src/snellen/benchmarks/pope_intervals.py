@@ -43,16 +43,18 @@ def intervals(by_track: Mapping[str, Sequence[Record]], answering: Answering) ->
             if reply is not None:
                 table[place[record.id]] += confusion([reply])
     held = clusters(list(records.values()))
-    counted = cells.any(axis=(1, 2))
-    tracks = [track for track, counts in zip(by_track, counted, strict=True) if counts]
-    tables = [_numbers(table) for table in cells[counted]]
+    tables = {
+        track: _numbers(counts)
+        for track, counts in zip(by_track, cells, strict=True)
+        if counts.any()
+    }
     found: dict[tuple[str, str], Interval | None] = {}
-    for track, table in zip(tracks, tables, strict=True):
-        for name, ratio in table.items():
+    for track, numbers in tables.items():
+        for name, ratio in numbers.items():
             found[name, track] = _interval([ratio], held)
     if tables:
-        for name in tables[0]:
-            found[name, MEAN] = _interval([table[name] for table in tables], held)
+        for name in next(iter(tables.values())):
+            found[name, MEAN] = _interval([one[name] for one in tables.values()], held)
         found[POOLED, MEAN] = _interval([_numbers(cells.sum(axis=0))["f1"]], held)
     return found
 

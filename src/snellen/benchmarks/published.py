@@ -193,7 +193,8 @@ def _difference(data: str, declared: PublishedFile | HubSplit | None) -> str:
     if declared is None or known is None or not path.is_file():
         where = f" {declared.name}" if declared is not None else " data"
         return f"data: {data} is a file of one's own in place of the published{where}"
-    found = other_checksum(path, declared.remote, Settings.from_environment().cache)
+    settings = Settings.from_environment()
+    found = other_checksum(path, declared.remote, settings.cache, settings.limits)
     if found is None:
         return ""
     algorithm, wanted = known
@@ -208,7 +209,7 @@ def _here(declared: PublishedFile, spec: str) -> str:
     settings = Settings.from_environment()
     told: list[str] = []
     for path in find(declared.name, settings):
-        other = other_checksum(path, declared.remote, settings.cache)
+        other = other_checksum(path, declared.remote, settings.cache, settings.limits)
         if other is None:
             known = declared.remote.checksum() is not None
             said = "the published file" if known else "not compared: no checksum is known"

@@ -18,7 +18,7 @@ from snellen.benchmarks.questions import question_benchmark
 from snellen.benchmarks.withheld import withheld
 from snellen.core.benchmark import Benchmark, Variant, needs
 
-VERSION = "2"
+VERSION = "3"
 ALIASES = {
     "Q-Bench1_VAL": {"split": "val"},
     "Q-Bench1_TEST": {"split": "test"},

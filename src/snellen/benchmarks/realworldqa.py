@@ -17,7 +17,7 @@ from snellen.benchmarks.published import Published, tsv
 from snellen.benchmarks.questions import question_benchmark
 from snellen.core.benchmark import Benchmark, Variant, needs
 
-VERSION = "2"
+VERSION = "3"
 _URL = "https://opencompass.openxlab.space/utils/VLMEval/RealWorldQA.tsv"
 DATA = Published({}, {(): tsv(_URL, "4de008f55dc4fd008ca9e15321dc44b7")})
 

@@ -23,7 +23,7 @@ from snellen.benchmarks.rules import Readers
 from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.extract.rules_official import read_scienceqa
 
-VERSION = "2"
+VERSION = "3"
 ALIASES = {
     "ScienceQA_TEST": {"split": "test"},
     "ScienceQA_VAL": {"split": "val"},

@@ -31,7 +31,7 @@ from snellen.core.summary import Bounds, Metric, Summary
 from snellen.scoring.accuracy import FailurePolicy, summarise
 from snellen.scoring.clusters import clusters
 from snellen.scoring.headlines import mean_of_groups
-from snellen.scoring.together import interval_of_mean, tallies
+from snellen.scoring.together import interval_of_mean, tallies, tiny_group
 from snellen.stats.stratified import Tally
 
 LEVEL = "level"
@@ -91,13 +91,21 @@ def summarise_seed(
     shown = {**groups, DIMENSION: cells} if known else {}
     level_group = next((one for one in averages[LEVEL] if one.name == head), None)
     absent = (f"{head} has {headline.note}",) if headline.note.startswith(_NO_VALUE) else ()
+    members = level_group.members if level_group and headline.value is not None else ()
+    tiny = tiny_group({name: sums[name] for name in members})
     return structs.replace(
         base,
         headline=headline,
         metrics={head: headline, **metrics},
         groups={**shown, **rest},
         bounds=_bounds(records, level_group) if level_group and base.bounds else base.bounds,
-        notices=(*base.notices, *absent, *_marked(cells), *(_letters(records) if ranking else ())),
+        notices=(
+            *base.notices,
+            *absent,
+            *tiny,
+            *_marked(cells),
+            *(_letters(records) if ranking else ()),
+        ),
     )
 
 

@@ -59,7 +59,7 @@ from snellen.data.download import Remote
 from snellen.data.seed_json import is_seed_json, open_seed_json
 from snellen.extract.rules_official import read_equal
 
-VERSION = "2"
+VERSION = "3"
 _GENERATED = {"protocol": "generate"}
 ALIASES = {
     "SEEDBench_IMG": {"version": "1", **_GENERATED},

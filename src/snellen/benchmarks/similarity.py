@@ -14,6 +14,7 @@ from functools import partial
 
 from msgspec import structs
 
+from snellen.benchmarks.graded import is_talked_to
 from snellen.benchmarks.judged import (
     Judgement,
     Panel,
@@ -71,7 +72,9 @@ def _compared(flow: Callable[[Sample], Flow], panel: Panel) -> Callable[[Sample]
             "reply": output.text.strip(),
         }
         read = partial(read_grade, low=float(LOW), high=float(HIGH), whole=True)
-        found = yield from judged(panel, RUBRIC, fields, read, Ref(sample.id), step=SIMILARITY)
+        found = yield from judged(
+            panel, RUBRIC, fields, read, Ref(sample.id), about=output.text, step=SIMILARITY
+        )
         return _with(record, found)
 
     return asked
@@ -80,6 +83,7 @@ def _compared(flow: Callable[[Sample], Flow], panel: Panel) -> Callable[[Sample]
 def _with(record: Record, found: Judgement) -> Record:
     first, *rest = record.passes
     passes = (structs.replace(first, verdicts=(*first.verdicts, *found.verdicts)), *rest)
+    record = structs.replace(record, holds_verdict=any(map(is_talked_to, passes)))
     failure = found.failure
     if failure is not None:
         missing = failure.kind == "missing"

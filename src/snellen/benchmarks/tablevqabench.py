@@ -38,9 +38,9 @@ from snellen.prompts.stored import stored_templates
 from snellen.scoring.accuracy import FailurePolicy
 from snellen.scoring.headlines import mean_of_groups
 from snellen.scoring.table import same_amount, same_figure, same_items, statement_correct
-from snellen.scoring.together import interval_of_mean, tallies
+from snellen.scoring.together import interval_of_mean, tallies, tiny_group
 
-VERSION = "2"
+VERSION = "3"
 HEADLINE = "mean_of_parts"
 PARTS = ("vwtq", "vwtq_syn", "vtabfact", "fintabnetqa")
 _SYNTHETIC = "_syn"
@@ -135,6 +135,7 @@ def _summarise(made: Benchmark, failures: FailurePolicy, records: Sequence[Recor
     parts = summary.groups.get("split", {})
     values = [parts[name].value for name in PARTS if name in parts]
     known = [value for value in values if value is not None]
+    notices = summary.notices
     if len(known) < len(PARTS):
         note = summary.headline.note or f"only {len(known)} of the {len(PARTS)} parts are here"
         mean = Metric(HEADLINE, None, summary.n, note=note)
@@ -142,12 +143,14 @@ def _summarise(made: Benchmark, failures: FailurePolicy, records: Sequence[Recor
         found = tallies(records, "split", failures)
         interval = interval_of_mean([found[name] for name in PARTS])
         mean = Metric(HEADLINE, sum(known) / len(PARTS), summary.n, interval)
+        notices = (*notices, *tiny_group({name: found[name] for name in PARTS}))
     metrics = {HEADLINE: mean, **summary.metrics}
     return msgspec.structs.replace(
         summary,
         headline=mean,
         metrics=metrics,
         bounds=None,
+        notices=notices,
         beside=("accuracy", *summary.beside),
     )
 

@@ -16,7 +16,7 @@ from snellen.benchmarks.published import Published, tsv
 from snellen.benchmarks.questions import question_benchmark
 from snellen.core.benchmark import Benchmark, Variant, needs
 
-VERSION = "2"
+VERSION = "3"
 ALIASES: dict[str, dict[str, str]] = {"TaskMeAnything_v1_imageqa_random": {}}
 _URL = (
     "https://huggingface.co/datasets/weikaih/TaskMeAnything-v1-imageqa-random/resolve/main/"

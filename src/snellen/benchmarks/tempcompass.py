@@ -49,7 +49,7 @@ from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_gold, row_id
 from snellen.extract.rules_tempcompass import named_sentences
 
-VERSION = "4"
+VERSION = "5"
 NAME = "tempcompass"
 ALIASES = {
     "TempCompass": {"task": "all"},

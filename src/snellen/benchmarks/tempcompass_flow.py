@@ -67,7 +67,7 @@ def flow_of(settings: Generation, panel: Panel, rule: Rule) -> Callable[[Sample]
     def flow(sample: Sample) -> Flow:
         task = sample.groups["task"]
         if task == CAPTIONING:
-            return (yield from _captioned(sample, settings, panel))
+            return (yield from _captioned(sample, settings, panel, rule))
         return (yield from _answered(sample, settings, panel, rule))
 
     return flow
@@ -117,7 +117,12 @@ def _answered(sample: Sample, settings: Generation, panel: Panel, rule: Rule) ->
     if decided or not panel or score is None:
         return record_of(sample, (one,), score=score)
     found = yield from judged(
-        panel, RUBRICS["answer"], _fields(sample, output.text), read_right, Ref(sample.id)
+        panel,
+        RUBRICS["answer"],
+        _fields(sample, output.text),
+        read_right,
+        Ref(sample.id),
+        about=output.text if rule == "snellen" else "",
     )
     if isinstance(answer, Found) and found.absent:
         return record_of(sample, (one,), score=score)
@@ -131,7 +136,7 @@ def _answered(sample: Sample, settings: Generation, panel: Panel, rule: Rule) ->
     )
 
 
-def _captioned(sample: Sample, settings: Generation, panel: Panel) -> Flow:
+def _captioned(sample: Sample, settings: Generation, panel: Panel, rule: Rule) -> Flow:
     shown = _shown(sample)
     output = yield from asked(replace(sample, options={}), shown, settings)
     if not isinstance(output, Generated):
@@ -141,7 +146,12 @@ def _captioned(sample: Sample, settings: Generation, panel: Panel) -> Flow:
         return record_of(sample, (Pass(shown, output, silent, sample.gold, False),), score=0.0)
     fields = {"reply": output.text, "question": sample.options.get(ABOUT_CAPTION, "")}
     found = yield from judged(
-        panel, RUBRICS["caption"], fields, _chosen_by_judge(sample), Ref(sample.id)
+        panel,
+        RUBRICS["caption"],
+        fields,
+        _chosen_by_judge(sample),
+        Ref(sample.id),
+        about=output.text if rule == "snellen" else "",
     )
     answer = Found(output.text.strip(), "whole reply")
     one = Pass(shown, output, answer, sample.gold, verdicts=found.verdicts)

@@ -34,7 +34,7 @@ from snellen.extract.rules_vlmevalkit import read_yes_no_vlmevalkit
 from snellen.extract.rules_vlmevalkit_own import read_first_capital
 from snellen.prompts.choice import Wording
 
-VERSION = "3"
+VERSION = "4"
 ALIASES = {
     "Video-MME": {},
     "Video-MME_8frame": {"frames": "8", "sampling": "vlmevalkit"},

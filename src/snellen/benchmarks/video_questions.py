@@ -24,7 +24,7 @@ from snellen.data.table import IndexedTable, open_table
 from snellen.prompts.choice import Wording
 from snellen.scoring.accuracy import FailurePolicy
 from snellen.scoring.headlines import mean_of_groups, of_kept, plain_mean
-from snellen.scoring.together import interval_of_mean, tallies
+from snellen.scoring.together import interval_of_mean, tallies, tiny_group
 from snellen.settings import Settings
 
 VIDEO_NAMES = ("videoid", "video_id", "video_name", "videopath")
@@ -184,6 +184,7 @@ def mean_over_groups(
         for label, metric in labels.items()
         if metric.value is not None and (not only or label.lower() in only)
     }
+    notices = summary.notices
     if summary.headline.value is None:
         mean = msgspec.structs.replace(summary.headline, name=headline)
     elif not shares:
@@ -192,9 +193,10 @@ def mean_over_groups(
         value = sum(metric.value or 0.0 for metric in shares.values()) / len(shares)
         found = tallies(records, column, failures)
         interval = interval_of_mean([found[label] for label in shares])
+        notices = (*notices, *tiny_group({label: found[label] for label in shares}))
         mean = Metric(headline, value, sum(metric.n for metric in shares.values()), interval)
     metrics = {headline: mean, **summary.metrics}
-    return msgspec.structs.replace(summary, headline=mean, metrics=metrics)
+    return msgspec.structs.replace(summary, headline=mean, metrics=metrics, notices=notices)
 
 
 def _sums(

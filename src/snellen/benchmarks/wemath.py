@@ -54,7 +54,7 @@ from snellen.scoring.wemath import (
     mastery,
 )
 
-VERSION = "2"
+VERSION = "3"
 ALIASES = {"WeMath": {"cot": "off"}, "WeMath_COT": {"cot": "on"}}
 DATA = Published(
     {},

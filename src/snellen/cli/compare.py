@@ -27,6 +27,7 @@ def main(arguments: Namespace) -> int:
         baseline=arguments.baseline,
         level=arguments.level / 100,
         power=arguments.power / 100,
+        margin=arguments.margin,
     )
     form = "json" if arguments.json else arguments.format
     print_in(form, comparison, print_comparison, COMPARISON_EXPORTS)

@@ -64,14 +64,15 @@ def _suite(arguments: Namespace) -> int:
     from snellen.store.runs import distinct_runs
 
     results = [one for file in arguments.results for one in imported(open_table(file))]
-    reports = [report_of(run) for run in distinct_runs(arguments.sources)]
+    runs = distinct_runs(arguments.sources)
     if arguments.filter:
         from snellen.models.choosing import fulfils
 
         fits = fulfils(arguments.filter)
-        reports = [one for one in reports if fits(one.run.model)]
+        runs = [one for one in runs if fits(one.info.model)]
         results = [one for one in results if fits(one.model)]
-    found = suite_table(suite_named(arguments.suite), reports, results)
+    reports = [report_of(run) for run in runs]
+    found = suite_table(suite_named(arguments.suite), runs, reports, results)
     if not found.rows:
         raise UsageError(
             f"nothing of the suite {arguments.suite} is there; run it with -b {arguments.suite}, "

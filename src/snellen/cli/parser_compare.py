@@ -31,6 +31,10 @@ def _compare(commands: Commands) -> None:
         "--power", type=flags.percent, default=80, metavar="PERCENT",
         help="power for the least difference found and the samples needed (default: 80)",
     )  # fmt: skip
+    compare.add_argument(
+        "--margin", type=float, metavar="POINTS",
+        help="also test whether runs are no worse than each other by more than so many points",
+    )  # fmt: skip
     flags.format_of(compare, "json", "markdown")
     flags.as_json(compare)
 

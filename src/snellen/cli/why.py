@@ -70,7 +70,7 @@ def _explained(arguments: Namespace, made: tuple[RunFolder, ...]) -> Explained:
 
 def _asked(arguments: Namespace, found: Explained) -> tuple[RunFolder, ...]:
     """The further runs that tell the causes apart, once they are agreed to."""
-    from snellen.analysis.why import open_causes
+    from snellen.analysis.why import open_combinations
     from snellen.api.crossing import Crossing
     from snellen.cli.run import leave, told
     from snellen.engine.progress import Silent
@@ -79,8 +79,8 @@ def _asked(arguments: Namespace, found: Explained) -> tuple[RunFolder, ...]:
     from snellen.report.terminal import Terminal
 
     console = Terminal(stderr=True)
-    if not open_causes(found.why) and all(one.info is not None for one in found.sides):
-        told(console)("--ask: nothing is left to ask; no two causes differ that are not told apart")
+    if not open_combinations(found.why) and all(one.info is not None for one in found.sides):
+        told(console)("--ask: nothing is left to ask that would tell causes apart")
         return ()
     with Crossing(
         found.sides,
@@ -126,6 +126,7 @@ def _agree(arguments: Namespace, crossing: Crossing, console: Console) -> None:
             f"--ask would send up to {crossing.requests:,} requests, and there is no terminal to "
             "agree in; add --yes"
         )
-    console.print(f"send up to {crossing.requests:,} requests? [y/N] ", end="", markup=False)
+    question = f"send up to {crossing.requests:,} requests? [y/N] "
+    console.print(question, end="", markup=False, highlight=False)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise UsageError("nothing was asked")

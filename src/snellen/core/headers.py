@@ -18,6 +18,7 @@ _MOST = 50_000_000
 _NO_FRAME = frozenset({0xC4, 0xC8, 0xCC})
 """Between the markers of frames (ISO/IEC 10918-1, table B.1): tables, and one that is reserved."""
 _SCAN = 0xDA
+_TABLES = 0xDB
 _COMPONENTS = frozenset({1, 3, 4})
 
 
@@ -44,8 +45,8 @@ def well_ended(data: bytes) -> bool:
 
 
 def _png_size(data: bytes) -> tuple[int, int] | None:
-    """Width and height, where the first chunk is sound and leads to the data."""
-    if not data.startswith(_PNG) or zlib.crc32(data[12:29]) != int.from_bytes(data[29:33], "big"):
+    """Width and height, where the chunks before the data are sound."""
+    if not data.startswith(_PNG) or not _sound_chunk(data, 8, 13):
         return None
     depth, colour, *rest = data[24:29]
     if depth not in _DEPTHS.get(colour, ()) or rest not in ([0, 0, 0], [0, 0, 1]):
@@ -54,22 +55,46 @@ def _png_size(data: bytes) -> tuple[int, int] | None:
     while at + 8 <= len(data):
         if data[at + 4 : at + 8] == b"IDAT":
             return int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
-        at += 12 + int.from_bytes(data[at : at + 4], "big")
+        length = int.from_bytes(data[at : at + 4], "big")
+        if not data[at + 4 : at + 8].isalpha() or not _sound_chunk(data, at, length):
+            return None
+        at += 12 + length
     return None
+
+
+def _sound_chunk(data: bytes, at: int, length: int) -> bool:
+    """Whether a chunk of PNG, `length` bytes of data at `at`, is there and has its checksum."""
+    end = at + 8 + length
+    said = int.from_bytes(data[end : end + 4], "big")
+    return end + 4 <= len(data) and zlib.crc32(memoryview(data)[at + 4 : end]) == said
 
 
 def _jpeg_size(data: bytes) -> tuple[int, int] | None:
     """Width and height from the frame header, where segments lead over it to the first scan."""
     size = None
-    for at, marker, _ in _jpeg_segments(data):
+    for at, marker, length in _jpeg_segments(data):
         if marker == _SCAN:
             return size
+        if marker == _TABLES and not _sound_tables(data[at + 4 : at + 2 + length]):
+            return None
         if marker <= 0xCF and marker not in _NO_FRAME:
             frame = data[at + 4 : at + 10]
             if len(frame) < 6 or frame[0] != 8 or frame[5] not in _COMPONENTS:
                 return None
             size = int.from_bytes(frame[3:5], "big"), int.from_bytes(frame[1:3], "big")
     return None
+
+
+def _sound_tables(segment: bytes) -> bool:
+    """Whether quantisation tables fill a segment: 64 numbers of one byte or two after a byte that
+    says which, and for which place (ISO/IEC 10918-1, B.2.4.1)."""
+    at = 0
+    while at < len(segment):
+        precision, place = divmod(segment[at], 16)
+        if precision > 1 or place > 3:
+            return False
+        at += 1 + 64 * (1 + precision)
+    return at == len(segment)
 
 
 def _jpeg_scan(data: bytes) -> int | None:

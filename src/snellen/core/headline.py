@@ -31,6 +31,8 @@ class HeadlineSums(NamedTuple):
     links: Sequence[str] = ()
     """For each sample a name: those that share it count together and are drawn together, beyond
     what `scoring.clusters` joins; () where nothing is joined."""
+    weights: NDArray[float64] | None = None
+    """How much of the headline each sample bears, on any scale; None where all bear the same."""
 
     def of_all(self) -> float:
         """The headline over all samples."""

@@ -109,6 +109,8 @@ class Record(Struct, frozen=True, gc=False, omit_defaults=True):
     """`Sample.unit`."""
     requests: tuple[str, ...] = ()
     """Digests (hex) of the requests, in order: where the outputs are in the store."""
+    holds_verdict: bool = False
+    """Whether a reply that judges graded states what looks like a verdict, or asks for one."""
     repeats: tuple[Repeat, ...] = ()
     """The draws of a question that was asked several times, in order. `score` is then their mean,
     `answer` and `outcome` what most of them have, `passes` are those of the first draw."""

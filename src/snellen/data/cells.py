@@ -20,6 +20,7 @@ from snellen.data.columns import (
     parse_list,
 )
 from snellen.data.index import IndexedRow
+from snellen.data.json_values import in_unicode
 from snellen.data.pictures import Stored
 
 PLACE = "answer place"
@@ -118,7 +119,7 @@ def spread_options(cells: dict[str, str]) -> None:
 def _options(cell: str) -> Iterable[tuple[str, str]] | None:
     if cell.lstrip().startswith("{"):
         try:
-            value = json.loads(cell)
+            value = in_unicode(json.loads(cell))
         except (ValueError, RecursionError):
             return None
         letters = all(len(key) == 1 and "A" <= key <= "Z" for key in value)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from snellen.core.errors import UnknownName
 from snellen.core.sample import Row
+from snellen.data.json_values import in_unicode
 
 ID_COLUMNS = ("index", "id", "idx", "question_id", "pid")
 GOLD_COLUMNS = (
@@ -178,7 +179,7 @@ def parse_list(text: str) -> Sequence[object] | None:
             return None
     if not isinstance(value, list) or any(isinstance(item, list | dict) for item in value):
         return None
-    return value
+    return [in_unicode(item) for item in value]
 
 
 def renamed(columns: Sequence[str], chosen: Mapping[str, str]) -> tuple[str, ...]:

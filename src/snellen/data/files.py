@@ -145,7 +145,7 @@ def media_folders(
     them, and where the user names folders (`more`), no table names one outside of all these."""
     allowed = None
     if fetched or more is not None:
-        allowed = tuple(os.path.normpath(folder) for folder in (*looked_in, *(more or ())))
+        allowed = tuple(map(os.path.normpath, (*looked_in, *map(str, more or ()))))
     return MediaFolders(looked_in, allowed, limits.picture_mb)
 
 

@@ -29,7 +29,7 @@ def _decode(data: bytes, where: str) -> Any:
     except (msgspec.DecodeError, UnicodeDecodeError):
         pass
     try:
-        return _in_unicode(json.loads(data))
+        return in_unicode(json.loads(data))
     except UnicodeDecodeError as error:
         raise DataError(
             f"{where}: not UTF-8 text (byte 0x{error.object[error.start]:02x} at {error.start}); "
@@ -39,12 +39,12 @@ def _decode(data: bytes, where: str) -> Any:
         raise DataError(f"{where}: not valid JSON: {error}") from None
 
 
-def _in_unicode(value: Any) -> Any:
+def in_unicode(value: Any) -> Any:
     """The value without halves of surrogate pairs, which no UTF-8 text can hold."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "replace").decode()
     if isinstance(value, list):
-        return [_in_unicode(item) for item in value]
+        return [in_unicode(item) for item in value]
     if isinstance(value, dict):
-        return {_in_unicode(key): _in_unicode(item) for key, item in value.items()}
+        return {in_unicode(key): in_unicode(item) for key, item in value.items()}
     return value

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from snellen.core.errors import DataError, OtherData
+from snellen.core.limits import DEFAULT, Limits
 from snellen.data.download import Patience, Progress, Remote, by_hand, checksum_found, download
 from snellen.data.unpack import plain_file
 from snellen.settings import Settings
@@ -80,7 +81,11 @@ def verified(name: str, settings: Settings, remote: Remote | None) -> Verified:
     for another one in the current folder."""
     differing: list[str] = []
     for path in find(name, settings):
-        wrong = None if remote is None else other_checksum(path, remote, settings.cache)
+        wrong = (
+            None
+            if remote is None
+            else other_checksum(path, remote, settings.cache, settings.limits)
+        )
         if wrong is None:
             return Verified(path)
         if remote is not None and path.parent == Path(name).expanduser().parent:
@@ -89,13 +94,13 @@ def verified(name: str, settings: Settings, remote: Remote | None) -> Verified:
     return Verified(None, tuple(differing))
 
 
-def other_checksum(path: Path, remote: Remote, cache: Path) -> str | None:
+def other_checksum(path: Path, remote: Remote, cache: Path, limits: Limits = DEFAULT) -> str | None:
     """The checksum of a file's content, unpacked, where it is not that of `remote`; None where it
     is, or where none is known. Remembered by size and time of change. Raises DataError."""
     if remote.checksum() is None:
         return None
     try:
-        return checksum_found(plain_file(path, cache), remote, cache)
+        return checksum_found(plain_file(path, cache, limits), remote, cache)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
 

@@ -27,7 +27,7 @@ from snellen.core.origin import Origin
 from snellen.core.sample import MediaRef, Row
 from snellen.data.clips import natural
 from snellen.data.columns import column_name
-from snellen.data.files import FileDigests, MediaFolders, is_there, media_folders
+from snellen.data.files import FileDigests, MediaFolders, is_folder, is_there, media_folders
 from snellen.data.held import read_whole
 from snellen.data.json_values import decode_json
 from snellen.data.sources import BrokenSource
@@ -152,8 +152,10 @@ class _Finder:
         stem = _VIDEO.sub("", name)
         for folder in map(Path, self.folders.looked_in):
             inner = folder / stem
+            if not is_folder(inner) or self.folders.problem(inner) is not None:
+                continue
             frames = [path for path in inner.glob("*.*") if path.is_file()]
-            if frames and self.folders.problem(inner) is None:
+            if frames:
                 return [self._ref(path) for path in spaced(sorted(frames, key=natural), FRAMES)]
         found = self._file(name)
         return [MediaRef(found.digest, found.source, "video")]

@@ -34,6 +34,17 @@ _SENTENCE_END = re.compile(r"[.!?](?=\s)|\n")
 _OPENING = 120
 _NONE_FITS = re.compile(phrases.NONE_FITS, re.IGNORECASE)
 _REFUSAL = re.compile(phrases.REFUSALS, re.IGNORECASE)
+_WEAK = frozenset(
+    {"last line", "only label", "label and content", "chosen label", "mentioned content"}
+    | {"concluded content", "part of content"}
+)
+"""Rules that go by what a whole reply says: of a reply that was cut off they may see half."""
+_STATED = frozenset({"stated answer", "stated content"})
+_OUTRIGHT = re.compile(
+    rf"(?:[:=]|->|→|{phrases.STATED_CJK}|\b(?:{phrases.STATED})\b)[^.;\n]{{0,40}}\Z", re.IGNORECASE
+)
+_BEFORE = 60
+"""Characters before a stated option in which its verb stands."""
 
 
 def read_choice(reply: str, options: Mapping[str, str], *, stop_reason: str = "stop") -> Answer:
@@ -41,7 +52,8 @@ def read_choice(reply: str, options: Mapping[str, str], *, stop_reason: str = "s
 
     `options` maps labels (capital letters) to their texts; texts may be empty, and with no
     options at all the labels are unknown and any capital letter is accepted.
-    `stop_reason` "length" turns an unread reply into `Truncated`.
+    `stop_reason` "length" turns an unread reply into `Truncated`, and so one that only a weak rule
+    reads: of "Let me think about the answer A" nobody knows how it goes on.
     """
     plain = _plain_reply(reply, options)
     if plain:
@@ -52,14 +64,26 @@ def read_choice(reply: str, options: Mapping[str, str], *, stop_reason: str = "s
     known = prepared(tuple(options.items()))
     folded = fold(core)
     reading = _read(folded, known)
+    cut = stop_reason == "length"
     if isinstance(reading, Reading) and reading.label is not None:
+        if cut and not _is_firm(reading, folded):
+            return Truncated()
         offset = reply.index(core)
         return Found(reading.label, reading.rule, (offset + reading.start, offset + reading.end))
-    if stop_reason == "length":
+    if cut:
         return Truncated()
     if isinstance(reading, Reading):
         return Unparsed()
     return reading or _unread(without_thought(folded))
+
+
+def _is_firm(reading: Reading, folded: str) -> bool:
+    """Whether a reading stands whatever the reply would have said next: the reply opens with it,
+    marks it, or states it with a verb or a colon."""
+    rule = reading.rule
+    if rule in _STATED:
+        return _OUTRIGHT.search(folded[max(0, reading.start - _BEFORE) : reading.start]) is not None
+    return rule not in _WEAK
 
 
 def _plain_reply(reply: str, options: Mapping[str, str]) -> Found | None:

@@ -37,6 +37,19 @@ _POSITIVE = frozenset({"yes", "correct", "true", "right", "consistent", "1"})
 _NEGATIVE = frozenset({"no", "incorrect", "false", "wrong", "inconsistent", "0"})
 _SAID = _POSITIVE | _NEGATIVE
 _WORD = re.compile(r"[a-z]+|\d+")
+_UNSURE = frozenset({"yes", "no", "1", "0"})
+"""Words that often mean something else ("no difference", "option 1"): behind the opening they count
+where they are a clause of their own, or said of something."""
+_PLACE = re.compile(r"\b(?:the|on|to|at|upper|lower|top|bottom|far)\s+(?P<word>right)\b")
+_SHORT_WORDS = re.compile(
+    r"(?:(?:^|[.,;:!?\n]\s*)|\b(?:is|are|was|be|it's)\s+(?:not\s+)?)"
+    r"(?P<word>yes|no|1|0)(?=\s*(?:[.,;:!?\n]|\Z))"
+)
+_STATED = re.compile(
+    r"(?:\A|\n|\b(?:verdict|judge?ment|conclusion|answer|result|evaluation|grade|score)"
+    r"[\s\"'*_`]*(?:[:=]|is\b))[\s\"'*_`(\[]*(?P<verdict>(?:not\s+)?"
+    r"(?:correct|incorrect|right|wrong|true|false|yes|no|consistent|inconsistent|1|0))\b"
+)
 _LEAD = re.compile(
     r"\A(?:the\s+)?(?:extracted|final|short)?\s*(?:answer|result)s?\s*(?:is)?\s*[:：]?\s*",
     re.IGNORECASE,
@@ -60,15 +73,19 @@ _NO_ANSWER = frozenset({"none", "null", "n/a", "na", "z", "no answer", "not answ
 
 def read_grade(reply: str, low: float, high: float, *, whole: bool = False) -> Reading | None:
     """One number in low..high: the whole reply, a labelled one ("Score: 4"), or the only number
-    there is. `whole` accepts integers alone."""
+    there is. Of several labelled ones that differ, the one in the last line counts; without one
+    there, none does. `whole` accepts integers alone."""
     text = without_thought(reply).strip()
     bare = _OF.sub("", _undressed(text))
     labelled = _LABELLED.findall(text)
+    last = _LABELLED.findall(text[text.rfind("\n") + 1 :])
     numbers = _NUMBER.findall(_OF.sub("", text))
     if _NUMBER.fullmatch(bare):
         found = bare
-    elif labelled and len(set(labelled)) == 1:
-        found = labelled[-1]
+    elif len(set(last)) == 1:
+        found = last[0]
+    elif len(set(labelled)) == 1:
+        found = labelled[0]
     elif len(numbers) == 1:
         found = numbers[0]
     else:
@@ -95,18 +112,26 @@ def read_pair(reply: str, names: tuple[str, str], low: float, high: float) -> Re
 
 
 def read_right(reply: str) -> Reading | None:
-    """Right (1) or wrong (0): yes/no, correct/incorrect, true/false, 1/0. The word that the reply
-    opens with, else what all of these words say together; None where they differ."""
-    words = _WORD.findall(without_thought(reply).lower().replace("n't", " not"))
+    """Right (1) or wrong (0): yes/no, correct/incorrect, true/false, 1/0. The verdict that is
+    stated last counts, on a line of its own or behind "verdict:" and its like; without one, what
+    the opening word and all others say together. None where they differ: "Correct. ... However, it
+    is wrong." is no verdict."""
+    text = without_thought(reply).lower().replace("n't", " not").strip()
+    stated = [one for one in _STATED.finditer(text) if text[one.end() :].strip(_DRESS) == ""]
+    if stated:
+        words = _WORD.findall(stated[-1]["verdict"])
+        return Reading({GRADE: float((words[-1] in _POSITIVE) != ("not" in words))})
+    words = _WORD.findall(text)
+    alone = {match.start("word") for match in _SHORT_WORDS.finditer(text)}
+    places = {match.start("word") for match in _PLACE.finditer(text)}
     said = [
-        (word in _POSITIVE) != (position > 0 and words[position - 1] == "not")
-        for position, word in enumerate(words)
-        if word in _SAID
+        (match[0] in _POSITIVE) != (position > 0 and words[position - 1] == "not")
+        for position, match in enumerate(_WORD.finditer(text))
+        if match[0] in _SAID
+        and match.start() not in places
+        and (position == 0 or match[0] not in _UNSURE or match.start() in alone)
     ]
-    opening = bool(words) and words[0] in _SAID
-    if not said or (not opening and len(set(said)) > 1):
-        return None
-    return Reading({GRADE: float(said[0])})
+    return Reading({GRADE: float(said[0])}) if len(set(said)) == 1 else None
 
 
 def read_marks(reply: str, names: Sequence[str], low: float, high: float) -> Reading | None:

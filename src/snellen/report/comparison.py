@@ -84,23 +84,46 @@ def _differences(found: Comparison, letters: Mapping[str, str] | None = None) ->
     """`letters` stand for the names of runs, where these are too long."""
     letters = letters or {}
     several = len({pair.benchmark for pair in found.pairs}) > 1
+    failed = any(pair.bounds for pair in found.pairs)
     rows = [
         (
             *([pair.benchmark] if several else []),
             f"{letters.get(pair.second, pair.second)} – {letters.get(pair.first, pair.first)}",
             fmt.signed(pair.difference),
             fmt.signed_span(pair.interval),
+            *([_bounds(pair)] if failed else []),
             f"+{fmt.number(pair.second_better)} –{fmt.number(pair.first_better)}",
             fmt.p_text(pair.p_holm),
             fmt.points(pair.detectable),
-            fmt.NONE if pair.needed is None else fmt.number(pair.needed),
+            _needed(pair),
         )
         for pair in found.pairs
     ]
     p = "p" if len(found.pairs) == 1 else "Holm p"
-    head = ("difference", "points", f"{100 * found.level:g} % interval", "samples", p)
+    head = (
+        "difference",
+        "points",
+        f"{100 * found.level:g} % interval",
+        *(["with failures"] if failed else []),
+        "samples",
+        p,
+    )
     first = ("benchmark",) if several else ()
     return Grid("", 1 + several, (*first, *head, "finds", "needs"), rows)
+
+
+def _bounds(pair: Pair) -> str:
+    if pair.bounds is None:
+        return fmt.NONE
+    return " to ".join(map(fmt.signed, pair.bounds))
+
+
+def _needed(pair: Pair) -> str:
+    """A range of samples, with two digits that matter: the ends of an interval tell no more."""
+    if pair.needed is None:
+        return fmt.NONE
+    low, high = (fmt.number(int(float(f"{many:.2g}"))) for many in pair.needed)
+    return low if low == high else f"{low}–{high}"
 
 
 def _groups(pair: Pair, told: Sequence[GroupDifference], level: float) -> Grid:
@@ -115,7 +138,7 @@ def _groups(pair: Pair, told: Sequence[GroupDifference], level: float) -> Grid:
         for one in told
     ]
     title = f"{pair.second} – {pair.first} on {pair.benchmark}: where they differ most"
-    return Grid(title, 1, ("group", "points", f"{100 * level:g} % interval", "n", "Holm"), rows)
+    return Grid(title, 1, ("group", "points", f"{100 * level:g} % interval", "n", "Holm p"), rows)
 
 
 def verdicts(found: Comparison) -> Iterator[str]:
@@ -125,37 +148,83 @@ def verdicts(found: Comparison) -> Iterator[str]:
 
 
 def verdict(pair: Pair, found: Comparison) -> str:
-    """Whether the difference is told apart from chance, and what would tell it. Where a rule ended
-    a run early, the anytime interval must leave out 0, too."""
-    return _verdict(pair, found) + _at_stop(pair)
+    """Whether the difference is told apart from chance, what could tell it, and whether the runs
+    are as good as each other but for the margin. Where a rule ended a run early, the anytime
+    interval must leave out 0, too."""
+    return _verdict(pair, found) + _with_failures(pair, found) + _within(pair, found) + _stop(pair)
 
 
-def _at_stop(pair: Pair) -> str:
+def _stop(pair: Pair) -> str:
     if pair.anytime is None:
         return ""
     level, span = f"{100 * pair.anytime.level:g} %", fmt.signed_span(pair.anytime)
     return f"; a run stopped early, the {level} anytime interval of the difference is {span}"
 
 
-def _verdict(pair: Pair, found: Comparison) -> str:
-    alpha = 1 - found.level
+def _better(pair: Pair, found: Comparison) -> bool:
+    """Whether one of the two is better at the level of the comparison."""
     unsure = pair.anytime is not None and pair.anytime.low <= 0 <= pair.anytime.high
-    if pair.p_holm is not None and pair.p_holm < alpha and not unsure:
+    return pair.p_holm is not None and pair.p_holm < 1 - found.level and not unsure
+
+
+def _verdict(pair: Pair, found: Comparison) -> str:
+    if _better(pair, found) and pair.p_holm is not None:
         higher, lower = (
             (pair.second, pair.first) if pair.difference > 0 else (pair.first, pair.second)
         )
-        sure = f"{higher} is better than {lower} on {pair.benchmark}"
+        better = f"{higher} is better than {lower} on {pair.benchmark}"
         adjusted = "after Holm, " if len(found.pairs) > 1 else ""
-        return f"{sure} (p {fmt.p_told(pair.p_holm)}, {adjusted}{pair.test})"
+        return f"{better} (p {fmt.p_told(pair.p_holm)}, {adjusted}{pair.test})"
     text = f"{pair.benchmark}: {pair.second} and {pair.first} cannot be told apart"
     if pair.reason:
         text += f"; {pair.reason}"
-    elif pair.needed is not None and pair.needed > pair.n:
+    elif pair.detectable is not None:
         text += (
-            f"; a difference of {abs(pair.difference):.1f} points needs about "
-            f"{fmt.number(pair.needed)} samples"
+            f"; so many samples find a true difference of {fmt.points(pair.detectable)} points "
+            f"with a power of {100 * found.power:g} %"
         )
     return text
+
+
+def _with_failures(pair: Pair, found: Comparison) -> str:
+    """Whether failures could turn a difference that is told apart."""
+    if pair.bounds is None or not _better(pair, found):
+        return ""
+    against = pair.bounds[0] if pair.difference > 0 else pair.bounds[1]
+    if against * pair.difference > 0:
+        return ""
+    return (
+        "; not so if every sample that failed or is missing were against it: the difference would "
+        f"be {fmt.signed(against)}"
+    )
+
+
+def _within(pair: Pair, found: Comparison) -> str:
+    if found.margin is None:
+        return ""
+    points, alpha = f"{found.margin:g} {_points(found.margin)}", 1 - found.level
+    one = pair.margin
+    if one is None:
+        return f"; nothing can be said of a margin of {points}"
+    if one.equivalent_holm < alpha:
+        p = fmt.p_told(one.equivalent_holm)
+        return f"; equivalent within {points} (p {p}, two one-sided tests)"
+    if _better(pair, found):
+        return ""
+    for p_value, run, other in (
+        (one.second_no_worse_holm, pair.second, pair.first),
+        (one.first_no_worse_holm, pair.first, pair.second),
+    ):
+        if p_value < alpha:
+            return (
+                f"; {run} is no worse than {other} by more than {points} "
+                f"(p {fmt.p_told(p_value)}, one-sided)"
+            )
+    return f"; neither is shown to be no worse than the other by more than {points}"
+
+
+def _points(many: float) -> str:
+    return "point" if many == 1 else "points"
 
 
 def legend(found: Comparison) -> str:
@@ -163,9 +232,17 @@ def legend(found: Comparison) -> str:
     tests = " and ".join(dict.fromkeys(pair.test for pair in found.pairs))
     many = len(found.pairs)
     adjusted = f", adjusted by Holm for {many} comparisons" if many > 1 else ""
+    failed = (
+        "with failures: the difference if all samples that failed or are missing spoke against "
+        "the first named run, and for it; "
+        if any(pair.bounds for pair in found.pairs)
+        else ""
+    )
+    power = f"a power of {100 * found.power:g} % at the {100 * (1 - found.level):.2g} % level"
     return (
-        f"samples: won and lost; p by {tests}{adjusted}; finds: the least true difference found "
-        f"with a power of {100 * found.power:g} %; needs: samples for the difference seen"
+        f"{failed}samples: won and lost; p by {tests}{adjusted}; finds: the least true difference "
+        f"found with {power}; needs: samples that find the far and the near end of the interval "
+        "with that power, – where it includes 0"
     )
 
 

@@ -30,26 +30,33 @@ def error_types(labelled: Sequence[Labels]) -> Finding:
                 merged.setdefault(one.key, one)
     found = distribution(merged.values())
     rows = [
-        (one.model, MEANINGS[one.type][0], one.labels, 100 * one.share, one.samples,
-         one.samples / one.labelled, percent(one.interval))
+        (one.model, MEANINGS[one.type][0], one.labels, 100 * one.share, 100 * one.of_errors,
+         percent(one.interval))
         for one in found
     ]  # fmt: skip
     columns = (
         Column("model"), Column("type of error"), Column("labels", "count"),
-        Column("% of labels", "points"), Column("samples", "count"),
-        Column("of labelled samples", "share"), Column("95 % interval", "interval"),
+        Column("% of labels", "points"), Column("% of wrong answers", "points"),
+        Column("95 % interval", "interval"),
     )  # fmt: skip
     grids = [Grid("", columns, rows)]
     for at, first in enumerate(labelled):
         for second in labelled[at + 1 :]:
             names = (first.labeller or "first", second.labeller or "second")
             grids.append(_agreement_grid(agreement(first, second), names))
+    alike = dict.fromkeys(one.model for one in found if not one.weighted)
+    notices = [
+        f"{model}: the labels do not say how many wrong answers each subtask has, so that shares "
+        "are of the labelled samples; a page made now saves it"
+        for model in alike
+    ]
     plotted: dict[str, dict[str, float]] = {}
     for share in found:
-        plotted.setdefault(share.model, {})[MEANINGS[share.type][0]] = float(share.labels)
+        plotted.setdefault(share.model, {})[MEANINGS[share.type][0]] = share.share
     return Finding(
         f"why answers are wrong, {len(merged)} labelled samples",
         grids,
+        notices,
         plot=lambda: shares("Why answers are wrong, share of labels", plotted),
     )
 

@@ -39,6 +39,7 @@ def error_page(
                 "pictures": [name for name in one.record.media if name in pictures],
                 "labels": list(label.labels) if label else [],
                 "note": label.note if label else "",
+                "wrong": one.among,
             }
         )
     data = {

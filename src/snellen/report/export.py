@@ -93,6 +93,8 @@ def to_markdown(runs: Sequence[Report]) -> str:
         numbers = range(sheet.texts, len(sheet.header))
         blocks += [f"**{literal(sheet.title)}**",
                    "\n".join(table(sheet.header, sheet.rows, right=numbers))]  # fmt: skip
+    if any(report.summary.headline.interval for report in runs):
+        blocks.append(f"Intervals: of {fmt.ESTIMAND}.")
     return "\n\n".join(blocks) + "\n"
 
 

@@ -109,6 +109,7 @@ def _scoring(report: Report) -> Iterator[Fact]:
     yield Fact("headline", fmt.metric_words(report.summary.headline.name))
     if interval is not None:
         yield Fact("interval", f"{fmt.level(interval)}, {interval.method}")
+        yield Fact("interval of", fmt.ESTIMAND)
     effect = {
         "exclude": "failed and missing samples are left out",
         "count-wrong": "failed and missing samples count as wrong",

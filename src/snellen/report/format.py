@@ -18,6 +18,9 @@ NONE = "–"
 BASELINES = GUESSES
 """Metrics that no model earned: shown beside the headline, dimmed."""
 
+ESTIMAND = "the score on questions like these, drawn as they were, not on these very questions"
+"""What an interval is about, where nothing else is said."""
+
 METRIC_WORDS = {
     "accuracy_plus": "accuracy+",
     "f1": "F1",

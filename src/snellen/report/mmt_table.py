@@ -87,8 +87,8 @@ def mmt_table(runs: Sequence[RunFolder]) -> str:
     ]
     notes = [
         f"R, R*: mean rank over {len(shared)} and {len(others)} meta-tasks among {len(means)} "
-        "rows, with the middle 95 % over resampled questions; *: without visual recognition; -: no "
-        "value.",
+        "rows, with the 95 % interval of that of further such questions; *: without visual "
+        "recognition; -: no value.",
         *_lacking(rows, every, shared),
     ]
     numbers = range(1, len(head))
@@ -143,10 +143,10 @@ def _settings(report: Report) -> str:
     return f" ({', '.join(own)})" if own else ""
 
 
-def _rank_cell(rank: float | None, interval: Interval | None) -> str:
-    if rank is None or interval is None:
+def _rank_cell(rank: float | None, among: Interval | None) -> str:
+    if rank is None or among is None:
         return _cell(rank)
-    return f"{_cell(rank)} ({_cell(interval.low)}–{_cell(interval.high)})"
+    return f"{_cell(rank)} ({_cell(among.low)}–{_cell(among.high)})"
 
 
 def _cell(value: float | None) -> str:

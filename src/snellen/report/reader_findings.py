@@ -129,7 +129,8 @@ def quality_lines(readers: Iterable[str], kinds: Iterable[Kind]) -> Iterator[tup
                 f"precision {_with(one.precision, one.precision_interval, one.precision_range)}, "
                 f"recall {_with(one.recall, one.recall_interval, one.recall_range)} on "
                 f"{fmt.number(one.replies)} replies labelled by {one.labelled_by}; "
-                f"a score over such replies may be off by {fmt.signed(-errors.down)} to {fmt.signed(errors.up)} points"
+                f"a score over such replies may be off by {fmt.signed(-errors.down)} to "
+                f"{fmt.signed(errors.up)} points"
             )
             yield f"{one.reader}, {one.kind.replace('_', '/')}", told
 

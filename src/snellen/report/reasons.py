@@ -10,7 +10,7 @@ import msgspec
 from snellen.analysis.attribution import Method
 from snellen.analysis.examples import Example
 from snellen.analysis.factors import Cause
-from snellen.analysis.why import Share, Why, open_causes
+from snellen.analysis.why import Share, Why, open_combinations
 from snellen.report import format as fmt
 from snellen.report.comparison import Grid, markdown_of, table_of
 from snellen.report.markdown import bullets, literal
@@ -121,7 +121,7 @@ def _how(one: Share) -> str:
 def remarks(found: Why) -> Iterator[str]:
     """What the parts rest on, in sentences."""
     for run in found.between:
-        switched = ", ".join(CAUSE_WORDS[cause] for cause in run.switched)
+        switched = " and ".join("the model" if one == "model" else one for one in run.switched)
         yield (
             f"{run.name} tells causes apart: as {found.second} in {switched}, else as {found.first}"
         )
@@ -144,7 +144,7 @@ def remarks(found: Why) -> Iterator[str]:
             f"of {share.possible} orders in which the causes can be switched {share.orders} "
             f"{'is' if share.orders == 1 else 'are'} measured"
         )
-    if open_causes(found):
+    if open_combinations(found):
         yield "to measure it: the same command with --ask, which tells the price first"
     if found.observed.reason:
         yield found.observed.reason

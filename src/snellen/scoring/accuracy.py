@@ -127,6 +127,12 @@ def notices(records: Sequence[Record], failures: FailurePolicy = "exclude") -> I
             f"{count} of {total} {'was' if one else 'were'} not graded by any judge "
             f"and {'is' if one else 'are'} left out"
         )
+    count = sum(record.holds_verdict for record in records)
+    if count:
+        yield (
+            f"{count} of {total} {'has' if count == 1 else 'have'} a judged reply that states a "
+            "verdict of its own or asks for one; what a judge only repeats from it does not count"
+        )
     count = counts["unsupported"]
     if count:
         one = count == 1

@@ -60,7 +60,8 @@ def sum_of_ratios(
         found: NDArray[float64] = ratios @ weighed
         return found
 
-    return HeadlineSums(rows, value, strata, links)
+    bears = rows[:, 1::2] @ (np.abs(weighed) / np.where(wholes > 0, wholes, 1.0))
+    return HeadlineSums(rows, value, strata, links, bears)
 
 
 def mean_of_ratios(sums: NDArray[float64]) -> NDArray[float64]:
@@ -152,6 +153,24 @@ def share_of_units(
     return added
 
 
+def mean_of_sums(parts: Sequence[HeadlineSums]) -> HeadlineSums:
+    """The mean of headlines over the same samples, such as those of several draws of a reply."""
+    import numpy as np
+
+    ends = np.cumsum([one.rows.shape[1] for one in parts])
+
+    def value(sums: NDArray[float64]) -> NDArray[float64]:
+        columns = np.split(sums, ends[:-1], axis=1)
+        values = [one.value(part) for one, part in zip(parts, columns, strict=True)]
+        found: NDArray[float64] = np.mean(values, axis=0)
+        return found
+
+    bears = [one.weights for one in parts if one.weights is not None]
+    rows = np.concatenate([one.rows for one in parts], axis=1)
+    weights = np.mean(bears, axis=0) if len(bears) == len(parts) else None
+    return HeadlineSums(rows, value, parts[0].strata, parts[0].links, weights)
+
+
 def of_kept(kept: Callable[[Record], bool], sums: SumsOf) -> SumsOf:
     """The headline of those samples alone that are kept."""
     import numpy as np
@@ -172,6 +191,8 @@ def of_kept(kept: Callable[[Record], bool], sums: SumsOf) -> SumsOf:
                 held[at] = name
             return held
 
-        return HeadlineSums(rows, found.value, spread(found.strata), spread(found.links))
+        bears = np.zeros(len(records))
+        bears[places] = 1.0 if found.weights is None else found.weights
+        return HeadlineSums(rows, found.value, spread(found.strata), spread(found.links), bears)
 
     return of_records

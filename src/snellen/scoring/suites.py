@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from snellen.core.summary import Interval
 from snellen.scoring.ranks import competition_ranks
+from snellen.stats.averages import interval_of_average
 
 
 class Standing(NamedTuple):
@@ -21,6 +23,8 @@ class Standing(NamedTuple):
     average: float | None
     rank: int | None
     missing: tuple[str, ...]
+    interval: Interval | None = None
+    """Of the average; None where a member has none."""
 
 
 def as_percent(value: float, top: float) -> float:
@@ -32,16 +36,19 @@ def rows_of(
     table: Mapping[str, Mapping[str, float | None]],
     *,
     average: bool = True,
+    intervals: Mapping[str, Mapping[str, Interval]] | None = None,
 ) -> list[Standing]:
     """The models of `table` (model to member to percentage), the best average first; those
-    without one follow in the order given."""
+    without one follow in the order given. `intervals` (model to member) are of the percentages,
+    whose benchmarks count as independent."""
     found: dict[str, float | None] = {}
     for model, values in table.items():
         numbers = [values.get(member) for member in members]
-        known = [number for number in numbers if number is not None]
-        whole = average and len(known) == len(members)
-        found[model] = sum(known) / len(known) if whole else None
+        present = [number for number in numbers if number is not None]
+        whole = average and len(present) == len(members)
+        found[model] = sum(present) / len(present) if whole else None
     ranks = competition_ranks(found)
+    known = intervals or {}
     lines = [
         Standing(
             model,
@@ -49,7 +56,18 @@ def rows_of(
             found[model],
             ranks.get(model),
             tuple(member for member in members if values.get(member) is None),
+            None if found[model] is None else _interval(members, values, known.get(model, {})),
         )
         for model, values in table.items()
     ]
     return sorted(lines, key=lambda line: line.rank or len(lines) + 1)
+
+
+def _interval(
+    members: Sequence[str], values: Mapping[str, float | None], known: Mapping[str, Interval]
+) -> Interval | None:
+    pairs = [(values[member], known.get(member)) for member in members]
+    both = [(value, one) for value, one in pairs if value is not None and one is not None]
+    if len(both) < len(members):
+        return None
+    return interval_of_average([value for value, _ in both], [one for _, one in both])

@@ -13,6 +13,9 @@ from snellen.scoring.accuracy import FailurePolicy, counted_score
 from snellen.scoring.clusters import clusters
 from snellen.stats.stratified import Tally, mean_of_groups, tally
 
+_TINY = 10
+"""Samples below which a group may make a mean of groups uncertain by itself."""
+
 
 def all_right(records: Iterable[Record], unit: Callable[[Record], str]) -> dict[str, float]:
     """1 for each unit whose questions are all right, else 0 (MMVP's pairs, HallusionBench's
@@ -71,6 +74,27 @@ def interval_of_mean(
         return None
     found = mean_of_groups(groups, weights=weights)
     return Interval(top * found.low, top * found.high, found.method, found.level)
+
+
+def tiny_group(
+    groups: Mapping[str, Tally], weights: Mapping[str, float] | None = None
+) -> list[str]:
+    """A notice, where the few samples of one group are most of the chance that is in the mean of
+    the groups' means; empty otherwise."""
+    parts = {
+        name: (weights[name] if weights else 1 / len(groups)) ** 2 / one.every.n
+        for name, one in groups.items()
+    }
+    if len(parts) < 2:
+        return []
+    name = max(parts, key=lambda one: parts[one])
+    n, everything = groups[name].every.n, sum(one.every.n for one in groups.values())
+    if n >= _TINY or parts[name] < sum(parts.values()) / 2:
+        return []
+    return [
+        f"{name} has {n} of {everything} scored samples and counts as much as a larger group: the "
+        f"score is as uncertain as that of about {1 / sum(parts.values()):.0f} questions"
+    ]
 
 
 def under(records: Sequence[Record], failures: FailurePolicy) -> Sequence[Record]:

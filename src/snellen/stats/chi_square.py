@@ -89,9 +89,9 @@ def pearson(strata: Sequence[tuple[Sequence[int], Sequence[float]]]) -> ChiSquar
     random = np.random.default_rng(0)
     left = freedom - sum(len(shares) - 1 for _, shares in sparse)
     drawn = random.chisquare(left, DRAWS) if left else np.zeros(DRAWS)
-    for n, shares in sparse:
-        expected = n * shares
-        tables = random.multinomial(n, shares / shares.sum(), DRAWS)
+    for n, expected_shares in sparse:
+        expected = n * expected_shares
+        tables = random.multinomial(n, expected_shares / expected_shares.sum(), DRAWS)
         drawn += ((tables - expected) ** 2 / expected).sum(axis=1)
     return ChiSquare(statistic, freedom, _share_as_large(drawn, statistic), DRAWS)
 
@@ -137,8 +137,8 @@ def even_over_questions(strata: Sequence[NDArray[float64]]) -> ChiSquare | None:
     for uneven in sparse:
         letters = uneven.shape[1]
         total = np.zeros((DRAWS, letters))
-        rows, counts = np.unique(uneven, axis=0, return_counts=True)
-        for row, count in zip(rows, counts, strict=True):
+        rows, times = np.unique(uneven, axis=0, return_counts=True)
+        for row, count in zip(rows, times.tolist(), strict=True):
             turned = np.stack([np.roll(row, turn) for turn in range(letters)])
             total += random.multinomial(count, [1 / letters] * letters, DRAWS) @ turned
         drawn += _isotropic(total, uneven)

@@ -9,7 +9,7 @@ and E. Slud, Journal of Survey Statistics and Methodology 7 (2019).
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from statistics import NormalDist
 from typing import NamedTuple
@@ -41,24 +41,6 @@ def wilson(successes: float, n: float, level: float = DEFAULT_LEVEL) -> Interval
     low = 0.0 if successes == 0 else max(0.0, centre - half)
     high = 1.0 if successes == n else min(1.0, centre + half)
     return Interval(low, high, "wilson", level)
-
-
-def clustered_mean(
-    values: Sequence[float], clusters: Sequence[Hashable], level: float = DEFAULT_LEVEL
-) -> Interval:
-    """Interval of a mean whose values come in clusters (questions about one picture).
-
-    Cluster-robust (sandwich) standard error with the G/(G-1) correction for G clusters, and
-    Student's t with G - 1 degrees of freedom.
-
-    Raises:
-        ValueError: lengths differ, fewer than two clusters, a value that is not finite.
-    """
-    mean, error, groups = _clustered(values, clusters)
-    if groups < 2:
-        raise ValueError(f"a clustered interval needs at least 2 clusters, got {groups}")
-    half = two_sided_quantile(level, groups - 1) * error
-    return Interval(mean - half, mean + half, "clustered", level)
 
 
 class Moments(NamedTuple):
@@ -170,7 +152,7 @@ def score_interval(
         if not binary and min(scores) < max(scores):
             return None
         return bounded(Moments(mean, n * alone, alone, shares, 1 / n), method, level)
-    residuals: Counter[Hashable] = Counter()
+    residuals: dict[Hashable, float] = defaultdict(float)
     for score, name in zip(scores, held, strict=True):
         residuals[name] += score - mean
     few = 1 / (1 - shares)

@@ -111,4 +111,6 @@ def _correlations(one: NDArray[float64], other: NDArray[float64]) -> NDArray[flo
     one, other = (part - part.mean(axis=1, keepdims=True) for part in (one, other))
     spread = np.sqrt((one**2).sum(axis=1) * (other**2).sum(axis=1))
     joint: NDArray[float64] = (one * other).sum(axis=1)
-    return np.divide(joint, spread, out=np.zeros_like(joint), where=spread > 1e-9)
+    found: NDArray[float64] = np.zeros_like(joint)
+    np.divide(joint, spread, out=found, where=spread > 1e-9)
+    return found

@@ -132,4 +132,4 @@ def _sums(values: NDArray[float64], held: NDArray[int64]) -> NDArray[float64]:
     """Of the values in each cluster."""
     import numpy as np
 
-    return np.bincount(held, weights=values)
+    return np.asarray(np.bincount(held, weights=values), dtype=np.float64)

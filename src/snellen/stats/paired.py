@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 DEFAULT_POWER = 0.8
 FEWEST_CLUSTERS = 5
 """Clusters below which neither a p-value nor an interval of a difference is given."""
+MANY_CLUSTERS = 30
+"""Clusters with a difference from which a design effect below 1 is believed."""
 FLIPPED = 12
 """Clusters up to which all ways of flipping their signs are gone through."""
 SCORE_TEST = "McNemar's score test"
@@ -75,21 +77,56 @@ class McNemar(NamedTuple):
     mid_p: float
 
 
+class Contributions(NamedTuple):
+    """What clusters add to several differences (columns), such as those of all pairs of systems."""
+
+    value: NDArray[float64]
+    """The differences: (columns,)."""
+    error: NDArray[float64]
+    """Their standard errors."""
+    freedom: NDArray[float64]
+    """Degrees of freedom of the standard errors."""
+    sums: NDArray[float64]
+    """(clusters, columns); a column adds up to its value times all sizes."""
+    sizes: NDArray[float64]
+    """What each cluster weighs: (clusters,)."""
+    unequal: NDArray[int64]
+    """Clusters in which the two systems differ at all."""
+    largest: NDArray[float64]
+    """The size of the differences: what is smaller by 1e-12 is rounding."""
+
+
+class Tests(NamedTuple):
+    """Of each column: the two-sided p of a true difference, and the interval. `flat`: the clusters
+    do not differ, so that the interval would have no width."""
+
+    p: NDArray[float64]
+    low: NDArray[float64]
+    high: NDArray[float64]
+    flat: NDArray[bool_]
+
+
 def paired_mean(
-    differences: NDArray[float64], clusters: NDArray[int64], level: float = DEFAULT_LEVEL
+    differences: NDArray[float64],
+    clusters: NDArray[int64],
+    level: float = DEFAULT_LEVEL,
+    null: float = 0.0,
 ) -> PairedMean:
     """Mean of `differences` (n,) of scores in 0..1, whose samples belong to `clusters` (n,),
-    numbered from 0 without gaps.
+    numbered from 0 without gaps. `p` is of the hypothesis that the true mean is `null`.
 
     Raises:
         ValueError: no differences, lengths differ, a cluster without a sample, a level outside
-            (0, 1).
+            (0, 1), a `null` outside -1..1.
     """
-    return paired_means(differences[:, None], clusters, level)[0]
+    return paired_means(differences[:, None], clusters, level, null)[0]
 
 
 def paired_means(
-    differences: NDArray[float64], clusters: NDArray[int64], level: float = DEFAULT_LEVEL
+    differences: NDArray[float64],
+    clusters: NDArray[int64],
+    level: float = DEFAULT_LEVEL,
+    null: float = 0.0,
 ) -> list[PairedMean]:
     """`paired_mean` of each column of `differences` (n, columns), such as the pairs of many
     systems, at a fraction of the time. Raises ValueError as it does."""
@@ -98,112 +135,142 @@ def paired_means(
     n = len(differences)
     if not n or n != len(clusters):
         raise ValueError(f"got {n} differences and {len(clusters)} clusters")
-    if not 0 < level < 1:
-        raise ValueError(f"level must lie between 0 and 1, got {level}")
-    sizes = np.bincount(clusters).astype(np.float64)
-    if not sizes.all():
-        raise ValueError(f"cluster {int(np.argmin(sizes))} of {len(sizes)} has no sample")
-    alone = len(sizes) == n
-    order = np.argsort(clusters, kind="stable")
-    starts = np.cumsum(sizes.astype(np.int64)) - sizes.astype(np.int64)
-    sums = differences if alone else np.add.reduceat(differences[order], starts, axis=0)
-    scored = ((differences == 0) | (np.abs(differences) == 1)).all(axis=0) & alone
-    largest = np.abs(differences).max(axis=0, initial=0.0)
-    return _tested(sums, sizes, scored, largest, level)
-
-
-def _tested(
-    sums: NDArray[float64],
-    sizes: NDArray[float64],
-    scored: NDArray[bool_],
-    largest: NDArray[float64],
-    level: float,
-) -> list[PairedMean]:
-    """`scored`: the columns for the score test; `largest`: the largest difference in each."""
-    import numpy as np
-
-    n, groups = float(sizes.sum()), len(sizes)
+    if not 0 < level < 1 or not -1 <= null <= 1:
+        raise ValueError(f"expected a level in (0, 1) and a null in -1..1, got {level} and {null}")
+    counts = np.bincount(clusters)
+    if not counts.all():
+        raise ValueError(f"cluster {int(np.argmin(counts))} of {len(counts)} has no sample")
+    sizes, groups = counts.astype(np.float64), len(counts)
+    sums = differences
+    if groups < n:
+        order, starts = np.argsort(clusters, kind="stable"), np.cumsum(counts) - counts
+        sums = np.add.reduceat(differences[order], starts, axis=0)
     mean = sums.sum(axis=0) / n
     if groups < 2:
-        return [PairedMean(one, None, None, None, None, 1, CLUSTER_TEST, _too_few(1))
-                for one in mean.tolist()]  # fmt: skip
+        return few_clusters(mean, None, groups)
     residuals = sums - sizes[:, None] * mean
-    error = np.sqrt(((residuals**2) / (1 - sizes / n)[:, None]).sum(axis=0)) / n
-    freedom = satterthwaite(sizes)
+    error = np.sqrt((residuals**2 / (1 - sizes / n)[:, None]).sum(axis=0)) / n
     if groups < FEWEST_CLUSTERS:
-        why = _too_few(groups)
-        return [
-            PairedMean(one, spread, freedom, None, None, groups, CLUSTER_TEST, why)
-            for one, spread in zip(mean.tolist(), error.tolist(), strict=True)
-        ]
-    flat = error <= _NOISE * largest
-    with np.errstate(divide="ignore", invalid="ignore"):
-        p = two_sided_tails(np.where(flat, 0.0, mean / error), freedom)
-    p = np.where(flat, np.where(np.abs(mean) <= _NOISE * largest, 1.0, 0.0), p)
-    half = two_sided_quantile(level, freedom) * error
-    low, high = mean - half, mean + half
+        return few_clusters(mean, error, groups)
+    largest = np.abs(differences).max(axis=0)
+    unequal = (np.abs(sums) > _NOISE * largest * sizes[:, None]).sum(axis=0)
+    freedom = np.full_like(mean, satterthwaite(sizes))
+    found = Contributions(mean, error, freedom, sums, sizes, unequal, largest)
+    tests = cluster_tests(found, level, null)
+    scored = ((differences == 0) | (np.abs(differences) == 1)).all(axis=0) & (groups == n)
     if scored.any():
-        won, lost = (sums[:, scored] > 0).sum(axis=0) * 1.0, (sums[:, scored] < 0).sum(axis=0) * 1.0
-        nothing = won + lost == 0
-        z = np.where(nothing, 0.0, score_statistic(won, lost, groups))
-        p[scored] = normal_tails(z)
-        low[scored], high[scored] = score_interval_of(won, lost, groups, level)
-        flat = flat & ~scored
-    # No surer than flipped signs are.
-    if groups <= FLIPPED:
-        flips = flipped_signs(sums, sizes, level)
+        tests = _with_scores(tests, sums, scored, level, null)
+    return paired_values(found, guarded(tests, found, level, null), scored, level)
+
+
+def cluster_tests(found: Contributions, level: float, null: float = 0.0) -> Tests:
+    """Student's t, alone: `guarded` keeps it from being too sure of few clusters."""
+    import numpy as np
+
+    noise = _NOISE * found.largest
+    flat, away = found.error <= noise, found.value - null
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where(flat, 0.0, away / found.error)
+    p, quantile = np.ones_like(t), np.ones_like(t)
+    for freedom in np.unique(found.freedom).tolist():
+        at = found.freedom == freedom
+        p[at] = two_sided_tails(t[at], freedom)
+        quantile[at] = two_sided_quantile(level, freedom)
+    p = np.where(flat, np.where(np.abs(away) <= noise, 1.0, 0.0), p)
+    half = quantile * found.error
+    return Tests(p, found.value - half, found.value + half, flat)
+
+
+def _with_scores(
+    tests: Tests, sums: NDArray[float64], scored: NDArray[bool_], level: float, null: float
+) -> Tests:
+    """The score test and its interval in the columns that are `scored`."""
+    import numpy as np
+
+    p, low, high, flat = tests.p.copy(), tests.low.copy(), tests.high.copy(), tests.flat
+    n = len(sums)
+    won = (sums[:, scored] > 0).sum(axis=0).astype(np.float64)
+    lost = (sums[:, scored] < 0).sum(axis=0).astype(np.float64)
+    p[scored] = normal_tails(score_statistic(won, lost, n, null))
+    low[scored], high[scored] = score_interval_of(won, lost, n, level)
+    return Tests(p, low, high, flat & ~scored)
+
+
+def guarded(tests: Tests, found: Contributions, level: float, null: float = 0.0) -> Tests:
+    """The same, but no surer than flipping the signs of clusters."""
+    import numpy as np
+
+    p, low, high, flat = tests
+    if len(found.sizes) <= FLIPPED:
+        shifted = found.sums - null * found.sizes[:, None]
+        flips = flipped_signs(shifted, found.sizes, level)
         p = np.maximum(p, flips.p)
-        low, high = np.minimum(low, flips.low), np.maximum(high, flips.high)
+        low, high = np.minimum(low, null + flips.low), np.maximum(high, null + flips.high)
     else:
-        unequal = (np.abs(sums) > _NOISE * largest * sizes[:, None]).sum(axis=0)
-        p = np.maximum(p, np.minimum(1.0, 2.0 ** (1 - unequal)))
-    # Where signs alone keep p above the level the interval reaches to 0, as the test does.
+        unequal = found.unequal if not null else np.full(len(p), len(found.sizes))
+        p = np.maximum(p, np.minimum(1.0, 2.0 ** (1.0 - unequal)))
+    # Where signs alone keep p above the level the interval reaches to `null`, as the test does.
     kept = p >= 1 - level
-    low, high = (
-        np.where(kept, np.minimum(low, 0.0), low),
-        np.where(kept, np.maximum(high, 0.0), high),
+    low = np.where(kept, np.minimum(low, null), low)
+    return Tests(p, low, np.where(kept, np.maximum(high, null), high), flat)
+
+
+def few_clusters(
+    values: NDArray[float64], errors: NDArray[float64] | None, clusters: int
+) -> list[PairedMean]:
+    """Differences that nothing more is told of."""
+    why = (
+        f"{clusters} {'cluster' if clusters == 1 else 'clusters'} of samples: no test and no "
+        f"interval below {FEWEST_CLUSTERS}"
     )
+    known = [None] * len(values) if errors is None else errors.tolist()
     return [
-        _paired(*one, freedom, groups, level)
-        for one in zip(
-            mean.tolist(), error.tolist(), p.tolist(), low.tolist(), high.tolist(),
-            flat.tolist(), scored.tolist(), strict=True,
-        )
-    ]  # fmt: skip
+        PairedMean(value, error, None, None, None, clusters, CLUSTER_TEST, why)
+        for value, error in zip(values.tolist(), known, strict=True)
+    ]
+
+
+def paired_values(
+    found: Contributions,
+    tests: Tests,
+    scored: NDArray[bool_],
+    level: float,
+    top: float = 1.0,
+) -> list[PairedMean]:
+    """One value for each column; `top` is the largest difference there can be."""
+    columns = zip(
+        found.value.tolist(), found.error.tolist(), found.freedom.tolist(), scored.tolist(),
+        *(values.tolist() for values in tests), strict=True,
+    )  # fmt: skip
+    return [_paired(len(found.sizes), level, top, *one) for one in columns]
 
 
 def _paired(
-    mean: float,
+    clusters: int,
+    level: float,
+    top: float,
+    value: float,
     error: float,
+    freedom: float,
+    scored: bool,
     p: float,
     low: float,
     high: float,
     flat: bool,
-    scored: bool,
-    freedom: float,
-    groups: int,
-    level: float,
 ) -> PairedMean:
-    test, df = (SCORE_TEST, None) if scored else (CLUSTER_TEST, freedom)
     interval, reason = None, ""
     if flat:
         reason = "the difference is the same in every cluster, so its spread is not known"
     elif math.isinf(low):
         reason = (
-            f"{groups} clusters cannot bound a difference at {100 * level:g} %: flipping their "
-            f"signs gives p of at least {2.0 ** (1 - groups):.2g}"
+            f"{clusters} clusters cannot bound a difference at {100 * level:g} %: flipping their "
+            f"signs gives p of at least {2.0 ** (1 - clusters):.2g}"
         )
     else:
         method = "score" if scored else "paired"
-        interval = Interval(max(-1.0, low), min(1.0, high), method, level)
-    return PairedMean(mean, error, df, interval, p, groups, test, reason)
-
-
-def _too_few(groups: int) -> str:
-    return (
-        f"{groups} {'cluster' if groups == 1 else 'clusters'} of samples: no test and no interval "
-        f"below {FEWEST_CLUSTERS}"
-    )
+        interval = Interval(max(-top, low), min(top, high), method, level)
+    test, df = (SCORE_TEST, None) if scored else (CLUSTER_TEST, freedom)
+    return PairedMean(value, error, df, interval, p, clusters, test, reason)
 
 
 def satterthwaite(sizes: NDArray[float64]) -> float:
@@ -251,6 +318,24 @@ def mcnemar(first_only: int, second_only: int) -> McNemar:
     ]
     tail, last = math.fsum(terms), terms[-1]
     return McNemar(min(1.0, 2 * tail), min(1.0, 2 * tail - last))
+
+
+def design_effect(
+    differences: NDArray[float64], clusters: NDArray[int64], error: float | None
+) -> float:
+    """How much larger the variance of the mean of `differences` is for their clusters (L. Kish,
+    "Survey Sampling", 1965), `error` being its standard error over them.
+
+    Below 1 only where `MANY_CLUSTERS` hold a difference: of few it is chance, and would promise too
+    much of too few samples.
+    """
+    import numpy as np
+
+    variance = float(differences.var(ddof=1)) / len(differences) if len(differences) > 1 else 0.0
+    if error is None or not variance:
+        return 1.0
+    differing = len(np.unique(clusters[differences != 0]))
+    return max(error**2 / variance, 0.01 if differing >= MANY_CLUSTERS else 1.0)
 
 
 def detectable(
@@ -327,3 +412,20 @@ def holm(p_values: Sequence[float]) -> list[float]:
         highest = max(highest, min(1.0, (len(p_values) - place) * p_values[at]))
         adjusted[at] = highest
     return adjusted
+
+
+def holm_of_sides(sides: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """As `holm`, for pairs of hypotheses of which at most one can be true, such as "worse by more
+    than the margin" and "better by more than the margin": as many hypotheses can be true as there
+    are pairs with one that is not rejected yet (J. P. Shaffer, "Modified sequentially rejective
+    multiple test procedures", JASA 81, 1986)."""
+    order = sorted(((p, at, side) for at, pair in enumerate(sides) for side, p in enumerate(pair)))
+    adjusted = [[0.0, 0.0] for _ in sides]
+    left = [2] * len(sides)
+    possible, highest = len(sides), 0.0
+    for p, at, side in order:
+        highest = max(highest, min(1.0, possible * p))
+        adjusted[at][side] = highest
+        left[at] -= 1
+        possible -= not left[at]
+    return [(first, second) for first, second in adjusted]

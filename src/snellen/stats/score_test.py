@@ -51,6 +51,8 @@ def score_interval_of(
     import numpy as np
 
     z = NormalDist().inv_cdf(0.5 + level / 2)
+    counts, inverse = np.unique(np.stack([won, lost]), axis=1, return_inverse=True)
+    won, lost = counts
     estimate = (won - lost) / n
     ends = []
     for outer, sign in ((-1.0, 1.0), (1.0, -1.0)):
@@ -64,7 +66,7 @@ def score_interval_of(
                 np.where(rejected, middle, outside),
             )
         ends.append(inside)
-    return ends[0], ends[1]
+    return ends[0][inverse], ends[1][inverse]
 
 
 def normal_tails(z: NDArray[float64]) -> NDArray[float64]:

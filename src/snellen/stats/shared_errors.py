@@ -111,7 +111,9 @@ class _Model:
             held = weights[rows]
             if not held.any():
                 continue
-            counts = np.bincount(self._totals[rows], held, minlength=self._rest.shape[1] + 1)
+            counts = np.bincount(
+                self._totals[rows], held, minlength=self._rest.shape[1] + 1
+            ).astype(np.float64)
             among = grid.likeliest(counts)
             chance = np.ones(1)
             for at in range(self._asked.shape[1]):

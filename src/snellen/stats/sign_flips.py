@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _NOISE = 1e-12
-"""Means of sums that differ by no more differ by rounding."""
+"""Of the largest mean: what is not larger is rounding."""
+_CELLS = 4_000_000
+"""Means held at once."""
 
 
 class Flips(NamedTuple):
@@ -39,27 +41,38 @@ def flipped_signs(sums: NDArray[float64], sizes: NDArray[float64], level: float)
     """
     import numpy as np
 
+    columns = sums.T
+    inverse = np.arange(len(columns))
+    if sizes.min() == sizes.max():
+        # In whatever order the clusters come: right and wrong answers make few different columns.
+        columns, inverse = np.unique(np.sort(columns, axis=1), axis=0, return_inverse=True)
+    step = max(1, _CELLS >> len(sizes))
+    parts = [_flipped(columns[at : at + step], sizes, level) for at in range(0, len(columns), step)]
+    p, low, high = (np.concatenate(values)[inverse] for values in zip(*parts, strict=True))
+    return Flips(p, low, high)
+
+
+def _flipped(columns: NDArray[float64], sizes: NDArray[float64], level: float) -> Flips:
+    """Of sums (columns, clusters)."""
+    import numpy as np
+
     sets = _sets(len(sizes))
     ways = len(sets) + 1  # flipping nothing is a way, too, and as far as the observed by itself
-    inside, many = sets @ sums, (sets @ sizes)[:, None]
+    inside, many = columns @ sets.T, sets @ sizes
     one = inside / many
-    other = (sums.sum(axis=0) - inside) / (sizes.sum() - many)
+    other = (columns.sum(axis=1)[:, None] - inside) / (sizes.sum() - many)
     lows, highs = np.minimum(one, other), np.maximum(one, other)
-    p = (1 + ((lows <= _NOISE) & (highs >= -_NOISE)).sum(axis=0)) / ways
+    noise = _NOISE * np.maximum(-lows.min(axis=1), highs.max(axis=1))
+    p = (1 + ((lows <= noise[:, None]) & (highs >= -noise[:, None])).sum(axis=1)) / ways
     # Not rejected at m below the mean: 1 + (lows up to m) >= (1 - level) * ways.
     place = math.ceil((1 - level) * ways * (1 - 1e-12)) - 1
     if place <= 0:
-        ends = np.full(sums.shape[1], math.inf)
+        ends = np.full(len(columns), math.inf)
         return Flips(p, -ends, ends)
-    low = np.partition(lows, place - 1, axis=0)[place - 1]
-    high = -np.partition(-highs, place - 1, axis=0)[place - 1]
-    return Flips(p, _rounded(low), _rounded(high))
-
-
-def _rounded(ends: NDArray[float64]) -> NDArray[float64]:
-    import numpy as np
-
-    return np.where(np.abs(ends) <= _NOISE, 0.0, ends)
+    low = np.partition(lows, place - 1, axis=1)[:, place - 1]
+    high = np.partition(highs, len(sets) - place, axis=1)[:, len(sets) - place]
+    low, high = (np.where(np.abs(ends) <= noise, 0.0, ends) for ends in (low, high))
+    return Flips(p, low, high)
 
 
 @lru_cache(maxsize=16)

@@ -92,28 +92,26 @@ def choose_subset(
     if systems < FEWEST_SYSTEMS:
         raise ValueError(f"choosing a subset needs {FEWEST_SYSTEMS} systems, got {systems}")
     random = seeded(seed)
-    ties = random.random(units)
+    ties = random.random((units,))
     everyone = np.arange(systems)
     outer = _folds(everyone, JUDGING, random)
     inner = [_folds(np.setdiff1d(everyone, fold), CHOOSING, random) for fold in outer]
     rest = [np.setdiff1d(everyone, fold) for fold in outer]
 
     # Every set of systems that subsets are chosen by, and those they are judged by.
-    trials = list(zip(rest, outer, strict=True))
-    for kept, folds in zip(rest, inner, strict=True):
-        trials += [(np.setdiff1d(kept, fold), fold) for fold in folds]
     whole = _Whole(sums, sizes)
-    orders = [_by_difficulty(sums[:, kept], sizes, ties) for kept, _ in trials]
+    splits = list(zip(rest, outer, strict=True))
+    for kept, folds in zip(rest, inner, strict=True):
+        splits += [(np.setdiff1d(kept, fold), fold) for fold in folds]
+    trials = [
+        _Trial(_by_difficulty(sums[:, kept], sizes, ties), whole.panel(kept), whole.panel(held))
+        for kept, held in splits
+    ]
     draws = _Draws(units, random)
     table = []
     for share in SHARES:
         picks = draws.at(share)
-        table.append(
-            [
-                _worth(whole.seen_by(picks, order), kept, held, picks)
-                for (kept, held), order in zip(trials, orders, strict=True)
-            ]
-        )
+        table.append([_worth(whole, one, picks) for one in trials])
     # Chosen with all systems, by as many folds as within each outer fold.
     choosing = len(outer) * CHOOSING // JUDGING
     values = [_mean(row[:choosing]) for row in table]
@@ -129,29 +127,49 @@ def choose_subset(
     share = SHARES[_smallest(told, agreement)]
     order = _by_difficulty(sums, sizes, ties)
     picks = draws.at(share)
-    best = _best(whole.seen_by(picks, order), everyone)
+    best = _best(whole.seen_by(picks, order), whole.panel(everyone))
     found = np.sort(order[np.flatnonzero(picks[best])])
     return Choice(values, share, told[-1] >= agreement, found, worth.agreement, worth.error)
 
 
+class _Panel(NamedTuple):
+    """Some of the systems, by what each weighs in means over them: `systems` (systems,), and
+    `pairs` (pairs,) of those that differ in the whole; zeros where there is no such pair."""
+
+    numbers: NDArray[int64]
+    systems: NDArray[float64]
+    pairs: NDArray[float64]
+
+    @property
+    def paired(self) -> bool:
+        """Whether there is a pair to order."""
+        return bool(self.pairs.any())
+
+
+class _Trial(NamedTuple):
+    """Systems that choose a subset, and those that judge it; units in the order of their difficulty
+    for the first."""
+
+    order: NDArray[int64]
+    kept: _Panel
+    held: _Panel
+
+
 class _Seen(NamedTuple):
     """How near the whole each draw comes: `agree` (draws, pairs) is 1 where the pair is ordered as
-    in the whole; `apart` (draws, systems) holds the distances of scores; `pairs` (pairs, 2) the
-    systems of each pair that is not equal in the whole."""
+    in the whole (one that is equal in the draw alone is not); `apart` (draws, systems) holds the
+    distances of scores."""
 
     agree: NDArray[float64]
     apart: NDArray[float64]
-    pairs: NDArray[int64]
 
-    def agreement(self, systems: NDArray[int64]) -> NDArray[float64]:
-        """Of each draw, over the pairs of these systems; NaN without a pair. A pair that is equal
-        in the draw alone counts as not agreeing."""
+    def agreement(self, panel: _Panel) -> NDArray[float64]:
+        """Of each draw, over the pairs of the panel; NaN without a pair."""
         import numpy as np
 
-        among = np.isin(self.pairs, systems).all(axis=1)
-        if not among.any():
+        if not panel.paired:
             return np.full(len(self.agree), np.nan)
-        share: NDArray[float64] = self.agree[:, among].mean(axis=1)
+        share: NDArray[float64] = self.agree @ panel.pairs
         return share
 
 
@@ -165,15 +183,23 @@ class _Whole:
         self._scores = sums.sum(axis=0) / sizes.sum()
         first, second = np.triu_indices(len(self._scores), 1)
         order = np.sign(np.round(self._scores[first] - self._scores[second], 9))
-        self._order = order[order != 0]
-        self._pairs = np.stack([first, second], axis=1)[order != 0]
+        unequal = order != 0
+        self._order = order[unequal]
+        self._first, self._second = first[unequal], second[unequal]
+
+    def panel(self, numbers: NDArray[int64]) -> _Panel:
+        import numpy as np
+
+        member = np.zeros(len(self._scores))
+        member[numbers] = 1.0
+        pairs = member[self._first] * member[self._second]
+        return _Panel(numbers, member / len(numbers), pairs / max(1.0, pairs.sum()))
 
     def seen_by(self, picks: NDArray[float64], order: NDArray[int64]) -> _Seen:
         """By subsets `picks` (draws, places) of the units in this order."""
         scores = (picks @ self._sums[order]) / (picks @ self._sizes[order])[:, None]
-        first, second = self._pairs.T
-        agree = (scores[:, first] - scores[:, second]) * self._order > _EQUAL
-        return _Seen(agree.astype(float), abs(scores - self._scores), self._pairs)
+        agree = (scores[:, self._first] - scores[:, self._second]) * self._order > _EQUAL
+        return _Seen(agree.astype(float), abs(scores - self._scores))
 
 
 class _Draws:
@@ -218,21 +244,20 @@ def _by_difficulty(
     return np.lexsort((ties, sums.mean(axis=1) / sizes))
 
 
-def _best(seen: _Seen, systems: NDArray[int64]) -> int:
+def _best(seen: _Seen, panel: _Panel) -> int:
     """The draw that orders most pairs as the whole does, and of these has the nearest scores."""
     import numpy as np
 
-    agreement = np.nan_to_num(seen.agreement(systems), nan=1.0)
-    error = (seen.apart[:, systems] ** 2).mean(axis=1)
+    agreement = np.round(seen.agreement(panel), 9) if panel.paired else np.zeros(len(seen.agree))
+    error = seen.apart**2 @ panel.systems
     return int(np.lexsort((error, -agreement))[0])
 
 
-def _worth(
-    seen: _Seen, kept: NDArray[int64], held: NDArray[int64], picks: NDArray[float64]
-) -> Subset:
-    """What the subset that the `kept` systems choose is worth to those that are `held` out."""
-    best = _best(seen, kept)
-    agreement, errors = seen.agreement(held), seen.apart[:, held]
+def _worth(whole: _Whole, trial: _Trial, picks: NDArray[float64]) -> Subset:
+    """What the subset that some systems choose is worth to those that are held out."""
+    seen = whole.seen_by(picks, trial.order)
+    best = _best(seen, trial.kept)
+    agreement, errors = seen.agreement(trial.held), seen.apart[:, trial.held.numbers]
     return Subset(
         int(picks[0].sum()),
         float(agreement[best]),

@@ -6,8 +6,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from threading import Lock
 
+from snellen.analysis.data_again import benchmark_with_data
 from snellen.api.arguments import STORE_FILE
-from snellen.api.data_again import benchmark_with_data
 from snellen.core.benchmark import Benchmark
 from snellen.core.errors import SnellenError, UsageError
 from snellen.core.media import InlineSource, Source, decode_image

@@ -238,6 +238,7 @@ def _pair(pair: Pair) -> dict[str, Any]:
         "difference": fmt.signed(pair.difference),
         "interval": fmt.signed_span(pair.interval) if pair.interval else None,
         "level": fmt.level(pair.interval),
+        "anytime": fmt.signed_span(pair.anytime) if pair.anytime else None,
         "n": pair.n,
         "p": None if pair.p is None else fmt.p_told(pair.p),
         "test": pair.test,

@@ -42,20 +42,20 @@ def cluster_chance(
     a pair of tied models counts 0, or 1 if `ties_count`. None where the cluster holds all tasks,
     or no two models are scored on it and elsewhere."""
     tasks = values.shape[1]
-    chosen = np.zeros((1, tasks))
+    chosen: NDArray[np.float64] = np.zeros((1, tasks))
     chosen[0, list(columns)] = 1.0
     size = len(columns)
     if not 0 < size < tasks:
         return None
-    own, others = _means(values, chosen), _means(values, 1 - chosen)
+    own, others = _means(values, chosen), _means(values, 1.0 - chosen)
     tau = float(_taus(own, others, ties_count)[0])
     if np.isnan(tau):
         return None
     random = np.random.default_rng(SEED)
     order = np.argsort(random.random((DRAWS, len(values))), axis=1)
     mixed = _taus(np.broadcast_to(own, order.shape), others[0][order], ties_count)
-    drawn = np.argsort(random.random((DRAWS, tasks)), axis=1) < size
-    sets = _taus(_means(values, drawn.astype(np.float64)), _means(values, 1.0 - drawn), ties_count)
+    drawn = (np.argsort(random.random((DRAWS, tasks)), axis=1) < size).astype(np.float64)
+    sets = _taus(_means(values, drawn), _means(values, 1.0 - drawn), ties_count)
     below, above = _share(sets <= tau + _EQUAL), _share(sets >= tau - _EQUAL)
     p = _share(np.abs(mixed) >= abs(tau) - _EQUAL)
     return ClusterChance(tau, p, min(1.0, 2 * min(below, above)), above < below)

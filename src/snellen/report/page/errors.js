@@ -102,6 +102,7 @@
       run: one.run, sample: one.sample, model: one.model, subtask: one.subtask,
       labels: data.types.map(([name]) => name).filter((name) => labels.get(key(one)).labels.has(name)),
       note: labels.get(key(one)).note,
+      wrong: one.wrong,
     })),
     labeller: labeller.value,
     format: data.format,
@@ -130,8 +131,8 @@
     download(JSON.stringify(saved(), null, 1), "error-labels.json", "application/json"));
   document.getElementById("csv").addEventListener("click", () => {
     const rows = saved().samples.map((one) =>
-      [one.run, one.model, one.sample, one.subtask, one.labels.join(";"), one.note, labeller.value].map(cell).join(","));
-    download(["run,model,sample,subtask,labels,note,labeller", ...rows].join("\r\n") + "\r\n", "error-labels.csv", "text/csv");
+      [one.run, one.model, one.sample, one.subtask, one.labels.join(";"), one.note, one.wrong || "", labeller.value].map(cell).join(","));
+    download(["run,model,sample,subtask,labels,note,wrong,labeller", ...rows].join("\r\n") + "\r\n", "error-labels.csv", "text/csv");
   });
   document.getElementById("file").addEventListener("change", async (event) => {
     const [file] = event.target.files;

@@ -1,0 +1,349 @@
+"""Letters, guesses, labels in doubt, error types and readers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulations.study import Case, Share, Study
+from snellen.core.record import Record
+from snellen.scoring.guessing import guess_metrics
+from snellen.stats import shared_errors as doubts
+from snellen.stats.chi_square import even_over_questions, pearson
+from snellen.stats.items import LEVEL, low_discrimination
+from snellen.stats.shared_errors import Answers, Expected, expected_alike
+from snellen.stats.system_shares import share_over_systems
+from snellen.stats.weighted_share import Stratum, weighted_share
+
+Letters = NDArray[np.intp]
+_BALANCED = (0.25, 0.25, 0.25, 0.25)
+_UNEVEN = (0.4, 0.3, 0.2, 0.1)
+
+
+def wrong_letters_rejected(
+    gold: Sequence[float], accuracy: float, questions: int, preference: float = 0.0
+) -> Share:
+    """Wrong answers evenly over the other letters, but A in `preference` of those it is open to."""
+
+    def share(random: np.random.Generator, repeats: int) -> float:
+        rejected = 0
+        for _ in range(repeats):
+            right = random.choice(4, questions, p=gold)
+            chosen = (right + random.integers(1, 4, questions)) % 4
+            chosen[(random.random(questions) < preference) & (right != 0)] = 0
+            wrong = random.random(questions) >= accuracy
+            strata = []
+            for letter in range(4):
+                counts = np.bincount(chosen[wrong & (right == letter)], minlength=4)
+                strata.append((np.delete(counts, letter).tolist(), [1 / 3] * 3))
+            found = pearson(strata)
+            rejected += found is not None and found.p < 0.05
+        return rejected / repeats
+
+    return share
+
+
+def rotations_rejected(kind: str, questions: int) -> Share:
+    def share(random: np.random.Generator, repeats: int) -> float:
+        rejected = 0
+        for _ in range(repeats):
+            letters = _through_rotations(random, kind, questions)
+            counts = np.stack([(letters == at).sum(axis=1) for at in range(4)], axis=1)
+            found = even_over_questions([counts.astype(np.float64)])
+            rejected += found is not None and found.p < 0.05
+        return rejected / repeats
+
+    return share
+
+
+def _through_rotations(random: np.random.Generator, kind: str, questions: int) -> Letters:
+    """Letters that a model chooses in the four rotations of each question."""
+    one = random.integers(0, 4, (questions, 1))
+    anew = random.integers(0, 4, (questions, 4))
+    if kind == "anew":
+        return anew
+    if kind == "one letter":
+        return np.repeat(one, 4, axis=1)
+    text = (one + np.arange(4)) % 4
+    if kind == "one text":
+        return text
+    mixed = np.where(random.random((questions, 1)) < 0.5, text, np.repeat(one, 4, axis=1))
+    return np.where(random.random((questions, 4)) < 0.1, 0, mixed) if kind == "A" else mixed
+
+
+@contextmanager
+def one_draw() -> Iterator[None]:
+    before, doubts.DRAWS = doubts.DRAWS, 1
+    try:
+        yield
+    finally:
+        doubts.DRAWS = before
+
+
+def shared_errors(
+    spread: float, attraction: float, random: np.random.Generator
+) -> tuple[int, Expected]:
+    """1,000 questions of four options, six runs: wrong answers that the three best share, seen and
+    expected. The first wrong option draws `attraction` of the wrong answers to itself."""
+    able, n = random.normal(0.9, 0.3, 6), 1000
+    right = random.random((n, 6)) < 1 / (1 + np.exp(random.normal(0, spread, (n, 1)) - able))
+    wrong = random.integers(0, 3, (n, 6))
+    wrong[random.random((n, 6)) < attraction] = 0
+    strong = np.argsort(-right.mean(axis=0))[:3]
+    alike = (wrong[:, strong] == wrong[:, strong[:1]]).all(axis=1)
+    given = [
+        [None if one < 0 else one for one in row] for row in np.where(right, -1, wrong).tolist()
+    ]
+    answers = Answers(right.astype(np.float64), given, np.full(n, 3.0))
+    seen = int(((~right[:, strong]).all(axis=1) & alike).sum())
+    return seen, expected_alike(answers, strong.tolist(), np.arange(n))
+
+
+def seen_to_expected(spread: float, attraction: float) -> Share:
+    """Without the range, whose draws take nearly all the time."""
+
+    def share(random: np.random.Generator, repeats: int) -> float:
+        with one_draw():
+            pairs = [shared_errors(spread, attraction, random) for _ in range(repeats)]
+        return sum(seen for seen, _ in pairs) / sum(told.mean for _, told in pairs)
+
+    return share
+
+
+def range_holds(spread: float, attraction: float) -> Share:
+    def share(random: np.random.Generator, repeats: int) -> float:
+        pairs = [shared_errors(spread, attraction, random) for _ in range(repeats)]
+        return sum(told.low <= seen <= told.high for seen, told in pairs) / repeats
+
+    return share
+
+
+def listed_to_expected(systems: int, spread: float) -> Share:
+    """Samples listed for a low discrimination, where all discriminate alike."""
+
+    def share(random: np.random.Generator, repeats: int) -> float:
+        listed = expected = 0.0
+        for _ in range(repeats):
+            able, hard = random.normal(0.5, spread, systems), random.normal(0, 1.2, (400, 1))
+            right = random.random((400, systems)) < 1 / (1 + np.exp(hard - able))
+            found = low_discrimination(right.astype(np.float64))
+            listed += float(np.nansum(found.p <= LEVEL))
+            expected += found.expected
+        return listed / expected
+
+    return share
+
+
+def most_frequent(questions: int) -> Share:
+    """Random gold letters: what always giving the most frequent one is told to score."""
+
+    def share(random: np.random.Generator, repeats: int) -> float:
+        options, told = dict.fromkeys("ABCD", ""), []
+        for _ in range(repeats):
+            golds = random.choice(list("ABCD"), questions).tolist()
+            records = [
+                Record(str(at), "choice", "", "answered", 0.0, gold=(gold,), options=options)
+                for at, gold in enumerate(golds)
+            ]
+            told.append(guess_metrics(records)["frequent"].value or 0.0)
+        return float(np.mean(told))
+
+    return share
+
+
+def stratum_interval_holds(each: int, subtasks: Sequence[tuple[int, int]]) -> Share:
+    """`subtasks`: wrong answers, and how many of them have the type."""
+    truth = sum(hits for _, hits in subtasks) / sum(size for size, _ in subtasks)
+
+    def share(random: np.random.Generator, repeats: int) -> float:
+        held = 0
+        for _ in range(repeats):
+            strata = []
+            for size, hits in subtasks:
+                n = min(each, size)
+                strata.append(Stratum(size, n, int(random.hypergeometric(hits, size - hits, n))))
+            found = weighted_share(strata).interval
+            held += found.low <= truth <= found.high
+        return held / repeats
+
+    return share
+
+
+def reader_interval_holds(spread: float) -> Share:
+    def share(random: np.random.Generator, repeats: int) -> float:
+        held = 0
+        for shares in np.clip(random.normal(0.9, spread, (repeats, 11)), 0, 1):
+            found = share_over_systems(random.binomial(1817, shares).tolist(), [1817] * 11)
+            held += found is not None and found.low <= 0.9 <= found.high
+        return held / repeats
+
+    return share
+
+
+_TEN_AND_THOUSAND = ((10, 9), (1000, 200))
+_FIFTEEN = tuple((30, 3 * at) for at in range(10)) + tuple((300, 60 * at) for at in range(5))
+
+STUDIES = (
+    Study(
+        "letters-given-gold",
+        "A preferred letter, each question asked once",
+        "a model that prefers no letter is told to prefer one (nominal 0.05)",
+        "Within each gold letter the wrong choices against equal shares of the other letters, by "
+        "Pearson's chi-square, summed; among drawn tables where fewer than five are expected. "
+        "Assumes that questions are answered independently.",
+        "K. Pearson, Philosophical Magazine 50 (1900)",
+        tuple(
+            Case(
+                f"gold {'/'.join(f'{100 * one:.0f}' for one in gold)}, accuracy {accuracy:g}, "
+                f"{questions:,} questions",
+                wrong_letters_rejected(gold, accuracy, questions),
+                0.0,
+                0.06,
+            )
+            for gold in (_BALANCED, (0.28, 0.26, 0.25, 0.21), (0.33, 0.27, 0.22, 0.18), _UNEVEN)
+            for accuracy, questions in ((0.3, 1000), (0.5, 4000))
+        ),
+        repeats=10_000,
+    ),
+    Study(
+        "letters-given-gold-sparse",
+        "A preferred letter, each question asked once, few wrong answers",
+        "a model that prefers no letter is told to prefer one (nominal 0.05)",
+        "As above, where fewer than five wrong choices of some letter are expected: among 19,999 "
+        "tables with the same totals.",
+        "A. Hope, JRSS B 30 (1968)",
+        (
+            Case("gold 25/25/25/25, accuracy 0.8, 300 questions",
+                 wrong_letters_rejected(_BALANCED, 0.8, 300), 0.0, 0.06),
+            Case("gold 40/30/20/10, accuracy 0.5, 300 questions",
+                 wrong_letters_rejected(_UNEVEN, 0.5, 300), 0.0, 0.06),
+        ),
+        quick=60,
+    ),
+    Study(
+        "letters-power",
+        "A preferred letter is found",
+        "a model that takes A in a fifth of its wrong answers more than chance is told to",
+        "The test given the gold letter.",
+        "as above",
+        tuple(
+            Case(f"accuracy {accuracy:g}, 1,000 questions",
+                 wrong_letters_rejected(_BALANCED, accuracy, 1000, 0.2), 0.9, 1.0)
+            for accuracy in (0.3, 0.5)
+        ),
+    ),
+    Study(
+        "letters-over-rotations",
+        "A preferred letter, each question asked in all rotations",
+        "a model that prefers no letter over all questions is told to (nominal 0.05)",
+        "Counts of letters by question, summed, against their covariance between questions. Passes "
+        "of a question may depend on each other in any way.",
+        "K.-Y. Liang and S. Zeger, Biometrika 73 (1986)",
+        tuple(
+            Case(f"{words}, {questions} questions", rotations_rejected(kind, questions), 0.0, 0.06)
+            for kind, words in (
+                ("anew", "guesses anew in each pass"),
+                ("one text", "keeps one text"),
+                ("one letter", "keeps one letter, another for each question"),
+                ("mixed", "keeps one text in half of the questions, one letter in the others"),
+            )
+            for questions in (400, 1000)
+        ),
+        repeats=10_000,
+    ),
+    Study(
+        "letters-over-rotations-power",
+        "A preferred letter is found over rotations",
+        "a model that takes A in a tenth of all passes is told to",
+        "The test over rotations.",
+        "as above",
+        (Case("500 questions", rotations_rejected("A", 500), 0.9, 1.0),),
+    ),
+    Study(
+        "labels-in-doubt",
+        "Labels in doubt though none is wrong",
+        "labels in doubt seen, over those expected",
+        "Errors that the three best of six runs share: difficulty by a Rasch model and the "
+        "attraction of wrong options by a Dirichlet distribution, fitted to the other three. "
+        "Assumes that runs err independently given both.",
+        "E. B. Andersen, JRSS B 32 (1970); J. Mosimann, Biometrika 49 (1962)",
+        tuple(
+            Case(f"difficulty sd {spread}, attraction {attraction:g}",
+                 seen_to_expected(spread, attraction), 0.8, 1.25)
+            for spread in (0, 1, 2)
+            for attraction in (0.0, 0.5)
+        ),
+        repeats=200,
+        quick=8,
+    ),
+    Study(
+        "labels-in-doubt-range",
+        "The range of labels in doubt",
+        "the range told for 95 of 100 holds the number seen",
+        "Poisson numbers around the means of models fitted to resampled clusters of questions.",
+        "as above",
+        tuple(
+            Case(f"difficulty sd {spread}, attraction {attraction:g}",
+                 range_holds(spread, attraction), 0.94, 1.0)
+            for spread, attraction in ((1, 0.0), (2, 0.5))
+        ),
+        repeats=600,
+        quick=12,
+    ),
+    Study(
+        "low-discrimination",
+        "Samples of low discrimination though all discriminate alike",
+        "samples listed, over those expected",
+        "Right answers permuted given each sample's number of them and the runs' abilities.",
+        "G. Rasch (1960); E. B. Andersen, JRSS B 32 (1970)",
+        tuple(
+            Case(f"{systems} runs, ability sd {spread:g}", listed_to_expected(systems, spread),
+                 0.8, 1.25)
+            for systems in (8, 20)
+            for spread in (0.0, 1.0)
+        ),
+        repeats=100,
+        quick=6,
+    ),
+    Study(
+        "most-frequent",
+        "The most frequent label of random labels",
+        "its mean score in percent, truly 25",
+        "Chosen on one half of the pictures and scored on the other, both ways, over 20 halves.",
+        "M. Stone, JRSS B 36 (1974)",
+        tuple(Case(f"{n} questions", most_frequent(n), 24.0, 26.0) for n in (10, 50, 200)),
+        repeats=1000,
+        quick=100,
+    ),
+    Study(
+        "error-types",
+        "Shares of error types, some of each subtask labelled",
+        "the 95 % interval holds the share of all wrong answers",
+        "Each subtask with as many wrong answers as it has; Wilson's interval with the effective "
+        "size of the stratified sample, never more than the weights allow.",
+        "W. G. Cochran, Sampling Techniques (1977), Sec. 5; Korn and Graubard (1998)",
+        (
+            Case("10 and 1,000 wrong answers, 5 of each",
+                 stratum_interval_holds(5, _TEN_AND_THOUSAND), 0.94, 1.0),
+            Case("10 and 1,000 wrong answers, 20 of each",
+                 stratum_interval_holds(20, _TEN_AND_THOUSAND), 0.94, 1.0),
+            Case("15 subtasks, 1 of each", stratum_interval_holds(1, _FIFTEEN), 0.94, 1.0),
+            Case("15 subtasks, 5 of each", stratum_interval_holds(5, _FIFTEEN), 0.94, 1.0),
+        ),
+    ),
+    Study(
+        "readers-over-systems",
+        "Recall of a reader over 11 systems that differ",
+        "the 95 % interval holds the mean over systems",
+        "Systems are the clusters, Student's t with one degree of freedom less; never narrower "
+        "than Wilson's interval of all replies.",
+        "R. Bell and D. McCaffrey, Survey Methodology 28 (2002)",
+        tuple(
+            Case(f"sd {100 * spread:g} points", reader_interval_holds(spread), 0.94, 1.0)
+            for spread in (0.0, 0.02, 0.05)
+        ),
+    ),
+)  # fmt: skip

@@ -1,0 +1,63 @@
+"""Whether runs are equally good but for a margin: non-inferiority and equivalence.
+
+Two one-sided tests (D. J. Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15 (1987)),
+each by the method that tests the difference, with a margin in place of 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import Struct
+
+from snellen.stats.paired import PairedMean, holm_of_sides
+
+
+class Margin(Struct, frozen=True):
+    """One-sided p-values, small where the claim holds; adjusted over all pairs of all benchmarks
+    that were compared."""
+
+    points: float
+    second_no_worse: float
+    """Of the claim that the second run is not worse than the first by more than the margin."""
+    first_no_worse: float
+    second_no_worse_holm: float = 1.0
+    first_no_worse_holm: float = 1.0
+
+    @property
+    def equivalent_holm(self) -> float:
+        """Of the claim that neither is worse than the other by more than the margin."""
+        return max(self.second_no_worse_holm, self.first_no_worse_holm)
+
+
+def margin_of(points: float, scaled: float, lower: PairedMean, upper: PairedMean) -> Margin | None:
+    """Of a difference tested against the true values -`scaled` (`lower`) and +`scaled` (`upper`),
+    which is the margin on the scale of the difference; None where nothing is tested."""
+    if lower.p is None or upper.p is None:
+        return None
+    return Margin(
+        points,
+        _one_sided(lower.p, lower.mean > -scaled),
+        _one_sided(upper.p, upper.mean < scaled),
+    )
+
+
+def _one_sided(p: float, on_its_side: bool) -> float:
+    return p / 2 if on_its_side else 1 - p / 2
+
+
+def adjusted_margins(margins: Sequence[Margin | None]) -> list[Margin | None]:
+    """By Holm's method, for which at most one of the two claims of a pair can be wrong."""
+    sides = [(one.second_no_worse, one.first_no_worse) for one in margins if one is not None]
+    adjusted = iter(holm_of_sides(sides))
+    found: list[Margin | None] = []
+    for one in margins:
+        if one is None:
+            found.append(None)
+            continue
+        second, first = next(adjusted)
+        found.append(
+            msgspec.structs.replace(one, second_no_worse_holm=second, first_no_worse_holm=first)
+        )
+    return found

@@ -1,0 +1,141 @@
+"""What a judge only repeats from the reply it judges is no verdict.
+
+A reply may hold a grade of its own ("Score: 10"), by chance or to talk to the judge, and judges
+quote what they judge. So before a verdict is read, three things are blanked out in it:
+
+- text in quotation marks, code marks or a block quote that also stands in the reply;
+- a run of at least `RUN` words that also stands in the reply;
+- a shorter run that the reply states as a verdict ("Score: 10"), where the judge says more than
+  that.
+
+What is left is the judge's own. Where nothing of a verdict is left it is unread, and asked for
+again: a grade that cannot be told from a quoted one is never believed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+RUN = 6
+"""Words and signs of a run that is taken for a quote without any marks around it."""
+_ALONE = 3
+"""Words and signs beside a repeated verdict up to which it is all that the judge says."""
+_WORD = re.compile(r"\w+|[^\w\s]")
+_QUOTED = re.compile(
+    r"```.*?(?:```|\Z)|(?:^[ \t]*>[^\n]*(?:\n|\Z))+|\"[^\"]{1,4000}\"|“[^”]{1,4000}”|«[^»]{1,4000}»"
+    r"|「[^」]{1,4000}」|『[^』]{1,4000}』|`[^`\n]{1,4000}`|(?<!\w)'[^'\n]{1,4000}'(?!\w)"
+    r"|(?<!\w)‘[^’\n]{1,4000}’(?!\w)",
+    re.DOTALL | re.MULTILINE,
+)
+_GRADES = r"(?:-?\d+(?:\.\d+)?|\.\d+)(?:\s*(?:/|out of)\s*\d+)?"
+_SAYS = r"correct|incorrect|right|wrong|true|false|yes|no|consistent|inconsistent"
+_VERDICT = re.compile(
+    rf"\b(?:score|grade|rating|correctness|judge?ment|verdict|mark|overall|evaluation)s?[\"'*_\s]*"
+    rf"(?:[:=]|is\b)[\"'*_\s]*(?:{_GRADES}|(?:{_SAYS})\b)"
+    rf"|\[\[\s*(?:{_GRADES}|[A-C])\s*\]\]"
+    rf"|(?:^|\n)\s*(?:{_SAYS})\s*[:.](?=\s|\Z)",
+    re.IGNORECASE,
+)
+_PLEA = re.compile(
+    r"\b(?:ignore|disregard|forget)\s+(?:all\s+|any\s+)?(?:the\s+|your\s+)?"
+    r"(?:previous|above|prior|earlier)\s+(?:instructions?|rules?|rubrics?|prompts?)"
+    r"|\b(?:give|award|assign|grant|return|output)\s+(?:me|it|this(?:\s+\w+)?|the\s+\w+)?\s*"
+    r"(?:a|the|an)?\s*(?:full|maximum|highest|perfect|top)\s+(?:score|marks?|grade|rating|credit)"
+    r"|\b(?:dear|hey|note\s+to\s+(?:the\s+)?)\s*(?:judge|grader|evaluator)\b",
+    re.IGNORECASE,
+)
+
+
+class _Token(NamedTuple):
+    text: str
+    start: int
+    end: int
+
+
+def holds_verdict(reply: str) -> bool:
+    """Whether a reply states what looks like a judge's verdict, or asks the judge for one."""
+    return _VERDICT.search(reply) is not None or _PLEA.search(reply) is not None
+
+
+def without_quotes(verdict: str, reply: str) -> str:
+    """The verdict with what it repeats from the judged reply blanked out; same length. A verdict
+    that is nothing else, such as a bare grade, stays as it is."""
+    said = _tokens(reply)
+    words = [token.text for token in said]
+    places = _ngrams(words, 1)
+    left = verdict
+    opening, closing = verdict.find("{"), verdict.rfind("}")
+    for quote in _QUOTED.finditer(verdict):
+        # In an object of JSON or Python quotation marks are no quotes.
+        if 0 <= opening < quote.start() and quote.end() <= closing:
+            continue
+        inside = [token.text for token in _tokens(quote[0]) if token.text not in _MARKS]
+        if inside and _stands_in(inside, words, places):
+            left = _blank(left, quote.start(), quote.end())
+    for start, end in _runs(left, words):
+        left = _blank(left, start, end)
+    left = _without_repeated_verdicts(left, reply)
+    return left if _WORD.search(left) else verdict
+
+
+_MARKS = frozenset("\"“”«»「」『』`'‘’>")
+
+
+def _tokens(text: str) -> list[_Token]:
+    return [_Token(one[0].casefold(), *one.span()) for one in _WORD.finditer(text)]
+
+
+def _ngrams(words: Sequence[str], n: int) -> dict[tuple[str, ...], list[int]]:
+    """Where each run of n words begins."""
+    found: dict[tuple[str, ...], list[int]] = {}
+    for at in range(len(words) - n + 1):
+        found.setdefault(tuple(words[at : at + n]), []).append(at)
+    return found
+
+
+def _stands_in(
+    part: Sequence[str], words: Sequence[str], places: dict[tuple[str, ...], list[int]]
+) -> bool:
+    starts = places.get((part[0],), ())
+    # A word that the reply repeats without end would be compared as often; a loop is no quote.
+    return any(list(words[at : at + len(part)]) == list(part) for at in starts[:1000])
+
+
+def _runs(verdict: str, words: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Places in the verdict of runs of at least `RUN` words that stand in the reply."""
+    known = set(_ngrams(words, RUN))
+    own = _tokens(verdict)
+    end = -1
+    start = 0
+    for at in range(len(own) - RUN + 1):
+        if tuple(token.text for token in own[at : at + RUN]) not in known:
+            continue
+        if at > end:
+            if end >= 0:
+                yield own[start].start, own[end].end
+            start = at
+        end = at + RUN - 1
+    if end >= 0:
+        yield own[start].start, own[end].end
+
+
+def _without_repeated_verdicts(verdict: str, reply: str) -> str:
+    """Short statements such as "Score: 10" that stand in both, where the judge says more."""
+    planted = {tuple(token.text for token in _tokens(one[0])) for one in _VERDICT.finditer(reply)}
+    if not planted:
+        return verdict
+    own = _tokens(verdict)
+    left, covered = verdict, 0
+    for run in planted:
+        for at in range(len(own) - len(run) + 1):
+            if tuple(token.text for token in own[at : at + len(run)]) == run:
+                left = _blank(left, own[at].start, own[at + len(run) - 1].end)
+                covered += len(run)
+    return left if len(own) - covered > _ALONE else verdict
+
+
+def _blank(text: str, start: int, end: int) -> str:
+    kept = "".join("\n" if sign == "\n" else " " for sign in text[start:end])
+    return text[:start] + kept + text[end:]

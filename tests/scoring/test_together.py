@@ -1,0 +1,33 @@
+"""Notices about means of groups."""
+
+from __future__ import annotations
+
+import pytest
+
+from snellen.scoring.together import tiny_group
+from snellen.stats.stratified import tally
+
+
+@pytest.mark.parametrize(
+    ("sizes", "weights", "about"),
+    [
+        ({"a": 3, "b": 997}, None, "12"),
+        ({"a": 3, "b": 20}, None, "10"),
+        ({"a": 10, "b": 997}, None, ""),
+        ({"a": 3, "b": 3}, None, "6"),
+        ({"a": 3, "b": 3, "c": 3}, None, ""),
+        ({"a": 3, "b": 997}, {"a": 0.01, "b": 0.99}, ""),
+        ({"a": 3}, None, ""),
+    ],
+)
+def test_a_tiny_group_that_decides_the_mean_is_told(
+    sizes: dict[str, int], weights: dict[str, float] | None, about: str
+) -> None:
+    groups = {name: tally([1.0] * size, [""] * size) for name, size in sizes.items()}
+    found = tiny_group(groups, weights)
+    if not about:
+        assert found == []
+        return
+    (notice,) = found
+    assert notice.startswith("a has 3 of ")
+    assert notice.endswith(f"about {about} questions")

@@ -1,0 +1,50 @@
+"""Shares of a stratified sample: unbiased, with intervals that hold the truth."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from snellen.stats.intervals import wilson
+from snellen.stats.weighted_share import Stratum, weighted_share
+
+
+@pytest.mark.parametrize("each", [5, 20])
+def test_ten_and_a_thousand_errors(each: int) -> None:
+    """Of ten errors nine have the type, of a thousand 200: unweighted it would be 55 %."""
+    rng = np.random.default_rng(each)
+    subtasks = [(10, 9), (1000, 200)]
+    truth = sum(hits for _, hits in subtasks) / sum(size for size, _ in subtasks)
+    shares, held = [], 0
+    for _ in range(2000):
+        strata = []
+        for size, hits in subtasks:
+            n = min(each, size)
+            strata.append(Stratum(size, n, int(rng.hypergeometric(hits, size - hits, n))))
+        found = weighted_share(strata)
+        shares.append(found.share)
+        held += found.interval.low <= truth <= found.interval.high
+    error = np.std(shares) / np.sqrt(len(shares))
+    assert abs(np.mean(shares) - truth) < 4 * error
+    assert held / 2000 >= 0.94
+
+
+def test_one_stratum_is_a_plain_share() -> None:
+    found = weighted_share([Stratum(100, 20, 5), Stratum(50, 0, 0)])
+    assert found.share == 0.25
+    assert found.interval == wilson(5, 20)
+    assert weighted_share([Stratum(100, 20, 20)]) == (1.0, wilson(20, 20))
+
+
+def test_one_of_each_stratum_has_the_spread_of_all() -> None:
+    found = weighted_share([Stratum(10, 1, at % 2) for at in range(30)])
+    assert found.share == 0.5
+    assert wilson(12, 24).low < found.interval.low < wilson(15, 30).low
+
+
+@pytest.mark.parametrize("stratum", [Stratum(5, 6, 1), Stratum(5, 2, 3), Stratum(5, 2, -1)])
+def test_impossible_counts_are_refused(stratum: Stratum) -> None:
+    with pytest.raises(ValueError, match="hits <= looked_at <= size"):
+        weighted_share([stratum])
+    with pytest.raises(ValueError, match="at least one thing"):
+        weighted_share([])
