@@ -18,7 +18,7 @@ from snellen.analysis.taskmap.agreement import kendall_tau
 from snellen.analysis.taskmap.clusters import cophenetic_correlation, tree_of
 from snellen.stats.agreement import cohen_kappa, fleiss_kappa
 from snellen.stats.chi_square import pearson, tail
-from snellen.stats.intervals import clustered_mean, wilson
+from snellen.stats.intervals import standard_error, wilson
 from snellen.stats.items import discrimination
 from snellen.stats.paired import holm, mcnemar, paired_mean
 from snellen.stats.student import two_sided_quantile, two_sided_tail
@@ -143,9 +143,9 @@ AGREEMENTS = (
     Agreement("Fleiss' kappa, fourteen judges", "statsmodels",
               lambda: fleiss_kappa(_grades()),
               lambda: float(inter_rater.fleiss_kappa(np.array(_GRADES)))),
-    Agreement("interval of a mean over clusters, lower end", _CLUSTERED,
-              lambda: clustered_mean(_SCORES.tolist(), _LABELS).low,
-              lambda: float(_fitted(_SCORES, np.array(_LABELS)).conf_int()[0][0])),
+    Agreement("standard error of a mean over clusters", _CLUSTERED,
+              lambda: standard_error(_SCORES.tolist(), [f"c{one}" for one in _LABELS]),
+              lambda: float(_fitted(_SCORES, np.array(_LABELS)).bse[0])),
     Agreement("Kendall's tau, no ties", "scipy",
               lambda: kendall_tau(_VALUES[:, 0].tolist(), _VALUES[:, 1].tolist()),
               lambda: float(scipy.stats.kendalltau(_VALUES[:, 0], _VALUES[:, 1]).statistic)),

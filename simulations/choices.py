@@ -312,7 +312,7 @@ STUDIES = (
         "most-frequent",
         "The most frequent label of random labels",
         "its mean score in percent, truly 25",
-        "Chosen on one half of the questions and scored on the other, both ways, over 20 halves.",
+        "Chosen on one half of the pictures and scored on the other, both ways, over 20 halves.",
         "M. Stone, JRSS B 36 (1974)",
         tuple(Case(f"{n} questions", most_frequent(n), 24.0, 26.0) for n in (10, 50, 200)),
         repeats=1000,

@@ -381,7 +381,7 @@ STUDIES = (
         procedure="The same.",
         source=_WAUDBY,
         cases=equal_models(3000),
-        repeats=150,
+        repeats=600,
         quick=2,
     ),
     Study(

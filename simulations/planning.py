@@ -76,7 +76,8 @@ def agreement_too_high(systems: int) -> Share:
         for at in range(repeats):
             skill = random.normal(0.5, 0.5, systems + _NEW_SYSTEMS)
             hard = random.normal(0, 1.2, (_SAMPLES, 1))
-            right = (random.random((_SAMPLES, len(skill))) < 1 / (1 + np.exp(hard - skill))) * 1.0
+            chance = 1 / (1 + np.exp(hard - skill))
+            right = (random.random(chance.shape) < chance).astype(np.float64)
             choice = choose_subset(right[:, :systems], np.ones(_SAMPLES), 0.9, f"{at}")
             new = right[:, systems:]
             excess += choice.agreement - _agreement(new, choice.units)

@@ -236,6 +236,26 @@ def test_no_interval_of_no_width(tmp_path: Path, pictures: int, claims: bool) ->
         assert found.observed.reason in text.replace("\n", " ")
 
 
+def test_judge_and_model_are_told_apart_by_the_other_judge(tmp_path: Path) -> None:
+    layouts = Path(__file__).parents[1] / "benchmarks" / "layouts"
+
+    def graded(name: str, reply: str, grade: str) -> RunFolder:
+        judge = Told(f"grades {grade}", lambda _: grade)
+        return snellen.evaluate(
+            [Told(name, lambda _: reply)], ["mm-vet"], out=tmp_path / f"{name}-{grade}", html=False,
+            judges=[judge], variant=snellen.Variant(data=str(layouts / "mm-vet.tsv")),
+        ).runs[0]  # fmt: skip
+
+    first, second = graded("weak", "a reply", "0.2"), graded("strong", "another", "0.9")
+    alone = explain(first.path, second.path).why
+    assert set(by_causes(alone)) == {"model or judge"}
+    assert "--ask" not in printed(alone)
+    third = graded("weak", "a reply", "0.9")
+    parts = by_causes(explain(first.path, second.path, others=[third.path]).why)
+    assert parts["judge"].points == pytest.approx(70.0)
+    assert parts["model"].points == pytest.approx(0.0)
+
+
 def test_questions_asked_several_times(tmp_path: Path) -> None:
     """Draws of one model are chance, however many there are; of two models they are the model's,
     also where the first draws are alike."""

@@ -47,7 +47,7 @@ def test_the_samples_are_those_of_the_formula() -> None:
     assert found.detectable == pytest.approx(100 * (detectable(0.3, 60) or 0))
     assert one_need(study(detect=10.0, discordance=0.3, power=0.9)).samples > need.samples
     assert one_need(study(detect=10.0, discordance=0.3, level=0.99)).samples > need.samples
-    assert one_need(study(detect=40.0, discordance=0.5)).enough
+    assert one_need(study(detect=40.0, discordance=0.5)).enough is True
 
 
 def test_equivalence_stands_beside_difference() -> None:
@@ -106,8 +106,8 @@ def test_a_headline_that_is_no_mean_is_named() -> None:
 
 def test_runs_tell_how_two_models_differ() -> None:
     runs = evaluate(["random", "random:seed=1"], ["q.csv"], html=False).runs
-    scores = [{one.id: one.score for one in run.records()} for run in runs]
-    square = sum((scores[0][at] - scores[1][at]) ** 2 for at in scores[0]) / 60  # type: ignore[operator]
+    scores = [{one.id: one.score or 0.0 for one in run.records()} for run in runs]
+    square = sum((scores[0][at] - scores[1][at]) ** 2 for at in scores[0]) / 60
     found = study(detect=10.0, like=[run.path for run in runs])
     assert found.discordance == pytest.approx(square)
     assert found.said == (f"the two differ on {100 * square:.1f} % of samples (from 60 of random "

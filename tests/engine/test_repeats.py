@@ -15,11 +15,14 @@ import pytest
 from snellen.api import evaluate, plan
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
+from snellen.core.flow import Flow
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Failure, Generated, Output, Usage
 from snellen.core.repeats import draws_of
-from snellen.core.request import Generate, Request, Sampling, request_digest
+from snellen.core.request import Generate, Rank, Ref, Request, Sampling, request_digest
+from snellen.core.sample import Sample
 from snellen.engine.progress import Progress, Silent
+from snellen.engine.repeating import repeated
 from snellen.store.responses import ResponseStore
 from snellen.store.runs import RunFolder
 
@@ -80,10 +83,11 @@ def run(
     circular: str | None = None,
     until: str | None = None,
     progress: Progress | None = None,
+    failures: str = "exclude",
 ) -> RunFolder:
     (found,) = evaluate(
         [model], [str(home / "q.tsv")], out=home / "out", html=False, repeats=repeats,
-        sampling=sampling, variant=Variant(circular=circular), until=until,
+        sampling=sampling, variant=Variant(circular=circular, failures=failures), until=until,
         progress=progress,
     ).runs  # fmt: skip
     return found
@@ -168,7 +172,7 @@ def test_a_killed_run_asks_for_what_is_not_stored(home: Path) -> None:
 
 
 def test_a_draw_that_fails_is_asked_again_alone(home: Path) -> None:
-    found = run(home, Urn(lambda sample, repeat: (sample, repeat) == ("2", 1)), 4)
+    found = run(home, Urn(one_fails), 4)
     summary = found.report().summary
     assert (found.info.status, found.info.counts.failed) == ("incomplete", 1)
     assert summary.outcomes["failed"] == 1
@@ -185,6 +189,46 @@ def test_a_draw_that_fails_is_asked_again_alone(home: Path) -> None:
     again = run(home, model, 4)
     assert [(one.ref.sample, one.repeat) for one in model.sent] == [("2", 1)]
     assert again.info.status == "complete"
+
+
+def one_fails(sample: str, repeat: int) -> bool:
+    return (sample, repeat) == ("2", 1)
+
+
+@pytest.mark.parametrize("failures", ["withhold", "withhold>10%"])
+def test_a_score_that_one_draw_has_not_is_withheld(home: Path, failures: str) -> None:
+    summary = run(home, Urn(one_fails), 4, failures=failures).report().summary
+    assert (summary.headline.value, summary.draws) == (None, None)
+    assert summary.outcomes["failed"] == 1
+
+
+def test_a_failed_draw_may_count_as_wrong(home: Path) -> None:
+    excluded = run(home, Urn(one_fails), 4).report().summary
+    counted = run(home, Urn(one_fails), 4, failures="count-wrong").report().summary
+    assert counted.bounds is not None
+    assert counted.headline.value == pytest.approx(counted.bounds.worst)
+    assert (counted.headline.value or 0) < (excluded.headline.value or 0)
+
+
+def test_ranking_refuses(home: Path) -> None:
+    def flow(sample: Sample) -> Flow:
+        yield Rank(messages=(), ref=Ref(sample.id), candidates=("a", "b"))
+        raise AssertionError("a ranking was asked for")
+
+    sample = Sample("1", "choice", "?")
+    for repeats, sampling in ((2, {}), (1, {"model": Sampling(temperature=1.0)})):
+        with pytest.raises(UsageError, match=r"ranks the candidates.*leave out --repeats"):
+            next(repeated(flow, repeats, sampling)(sample))
+    assert repeated(flow, 1, {}) is flow
+
+
+def test_other_roles_draw_nothing(home: Path) -> None:
+    data = [str(home / "q.tsv")]
+    for roles in ({"extractors": ["snellen/tiny:seed=1"]}, {"clip": "clip/x:seed=1"}):
+        with pytest.raises(UsageError, match="is asked once, at temperature 0"):
+            evaluate([Urn()], data, out=home / "out", **roles)
+    with pytest.raises(UsageError, match="judge: it answers by lot"):
+        evaluate([Urn()], ["mm-vet"], out=home / "out", judges=["random:temperature=1"])
 
 
 def test_rotations_belong_to_their_draw(home: Path) -> None:

@@ -7,6 +7,7 @@ import io
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from snellen.api import evaluate, report_of
 from snellen.cli.main import main
@@ -80,6 +81,8 @@ def test_runs_of_unlike_draws_are_told_apart(home: Path, run: RunFolder) -> None
 
     once = evaluate(["random"], [str(home / "q.tsv")], out=home / "out", html=False).runs[0]
     assert run_names([once.info, run.info]) == ["random", "random (6 draws, seed 1)"]
+    named = structs.replace(run.info, model="own:seed=1")
+    assert run_names([once.info, named]) == ["random", "own:seed=1 (6 draws)"]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import io
 import json
@@ -10,10 +11,12 @@ from itertools import permutations
 from pathlib import Path
 
 import pytest
-from made_runs import Told, rows, run, write
+from made_runs import Told, by_id, rows, run, write
+from PIL import Image
 
 from snellen.cli import main
 from snellen.core.benchmark import Variant
+from snellen.core.output import Failure
 from snellen.core.request import Request
 from snellen.store.runs import RunFolder
 
@@ -142,6 +145,40 @@ def test_what_people_read_has_every_column(
     for words in ("95 % interval", "95 % ranks", "alike", "strong", "2–3",
                   "models that share a letter cannot be told apart"):  # fmt: skip
         assert words in text, words
+
+
+def test_a_withheld_score_leaves_the_others_their_ranks(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    variant = Variant(failures="withhold")
+    for name in ("strong", "weak"):
+        run(model(name, SHARES[name]), place / "q.tsv", tmp_path, variant=variant)
+
+    def failing(request: Request) -> str | Failure:
+        return Failure("server", "gone") if request.ref.sample == "3" else "A"
+
+    run(Told("broken", failing), place / "q.tsv", tmp_path, variant=variant)
+    (found,) = json.loads(printed(capsys, tmp_path, "--format", "json"))
+    assert [(one["model"], one["letters"]) for one in found["boards"][0]["places"]] == [
+        ("strong", "a"), ("weak", "b"),
+    ]  # fmt: skip
+
+
+def test_few_pictures_tell_nothing_of_ranks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = rows(24)
+    for at, row in enumerate(table):
+        stream = io.BytesIO()
+        Image.new("RGB", (8, 8), (80 * (at // 8), 0, 0)).save(stream, "PNG")
+        row["image"] = base64.b64encode(stream.getvalue()).decode()
+    data = write(tmp_path / "seen.tsv", table)
+    for name, answer in (("one", "A"), ("other", "C")):
+        run(Told(name, by_id({}, answer)), data, tmp_path / "out")
+    text = " ".join(printed(capsys, tmp_path / "out").split())
+    why = "how sure the ranks are is not known: 3 clusters of samples: no test and no interval"
+    assert why in text
+    assert "95 % ranks" not in text
 
 
 def test_csv_has_a_row_for_each_place(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -45,7 +45,7 @@ def made(
     data = str(write(folder / "mmt.tsv", rows))
     models = [Saying("always-b", "B"), Saying("always-a", "A")]
     terms = {name: how.pop(name) for name in ("limit", "seed", "until") if name in how}
-    variant = Variant(data=data, options=how, failures=failures)  # type: ignore[arg-type]
+    variant = Variant(data=data, options=how, failures=failures)
     done = evaluate(models, ["mmt-bench"], out=folder / "out", variant=variant, html=False, **terms)
     return list(done.runs)
 
@@ -98,7 +98,7 @@ def test_runs_that_do_not_belong_together_are_refused(
 ) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
-    usual = {"limit": 3} if "seed" in how else {}
+    usual: dict[str, Any] = {"limit": 3} if "seed" in how else {}
     first, second = made(tmp_path / "one", **usual)[0], made(tmp_path / "two", **how)[1]
     for order in ((first, second), (second, first)):
         command = ["export", *(str(run.path) for run in order), "--to", "mmt-table"]

@@ -75,6 +75,16 @@ def test_the_most_frequent_label_counts_all_that_are_accepted() -> None:
     assert guess_metrics(records)["frequent"].value == 100.0
 
 
+def test_as_many_yes_as_no_about_each_picture_is_half() -> None:
+    """Halves of questions would have more of the one where the other has less: 30 %."""
+    records = [
+        question(at, "Yes" if at % 2 else "No", kind="yes_no", unit=f"picture {at // 2}")
+        for at in range(6)
+    ]
+    assert guess_metrics(records)["frequent"].value == 50.0
+    assert guess_metrics(records[::-1]) == guess_metrics(records)
+
+
 def test_each_kind_of_question_has_its_own_most_frequent_label() -> None:
     mixed = [question(at, "B") for at in range(30)]
     mixed += [question(at, "No", kind="yes_no") for at in range(30, 60)]

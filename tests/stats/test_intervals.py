@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,8 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from snellen.stats.intervals import (
-    clustered_mean,
     score_interval,
+    standard_error,
     wilson,
 )
 from snellen.stats.student import two_sided_quantile
@@ -62,42 +61,23 @@ def test_student_quantiles_are_scipys(level: float, freedom: int) -> None:
     )
 
 
-def test_clusters_of_one_give_the_t_interval() -> None:
-    from scipy.stats import sem, t
+def test_the_error_of_clusters_of_one_is_that_of_the_mean() -> None:
+    from scipy.stats import sem
 
     values = [0.0, 1.0, 1.0, 0.5, 0.25, 1.0]
-    found = clustered_mean(values, range(len(values)))
-    low, high = t.interval(0.95, len(values) - 1, sum(values) / len(values), sem(values))
-    assert (found.low, found.high) == (pytest.approx(low), pytest.approx(high))
-
-
-def test_clustered_mean_covers_where_values_repeat() -> None:
-    rng = random.Random(11)
-    hits = naive = 0
-    for _ in range(2000):
-        values, clusters = [], []
-        for cluster in range(60):
-            level = rng.gauss(0.5, 0.3)
-            for _ in range(4):
-                values.append(level + rng.gauss(0, 0.1))
-                clusters.append(cluster)
-        found = clustered_mean(values, clusters)
-        hits += found.low <= 0.5 <= found.high
-        alone = clustered_mean(values, range(len(values)))
-        naive += alone.low <= 0.5 <= alone.high
-    assert hits / 2000 == pytest.approx(0.95, abs=0.015)
-    assert naive / 2000 < 0.8
-
-
-def test_clustered_mean_refuses_bad_input() -> None:
+    assert standard_error(values) == pytest.approx(sem(values))
+    assert standard_error(values, ["a", "b", "", "", "", ""]) == pytest.approx(sem(values))
+    # As many values that come by twos: as if there were half of them.
+    twice = [value for value in values for _ in range(2)]
+    names = [f"{at // 2}" for at in range(12)]
+    assert standard_error(twice, names) == pytest.approx(sem(values))
+    assert standard_error([1.0, 0.0], ["a", "a"]) is None
     with pytest.raises(ValueError, match="got none"):
-        clustered_mean([], [])
-    with pytest.raises(ValueError, match="1 clusters"):
-        clustered_mean([1.0, 0.0], ["a"])
-    with pytest.raises(ValueError, match="at least 2 clusters"):
-        clustered_mean([1.0, 0.0], ["a", "a"])
+        standard_error([])
     with pytest.raises(ValueError, match="value 1 is nan"):
-        clustered_mean([1.0, math.nan], ["a", "b"])
+        standard_error([1.0, math.nan])
+    with pytest.raises(ValueError, match="2 values but 1 clusters"):
+        standard_error([1.0, 0.0], ["a"])
 
 
 def answers(

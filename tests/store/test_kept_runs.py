@@ -62,6 +62,13 @@ def stands_in(old: Any, new: Any) -> bool:
     return bool(old == new)
 
 
+def without_frequent(summary: Any) -> Any:
+    """A summary without the most frequent label, which earlier commits chose and scored on the
+    same questions."""
+    kept = {name: one for name, one in summary["metrics"].items() if name != "frequent"}
+    return {**summary, "metrics": kept}
+
+
 def lines(run: RunFolder) -> list[dict[str, Any]]:
     files = [run.path / name for name in ("samples.jsonl", "failures.jsonl")]
     text = "".join(file.read_text(encoding="utf-8") for file in files if file.is_file())
@@ -82,7 +89,8 @@ def test_the_numbers_are_the_same_to_the_last_digit(name: str, kept: Path) -> No
     found = folder(kept, name)
     records = [*found.records(), *found.failures()]
     again = summed(benchmark_of(found), records, found.info.config.examples)
-    assert stands_in(stored(found.path, "report.json")["summary"], as_json(again))
+    old = without_frequent(stored(found.path, "report.json")["summary"])
+    assert stands_in(old, as_json(again))
     metric, value, n = HEADLINES[name]
     headline = found.report().summary.headline
     assert (headline.name, headline.value, headline.n) == (metric, pytest.approx(value), n)
@@ -138,7 +146,7 @@ def test_a_complete_run_is_reported_without_a_request(name: str, kept: Path) -> 
     assert model.sent == []
     assert made.path == folder(kept, name).path
     assert stands_in(
-        stored(folder(HOME, name).path, "report.json")["summary"],
+        without_frequent(stored(folder(HOME, name).path, "report.json")["summary"]),
         stored(made.path, "report.json")["summary"],
     )
 

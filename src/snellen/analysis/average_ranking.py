@@ -7,6 +7,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from snellen.analysis.aligned import aligned
+from snellen.analysis.headlines import headlines
 from snellen.core.errors import UsageError
 from snellen.core.run import Report
 from snellen.stats.averages import difference_of_averages
@@ -46,7 +47,7 @@ def average_letters(
     pairs = list(combinations(range(len(models)), 2))
     if not pairs or not columns:
         return AverageLetters({})
-    tested: list[list[PairedMean]] = []
+    tested: list[_Tested] = []
     for column in columns:
         members = [column.runs[model] for model in models]
         found = _differences(members, pairs, level)
@@ -54,9 +55,9 @@ def average_letters(
             why = f"the runs of {column.benchmark} cannot be compared by its headline"
             return AverageLetters({}, len(pairs), why)
         tested.append(found)
-    weights = [100 * column.weight for column in columns]
+    weights = [column.weight * one.points for column, one in zip(columns, tested, strict=True)]
     p_values = [
-        difference_of_averages([one[at] for one in tested], weights, level).p
+        difference_of_averages([one.differences[at] for one in tested], weights, level).p
         for at in range(len(pairs))
     ]
     known = [p for p in p_values if p is not None]
@@ -72,19 +73,30 @@ def average_letters(
     return AverageLetters(dict(zip(models, letters, strict=True)), len(pairs))
 
 
+class _Tested(NamedTuple):
+    """Differences of the headlines of each pair; one of them is worth so many `points` of 100."""
+
+    differences: Sequence[PairedMean]
+    points: float
+
+
 def _differences(
     members: Sequence[tuple[RunFolder, Report]],
     pairs: Sequence[tuple[int, int]],
     level: float,
-) -> list[PairedMean] | None:
-    """Of the mean scores of each pair, over the samples that all runs scored; None where there are
-    none, or where a headline is something else than that mean."""
+) -> _Tested | None:
+    """Over the samples that all runs scored; None where there are none, or where the headline
+    cannot be made of these samples."""
     import numpy as np
 
+    runs = [run for run, _ in members]
     try:
-        together = aligned([run for run, _ in members], common=True)
+        together = aligned(runs, common=True)
     except UsageError:
         return None
+    measure = headlines(runs, together)
+    if measure is not None:
+        return _Tested(measure.differences(pairs, level), 100 / measure.top)
     means = (100 * together.scores.mean(axis=0)).tolist()
     for (_, report), mean in zip(members, means, strict=True):
         headline = report.summary.headline
@@ -94,4 +106,4 @@ def _differences(
             return None
     first, second = np.array(pairs).T
     differences = together.scores[:, second] - together.scores[:, first]
-    return paired_means(differences, together.clusters, level)
+    return _Tested(paired_means(differences, together.clusters, level), 100.0)

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from numpy import int64
     from numpy.typing import NDArray
 
+_CELLS = 8_000_000
+"""Numbers held at once."""
 _BLANK = "no_gold"
 """Counts in no headline, whatever is done with failures."""
 
@@ -61,20 +63,31 @@ class Headlines(NamedTuple):
         self, pairs: Sequence[tuple[int, int]], level: float, null: float = 0.0
     ) -> list[PairedMean]:
         """The second run less the first of each of the pairs, on the headline's scale."""
-        return paired_statistics(
-            self.systems, pairs, self.clusters, self.strata, level=level, null=null, top=self.top
-        )
+        found: list[PairedMean] = []
+        step = max(1, _CELLS // len(self.clusters))
+        for start in range(0, len(pairs), step):
+            found += paired_statistics(
+                self.systems, pairs[start : start + step], self.clusters, self.strata,
+                level=level, null=null, top=self.top,
+            )  # fmt: skip
+        return found
 
     def standings(self, seed: str, level: float, draws: int = DEFAULT_DRAWS) -> list[Standing]:
         """Ranks over bootstrap draws of the clusters, within each part of the design."""
         import numpy as np
 
-        random = seeded(seed)
-        times = np.zeros((draws, int(self.clusters.max()) + 1))
-        for part in _drawn_apart(self.clusters, self.strata):
-            times[:, part] = random.multinomial(len(part), np.full(len(part), 1 / len(part)), draws)
-        values = np.stack([one.statistic(times @ one.rows) for one in self.systems], axis=1)
-        return standing_of(ranks(np.array([self.values]))[0], ranks(values), level)
+        random, groups = seeded(seed), int(self.clusters.max()) + 1
+        parts = _drawn_apart(self.clusters, self.strata)
+        step, values = max(1, _CELLS // groups), []
+        for start in range(0, draws, step):
+            many = min(step, draws - start)
+            times = np.zeros((many, groups))
+            for part in parts:
+                even = np.full(len(part), 1 / len(part))
+                times[:, part] = random.multinomial(len(part), even, many)
+            values.append([one.statistic(times @ one.rows) for one in self.systems])
+        drawn = np.concatenate(values, axis=1).T
+        return standing_of(ranks(np.array([self.values]))[0], ranks(drawn), level)
 
 
 def headlines(runs: Sequence[RunFolder], together: Aligned) -> Headlines | None:

@@ -32,6 +32,7 @@ from snellen.stats.paired import (
     PairedMean,
     design_effect,
     detectable,
+    detectable_by_error,
     holm,
     mcnemar,
     needed,
@@ -310,7 +311,11 @@ def _pairs(
             bounds=_apart(*ends),
             margin=of_margin,
             groups=tuple(of_groups),
-            **({} if measure else _reach(together, differences, mean, level, power)),
+            **(
+                _reach_by_error(mean, len(differences), level, power)
+                if measure
+                else _reach(together, differences, mean, level, power)
+            ),
         )
 
 
@@ -363,9 +368,27 @@ def _reach(
         power=power,
     )
     found: dict[str, Any] = {"detectable": None if least is None else 100 * least}
-    if mean.interval is not None and not mean.interval.low <= 0 <= mean.interval.high:
-        near, far = sorted((abs(mean.interval.low), abs(mean.interval.high)))
-        ends = [needed(end, square, level=level, power=power, design=design) for end in (far, near)]
-        if None not in ends:
-            found["needed"] = tuple(ends)
+    if (ends := _far_and_near(mean)) is not None:
+        many = [needed(end, square, level=level, power=power, design=design) for end in ends]
+        if None not in many:
+            found["needed"] = tuple(many)
     return found
+
+
+def _reach_by_error(mean: PairedMean, n: int, level: float, power: float) -> dict[str, Any]:
+    """The same for a headline that is no mean of samples."""
+    if mean.p is None or not mean.error:
+        return {}
+    least = detectable_by_error(mean.error, level=level, power=power)
+    found: dict[str, Any] = {"detectable": least}
+    if (ends := _far_and_near(mean)) is not None:
+        found["needed"] = tuple(math.ceil(n * (least / end) ** 2) for end in ends)
+    return found
+
+
+def _far_and_near(mean: PairedMean) -> tuple[float, float] | None:
+    """The ends of an interval by their distance from 0; None where it holds 0."""
+    if mean.interval is None or mean.interval.low <= 0 <= mean.interval.high:
+        return None
+    near, far = sorted((abs(mean.interval.low), abs(mean.interval.high)))
+    return far, near

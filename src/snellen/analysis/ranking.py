@@ -42,13 +42,14 @@ class RankedRun(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """Of runs, by name, over the `n` samples that all of them scored."""
+    """Of runs, by name, over the `n` samples that all of them scored; of none where these lie in
+    too few clusters."""
 
     runs: Mapping[str, RankedRun]
     n: int
     pairs: int
     reason: str = ""
-    """Why there are no letters."""
+    """Why nothing is said of the ranks."""
 
 
 class Rankings(NamedTuple):
@@ -186,6 +187,9 @@ def _ranking(
             len(names), [(place_of[one], place_of[other]) for one, other in different]
         )
         letters = {at: found[place] for at, place in place_of.items()}
+    elif reason:
+        # Too few clusters: ranks over draws of them would claim what no test does.
+        return Ranking({}, n, len(pairs), reason)
     return Ranking(
         {
             name: RankedRun(one.low, one.high, letters.get(at))

@@ -189,8 +189,7 @@ def between(side: Side, first: Side, second: Side, differ: Differences) -> Cross
         switched = side_of(side, first, second, differ.causes)
     except ValueError:
         return None
-    crossable = differ.causes & frozenset(CROSSED)
-    if not frozenset() < switched & crossable < crossable:
+    if not frozenset() < switched < differ.causes:
         return None
     return Crossed(side, switched, counted(side))
 

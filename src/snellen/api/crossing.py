@@ -133,9 +133,9 @@ class Crossing:
 
     @property
     def requests(self) -> int:
-        """The most that may have to be sent."""
-        lines = (line.estimate for line in self.planned.lines)
-        return sum(one.most_requests for one in lines if one is not None)
+        """The most that may have to be sent, to judges and readers too."""
+        lines = [line.estimate for line in self.planned.lines if line.estimate is not None]
+        return sum(one.most_requests + sum(one.asked_of_others.values()) for one in lines)
 
     def ask(self, command: str = "", progress: Progress | None = None) -> list[RunFolder]:
         """Make the runs. Raises UsageError before anything is asked where a server cannot answer,

@@ -111,7 +111,7 @@ def _between(
                 "in the rest"
             )
         found.setdefault(crossed.switched, side)
-    if len(differ.causes & set(CROSSED)) > 1:
+    if len(differ.causes & {*CROSSED, "judge", "extraction"}) > 1:
         for run in _beside(runs):
             side = _side(run, run.name)
             crossed = between(side, *pair, differ)

@@ -94,7 +94,8 @@ def plan(
     own = load_files(load)
     look = Look(own.models, Servers(out, serve, serve_timeout))
     drawn = samplings(models, sampling, own.models)
-    refuse_sampling([*extractors, clip], "a model with another role")
+    refuse_sampling("an extractor", *extractors)
+    refuse_sampling("a model that compares pictures", clip)
     graders, judging = judges_sampling(judges, own.models)
     opened, how = drawn.named(look.asked([str(one) for one in drawn.models]), repeats)
     named = [str(one) for one in graders]

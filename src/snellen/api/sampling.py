@@ -64,13 +64,13 @@ def judges_sampling(
     return list(read.models), found
 
 
-def refuse_sampling(names: Sequence[str | Model | None], who: str) -> None:
+def refuse_sampling(who: str, *names: str | Model | None) -> None:
     """Raises UsageError where a model that is asked once, and greedily, has such options."""
     for name in names:
         if isinstance(name, str) and read_sampled(name).options:
             raise UsageError(
-                f"{who} {name}: it is asked once, at temperature 0; leave out temperature, top_p "
-                "and seed"
+                f"{who} is asked once, at temperature 0; leave temperature, top_p and seed out of "
+                f"{name}"
             )
 
 

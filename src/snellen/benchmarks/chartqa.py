@@ -21,7 +21,7 @@ from snellen.core.benchmark import Benchmark, Variant
 from snellen.scoring.exact import equal_folded
 from snellen.scoring.relaxed import relaxed_as_it_stands, relaxed_correct
 
-VERSION = "2"
+VERSION = "3"
 ALIASES: dict[str, dict[str, str]] = {"ChartQA_TEST": {}}
 DATA = Published(
     {},

@@ -37,7 +37,7 @@ from snellen.scoring.caption_words import caption_words
 from snellen.scoring.rouge_l import rouge_l
 from snellen.settings import Settings
 
-VERSION = "2"
+VERSION = "3"
 ALIASES = {
     "COCO_Caption": {"data": "val"},
     "COCO_VAL": {"data": "val"},

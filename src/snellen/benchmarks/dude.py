@@ -35,7 +35,7 @@ from snellen.scoring.typed_answer import items
 ELSEWHERE = {
     "dude": Elsewhere("lmms-eval", "asks a subset of the validation split, of 100 documents"),
 }
-VERSION = "2"
+VERSION = "3"
 ALIASES = {"DUDE_MINI": {"set": "mini"}}
 _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
 DATA = Published(

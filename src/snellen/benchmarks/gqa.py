@@ -21,7 +21,7 @@ from snellen.benchmarks.published import Published, tsv
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.scoring.exact import equal_converted, equal_folded, equal_without_dot
 
-VERSION = "2"
+VERSION = "3"
 ALIASES: dict[str, dict[str, str]] = {"GQA_TestDev_Balanced": {}}
 DATA = Published(
     {},

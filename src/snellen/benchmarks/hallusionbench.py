@@ -50,7 +50,7 @@ from snellen.scoring.hallusion import (
 from snellen.scoring.headlines import Share, interval_of, share_of_units, sum_of_ratios
 from snellen.scoring.together import all_right, bounds_of, under
 
-VERSION = "2"
+VERSION = "3"
 HEADLINE = "mean_of_three"
 _PARTS = ("aAcc", "fAcc", "qAcc")
 ALIASES: dict[str, dict[str, str]] = {"hallusion_bench_image": {}}

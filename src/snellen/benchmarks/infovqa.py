@@ -21,7 +21,7 @@ from snellen.benchmarks.published import Published, tsv
 from snellen.benchmarks.withheld import withheld
 from snellen.core.benchmark import Benchmark, Variant
 
-VERSION = "2"
+VERSION = "3"
 ALIASES = {"InfoVQA_VAL": {"split": "val"}, "InfoVQA_TEST": {"split": "test"}}
 _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
 DATA = Published(

@@ -19,7 +19,7 @@ from snellen.benchmarks.questions import question_benchmark
 from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.prompts.choice import Wording
 
-VERSION = "1"
+VERSION = "2"
 ALIASES: dict[str, dict[str, str]] = {"MLLMGuard_DS": {}}
 _URL = "https://opencompass.openxlab.space/utils/VLMEval/MLLMGuard_DS.tsv"
 DATA = Published({}, {(): tsv(_URL, "975fc0dd7119386e198c37d71e274b3f")})

@@ -53,7 +53,7 @@ from snellen.data.columns import ID_COLUMNS
 from snellen.extract.rules_vlmevalkit import read_yes_no_vlmevalkit
 from snellen.extract.yes_no import NO, YES, YesNoRule, read_yes_no
 
-VERSION = "2"
+VERSION = "3"
 READINGS = ("official", "paper", "word")
 """Those that may be asked for by `reading=`; `vlmevalkit` comes with `--rule vlmevalkit`."""
 _REPORTED = (*READINGS, "vlmevalkit")

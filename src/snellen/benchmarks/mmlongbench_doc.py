@@ -44,7 +44,7 @@ from snellen.core.sample import Row, Sample
 from snellen.prompts.choice import Wording
 from snellen.scoring.typed_answer import items, typed_score, typed_score_by_script
 
-VERSION = "2"
+VERSION = "3"
 ALIASES: dict[str, dict[str, str]] = {"MMLongBench_DOC": {}}
 DATA = Published(
     {},

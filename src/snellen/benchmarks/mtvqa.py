@@ -36,7 +36,7 @@ from snellen.scoring.accuracy import FailurePolicy
 from snellen.scoring.exact import contained, contained_authors
 from snellen.scoring.together import interval_of_mean, tallies
 
-VERSION = "2"
+VERSION = "3"
 ALIASES: dict[str, dict[str, str]] = {"MTVQA_TEST": {}}
 DATA = Published(
     {},

@@ -32,7 +32,7 @@ from snellen.core.sample import Sample
 from snellen.core.summary import Interval, Metric, Summary
 from snellen.scoring.ocr import EXPRESSIONS, holds_gold
 
-VERSION = "2"
+VERSION = "3"
 FINAL = "final_score"
 _KIND = ("category", "type", "question_type", "dataset")
 _EXPRESSIONS = frozenset({EXPRESSIONS, "HME100k"})

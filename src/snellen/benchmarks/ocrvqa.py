@@ -18,7 +18,7 @@ from snellen.benchmarks.published import Published, tsv
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.scoring.exact import equal_folded
 
-VERSION = "2"
+VERSION = "3"
 ALIASES = {"OCRVQA_TESTCORE": {"set": "testcore"}, "OCRVQA_TEST": {"set": "test"}}
 _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
 DATA = Published(

@@ -17,7 +17,7 @@ from snellen.benchmarks.open_questions import open_question_benchmark, vqa_rules
 from snellen.benchmarks.published import HubSplit, Published
 from snellen.core.benchmark import Benchmark, Variant
 
-VERSION = "2"
+VERSION = "3"
 ALIASES: dict[str, dict[str, str]] = {"ok_vqa": {}, "ok_vqa_val2014": {}, "OKVQA": {}}
 DATA = Published({}, {(): HubSplit("hf://lmms-lab-encoder/OK-VQA?split=val2014")})
 

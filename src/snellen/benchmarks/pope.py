@@ -47,7 +47,7 @@ from snellen.extract.rules_vlmevalkit import read_yes_no_vlmevalkit
 from snellen.extract.yes_no import NO, YES
 from snellen.prompts.choice import Wording
 
-VERSION = "2"
+VERSION = "3"
 MAX_NEW_TOKENS = 128
 ALIASES = {
     "pope_adv": {"category": "adversarial"},

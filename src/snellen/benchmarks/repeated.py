@@ -46,12 +46,16 @@ def summary_of(
     """The benchmark's numbers, also of questions or verdicts that were asked for several times."""
     verdicts = int(benchmark.parameters.get(JUDGE_REPEATS, "1"))
     if verdicts > 1 or any(record.repeats for record in records):
-        summarise = partial(_over_draws, benchmark.summarise, verdicts)
+        plain = benchmark.headline_sums is None
+        summarise = partial(_over_draws, benchmark.summarise, verdicts, plain)
         benchmark = replace(benchmark, summarise=summarise)
     return summed(benchmark, records, examples)
 
 
-def _over_draws(summarise: Summarise, verdicts: int, records: Sequence[Record]) -> Summary:
+def _over_draws(
+    summarise: Summarise, verdicts: int, plain: bool, records: Sequence[Record]
+) -> Summary:
+    """`plain`: whether the headline is the plain mean of the samples' scores."""
     repeats = max((len(record.repeats) for record in records), default=0)
     if not repeats:
         alone = summarise(records)
@@ -60,13 +64,21 @@ def _over_draws(summarise: Summarise, verdicts: int, records: Sequence[Record]) 
     # A question that was not asked is the same in every run.
     every = [drawn if len(drawn := draws_of(record)) > 1 else drawn * repeats for record in records]
     runs = [summarise([drawn[number] for drawn in every]) for number in range(repeats)]
+    outcomes = {name: sum(run.outcomes[name] for run in runs) for name in runs[0].outcomes}
+    told = f"each question was asked {repeats} times; outcomes are counted by draws"
+    withheld = next((run for run in runs if run.n and run.headline.value is None), None)
+    if withheld is not None:
+        # What may not be said of one draw may not be said of their mean.
+        return structs.replace(withheld, outcomes=outcomes, notices=(told, *withheld.notices))
     together = summarise([
         structs.replace(draw, unit=draw.unit or f"draws of {draw.id}")
         for drawn in every
         for draw in drawn
     ])  # fmt: skip
-    metrics = _means([run.metrics for run in runs], together.metrics)
-    headline = _mean([run.headline for run in runs], together.headline)
+    # Other numbers take samples for more than the mean of their scores: draws would count as more.
+    pooled = together if plain else structs.replace(together, metrics={}, groups={})
+    metrics = _means([run.metrics for run in runs], pooled.metrics)
+    headline = _mean([run.headline for run in runs], together.headline if plain else None)
     if headline.name in metrics:
         metrics[headline.name] = headline
     averaged = Summary(
@@ -74,17 +86,17 @@ def _over_draws(summarise: Summarise, verdicts: int, records: Sequence[Record]) 
         metrics=_without(metrics),
         groups={
             column: _means(
-                [run.groups.get(column, {}) for run in runs], together.groups.get(column, {})
+                [run.groups.get(column, {}) for run in runs], pooled.groups.get(column, {})
             )
             for column in dict.fromkeys(column for run in runs for column in run.groups)
         },
-        outcomes={name: sum(run.outcomes[name] for run in runs) for name in runs[0].outcomes},
+        outcomes=outcomes,
         n=max(run.n for run in runs),
         total=runs[0].total,
         no_gold=runs[0].no_gold,
         bounds=_bounds(runs),
         notices=(
-            f"each question was asked {repeats} times; outcomes are counted by draws",
+            told,
             *(_OF_SAMPLES.sub(r"\1 draws", notice) for notice in together.notices),
         ),
         beside=runs[0].beside,
@@ -109,9 +121,9 @@ def _means(
 
 
 def _mean(of_runs: Sequence[Metric], together: Metric | None) -> Metric:
-    """The mean over runs. Where that is the mean over all draws too, the interval is that of these,
-    clustered by question; else it is as wide as that of one run, which the mean of several never
-    needs."""
+    """The mean over runs. Where that is the mean over all draws (`together`) too, the interval is
+    that of these, clustered by question; else it is as wide as that of one run, which the mean of
+    several never needs."""
     values = [one.value for one in of_runs if one.value is not None]
     if not values:
         return of_runs[0]

@@ -43,7 +43,7 @@ from snellen.scoring.document import (
 from snellen.scoring.edit_distance import anls
 from snellen.scoring.slidevqa import equal_authors, f1_authors
 
-VERSION = "2"
+VERSION = "3"
 EXACT, ANLS = "exact_match", "anls"
 ALIASES = {"SLIDEVQA_MINI": {"set": "mini"}}
 ELSEWHERE = {"slidevqa": Elsewhere("lmms-eval", "asks the validation split")}

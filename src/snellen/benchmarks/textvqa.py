@@ -21,7 +21,7 @@ from snellen.benchmarks.published import Published, tsv
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.scoring.vqa_accuracy import vqa_accuracy_m4c
 
-VERSION = "2"
+VERSION = "3"
 ALIASES: dict[str, dict[str, str]] = {"TextVQA_VAL": {}}
 DATA = Published(
     {},

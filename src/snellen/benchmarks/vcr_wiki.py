@@ -36,7 +36,7 @@ from snellen.scoring.accuracy import FailurePolicy
 from snellen.scoring.headlines import interval_of, weighted_mean
 from snellen.scoring.text_restoration import Restored, restored
 
-VERSION = "2"
+VERSION = "3"
 HEADLINE = "exact_match"
 JACCARD = "jaccard"
 _ASKS = {

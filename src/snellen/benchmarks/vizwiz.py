@@ -20,7 +20,7 @@ from snellen.benchmarks.published import HubSplit, Published
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.prompts.choice import Wording
 
-VERSION = "2"
+VERSION = "3"
 ALIASES: dict[str, dict[str, str]] = {"vizwiz_vqa": {}, "vizwiz_vqa_val": {}}
 DATA = Published({}, {(): HubSplit("hf://lmms-lab-encoder/VizWiz-VQA?split=val")})
 WORDING = Wording(

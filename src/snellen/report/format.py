@@ -178,22 +178,25 @@ def run_names(runs: Sequence[RunInfo], limits: bool = True) -> list[str]:
         apart += [data] if data else []
         given = [key for key in differing if key in config.parameters]
         apart += [f"{key}={config.parameters[key]}" for key in given]
-        apart += _drawn(config, configs)
+        apart += _drawn(run, configs)
         if limits and config.limit is not None:
             apart.append(f"limit {config.limit}")
         names.append(f"{run.model} ({', '.join(apart)})" if apart else run.model)
     return names
 
 
-def _drawn(config: RunConfig, among: Sequence[RunConfig]) -> Iterable[str]:
-    """How often and how freely replies were drawn, where the runs do not share that."""
+def _drawn(run: RunInfo, among: Sequence[RunConfig]) -> Iterable[str]:
+    """How often and how freely replies were drawn, where the runs do not share that and the model's
+    name does not tell it."""
+    config = run.config
     if len({one.repeats for one in among}) > 1 and config.repeats > 1:
         yield f"{config.repeats} draws"
     hows = [one.sampling.get("model", Sampling()) for one in among]
     how = config.sampling.get("model", Sampling())
     for name in ("temperature", "top_p", "seed"):
         value = getattr(how, name)
-        if value is not None and len({getattr(one, name) for one in hows}) > 1:
+        named = f"{name}=" in run.model
+        if value is not None and not named and len({getattr(one, name) for one in hows}) > 1:
             yield f"{name} {value:g}"
 
 

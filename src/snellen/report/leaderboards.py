@@ -154,10 +154,12 @@ def _boards(
     if extent(members[0].report.run) != WHOLE:
         ranks = Rankings({}, (_NOT_WHOLE[extent(members[0].report.run)],))
     else:
+        # A gate may have withheld a headline.
+        ranked = [one for one in members if one.report.summary.headline.value is not None]
         ranks = rankings(
-            [one.run for one in members],
-            [one.report for one in members],
-            [one.name for one in members],
+            [one.run for one in ranked],
+            [one.report for one in ranked],
+            [one.name for one in ranked],
         )
     notices = [
         f"{one.name}: {notice}" for one in members for notice in fmt.notices(one.report)
@@ -183,7 +185,7 @@ def _legend(boards: Sequence[Board], ranks: Rankings) -> Iterator[str]:
             f"{fmt.plural(pairs, 'pair')} of a board)"
         )
     elif first is not None and first.reason:
-        yield f"alike: not known; {first.reason}"
+        yield f"how sure the ranks are is not known: {first.reason}"
     if any(place.n is None for place in every):
         yield f"{fmt.NONE}: only the number itself is known"
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from snellen.core.record import Record
 from snellen.core.summary import Metric
+from snellen.scoring.clusters import clusters
 
 CHANCE, SAME_TEXT, SAME_LETTER, FREQUENT = (
     "chance", "chance_same_text", "chance_same_letter", "frequent"
@@ -78,25 +79,34 @@ def _passes(record: Record) -> int:
 def frequent_right(closed: Sequence[Record]) -> float:
     """How many of these questions are answered right, on average, by always giving the label that
     most of the other half of them accept, for each kind of question; over `SPLITS` random halves,
-    both ways. Labels that are equally frequent share the answer."""
-    kinds: dict[str, list[Record]] = defaultdict(list)
-    for record in closed:
-        kinds[record.kind].append(record)
+    both ways. Labels that are equally frequent share the answer. Questions about one picture stay
+    together: where each picture has as many questions with yes as with no, so has each half."""
+    kinds: dict[str, list[tuple[str, Record]]] = defaultdict(list)
+    held_by = [name or record.id for name, record in zip(clusters(closed), closed, strict=True)]
+    # Named by their first question, so that the order of the questions does not count.
+    first_of: dict[str, str] = {}
+    for name, record in zip(held_by, closed, strict=True):
+        first_of[name] = min(record.id, first_of.get(name, record.id))
+    for name, record in zip(held_by, closed, strict=True):
+        kinds[record.kind].append((first_of[name], record))
     total = 0.0
     for kind, held in kinds.items():
-        held.sort(key=lambda record: record.id)
-        labels = sorted({label for record in held for label in record.gold})
+        names = sorted({cluster for cluster, _ in held})
+        units = {name: at for at, name in enumerate(names)}
+        labels = sorted({label for _, record in held for label in record.gold})
         places = {label: at for at, label in enumerate(labels)}
         accepted = np.zeros((len(held), len(labels)))
-        for row, record in enumerate(held):
+        for row, (_, record) in enumerate(held):
             accepted[row, [places[label] for label in record.gold]] = 1.0
-        order = list(range(len(held)))
+        unit = np.array([units[cluster] for cluster, _ in held])
+        half = np.arange(len(names)) % 2
+        order = list(range(len(names)))
         shuffle = random.Random(f"frequent label:{kind}").shuffle
         for _ in range(SPLITS):
             shuffle(order)
-            halves = accepted[order[::2]], accepted[order[1::2]]
-            for chosen_on, scored_on in (halves, halves[::-1]):
-                counts = chosen_on.sum(axis=0)
+            first = half[order][unit] == 0
+            for chosen_on in (first, ~first):
+                counts = accepted[chosen_on].sum(axis=0)
                 best = counts == counts.max()
-                total += float(scored_on[:, best].mean(axis=1).sum()) / SPLITS
-    return total
+                total += float(accepted[~chosen_on][:, best].mean(axis=1).sum())
+    return total / SPLITS

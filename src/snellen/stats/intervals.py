@@ -43,24 +43,6 @@ def wilson(successes: float, n: float, level: float = DEFAULT_LEVEL) -> Interval
     return Interval(low, high, "wilson", level)
 
 
-def clustered_mean(
-    values: Sequence[float], clusters: Sequence[Hashable], level: float = DEFAULT_LEVEL
-) -> Interval:
-    """Interval of a mean whose values come in clusters (questions about one picture).
-
-    Cluster-robust (sandwich) standard error with the G/(G-1) correction for G clusters, and
-    Student's t with G - 1 degrees of freedom.
-
-    Raises:
-        ValueError: lengths differ, fewer than two clusters, a value that is not finite.
-    """
-    mean, error, groups = _clustered(values, clusters)
-    if groups < 2:
-        raise ValueError(f"a clustered interval needs at least 2 clusters, got {groups}")
-    half = two_sided_quantile(level, groups - 1) * error
-    return Interval(mean - half, mean + half, "clustered", level)
-
-
 class Moments(NamedTuple):
     """What the interval of an estimate in 0..1 is made of: a mean of scores, or what is one to
     first order."""

@@ -367,6 +367,14 @@ def detectable(
     return high
 
 
+def detectable_by_error(
+    error: float, *, level: float = DEFAULT_LEVEL, power: float = DEFAULT_POWER
+) -> float:
+    """The least true difference that a two-sided test at `level` finds with `power`, of a statistic
+    with this standard error, by the normal distribution."""
+    return error * (NormalDist().inv_cdf(0.5 + level / 2) + NormalDist().inv_cdf(power))
+
+
 def needed(
     difference: float,
     discordance: float,

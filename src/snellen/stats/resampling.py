@@ -1,17 +1,12 @@
-"""Bootstrap of statistics made of sums: drawn once for all columns, stratum by stratum.
+"""Bootstrap of sums over samples, drawn once for all columns.
 
-Percentile interval: B. Efron and R. Tibshirani, "An Introduction to the Bootstrap" (1993),
-Sec. 13.3; strata are resampled apart, because their sizes are part of a benchmark's design.
+B. Efron and R. Tibshirani, "An Introduction to the Bootstrap" (1993), Ch. 6 and 8.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
-
-from snellen.core.summary import Interval
-from snellen.stats.intervals import DEFAULT_LEVEL
 
 if TYPE_CHECKING:
     from numpy import float64
@@ -25,27 +20,12 @@ _ALIKE = 0.1
 """Kinds of rows, as a share of the rows, up to which counting them is quicker than picking."""
 
 
-def resampled_sums(
-    rows: Sequence[Sequence[float]], seed: str, *, draws: int = DEFAULT_DRAWS
-) -> NDArray[float64]:
-    """Column sums over as many rows as there are, drawn with replacement: shape (draws, columns).
-
-    A row is whatever must stay together, e.g. an image with its questions. The same seed and rows
-    give the same draws.
-
-    Raises:
-        ValueError: no rows, or draws < 1.
-    """
-    import numpy as np
-
-    if not rows or draws < 1:
-        raise ValueError(f"a bootstrap needs rows and draws, got {len(rows)} and {draws}")
-    return _picked_sums(np.asarray(rows, dtype=np.float64), seeded(seed), draws)
-
-
 def stacked_sums(rows: NDArray[float64], random: Generator, draws: int) -> NDArray[float64]:
-    """As `resampled_sums`, and quick where many of the `rows` (n, columns) are alike: how often
-    each kind of row is drawn is then multinomial, and the rows themselves need not be picked.
+    """Column sums over as many of the `rows` (n, columns) as there are, drawn with replacement:
+    shape (draws, columns). A row is whatever must stay together, e.g. an image with its questions.
+
+    Quick where many rows are alike: how often each kind of row is drawn is then multinomial, and
+    the rows themselves need not be picked.
 
     Raises:
         ValueError: no rows, or draws < 1.
@@ -82,19 +62,3 @@ def _picked_sums(values: NDArray[float64], random: Generator, draws: int) -> NDA
         times = np.bincount(picked.ravel(), minlength=many * size).reshape(many, size)
         parts.append(times @ values)
     return np.concatenate(parts)
-
-
-def percentile_interval(found: NDArray[float64], level: float = DEFAULT_LEVEL) -> Interval | None:
-    """The middle `level` of the draws; NaN is left out.
-
-    None if fewer than half are numbers, or if all are the same: rows that are all alike tell
-    nothing of their spread, and a width of zero would claim certainty.
-    """
-    import numpy as np
-
-    known = found[~np.isnan(found)]
-    if 2 * len(known) < len(found) or known.max() == known.min():
-        return None
-    tail = (1 - level) / 2
-    low, high = np.quantile(known, (tail, 1 - tail)).tolist()
-    return Interval(low, high, "bootstrap", level)

@@ -77,7 +77,7 @@ def two_sided_tails(t: NDArray[float64], freedom: float) -> NDArray[float64]:
         raise ValueError(f"Student's t needs degrees of freedom above 0, got {freedom}")
     if freedom >= _NORMAL:
         return np.array([math.erfc(abs(one) / math.sqrt(2)) for one in t.tolist()])
-    square = np.minimum(t * t, 1e300)
+    square = np.minimum(np.abs(t), 1e150) ** 2
     a, b = freedom / 2, 0.5
     # I_x(a, 1/2) with x = freedom / (freedom + t^2). Both x and 1 - x keep their small digits.
     x, rest = freedom / (freedom + square), square / (freedom + square)

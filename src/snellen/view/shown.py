@@ -243,6 +243,7 @@ def _pair(pair: Pair) -> dict[str, Any]:
         "p": None if pair.p is None else fmt.p_told(pair.p),
         "test": pair.test,
         "reason": pair.reason,
+        "bounds": pair.bounds and " to ".join(map(fmt.signed, pair.bounds)),
     }
 
 
