@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from snellen.core.errors import MediaError
+from snellen.core.errors import MediaError, StorageError
 from snellen.core.media import InlineSource, Source, check_image
 from snellen.core.message import Media
 from snellen.core.model import BatchModel, Model, PreparingModel, RemoteModel, SingleModel
@@ -24,6 +24,7 @@ from snellen.engine.fitting import as_output, fitting, refuses
 from snellen.engine.halting import Halt, Halted, MaxFailures, Patience
 from snellen.engine.pacing import Pace
 from snellen.engine.retrying import Line, RetryPolicy
+from snellen.engine.sharing import Sharing
 from snellen.engine.spending import Budget, Traffic
 from snellen.settings import most_pixels
 from snellen.store.responses import WAIT, ResponseStore, StoreBusy
@@ -193,6 +194,8 @@ class Asker:
         self._unreadable = len(store.unreadable)
         self.paid: Callable[[], object] = lambda: None
         """Called once a request that was sent has ended."""
+        self.sharing: Sharing | None = None
+        """Other runs on the store, which may have a request in flight already."""
 
     @property
     def unreadable(self) -> int:
@@ -211,6 +214,10 @@ class Asker:
             return Asked(digest, output)
         return Asked(digest, await self._fresh(digest, request, party))
 
+    def in_flight(self) -> tuple[bytes, ...]:
+        """Digests of the requests that are being answered."""
+        return tuple(self._in_flight)
+
     def close(self) -> None:
         for party in self.parties.values():
             party.close()
@@ -219,6 +226,12 @@ class Asker:
         future = asyncio.get_running_loop().create_future()
         self._in_flight[digest] = future
         try:
+            if self.sharing is not None and self.sharing.active:
+                stored = await self.sharing.reply_of_another(digest, self.halt)
+                if stored is not None:
+                    party.traffic.note_reused(stored)
+                    future.set_result(stored)
+                    return stored
             # A recording looks at no picture, so that it needs none to be there.
             checked = request if party.recording else self._checked(request)
             if isinstance(checked, Failure):
@@ -226,7 +239,13 @@ class Asker:
             else:
                 output = await party.answer(checked)
             if not isinstance(output, Failure):
-                await self._keep(digest, output, party)
+                try:
+                    await self._keep(digest, output, party)
+                except StorageError:
+                    # Before those who wait for a place in the window take this one's: what they
+                    # would be told could not be kept either.
+                    self.halt.stop("replies cannot be stored any more", 0.0)
+                    raise
             party.note(output)
             self.paid()
             future.set_result(output)
@@ -238,6 +257,8 @@ class Asker:
             raise
         finally:
             del self._in_flight[digest]
+            if self.sharing is not None:
+                self.sharing.release(digest)
             if not future.done():
                 future.cancel()
 
