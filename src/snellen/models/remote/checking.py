@@ -12,7 +12,7 @@ from snellen.models.remote.dialect import Reply, mapping
 from snellen.models.remote.faults import PAGE, Unanswered
 from snellen.models.remote.parsing import quoted
 from snellen.models.remote.profile import URLS
-from snellen.models.remote.wire import Wire
+from snellen.models.remote.wire import PROXY, Wire
 
 _SHOWN = 8
 """Models named in a sentence."""
@@ -103,7 +103,9 @@ def explained(error: ModelError, origin: Origin) -> str:
         )
     if error.kind == "connection":
         how = "check the network, and whether HTTPS_PROXY must be set"
-        if origin.own:
+        if PROXY in str(error):
+            how = "correct that variable, or name the server's host in NO_PROXY"
+        elif origin.own:
             how = "start the server, or correct the address"
         return f"{origin.base_url} cannot be reached ({error}); {how}"
     if "has moved to" in str(error):

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 from snellen.core.errors import MissingExtra, ModelError
 from snellen.core.secret import Secret
@@ -26,7 +26,7 @@ from snellen.models.remote.reading import MEGABYTE, beginning, pieces
 from snellen.settings import proxy_for
 
 if TYPE_CHECKING:
-    from aiohttp import ClientResponse, ClientSession
+    from aiohttp import ClientConnectorError, ClientResponse, ClientSession
     from aiohttp.abc import AbstractResolver
 
 _CONNECT = 20.0
@@ -40,6 +40,8 @@ _COMPLAINT = MEGABYTE
 """Bytes that are read of a reply with a status that is no answer."""
 _HOPS = 3
 """Redirects of a picture that the server names by an address, each looked at anew."""
+PROXY = "the proxy"
+"""How sentences about a proxy name it."""
 _SHOWN = 120
 """Characters of an unreadable reply that a message holds."""
 
@@ -180,19 +182,30 @@ class Wire:
         import aiohttp
 
         if isinstance(error, aiohttp.ConnectionTimeoutError):
-            sentence = f"cannot connect to {_host(url)} within {_CONNECT:g} s"
-            return ModelError(sentence, "connection")
+            # Behind a proxy, the only connection that this machine makes is the one to it.
+            to = self._named_proxy(url) if self._proxy else _host(url)
+            return ModelError(f"cannot connect to {to} within {_CONNECT:g} s", "connection")
         if isinstance(error, TimeoutError):
             return ModelError(f"no reply within {self._timeout:g} s", "timeout")
         if isinstance(error, aiohttp.InvalidURL):
             return ModelError(f"{quoted(url)} is not a URL", "request")
         if isinstance(error, aiohttp.ClientHttpProxyError):
             # Its own words hold the proxy's address, and so maybe a password.
-            proxy = _host(self._proxy or "").rpartition("@")[2]
-            return ModelError(f"the proxy {proxy} answers {error.status}", "connection")
+            proxy = self._named_proxy(url)
+            return ModelError(f"{proxy} answers {error.status}", "connection")
         if isinstance(error, aiohttp.ClientConnectorError):
-            return ModelError(f"cannot connect to {_host(url)}: {_why(error)}", "connection")
+            to = self._named_proxy(url) if self._is_of_proxy(error) else _host(url)
+            return ModelError(f"cannot connect to {to}: {_why(error)}", "connection")
         return ModelError(f"the connection broke: {_why(error)}", "connection")
+
+    def _is_of_proxy(self, error: ClientConnectorError) -> bool:
+        """Whether it was the proxy that could not be reached, not the server behind it."""
+        return self._proxy is not None and error.host == urlsplit(self._proxy).hostname
+
+    def _named_proxy(self, url: str) -> str:
+        """The proxy's host and port, never its password, and the variable that names it."""
+        host = _host(self._proxy or "").rpartition("@")[2]
+        return f"{PROXY} {host} ({url.partition(':')[0].upper()}_PROXY)"
 
     def _in_this_loop(self) -> ClientSession:
         loop = asyncio.get_running_loop()
