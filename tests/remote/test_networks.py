@@ -39,7 +39,7 @@ def test_a_dead_proxy_is_named(scheme: str, closed: int, monkeypatch: pytest.Mon
         "Connection refused"
     )
     assert caught.value.kind == "connection"
-    with pytest.raises(ModelError, match="cannot connect to direct.invalid: "):
+    with pytest.raises(ModelError, match=r"cannot connect to direct\.invalid: "):
         ask(f"{scheme}://direct.invalid/v1#tiny", question("?"))
 
 

@@ -12,6 +12,7 @@ from snellen.core.origin import Origin
 from snellen.core.output import FailureKind, Usage
 from snellen.core.price import Price
 from snellen.core.request import Sampling
+from snellen.core.served import Served
 from snellen.core.summary import Summary
 
 Status = Literal["running", "interrupted", "incomplete", "complete"]
@@ -136,6 +137,9 @@ class RunInfo(Struct, frozen=True, omit_defaults=True):
     """By role: `model`, `judge`, `extractor`, ..."""
     repairs: tuple[str, ...] = ()
     """What was left out of the folder's files or asked again, and why, over all starts."""
+    served: dict[str, tuple[Served, ...]] = {}
+    """By role: what servers said of the models behind them; more than one where that changed
+    between two starts."""
     stopped: str = ""
     """Why the latest start ended before all was asked: a spent budget, too many failures, a rule
     that had seen enough."""

@@ -8,7 +8,7 @@ from contextlib import nullcontext, suppress
 from pathlib import Path
 
 from snellen.core.errors import RunLocked, StorageError, UsageError
-from snellen.core.model import RemoteModel
+from snellen.core.model import RemoteModel, SelfReporting
 from snellen.core.sample import Sample
 from snellen.engine.asking import MAIN, Asker, disconnect, flows_for
 from snellen.engine.collecting import rare_collection
@@ -69,6 +69,9 @@ def run(plan: Plan, store: ResponseStore) -> RunFolder:
 def _drive(plan: Plan, samples: Iterator[Sample], store: ResponseStore, state: RunState) -> None:
     async def main() -> None:
         models = {MAIN: plan.model, **plan.roles}
+        for model in models.values():
+            if isinstance(model, SelfReporting):
+                model.begin_served()
         asker = Asker(models, store, plan.terms, plan.prices)
         state.asker = asker
         asker.paid = state.note_spent

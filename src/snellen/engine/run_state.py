@@ -12,10 +12,12 @@ import msgspec
 from snellen.benchmarks.repeated import summary_of
 from snellen.core.benchmark import Table
 from snellen.core.errors import UsageError
+from snellen.core.model import SelfReporting
 from snellen.core.origin import origin_of
 from snellen.core.record import Record
 from snellen.core.run import Counts, DataInfo, Report, RunConfig, RunInfo, Spent, Status
 from snellen.core.sample import Sample
+from snellen.core.served import Served, noted
 from snellen.engine.asking import MAIN, Asker
 from snellen.engine.memory import forget, peak
 from snellen.engine.run_plan import Plan
@@ -44,6 +46,7 @@ class RunState:
         self._written = 0.0
         self._earlier = info.spent
         self._repairs = info.repairs
+        self._served_earlier = info.served
         self._score_sum, self._score_count = 0.0, 0
         plan.progress.started(f"{plan.model_name} on {plan.benchmark.name}", needed, len(done))
 
@@ -102,6 +105,7 @@ class RunState:
             spent=self._spent(),
             stopped=self._stopped(),
             repairs=self._repairs + self._unreadable(),
+            served=self._served(),
             remarks=tuple(getattr(self.plan.model, "remarks", ())),
             finished=None if status == "running" else _now(),
         )
@@ -151,6 +155,14 @@ class RunState:
         }
         return {**self._earlier, **now}
 
+    def _served(self) -> dict[str, tuple[Served, ...]]:
+        found = dict(self._served_earlier)
+        for role, model in {MAIN: self.plan.model, **self.plan.roles}.items():
+            if isinstance(model, SelfReporting) and self.asker is not None:
+                starts = noted(found.get(role, ()), model.served())
+                found |= {role: starts} if starts else {}
+        return found
+
     def _counts(self) -> Counts:
         if self.asker is None:
             return msgspec.structs.replace(
@@ -188,6 +200,7 @@ def first_info(
         status="running",
         created=earlier.created if earlier else _now(),
         counts=earlier.counts if earlier else Counts(),
+        served=earlier.served if earlier else {},
         spent=writer.recover_spent(earlier.spent if earlier else {}),
         repairs=(*(earlier.repairs if earlier else ()), *repairs),
         failures=plan.failures,

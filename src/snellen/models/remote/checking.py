@@ -23,7 +23,13 @@ _PAGES = 20
 async def served(wire: Wire) -> list[str]:
     """The models that the server lists (`GET models`), over all pages of the list. Raises
     ModelError."""
-    names: list[str] = []
+    several = (one.get("id") or one.get("name") for one in await entries(wire))
+    return [quoted(name).removeprefix("models/") for name in several if name]
+
+
+async def entries(wire: Wire) -> list[Reply]:
+    """What the server's list says of each model, over all its pages. Raises ModelError."""
+    found: list[Reply] = []
     page = ""
     for _ in range(_PAGES):
         try:
@@ -31,13 +37,11 @@ async def served(wire: Wire) -> list[str]:
         except Unanswered as refused:
             raise ModelError(str(refused), "request") from refused
         listed = reply.get("data") or reply.get("models")
-        found = [mapping(one) for one in listed] if isinstance(listed, list) else []
-        several = (one.get("id") or one.get("name") for one in found)
-        names += [quoted(name).removeprefix("models/") for name in several if name]
+        found += [mapping(one) for one in listed] if isinstance(listed, list) else []
         page = _next_page(reply)
         if not page:
             break
-    return names
+    return found
 
 
 def _next_page(reply: Reply) -> str:

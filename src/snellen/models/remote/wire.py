@@ -6,7 +6,7 @@ import asyncio
 import importlib
 import io
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -92,10 +92,14 @@ class Wire:
         """For addresses that the server names: it connects to public addresses alone."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._proxy: str | None = None
+        self.heard: Callable[[Mapping[str, Any]], object] = lambda reply: None
+        """Called with each reply to a POST; of a stream, with its first piece."""
 
     async def post(self, path: str, body: bytes) -> dict[str, Any]:
         """The JSON object that answers a JSON body."""
-        return decoded(await self._read("POST", self._address.url(path), body))
+        reply = decoded(await self._read("POST", self._address.url(path), body))
+        self.heard(reply)
+        return reply
 
     async def get(self, path: str) -> dict[str, Any]:
         return decoded(await self._read("GET", self._address.url(path), None))
@@ -121,6 +125,7 @@ class Wire:
     async def events(self, path: str, body: bytes) -> AsyncIterator[dict[str, Any]]:
         """The JSON objects of a stream of server-sent events, in order."""
         url = self._address.url(path)
+        begun = False
         try:
             async with self._sent("POST", url, body) as response:
                 await self._accepted(response)
@@ -131,7 +136,11 @@ class Wire:
                     if data == b"[DONE]":
                         return
                     if data:
-                        yield decoded(data)
+                        piece = decoded(data)
+                        if not begun:
+                            begun = True
+                            self.heard(piece)
+                        yield piece
         except _network_errors() as error:
             raise self._typed(error, url) from error
 
