@@ -406,6 +406,7 @@ def _flat(side: Side) -> dict[str, str]:
         **{f"asked with {name}": value for name, value in sampling_of(config).items()},
         "limit": "–" if config.limit is None else str(config.limit),
         "failures": info.failures,
+        "asked anew": config.fresh or "–",
         **{role: f"{one.provider}/{one.name}" for role, one in sorted(config.roles.items())},
         **{f"version of {name}": value for name, value in sorted(info.versions.items())},
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import nullcontext, suppress
+from functools import partial
 from pathlib import Path
 
 from snellen.core.errors import RunLocked, StorageError, UsageError
@@ -72,9 +73,10 @@ def _drive(plan: Plan, samples: Iterator[Sample], store: ResponseStore, state: R
         for model in models.values():
             if isinstance(model, SelfReporting):
                 model.begin_served()
-        asker = Asker(models, store, plan.terms, plan.prices)
+        asker = Asker(models, store, plan.terms, plan.prices, plan.fresh)
         state.asker = asker
         asker.paid = state.note_spent
+        asker.found = partial(state.note_reused, store)
         try:
             await drive_all(
                 samples,

@@ -15,6 +15,7 @@ from snellen.core.errors import UsageError
 from snellen.core.model import SelfReporting
 from snellen.core.origin import origin_of
 from snellen.core.record import Record
+from snellen.core.reused import Reused
 from snellen.core.run import Counts, DataInfo, Report, RunConfig, RunInfo, Spent, Status
 from snellen.core.sample import Sample
 from snellen.core.served import Served, noted
@@ -24,6 +25,7 @@ from snellen.engine.run_plan import Plan
 from snellen.engine.spending import Traffic
 from snellen.engine.surroundings import hardware, versions
 from snellen.engine.until import Stopper
+from snellen.store.responses import ResponseStore
 from snellen.store.runs import RunWriter, open_run
 
 _NOTE_EVERY = 5.0
@@ -47,6 +49,7 @@ class RunState:
         self._earlier = info.spent
         self._repairs = info.repairs
         self._served_earlier = info.served
+        self._reused = info.reused
         self._score_sum, self._score_count = 0.0, 0
         plan.progress.started(f"{plan.model_name} on {plan.benchmark.name}", needed, len(done))
 
@@ -88,6 +91,12 @@ class RunState:
         """Called after each reply: what was spent is known even after a kill."""
         self.writer.note_spent(self._spent())
 
+    def note_reused(self, store: ResponseStore, digest: bytes) -> None:
+        """Called for each reply from the store. What this run had stored itself is its own."""
+        stored = store.stored(digest)
+        if stored is not None and stored.run != str(self.writer.path.absolute()):
+            self._reused = self._reused.and_one(stored.at, stored.run)
+
     def ending(self) -> Status:
         if self._halted():
             return "interrupted"
@@ -105,6 +114,7 @@ class RunState:
             spent=self._spent(),
             stopped=self._stopped(),
             repairs=self._repairs + self._unreadable(),
+            reused=self._reused,
             served=self._served(),
             remarks=tuple(getattr(self.plan.model, "remarks", ())),
             finished=None if status == "running" else _now(),
@@ -200,6 +210,7 @@ def first_info(
         status="running",
         created=earlier.created if earlier else _now(),
         counts=earlier.counts if earlier else Counts(),
+        reused=earlier.reused if earlier else Reused(),
         served=earlier.served if earlier else {},
         spent=writer.recover_spent(earlier.spent if earlier else {}),
         repairs=(*(earlier.repairs if earlier else ()), *repairs),

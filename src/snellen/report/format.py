@@ -192,6 +192,8 @@ def _drawn(run: RunInfo, among: Sequence[RunConfig]) -> Iterable[str]:
     config = run.config
     if len({one.repeats for one in among}) > 1 and config.repeats > 1:
         yield f"{config.repeats} draws"
+    if config.fresh and len({one.fresh for one in among}) > 1:
+        yield f"asked anew, {config.fresh}"
     hows = [one.sampling.get("model", Sampling()) for one in among]
     how = config.sampling.get("model", Sampling())
     for name in ("temperature", "top_p", "seed"):
