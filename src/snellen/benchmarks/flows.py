@@ -316,7 +316,8 @@ def finish(
     deciding = last
     if len(passes) > 1 and failure_of(last) is None:
         deciding = next((one for one in passes if not one.correct), last)
-    outcome, unscored = _ending(deciding)
+    failure = failure_of(deciding)
+    outcome, unscored = _ending(deciding, failure)
     score = None
     if unscored is None:
         score = _earned(first) if len(passes) == 1 else min(map(_earned, passes))
@@ -335,6 +336,7 @@ def finish(
         passes=passes,
         values=_values(sample, passes, how, circular, score),
         saved=saved if unscored is None else 0,
+        failure=failure.kind if failure is not None else None,
         unit=sample.unit,
     )
 
@@ -391,8 +393,7 @@ def _earned_by_rules(sample: Sample, one: Pass, how: Manner) -> float:
     return (credit(sample, one, answer, how) or 0.0) if answer is not None else 0.0
 
 
-def _ending(last: Pass) -> tuple[Outcome, Unscored | None]:
-    failure = failure_of(last)
+def _ending(last: Pass, failure: Failure | None) -> tuple[Outcome, Unscored | None]:
     if failure is not None:
         missing = failure.kind == "missing"
         return ("missing", "missing") if missing else ("failed", "failed")

@@ -94,6 +94,9 @@ class Record(Struct, frozen=True, gc=False, omit_defaults=True):
     options: dict[str, str] = {}
     groups: dict[str, str] = {}
     media: tuple[str, ...] = ()
+    data_media: tuple[str, ...] | None = None
+    """The pictures and videos in the data, where others were made of them to be shown (frames,
+    pages, boxes); `media` has those. None where the data's own were shown."""
     passes: tuple[Pass, ...] = ()
     values: dict[str, float] = {}
     """Further per-sample numbers, e.g. `vanilla` beside a circular score."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from snellen.core.errors import MediaError
+from snellen.core.errors import MediaError, StorageError
 from snellen.core.media import InlineSource, Source, check_image
 from snellen.core.message import Media
 from snellen.core.model import BatchModel, Model, PreparingModel, RemoteModel, SingleModel
@@ -239,7 +239,13 @@ class Asker:
             else:
                 output = await party.answer(checked)
             if not isinstance(output, Failure):
-                await self._keep(digest, output, party)
+                try:
+                    await self._keep(digest, output, party)
+                except StorageError:
+                    # Before those who wait for a place in the window take this one's: what they
+                    # would be told could not be kept either.
+                    self.halt.stop("replies cannot be stored any more", 0.0)
+                    raise
             party.note(output)
             self.paid()
             future.set_result(output)

@@ -40,11 +40,16 @@ def resume(plan: Plan, table: Table, writer: RunWriter, chosen: set[str]) -> Res
 
 def _changed(plan: Plan, table: Table, lines: list[Slim], first: dict[str, int]) -> list[str]:
     """Ids of finished samples that were asked about other pictures than the data have now. Where
-    pictures are made ready before they are shown, records do not hold those of the data."""
-    if plan.benchmark.prepare is not None or not any(lines[at].media for at in first.values()):
+    pictures are made ready before they are shown, rows of older versions do not hold those of the
+    data, and are kept."""
+    compared = [lines[at] for at in first.values()]
+    if plan.benchmark.prepare is not None:
+        compared = [line for line in compared if line.data_media is not None]
+    names = {line.id for line in compared if line.media or line.data_media}
+    if not names:
         return []
     samples = plan.benchmark.samples(table)
-    return [one.id for one in samples if one.id in first and _others(one, lines[first[one.id]])]
+    return [one.id for one in samples if one.id in names and _others(one, lines[first[one.id]])]
 
 
 def _others(sample: Sample, line: Slim) -> bool:
@@ -53,6 +58,8 @@ def _others(sample: Sample, line: Slim) -> bool:
     if any(isinstance(ref.source, BrokenSource) for ref in sample.media):
         # The pictures are gone: there is nothing else that could be asked about.
         return False
+    if line.data_media is not None:
+        return set(line.data_media) != {ref.digest for ref in sample.media}
     there, asked = [ref.digest for ref in sample.media], set(line.media)
     if len(line.media) == len(there):
         return asked != set(there)

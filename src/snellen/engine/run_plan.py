@@ -136,8 +136,12 @@ def flow_of(plan: Plan) -> Callable[[Sample], Flow]:
     def flow(sample: Sample) -> Flow:
         reason = beyond(sample, plan.model.capabilities) if beyond else None
         if reason is None:
-            shown = prepare(sample) if prepare else sample
-            return (yield from draws(shown))
+            if prepare is None:
+                return (yield from draws(sample))
+            record: Record = yield from draws(prepare(sample))
+            # What is shown was made of these: a resumed run sees whether they were exchanged.
+            own = tuple(ref.digest for ref in sample.media)
+            return msgspec.structs.replace(record, data_media=own)
         return Record(
             id=sample.id,
             kind=sample.kind,

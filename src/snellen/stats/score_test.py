@@ -52,7 +52,7 @@ def score_interval_of(
 
     z = NormalDist().inv_cdf(0.5 + level / 2)
     counts, inverse = np.unique(np.stack([won, lost]), axis=1, return_inverse=True)
-    won, lost = counts
+    (won, lost), inverse = counts, inverse.ravel()
     estimate = (won - lost) / n
     ends = []
     for outer, sign in ((-1.0, 1.0), (1.0, -1.0)):

@@ -46,6 +46,7 @@ def flipped_signs(sums: NDArray[float64], sizes: NDArray[float64], level: float)
     if sizes.min() == sizes.max():
         # In whatever order the clusters come: right and wrong answers make few different columns.
         columns, inverse = np.unique(np.sort(columns, axis=1), axis=0, return_inverse=True)
+        inverse = inverse.ravel()
     step = max(1, _CELLS >> len(sizes))
     parts = [_flipped(columns[at : at + step], sizes, level) for at in range(0, len(columns), step)]
     p, low, high = (np.concatenate(values)[inverse] for values in zip(*parts, strict=True))

@@ -26,6 +26,27 @@ MIGRATIONS: tuple[str, ...] = (
         data BLOB NOT NULL
     );
     """,
+    # Rows from before have no checksum, no time and no run: they are read as they are.
+    """
+    CREATE TABLE runs (
+        id INTEGER PRIMARY KEY,
+        folder TEXT NOT NULL UNIQUE
+    );
+    ALTER TABLE responses ADD COLUMN checksum INTEGER;
+    ALTER TABLE responses ADD COLUMN stored_at REAL;
+    ALTER TABLE responses ADD COLUMN run INTEGER REFERENCES runs (id);
+    CREATE TABLE askers (
+        id INTEGER PRIMARY KEY,
+        machine TEXT NOT NULL,
+        process INTEGER NOT NULL,
+        lease REAL NOT NULL,
+        sharing INTEGER NOT NULL
+    );
+    CREATE TABLE in_flight (
+        digest BLOB PRIMARY KEY,
+        asker INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    """,
 )
 
 

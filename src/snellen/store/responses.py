@@ -2,16 +2,18 @@
 
 One SQLite file in WAL mode. Each output is committed before its flow sees it, so a killed process
 owes at most the requests that were in flight. Several processes may share a store; each writes
-from one thread.
+from one thread. Each row has a checksum, so that a reply that was changed on disk is noticed.
 """
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
+import time
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import structs
@@ -34,6 +36,14 @@ class StoreBusy(StorageError):
     """Another process holds the store."""
 
 
+class Stored(NamedTuple):
+    """When a reply was stored, in seconds since 1970, and the folder of the run that asked for it.
+    Both are None for replies from before the store noted them."""
+
+    at: float | None
+    run: str | None
+
+
 class ResponseStore:
     """Outputs by request digest. `path=None` keeps them in memory only.
 
@@ -42,10 +52,12 @@ class ResponseStore:
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
-        self._connection = _connect(path)
+        self._connection = connect(path)
         self._models: dict[str, int] = {}
+        self._run: int | None = None
         self.unreadable: set[bytes] = set()
         """Requests whose stored output was damaged when it was looked up."""
+        self._unreadable_media: set[str] = set()
 
     def close(self) -> None:
         self._connection.close()
@@ -73,6 +85,33 @@ class ResponseStore:
             self._models[digest] = row.fetchone()[0]
         return self._models[digest]
 
+    def asked_by(self, folder: Path) -> None:
+        """Note the run folder for which replies are stored from now on."""
+        name = str(folder.absolute())
+        self._write("INSERT OR IGNORE INTO runs (folder) VALUES (?)", (name,))
+        self._run = self._read("SELECT id FROM runs WHERE folder = ?", name)[0]
+
+    def stored(self, digest: bytes) -> Stored | None:
+        """When and for which run the reply to a request was stored; None where there is none."""
+        statement = (
+            "SELECT stored_at, folder FROM responses LEFT JOIN runs ON runs.id = responses.run "
+            "WHERE digest = ?"
+        )
+        row = self._read(statement, digest)
+        return None if row is None else Stored(*row)
+
+    def outputs_of(self, folder: Path, identity: Identity, since: float) -> list[Output]:
+        """The replies of a model that a run stored from a time on, drawn pictures left out. Reads
+        the whole store."""
+        statement = (
+            "SELECT digest, packed, output, checksum FROM responses "
+            "WHERE run = (SELECT id FROM runs WHERE folder = ?) "
+            "AND model = (SELECT id FROM models WHERE digest = ?) AND stored_at >= ?"
+        )
+        values = (str(folder.absolute()), identity.digest(), since)
+        outputs = (unpacked(*row) for row in self._connection.execute(statement, values))
+        return [output for output in outputs if output is not None]
+
     def knows(self, identity: Identity) -> bool:
         """Whether any reply of this model is stored."""
         statement = (
@@ -83,20 +122,20 @@ class ResponseStore:
     def some_of(self, identity: Identity, most: int) -> list[Output]:
         """Some replies of a model, drawn pictures left out: what its replies are like."""
         statement = (
-            "SELECT packed, output FROM responses WHERE model = "
+            "SELECT digest, packed, output, checksum FROM responses WHERE model = "
             "(SELECT id FROM models WHERE digest = ?) LIMIT ?"
         )
         rows = self._connection.execute(statement, (identity.digest(), most)).fetchall()
-        outputs = (_unpacked(packed, data) for packed, data in rows)
+        outputs = (unpacked(*row) for row in rows)
         return [output for output in outputs if output is not None]
 
     def get(self, digest: bytes) -> Output | None:
         """The stored output of a request, or None. A damaged one is as good as none: it is noted
         as unreadable, and replaced by the next output of that request."""
-        row = self._read("SELECT packed, output FROM responses WHERE digest = ?", digest)
+        row = self._read("SELECT packed, output, checksum FROM responses WHERE digest = ?", digest)
         if row is None:
             return None
-        output = _unpacked(*row)
+        output = unpacked(digest, *row)
         if output is None:
             self.unreadable.add(digest)
             return None
@@ -108,9 +147,16 @@ class ResponseStore:
         return structs.replace(output, data=kept) if len(kept) == len(pictures) else None
 
     def medium(self, digest: str) -> bytes | None:
-        """The bytes of a picture that a model drew, by their SHA-256 in hex."""
+        """The bytes of a picture that a model drew, by their SHA-256 in hex; None where they are
+        lacking or damaged."""
         row = self._read("SELECT data FROM media WHERE digest = ?", digest)
-        return None if row is None else row[0]
+        if row is None:
+            return None
+        if not is_sound_medium(digest, row[0]):
+            self._unreadable_media.add(digest)
+            return None
+        data: bytes = row[0]
+        return data
 
     def put(self, digest: bytes, output: Output, model_key: int) -> None:
         """Store an output durably against the death of this process. A Failure is refused."""
@@ -119,7 +165,8 @@ class ResponseStore:
         if isinstance(output, Drawn):
             # Before the reply that names them: a death in between leaves no reply without them.
             for name, picture in output.data.items():
-                self._write("INSERT OR IGNORE INTO media VALUES (?, ?)", (name, picture))
+                other = "REPLACE" if name in self._unreadable_media else "IGNORE"
+                self._write(f"INSERT OR {other} INTO media VALUES (?, ?)", (name, picture))
             output = output.without_data()
         data = _encode(output)
         packed = len(data) > _COMPRESS_ABOVE
@@ -128,8 +175,9 @@ class ResponseStore:
         # Of two processes that ask the same at once the first counts.
         other = "REPLACE" if digest in self.unreadable else "IGNORE"
         self._write(
-            f"INSERT OR {other} INTO responses (digest, model, packed, output) VALUES (?, ?, ?, ?)",
-            (digest, model_key, packed, data),
+            f"INSERT OR {other} INTO responses (digest, model, packed, output, checksum, "
+            "stored_at, run) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (digest, model_key, packed, data, checksum(digest, data), time.time(), self._run),
         )
 
     def put_unless_busy(self, digest: bytes, output: Output, model_key: int) -> None:
@@ -168,15 +216,30 @@ class ResponseStore:
             raise _damaged(self.path, error) from error
 
 
-def _unpacked(packed: object, data: bytes) -> Output | None:
-    """An output as it was stored, or None where it is damaged."""
+def checksum(digest: bytes, data: bytes) -> int:
+    """CRC-32 of a row: of its key and its output as it is stored. It shows accidents, not forgery:
+    whoever may write the store can write the checksum too."""
+    return zlib.crc32(data, zlib.crc32(digest))
+
+
+def unpacked(digest: bytes, packed: object, data: bytes, expected: int | None) -> Output | None:
+    """An output as it was stored, or None where it is damaged. Rows from before checksums
+    (`expected` is None) are damaged where they cannot be read."""
     try:
+        if expected is not None and checksum(digest, data) != expected:
+            return None
         return _decode(zlib.decompress(data) if packed else data)
     except (zlib.error, msgspec.DecodeError, ValueError, TypeError):
         return None
 
 
-def _connect(path: Path | None) -> sqlite3.Connection:
+def is_sound_medium(digest: str, data: object) -> bool:
+    """Whether bytes are those that their name, their SHA-256 in hex, says."""
+    return isinstance(data, bytes) and hashlib.sha256(data).hexdigest() == digest
+
+
+def connect(path: Path | None) -> sqlite3.Connection:
+    """A store's file in the newest schema; None: in memory. Raises StorageError."""
     try:
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -203,7 +266,7 @@ def _connect(path: Path | None) -> sqlite3.Connection:
 
 def _damaged(path: Path | None, error: Exception) -> StorageError:
     return StorageError(
-        f"the response store {path} is damaged or is no store ({error}); move it away or choose "
-        "another file with --store: finished samples are kept in the run folders, only the "
-        "others are asked again"
+        f"the response store {path} is damaged or is no store ({error}); save what is sound with "
+        f"`snellen doctor {path} --repair`, or move it away or choose another file with --store: "
+        "finished samples are kept in the run folders, only the others are asked again"
     )

@@ -44,6 +44,7 @@ class Slim(Struct, frozen=True, gc=False):
 
     id: str
     media: tuple[str, ...] = ()
+    data_media: tuple[str, ...] | None = None
 
 
 _record_decoder = msgspec.json.Decoder(Record)
