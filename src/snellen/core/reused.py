@@ -40,8 +40,8 @@ class Reused(Struct, frozen=True, omit_defaults=True):
         one = self.replies == 1
         said = f"{model}: {self.replies:,} {'reply was' if one else 'replies were'} in the store"
         if self.first:
-            day = self.first[:10] if self.first[:10] == self.last[:10] else ""
-            said += f", made {f'on {day}' if day else f'from {self.first[:10]} to {self.last[:10]}'}"
+            first, last = self.first[:10], self.last[:10]
+            said += f", made on {first}" if first == last else f", made from {first} to {last}"
         if self.runs:
             name, *others = sorted(self.runs, key=lambda run: (-self.runs[run], run))
             more = f" and {len(others)} other{'s' if len(others) > 1 else ''}" if others else ""

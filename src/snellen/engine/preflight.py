@@ -40,9 +40,7 @@ def check_roles(roles: Mapping[str, Model]) -> None:
             )
 
 
-def check_models(
-    models: Iterable[Model], responses: ResponseStore, *, anew: bool = False
-) -> None:
+def check_models(models: Iterable[Model], responses: ResponseStore, *, anew: bool = False) -> None:
     """Look at each model behind a server, unless replies of it are stored: it was reached before,
     and all that is asked may be stored too, where it is not to be asked `anew`.
 

@@ -57,6 +57,7 @@ def run(plan: Plan, store: ResponseStore) -> RunFolder:
         state.write("running")
         try:
             if owed:
+                store.asked_by(folder)
                 _drive(plan, samples, store, state)
         except BaseException:
             # What stopped the run is the news, e.g. a full disk, which stops this as well.
