@@ -283,5 +283,5 @@ def test_the_password_of_a_proxy_is_not_shown(
     monkeypatch.setenv("no_proxy", "direct.invalid")
     with pytest.raises(ModelError) as caught:
         ask("https://proxied.invalid/v1#tiny", question("?"))
-    assert str(caught.value) == f"the proxy {place} answers 404"
+    assert str(caught.value) == f"the proxy {place} (HTTPS_PROXY) answers 404"
     assert caught.value.kind == "connection"

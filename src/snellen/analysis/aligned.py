@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct, structs
 
 from snellen.analysis.data_marks import data_notices, data_words
+from snellen.analysis.served_marks import served_notices
 from snellen.analysis.stopped import stop_notices
 from snellen.benchmarks.control import BLACK
 from snellen.benchmarks.control import OPTION as CONTROL
@@ -207,7 +208,8 @@ def _unlike(infos: Sequence[RunInfo]) -> list[str]:
     if len({info.failures for info in infos}) > 1:
         found.append("failures count differently in these runs")
     found += stop_notices(infos)
-    return [*data_notices(infos, [info.model for info in infos]), *found]
+    models = [info.model for info in infos]
+    return [*data_notices(infos, models), *served_notices(infos, models), *found]
 
 
 def _showing(

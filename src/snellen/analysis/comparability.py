@@ -157,6 +157,7 @@ def _settings(run: RunInfo) -> Mapping[str, str]:
         **{key: str(value) for key, value in config.identity.facts.items()},
         "reply tokens": str(config.max_new_tokens),
         "run seed": str(config.seed),
+        **({"asked anew": config.fresh} if config.fresh else {}),
         **dict(_sampling(run, _MODEL)),
     }
 

@@ -33,6 +33,7 @@ from snellen.analysis.factors import (
     side_of,
 )
 from snellen.analysis.groups import in_points
+from snellen.analysis.served_marks import served_notices
 from snellen.analysis.stages import Change
 from snellen.analysis.stopped import interval_at_stop, stop_notices
 from snellen.core.errors import UsageError
@@ -405,6 +406,7 @@ def _flat(side: Side) -> dict[str, str]:
         **{f"asked with {name}": value for name, value in sampling_of(config).items()},
         "limit": "–" if config.limit is None else str(config.limit),
         "failures": info.failures,
+        "asked anew": config.fresh or "–",
         **{role: f"{one.provider}/{one.name}" for role, one in sorted(config.roles.items())},
         **{f"version of {name}": value for name, value in sorted(info.versions.items())},
     }
@@ -414,7 +416,9 @@ def _notices(first: Side, second: Side) -> Iterable[str]:
     if first.benchmark != second.benchmark:
         yield f"two benchmarks: {first.benchmark} and {second.benchmark}"
     infos = [side.info for side in (first, second) if side.info is not None]
-    yield from data_notices(infos, [side.name for side in (first, second) if side.info is not None])
+    names = [side.name for side in (first, second) if side.info is not None]
+    yield from data_notices(infos, names)
+    yield from served_notices(infos, names)
     yield from stop_notices(infos)
     for side in (first, second):
         if side.info is None:

@@ -179,6 +179,8 @@ class Crossing:
             limit=smaller.config.limit,
             seed=smaller.config.seed,
             failures=first.failures,
+            # Where both were asked the same, replies of the model's own run are taken again.
+            fresh=model_of.config.fresh,
             repeats=min(first.config.repeats, second.config.repeats),
             sampling=_sampling(first.config, decoding_of.config),
         )

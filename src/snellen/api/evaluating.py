@@ -19,6 +19,7 @@ from snellen.core.errors import UsageError
 from snellen.core.model import Model
 from snellen.core.request import Sampling
 from snellen.engine.contest import run_contest
+from snellen.engine.fresh import LATEST, check_fresh, fresh_name
 from snellen.engine.managed import LostServer, Servers
 from snellen.engine.preflight import check_models, check_roles
 from snellen.engine.progress import Progress, Silent
@@ -83,6 +84,7 @@ def evaluate(
     repeats: int = 1,
     judge_repeats: int = 1,
     sampling: Sampling = Sampling(),  # noqa: B008 - frozen
+    fresh: str | None = None,
 ) -> Results:
     """Run every model on every benchmark; a complete run is only reported.
 
@@ -112,6 +114,9 @@ def evaluate(
     `sampling` says how the replies of the models are drawn, where the options behind their names
     (`temperature`, `top_p`, `seed`) do not; what neither says is as the benchmark has it.
 
+    `fresh` asks anew whatever the store has, under this name; the same name finds those replies
+    again. `""` goes on with the last such call that has not ended, or else begins another.
+
     `cluster` says where the models run as replicas on Ray, instead of in this process.
 
     Raises a UsageError subclass before anything is asked if a name, option or file cannot be
@@ -120,6 +125,7 @@ def evaluate(
     out = Path(out)
     check_arguments(limit, variant, out, repeats)
     terms, known = terms_of(retries, max_failures, budget), Prices(prices)
+    check_fresh(fresh)
     rule = parse_until(until) if until is not None else None
     with Servers(out, serve, serve_timeout, serving) as servers, Replicas(cluster, load) as spread:
         own = load_files(load)
@@ -155,15 +161,19 @@ def evaluate(
                 progress=progress or Silent(),
                 terms=terms,
                 until=rule if isinstance(rule, Precision) else None,
+                fresh=fresh or "",
             )
             return replace(plan, prices=known.of_plan(plan))
 
         results = Results([], [], [])
         with ResponseStore(Path(store) if store else out / STORE_FILE) as responses:
-            check_models((model for _, model in cast.models), responses)
+            models_asked = [model for _, model in cast.models]
+            check_models(models_asked, responses, anew=fresh is not None)
             # Only here: that a key is refused is not found out after hours of downloading.
             for benchmark in fetched:
                 _prepare(benchmark, fetching, warned)
+            if fresh == LATEST:
+                fresh = fresh_name([planned(asked) for asked in programme.each()])
             for together in programme.together(rule):
                 _run_together(list(map(planned, together)), responses, servers, html, results)
         results.lost.extend(servers.lost())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ from snellen.core.model import RemoteModel
 from snellen.core.output import Usage
 from snellen.core.price import cost
 from snellen.core.request import Sampling
+from snellen.engine.fresh import LATEST, check_fresh, fresh_name
 from snellen.engine.managed import Servers
 from snellen.engine.planning import Assumptions, estimate
 from snellen.engine.ray_cluster import Cluster
@@ -78,6 +80,7 @@ def plan(
     probe: bool = False,
     aims: Aims | None = None,
     like: Sequence[Path | str] = (),
+    fresh: str | None = None,
 ) -> Planned:
     """What `evaluate` would do with the same arguments. Nobody is asked and no server started.
 
@@ -90,6 +93,7 @@ def plan(
     check_aims(aims, until, like)
     models = several(models)
     check_arguments(limit, variant, out, repeats)
+    check_fresh(fresh)
     terms, known = terms_of(retries, max_failures, budget), Prices(prices)
     own = load_files(load)
     look = Look(own.models, Servers(out, serve, serve_timeout))
@@ -114,9 +118,13 @@ def plan(
     runs: list[Plan] = []
     with ResponseStore(path if path.exists() else None) as responses:
         look_up = _LookUp(responses, assumed, known, cluster.replicas if cluster else 1, rule)
-        for asked in programme.each():
-            with unplugged():
-                run = programme.plan(asked, out, limit, seed)
+        with unplugged():
+            wanted = [(one, programme.plan(one, out, limit, seed)) for one in programme.each()]
+            if fresh == LATEST:
+                here = [run for one, run in wanted if str(one.chosen.spec) not in look.absent]
+                fresh = fresh_name(here)
+        for asked, plain in wanted:
+            run = replace(plain, fresh=fresh or "")
             runs.append(run)
             lines.append(look_up.line(run, here=str(asked.chosen.spec) not in look.absent))
     dollars = _total(lines)

@@ -57,6 +57,11 @@ def _questions(parser: argparse.ArgumentParser) -> None:
         "data file or TOML file of your own; repeat for several",
     )  # fmt: skip
     flags.kept(parser, "runs")
+    parser.add_argument(
+        "--fresh", nargs="?", const="", metavar="NAME",
+        help="ask anew whatever the store has; the same command goes on with what it left, and a "
+        "NAME finds these replies again",
+    )  # fmt: skip
     parser.add_argument("--limit", type=int, metavar="N", help="ask a random N of the samples")
     parser.add_argument(
         "--seed", type=int, default=0, help="chooses the samples of --limit, the order of --until"

@@ -90,6 +90,9 @@ def _reported(results: Results, command: str) -> int:
         say(f"{'report' if page.exists() else 'run'}: {page if page.exists() else one.path}")
         if one.info.status == "complete" and (submission := write_submission(one)) is not None:
             say(f"the answers are withheld, so there is no score; to submit: {submission}")
+    for one in results.runs:
+        if reused := one.info.reused.sentence(f"{one.info.model} on {one.info.benchmark}"):
+            say(reused, error=True)
     for lost in results.lost:
         say(f"{lost}\ncontinue with: {command}", error=True)
     incomplete = any(one.info.status != "complete" for one in results.runs)
@@ -129,6 +132,7 @@ def asked(arguments: Namespace) -> dict[str, Any]:
         "cluster": cluster_of(arguments),
         "repeats": arguments.repeats,
         "judge_repeats": arguments.judge_repeats,
+        "fresh": arguments.fresh,
         "sampling": Sampling(arguments.temperature, arguments.top_p, arguments.sampling_seed),
     }
 

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from snellen.core.output import Output
 from snellen.core.request import Request, Sampling
+from snellen.core.served import Served
 
 Modality = Literal["text", "image", "video", "audio"]
 
@@ -146,6 +147,19 @@ class Checked(Protocol):
 
     async def check(self) -> None:
         """Raises UsageError where it could answer nothing: no such server, key or model."""
+        ...
+
+
+@runtime_checkable
+class SelfReporting(Protocol):
+    """A model whose server says what it serves: in its list of models, and in its replies."""
+
+    def begin_served(self) -> None:
+        """Called when a run begins: forget what was said before."""
+        ...
+
+    def served(self) -> Served:
+        """What was said since."""
         ...
 
 

@@ -12,6 +12,8 @@ from snellen.core.origin import Origin
 from snellen.core.output import FailureKind, Usage
 from snellen.core.price import Price
 from snellen.core.request import Sampling
+from snellen.core.reused import Reused
+from snellen.core.served import Served
 from snellen.core.summary import Summary
 
 Status = Literal["running", "interrupted", "incomplete", "complete"]
@@ -54,6 +56,9 @@ class RunConfig(Struct, frozen=True, omit_defaults=True):
     """What was shown before each question, where something was."""
     repeats: int = 1
     """How often each question was asked."""
+    fresh: str = ""
+    """The name under which replies were asked for anew, whatever the store had; empty: stored
+    replies were taken."""
     sampling: dict[str, Sampling] = {}
     """By role (`model`, `judge`, ...): how replies were sampled, where the command said so."""
 
@@ -136,6 +141,11 @@ class RunInfo(Struct, frozen=True, omit_defaults=True):
     """By role: `model`, `judge`, `extractor`, ..."""
     repairs: tuple[str, ...] = ()
     """What was left out of the folder's files or asked again, and why, over all starts."""
+    reused: Reused = Reused()
+    """Replies that were in the store before the run asked for them."""
+    served: dict[str, tuple[Served, ...]] = {}
+    """By role: what servers said of the models behind them; more than one where that changed
+    between two starts."""
     stopped: str = ""
     """Why the latest start ended before all was asked: a spent budget, too many failures, a rule
     that had seen enough."""

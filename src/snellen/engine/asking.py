@@ -69,8 +69,9 @@ class Party:
         terms: Terms = Terms(),
         price: Price | None = None,
         halt: Halt | None = None,
+        fresh: str = "",
     ) -> None:
-        self._identity = model.identity.digest()
+        self._identity = model.identity.digest() + (f"/fresh/{fresh}" if fresh else "")
         self._by_row = getattr(model, "by_row", False) is True
         self._halt = halt or Halt()
         self._budget = terms.budget
@@ -175,13 +176,21 @@ class Asker:
         store: ResponseStore,
         terms: Terms = Terms(),
         prices: Mapping[str, Price] | None = None,
+        fresh: str = "",
     ) -> None:
+        """`fresh`: replies are stored and looked up under this name alone."""
         self._store = store
         self.halt = Halt()
         self._paces: dict[str, Pace] = {}
         self.parties = {
             role: Party(
-                model, store, self._pace_of(model), terms, (prices or {}).get(role), self.halt
+                model,
+                store,
+                self._pace_of(model),
+                terms,
+                (prices or {}).get(role),
+                self.halt,
+                fresh,
             )
             for role, model in models.items()
         }
@@ -192,6 +201,8 @@ class Asker:
         self._in_flight: dict[bytes, asyncio.Future[Output]] = {}
         self._complaints: dict[str, str | None] = {}
         self._unreadable = len(store.unreadable)
+        self.found: Callable[[bytes], object] = lambda digest: None
+        """Called with the digest of each request that the store answered."""
         self.paid: Callable[[], object] = lambda: None
         """Called once a request that was sent has ended."""
         self.sharing: Sharing | None = None
@@ -207,7 +218,9 @@ class Asker:
         party = self.parties[request.to]
         digest = request_digest(request, party.identity_for(request))
         output = self._store.get(digest)
-        if output is None and (shared := self._in_flight.get(digest)) is not None:
+        if output is not None:
+            self.found(digest)
+        elif (shared := self._in_flight.get(digest)) is not None:
             output = await asyncio.shield(shared)
         if output is not None:
             party.traffic.note_reused(output)

@@ -75,7 +75,9 @@ class DryDrive:
         self._early = plan.benchmark.parameters.get("circular") == "early"
         self._nowhere = ResponseStore(None)
         models = {MAIN: plan.model, **plan.roles}
-        self._parties = {role: Party(model, self._nowhere) for role, model in models.items()}
+        self._parties = {
+            role: Party(model, self._nowhere, fresh=plan.fresh) for role, model in models.items()
+        }
         self._pictures: dict[str, int] = {}
 
     def close(self) -> None:

@@ -24,9 +24,11 @@ from snellen.core.model import (
     Rendered,
     Rendering,
     Sampler,
+    SelfReporting,
 )
 from snellen.core.output import Failure, Output
 from snellen.core.request import Request, Sampling
+from snellen.core.served import Served
 from snellen.engine.serving import HOST, Launch, Say, Server, quoted
 from snellen.models.hf_checkpoint import folder_digest
 from snellen.models.registry import ModelSpec, open_model, split_spec
@@ -91,6 +93,13 @@ class Managed:
                 raise
             return lost
 
+    def begin_served(self) -> None:
+        if isinstance(self._inner, SelfReporting):
+            self._inner.begin_served()
+
+    def served(self) -> Served:
+        return self._inner.served() if isinstance(self._inner, SelfReporting) else Served()
+
     def cannot_sample(self, sampling: Sampling) -> str | None:
         return self._inner.cannot_sample(sampling) if isinstance(self._inner, Sampler) else None
 
@@ -108,6 +117,7 @@ class Managed:
         address = await self._server.ready()
         if address != self._address:
             self._address, self._inner = address, self._connect(address)
+            self.begin_served()
 
     def _lost(self) -> Failure | None:
         how = self._server.lost()

@@ -40,14 +40,14 @@ def check_roles(roles: Mapping[str, Model]) -> None:
             )
 
 
-def check_models(models: Iterable[Model], responses: ResponseStore) -> None:
+def check_models(models: Iterable[Model], responses: ResponseStore, *, anew: bool = False) -> None:
     """Look at each model behind a server, unless replies of it are stored: it was reached before,
-    and all that is asked may be stored too.
+    and all that is asked may be stored too, where it is not to be asked `anew`.
 
     Raises UsageError when one cannot answer.
     """
     for model in models:
-        if isinstance(model, Checked) and not responses.knows(model.identity):
+        if isinstance(model, Checked) and (anew or not responses.knows(model.identity)):
             asyncio.run(model.check())
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import nullcontext, suppress
+from functools import partial
 from pathlib import Path
 
 from snellen.core.errors import RunLocked, StorageError, UsageError
-from snellen.core.model import RemoteModel
+from snellen.core.model import RemoteModel, SelfReporting
 from snellen.core.sample import Sample
 from snellen.engine.asking import MAIN, Asker, disconnect, flows_for
 from snellen.engine.collecting import rare_collection
@@ -71,10 +72,14 @@ def run(plan: Plan, store: ResponseStore) -> RunFolder:
 def _drive(plan: Plan, samples: Iterator[Sample], store: ResponseStore, state: RunState) -> None:
     async def main() -> None:
         models = {MAIN: plan.model, **plan.roles}
-        asker = Asker(models, store, plan.terms, plan.prices)
+        for model in models.values():
+            if isinstance(model, SelfReporting):
+                model.begin_served()
+        asker = Asker(models, store, plan.terms, plan.prices, plan.fresh)
         state.asker = asker
         asker.paid = state.note_spent
         sharing = asker.sharing = Sharing(store)
+        asker.found = partial(state.note_reused, store)
         try:
             await sharing.start(asker.in_flight)
             await drive_all(

@@ -50,6 +50,8 @@ class Plan:
     """By role, where they are known."""
     until: Until | None = None
     """The rule by which the run may end before all samples are asked."""
+    fresh: str = ""
+    """Replies are stored and looked up under this name alone; empty: under none."""
     repeats: int = 1
     """How often each question is asked."""
     sampling: Mapping[str, Sampling] = field(default_factory=dict)
@@ -107,6 +109,7 @@ def config_of(plan: Plan, table: Table) -> RunConfig:
         max_new_tokens=plan.benchmark.max_new_tokens,
         examples=plan.benchmark.examples() if plan.benchmark.examples else None,
         repeats=plan.repeats,
+        fresh=plan.fresh,
         sampling=dict(plan.sampling),
     )
 

@@ -12,10 +12,13 @@ import msgspec
 from snellen.benchmarks.repeated import summary_of
 from snellen.core.benchmark import Table
 from snellen.core.errors import UsageError
+from snellen.core.model import SelfReporting
 from snellen.core.origin import origin_of
 from snellen.core.record import Record
+from snellen.core.reused import Reused
 from snellen.core.run import Counts, DataInfo, Report, RunConfig, RunInfo, Spent, Status
 from snellen.core.sample import Sample
+from snellen.core.served import Served, noted
 from snellen.engine.asking import MAIN, Asker
 from snellen.engine.memory import forget, peak
 from snellen.engine.run_plan import Plan
@@ -46,6 +49,8 @@ class RunState:
         self._written = 0.0
         self._earlier = info.spent
         self._repairs = info.repairs
+        self._served_earlier = info.served
+        self._reused = info.reused
         self._score_sum, self._score_count = 0.0, 0
         plan.progress.started(f"{plan.model_name} on {plan.benchmark.name}", needed, len(done))
 
@@ -87,6 +92,12 @@ class RunState:
         """Called after each reply: what was spent is known even after a kill."""
         self.writer.note_spent(self._spent())
 
+    def note_reused(self, store: ResponseStore, digest: bytes) -> None:
+        """Called for each reply from the store. What this run had stored itself is its own."""
+        stored = store.stored(digest)
+        if stored is not None and stored.run != str(self.writer.path.absolute()):
+            self._reused = self._reused.and_one(stored.at, stored.run)
+
     def ending(self) -> Status:
         if self._halted():
             return "interrupted"
@@ -104,6 +115,8 @@ class RunState:
             spent=self._spent(),
             stopped=self._stopped(),
             repairs=self._repairs + self._unreadable(),
+            reused=self._reused,
+            served=self._served(),
             remarks=tuple(getattr(self.plan.model, "remarks", ())),
             finished=None if status == "running" else _now(),
         )
@@ -152,6 +165,14 @@ class RunState:
             if party.traffic.sent or party.traffic.reused or role in self._earlier
         }
         return {**self._earlier, **now}
+
+    def _served(self) -> dict[str, tuple[Served, ...]]:
+        found = dict(self._served_earlier)
+        for role, model in {MAIN: self.plan.model, **self.plan.roles}.items():
+            if isinstance(model, SelfReporting) and self.asker is not None:
+                starts = noted(found.get(role, ()), model.served())
+                found |= {role: starts} if starts else {}
+        return found
 
     def _counts(self) -> Counts:
         if self.asker is None:
@@ -203,6 +224,8 @@ def first_info(
         status="running",
         created=earlier.created if earlier else _now(),
         counts=earlier.counts if earlier else Counts(),
+        reused=earlier.reused if earlier else Reused(),
+        served=earlier.served if earlier else {},
         spent=spent,
         repairs=(*(earlier.repairs if earlier else ()), *repairs),
         failures=plan.failures,

@@ -134,8 +134,12 @@ def _run(run: RunInfo, folder: Path) -> Iterator[Fact]:
     yield Fact("started", _time(run.created))
     if run.finished:
         yield Fact("finished", _time(run.finished))
+    if run.config.fresh:
+        yield Fact("asked anew under the name", run.config.fresh)
     requests = f"{fmt.number(counts.sent)} sent, {fmt.number(counts.reused)} from the store"
     yield Fact("requests, latest start", requests)
+    if run.reused.replies:
+        yield Fact("replies made before the run", run.reused.sentence(run.model))
     if counts.saved:
         yield Fact("saved by early stop", fmt.plural(counts.saved, "request"))
     if run.stopped:

@@ -9,6 +9,7 @@ from snellen.analysis.data_marks import data_apart
 from snellen.core.answer import OUTCOMES, OWED, Outcome
 from snellen.core.request import Sampling
 from snellen.core.run import Report, RunConfig, RunInfo, Spent
+from snellen.core.served import changes
 from snellen.core.summary import Interval, Metric
 from snellen.scoring.guessing import GUESSES
 
@@ -191,6 +192,8 @@ def _drawn(run: RunInfo, among: Sequence[RunConfig]) -> Iterable[str]:
     config = run.config
     if len({one.repeats for one in among}) > 1 and config.repeats > 1:
         yield f"{config.repeats} draws"
+    if config.fresh and len({one.fresh for one in among}) > 1:
+        yield f"asked anew, {config.fresh}"
     hows = [one.sampling.get("model", Sampling()) for one in among]
     how = config.sampling.get("model", Sampling())
     for name in ("temperature", "top_p", "seed"):
@@ -236,7 +239,9 @@ def notices(report: Report, command: bool = True) -> tuple[str, ...]:
         first += f" of the {number(report.run.counts.done + report.run.counts.failed)} asked"
     if status and command and report.run.command:
         status += f"; {go_on(report.run)}"
-    return tuple(filter(None, (report.run.data.note, first, *others, *report.run.repairs, status)))
+    changed = (one for role, starts in report.run.served.items() for one in changes(role, starts))
+    own = (*others, *report.run.repairs, *changed, status)
+    return tuple(filter(None, (report.run.data.note, first, *own)))
 
 
 def _lost(report: Report) -> str:

@@ -12,7 +12,7 @@ from snellen.models.remote.dialect import Reply, mapping
 from snellen.models.remote.faults import PAGE, Unanswered
 from snellen.models.remote.parsing import quoted
 from snellen.models.remote.profile import URLS
-from snellen.models.remote.wire import Wire
+from snellen.models.remote.wire import PROXY, Wire
 
 _SHOWN = 8
 """Models named in a sentence."""
@@ -23,7 +23,13 @@ _PAGES = 20
 async def served(wire: Wire) -> list[str]:
     """The models that the server lists (`GET models`), over all pages of the list. Raises
     ModelError."""
-    names: list[str] = []
+    several = (one.get("id") or one.get("name") for one in await entries(wire))
+    return [quoted(name).removeprefix("models/") for name in several if name]
+
+
+async def entries(wire: Wire) -> list[Reply]:
+    """What the server's list says of each model, over all its pages. Raises ModelError."""
+    found: list[Reply] = []
     page = ""
     for _ in range(_PAGES):
         try:
@@ -31,13 +37,11 @@ async def served(wire: Wire) -> list[str]:
         except Unanswered as refused:
             raise ModelError(str(refused), "request") from refused
         listed = reply.get("data") or reply.get("models")
-        found = [mapping(one) for one in listed] if isinstance(listed, list) else []
-        several = (one.get("id") or one.get("name") for one in found)
-        names += [quoted(name).removeprefix("models/") for name in several if name]
+        found += [mapping(one) for one in listed] if isinstance(listed, list) else []
         page = _next_page(reply)
         if not page:
             break
-    return names
+    return found
 
 
 def _next_page(reply: Reply) -> str:
@@ -103,7 +107,9 @@ def explained(error: ModelError, origin: Origin) -> str:
         )
     if error.kind == "connection":
         how = "check the network, and whether HTTPS_PROXY must be set"
-        if origin.own:
+        if PROXY in str(error):
+            how = "correct that variable, or name the server's host in NO_PROXY"
+        elif origin.own:
             how = "start the server, or correct the address"
         return f"{origin.base_url} cannot be reached ({error}); {how}"
     if "has moved to" in str(error):

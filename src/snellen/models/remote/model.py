@@ -14,6 +14,7 @@ from snellen.core.model import Capabilities, Identity, Modality, Rendered
 from snellen.core.output import Drawn, Failure, Generated, Output
 from snellen.core.request import Compare, Draw, Generate, Generation, Rank, Ref, Request, Sampling
 from snellen.core.secret import UNLIKE_WORDS, hide
+from snellen.core.served import Served
 from snellen.models.remote.address import Origin
 from snellen.models.remote.checking import explained, refuses_a_setting, served, wrong_name
 from snellen.models.remote.dialect import Asked, Dialect, with_policy
@@ -21,6 +22,7 @@ from snellen.models.remote.drawing import draw_by_chat, draw_by_images
 from snellen.models.remote.faults import Unanswered, WebPage
 from snellen.models.remote.ranking import rank
 from snellen.models.remote.sampled import cannot_sample
+from snellen.models.remote.self_report import SelfReport
 from snellen.models.remote.shown import Gallery, Shown, written
 from snellen.models.remote.telling import rendered
 from snellen.models.remote.wire import Wire
@@ -56,6 +58,8 @@ class Remote:
         self.wire = wire
         self._dialect = dialect
         self._origin = origin
+        self._self_report = SelfReport(wire, asked.model)
+        wire.heard = self._self_report.note
         self._gallery = Gallery(asked.profile.image_types, asked.setup.image_size)
 
     async def answer(self, request: Request) -> Output:
@@ -74,7 +78,16 @@ class Remote:
         if isinstance(output, Failure):
             return output
         seconds = round(time.perf_counter() - started, 6)
+        self._self_report.look()
         return msgspec.structs.replace(_without_keys(output), seconds=seconds)
+
+    def begin_served(self) -> None:
+        """From now on, note what the server says of its model; of Azure's list, which is not of
+        deployments, nothing can be taken."""
+        self._self_report.begin(wanted=self._origin.provider != "azure")
+
+    def served(self) -> Served:
+        return self._self_report.said()
 
     def cannot_sample(self, sampling: Sampling) -> str | None:
         return cannot_sample(self.asked, sampling)
@@ -114,6 +127,7 @@ class Remote:
         return await rendered(request, pictures, self.asked, self._dialect, self.wire)
 
     async def close(self) -> None:
+        await self._self_report.close()
         await self.wire.close()
 
     async def _answered(self, request: Request) -> Output:

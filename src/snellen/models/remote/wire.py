@@ -6,11 +6,11 @@ import asyncio
 import importlib
 import io
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 from snellen.core.errors import MissingExtra, ModelError
 from snellen.core.secret import Secret
@@ -26,7 +26,7 @@ from snellen.models.remote.reading import MEGABYTE, beginning, pieces
 from snellen.settings import proxy_for
 
 if TYPE_CHECKING:
-    from aiohttp import ClientResponse, ClientSession
+    from aiohttp import ClientConnectorError, ClientResponse, ClientSession
     from aiohttp.abc import AbstractResolver
 
 _CONNECT = 20.0
@@ -40,6 +40,8 @@ _COMPLAINT = MEGABYTE
 """Bytes that are read of a reply with a status that is no answer."""
 _HOPS = 3
 """Redirects of a picture that the server names by an address, each looked at anew."""
+PROXY = "the proxy"
+"""How sentences about a proxy name it."""
 _SHOWN = 120
 """Characters of an unreadable reply that a message holds."""
 
@@ -90,10 +92,14 @@ class Wire:
         """For addresses that the server names: it connects to public addresses alone."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._proxy: str | None = None
+        self.heard: Callable[[Mapping[str, Any]], object] = lambda reply: None
+        """Called with each reply to a POST; of a stream, with its first piece."""
 
     async def post(self, path: str, body: bytes) -> dict[str, Any]:
         """The JSON object that answers a JSON body."""
-        return decoded(await self._read("POST", self._address.url(path), body))
+        reply = decoded(await self._read("POST", self._address.url(path), body))
+        self.heard(reply)
+        return reply
 
     async def get(self, path: str) -> dict[str, Any]:
         return decoded(await self._read("GET", self._address.url(path), None))
@@ -119,6 +125,7 @@ class Wire:
     async def events(self, path: str, body: bytes) -> AsyncIterator[dict[str, Any]]:
         """The JSON objects of a stream of server-sent events, in order."""
         url = self._address.url(path)
+        begun = False
         try:
             async with self._sent("POST", url, body) as response:
                 await self._accepted(response)
@@ -129,7 +136,11 @@ class Wire:
                     if data == b"[DONE]":
                         return
                     if data:
-                        yield decoded(data)
+                        piece = decoded(data)
+                        if not begun:
+                            begun = True
+                            self.heard(piece)
+                        yield piece
         except _network_errors() as error:
             raise self._typed(error, url) from error
 
@@ -180,19 +191,30 @@ class Wire:
         import aiohttp
 
         if isinstance(error, aiohttp.ConnectionTimeoutError):
-            sentence = f"cannot connect to {_host(url)} within {_CONNECT:g} s"
-            return ModelError(sentence, "connection")
+            # Behind a proxy, the only connection that this machine makes is the one to it.
+            to = self._named_proxy(url) if self._proxy else _host(url)
+            return ModelError(f"cannot connect to {to} within {_CONNECT:g} s", "connection")
         if isinstance(error, TimeoutError):
             return ModelError(f"no reply within {self._timeout:g} s", "timeout")
         if isinstance(error, aiohttp.InvalidURL):
             return ModelError(f"{quoted(url)} is not a URL", "request")
         if isinstance(error, aiohttp.ClientHttpProxyError):
             # Its own words hold the proxy's address, and so maybe a password.
-            proxy = _host(self._proxy or "").rpartition("@")[2]
-            return ModelError(f"the proxy {proxy} answers {error.status}", "connection")
+            proxy = self._named_proxy(url)
+            return ModelError(f"{proxy} answers {error.status}", "connection")
         if isinstance(error, aiohttp.ClientConnectorError):
-            return ModelError(f"cannot connect to {_host(url)}: {_why(error)}", "connection")
+            to = self._named_proxy(url) if self._is_of_proxy(error) else _host(url)
+            return ModelError(f"cannot connect to {to}: {_why(error)}", "connection")
         return ModelError(f"the connection broke: {_why(error)}", "connection")
+
+    def _is_of_proxy(self, error: ClientConnectorError) -> bool:
+        """Whether it was the proxy that could not be reached, not the server behind it."""
+        return self._proxy is not None and error.host == urlsplit(self._proxy).hostname
+
+    def _named_proxy(self, url: str) -> str:
+        """The proxy's host and port, never its password, and the variable that names it."""
+        host = _host(self._proxy or "").rpartition("@")[2]
+        return f"{PROXY} {host} ({url.partition(':')[0].upper()}_PROXY)"
 
     def _in_this_loop(self) -> ClientSession:
         loop = asyncio.get_running_loop()
