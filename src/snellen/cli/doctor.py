@@ -1,4 +1,5 @@
-"""`snellen doctor`: what works here, what is missing, and what to type to get it."""
+"""`snellen doctor`: what works here, what is missing, and what to type to get it; and whether a
+store of replies is sound."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from typing import Literal, NamedTuple
 from snellen import __version__
 from snellen.cli.main import COMPLETE, INCOMPLETE
 from snellen.cli.printing import say
-from snellen.core.errors import SnellenError
+from snellen.core.errors import SnellenError, UsageError
 from snellen.settings import Settings
 
 _LOW_DISK = 2 << 30
@@ -29,7 +30,12 @@ class Finding(NamedTuple):
 
 
 def main(arguments: Namespace) -> int:
-    findings = list(examine(Settings.from_environment()))
+    if arguments.repair and arguments.store is None:
+        raise UsageError("--repair mends a store: name it, e.g. snellen-results/store.sqlite")
+    if arguments.store is not None:
+        findings = list(examine_store(Path(arguments.store), repair=arguments.repair))
+    else:
+        findings = list(examine(Settings.from_environment()))
     if arguments.json:
         print(json.dumps([finding._asdict() for finding in findings]))
     else:
@@ -47,6 +53,39 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield from _extras()
     yield from _accelerator()
     yield from _bundled()
+
+
+def examine_store(path: Path, *, repair: bool) -> Iterator[Finding]:
+    from snellen.store import checking
+
+    mended = checking.repair(path) if repair else None
+    found = mended.before if mended is not None else checking.check(path)
+    state: Literal["ok", "problem"] = "ok" if found.is_sound or mended else "problem"
+    yield Finding("ok", "store", f"{path}, {counted(found.replies, 'sound reply')}")
+    if found.media:
+        yield Finding("ok", "store", counted(found.media, "sound drawn picture"))
+    if found.unproven:
+        detail = f"{counted(found.unproven, 'reply')} from before checksums, readable"
+        yield Finding("ok", "store", detail)
+    for complaint in found.complaints:
+        yield Finding(state, "file", f"{complaint}; replies may be out of reach")
+    if found.damaged:
+        yield Finding(state, "damaged", f"{counted(found.damaged, 'reply')}, asked again when owed")
+    if found.damaged_media:
+        detail = f"{counted(found.damaged_media, 'drawn picture')}, asked again when owed"
+        yield Finding(state, "damaged", detail)
+    if mended is not None:
+        detail = f"{path} holds the sound rows; the damaged store is kept as {mended.kept}"
+        yield Finding("ok", "repaired", detail)
+    elif not found.is_sound:
+        yield Finding("optional", "repair", f"snellen doctor {path} --repair")
+
+
+def counted(count: int, name: str) -> str:
+    """`1 reply`, `2 replies`."""
+    if count != 1:
+        name = f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
+    return f"{count:,} {name}"
 
 
 def _folder(what: str, path: Path) -> Iterator[Finding]:

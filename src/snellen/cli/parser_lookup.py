@@ -18,7 +18,14 @@ def add(commands: Commands) -> None:
     info = flags.command(commands, "info", "tell about a model or a benchmark", "lookup")
     info.add_argument("name", metavar="NAME", help="a model, a benchmark, a suite or a data file")
     info.set_defaults(what="info")
-    doctor = flags.command(commands, "doctor", "check this installation")
+    doctor = flags.command(commands, "doctor", "check this installation, or a store of replies")
+    doctor.add_argument(
+        "store", nargs="?", metavar="STORE", help="check this store.sqlite, row by row"
+    )
+    doctor.add_argument(
+        "--repair", action="store_true",
+        help="copy what is sound into a new store; the damaged one is kept beside it",
+    )  # fmt: skip
     doctor.add_argument("--json", action="store_true", help="print JSON")
     _data(commands)
 

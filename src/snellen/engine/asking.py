@@ -24,6 +24,7 @@ from snellen.engine.fitting import as_output, fitting, refuses
 from snellen.engine.halting import Halt, Halted, MaxFailures, Patience
 from snellen.engine.pacing import Pace
 from snellen.engine.retrying import Line, RetryPolicy
+from snellen.engine.sharing import Sharing
 from snellen.engine.spending import Budget, Traffic
 from snellen.settings import most_pixels
 from snellen.store.responses import WAIT, ResponseStore, StoreBusy
@@ -204,6 +205,8 @@ class Asker:
         """Called with the digest of each request that the store answered."""
         self.paid: Callable[[], object] = lambda: None
         """Called once a request that was sent has ended."""
+        self.sharing: Sharing | None = None
+        """Other runs on the store, which may have a request in flight already."""
 
     @property
     def unreadable(self) -> int:
@@ -224,6 +227,10 @@ class Asker:
             return Asked(digest, output)
         return Asked(digest, await self._fresh(digest, request, party))
 
+    def in_flight(self) -> tuple[bytes, ...]:
+        """Digests of the requests that are being answered."""
+        return tuple(self._in_flight)
+
     def close(self) -> None:
         for party in self.parties.values():
             party.close()
@@ -232,6 +239,12 @@ class Asker:
         future = asyncio.get_running_loop().create_future()
         self._in_flight[digest] = future
         try:
+            if self.sharing is not None and self.sharing.active:
+                stored = await self.sharing.reply_of_another(digest, self.halt)
+                if stored is not None:
+                    party.traffic.note_reused(stored)
+                    future.set_result(stored)
+                    return stored
             # A recording looks at no picture, so that it needs none to be there.
             checked = request if party.recording else self._checked(request)
             if isinstance(checked, Failure):
@@ -257,6 +270,8 @@ class Asker:
             raise
         finally:
             del self._in_flight[digest]
+            if self.sharing is not None:
+                self.sharing.release(digest)
             if not future.done():
                 future.cancel()
 

@@ -17,6 +17,7 @@ from snellen.engine.driving import drive_all
 from snellen.engine.resuming import resume
 from snellen.engine.run_plan import Plan, chosen_ids, config_of, flow_of, folder_name
 from snellen.engine.run_state import RunState, first_info
+from snellen.engine.sharing import Sharing
 from snellen.store.responses import ResponseStore
 from snellen.store.runs import RunFolder, RunWriter, open_run
 
@@ -49,7 +50,7 @@ def run(plan: Plan, store: ResponseStore) -> RunFolder:
     folder = plan.out / folder_name(plan, config)
     with RunWriter(folder) as writer:
         done, repairs = resume(plan, table, writer, chosen)
-        info = first_info(plan, table, config, writer, repairs)
+        info = first_info(plan, table, config, writer, repairs, store)
         state = RunState(plan, writer, info, len(chosen), done)
         owed = chosen - done
         samples = state.samples(table, chosen, owed)
@@ -78,7 +79,9 @@ def _drive(plan: Plan, samples: Iterator[Sample], store: ResponseStore, state: R
         state.asker = asker
         asker.paid = state.note_spent
         asker.found = partial(state.note_reused, store)
+        sharing = asker.sharing = Sharing(store)
         try:
+            await sharing.start(asker.in_flight)
             await drive_all(
                 samples,
                 flow_of(plan),
@@ -89,6 +92,7 @@ def _drive(plan: Plan, samples: Iterator[Sample], store: ResponseStore, state: R
             )
         finally:
             asker.close()
+            await sharing.stop()
             await disconnect(*models.values())
 
     remote = isinstance(plan.model, RemoteModel)

@@ -23,6 +23,7 @@ from snellen.engine.asking import MAIN, Asker
 from snellen.engine.memory import forget, peak
 from snellen.engine.run_plan import Plan
 from snellen.engine.spending import Traffic
+from snellen.engine.spent_before import with_replies_of_a_killed_start
 from snellen.engine.surroundings import hardware, versions
 from snellen.engine.until import Stopper
 from snellen.store.responses import ResponseStore
@@ -196,10 +197,23 @@ class RunState:
 
 
 def first_info(
-    plan: Plan, table: Table, config: RunConfig, writer: RunWriter, repairs: tuple[str, ...]
+    plan: Plan,
+    table: Table,
+    config: RunConfig,
+    writer: RunWriter,
+    repairs: tuple[str, ...],
+    store: ResponseStore,
 ) -> RunInfo:
     folder = writer.path
     earlier = _earlier(folder)
+    spent = with_replies_of_a_killed_start(
+        writer.recover_spent(earlier.spent if earlier else {}),
+        earlier,
+        folder,
+        {MAIN: config.identity, **config.roles},
+        plan.prices,
+        store,
+    )
     return RunInfo(
         name=folder.name,
         model=plan.model_name,
@@ -212,7 +226,7 @@ def first_info(
         counts=earlier.counts if earlier else Counts(),
         reused=earlier.reused if earlier else Reused(),
         served=earlier.served if earlier else {},
-        spent=writer.recover_spent(earlier.spent if earlier else {}),
+        spent=spent,
         repairs=(*(earlier.repairs if earlier else ()), *repairs),
         failures=plan.failures,
         command=plan.command,

@@ -1,0 +1,242 @@
+"""Whether a store is sound, and saving what is sound of one that is not.
+
+Each row proves itself by its checksum, so that rows can be taken out of a file whose pages are
+damaged: those that can be reached and read are copied into a new store.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from snellen.core.errors import StorageError, UsageError
+from snellen.store.in_flight import live_askers
+from snellen.store.responses import checksum, connect, is_sound_medium, unpacked
+
+_KEYS = 1 << 256
+"""Keys are hashes of 32 bytes, spread evenly."""
+_LOOKS = 8
+"""Into how many parts of the keys of an average page what cannot be read is divided."""
+_ADDED = ("checksum", "stored_at", "run")
+
+
+class Checked(NamedTuple):
+    """What was found in a store."""
+
+    replies: int
+    """Rows that can be read and are sound."""
+    unproven: int
+    """Of these, rows from before checksums: they can be read, and no more is known."""
+    damaged: int
+    """Rows that can be reached and are not what was stored."""
+    media: int
+    damaged_media: int
+    complaints: tuple[str, ...]
+    """What SQLite says of the file; rows may be out of reach then."""
+
+    @property
+    def is_sound(self) -> bool:
+        return not (self.damaged or self.damaged_media or self.complaints)
+
+
+class Repaired(NamedTuple):
+    before: Checked
+    kept: Path
+    """Where the damaged store is now."""
+
+
+def check(path: Path) -> Checked:
+    """Look at every row of a store; nothing is changed. Raises UsageError where there is none, and
+    StorageError where its tables cannot be read."""
+    with closing(_opened(path)) as connection:
+        return _copied(connection, None)
+
+
+def repair(path: Path) -> Repaired | None:
+    """Copy what is sound into a new store under the same name, and keep the damaged one beside it;
+    None where the store is sound and stays as it is. Raises UsageError while a run uses it, and
+    StorageError where nothing can be saved; the damaged file stays in its place then."""
+    if check(path).is_sound:
+        return None
+    new = path.with_name(path.name + ".repairing")
+    _remove(new)
+    try:
+        with closing(_opened(path)) as connection:
+            _refuse_while_used(path, connection)
+            with closing(connect(new)) as target:
+                target.execute("BEGIN IMMEDIATE")
+                before = _copied(connection, target)
+                target.execute("COMMIT")
+                target.execute("PRAGMA journal_mode=DELETE")
+        kept = _free_name(path)
+        for suffix in ("-wal", "-shm", ""):
+            with suppress(FileNotFoundError):
+                _with(path, suffix).rename(_with(kept, suffix))
+        new.rename(path)
+    except OSError as error:
+        raise StorageError(f"cannot write beside {path}: {error.strerror or error}") from error
+    except sqlite3.DatabaseError as error:
+        raise _hopeless(path, error) from error
+    finally:
+        _remove(new)
+    return Repaired(before, kept)
+
+
+def _copied(source: sqlite3.Connection, target: sqlite3.Connection | None) -> Checked:
+    """Look at every row, and copy the sound ones where there is a target."""
+    complaints = _complaints(source)
+    columns = {row[1] for row in source.execute("PRAGMA table_info(responses)")}
+    added = [name if name in columns else "NULL" for name in _ADDED]
+    tables = {row[0] for row in source.execute("SELECT name FROM sqlite_master")}
+    rows = f"SELECT digest, model, packed, output, {', '.join(added)} FROM responses"
+    replies = unproven = damaged = media = damaged_media = 0
+    models: set[int] = set()
+    (pages,) = source.execute("PRAGMA page_count").fetchone()
+    narrowest = _KEYS // max(1, _LOOKS * pages)
+    for digest, model, packed, output, expected, at, run in _reachable(source, rows, narrowest):
+        if unpacked(digest, packed, output, expected) is None:
+            damaged += 1
+            continue
+        replies += 1
+        unproven += expected is None
+        if target is not None:
+            models.add(model)
+            proof = checksum(digest, output)
+            values = (digest, model, packed, output, proof, at, run)
+            target.execute("INSERT OR IGNORE INTO responses VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+    if "media" in tables:
+        names = [row[0] for row in _lenient(source, "SELECT digest FROM media")]
+        for name in names:
+            row = next(_lenient(source, "SELECT data FROM media WHERE digest = ?", name), None)
+            if row is None or not is_sound_medium(name, row[0]):
+                damaged_media += 1
+                continue
+            media += 1
+            if target is not None:
+                target.execute("INSERT OR IGNORE INTO media VALUES (?, ?)", (name, row[0]))
+    if target is not None:
+        _copy_names(source, target, models, tables)
+    return Checked(replies, unproven, damaged, media, damaged_media, complaints)
+
+
+def _copy_names(
+    source: sqlite3.Connection, target: sqlite3.Connection, models: set[int], tables: set[str]
+) -> None:
+    """The models and runs that rows name by number."""
+    for row in _lenient(source, "SELECT id, digest, identity FROM models"):
+        target.execute("INSERT OR IGNORE INTO models VALUES (?, ?, ?)", row)
+    for model in models:
+        # A lost model keeps its number, so that no other model is given its replies.
+        lost = (model, f"lost {model}", "{}")
+        target.execute("INSERT OR IGNORE INTO models VALUES (?, ?, ?)", lost)
+    if "runs" in tables:
+        for row in _lenient(source, "SELECT id, folder FROM runs"):
+            target.execute("INSERT OR IGNORE INTO runs VALUES (?, ?)", row)
+
+
+def _reachable(
+    source: sqlite3.Connection, rows: str, narrowest: int, low: int = 0, high: int = _KEYS
+) -> Iterator[tuple[bytes, int, int, bytes, int | None, float | None, int | None]]:
+    """The rows whose keys lie in a range, around pages that cannot be read: from its beginning to
+    the first of them, from its end back to the last of them, and what is between in halves."""
+    first, last = low, high
+    within = f"{rows} WHERE digest >= ? AND digest < ? ORDER BY digest"
+    limits = (_key(low), b"\xff" * 33 if high == _KEYS else _key(high))
+    try:
+        for row in source.execute(within, limits):
+            first = int.from_bytes(row[0][:32].ljust(32, b"\0")) + 1
+            yield row
+        return
+    except sqlite3.DatabaseError:
+        pass
+    with suppress(sqlite3.DatabaseError):
+        for row in source.execute(f"{within} DESC", limits):
+            number = int.from_bytes(row[0][:32].ljust(32, b"\0"))
+            if number < first:
+                return
+            last = number
+            yield row
+    if last - first > narrowest:
+        middle = (first + last) // 2
+        yield from _reachable(source, rows, narrowest, first, middle)
+        yield from _reachable(source, rows, narrowest, middle, last)
+
+
+def _key(number: int) -> bytes:
+    return number.to_bytes(32)
+
+
+def _lenient(
+    source: sqlite3.Connection, statement: str, *values: object
+) -> Iterator[tuple[object, ...]]:
+    """Rows up to the first that cannot be read."""
+    with suppress(sqlite3.DatabaseError):
+        yield from source.execute(statement, values)
+
+
+def _complaints(connection: sqlite3.Connection) -> tuple[str, ...]:
+    """What SQLite finds wrong with the file, the first few."""
+    try:
+        found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)")]
+    except sqlite3.DatabaseError as error:
+        return (str(error),)
+    lines = [line for text in found for line in text.splitlines() if line.strip() != "ok"]
+    return tuple(line for line in lines if not line.startswith("***"))[:5] if lines else ()
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    """A store to read from, whatever its schema."""
+    if not path.is_file():
+        raise UsageError(f"{path} is no store: there is no such file; expected a store.sqlite")
+    # Without a log nobody has it open, and nothing need be put beside it to read it.
+    how = "mode=ro" if _with(path, "-wal").exists() else "mode=ro&immutable=1"
+    try:
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)
+    except sqlite3.Error as error:
+        raise StorageError(f"cannot open the response store {path}: {error}") from error
+    try:
+        # A file that was cut short is not opened otherwise.
+        connection.execute("PRAGMA writable_schema=ON")
+        connection.execute("SELECT digest, output FROM responses LIMIT 0")
+    except sqlite3.DatabaseError as error:
+        connection.close()
+        raise _hopeless(path, error) from error
+    return connection
+
+
+def _hopeless(path: Path, error: Exception) -> StorageError:
+    return StorageError(
+        f"nothing can be saved of the response store {path}, or it is no store ({error}); move it "
+        "away: finished samples are kept in the run folders, only the others are asked again"
+    )
+
+
+def _refuse_while_used(path: Path, connection: sqlite3.Connection) -> None:
+    using = 0
+    with suppress(sqlite3.DatabaseError):
+        using = live_askers(connection)
+    if using:
+        raise UsageError(f"a run is using the store {path}; repair it once that run has ended")
+
+
+def _free_name(path: Path) -> Path:
+    """Beside the store: with the day, and a number where there is one already."""
+    day = time.strftime("%Y-%m-%d", time.gmtime())
+    name, number = path.with_name(f"{path.name}.damaged-{day}"), 1
+    while name.exists():
+        number += 1
+        name = path.with_name(f"{path.name}.damaged-{day}-{number}")
+    return name
+
+
+def _with(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)
+
+
+def _remove(path: Path) -> None:
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        _with(path, suffix).unlink(missing_ok=True)

@@ -1,0 +1,220 @@
+"""Runs that go on at the same time over one store."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from snellen.core.message import Text, user
+from snellen.core.model import Capabilities, Identity
+from snellen.core.output import Failure, Generated, Output
+from snellen.core.request import Generate, Ref, Request
+from snellen.engine import sharing
+from snellen.engine.asking import Asker
+from snellen.engine.sharing import Sharing
+from snellen.store import in_flight
+from snellen.store.in_flight import InFlight, live_askers
+from snellen.store.responses import ResponseStore
+
+KEY = b"k" * 32
+
+
+class Model:
+    """Takes a while; `failing` times the server is down."""
+
+    identity = Identity("test", "slow")
+    capabilities = Capabilities()
+
+    def __init__(self, failing: int = 0) -> None:
+        self.sent: list[str] = []
+        self.failing = failing
+
+    async def answer(self, request: Request) -> Output:
+        self.sent.append(request.ref.sample)
+        await asyncio.sleep(0.05)
+        if self.failing:
+            self.failing -= 1
+            return Failure("server", "down")
+        return Generated("A")
+
+
+def question(number: int) -> Generate:
+    return Generate(messages=(user(Text(f"Which is {number}?")),), ref=Ref(str(number)))
+
+
+async def ask_all(path: Path, model: Model, count: int, wait: float = 0.0) -> list[Output]:
+    await asyncio.sleep(wait)
+    with ResponseStore(path) as store:
+        asker = Asker({"model": model}, store)
+        asker.sharing = Sharing(store)
+        await asker.sharing.start(asker.in_flight)
+        try:
+            asked = []
+            for first in range(0, count, 4):
+                four = (asker.ask(question(n)) for n in range(first, min(first + 4, count)))
+                asked += await asyncio.gather(*four)
+        finally:
+            await asker.sharing.stop()
+            asker.close()
+    return [one.output for one in asked]
+
+
+@pytest.mark.parametrize("wait", [0.0, 0.12])
+@pytest.mark.attack(
+    "two runs that ask the same of one store at the same time",
+    "each request is sent once",
+)
+def test_each_request_is_sent_by_one_of_two_runs(tmp_path: Path, wait: float) -> None:
+    """Also where the second comes while the first is in the middle of its work."""
+
+    async def both() -> None:
+        path = tmp_path / "store.sqlite"
+        first, second = await asyncio.gather(ask_all(path, one, 60), ask_all(path, other, 60, wait))
+        assert first == second == [Generated("A")] * 60
+
+    one, other = Model(), Model()
+    asyncio.run(both())
+    assert sorted([*one.sent, *other.sent], key=int) == list(map(str, range(60)))
+
+
+def test_what_one_run_fails_at_the_other_asks(tmp_path: Path) -> None:
+    async def both() -> None:
+        path = tmp_path / "store.sqlite"
+        first, second = await asyncio.gather(ask_all(path, one, 1), ask_all(path, other, 1))
+        assert sorted(type(answer).__name__ for answer in (*first, *second)) == [
+            "Failure",
+            "Generated",
+        ]
+
+    one, other = Model(failing=1), Model()
+    asyncio.run(both())
+    assert (len(one.sent), len(other.sent)) == (1, 1)
+
+
+def test_a_run_that_is_alone_notes_no_request(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    noted: list[int] = []
+
+    class Looking(Model):
+        async def answer(self, request: Request) -> Output:
+            with sqlite3.connect(path) as store:
+                noted.extend(store.execute("SELECT count(*) FROM in_flight").fetchone())
+            store.close()
+            return await super().answer(request)
+
+    asyncio.run(ask_all(path, Looking(), 4))
+    assert noted == [0] * 4
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """Another process that has a request in flight and never ends it."""
+    program = (
+        "import sys, time; from pathlib import Path\n"
+        "from snellen.store.in_flight import InFlight\n"
+        "mine = InFlight(Path(sys.argv[1])); mine.enter(); mine.beat(())\n"
+        "assert mine.claim(b'k' * 32); print('there', flush=True)\n"
+        "while True: time.sleep(0.05); mine.beat(())"
+    )
+    store = str(tmp_path / "store.sqlite")
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, store], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "there\n"
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def test_nobody_waits_for_the_dead(
+    tmp_path: Path, other: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = InFlight(tmp_path / "store.sqlite")
+    mine.enter()
+    assert mine.sharing
+    assert not mine.claim(KEY)
+    monkeypatch.setattr(in_flight, "_runs", lambda process: True)
+    assert not mine.claim(KEY)
+    monkeypatch.undo()
+    other.kill()
+    other.wait()
+    assert mine.claim(KEY)
+    mine.leave()
+
+
+def test_nobody_waits_for_one_that_was_stopped(
+    tmp_path: Path, other: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its process is there, and its lease is not renewed."""
+    mine = InFlight(tmp_path / "store.sqlite")
+    mine.enter()
+    os.kill(other.pid, signal.SIGSTOP)
+    assert not mine.claim(KEY)
+    later = time.time() + in_flight.LEASE + 1
+    monkeypatch.setattr(in_flight.time, "time", lambda: later)
+    assert mine.claim(KEY)
+    mine.leave()
+
+
+def test_nobody_waits_for_ever(
+    tmp_path: Path, other: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sharing, "PATIENCE", 0.2)
+
+    async def wait() -> Output | None:
+        with ResponseStore(tmp_path / "store.sqlite") as store:
+            asker = Asker({"model": Model()}, store)
+            mine = Sharing(store)
+            await mine.start(tuple)
+            assert mine.active
+            started = time.monotonic()
+            found = await mine.reply_of_another(KEY, asker.halt)
+            assert 0.1 < time.monotonic() - started < 2.0
+            await mine.stop()
+            return found
+
+    assert asyncio.run(wait()) is None
+
+
+def test_a_run_that_left_is_forgotten(tmp_path: Path) -> None:
+    one, two = (InFlight(tmp_path / "store.sqlite") for _ in range(2))
+    one.enter()
+    two.enter()
+    assert (one.sharing, two.sharing) == (False, True)
+    assert not two.others_share
+    one.beat([KEY])
+    two.beat(())
+    assert two.others_share
+    assert not two.claim(KEY)
+    one.leave()
+    two.beat(())
+    assert (two.sharing, two.claim(KEY)) == (False, True)
+    with sqlite3.connect(tmp_path / "store.sqlite") as store:
+        assert live_askers(store) == 1
+    store.close()
+    two.leave()
+
+
+def test_a_store_that_is_held_stops_nobody(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    with ResponseStore(path):
+        holder = sqlite3.connect(path, isolation_level=None)
+        holder.execute("BEGIN IMMEDIATE")
+        mine = InFlight(path)
+        mine.enter()
+        assert mine.claim(KEY)
+        mine.beat([KEY])
+        mine.release(KEY)
+        mine.leave()
+        holder.execute("COMMIT")
+        holder.close()

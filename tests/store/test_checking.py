@@ -1,0 +1,186 @@
+"""Stores that were damaged: what is noticed, and what is saved."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from snellen.cli.main import main
+from snellen.core.errors import StorageError, UsageError
+from snellen.core.model import Identity
+from snellen.core.output import Drawn, Generated
+from snellen.store.checking import check, repair
+from snellen.store.in_flight import InFlight
+from snellen.store.migrations import MIGRATIONS
+from snellen.store.responses import ResponseStore
+
+MODEL = Identity("test", "model")
+COUNT = 400
+PICTURE = b"\x89PNG not decoded here" * 50
+NAME = hashlib.sha256(PICTURE).hexdigest()
+
+
+def key(number: int) -> bytes:
+    return hashlib.sha256(b"%d" % number).digest()
+
+
+def reply(number: int) -> Generated:
+    return Generated(f"The answer is {number}. " + "Because. " * (number % 90))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "store.sqlite"
+    with ResponseStore(path) as store:
+        store.asked_by(tmp_path / "run")
+        for number in range(COUNT):
+            store.put(key(number), reply(number), store.model_key(MODEL))
+        store.put(b"drawn".ljust(32), Drawn((NAME,), "", {NAME: PICTURE}), 1)
+    return path
+
+
+def change(path: Path, statement: str, *values: object) -> None:
+    connection = sqlite3.connect(path)
+    with connection:
+        connection.execute(statement, values)
+    connection.close()
+
+
+@pytest.mark.attack("a letter changed inside a stored reply", "it is noticed and asked for again")
+def test_a_changed_letter_is_noticed(path: Path) -> None:
+    """The row can be read as well as before."""
+    other = b'{"type":"generated","text":"The answer is 7. "}'
+    change(path, "UPDATE responses SET output = ?, packed = 0 WHERE digest = ?", other, key(0))
+    with ResponseStore(path) as store:
+        assert store.get(key(0)) is None
+        assert store.unreadable == {key(0)}
+        store.put(key(0), reply(0), store.model_key(MODEL))
+        assert store.get(key(0)) == reply(0)
+        assert store.get(key(1)) == reply(1)
+
+
+def test_a_changed_picture_is_noticed(path: Path) -> None:
+    change(path, "UPDATE media SET data = ?", PICTURE[:-1] + b"x")
+    with ResponseStore(path) as store:
+        assert store.get(b"drawn".ljust(32)) is None
+        assert check(path).damaged_media == 1
+        store.put(b"drawn2".ljust(32), Drawn((NAME,), "", {NAME: PICTURE}), 1)
+        assert store.medium(NAME) == PICTURE
+
+
+def test_a_store_from_before_checksums_is_read_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "old.sqlite"
+    old = sqlite3.connect(path)
+    for step in MIGRATIONS[:2]:
+        old.executescript(step)
+    old.execute("PRAGMA user_version = 2")
+    old.execute("INSERT INTO models VALUES (1, 'd', '{}')")
+    row = (key(0), b'{"type":"generated","text":"kept"}')
+    old.execute("INSERT INTO responses VALUES (?, 1, 0, ?)", row)
+    old.commit()
+    old.close()
+    assert check(path)[:3] == (1, 1, 0)
+    with ResponseStore(path) as store:
+        assert store.get(key(0)) == Generated("kept")
+        assert store.stored(key(0)) == (None, None)
+        store.put(key(1), reply(1), 1)
+        at, run = store.stored(key(1)) or (None, None)
+        assert at is not None
+        assert run is None
+    assert check(path)[:3] == (2, 1, 0)
+
+
+def test_when_and_for_which_run_a_reply_was_stored(path: Path) -> None:
+    with ResponseStore(path) as store:
+        stored = store.stored(key(3))
+        assert stored is not None
+        assert stored.run == str(path.parent / "run")
+        assert len(store.outputs_of(path.parent / "run", MODEL, 0.0)) == COUNT + 1
+        assert store.outputs_of(path.parent / "run", MODEL, (stored.at or 0) + 3600) == []
+        assert store.outputs_of(path.parent / "other", MODEL, 0.0) == []
+
+
+def test_a_sound_store_stays_as_it_is(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    content = path.read_bytes()
+    assert main(["doctor", str(path), "--repair"]) == 0
+    assert f"{COUNT + 1} sound replies" in capsys.readouterr().out
+    assert path.read_bytes() == content
+    assert [one.name for one in path.parent.iterdir()] == ["store.sqlite"]
+
+
+@pytest.mark.attack(
+    "pages of a store overwritten, or the file cut short",
+    "the sound rows are saved into a new store, and the old one is kept",
+)
+@pytest.mark.parametrize("damage", ["pages", "cut", "bits"])
+def test_what_is_sound_is_saved(
+    path: Path, damage: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = bytearray(path.read_bytes())
+    pages = len(content) // 4096
+    draw = random.Random(3)
+    if damage == "pages":
+        for page in draw.sample(range(pages // 2, pages), 3):
+            content[4096 * page : 4096 * page + 300] = b"\xff" * 300
+    elif damage == "cut":
+        del content[4096 * (pages - 4) :]
+    else:
+        for _ in range(20):
+            content[draw.randrange(4096 * (pages // 2), len(content))] ^= 1 << draw.randrange(8)
+    path.write_bytes(content)
+    assert main(["doctor", str(path)]) == 1
+    said = capsys.readouterr().out
+    assert "PROBLEM" in said
+    assert "--repair" in said
+    assert path.read_bytes() == bytes(content), "a check changes nothing"
+
+    assert main(["doctor", str(path), "--repair"]) == 0
+    said = capsys.readouterr().out
+    (kept,) = path.parent.glob("store.sqlite.damaged-*")
+    assert str(kept) in said
+    assert kept.read_bytes() == bytes(content)
+    assert check(path).is_sound
+    with ResponseStore(path) as store:
+        found = [store.get(key(number)) for number in range(COUNT)]
+        assert store.knows(MODEL)
+    wrong = [one for number, one in enumerate(found) if one not in (None, reply(number))]
+    assert wrong == []
+    assert COUNT // 2 < sum(one is not None for one in found) < COUNT
+
+
+def test_what_is_no_store_gives_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no such file"):
+        check(tmp_path / "nothing.sqlite")
+    notes = tmp_path / "notes.txt"
+    notes.write_text("eggs, milk, flour " * 300)
+    for action in (check, repair):
+        with pytest.raises(StorageError, match="nothing can be saved"):
+            action(notes)
+    assert notes.read_text().startswith("eggs")
+    assert [one.name for one in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_a_store_in_use_is_not_repaired(path: Path) -> None:
+    change(path, "UPDATE responses SET output = x'00' WHERE digest = ?", key(0))
+    user = InFlight(path)
+    user.enter()
+    with pytest.raises(UsageError, match="a run is using the store"):
+        repair(path)
+    user.leave()
+    repaired = repair(path)
+    assert repaired is not None
+    assert (repaired.before.replies, repaired.before.damaged) == (COUNT, 1)
+
+
+def test_repair_needs_a_store() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "snellen", "doctor", "--repair"], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "name it" in done.stderr
