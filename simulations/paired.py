@@ -408,6 +408,7 @@ STUDIES = (
             ),
             coverage("200 pictures of 5", covers_on_pictures(even(200, 5), 0.6, 0.62, 0.5)),
         ),
+        repeats=20_000,
         quick=50,
     ),
     Study(

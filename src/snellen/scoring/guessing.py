@@ -7,7 +7,6 @@ is chosen on one half of them and scored on the other.
 
 from __future__ import annotations
 
-import random
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -16,6 +15,7 @@ import numpy as np
 from snellen.core.record import Record
 from snellen.core.summary import Metric
 from snellen.scoring.clusters import clusters
+from snellen.stats.resampling import seeded
 
 CHANCE, SAME_TEXT, SAME_LETTER, FREQUENT = (
     "chance", "chance_same_text", "chance_same_letter", "frequent"
@@ -89,24 +89,26 @@ def frequent_right(closed: Sequence[Record]) -> float:
         first_of[name] = min(record.id, first_of.get(name, record.id))
     for name, record in zip(held_by, closed, strict=True):
         kinds[record.kind].append((first_of[name], record))
-    total = 0.0
-    for kind, held in kinds.items():
-        names = sorted({cluster for cluster, _ in held})
-        units = {name: at for at, name in enumerate(names)}
-        labels = sorted({label for _, record in held for label in record.gold})
-        places = {label: at for at, label in enumerate(labels)}
-        accepted = np.zeros((len(held), len(labels)))
-        for row, (_, record) in enumerate(held):
-            accepted[row, [places[label] for label in record.gold]] = 1.0
-        unit = np.array([units[cluster] for cluster, _ in held])
-        half = np.arange(len(names)) % 2
-        order = list(range(len(names)))
-        shuffle = random.Random(f"frequent label:{kind}").shuffle
-        for _ in range(SPLITS):
-            shuffle(order)
-            first = half[order][unit] == 0
-            for chosen_on in (first, ~first):
-                counts = accepted[chosen_on].sum(axis=0)
-                best = counts == counts.max()
-                total += float(accepted[~chosen_on][:, best].mean(axis=1).sum())
-    return total / SPLITS
+    return sum(_cross_fitted(kind, held) for kind, held in kinds.items())
+
+
+def _cross_fitted(kind: str, held: Sequence[tuple[str, Record]]) -> float:
+    """How many of the questions of one kind, each with the name of its cluster, are right."""
+    units = {name: at for at, name in enumerate(sorted({cluster for cluster, _ in held}))}
+    labels = {
+        label: at for at, label in enumerate(sorted({gold for _, one in held for gold in one.gold}))
+    }
+    # How many questions of each cluster accept each label.
+    accepted = np.zeros((len(units), len(labels)))
+    places = [(units[name], labels[gold]) for name, one in held for gold in set(one.gold)]
+    np.add.at(accepted, tuple(np.array(places).T), 1.0)
+    whole = accepted.sum(axis=0)
+    random = seeded(f"frequent label:{kind}")
+    half = len(units) // 2
+    right = 0.0
+    for _ in range(SPLITS):
+        first = accepted[random.permutation(len(units))[:half]].sum(axis=0)
+        for counts in (first, whole - first):
+            best = counts == counts.max()
+            right += float((whole - counts)[best].mean())
+    return right / SPLITS
