@@ -30,7 +30,9 @@ from snellen.core.output import Generated  # noqa: E402
 from snellen.core.record import Record  # noqa: E402
 from snellen.core.request import Generate, Ref  # noqa: E402
 from snellen.engine import ray_places  # noqa: E402
+from snellen.engine.lost_runs import LOST  # noqa: E402
 from snellen.engine.ray_cluster import Cluster, Spread  # noqa: E402
+from snellen.engine.ray_places import NO_NODE  # noqa: E402
 from snellen.store.runs import find_runs  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("default")
@@ -179,6 +181,30 @@ def test_ctrl_c_is_quick_and_leaves_no_process(tmp_path: Path, pressed: signal.S
     assert "Traceback" not in said
     assert len(records(out)) >= 3
     _, alive = psutil.wait_procs(children, timeout=20)
+    assert not [child.cmdline()[:2] for child in alive if child.is_running()]
+
+
+@pytest.mark.release
+@pytest.mark.attack(
+    "the Ray node of a run dies, and Ray ends the process with it",
+    "a sentence says so and how to go on, run.json says interrupted, and nothing is asked twice",
+)
+def test_a_node_that_dies_is_told(tmp_path: Path) -> None:
+    """With a cluster of the command's own, whose raylet is killed."""
+    out = tmp_path / "out"
+    process = command(out, "-m", "snellen/tiny:batch_size=1", "-b", "eyechart")
+    wait_for(3, out, process)
+    children = psutil.Process(process.pid).children(recursive=True)
+    (raylet,) = (child for child in children if child.name() == "raylet")
+    raylet.kill()
+    said = process.communicate(timeout=120)[1]
+    assert process.returncode in (1, 2)
+    assert "Traceback" not in said
+    assert f"snellen: {LOST}" in said or NO_NODE in said
+    (run,) = find_runs(out)
+    assert run.info.status == "interrupted"
+    assert len(list(run.records())) >= 3
+    _, alive = psutil.wait_procs(children, timeout=30)
     assert not [child.cmdline()[:2] for child in alive if child.is_running()]
 
 

@@ -57,6 +57,10 @@ def kind_of(record: Record) -> str:
 
 
 @pytest.mark.release
+@pytest.mark.attack(
+    "a server that Snellen started is killed (SIGKILL)",
+    "one sentence with the end of its log, the run is interrupted, the next start starts another",
+)
 def test_a_server_that_dies_leaves_a_run_that_is_resumed(tmp_path: Path) -> None:
     said: list[str] = []
 

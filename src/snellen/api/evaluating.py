@@ -127,7 +127,10 @@ def evaluate(
     terms, known = terms_of(retries, max_failures, budget), Prices(prices)
     check_fresh(fresh)
     rule = parse_until(until) if until is not None else None
-    with Servers(out, serve, serve_timeout, serving) as servers, Replicas(cluster, load) as spread:
+    with (
+        Servers(out, serve, serve_timeout, serving) as servers,
+        Replicas(cluster, load, out) as spread,
+    ):
         own = load_files(load)
         opener = _Opener(own.models, servers, spread)
         drawn = samplings(several(models), sampling, own.models)

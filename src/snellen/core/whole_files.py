@@ -11,10 +11,11 @@ from pathlib import Path
 from snellen.core.errors import StorageError
 
 
-def changed_ns(stat: os.stat_result) -> int:
-    """When a file was written or put in its place, in ns. The time of writing can be set to that
-    of the file before, as copies and archives do; the time of the entry cannot."""
-    return max(stat.st_mtime_ns, stat.st_ctime_ns)
+def changed_ns(stat: os.stat_result) -> str:
+    """When a file was written, and when it was put in its place, both in ns. The time of writing can be
+    set to that of the file before, as copies and archives do, or to one in the future; the time of
+    the entry cannot."""
+    return f"{stat.st_mtime_ns} {stat.st_ctime_ns}"
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from snellen.data.sources import BrokenSource
 Algorithm = Literal["sha256", "md5"]
 
 _TABLE = (
-    "CREATE TABLE IF NOT EXISTS files (path TEXT, algorithm TEXT, size INTEGER, mtime_ns INTEGER, "
+    "CREATE TABLE IF NOT EXISTS files (path TEXT, algorithm TEXT, size INTEGER, mtime_ns TEXT, "
     "digest TEXT, PRIMARY KEY (path, algorithm)) WITHOUT ROWID"
 )
 _BATCH = 256
@@ -35,7 +35,7 @@ class FileDigests:
         self._cache = cache
         self._connection: sqlite3.Connection | None = None
         self._opened = False
-        self._new: list[tuple[str, str, int, int, str]] = []
+        self._new: list[tuple[str, str, int, str, str]] = []
 
     def __enter__(self) -> FileDigests:
         return self
@@ -64,7 +64,7 @@ class FileDigests:
             self._save()
         return digest
 
-    def _known(self, facts: tuple[str, str, int, int]) -> str | None:
+    def _known(self, facts: tuple[str, str, int, str]) -> str | None:
         connection = self._open()
         if connection is None:
             return None

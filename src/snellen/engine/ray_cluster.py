@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
+import subprocess
+import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
@@ -43,7 +45,10 @@ _PICTURES = 512
 class Spread:
     """A model as replicas on a cluster. Lives across event loops; `shut` ends the actors."""
 
-    def __init__(self, spec: str, cluster: Cluster, files: Sequence[Path] = ()) -> None:
+    def __init__(
+        self, spec: str, cluster: Cluster, files: Sequence[Path] = (), out: Path | None = None
+    ) -> None:
+        """`out`: where the runs are kept, to be marked should Ray end this process."""
         texts = {str(path): path.read_text(encoding="utf-8") for path in files}
         model = opened(spec, texts, Servers(Path()))
         self.name = getattr(model, "name", spec)
@@ -57,6 +62,8 @@ class Spread:
         self._spec, self._texts, self._cluster = spec, texts, cluster
         self._ray: Any = None
         self._began_ray = False
+        self._out = out
+        self._watcher: subprocess.Popen[bytes] | None = None
         self.largest_batch = 0
         """Prompts that a replica has computed together at most, as far as it tells."""
         self._served = isinstance(model, Managed)
@@ -107,6 +114,9 @@ class Spread:
         self.release()
         if self._began_ray:
             self._ray.shutdown()
+        if self._watcher is not None:
+            self._watcher.communicate(b"ended\n")
+            self._watcher = None
         self._ray = None
 
     def release(self) -> None:
@@ -127,6 +137,8 @@ class Spread:
         """Raises MissingExtra, and UsageError for an address where nobody answers."""
         if self._ray is None:
             self._ray, self._began_ray = connect(self._cluster.address)
+            if self._out is not None and self._began_ray:
+                self._watcher = _watched(self._ray, self._out)
 
     async def _start(self, place: Place) -> _Actor:
         """Raises UsageError when the model cannot be opened there, or no node is large enough,
@@ -224,6 +236,22 @@ class _Actor:
             self._kept.popitem(last=False)
 
 
+def _watched(ray: Any, out: Path) -> subprocess.Popen[bytes]:
+    """A process that says so, and marks the runs, should Ray end this one with its node."""
+    node = getattr(ray._private.worker.global_worker, "node", None)
+    raylet = str(getattr(node, "raylet_socket_name", None) or "")
+    gcs = str(getattr(node, "gcs_address", None) or "")
+    script = Path(__file__).with_name("ray_watcher.py")
+    return subprocess.Popen(
+        [sys.executable, "-I", "-S", str(script), str(out.absolute()), raylet, gcs],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        # What it has to say goes where this process would have said it.
+        stderr=None,
+        start_new_session=True,
+    )
+
+
 def connect(address: str | None) -> tuple[Any, bool]:
     """Ray, connected to the cluster at `address` (None: one started on this machine), and whether
     this call connected it, so that its caller shuts it down.
@@ -270,8 +298,14 @@ class Replicas:
     """Every model of one command that is spread over a cluster. As a context it ends their
     actors, however the block ends."""
 
-    def __init__(self, cluster: Cluster | None, files: Sequence[Path | str] = ()) -> None:
+    def __init__(
+        self,
+        cluster: Cluster | None,
+        files: Sequence[Path | str] = (),
+        out: Path | None = None,
+    ) -> None:
         self._cluster = cluster
+        self._out = out
         self._files = [Path(file) for file in files]
         self._spread: list[Spread] = []
 
@@ -294,7 +328,7 @@ class Replicas:
         """The model of that name as replicas, or None where no cluster is asked for."""
         if self._cluster is None:
             return None
-        made = Spread(spec, self._cluster, self._files)
+        made = Spread(spec, self._cluster, self._files, self._out)
         made.beside = self._spread
         self._spread.append(made)
         return made

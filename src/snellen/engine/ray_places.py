@@ -20,6 +20,11 @@ _NODES_COME = 900.0
 """Seconds in which a cluster that grows by itself must have brought a node that is large enough;
 machines with GPUs take minutes."""
 
+NO_NODE = (
+    "the Ray cluster has lost its last node, and every replica with it; what was finished is kept, "
+    "and the same command goes on"
+)
+
 T = TypeVar("T")
 
 
@@ -80,7 +85,10 @@ async def granted(started: Awaitable[T], ray: Any, cluster: Cluster, *, grows: b
             done, _ = await asyncio.wait([waiting], timeout=_LOOK_EVERY)
             if done:
                 return waiting.result()
-            lacking = _lacking(cluster, ray.nodes())
+            nodes = ray.nodes()
+            if not any(node["Alive"] for node in nodes):
+                raise UsageError(NO_NODE)
+            lacking = _lacking(cluster, nodes)
             if lacking and time.monotonic() > until:
                 raise UsageError(lacking)
     finally:

@@ -12,6 +12,7 @@ from snellen.core.model import Identity
 from snellen.core.output import Failure, Output, Usage
 from snellen.core.price import Price, cost
 from snellen.core.run import RunInfo, Spent
+from snellen.engine.lost_runs import LOST
 from snellen.store.responses import ResponseStore
 
 
@@ -27,7 +28,7 @@ def with_replies_of_a_killed_start(
 
     The store is read once, and only where the run before did not end of its own.
     """
-    if earlier is None or earlier.status != "running":
+    if earlier is None or (earlier.status != "running" and earlier.stopped != LOST):
         return spent
     since = datetime.fromisoformat(earlier.created).timestamp()
     roles: dict[str, list[str]] = {}

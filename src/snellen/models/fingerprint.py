@@ -1,4 +1,4 @@
-"""Hashes of large files, remembered by path, size and modification time."""
+"""Hashes of large files, remembered by path, size and times of change."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import hashlib
 from pathlib import Path
 
 from snellen.core.errors import UsageError
-from snellen.core.whole_files import whole_file
+from snellen.core.whole_files import changed_ns, whole_file
 from snellen.settings import Settings
 
 _REMEMBERED_FROM = 32 * 2**20
@@ -20,7 +20,7 @@ def file_digest(path: Path) -> str:
         stat = path.stat()
         if stat.st_size < _REMEMBERED_FROM:
             return _hash(path)
-        key = f"{path.resolve()}\0{stat.st_size}\0{stat.st_mtime_ns}"
+        key = f"{path.resolve()}\0{stat.st_size}\0{changed_ns(stat)}"
         note = Settings.from_environment().cache / "file-hashes" / _name(key)
         with contextlib.suppress(OSError):
             return note.read_text(encoding="ascii")
