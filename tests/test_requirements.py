@@ -12,6 +12,8 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 SECURITY = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
 PINNED = (ROOT / "constraints" / "tests.txt").read_text(encoding="utf-8")
+OF_OTHER_EXTRAS = ("torchao", "atheris")
+"""Packages that the tests do not install."""
 FLOORS = dict(re.findall(r"^\| ([a-z]+) \| ([0-9.]+) \|", SECURITY, re.MULTILINE))
 
 
@@ -40,7 +42,7 @@ def test_every_requirement_is_pinned_with_hashes_and_high_enough() -> None:
     for name, version in re.findall(r"^([a-z0-9._-]+)==([0-9.]+)", PINNED, re.MULTILINE):
         pins.setdefault(name, []).append(version)
     for name, lowest in requirements().items():
-        if name in ("torch", "snellen", "torchao", "atheris"):  # the last two: of no extra that tests need
+        if name in ("torch", "snellen", *OF_OTHER_EXTRAS):
             assert name not in pins
             continue
         for version in lowest - {""}:
