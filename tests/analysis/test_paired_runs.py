@@ -267,8 +267,15 @@ def test_few_pictures_tell_nothing(tmp_path: Path) -> None:
             assert (group.p is None) == (group.label == "poster")
         if clusters == 1:
             assert (pair.p, pair.p_holm, pair.interval) == (None, None, None)
-            assert pair.reason.startswith("1 cluster of samples")
-            assert "1 cluster of samples" in to_markdown(compare(runs, ["yes", "no"]))
+            assert pair.reason.startswith("the samples form 1 cluster, and below 5")
+            found = compare(runs, ["yes", "no"])
+            assert {(one.low, one.high, one.first) for one in found.benchmarks[0].places} == {
+                (None, None, None)
+            }
+            text = to_markdown(found)
+            assert "the samples form 1 cluster" in text
+            assert "| yes | 100.0 | 1 | – | – |" in text
+            assert "p by" not in text
         else:
             assert pair.p == 1.0
 

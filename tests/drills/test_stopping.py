@@ -58,6 +58,24 @@ def test_sigterm_ends_like_ctrl_c(drill: Drill) -> None:
     assert len(drill.sent()) <= drill.samples + IN_FLIGHT
 
 
+@pytest.mark.attack(
+    "Ctrl-C again and again",
+    "what was finished is kept, and how to go on is said",
+)
+def test_ctrl_c_again_and_again_says_how_to_go_on(drill: Drill) -> None:
+    process = drill.start("patient", "--out", "out", PATIENCE="0.1")
+    drill.wait_for_sent(12, process)
+    while process.poll() is None:
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.03)
+    stopped = ended(process, time.monotonic())
+    assert stopped.code == 130, stopped
+    assert "continue with: snellen run" in stopped.said
+    assert "Traceback" not in stopped.said
+    assert drill.run("patient").code == 0
+    assert len(drill.records()) == drill.samples
+
+
 def _deaf_to_ctrl_c() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 

@@ -13,6 +13,7 @@ import pytest
 from PIL import Image
 
 from snellen.api import evaluate
+from snellen.core.benchmark import Variant
 from snellen.core.errors import RunLocked
 from snellen.core.media import InlineSource
 from snellen.core.model import Capabilities, Identity
@@ -62,8 +63,9 @@ def paint(home: Path, blue: int) -> None:
         Image.new("RGB", (8, 8), (n * 20, 0, blue)).save(home / f"im/{n}.png")
 
 
-def run(home: Path, model: Model) -> RunFolder:
-    (found,) = evaluate([model], [str(home / "q.tsv")], out=home / "out", html=False).runs
+def run(home: Path, model: Model, variant: Variant = Variant()) -> RunFolder:  # noqa: B008 - frozen
+    data = [str(home / "q.tsv")]
+    (found,) = evaluate([model], data, out=home / "out", html=False, variant=variant).runs
     return found
 
 
@@ -130,6 +132,34 @@ def test_rows_about_other_pictures_are_asked_again(home: Path, broken: frozenset
     still = Model()
     assert run(home, still).info.repairs == again.info.repairs
     assert still.sent == []
+
+
+@pytest.mark.attack(
+    "files changed from which frames, pages or other pictures are made",
+    "their questions are asked again",
+)
+def test_rows_about_pictures_made_of_others_are_asked_again(home: Path) -> None:
+    blurred = Variant(control="blur")
+    for picture in (home / "im").iterdir():
+        Image.effect_noise((32, 32), 64).convert("RGB").save(picture)
+    first = run(home, Model(), blurred)
+    (row, *_) = first.records()
+    assert row.data_media is not None
+    assert not set(row.data_media) & set(row.media)
+    same = Model()
+    assert run(home, same, blurred).info.repairs == ()
+    assert same.sent == []
+    Image.new("RGB", (8, 8), (1, 2, 3)).save(home / "im/4.png")
+    model = Model()
+    again = run(home, model, blurred)
+    assert (again.path, model.sent) == (first.path, ["4"])
+    assert any("the pictures are others now" in one for one in again.info.repairs)
+
+
+def test_every_failed_row_says_how_it_failed(home: Path) -> None:
+    found = run(home, Model(frozenset("12")))
+    assert [one.failure for one in found.failures()] == ["server", "server"]
+    assert {one.failure for one in found.records()} == {None}
 
 
 def test_pictures_that_are_gone_change_nothing(home: Path) -> None:
@@ -265,3 +295,37 @@ def test_bounds_of_a_run_that_ended_early_say_of_how_many(home: Path) -> None:
     )
     told = [notice for notice in notices(early) if "bounds" in notice]
     assert told[0].endswith(" of the 10 asked")
+
+
+@pytest.mark.attack(
+    "kill -9 between a reply and its note",
+    "what was spent is counted to the last reply",
+)
+def test_replies_that_were_stored_and_not_noted_are_counted(home: Path) -> None:
+    found = run(home, Model())
+    whole = found.info.spent[MAIN]
+    path = found.path / "run.json"
+    content = msgspec.json.decode(path.read_bytes())
+    noted = Spent(sent=7, answered=6, usage=Usage(60, 6))
+    content |= {"status": "running", "spent": {MAIN: msgspec.to_builtins(noted)}}
+    path.write_bytes(msgspec.json.encode(content))
+    samples = found.path / "samples.jsonl"
+    samples.write_bytes(b"".join(lines(found)[:6]))
+    model = Model()
+    again = run(home, model).info.spent[MAIN]
+    assert model.sent == []
+    assert (again.answered, again.sent, again.usage) == (SAMPLES, SAMPLES, whole.usage)
+    assert again.reused == SAMPLES - 6
+
+
+def test_replies_of_another_run_with_the_same_name_are_not_counted(home: Path) -> None:
+    """Two folders over one store: each has paid for its own."""
+    data, store = [str(home / "q.tsv")], home / "shared.sqlite"
+    (one,) = evaluate([Model()], data, out=home / "one", store=store, html=False).runs
+    (two,) = evaluate([Model()], data, out=home / "two", store=store, html=False).runs
+    assert one.name == two.name
+    path = two.path / "run.json"
+    content = msgspec.json.decode(path.read_bytes()) | {"status": "running"}
+    path.write_bytes(msgspec.json.encode(content))
+    (two,) = evaluate([Model()], data, out=home / "two", store=store, html=False).runs
+    assert two.info.spent[MAIN].answered == 0

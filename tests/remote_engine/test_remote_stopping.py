@@ -14,9 +14,12 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from remote_runs import Scripted, asked_about, questions
+from remote_runs import Scripted, asked_about, measured, questions
 from standin_server import StandIn, chat_reply
 
+from snellen.engine.asking import Terms
+from snellen.models.registry import open_model
+from snellen.models.remote.model import Remote
 from snellen.store.runs import find_runs
 
 WIDTH = 64
@@ -42,6 +45,51 @@ def wait_for(server: StandIn, count: int, process: subprocess.Popen[str]) -> Non
     while len(server.asked) < count:
         assert process.poll() is None, process.communicate()
         time.sleep(0.005)
+
+
+@pytest.mark.parametrize("options", [":timeout=1", ":timeout=30,first_timeout=2"])
+@pytest.mark.attack(
+    "a server that takes every request and never answers",
+    "the run ends within two timeouts, or within `first_timeout`",
+)
+def test_a_mute_server_ends_the_run(server: StandIn, tmp_path: Path, options: str) -> None:
+    async def mute(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        await asyncio.sleep(5)
+        return web.Response()
+
+    server.handler = mute
+    run = measured(server, tmp_path / "run", 60, Terms(), options=options)
+    assert 1.5 < run.info.counts.seconds < 3.5
+    assert run.info.status == "interrupted"
+    assert "did not reply at all" in run.info.stopped
+    assert "first_timeout" in run.info.stopped
+
+
+def test_the_look_at_a_mute_server_takes_half_of_the_time(server: StandIn) -> None:
+    async def mute(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        await asyncio.sleep(3)
+        return web.Response()
+
+    server.handler = mute
+    model = open_model(f"{server.url}#tiny:timeout=30,first_timeout=1")
+    assert isinstance(model, Remote)
+    started = time.monotonic()
+    asyncio.run(model.check())
+    assert 0.4 < time.monotonic() - started < 1.5
+    assert model.first_timeout == 0.5
+
+
+def test_a_server_that_is_slow_at_first_is_waited_for(server: StandIn, tmp_path: Path) -> None:
+    """Its first replies come after the timeout of a request, and in time for the run."""
+
+    async def slow(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        if len(server.asked) <= 8:
+            await asyncio.sleep(3)
+        return web.json_response(chat_reply("A"))
+
+    server.handler = slow
+    found = measured(server, tmp_path / "run", 20, options=":timeout=1,first_timeout=20")
+    assert (found.info.status, found.info.counts.done) == ("complete", 20)
 
 
 def test_ctrl_c_waits_for_no_server(server: StandIn, tmp_path: Path) -> None:

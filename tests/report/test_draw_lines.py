@@ -44,12 +44,12 @@ def test_the_lines(report: Report) -> None:
     assert list(found) == [
         "draws", "accuracy, these questions", "accuracy, questions like these", "pass@k for k",
         "majority@k for k", "two draws, same answer", "two draws, same score",
-        "variance of one draw", "standard error, k draws", "standard error, otherwise",
+        "variance of one draw", "standard error in points, k draws", "the same, otherwise",
     ]  # fmt: skip
     assert found["draws"] == "6 of each question, sampled as the benchmark asks, seed 1"
     assert [part.split(":")[0] for part in found["pass@k for k"].split(", ")] == list("1246")
     assert "between questions" in found["variance of one draw"]
-    assert "12: " in found["standard error, k draws"]
+    assert "12: " in found["standard error in points, k draws"]
 
 
 def test_every_form_has_them(

@@ -176,9 +176,18 @@ def test_few_pictures_tell_nothing_of_ranks(
     for name, answer in (("one", "A"), ("other", "C")):
         run(Told(name, by_id({}, answer)), data, tmp_path / "out")
     text = " ".join(printed(capsys, tmp_path / "out").split())
-    why = "how sure the ranks are is not known: 3 clusters of samples: no test and no interval"
+    why = "how sure the ranks are is not known: the samples form 3 clusters"
     assert why in text
     assert "95 % ranks" not in text
+
+
+def test_the_page_keeps_words_and_columns_apart(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = printed(capsys, place / "A", "--format", "html")
+    assert "adjusted by Holm for the 3 pairs" in page  # not "holm"
+    # A number ends at the right of its cell: the words after it need a distance of their own.
+    assert ".n + :is(th, td):not(.n) { padding-left:" in page
 
 
 def test_csv_has_a_row_for_each_place(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

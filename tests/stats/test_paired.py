@@ -212,7 +212,7 @@ def test_no_spread_between_clusters_is_no_certainty() -> None:
 def test_few_clusters_tell_nothing(clusters: int) -> None:
     found = paired_mean(np.array([1.0] + [0.0] * 11), np.arange(12) % clusters)
     assert (found.p, found.interval) == (None, None)
-    assert found.reason.startswith(f"{clusters} cluster")
+    assert found.reason.startswith(f"the samples form {clusters} cluster")
     assert found.mean == pytest.approx(1 / 12)
 
 

@@ -94,10 +94,11 @@ class Place(Struct, frozen=True):
     run: str
     score: float
     rank: int
-    low: int
-    high: int
-    first: float
-    """Share of the resampled benchmarks in which nobody scores higher."""
+    low: int | None
+    high: int | None
+    first: float | None
+    """Share of the resampled benchmarks in which nobody scores higher. It and the interval are None
+    where there are too few clusters to resample."""
 
 
 class Compared(Struct, frozen=True):
@@ -248,8 +249,10 @@ def _places(
         values = (100 * together.scores.mean(axis=0)).tolist()
     else:
         found, values = measure.standings(seed, level), measure.values
+    few = 1 + int(together.clusters.max()) < FEWEST_CLUSTERS
     for name, value, one in zip(names, values, found, strict=True):
-        yield Place(name, value, one.rank, one.low, one.high, one.first)
+        sure = (None, None, None) if few else (one.low, one.high, one.first)
+        yield Place(name, value, one.rank, *sure)
 
 
 def _pairs(

@@ -234,17 +234,19 @@ def plan_study(
 
 def _design(aims: Aims, spread: Spread, extent: Extent | None) -> tuple[float, list[str]]:
     if spread.design is not None and aims.correlation is None:
-        worth = f"{spread.design:.2f} samples are worth one, for the clusters (measured)"
+        worth = f"{spread.design:.2f} samples in clusters tell as much as one alone (measured)"
         return spread.design, [worth]
     if extent is None:
         return 1.0, ["the data are not here: samples count as independent"]
     if len(extent.sizes) == extent.samples:
         return 1.0, []
-    rho = ASSUMED_CORRELATION if aims.correlation is None else aims.correlation
+    rho, origin = aims.correlation, "--correlation"
+    if rho is None:
+        rho, origin = ASSUMED_CORRELATION, "assumed; --correlation"
     design = design_effect(extent.sizes, rho)
     return design, [
         f"{extent.samples:,} samples lie in {len(extent.sizes):,} clusters; with a correlation of "
-        f"{rho:g} within them (assumed; --correlation) {design:.2f} samples are worth one"
+        f"{rho:g} within them ({origin}) {design:.2f} tell as much as one alone"
     ]
 
 

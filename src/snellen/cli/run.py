@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from argparse import Namespace
 from collections.abc import Callable
 from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from snellen.cli.main import COMPLETE, INCOMPLETE, INTERRUPTED, MISTAKE
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
 
     from snellen.api.evaluating import Results
     from snellen.engine.ray_cluster import Cluster
-    from snellen.engine.run import Interrupted
 
 _EVERY = 3.0
 """Seconds between two lines about a download."""
@@ -46,14 +47,18 @@ def main(arguments: Namespace) -> int:
                 html=not arguments.no_html,
             )
     except Interrupted as stopped:
-        leave(stopped, console, arguments.command_line)
+        leave(stopped.run, console, arguments.command_line)
+    except KeyboardInterrupt:
+        # Before the first question, or for a second time while the first is obeyed.
+        leave(Path(arguments.out), console, arguments.command_line)
     return _reported(results, arguments.command_line)
 
 
-def leave(stopped: Interrupted, console: Console, command: str) -> NoReturn:
-    """Say how an interrupted command goes on, and end the process."""
+def leave(run: Path, console: Console, command: str) -> NoReturn:
+    """Say how an interrupted command goes on, and end the process. Ctrl-C has no more to stop."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     console.print(
-        f"stopped; what was finished is kept in {stopped.run}\ncontinue with: {command}",
+        f"stopped; what was finished is kept in {run}\ncontinue with: {command}",
         highlight=False,
         markup=False,
         soft_wrap=True,

@@ -95,7 +95,7 @@ def _asked(arguments: Namespace, found: Explained) -> tuple[RunFolder, ...]:
             with nullcontext(Silent()) if arguments.quiet else watching(console) as progress:
                 return tuple(crossing.ask(arguments.command_line, progress))
         except Interrupted as stopped:
-            leave(stopped, console, arguments.command_line)
+            leave(stopped.run, console, arguments.command_line)
 
 
 def _terms(arguments: Namespace) -> AskTerms:

@@ -15,7 +15,7 @@ from snellen.core.summary import Interval, Metric, Summary
 from snellen.engine.drawing_order import FEWEST, InOrder, Strata, Unit, units_in_order
 from snellen.engine.run import run
 from snellen.engine.run_plan import Plan
-from snellen.engine.until import ANYTIME, Stopper, no_mean, span
+from snellen.engine.until import ANYTIME, Stopper, anytime_words, no_mean
 from snellen.stats.confidence_sequences import EVEN, bets_for_samples
 from snellen.store.responses import ResponseStore
 from snellen.store.runs import RunFolder
@@ -121,7 +121,7 @@ class Contest:
         better, worse = self.names if found.low > 0 else reversed(self.names)
         self.reason = (
             f"decided after {difference.n:,} of {self.total():,} samples: {better} is ahead of "
-            f"{worse} (difference {difference.value:.1f}, anytime interval {span(found)})"
+            f"{worse} (difference {difference.value:.1f}, {anytime_words(found)})"
         )
 
 
@@ -199,8 +199,8 @@ class _Side:
         if found is None or found.interval is None:
             return summary
         said = self.reason or (
-            f"not decided by {found.n:,} samples (difference {found.value:.1f}, anytime interval "
-            f"{span(found.interval)})"
+            f"not decided by {found.n:,} samples (difference {found.value:.1f}, "
+            f"{anytime_words(found.interval)})"
         )
         note = f"--until {self.text}: {said}"
         looked = "the difference of the means of the samples' scores"

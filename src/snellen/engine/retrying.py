@@ -15,6 +15,10 @@ from snellen.engine.pacing import Pace
 from snellen.engine.spending import Traffic
 
 SENDS = 8
+_FIRST_TIMEOUT = 600.0
+"""Seconds to wait for the first reply of a model that does not say otherwise."""
+_SILENCE: frozenset[FailureKind] = frozenset({"timeout", "connection"})
+"""Failures that are no sign of the server."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +63,10 @@ class Line:
         self._policy = policy
         self._traffic = traffic
         self._halt = halt
+        self._first_timeout = float(getattr(model, "first_timeout", _FIRST_TIMEOUT))
+        self._heard = False
+        """Whether anything came from the server, be it an error."""
+        self._alarm: asyncio.TimerHandle | None = None
 
     async def send(self, request: Request) -> Output:
         """The answer, or the Failure of the last send with the number of sends. Raises Halted."""
@@ -73,10 +81,14 @@ class Line:
                     return failed
                 sent += 1
                 self._traffic.sent += 1
+                self._listen()
                 output = await answer(request)
+                self._hear()
                 pace.answered()
                 return output
             except ModelError as error:
+                if error.kind not in _SILENCE:
+                    self._hear()
                 pace.failed(error.kind, number, error.retry_after)
                 failed = Failure(error.kind, str(error), sent)
                 pause = error.retry_after or 0.0
@@ -95,6 +107,26 @@ class Line:
             if self._late(started, wait):
                 return failed
             await self._halt.sleep(wait)
+
+    def _listen(self) -> None:
+        """From the first request on, wait for a sign of the server."""
+        if not self._heard and self._alarm is None:
+            loop = asyncio.get_running_loop()
+            self._alarm = loop.call_later(self._first_timeout, self._give_up)
+
+    def _hear(self) -> None:
+        self._heard = True
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+
+    def _give_up(self) -> None:
+        # By requests alone it would take as many timeouts as each is sent again, several times.
+        self._halt.stop(
+            f"{self._model.identity.name} did not reply at all within {self._first_timeout:g} s; "
+            "see whether the server works, or give it longer with the option first_timeout",
+            0.0,
+        )
 
     def _late(self, started: float, wait: float = 0.0) -> bool:
         return asyncio.get_running_loop().time() + wait - started > self._policy.deadline

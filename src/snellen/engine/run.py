@@ -78,8 +78,8 @@ def _drive(plan: Plan, samples: Iterator[Sample], store: ResponseStore, state: R
         asker = Asker(models, store, plan.terms, plan.prices, plan.fresh)
         state.asker = asker
         asker.paid = state.note_spent
-        asker.found = partial(state.note_reused, store)
         sharing = asker.sharing = Sharing(store)
+        asker.found = partial(state.note_reused, store)
         try:
             await sharing.start(asker.in_flight)
             await drive_all(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 
@@ -52,17 +52,16 @@ def _missing(stored: list[Output], noted: list[Spent]) -> Spent:
     seconds = [one.seconds for one in stored if not isinstance(one, Failure) and one.seconds]
     count = len(stored) - sum(one.answered for one in noted)
 
-    def beyond(name: str) -> int:
-        all_of_them = sum(getattr(one, name) for one in usages)
-        return max(0, all_of_them - sum(getattr(one.usage, name) for one in noted))
+    def beyond(tokens: Callable[[Usage], int]) -> int:
+        return max(0, sum(map(tokens, usages)) - sum(tokens(one.usage) for one in noted))
 
     return Spent(
         answered=count,
         usage=Usage(
-            beyond("prompt_tokens"),
-            beyond("completion_tokens"),
-            beyond("reasoning_tokens"),
-            beyond("cached_tokens"),
+            beyond(lambda usage: usage.prompt_tokens),
+            beyond(lambda usage: usage.completion_tokens),
+            beyond(lambda usage: usage.reasoning_tokens),
+            beyond(lambda usage: usage.cached_tokens),
         ),
         seconds=max(0.0, sum(seconds) - sum(one.seconds for one in noted)),
     )

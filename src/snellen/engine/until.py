@@ -150,8 +150,8 @@ class _Narrowing:
             )
         else:
             note = (
-                f"--until {self._rule.text} was not reached: the anytime interval over "
-                f"{self._strata.samples:,} samples is {span(interval)}"
+                f"--until {self._rule.text} was not reached: after "
+                f"{self._strata.samples:,} samples, {anytime_words(interval)}"
             )
         notes = (*summary.notices, note, *self._no_mean(summary, mean))
         return structs.replace(summary, metrics={**summary.metrics, ANYTIME: found}, notices=notes)
@@ -168,8 +168,8 @@ class _Narrowing:
         interval = _points(self._strata.interval())
         if (interval.high - interval.low) / 2 <= self._rule.points:
             self.reason = (
-                f"enough after {self._strata.samples:,} of {self._total:,} samples, where the "
-                f"anytime interval was {span(interval)}"
+                f"enough after {self._strata.samples:,} of {self._total:,} samples, "
+                f"{anytime_words(interval)}"
             )
 
 
@@ -177,8 +177,10 @@ def _points(interval: Interval) -> Interval:
     return structs.replace(interval, low=100 * interval.low, high=100 * interval.high)
 
 
-def span(interval: Interval) -> str:
-    return f"{interval.low:.1f} to {interval.high:.1f}"
+def anytime_words(interval: Interval) -> str:
+    """Of an interval in points."""
+    ends = f"{interval.low:.1f} to {interval.high:.1f}".replace("-", "–")
+    return f"{100 * interval.level:g} % anytime interval {ends}"
 
 
 def no_mean(summary: Summary, looked: str) -> Iterator[str]:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from snellen.analysis.groups import GroupDifference
-from snellen.analysis.paired import Compared, Comparison, Pair
+from snellen.analysis.paired import Compared, Comparison, Pair, Place
 from snellen.report import format as fmt
 from snellen.report.markdown import bullets, literal, table
 from snellen.report.widths import own_width
+from snellen.stats.paired import FEWEST_CLUSTERS
 from snellen.store.runs import RunFolder
 
 if TYPE_CHECKING:
@@ -71,13 +72,19 @@ def _ranks(one: Compared, level: float) -> Grid:
             place.run,
             fmt.points(place.score),
             str(place.rank),
-            str(place.low) if place.low == place.high else f"{place.low}–{place.high}",
-            f"{100 * place.first:.0f} %",
+            _rank_span(place),
+            fmt.NONE if place.first is None else f"{100 * place.first:.0f} %",
         )
         for place in sorted(one.places, key=lambda place: place.rank)
     ]
     title = f"{one.benchmark}  {fmt.metric_words(one.metric)}, {fmt.plural(one.n, 'sample')}"
     return Grid(title, 1, ("run", "score", "rank", f"{100 * level:g} % ranks", "best"), rows)
+
+
+def _rank_span(place: Place) -> str:
+    if place.low is None:
+        return fmt.NONE
+    return str(place.low) if place.low == place.high else f"{place.low}–{place.high}"
 
 
 def _differences(found: Comparison, letters: Mapping[str, str] | None = None) -> Grid:
@@ -101,7 +108,7 @@ def _differences(found: Comparison, letters: Mapping[str, str] | None = None) ->
     ]
     p = "p" if len(found.pairs) == 1 else "Holm p"
     head = (
-        "difference",
+        "pair" if letters else "difference",  # beside letters a long word would be folded
         "points",
         f"{100 * found.level:g} % interval",
         *(["with failures"] if failed else []),
@@ -180,8 +187,8 @@ def _verdict(pair: Pair, found: Comparison) -> str:
         text += f"; {pair.reason}"
     elif pair.detectable is not None:
         text += (
-            f"; so many samples find a true difference of {fmt.points(pair.detectable)} points "
-            f"with a power of {100 * found.power:g} %"
+            f"; {fmt.plural(pair.n, 'sample')} find a true difference of "
+            f"{fmt.points(pair.detectable)} points with a power of {100 * found.power:g} %"
         )
     return text
 
@@ -231,19 +238,37 @@ def legend(found: Comparison) -> str:
     """What the columns mean."""
     tests = " and ".join(dict.fromkeys(pair.test for pair in found.pairs))
     many = len(found.pairs)
-    adjusted = f", adjusted by Holm for {many} comparisons" if many > 1 else ""
+    level = f"{100 * (1 - found.level):.2g} %"
+    adjusted, alone = "", ""
+    if many > 1:
+        adjusted = f", adjusted by Holm for {many} comparisons"
+        alone = "interval: of each pair alone; "
+    p = f"p by {tests}{adjusted}; told apart: p below {level}; "
+    if all(pair.p is None for pair in found.pairs):
+        p = ""
     failed = (
         "with failures: the difference if all samples that failed or are missing spoke against "
         "the first named run, and for it; "
         if any(pair.bounds for pair in found.pairs)
         else ""
     )
-    power = f"a power of {100 * found.power:g} % at the {100 * (1 - found.level):.2g} % level"
+    power = f"a power of {100 * found.power:g} % at the {level} level"
     return (
-        f"{failed}samples: won and lost; p by {tests}{adjusted}; finds: the least true difference "
-        f"found with {power}; needs: samples that find the far and the near end of the interval "
+        f"{failed}{alone}samples: won and lost; {p}finds: the least true difference found with "
+        f"{power}; needs: samples that find the far and the near end of the interval "
         "with that power, – where it includes 0"
     )
+
+
+def groups_legend(found: Comparison) -> str:
+    """What the p and the intervals of groups are about; empty where none is listed."""
+    groups = [one for pair in found.pairs for one in pair.groups]
+    if len(found.pairs) > PAIRS or not any(one.difference for one in groups):
+        return ""
+    tested = sum(one.p_holm is not None for one in groups)
+    if not tested:
+        return f"groups: fewer than {FEWEST_CLUSTERS} clusters of samples have no p and no interval"
+    return f"groups: interval of each alone; p adjusted by Holm for all {tested} groups tested here"
 
 
 def notices(found: Comparison) -> Iterator[str]:
@@ -277,6 +302,8 @@ def print_comparison(found: Comparison, console: Console) -> None:
         if not grid.title:
             console.print(Text(legend(found), style="dim"))
         console.print()
+    if groups_legend(found):
+        console.print(Text(f"{groups_legend(found)}\n", style="dim"))
     for line in verdicts(found):
         console.print(Text(line))
 
@@ -326,6 +353,8 @@ def to_markdown(found: Comparison) -> str:
         lines += ["", *markdown_of(grid)]
         if not grid.title:
             lines += ["", literal(legend(found))]
+    if groups_legend(found):
+        lines += ["", literal(groups_legend(found))]
     lines += ["", *bullets(verdicts(found))]
     return "\n".join(lines).strip() + "\n"
 

@@ -79,8 +79,8 @@ def _lines(report: Report, draws: Draws) -> Iterator[Line]:
     if parts:
         yield Line("variance of one draw", parts)
     if draws.errors:
-        yield Line("standard error, k draws", _by_size(draws.errors, ".2f"))
-        yield Line("standard error, otherwise", _other_errors(draws))
+        yield Line("standard error in points, k draws", _by_size(draws.errors, ".2f"))
+        yield Line("the same, otherwise", _other_errors(draws))
 
 
 def _valued(value: float | None, interval: Interval | None) -> str:

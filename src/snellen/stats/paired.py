@@ -220,8 +220,8 @@ def few_clusters(
 ) -> list[PairedMean]:
     """Differences that nothing more is told of."""
     why = (
-        f"{clusters} {'cluster' if clusters == 1 else 'clusters'} of samples: no test and no "
-        f"interval below {FEWEST_CLUSTERS}"
+        f"the samples form {clusters} {'cluster' if clusters == 1 else 'clusters'}, and below "
+        f"{FEWEST_CLUSTERS} there is neither test nor interval"
     )
     known = [None] * len(values) if errors is None else errors.tolist()
     return [

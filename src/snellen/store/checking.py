@@ -109,7 +109,7 @@ def _copied(source: sqlite3.Connection, target: sqlite3.Connection | None) -> Ch
             values = (digest, model, packed, output, proof, at, run)
             target.execute("INSERT OR IGNORE INTO responses VALUES (?, ?, ?, ?, ?, ?, ?)", values)
     if "media" in tables:
-        names = [row[0] for row in _lenient(source, "SELECT digest FROM media")]
+        names = [str(row[0]) for row in _lenient(source, "SELECT digest FROM media")]
         for name in names:
             row = next(_lenient(source, "SELECT data FROM media WHERE digest = ?", name), None)
             if row is None or not is_sound_medium(name, row[0]):

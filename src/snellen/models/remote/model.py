@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Mapping
 
@@ -52,6 +53,7 @@ class Remote:
         self.account = account
         self.concurrency = asked.setup.concurrency
         self.max_new_tokens = asked.setup.max_new_tokens
+        self.first_timeout = asked.setup.first_timeout
         self.asked = asked
         self.wire = wire
         self._dialect = dialect
@@ -92,13 +94,17 @@ class Remote:
 
     async def check(self) -> None:
         """One tiny request, to see that address, key and model name are right. Raises UsageError
-        with what to do; a server that is merely busy passes."""
+        with what to do; a server that is merely busy passes, also one that does not reply within
+        half of `first_timeout`: the run waits for the rest of it."""
+        self.first_timeout = self.asked.setup.first_timeout / 2
         try:
-            if self.asked.setup.endpoint == "images":
-                await served(self.wire)
-            else:
-                await self._answered(_PROBE)
-        except Unanswered:
+            async with asyncio.timeout(self.first_timeout):
+                if self.asked.setup.endpoint == "images":
+                    await served(self.wire)
+                else:
+                    await self._answered(_PROBE)
+            self.first_timeout = self.asked.setup.first_timeout
+        except (Unanswered, TimeoutError):
             return
         except ModelError as error:
             unlisted = self.asked.setup.endpoint == "images" and error.kind == "request"

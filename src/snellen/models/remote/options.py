@@ -21,6 +21,12 @@ OPTIONS = (
     ModelOption("api_version", "azure only: version of the older, dated API"),
     ModelOption("concurrency", "most requests in flight", kind="count"),
     ModelOption("timeout", "seconds to wait for a reply; default 600", kind="count"),
+    ModelOption(
+        "first_timeout",
+        "seconds to wait for the first reply of all, then the run ends; default twice the timeout, "
+        "from 600 on the timeout",
+        kind="count",
+    ),
     ModelOption("max_reply_mb", "most MB of a reply that are read; default 64", kind="count"),
     ModelOption("max_new_tokens", "longest reply in tokens, thoughts included", kind="count"),
     ModelOption("reasoning_effort", "how long to think: low, medium, high, or tokens"),
@@ -61,6 +67,8 @@ class Setup:
 
     concurrency: int
     timeout: float
+    first_timeout: float
+    """Seconds after which a run ends that has had no reply of any kind."""
     max_reply_mb: int
     """Most MB of a reply, unpacked."""
     max_new_tokens: int | None
@@ -110,10 +118,12 @@ def read_setup(
     extra = {name: value for name, value in options.items() if name.startswith(EXTRA)}
     plain = {name: value for name, value in options.items() if name not in extra}
     given = read_options(provider, plain, OPTIONS)
+    timeout = float(given.get("timeout", 600))
     size, longest = given.get("image_size"), given.get("max_new_tokens")
     return Setup(
         concurrency=int(given.get("concurrency", concurrency)),
-        timeout=float(given.get("timeout", 600)),
+        timeout=timeout,
+        first_timeout=float(given.get("first_timeout", max(timeout, min(2 * timeout, 600)))),
         max_reply_mb=int(given.get("max_reply_mb", 64)),
         max_new_tokens=int(longest) if longest else None,
         effort=given.get("reasoning_effort", ""),

@@ -243,7 +243,7 @@ class ComparePage {
       if (this.stopped) return;
       if (pair.why_not) { this.difference.replaceChildren(make("span", { class: "soft" }, pair.why_not)); return; }
       this.difference.replaceChildren(make("b", {}, pair.difference),
-        make("span", {}, `points, ${this.names[1]} less ${this.names[0]}`, make("span", { class: "soft" }, pair.interval ? `, ${pair.level} interval ${pair.interval}` : "", pair.anytime ? `, anytime ${pair.anytime}` : "", pair.bounds ? `, with failures ${pair.bounds}` : "", make("br"), `n\u00a0=\u00a0${pair.n.toLocaleString("en")}, ${pair.p ? `p ${pair.p} (${pair.test})` : pair.reason}`)));
+        make("span", {}, `points, ${this.names[1]} less ${this.names[0]}`, make("span", { class: "soft" }, ...(pair.interval ? [", ", make("span", { class: "num" }, `${pair.level} interval ${pair.interval}`)] : []), ...(pair.anytime ? [", ", make("span", { class: "num" }, `anytime ${pair.anytime}`)] : []), ...(pair.bounds ? [", ", make("span", { class: "num" }, `with failures ${pair.bounds}`)] : []), make("br"), `n\u00a0=\u00a0${pair.n.toLocaleString("en")}, ${pair.p ? `p ${pair.p} (${pair.test})` : pair.reason}`)));
       this.remarks.replaceChildren(...[notices(pair.notices)].filter(Boolean));
     } catch (error) { complain(error); }
   }
