@@ -12,9 +12,9 @@ from snellen.core.errors import StorageError
 
 
 def changed_ns(stat: os.stat_result) -> str:
-    """When a file was written, and when it was put in its place, in ns. The time of writing can be
-    set to that of the file before, as copies and archives do, or to one in the future; the time of
-    the entry cannot."""
+    """When a file was written, and when it was put in its place, both in ns. The time of writing
+    can be set to that of the file before, as copies and archives do, or to one in the future; the
+    time of the entry cannot."""
     return f"{stat.st_mtime_ns} {stat.st_ctime_ns}"
 
 

@@ -242,6 +242,7 @@ class Asker:
             if self.sharing is not None and self.sharing.active:
                 stored = await self.sharing.reply_of_another(digest, self.halt)
                 if stored is not None:
+                    self.found(digest)
                     party.traffic.note_reused(stored)
                     future.set_result(stored)
                     return stored
