@@ -24,6 +24,8 @@ class Target(NamedTuple):
     may_raise: tuple[type[Exception], ...] = (UsageError, MediaError)
     seconds: float = 5.0
     """CPU time for at most 100 kB."""
+    functions: int = 1
+    """How many functions read each input: so many examples is it."""
 
 
 class Broken(AssertionError):
