@@ -6,12 +6,13 @@ The rows are those of tests/benchmarks/layouts. What judges and other roles repl
 from __future__ import annotations
 
 import math
+import random
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
-from tests.fuzz.pieces import WORDS, text_of
+from tests.fuzz.pieces import WORDS, encoded_reply, text_of
 from tests.fuzz.target import Broken, Target
 
 from snellen.benchmarks.judged import JUDGE
@@ -75,8 +76,7 @@ def record_of(case: Case, sample: Sample, reply: str, verdict: str) -> Record:
 
 
 def _any_flow(data: bytes) -> object:
-    """The first two bytes choose the benchmark and the sample; a zero byte parts reply and verdict.
-    """
+    """The first two bytes choose benchmark and sample; a zero byte parts reply and verdict."""
     case = cases()[(int.from_bytes(data[:2], "big") // 4) % len(cases())]
     sample = case.samples[data[1] % 4 % len(case.samples) if len(data) > 1 else 0]
     reply, _, verdict = text_of(data[2:]).partition("\0")
@@ -87,6 +87,16 @@ def _any_flow(data: bytes) -> object:
 _SEEDS = tuple(
     bytes((lead, lead * 7 % 256)) + reply
     for lead in range(0, 256, 5)
-    for reply in (b"The answer is B.\0Score: 0.5", b"Yes\0[[A]] 10 1", b"1,200.5 \\boxed{3}\0Correct")
+    for reply in (
+        b"The answer is B.\0Score: 0.5",
+        b"Yes\0[[A]] 10 1",
+        b"1,200.5 \\boxed{3}\0Correct",
+    )
 )
-TARGETS: tuple[Target, ...] = (Target("replies-flow", _any_flow, _SEEDS, WORDS, ()),)
+
+
+def _made(lot: random.Random) -> bytes:
+    return lot.randbytes(2) + encoded_reply(lot) + b"\0" + encoded_reply(lot)
+
+
+TARGETS: tuple[Target, ...] = (Target("replies-flow", _any_flow, _SEEDS, WORDS, (), made=_made),)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from tests.fuzz.pieces import WORDS, text_of
+from tests.fuzz.pieces import WORDS, encoded_reply, text_of
 from tests.fuzz.target import Broken, Target
 
 from snellen.core.answer import Found
@@ -56,7 +56,7 @@ Read = Callable[[str], object]
 
 OPTIONS: tuple[dict[str, str], ...] = (
     {"A": "a red car", "B": "a blue car", "C": "two dogs", "D": "none"},
-    {"A": "$\\frac{1}{2}$", "B": "3.0", "C": "(0, 1)", "D": "0.5%", "E": ""},
+    {"A": "$\\frac{1}{2}$", "B": "3.0", "C": "(0, 1)", "D": "0.5%", "E": "x²"},
     {"A": "Yes", "B": "No"},
     {"A": "A", "B": "B and C", "C": "红色", "D": "A"},
 )
@@ -138,7 +138,10 @@ VERDICTS: dict[str, Read] = {
     "read_document_answer": verdicts.read_document_answer,
     "read_labels": verdicts.read_labels,
     "holds_verdict": quotes.holds_verdict,
-    "without_quotes": lambda reply: quotes.without_quotes(f'He says "{reply[:40]}". {reply}', reply),
+    # A verdict is as long as a judge may write, the reply any length.
+    "without_quotes": lambda reply: quotes.without_quotes(
+        f'He says "{reply[:40]}". {reply[:10_000]}', reply
+    ),
 }
 _GOLDS = ("3", "0.5", "a red car", "$1,200", "No", "['a', '1.5']", "50%", "2019-01-02", "红色 12")
 
@@ -229,7 +232,9 @@ GRADES: dict[str, Read] = {
 }  # fmt: skip
 MATHS = {
     "undressed": mathematics.undressed,
-    "equal": lambda reply: [mathematics.equal(reply, gold) for gold in ("3", "x+1", "\\frac{1}{2}")],
+    "equal": lambda reply: [
+        mathematics.equal(reply, gold) for gold in ("3", "x+1", "\\frac{1}{2}")
+    ],
     "equal_official": lambda reply: [
         mathematics.equal_official(reply, gold) for gold in ("3", "(1,2)", "\\frac{1}{2}")
     ],
@@ -279,6 +284,6 @@ _SEEDS = (
     b"1,200.50 dollars", b"['a', '1.5']",
 )  # fmt: skip
 TARGETS: tuple[Target, ...] = tuple(
-    Target(name, _all(readers), _SEEDS, WORDS, (), functions=len(readers))
+    Target(name, _all(readers), _SEEDS, WORDS, (), functions=len(readers), made=encoded_reply)
     for name, readers in FAMILIES.items()
 )

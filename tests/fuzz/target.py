@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 import warnings
 from collections.abc import Callable
@@ -26,6 +27,8 @@ class Target(NamedTuple):
     """CPU time for at most 100 kB."""
     functions: int = 1
     """How many functions read each input: so many examples is it."""
+    made: Callable[[random.Random], bytes] | None = None
+    """Makes inputs by a grammar, in place of changed examples."""
 
 
 class Broken(AssertionError):

@@ -24,9 +24,7 @@ class Reading(NamedTuple):
 
 GRADE = "grade"
 """Name of the only grade, where there is one."""
-_NUMBER = re.compile(
-    r"[-+]?(?:(?<!\d)\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?(?![\w.]{0,40}\d)"
-)
+_NUMBER = re.compile(r"[-+]?(?:(?<!\d)\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?(?![\w.]{0,40}\d)")
 """What is looked ahead, and how much space may stand between words, is bounded: else a reply that
 repeats one sign for ever takes minutes."""
 _DRESS = " \t\n\"'`*_.[](){}"
