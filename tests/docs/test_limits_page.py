@@ -7,12 +7,15 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from tests.fuzz import pieces, test_readers
 
 from snellen.core.limits import DEFAULT, RATIO_FROM, Limits, setting
 from snellen.core.media import FORMATS
 from snellen.data import frames, unpack
+from snellen.extract import verdicts
 from snellen.models import template_limit, template_trial
 from snellen.models.remote import checking, options, shown, wire
+from snellen.scoring import mathematics, table, terms
 from snellen.settings import Settings
 from snellen.view import server
 
@@ -62,6 +65,14 @@ def test_an_option_on_the_page_exists() -> None:
         (server.IDLE, "silent for 10 s"),
         (template_trial._MEMORY / GB, "4 GB of memory"),
         (template_limit._TRIED, "the first three prompts"),
+        (mathematics._LONGEST, "| 160 characters, brackets"),
+        (mathematics._DEEPEST, "6 deep |"),
+        (mathematics._MOST_DIGITS, "| 300 digits |"),
+        (terms._LARGEST_EXPONENT, "exponents up to 1000;"),
+        (table._LONGEST, "| 1000 characters |"),
+        (verdicts._MOST_DECODED / 1e6, "about 1 million characters"),
+        (test_readers.SECONDS, "less than 0.5 s"),
+        (pieces.LENGTH // 1000, "for 100,000 characters"),
     ],
 )
 def test_a_fixed_limit_is_on_the_page(value: float, words: str) -> None:

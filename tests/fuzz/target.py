@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 import warnings
 from collections.abc import Callable
@@ -24,6 +25,10 @@ class Target(NamedTuple):
     may_raise: tuple[type[Exception], ...] = (UsageError, MediaError)
     seconds: float = 5.0
     """CPU time for at most 100 kB."""
+    functions: int = 1
+    """How many functions read each input: so many examples is it."""
+    made: Callable[[random.Random], bytes] | None = None
+    """Makes inputs by a grammar, in place of changed examples."""
 
 
 class Broken(AssertionError):

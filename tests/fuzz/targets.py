@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
-from tests.fuzz import files, pictures
+from tests.fuzz import files, flows, pictures, readers, replies
 
-TARGETS = {target.name: target for family in (files, pictures) for target in family.TARGETS}
+FAMILIES = {
+    "files": files,
+    "pictures": pictures,
+    "readers": readers,
+    "flows": flows,
+    "replies": replies,
+}
+TARGETS = {target.name: target for family in FAMILIES.values() for target in family.TARGETS}

@@ -63,6 +63,13 @@ def test_not_equal(answer: str, gold: str) -> None:
     assert not equal(answer, gold)
 
 
+@pytest.mark.parametrize("digits", [301, 400, 5000])
+def test_a_fraction_of_too_many_digits_is_no_number(digits: int) -> None:
+    for fraction in (f"\\frac{{{'1' * digits}}}{{3}}", f"{'1' * digits}\\frac{{1}}{{2}}"):
+        assert not equal(fraction, "3")
+        assert not equal_official(fraction, "3")
+
+
 def test_terms_are_compared_outside_the_main_thread() -> None:
     found: list[bool] = []
     thread = threading.Thread(target=lambda: found.append(equal(r"\sqrt{18}", r"3\sqrt{2}")))

@@ -31,9 +31,11 @@ _WORDS_FOR_CONTENT = 5
 _ANNOUNCING = ("could be ", "so ", "is ", "thus ", "therefore ", "final ", "answer ", "result ")
 _NUMBERS = (
     re.compile(r"-?\b\d{1,3}(?:,\d{3})+\b"),
-    re.compile(r"-?\d+(?:\.\d+)?[eE][+-]?\d+"),
-    re.compile(r"-?(?:\d+\.\d+|\.\d+|\d+\b)(?![eE][+-]?\d+)(?![,\d])"),
+    re.compile(r"-?(?<!\d)\d+(?:\.\d+)?[eE][+-]?\d+"),
+    re.compile(r"-?(?:(?<!\d)\d+\.\d+|\.\d+|(?<!\d)\d+\b)(?![eE][+-]?\d)(?![,\d])"),
 )
+"""From within a run of digits they would match what they match from its first: `(?<!\\d)` saves
+looking, which takes minutes where a reply is one digit without end."""
 _BETWEEN = "\n"
 """Stands between the candidate answers of one open reply; none of them holds a line break."""
 
@@ -92,7 +94,9 @@ def _drawn(found: Answer, reply: str, options: Mapping[str, str]) -> Answer:
     if isinstance(found, Found):
         return found
     seed = "\n".join(("42", reply, *options.values()))
-    return Found(random.Random(seed).choice(_labels(options)), DRAWN)
+    # Bytes, since a reply may hold half of a surrogate pair; text would give the same lot.
+    lot = random.Random(seed.encode("utf-8", "surrogatepass"))
+    return Found(lot.choice(_labels(options)), DRAWN)
 
 
 def read_mmmu_answer(reply: str, stop_reason: str = "stop") -> Answer:
@@ -122,21 +126,20 @@ def matches_mmmu(candidates: str, golds: tuple[str, ...], *, words: bool = False
     rounding to two decimals. `words`: it must be contained as whole words."""
     wanted = [form for gold in golds for form in _forms(gold)]
     texts = [wish for wish in wanted if isinstance(wish, str)]
+    whole = [re.compile(rf"(?<!\w){re.escape(text.strip())}(?!\w)") for text in texts]
     lines = candidates.split(_BETWEEN)
     numbers = [number for line in lines for rule in _NUMBERS for number in rule.findall(line)]
-    for form in (form for one in (*lines, *numbers) for form in _forms(one)):
-        if isinstance(form, str):
-            if any(_holds(form, text, words) for text in texts):
+    # Each once: a reply may say the same line without end.
+    for form in (form for one in dict.fromkeys((*lines, *numbers)) for form in _forms(one)):
+        if not isinstance(form, str):
+            if form in wanted:
                 return True
-        elif form in wanted:
+        elif words:
+            if any(text.search(form) for text in whole):
+                return True
+        elif any(text in form for text in texts):
             return True
     return False
-
-
-def _holds(form: str, text: str, words: bool) -> bool:
-    if not words:
-        return text in form
-    return re.search(rf"(?<!\w){re.escape(text.strip())}(?!\w)", form) is not None
 
 
 def _announced(line: str, *, last: bool) -> str:

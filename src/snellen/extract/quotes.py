@@ -35,15 +35,15 @@ _VERDICT = re.compile(
     rf"\b(?:score|grade|rating|correctness|judge?ment|verdict|mark|overall|evaluation)s?[\"'*_\s]*"
     rf"(?:[:=]|is\b)[\"'*_\s]*(?:{_GRADES}|(?:{_SAYS})\b)"
     rf"|\[\[\s*(?:{_GRADES}|[A-C])\s*\]\]"
-    rf"|(?:^|\n)\s*(?:{_SAYS})\s*[:.](?=\s|\Z)",
+    rf"|(?:\A\s*|\n[^\S\n]*)(?:{_SAYS})\s*[:.](?=\s|\Z)",
     re.IGNORECASE,
 )
 _PLEA = re.compile(
-    r"\b(?:ignore|disregard|forget)\s+(?:all\s+|any\s+)?(?:the\s+|your\s+)?"
-    r"(?:previous|above|prior|earlier)\s+(?:instructions?|rules?|rubrics?|prompts?)"
-    r"|\b(?:give|award|assign|grant|return|output)\s+(?:me|it|this(?:\s+\w+)?|the\s+\w+)?\s*"
-    r"(?:a|the|an)?\s*(?:full|maximum|highest|perfect|top)\s+(?:score|marks?|grade|rating|credit)"
-    r"|\b(?:dear|hey|note\s+to\s+(?:the\s+)?)\s*(?:judge|grader|evaluator)\b",
+    r"\b(?:ignore|disregard|forget)\s{1,9}(?:all\s{1,9}|any\s{1,9})?(?:the\s{1,9}|your\s{1,9})?"
+    r"(?:previous|above|prior|earlier)\s{1,9}(?:instructions?|rules?|rubrics?|prompts?)"
+    r"|\b(?:give|award|assign|grant|return|output)\s{1,9}"
+    r"(?:me|it|this(?:\s{1,9}\w{1,40})?|the\s{1,9}\w{1,40})?\s{0,9}(?:a|the|an)?\s{0,9}(?:full|maximum|highest|perfect|top)\s+(?:score|marks?|grade|rating|credit)"
+    r"|\b(?:dear|hey|note\s{1,9}to\s{1,9}(?:the\s{1,9})?)\s{0,9}(?:judge|grader|evaluator)\b",
     re.IGNORECASE,
 )
 
@@ -128,11 +128,11 @@ def _without_repeated_verdicts(verdict: str, reply: str) -> str:
         return verdict
     own = _tokens(verdict)
     left, covered = verdict, 0
-    for run in planted:
-        for at in range(len(own) - len(run) + 1):
-            if tuple(token.text for token in own[at : at + len(run)]) == run:
-                left = _blank(left, own[at].start, own[at + len(run) - 1].end)
-                covered += len(run)
+    for length in {len(run) for run in planted}:
+        for at in range(len(own) - length + 1):
+            if tuple(token.text for token in own[at : at + length]) in planted:
+                left = _blank(left, own[at].start, own[at + length - 1].end)
+                covered += length
     return left if len(own) - covered > _ALONE else verdict
 
 

@@ -26,15 +26,14 @@ _ALONE = re.compile(r"\b[A-D]\b(?!\s[a-zA-Z])")
 BESIDE = "\0"
 """Between the answer of an open reply and the whole of it."""
 _BOX = r"\boxed{"
-_FINAL = re.compile(
-    r"\b(?:final\s+answer|correct\s+answer)\b[^:：]*[:：]\s*(.*?)(?=\n\n\n|\Z)",
-    re.IGNORECASE | re.DOTALL,
-)
+_FINAL = re.compile(r"\b(?:final\s+answer|correct\s+answer)\b", re.IGNORECASE)
+_COLON = re.compile(r"[:：]\s*")
 _FORMS = tuple(
     re.compile(form) for form in (r"Answer': '(.*?)'", r'Answer": "(.*?)"', r"Answer': (\d)")
 )
 _SPANS = ("I understand", "A through J", "A through E", "A through D")
-_NAMED = re.compile(r"\b(?:[Cc]orrect|[Aa]nswer|[Oo]ption)\b[\s\S]*?([A-D])")
+_NAMED = re.compile(r"\b(?:[Cc]orrect|[Aa]nswer|[Oo]ption)\b")
+_LETTER = re.compile("[A-D]")
 _BEFORE_COLON = re.compile("([ABCD]):")
 
 
@@ -76,10 +75,16 @@ def read_phyx(reply: str, stop_reason: str = "stop") -> Answer:
     text = reply.strip()
     if not text:
         return _unread(reply, stop_reason)
-    stated = _FINAL.search(text)
-    taken = _boxed(text) or (stated[1] if stated else "")
+    taken = _boxed(text) or _stated(text)
     taken = taken.replace(r"\dfrac", r"\frac").replace(r"\pi", "3.14")
     return Found(f"{taken}{BESIDE}{text}", "vlmevalkit")
+
+
+def _stated(text: str) -> str:
+    """What follows the colon behind the first "final answer", up to two empty lines."""
+    named = _FINAL.search(text)
+    colon = _COLON.search(text, named.end()) if named else None
+    return text[colon.end() :].partition("\n\n\n")[0] if colon else ""
 
 
 def _boxed(text: str) -> str:
@@ -100,9 +105,10 @@ def phyx_given_gold(golds: Sequence[str]) -> Callable[[str, Mapping[str, str], s
         text = reply.strip()
         if text == f"{API_FAILURE}.":
             return Unparsed()
-        named = _NAMED.search(text)
+        noun = _NAMED.search(text)
+        named = _LETTER.search(text, noun.end()) if noun else None
         before_colon = _BEFORE_COLON.findall(text)
-        label = named[1] if named else before_colon[-1] if before_colon else ""
+        label = named[0] if named else before_colon[-1] if before_colon else ""
         for gold in golds:
             dressed = (f"{gold}:", f"{gold}**", f"**{gold}")
             if label == gold or any(mark in text for mark in dressed):

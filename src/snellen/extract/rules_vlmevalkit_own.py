@@ -34,7 +34,6 @@ _LEAD_INS_VIDEO = (
     "Best answer:Best option:",
     *("Answer:", "Option:"),
 )
-_TAGGED = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
 _A_TO_D = re.compile("[ABCD]")
 _A_TO_E = re.compile("[ABCDE]")
 _ANSWER = "Answer:"
@@ -51,13 +50,15 @@ def read_first_capital(reply: str, options: Mapping[str, str], stop_reason: str 
 def read_mme_realworld(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
     """The first capital A to E of the reply, or of what <answer> encloses, else the first label
     whose "(x)" holds the whole reply."""
-    tagged = _TAGGED.search(reply)
-    text = _without(_LEAD_INS, tagged[1].strip().upper() if tagged else reply)
+    _, opened, rest = reply.partition("<answer>")
+    inside, closed, _ = rest.partition("</answer>")
+    tagged = opened and closed
+    text = _without(_LEAD_INS, inside.strip().upper() if tagged else reply)
     found = _A_TO_E.search(text)
     if found is not None or len(text.split()) > _LONG:
         return _label(found[0] if found else None, reply, options, stop_reason)
-    inside = next((label for label in "ABCDE" if text.lower() in f"({label.lower()})"), None)
-    return _label(inside, reply, options, stop_reason)
+    held = next((label for label in "ABCDE" if text.lower() in f"({label.lower()})"), None)
+    return _label(held, reply, options, stop_reason)
 
 
 def first_word_given_gold(golds: Sequence[str]) -> _Reader:

@@ -24,15 +24,19 @@ class Reading(NamedTuple):
 
 GRADE = "grade"
 """Name of the only grade, where there is one."""
-_NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?(?![\w.]*\d)")
+_NUMBER = re.compile(r"[-+]?(?:(?<!\d)\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?(?![\w.]{0,40}\d)")
+"""What is looked ahead, and how much space may stand between words, is bounded: else a reply that
+repeats one sign for ever takes minutes."""
 _DRESS = " \t\n\"'`*_.[](){}"
 _LABELLED = re.compile(
     r"(?:score|grade|rating|correctness|judge?ment|verdict|mark)\b\W{0,12}?(?:is\W{1,4})?"
-    r"(-?(?:\d+(?:\.\d+)?|\.\d+))(?![\d.]*\d)",
+    r"(-?(?:\d+(?:\.\d+)?|\.\d+))(?![\d.]{0,40}\d)",
     re.IGNORECASE,
 )
 _OF = re.compile(r"\s*(?:/|out of)\s*\d+(?:\.\d+)?\s*\Z", re.IGNORECASE)
-_PAIR = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?)\s*(?:,|\s|/|;|and)\s*(\d+(?:\.\d+)?)(?![\d.]*\d)")
+_PAIR = re.compile(
+    r"(?<![\d.])(\d+(?:\.\d+)?)\s{0,20}(?:,|\s|/|;|and)\s{0,20}(\d+(?:\.\d+)?)(?![\d.]{0,40}\d)"
+)
 _POSITIVE = frozenset({"yes", "correct", "true", "right", "consistent", "1"})
 _NEGATIVE = frozenset({"no", "incorrect", "false", "wrong", "inconsistent", "0"})
 _SAID = _POSITIVE | _NEGATIVE
@@ -42,12 +46,12 @@ _UNSURE = frozenset({"yes", "no", "1", "0"})
 where they are a clause of their own, or said of something."""
 _PLACE = re.compile(r"\b(?:the|on|to|at|upper|lower|top|bottom|far)\s+(?P<word>right)\b")
 _SHORT_WORDS = re.compile(
-    r"(?:(?:^|[.,;:!?\n]\s*)|\b(?:is|are|was|be|it's)\s+(?:not\s+)?)"
+    r"(?:(?:^|[.,;:!?\n]\s{0,40})|\b(?:is|are|was|be|it's)\s+(?:not\s+)?)"
     r"(?P<word>yes|no|1|0)(?=\s*(?:[.,;:!?\n]|\Z))"
 )
 _STATED = re.compile(
     r"(?:\A|\n|\b(?:verdict|judge?ment|conclusion|answer|result|evaluation|grade|score)"
-    r"[\s\"'*_`]*(?:[:=]|is\b))[\s\"'*_`(\[]*(?P<verdict>(?:not\s+)?"
+    r"[\s\"'*_`]{0,40}(?:[:=]|is\b))[\s\"'*_`(\[]{0,60}(?P<verdict>(?:not\s+)?"
     r"(?:correct|incorrect|right|wrong|true|false|yes|no|consistent|inconsistent|1|0))\b"
 )
 _LEAD = re.compile(
@@ -63,11 +67,14 @@ _LABEL = re.compile(r"[A-Za-z]|\d+")
 FAILS_TO_ANSWER = "fail to answer"
 """In small letters: what an extractor writes where a reply says that the pages cannot be seen."""
 _EXTRACTED = re.compile(r"extracted answer\W{0,4}?:", re.IGNORECASE)
-_FORMAT = re.compile(r"[\s*`]*answer format\W{0,4}?:", re.IGNORECASE)
-_FENCE = re.compile(r"```(?:json|python)?\s*(.*?)```", re.DOTALL)
+_FORMAT = re.compile(r"[\s*`]{0,20}answer format\W{0,4}?:", re.IGNORECASE)
+_FENCE = re.compile(r"```(?:json|python)?(.*?)```", re.DOTALL)
 _PYTHON_QUOTES = re.compile(r"'((?:[^'\\]|\\.)*)'(?=\s*[:,}\]])")
 _COMMA_BEHIND = re.compile(r",(?=\s*[}\]])")
 """After the last item, as Python and many judges write it; JSON has none there."""
+_MOST_DECODED = 1_000_000
+"""Characters of attempts to read an object: in a long reply of many braces the first and the last
+ones are tried."""
 _NO_ANSWER = frozenset({"none", "null", "n/a", "na", "z", "no answer", "not answered", "unknown"})
 
 
@@ -117,7 +124,8 @@ def read_right(reply: str) -> Reading | None:
     the opening word and all others say together. None where they differ: "Correct. ... However, it
     is wrong." is no verdict."""
     text = without_thought(reply).lower().replace("n't", " not").strip()
-    stated = [one for one in _STATED.finditer(text) if text[one.end() :].strip(_DRESS) == ""]
+    end = len(text.rstrip(_DRESS))
+    stated = [one for one in _STATED.finditer(text) if one.end() >= end]
     if stated:
         words = _WORD.findall(stated[-1]["verdict"])
         return Reading({GRADE: float((words[-1] in _POSITIVE) != ("not" in words))})
@@ -155,7 +163,9 @@ def read_object(reply: str) -> Mapping[str, object] | None:
     text = without_thought(reply)
     fenced = _FENCE.findall(text)
     for piece in (*reversed(fenced), text):
-        for start in [match.start() for match in re.finditer(r"\{", piece)]:
+        starts = [match.start() for match in re.finditer(r"\{", piece)]
+        half = _MOST_DECODED // (2 * len(piece) + 1) + 1
+        for start in starts if len(starts) <= 2 * half else (*starts[:half], *starts[-half:]):
             end = piece.rfind("}")
             value = _decoded(piece[start : end + 1]) if end > start else None
             if value is not None:

@@ -26,6 +26,7 @@ EXTRA = "maths"
 _LONGEST = 160
 """Characters of a term that is worth parsing; longer ones are sentences."""
 _DEEPEST = 6
+_MOST_DIGITS = 300
 _MOST_SIGNS = 8
 """Brackets inside brackets, and bars, equals signs or functions, that the parser takes quickly."""
 _DRESS = re.compile(
@@ -111,6 +112,9 @@ def number_of(text: str) -> float | None:
     """The number that an undressed text is: 12, 1,000, .5, 3/4, 5:19, 20%, 2\\frac{1}{2}."""
     fraction = _FRACTION.fullmatch(text)
     if fraction:
+        # Above 308 digits there is no float, above 4,300 Python makes no number of them.
+        if max(map(len, filter(None, fraction.groups()))) > _MOST_DIGITS:
+            return None
         top, bottom = int(fraction["top"]), int(fraction["bottom"])
         if bottom == 0:
             return None

@@ -18,6 +18,8 @@ _QUOTES = str.maketrans("‘’´`“”‐‑‒–—−", "''''\"\"------")
 _CITATIONS = re.compile(r"((?<!^)\[[^\]]*\]|\[\d+\]|[•♦†‡*#+])*$")
 _DETAILS = re.compile(r"(?<!^)( \([^)]*\))*$")
 _QUOTED = re.compile(r'^"([^"]*)"$')
+_LONGEST = 1000
+"""Characters of an item with citations; what is longer is compared as it stands."""
 _UNKNOWN = "xx"
 _LATEST = (9999, 12, 31)
 """Highest month and day; years are not looked at."""
@@ -86,7 +88,7 @@ def plain(text: str) -> str:
     marks = unicodedata.normalize("NFKD", text)
     text = "".join(sign for sign in marks if unicodedata.category(sign) != "Mn").translate(_QUOTES)
     before = None
-    while before != text:
+    while before != text and len(text) <= _LONGEST:
         before = text
         text = _CITATIONS.sub("", text.strip())
         text = _DETAILS.sub("", text.strip())
@@ -109,7 +111,7 @@ class _Item:
 
 
 def _items(text: str) -> Sequence[_Item]:
-    found = (_item(_unescaped(part)) for part in text.split("|"))
+    found = (_item(_unescaped(part)) for part in dict.fromkeys(text.split("|")))
     return list({_same(one): one for one in found}.values())
 
 

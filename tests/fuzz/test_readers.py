@@ -1,0 +1,135 @@
+"""Every function that reads or grades a reply: bounded time, and no answer in an empty reply.
+
+Examples by pieces for each of them, the same in every run; `make fuzz` goes on for longer.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import random
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from tests.fuzz.flows import cases, record_of
+from tests.fuzz.one import MADE
+from tests.fuzz.pieces import LOOPS, loop, replies
+from tests.fuzz.readers import FAMILIES, check_empty
+from tests.fuzz.target import check
+from tests.fuzz.targets import TARGETS
+
+import snellen.extract
+
+SECONDS = 0.5
+READERS = [(family, name) for family, readers in FAMILIES.items() for name in readers]
+EMPTY_COUNTS = {
+    "read_mme_realworld": "the published script finds an empty reply in the first option",
+    "read_mme_realworld of VLMEvalKit": "as the published script",
+    "opening_given_gold": "the published script finds an empty first word in the gold",
+    "first_word_given_gold": "as the published script",
+    "draw_option": "the published script draws an option where it reads none",
+    "draw_pro_option": "as draw_option",
+    "anls_by_script": "the published script counts white space as likeness",
+}
+"""Restated rules by which an empty reply may be right, and why: their numbers stand beside ours."""
+EMPTY_FLOWS = ("mme-realworld vlmevalkit", "mme-realworld official", "mmmu-pro official",
+               "mmmu-pro@setting=vision official", "mvbench vlmevalkit", "mvbench official",
+               "mmmu official", "pope official")  # fmt: skip
+
+
+def check_time(family: str, name: str, phrases: Sequence[str]) -> None:
+    """Raises AssertionError where a call takes longer than `SECONDS` of this process."""
+    read = FAMILIES[family][name]
+    read("A warm start: 3.")
+    for phrase in phrases:
+        text = loop(phrase)
+        began = time.process_time()
+        found = read(text)
+        calls = len(found) if isinstance(found, list | tuple) else 1
+        assert time.process_time() - began < SECONDS * max(calls, 1), (phrase, calls)
+
+
+@pytest.mark.parametrize(("family", "name"), READERS)
+@pytest.mark.attack(
+    "100,000 characters of a phrase, for every reader and every grade",
+    "each is done in half a second",
+)
+def test_a_loop_takes_half_a_second(family: str, name: str) -> None:
+    check_time(family, name, [LOOPS[READERS.index((family, name)) % len(LOOPS)]])
+
+
+SLOW_BEFORE = (
+    ("matches_mmmu", "1"), ("matches_mmmu", "A\n"), ("phyx_given_gold", "the answer is "),
+    ("read_mme_realworld of VLMEvalKit", "<answer>"), ("read_grade", "1."), ("read_marks", "{}"),
+    ("read_document_answer", "**"), ("holds_verdict", "\n"), ("without_quotes", "\r\n"),
+    ("same_items", "["), ("same_items", "[1, "),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "phrase"), SLOW_BEFORE)
+def test_loops_that_took_minutes(name: str, phrase: str) -> None:
+    family = next(family for family, readers in FAMILIES.items() if name in readers)
+    check_time(family, name, [phrase])
+
+
+@pytest.mark.release
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(("family", "name"), READERS)
+def test_every_loop_takes_half_a_second(family: str, name: str) -> None:
+    check_time(family, name, LOOPS)
+
+
+@pytest.mark.parametrize(("family", "name"), READERS)
+@pytest.mark.attack("a reply of nothing or of white space, to every reader", "it is no answer")
+def test_an_empty_reply_is_no_answer(family: str, name: str) -> None:
+    if name not in EMPTY_COUNTS:
+        check_empty(name, FAMILIES[family][name])
+
+
+@pytest.mark.attack(
+    "empty replies to every benchmark under each of its rules",
+    "no more than the score that it declares for them",
+)
+@pytest.mark.parametrize("empty", ["", " \r\n\t"])
+def test_empty_replies_score_what_is_declared(empty: str) -> None:
+    for case in cases():
+        if case.name.startswith(EMPTY_FLOWS):
+            continue
+        records = [record_of(case, sample, empty, "I see nothing.") for sample in case.samples]
+        headline = case.benchmark.summarise(records).headline
+        assert headline.value is None or headline.value <= case.benchmark.blank + 1e-9, case.name
+
+
+@pytest.mark.parametrize("family", [*FAMILIES, "replies-flow"])
+@pytest.mark.attack(
+    "replies made of what readers look for, for every reader and every benchmark",
+    "no traceback, scores from 0 to 1, the same twice",
+)
+def test_replies_of_pieces_are_read(family: str) -> None:
+    lot = random.Random(family)
+    target = TARGETS[family]
+    for reply in itertools.islice(replies(lot), 20 if family != "replies-flow" else 150):
+        head = lot.randbytes(2) if family == "replies-flow" else b""
+        check(target, head + reply.encode("utf-8", "surrogatepass"))
+
+
+def test_every_reader_is_there() -> None:
+    """Public functions of snellen.extract that are given a reply are in the table."""
+    told = {name.split()[0] for readers in FAMILIES.values() for name in readers}
+    for path in Path(snellen.extract.__file__).parent.glob("*.py"):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef) and node.args.args[:1]:
+                reads = node.args.args[0].arg == "reply" and not node.name.startswith("_")
+                assert not reads or node.name in told, (path.name, node.name)
+
+
+def test_half_a_surrogate_pair_draws_a_lot() -> None:
+    """JSON may hold one: "\\ud800"."""
+    assert FAMILIES["replies-choice"]["draw_option"]("\ud800 is unclear")
+    assert FAMILIES["replies-choice"]["draw_pro_option"]("\ud800 is unclear")
+
+
+def test_made_targets_are_named() -> None:
+    assert set(MADE) == {name for name, target in TARGETS.items() if target.made is not None}
