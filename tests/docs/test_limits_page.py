@@ -47,7 +47,7 @@ def test_a_setting_on_the_page_exists_and_is_read() -> None:
 
 def test_an_option_on_the_page_exists() -> None:
     named = set(re.findall(r"option `(\w+)=", TEXT))
-    assert named == {"max_reply_mb", "timeout", "picture_host"}
+    assert named == {"max_reply_mb", "timeout", "first_timeout", "picture_host"}
     assert named <= set(DEFAULTS)
 
 
