@@ -12,6 +12,8 @@ from tests.fuzz.target import Broken, Target, check
 from tests.fuzz.targets import TARGETS
 
 EXAMPLES = 12
+UNREAD = ("error-labels", "provider-ranks")
+"""Their only examples are refused: an empty sheet, and the same reply to every candidate."""
 
 
 @pytest.mark.parametrize("name", TARGETS)
@@ -37,7 +39,7 @@ def test_a_reader_gives_a_value_or_one_sentence(name: str) -> None:
 @pytest.mark.parametrize("name", TARGETS)
 def test_a_sound_example_is_read(name: str) -> None:
     target = TARGETS[name]
-    assert target.name == "error-labels" or check(target, target.seeds[0])
+    assert target.name in UNREAD or check(target, target.seeds[0])
 
 
 def test_what_the_check_finds() -> None:
