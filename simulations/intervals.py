@@ -381,7 +381,7 @@ STUDIES = (
             Case("groups of 10, 10, 5, 50, 500, 70 % right",
                  alone([10, 10, 5, 50, 500], 0.7), 0.94, 1.0),
         ),
-        repeats=1000,
+        repeats=4_000,
         quick=15,
     ),
     Study(
