@@ -177,7 +177,7 @@ def killed(kind: Kind, home: Path, server: Server) -> Row:
 @pytest.mark.release
 @pytest.mark.timeout(1800)
 @pytest.mark.attack(
-    "kill -9 a hundred times, of runs with a server, a local model, a judge and videos",
+    "kill -9 at random moments of runs with a server, a local model, a judge and videos",
     "only what was in flight is asked for twice",
 )
 def test_a_hundred_kills(tmp_path: Path) -> None:
