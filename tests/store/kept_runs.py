@@ -15,6 +15,7 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -162,6 +163,14 @@ def main() -> None:
             # Runs name their data absolutely; these are found beside the folder.
             text = text.replace(f"{HOME}/", "")
             file.write_text(text, encoding="utf-8")
+    forget_folders()
+
+
+def forget_folders() -> None:
+    """The store names the folders of its runs absolutely, too."""
+    with contextlib.closing(sqlite3.connect(HOME / STORE, isolation_level=None)) as base:
+        base.execute("UPDATE runs SET folder = replace(folder, ?, '')", (f"{HOME}/",))
+        base.execute("VACUUM")
 
 
 if __name__ == "__main__":

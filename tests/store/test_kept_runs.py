@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +158,10 @@ def test_nothing_kept_names_a_machine() -> None:
         if path.is_file() and path.suffix != ".sqlite":
             text = path.read_text(encoding="utf-8")
             assert not re.search(r'"(/[a-z]|[A-Z]:\\\\)', text), path
+    with closing(sqlite3.connect(HOME / STORE)) as base:
+        folders = [folder for (folder,) in base.execute("SELECT folder FROM runs")]
+    assert folders
+    assert not [folder for folder in folders if Path(folder).is_absolute()]
 
 
 @pytest.mark.parametrize("name", CASES)
