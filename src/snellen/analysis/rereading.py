@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from snellen.core.benchmark import Benchmark
+from snellen.core.flow import drive
 from snellen.core.output import Output
 from snellen.core.record import Pass, Record
 from snellen.core.request import Request
@@ -51,11 +52,4 @@ def _driven(benchmark: Benchmark, sample: Sample, passes: Sequence[Pass]) -> Rec
             raise _NotStored
         return output
 
-    flow = benchmark.flow(sample)
-    try:
-        request = next(flow)
-        while True:
-            request = flow.send(stored(request))
-    except StopIteration as stop:
-        again: Record = stop.value
-        return again
+    return drive(benchmark.flow(sample), stored)

@@ -256,11 +256,11 @@ def record_of(
         values=dict(values or {}) if unscored is None else {},
         failure=failure,
         unit=sample.unit,
-        holds_verdict=any(map(is_talked_to, passes)),
+        holds_verdict=any(map(states_verdict, passes)),
     )
 
 
-def is_talked_to(one: Pass) -> bool:
+def states_verdict(one: Pass) -> bool:
     """Whether a judged reply states a verdict of its own."""
     return (
         bool(one.verdicts) and isinstance(one.output, Generated) and holds_verdict(one.output.text)

@@ -14,7 +14,7 @@ from functools import partial
 
 from msgspec import structs
 
-from snellen.benchmarks.graded import is_talked_to
+from snellen.benchmarks.graded import states_verdict
 from snellen.benchmarks.judged import (
     Judgement,
     Panel,
@@ -83,7 +83,7 @@ def _compared(flow: Callable[[Sample], Flow], panel: Panel) -> Callable[[Sample]
 def _with(record: Record, found: Judgement) -> Record:
     first, *rest = record.passes
     passes = (structs.replace(first, verdicts=(*first.verdicts, *found.verdicts)), *rest)
-    record = structs.replace(record, holds_verdict=any(map(is_talked_to, passes)))
+    record = structs.replace(record, holds_verdict=any(map(states_verdict, passes)))
     failure = found.failure
     if failure is not None:
         missing = failure.kind == "missing"

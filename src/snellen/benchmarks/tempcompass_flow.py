@@ -122,7 +122,7 @@ def _answered(sample: Sample, settings: Generation, panel: Panel, rule: Rule) ->
         _fields(sample, output.text),
         read_right,
         Ref(sample.id),
-        about=output.text if rule == "snellen" else "",
+        about=_judged_text(output, rule),
     )
     if isinstance(answer, Found) and found.absent:
         return record_of(sample, (one,), score=score)
@@ -134,6 +134,11 @@ def _answered(sample: Sample, settings: Generation, panel: Panel, rule: Rule) ->
     return record_of(
         sample, (one,), score=grade, outcome="answered", values=dict(spread_of(found, float))
     )
+
+
+def _judged_text(output: Generated, rule: Rule) -> str:
+    """What a judge's verdict is held against; nothing where it is read as the authors read it."""
+    return output.text if rule == "snellen" else ""
 
 
 def _captioned(sample: Sample, settings: Generation, panel: Panel, rule: Rule) -> Flow:
@@ -151,7 +156,7 @@ def _captioned(sample: Sample, settings: Generation, panel: Panel, rule: Rule) -
         fields,
         _chosen_by_judge(sample),
         Ref(sample.id),
-        about=output.text if rule == "snellen" else "",
+        about=_judged_text(output, rule),
     )
     answer = Found(output.text.strip(), "whole reply")
     one = Pass(shown, output, answer, sample.gold, verdicts=found.verdicts)

@@ -15,7 +15,7 @@ again: a grade that cannot be told from a quoted one is never believed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 RUN = 6
@@ -48,6 +48,9 @@ _PLEA = re.compile(
 )
 
 
+_MARKS = frozenset("\"“”«»「」『』`'‘’>")
+
+
 class _Token(NamedTuple):
     text: str
     start: int
@@ -62,9 +65,10 @@ def holds_verdict(reply: str) -> bool:
 def without_quotes(verdict: str, reply: str) -> str:
     """The verdict with what it repeats from the judged reply blanked out; same length. A verdict
     that is nothing else, such as a bare grade, stays as it is."""
-    said = _tokens(reply)
-    words = [token.text for token in said]
-    places = _ngrams(words, 1)
+    words = [token.text for token in _tokens(reply)]
+    places: dict[str, list[int]] = {}
+    for at, word in enumerate(words):
+        places.setdefault(word, []).append(at)
     left = verdict
     opening, closing = verdict.find("{"), verdict.rfind("}")
     for quote in _QUOTED.finditer(verdict):
@@ -80,32 +84,22 @@ def without_quotes(verdict: str, reply: str) -> str:
     return left if _WORD.search(left) else verdict
 
 
-_MARKS = frozenset("\"“”«»「」『』`'‘’>")
-
-
 def _tokens(text: str) -> list[_Token]:
     return [_Token(one[0].casefold(), *one.span()) for one in _WORD.finditer(text)]
 
 
-def _ngrams(words: Sequence[str], n: int) -> dict[tuple[str, ...], list[int]]:
-    """Where each run of n words begins."""
-    found: dict[tuple[str, ...], list[int]] = {}
-    for at in range(len(words) - n + 1):
-        found.setdefault(tuple(words[at : at + n]), []).append(at)
-    return found
-
-
 def _stands_in(
-    part: Sequence[str], words: Sequence[str], places: dict[tuple[str, ...], list[int]]
+    part: Sequence[str], words: Sequence[str], places: Mapping[str, Sequence[int]]
 ) -> bool:
-    starts = places.get((part[0],), ())
+    """`places` are those of each word in `words`."""
+    starts = places.get(part[0], ())
     # A word that the reply repeats without end would be compared as often; a loop is no quote.
     return any(list(words[at : at + len(part)]) == list(part) for at in starts[:1000])
 
 
 def _runs(verdict: str, words: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Places in the verdict of runs of at least `RUN` words that stand in the reply."""
-    known = set(_ngrams(words, RUN))
+    known = {tuple(words[at : at + RUN]) for at in range(len(words) - RUN + 1)}
     own = _tokens(verdict)
     end = -1
     start = 0
