@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from page_cells import cell, escaped
 
-from snellen.benchmarks.evidence import evidence_level, evidence_of
-from snellen.benchmarks.option_meanings import OptionFacts, option_facts
-from snellen.benchmarks.registry import known_benchmarks, open_benchmark
+from snellen.benchmarks.declaration.evidence import evidence_level, evidence_of
+from snellen.benchmarks.declaration.option_docs import OptionFacts, option_facts
+from snellen.benchmarks.declaration.registry import known_benchmarks, open_benchmark
 from snellen.core.benchmark import Benchmark
 
 _OFTEN = 9

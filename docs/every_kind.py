@@ -25,13 +25,13 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec import json as msgjson
 
-from snellen.benchmarks.judged import JUDGE
-from snellen.benchmarks.registry import open_benchmark
-from snellen.benchmarks.suites import suite_named
+from snellen.benchmarks.declaration.registry import open_benchmark
+from snellen.benchmarks.declaration.suites import suite_named
+from snellen.benchmarks.protocol.judging import JUDGE
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.sample import Sample
 from snellen.data.columns import VIDEO_COLUMNS
-from snellen.data.table import open_table
+from snellen.data.tables.open_table import open_table
 from snellen.store.runs import RunFolder, find_runs
 
 FOLDER = Path(__file__).parent

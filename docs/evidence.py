@@ -25,14 +25,14 @@ from reproduce import FORMULAS, SETS, read_counts  # noqa: E402
 from tests.differential.compare import compare, covered, explanations_of  # noqa: E402
 from tests.differential.sets import all_sets, read_set  # noqa: E402
 
-from snellen.benchmarks.evidence import (  # noqa: E402
+from snellen.benchmarks.declaration.evidence import (  # noqa: E402
     LEVELS,
     Comparison,
     Difference,
     Evidence,
     stored_evidence,
 )
-from snellen.benchmarks.registry import known_benchmarks, open_benchmark, split_spec  # noqa: E402
+from snellen.benchmarks.declaration.registry import known_benchmarks, open_benchmark, split_spec  # noqa: E402
 
 FILE = ROOT / "src" / "snellen" / "benchmarks" / "data" / "evidence.json"
 STORIES = Path(__file__).parent / "data" / "differences.txt"

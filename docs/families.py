@@ -29,7 +29,7 @@ small tokenizer, and opened like any checkpoint. A row stands here only where al
 
 `shares` says whether prompts that begin alike are computed once; where they cannot be, each is
 computed by itself, and the run says why. `asked by` is the checkpoint's chat template, or the
-family's profile where its checkpoints have none (`src/snellen/models/hf_profiles.toml`).
+family's profile where its checkpoints have none (`src/snellen/models/hf/profiles.toml`).
 """
 
 TAIL = """
@@ -100,7 +100,7 @@ def _left_out() -> Iterator[str]:
 
 
 def _concatenating() -> Iterator[str]:
-    from snellen.models.hf_profile import profiles
+    from snellen.models.hf.profile import profiles
 
     names = sorted(name for name, profile in profiles().items() if profile.concatenates)
     yield "Possible in: " + ", ".join(f"`{name}`" for name in names) + "."

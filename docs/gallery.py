@@ -20,24 +20,24 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec import json as msgjson
 
-from snellen.analysis.abilities import abilities, hard_samples
-from snellen.analysis.choices import choices
-from snellen.analysis.gains import gains
-from snellen.analysis.score_tables import chosen, of_csv, of_reports
-from snellen.benchmarks.mme_boards import mme_boards, printed_scores
-from snellen.benchmarks.mmt_tasks import by_capability, by_image_type, subtask_named
-from snellen.benchmarks.registry import open_benchmark
-from snellen.benchmarks.seed_levels import by_name, dimensions, subparts
+from snellen.analysis.causes.gains import gains
+from snellen.analysis.findings.abilities import abilities, hard_samples
+from snellen.analysis.findings.choices import choices
+from snellen.analysis.findings.score_tables import chosen, of_csv, of_reports
+from snellen.benchmarks.declaration.registry import open_benchmark
+from snellen.benchmarks.mme.boards import mme_boards, printed_scores
+from snellen.benchmarks.mmt_bench.tasks import by_capability, by_image_type, subtask_named
+from snellen.benchmarks.seedbench.levels import by_name, dimensions, subparts
 from snellen.core.benchmark import Variant
 from snellen.core.summary import Interval
-from snellen.data.table import open_table
-from snellen.report.board_plot import board_plot
-from snellen.report.hard_cards import Card, hard_cards
-from snellen.report.heatmap import heat_map
-from snellen.report.plots import Value, dots, shares
-from snellen.report.radar_plot import radars
+from snellen.data.tables.open_table import open_table
+from snellen.report.findings.hard_cards import Card, hard_cards
+from snellen.report.plots.dot_plot import Value, dots, shares
+from snellen.report.plots.heatmap import heat_map
+from snellen.report.plots.leaderboard_bars import board_plot
+from snellen.report.plots.radar import radars
 from snellen.scoring.leaderboard import Board, Place
-from snellen.scoring.mmt import plain_mean
+from snellen.scoring.mmt_bench import plain_mean
 from snellen.store.runs import find_runs
 
 FOLDER = Path(__file__).parent

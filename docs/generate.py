@@ -26,12 +26,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from page_cells import cell, escaped
 
 from snellen.cli.parser import build_parser
-from snellen.core.doors import doors
-from snellen.models.catalog import catalog
-from snellen.models.known import ModelOption
-from snellen.models.registry import GROUP, known_models
+from snellen.core.entry_points import doors
+from snellen.models.naming.catalog import catalog
+from snellen.models.naming.provider import ModelOption
+from snellen.models.naming.registry import GROUP, known_models
 from snellen.models.sampling import OPTIONS as SAMPLING
-from snellen.report.catalogue import COLUMNS, row
+from snellen.report.terminal.catalog import COLUMNS, row
 
 if TYPE_CHECKING:
     Group = argparse._SubParsersAction[argparse.ArgumentParser]

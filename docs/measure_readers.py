@@ -28,7 +28,7 @@ from typing import Any
 import msgspec
 
 import snellen.analysis
-from snellen.analysis.reading_quality import (
+from snellen.analysis.parsing.parsing_quality import (
     BLINK,
     COUNTS,
     MMMU,
@@ -40,14 +40,14 @@ from snellen.analysis.reading_quality import (
     measured,
 )
 from snellen.api import score
-from snellen.api.scoring import Scored
+from snellen.api.score import Scored
 from snellen.core.answer import Answer, Found
 from snellen.core.model import Model
 from snellen.extract.choice import read_choice
-from snellen.extract.rules_vlmevalkit import read_choice_vlmevalkit, read_yes_no_vlmevalkit
+from snellen.extract.published.vlmevalkit import read_choice_vlmevalkit, read_yes_no_vlmevalkit
 from snellen.extract.yes_no import NO, YES, YesNoRule, read_yes_no
-from snellen.report.findings import print_finding
-from snellen.report.reader_findings import labelled
+from snellen.report.findings.finding import print_finding
+from snellen.report.findings.parsers import labelled
 
 LETTERS = "ABCD"
 _ALL_LETTERS = "ABCDEFGHI"

@@ -21,12 +21,12 @@ from msgspec import Struct
 from msgspec import json as msgjson
 
 from snellen.api import score
-from snellen.api.scoring import Scored
+from snellen.api.score import Scored
 from snellen.core.answer import Found
 from snellen.core.benchmark import Variant
 from snellen.core.record import Record
 from snellen.core.summary import Summary
-from snellen.extract.mmmu import DRAWN
+from snellen.extract.published.mmmu import DRAWN
 
 FOLDER = Path(__file__).parent
 COUNTS = FOLDER / "data" / "reproduction.json"

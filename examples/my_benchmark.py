@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from snellen import Benchmark, Variant
-from snellen.benchmarks.questions import question_benchmark
-from snellen.data.table import open_table
+from snellen.benchmarks.declaration.questions import question_benchmark
+from snellen.data.tables.open_table import open_table
 
 DATA = Path(__file__).with_name("my_questions.tsv")
 

@@ -14,14 +14,14 @@ from statsmodels.stats import contingency_tables, inter_rater
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
-from snellen.analysis.taskmap.agreement import kendall_tau
-from snellen.analysis.taskmap.clusters import cophenetic_correlation, tree_of
 from snellen.stats.agreement import cohen_kappa, fleiss_kappa
 from snellen.stats.chi_square import pearson, tail
 from snellen.stats.intervals import standard_error, wilson
 from snellen.stats.items import discrimination
 from snellen.stats.paired import holm, mcnemar, paired_mean
-from snellen.stats.student import two_sided_quantile, two_sided_tail
+from snellen.stats.student_t import two_sided_quantile, two_sided_tail
+from snellen.taskmap.agreement import kendall_tau
+from snellen.taskmap.clusters import cophenetic_correlation, tree_of
 
 
 class Agreement(NamedTuple):

@@ -10,8 +10,8 @@ from simulations.study import Case, Share, Study
 from snellen.core.media import InlineSource
 from snellen.core.record import Record
 from snellen.core.sample import MediaRef, Sample
-from snellen.engine.contest import Contest
-from snellen.engine.drawing_order import FEWEST, Strata, units_in_order
+from snellen.engine.anytime.sample_order import FEWEST, Strata, units_in_order
+from snellen.engine.loop.comparison_run import Contest
 from snellen.stats.confidence_sequences import (
     ConfidenceSequence,
     bets_for_width,

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simulations.study import Case, Share, Study
-from snellen.analysis.reading_quality import ScoreError, widened
-from snellen.benchmarks.caption_summary import bleu_of_sums
+from snellen.analysis.parsing.parsing_quality import ScoreError, widened
+from snellen.benchmarks.coco_caption.summary import bleu_of_sums
 from snellen.core.summary import Interval
 from snellen.scoring.headlines import mean_of_ratios
 from snellen.stats.intervals import score_interval, wilson
 from snellen.stats.linearised import interval_of_sums, unbounded_interval_of_sums
-from snellen.stats.standing import largest_interval, mean_rank_intervals, ranks
+from snellen.stats.rank_intervals import largest_interval, mean_rank_intervals, ranks
 from snellen.stats.stratified import Tally, mean_of_groups, tally
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulations.study import Case, Share, Study
-from snellen.analysis.taskmap import chance
-from snellen.analysis.taskmap.agreement import kendall_taus, tau_by_distance, with_chance
-from snellen.analysis.taskmap.chance import ClusterChance, cluster_chance, mantel
-from snellen.analysis.taskmap.prediction import predict
-from snellen.analysis.taskmap.scores import Scores
+from snellen.taskmap import chance
+from snellen.taskmap.agreement import kendall_taus, tau_by_distance, with_chance
+from snellen.taskmap.chance import ClusterChance, cluster_chance, mantel
+from snellen.taskmap.prediction import predict
+from snellen.taskmap.scores import Scores
 
 _SIZES = (60, 15, 3)
 _TASKS, _MODELS = 162, 20

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from simulations.study import Case, Share, Study
-from snellen.analysis.factors import Side
-from snellen.analysis.why import Why, why
+from snellen.analysis.causes.factors import Side
+from snellen.analysis.causes.why import Why, why
 from snellen.core.answer import Found
 from snellen.core.message import Text, user
 from snellen.core.model import Identity

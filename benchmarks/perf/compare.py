@@ -13,7 +13,7 @@ from benchmarks.perf.report_page import decode_lines
 from benchmarks.perf.scoring import write_questions
 
 import snellen
-from snellen.analysis.paired import compare
+from snellen.analysis.comparison.paired import compare
 from snellen.core.request import Request
 from snellen.store.runs import RunFolder, find_runs
 

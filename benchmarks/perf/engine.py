@@ -13,15 +13,15 @@ from pathlib import Path
 import msgspec
 from benchmarks.perf.figures import Part, Size, figure, profiled, seconds
 
-from snellen.benchmarks.flows import Manner, asked_once
+from snellen.benchmarks.protocol.flows import Manner, asked_once
 from snellen.core.message import Message
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Generated, Output
 from snellen.core.record import Record
 from snellen.core.request import Generation, Request
 from snellen.core.sample import Sample
-from snellen.engine.asking import MAIN, Asker
-from snellen.engine.driving import drive_all
+from snellen.engine.loop.driving import drive_all
+from snellen.engine.loop.request_broker import MAIN, Asker
 from snellen.prompts.choice import prompt
 from snellen.store.responses import ResponseStore
 from snellen.store.runs import RunWriter

@@ -29,8 +29,8 @@ from snellen import evaluate
 from snellen.core.benchmark import Variant
 from snellen.core.output import Generated, Output
 from snellen.core.request import Generate, Request
-from snellen.models.huggingface import HuggingFace
-from snellen.models.pictures import PictureCache
+from snellen.models.hf.model import HuggingFace
+from snellen.models.image_cache import PictureCache
 from snellen.store.runs import RunFolder
 
 TITLE = "Local models on a GPU"

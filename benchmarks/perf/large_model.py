@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from snellen.models.bundled import WEIGHTS
+from snellen.models.hf.bundled import WEIGHTS
 
 
 class Shape(NamedTuple):
@@ -47,7 +47,7 @@ def build(folder: Path, shape: Shape = M162, dtype: str = "float32", device: str
     )
     from transformers.models.siglip import SiglipImageProcessorPil
 
-    from snellen.models.hf_loading import quiet
+    from snellen.models.hf.loading import quiet
 
     with quiet():
         ours = AutoProcessor.from_pretrained(WEIGHTS / "tiny")

@@ -15,7 +15,7 @@ from benchmarks.perf.large_model import build
 from benchmarks.perf.questions import TOKENS, requests_of
 from benchmarks.perf.reference import forced, generated
 
-from snellen.benchmarks.registry import open_benchmark
+from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.flow import Flow
 from snellen.core.message import Media, Text, user
@@ -23,9 +23,9 @@ from snellen.core.output import Generated, Output, Ranked
 from snellen.core.record import Record
 from snellen.core.request import Generate, Generation, Rank, Ref, Request
 from snellen.core.sample import Sample
-from snellen.engine.asking import Asker, concurrency_of
-from snellen.engine.driving import drive_all
-from snellen.models.huggingface import HuggingFace
+from snellen.engine.loop.driving import drive_all
+from snellen.engine.loop.request_broker import Asker, concurrency_of
+from snellen.models.hf.model import HuggingFace
 from snellen.store.responses import ResponseStore
 
 METHOD = (
@@ -180,8 +180,8 @@ def _apart(model: HuggingFace, request: Request) -> Output:
     """Reference A: processor and model as transformers documents them, one request."""
     import torch
 
-    from snellen.models.hf_prompt import encode, render, with_reply
-    from snellen.models.pictures import PictureCache
+    from snellen.models.hf.prompt import encode, render, with_reply
+    from snellen.models.image_cache import PictureCache
 
     torch.set_num_threads(1)
     if isinstance(request, Generate):

@@ -10,9 +10,9 @@ from pathlib import Path
 from benchmarks.perf.figures import Size, seconds
 from benchmarks.perf.settled import settle
 
-from snellen.benchmarks.rows import samples
+from snellen.benchmarks.declaration.rows import samples
 from snellen.core.media import decode_image
-from snellen.data.table import open_table
+from snellen.data.tables.open_table import open_table
 from snellen.settings import Settings
 
 WIDTH, HEIGHT = 480, 360

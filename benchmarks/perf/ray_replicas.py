@@ -18,7 +18,7 @@ from benchmarks.perf.side_by_side import cores, times_as_fast
 from snellen.core.message import Text, user
 from snellen.core.output import Generated
 from snellen.core.request import Generate, Generation, Ref, Request
-from snellen.engine.ray_cluster import Cluster, Spread, connect
+from snellen.engine.ray.cluster import Cluster, Spread, connect
 
 METHOD = (
     "Ray on this machine, each replica an actor that is held to one core; the driver has the other "

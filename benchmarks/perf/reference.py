@@ -10,9 +10,9 @@ from benchmarks.perf.questions import TOKENS
 
 from snellen.core.output import Generated
 from snellen.core.request import Generate
-from snellen.models.huggingface import HuggingFace
-from snellen.models.pictures import PictureCache
-from snellen.models.registry import open_model
+from snellen.models.hf.model import HuggingFace
+from snellen.models.image_cache import PictureCache
+from snellen.models.naming.registry import open_model
 
 
 def forced(name: str, options: Mapping[str, str] | None = None) -> HuggingFace:
@@ -29,7 +29,7 @@ def forced(name: str, options: Mapping[str, str] | None = None) -> HuggingFace:
 def generated(model: HuggingFace, request: Generate, pictures: PictureCache) -> Generated:
     import torch
 
-    from snellen.models.hf_prompt import encode, render
+    from snellen.models.hf.prompt import encode, render
 
     loaded = model.load()
     prompt = render(request, loaded, pictures, "native")

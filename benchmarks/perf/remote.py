@@ -20,11 +20,11 @@ import msgspec
 from benchmarks.perf.figures import Figure, Part, Size, figure, profiled
 from benchmarks.perf.settled import settle
 
-from snellen.api.naming import named_benchmark
+from snellen.api._resolve import named_benchmark
 from snellen.core.benchmark import Benchmark, Variant
-from snellen.engine.run import run
-from snellen.engine.run_plan import Plan
-from snellen.models.registry import open_model
+from snellen.engine.loop.plan import Plan
+from snellen.engine.loop.run import run
+from snellen.models.naming.registry import open_model
 from snellen.store.responses import ResponseStore
 
 METHOD = (

@@ -16,12 +16,12 @@ from benchmarks.perf.figures import Part, Size, figure
 from benchmarks.perf.remote import cores, server, write_pictures
 from msgspec import Struct
 
-from snellen.api.naming import named_benchmark
+from snellen.api._resolve import named_benchmark
 from snellen.core.benchmark import Variant
 from snellen.core.run import Status
-from snellen.engine.run import run
-from snellen.engine.run_plan import Plan
-from snellen.models.registry import open_model
+from snellen.engine.loop.plan import Plan
+from snellen.engine.loop.run import run
+from snellen.models.naming.registry import open_model
 from snellen.store.responses import ResponseStore
 
 METHOD = (

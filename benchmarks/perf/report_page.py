@@ -11,7 +11,7 @@ from benchmarks.perf.figures import Part, Size, figure, profiled, seconds
 from benchmarks.perf.scoring import write_questions
 
 import snellen
-from snellen.report.html import write_html
+from snellen.report.page.html import write_html
 
 METHOD = (
     "`snellen.evaluate` runs a model that answers at once on a TSV, from opening the file to "

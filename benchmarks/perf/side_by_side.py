@@ -17,7 +17,7 @@ from time import perf_counter
 from benchmarks.perf.questions import passes
 
 from snellen.core.model import BatchModel
-from snellen.models.registry import open_model
+from snellen.models.naming.registry import open_model
 
 
 def times_as_fast(model: str, questions: int, batch: int) -> float:

@@ -20,9 +20,9 @@ from snellen.core.record import Pass, Record
 from snellen.core.run import Counts, DataInfo, Report, RunConfig, RunInfo
 from snellen.core.summary import Metric, Summary
 from snellen.store.runs import write_json
-from snellen.view.rows import Rows
+from snellen.view.run_view import Shelf
+from snellen.view.sample_index import Rows
 from snellen.view.server import PageServer
-from snellen.view.shown import Shelf
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 WORDS = ("red", "blue", "green", "round", "square", "left", "right", "above", "small", "cat", "dog")

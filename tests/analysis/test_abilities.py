@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from snellen.analysis.abilities import Gap, abilities, extremes, hard_samples
-from snellen.analysis.score_tables import Score, ScoreTable, chosen, of_csv
+from snellen.analysis.findings.abilities import Gap, abilities, extremes, hard_samples
+from snellen.analysis.findings.score_tables import Score, ScoreTable, chosen, of_csv
 from snellen.api import evaluate
 from snellen.cli import main
 from snellen.core.answer import Found
 from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError, UsageError
 from snellen.core.summary import Interval
-from snellen.data.table import open_table
+from snellen.data.tables.open_table import open_table
 from snellen.stats.intervals import wilson
 from snellen.store.runs import RunFolder, find_runs
 

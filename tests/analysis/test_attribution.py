@@ -13,11 +13,11 @@ from made_runs import Told, rows, run, write
 from rich.console import Console
 
 import snellen
-from snellen.analysis.why import Share, Why
-from snellen.api.explaining import explain
+from snellen.analysis.causes.why import Share, Why
+from snellen.api.why import explain
 from snellen.core.errors import UsageError
 from snellen.core.request import Request
-from snellen.report.reasons import print_why, to_json, to_markdown
+from snellen.report.terminal.why import print_why, to_json, to_markdown
 from snellen.store.runs import RunFolder
 
 WORDS = {"one": "Answer with the letter.", "two": "Answer with the  letter."}

@@ -21,9 +21,9 @@ from snellen.analysis.card_file import (
     stored_cards,
 )
 from snellen.analysis.cards import PARTS, make_card
-from snellen.api.evaluating import evaluate
-from snellen.benchmarks.flows import Manner, asked_once
-from snellen.benchmarks.registry import known_benchmarks, open_benchmark
+from snellen.api.evaluate import evaluate
+from snellen.benchmarks.declaration.registry import known_benchmarks, open_benchmark
+from snellen.benchmarks.protocol.flows import Manner, asked_once
 from snellen.cli.main import main
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.record import Record
@@ -31,7 +31,7 @@ from snellen.core.request import Generation
 from snellen.core.sample import Sample
 from snellen.core.summary import Summary
 from snellen.prompts.choice import Wording
-from snellen.report.facts import run_facts
+from snellen.report.page.facts import run_facts
 
 LAYOUTS = Path(__file__).parents[1] / "benchmarks" / "layouts"
 CANONICAL = list(canonical_files(LAYOUTS))

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from snellen.analysis.choices import GIVEN_GOLD, OVER_ROTATIONS, Refusals, choices
+from snellen.analysis.findings.choices import GIVEN_GOLD, OVER_ROTATIONS, Refusals, choices
 from snellen.api import evaluate
 from snellen.cli import main
 from snellen.core.answer import Found, Refused

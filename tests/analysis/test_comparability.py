@@ -8,17 +8,16 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from snellen.analysis.comparability import (
+from snellen.analysis.comparison.comparability import (
     check_comparable,
     comparable_sets,
     differing,
     distinct_names,
 )
 from snellen.core.errors import UsageError
-from snellen.core.examples import Examples
 from snellen.core.model import Identity
 from snellen.core.request import Sampling
-from snellen.core.run import DataInfo, RunConfig, RunInfo
+from snellen.core.run import DataInfo, Examples, RunConfig, RunInfo
 
 
 def info(model: str = "m", **how: Any) -> RunInfo:

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from snellen import evaluate
-from snellen.analysis.gains import gains
-from snellen.analysis.leakage import leakages
-from snellen.benchmarks.control import control_of
-from snellen.benchmarks.registry import open_benchmark
+from snellen.analysis.causes.gains import gains
+from snellen.analysis.findings.leakage import leakages
+from snellen.benchmarks.declaration.registry import open_benchmark
+from snellen.benchmarks.protocol.control import control_of
 from snellen.cli.main import main
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
@@ -24,9 +24,9 @@ from snellen.core.model import Capabilities, Identity
 from snellen.core.request import Request
 from snellen.core.sample import MediaRef, Sample
 from snellen.prompts.control import Pictures, shuffled
-from snellen.report.html import write_overview
+from snellen.report.page.html import write_overview
 from snellen.store.runs import RunFolder, find_runs
-from snellen.view.shown import Shelf
+from snellen.view.run_view import Shelf
 
 LIMIT = 60
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.analysis.extraction import drawn, unread
+from snellen.analysis.parsing.unread_replies import drawn, unread
 from snellen.api import evaluate
 from snellen.cli import main
 from snellen.core.errors import UsageError

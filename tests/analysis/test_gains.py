@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from mmt_rows import row, several, write
 
-from snellen.analysis.gains import gains
-from snellen.analysis.reading_steps import step_rates
+from snellen.analysis.causes.gains import gains
+from snellen.analysis.parsing.parsing_steps import step_rates
 from snellen.api import evaluate
 from snellen.cli import main
 from snellen.core.answer import Found, Refused, Unparsed

@@ -11,9 +11,9 @@ import pytest
 from test_declarations import FILES, Layout, of, roles
 from test_intervals_everywhere import half_right
 
-from snellen.analysis.gains import gains
-from snellen.analysis.paired import compare
-from snellen.benchmarks.judged import JUDGE
+from snellen.analysis.causes.gains import gains
+from snellen.analysis.comparison.paired import compare
+from snellen.benchmarks.protocol.judging import JUDGE
 from snellen.core.benchmark import Benchmark
 from snellen.core.model import Identity
 from snellen.core.record import Record

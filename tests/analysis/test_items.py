@@ -13,7 +13,7 @@ import pytest
 from made_runs import Told, rows, run, write
 
 import snellen
-from snellen.analysis.items import itemise
+from snellen.analysis.samples.items import itemise
 from snellen.cli import main
 from snellen.core.errors import UsageError
 from snellen.store.runs import RunFolder

@@ -16,13 +16,13 @@ from PIL import Image
 from rich.console import Console
 
 import snellen
-from snellen.analysis.aligned import aligned
-from snellen.analysis.headlines import headlines
-from snellen.analysis.paired import Comparison, compare
+from snellen.analysis.comparison.aligned import aligned
+from snellen.analysis.comparison.headlines import headlines
+from snellen.analysis.comparison.paired import Comparison, compare
 from snellen.cli import main
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
-from snellen.report.comparison import names_of, print_comparison, to_markdown, verdict
+from snellen.report.terminal.comparison import names_of, print_comparison, to_markdown, verdict
 from snellen.stats.paired import holm, mcnemar
 from snellen.store.runs import find_runs
 
@@ -373,7 +373,7 @@ def test_a_limit_that_all_share_is_no_part_of_a_name(data: Path, tmp_path: Path)
 
 def test_mmes_sum_is_compared_image_by_image(tmp_path: Path) -> None:
     """Against MME's own summary: the same sums, and an interval about the difference."""
-    from snellen.benchmarks.mme_subtasks import SUBTASKS
+    from snellen.benchmarks.mme.subtasks import SUBTASKS
 
     table = [
         {

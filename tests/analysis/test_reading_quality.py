@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.analysis.reading_quality import (
+from snellen.analysis.parsing.parsing_quality import (
     LABELS,
     Labelled,
     Quality,
@@ -33,7 +33,7 @@ from snellen.core.record import Pass, Record
 from snellen.core.request import Request
 from snellen.core.summary import Interval
 from snellen.extract.choice import read_choice
-from snellen.report.reader_findings import quality_lines
+from snellen.report.findings.parsers import quality_lines
 from snellen.stats.intervals import wilson
 
 SCRIPT = Path(__file__).parents[2] / "docs" / "measure_readers.py"

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from snellen import evaluate
-from snellen.analysis.paired import compare
-from snellen.analysis.stopped import interval_at_stop, stopped_early
-from snellen.api.explaining import explain
-from snellen.benchmarks.registry import open_benchmark
+from snellen.analysis.comparison.paired import compare
+from snellen.analysis.comparison.stopped_early import interval_at_stop, stopped_early
+from snellen.api.why import explain
+from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.core.benchmark import Variant
 from snellen.core.model import Capabilities, Identity
 from snellen.core.request import Request
-from snellen.report.comparison import notices, verdicts
-from snellen.report.reasons import observed
+from snellen.report.terminal.comparison import notices, verdicts
+from snellen.report.terminal.why import observed
 from snellen.stats.confidence_sequences import interval_of_differences
 from snellen.store.runs import RunFolder
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from snellen.analysis.taskmap import chance
-from snellen.analysis.taskmap.agreement import (
+from snellen.report.terminal.taskmap import print_findings
+from snellen.taskmap import chance
+from snellen.taskmap.agreement import (
     cluster_agreement,
     kendall_taus,
     tau_by_distance,
     with_chance,
 )
-from snellen.analysis.taskmap.chance import cluster_chance, mantel
-from snellen.analysis.taskmap.prediction import predict
-from snellen.analysis.taskmap.scores import Scores
-from snellen.report.taskmap_table import print_findings
+from snellen.taskmap.chance import cluster_chance, mantel
+from snellen.taskmap.prediction import predict
+from snellen.taskmap.scores import Scores
 
 SIZES = (60, 30, 10, 3)
 
@@ -125,8 +125,8 @@ def test_a_map_of_noise_is_as_often_right_as_chance() -> None:
 def test_the_table_says_what_is_beyond_chance(capsys: pytest.CaptureFixture[str]) -> None:
     from rich.console import Console
 
-    from snellen.analysis.taskmap.findings import Findings
-    from snellen.analysis.taskmap.mapping import agreement_of
+    from snellen.taskmap.findings import Findings
+    from snellen.taskmap.mapping import agreement_of
 
     values = np.random.default_rng(5).normal(50, 10, (20, sum(SIZES)))
     print_findings(Findings(None, agreement_of(held(values), clusters())), Console())

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from snellen.analysis.taskmap.tasks import Choice
-from snellen.analysis.taskmap.training import Finished
-from snellen.api.task_mapping import Settings, task_map
+from snellen.api.task_map import Settings, task_map
 from snellen.core.errors import UsageError
-from snellen.engine.ray_cluster import Cluster
-from snellen.models.hf_tuning import Tuning
+from snellen.engine.ray.cluster import Cluster
+from snellen.models.hf.lora import Tuning
+from snellen.taskmap.tasks import Choice
+from snellen.taskmap.training import Finished
 
 ray = pytest.importorskip("ray")
 pytestmark = pytest.mark.filterwarnings("default")

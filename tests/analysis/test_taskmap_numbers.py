@@ -12,7 +12,10 @@ from scipy.cluster import hierarchy
 from scipy.spatial.distance import pdist, squareform
 from scipy.stats import kendalltau
 
-from snellen.analysis.taskmap.agreement import (
+from snellen.cli.parser_taskmap import LINKAGES as OFFERED_LINKAGES
+from snellen.cli.parser_taskmap import TIES as OFFERED_TIES
+from snellen.core.errors import DataError, UsageError
+from snellen.taskmap.agreement import (
     Ties,
     cluster_agreement,
     kendall_tau,
@@ -20,14 +23,11 @@ from snellen.analysis.taskmap.agreement import (
     mean_tau,
     tau_by_distance,
 )
-from snellen.analysis.taskmap.clusters import Linkage, cophenetic_correlation, cut, tree_of
-from snellen.analysis.taskmap.distances import cosine_distances, gram_of_products, nearest
-from snellen.analysis.taskmap.halves import halves_of
-from snellen.analysis.taskmap.prediction import predict
-from snellen.analysis.taskmap.scores import Scores, read_clusters, read_overall, read_scores
-from snellen.cli.parser_taskmap import LINKAGES as OFFERED_LINKAGES
-from snellen.cli.parser_taskmap import TIES as OFFERED_TIES
-from snellen.core.errors import DataError, UsageError
+from snellen.taskmap.clusters import Linkage, cophenetic_correlation, cut, tree_of
+from snellen.taskmap.distances import cosine_distances, gram_of_products, nearest
+from snellen.taskmap.halves import halves_of
+from snellen.taskmap.prediction import predict
+from snellen.taskmap.scores import Scores, read_clusters, read_overall, read_scores
 
 random = np.random.default_rng(3)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from snellen.analysis.taskmap.findings import Findings
-from snellen.report.taskmap_plots import plots
+from snellen.report.plots.taskmap import plots
+from snellen.taskmap.findings import Findings
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "taskmap.md").read_text(encoding="utf-8")

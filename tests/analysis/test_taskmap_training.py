@@ -9,18 +9,18 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
-from snellen.analysis.taskmap import training
-from snellen.analysis.taskmap.findings import Findings
-from snellen.analysis.taskmap.tasks import Choice, tasks_of
-from snellen.analysis.taskmap.training import Finished, Stopped
-from snellen.analysis.taskmap.vectors import layers_of, read_facts
-from snellen.api.naming import named_benchmark, named_model
-from snellen.api.task_mapping import Settings, task_map
+from snellen.api._resolve import named_benchmark, named_model
+from snellen.api.task_map import Settings, task_map
 from snellen.cli import main
 from snellen.core.benchmark import Variant
 from snellen.core.errors import MissingExtra, UsageError
-from snellen.models import hf_tuning
-from snellen.models.hf_tuning import Tuning, target_layers, tune
+from snellen.models.hf import lora
+from snellen.models.hf.lora import Tuning, target_layers, tune
+from snellen.taskmap import training
+from snellen.taskmap.findings import Findings
+from snellen.taskmap.tasks import Choice, tasks_of
+from snellen.taskmap.training import Finished, Stopped
+from snellen.taskmap.vectors import layers_of, read_facts
 
 MODEL = "snellen/tiny-early"
 ASKED = ["taskmap", "-m", MODEL, "-b", "eyechart", "--kind", "choice", "--learning-rate", "1e-3"]
@@ -135,7 +135,7 @@ def test_what_is_learnt_is_the_products_of_the_factors(mapped: Path) -> None:
             down, up = (file.get_tensor(f"{name}.{half}") for half in ("down", "up"))
             layers[name].weight += 2 * up @ down
     (task,) = [one for one in tasks.kept if one.name == "position/1"]
-    measured = hf_tuning._Pupil(loaded, "native").progress(task.lessons, 16)
+    measured = lora._Pupil(loaded, "native").progress(task.lessons, 16)
     (told,) = [one for one in found.tasks if one.task == "position/1"]
     assert measured.loss == pytest.approx(told.after.loss, abs=1e-3)
     assert measured.loss != pytest.approx(told.before.loss, abs=1e-2)
@@ -241,9 +241,9 @@ def test_a_model_without_layers_to_tune() -> None:
 
 
 def test_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    find = hf_tuning.importlib.util.find_spec
+    find = lora.importlib.util.find_spec
     monkeypatch.setattr(
-        hf_tuning.importlib.util, "find_spec", lambda name: None if name == "peft" else find(name)
+        lora.importlib.util, "find_spec", lambda name: None if name == "peft" else find(name)
     )
     with pytest.raises(MissingExtra, match=r"needs peft.*pip install 'snellen\[taskmap\]'"):
         task_map(MODEL, "eyechart")

@@ -14,13 +14,13 @@ import pytest
 from made_runs import Reply, Told, by_id, rows, run, write
 
 import snellen
-from snellen.analysis.why import Why
-from snellen.api.explaining import explain
+from snellen.analysis.causes.why import Why
+from snellen.api.why import explain
 from snellen.cli import main
 from snellen.core.errors import UsageError
 from snellen.core.message import Media
 from snellen.core.request import Request
-from snellen.report.reasons import to_markdown
+from snellen.report.terminal.why import to_markdown
 from snellen.store.runs import RunFolder
 
 LAYOUTS = Path(__file__).parents[1] / "benchmarks" / "layouts"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.analysis.yes_no_problems import Share, broken_reasoning, by_group, problems
+from snellen.analysis.findings.yes_no_problems import Share, broken_reasoning, by_group, problems
 from snellen.api import score
 from snellen.core.answer import Found
 from snellen.core.message import user

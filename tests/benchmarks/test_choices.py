@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from snellen.benchmarks.registry import open_benchmark
+from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.record import Record
 from snellen.core.summary import Summary
-from snellen.engine.rehearsal import rehearsed
+from snellen.engine.offline.gold_check import rehearsed
 
 LAYOUTS = Path(__file__).parent / "layouts"
 

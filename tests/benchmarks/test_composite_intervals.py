@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from snellen.benchmarks.llava_bench import MODEL, REFERENCE, _relative
-from snellen.benchmarks.mme_subtasks import SUBTASK, SUBTASKS
-from snellen.benchmarks.mme_summary import summarise_mme
-from snellen.benchmarks.pope_intervals import MEAN, POOLED, intervals
+from snellen.benchmarks.mme.subtasks import SUBTASK, SUBTASKS
+from snellen.benchmarks.mme.summary import summarise_mme
+from snellen.benchmarks.pope.intervals import MEAN, POOLED, intervals
 from snellen.benchmarks.wemath import _metrics
 from snellen.core.record import Record
 from snellen.core.summary import Metric

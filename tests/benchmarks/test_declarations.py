@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 import pytest
 
-from snellen.benchmarks.registry import known_benchmarks, open_benchmark
+from snellen.benchmarks.declaration.registry import known_benchmarks, open_benchmark
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UsageError
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.request import Request
 from snellen.core.sample import Sample
 from snellen.core.summary import Summary
-from snellen.engine.rehearsal import gold_reply, rehearsed
+from snellen.engine.offline.gold_check import gold_reply, rehearsed
 
 LAYOUTS = Path(__file__).parent / "layouts"
 NAMES = [known.name for known in known_benchmarks()]

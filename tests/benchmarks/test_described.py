@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from snellen.api import evaluate, score
-from snellen.benchmarks.registry import open_benchmark
+from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import DataError, UnknownName
 from snellen.core.output import Generated
-from snellen.engine.rehearsal import rehearsed
+from snellen.engine.offline.gold_check import rehearsed
 
 ROWS = """\
 nr\ttext\ttruth\tcity

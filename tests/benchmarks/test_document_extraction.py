@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from snellen.api import evaluate, score
-from snellen.benchmarks.documents import WITHOUT_EXTRACTOR, extract_short_answer
+from snellen.benchmarks.declaration.documents import WITHOUT_EXTRACTOR, extract_short_answer
 from snellen.core.answer import Answer, Found, Refused, Unparsed
 from snellen.core.flow import drive
 from snellen.core.model import Capabilities, Identity

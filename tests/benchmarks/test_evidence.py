@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from snellen.benchmarks.evidence import Comparison, Evidence, stored_evidence
+from snellen.benchmarks.declaration.evidence import Comparison, Evidence, stored_evidence
 
 PUBLISHED = Comparison("reproduced", "a table", 3, 4)
 VERDICTS = Comparison("differential", "a/b", 400, 400, rule="official", commit="1234567890")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.benchmarks.flows import Manner, asked_once, circular, turns
+from snellen.benchmarks.protocol.flows import Manner, asked_once, circular, turns
 from snellen.core.flow import drive
 from snellen.core.message import Text
 from snellen.core.output import Failure, Generated, Output

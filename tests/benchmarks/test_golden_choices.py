@@ -11,7 +11,7 @@ import pytest
 from snellen.api import score
 from snellen.core.answer import Found
 from snellen.core.benchmark import Variant
-from snellen.extract.mmmu import DRAWN, read_mmmu
+from snellen.extract.published.mmmu import DRAWN, read_mmmu
 
 Golden = Callable[[str], Path]
 MODELS = {"llava1.5_13b": (329, 2), "qwen_vl": (309, 48)}

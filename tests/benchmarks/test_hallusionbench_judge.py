@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from snellen.api import evaluate, score
-from snellen.benchmarks.hallusionbench_judge import read_agreement
-from snellen.benchmarks.registry import open_benchmark
+from snellen.benchmarks.declaration.registry import open_benchmark
+from snellen.benchmarks.hallusionbench.judge import read_agreement
 from snellen.core.benchmark import Variant
 from snellen.core.model import Capabilities, Identity
 from snellen.core.request import Request

@@ -13,12 +13,12 @@ import pytest
 from test_declarations import FILES, Layout, of, roles
 from test_intervals_everywhere import COPIES, half_right
 
-from snellen.benchmarks.registry import open_benchmark
+from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.headline import HeadlineSums
 from snellen.core.output import Generated
 from snellen.core.record import Record
-from snellen.engine.rehearsal import rehearsed
+from snellen.engine.offline.gold_check import rehearsed
 from snellen.scoring.accuracy import FailurePolicy, counted_score
 from snellen.scoring.clusters import clusters
 

@@ -13,7 +13,7 @@ from snellen.core.output import Generated, Output
 from snellen.core.record import Record
 from snellen.core.request import Request
 from snellen.core.summary import Metric, Summary
-from snellen.engine.rehearsal import gold_reply, rehearsed
+from snellen.engine.offline.gold_check import gold_reply, rehearsed
 from snellen.scoring.guessing import GUESSES
 
 COPIES = 12

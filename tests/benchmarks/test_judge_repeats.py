@@ -10,14 +10,14 @@ from statistics import fmean, variance
 import pytest
 
 from snellen.api import evaluate, report_of
-from snellen.benchmarks.judged import JUDGE_VARIANCE
-from snellen.benchmarks.registry import open_benchmark
+from snellen.benchmarks.declaration.registry import open_benchmark
+from snellen.benchmarks.protocol.judging import JUDGE_VARIANCE
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Generated, Output
 from snellen.core.request import Generate, Request, request_digest
-from snellen.report.draws import draw_lines
+from snellen.report.terminal.repeats import draw_lines
 from snellen.store.runs import RunFolder
 
 QUESTIONS = 8

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from snellen.benchmarks.graded_benchmark import as_is
-from snellen.benchmarks.judged import Panel, common, judge_roles, judged
+from snellen.benchmarks.declaration.judged import as_is
+from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.benchmarks.mmdu import user_messages
-from snellen.benchmarks.registry import open_benchmark
+from snellen.benchmarks.protocol.judging import Panel, common, judge_roles, judged
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.flow import drive
 from snellen.core.media import InlineSource

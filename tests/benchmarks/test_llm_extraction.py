@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from snellen.api import evaluate
-from snellen.benchmarks.flows import Manner, asked_once, circular
+from snellen.benchmarks.protocol.flows import Manner, asked_once, circular
 from snellen.core.answer import NoMatch, Refused, Truncated
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.benchmarks.registry import open_benchmark
+from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.core.record import Record
 
 TABLES = Path(__file__).parents[1] / "paper_tables"

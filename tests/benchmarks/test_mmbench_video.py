@@ -12,8 +12,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "data"))
 from made_videos import write_video
 
 from snellen.api import evaluate
-from snellen.benchmarks.mmbench_video_prompts import answer_in_pack
-from snellen.benchmarks.registry import open_benchmark
+from snellen.benchmarks.declaration.registry import open_benchmark
+from snellen.benchmarks.mmbench_video.prompts import answer_in_pack
 from snellen.core.errors import UsageError
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Generated

@@ -13,8 +13,8 @@ import pytest
 from msgspec.structs import replace
 
 from snellen.api import evaluate, score
-from snellen.benchmarks.mme import benchmark, mme_samples
-from snellen.benchmarks.mme_subtasks import AREAS, IMAGES, SUBTASKS, subtask_name
+from snellen.benchmarks.mme.benchmark import benchmark, mme_samples
+from snellen.benchmarks.mme.subtasks import AREAS, IMAGES, SUBTASKS, subtask_name
 from snellen.cli.main import main
 from snellen.core.answer import Found
 from snellen.core.benchmark import Benchmark, Variant

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from snellen.api import evaluate
-from snellen.benchmarks.mme_boards import PrintedScores, mme_boards, printed_scores
-from snellen.benchmarks.mme_subtasks import AREAS, SUBTASKS, subtask_name
+from snellen.benchmarks.mme.boards import PrintedScores, mme_boards, printed_scores
+from snellen.benchmarks.mme.subtasks import AREAS, SUBTASKS, subtask_name
 from snellen.cli.main import main
 from snellen.core.errors import DataError
-from snellen.data.table import open_table
-from snellen.report.leaderboards import standings
+from snellen.data.tables.open_table import open_table
+from snellen.report.terminal.leaderboards import standings
 
 TABLES = Path(__file__).parents[1] / "paper_tables"
 

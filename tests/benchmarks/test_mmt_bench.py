@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from mmt_rows import row, write
 
-from snellen.benchmarks.mmt_bench import DATA
-from snellen.benchmarks.mmt_tasks import (
+from snellen.benchmarks.declaration.registry import open_benchmark
+from snellen.benchmarks.mmt_bench.benchmark import DATA
+from snellen.benchmarks.mmt_bench.tasks import (
     by_capability,
     by_cluster,
     by_image_type,
@@ -19,7 +20,6 @@ from snellen.benchmarks.mmt_tasks import (
     subtask_named,
     subtasks,
 )
-from snellen.benchmarks.registry import open_benchmark
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UsageError
 from snellen.core.flow import drive

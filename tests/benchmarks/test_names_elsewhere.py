@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 from list_names_elsewhere import COLUMNS, TARGET, here, opened
 
-from snellen.benchmarks.registry import data_facts, known_benchmarks, open_benchmark
+from snellen.benchmarks.declaration.registry import data_facts, known_benchmarks, open_benchmark
 from snellen.core.benchmark import summed
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.benchmarks.flows import Manner, OpenRule, asked_once
-from snellen.benchmarks.open_questions import final_answer, raw_reply, whole_reply
+from snellen.benchmarks.declaration.open_questions import final_answer, raw_reply, whole_reply
+from snellen.benchmarks.protocol.flows import Manner, OpenRule, asked_once
 from snellen.core.answer import Empty, Found, Truncated
 from snellen.core.flow import drive
 from snellen.core.output import Failure, Generated, Output

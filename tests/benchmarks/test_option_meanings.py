@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.benchmarks.option_meanings import option_facts, option_meanings
-from snellen.benchmarks.registry import known_benchmarks, open_benchmark
+from snellen.benchmarks.declaration.option_docs import option_facts, option_meanings
+from snellen.benchmarks.declaration.registry import known_benchmarks, open_benchmark
 from snellen.core.errors import UnknownName
 
 NAMES = [known.name for known in known_benchmarks()]

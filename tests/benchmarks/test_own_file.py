@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from snellen.api import score
-from snellen.benchmarks.own import own_name
+from snellen.benchmarks.declaration.data_file import own_name
 
 ROWS = [
     {"index": i, "question": f"q{i}", "A": "cat", "B": "dog", "answer": "A", "prediction": "A"}

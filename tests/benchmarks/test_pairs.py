@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
+from snellen.benchmarks.declaration.image_pairs import pairs, with_yes_no_pairs
 from snellen.benchmarks.eyechart import benchmark as eyechart
-from snellen.benchmarks.pairs import pairs, with_yes_no_pairs
 from snellen.core.benchmark import Variant
 from snellen.core.media import InlineSource
 from snellen.core.sample import MediaRef, Row, Sample

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.benchmarks.registry import open_benchmark
+from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import SnellenError
 from snellen.core.flow import drive

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from snellen.api import score
-from snellen.benchmarks.pope import benchmark, pope_samples, read_official
+from snellen.benchmarks.pope.benchmark import benchmark, pope_samples, read_official
 from snellen.core.answer import Found
 from snellen.core.benchmark import Variant
 from snellen.core.flow import drive

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.benchmarks.registry import open_benchmark
+from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.core.answer import Answer, Found, Unparsed
 from snellen.core.benchmark import Variant
 from snellen.core.flow import drive

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from snellen.benchmarks.registry import known_benchmarks, open_benchmark
+from snellen.benchmarks.declaration.registry import known_benchmarks, open_benchmark
 from snellen.core.errors import UnknownName, UsageError
 
 KNOWN = known_benchmarks()

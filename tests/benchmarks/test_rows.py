@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.benchmarks.rows import samples
+from snellen.benchmarks.declaration.rows import samples
 from snellen.core.errors import DataError
 from snellen.core.sample import Row, Sample
 

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from seed_files import COLOURS, disc, seed_h
 
-from snellen.benchmarks.image_answers import (
+from snellen.benchmarks.declaration.registry import open_benchmark
+from snellen.benchmarks.protocol.ranking import ranked
+from snellen.benchmarks.seedbench.image_answers import (
     LEAD_IN,
     RULE,
     TEXT,
     drawn_answer,
     text_then_picture,
 )
-from snellen.benchmarks.ranking import ranked
-from snellen.benchmarks.registry import open_benchmark
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
 from snellen.core.flow import drive

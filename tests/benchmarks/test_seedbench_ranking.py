@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from snellen.benchmarks.ranking import SUM, ranked
+from snellen.benchmarks.protocol.ranking import SUM, ranked
 from snellen.core.flow import drive
 from snellen.core.output import CandidateScore, Failure, Generated, Output, Ranked
 from snellen.core.record import Record
@@ -105,7 +105,7 @@ def test_recorded_letters_are_read(letter: str, score: float) -> None:
 
 def test_scores_that_are_no_numbers_become_failures() -> None:
     from snellen.core.request import Ref
-    from snellen.engine.fitting import fitting
+    from snellen.engine.loop.check_output import fitting
 
     request = Rank(messages=(), ref=Ref("1"), candidates=("a", "b"))
     for bad in (math.nan, -math.inf):
@@ -122,7 +122,7 @@ def test_scores_that_are_no_numbers_become_failures() -> None:
 def test_outputs_that_do_not_fit_become_failures() -> None:
     from snellen.core.output import Compared, Drawn
     from snellen.core.request import Compare, Draw, Ref
-    from snellen.engine.fitting import fitting
+    from snellen.engine.loop.check_output import fitting
 
     draw = Draw(messages=(), ref=Ref("1"))
     compare = Compare(picture="a", candidates=("b", "c"), ref=Ref("1"))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.benchmarks.seed_levels import (
+from snellen.benchmarks.seedbench.levels import (
     Group,
     average,
     dimensions,

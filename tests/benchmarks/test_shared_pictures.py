@@ -9,14 +9,14 @@ import pytest
 from msgspec.structs import replace
 from test_declarations import FILES, LAYOUTS, Layout, of, roles
 
-from snellen.benchmarks.seed_levels import of_version
-from snellen.benchmarks.seed_rows import DIMENSION
-from snellen.benchmarks.seed_summary import summarise_seed
+from snellen.benchmarks.seedbench.levels import of_version
+from snellen.benchmarks.seedbench.rows import DIMENSION
+from snellen.benchmarks.seedbench.summary import summarise_seed
 from snellen.core.output import Generated, Output
 from snellen.core.record import Record
 from snellen.core.request import Request
 from snellen.core.summary import Interval, Summary
-from snellen.engine.rehearsal import gold_reply, rehearsed
+from snellen.engine.offline.gold_check import gold_reply, rehearsed
 
 COPIES = 40
 """The layouts hold a few rows of each subtask; each copy of them has pictures of its own."""

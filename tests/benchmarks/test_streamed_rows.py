@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from snellen.benchmarks.rows import samples
+from snellen.benchmarks.declaration.rows import samples
 from snellen.core.errors import DataError
 from snellen.core.sample import Row
 

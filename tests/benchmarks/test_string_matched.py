@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from snellen.api import evaluate, score
-from snellen.benchmarks.registry import open_benchmark
+from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.cli.main import main
 from snellen.core.benchmark import Variant
 from snellen.core.flow import drive
@@ -69,7 +69,7 @@ def test_predictions_that_hold_the_gold_need_no_data_and_no_pictures(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """`snellen score <name> --predictions FILE`, the columns being those of the data."""
-    from snellen.data.table import open_table
+    from snellen.data.tables.open_table import open_table
 
     rows = []
     for row in open_table(str(LAYOUTS / FILES[name])):
@@ -271,7 +271,7 @@ def test_karpathys_captions_can_be_scored_and_are_not_asked_blind(tmp_path: Path
 
 
 def test_splits_of_the_hub_are_opened_like_files(tmp_path: Path) -> None:
-    from snellen.benchmarks.published import HubSplit, Published
+    from snellen.benchmarks.declaration.published import HubSplit, Published
 
     (tmp_path / "val.jsonl").write_text((LAYOUTS / "vizwiz.jsonl").read_text())
     (tmp_path / "test.jsonl").write_text((LAYOUTS / "ok-vqa.jsonl").read_text())

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from snellen.api import evaluate
-from snellen.benchmarks.registry import known_benchmarks
-from snellen.benchmarks.suites import built_in, expanded, made_for, suite_named
+from snellen.benchmarks.declaration.registry import known_benchmarks
+from snellen.benchmarks.declaration.suites import built_in, expanded, made_for, suite_named
 from snellen.cli import main
 from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError, UnknownName

@@ -15,10 +15,10 @@ from made_videos import number_of, write_video
 from PIL import Image
 
 from snellen.api import evaluate, score
-from snellen.benchmarks.inline_options import inline_options, undressed
-from snellen.benchmarks.registry import open_benchmark
-from snellen.benchmarks.tempcompass import task_of
-from snellen.benchmarks.tempcompass_flow import read_reply
+from snellen.benchmarks.declaration.inline_options import inline_options, undressed
+from snellen.benchmarks.declaration.registry import open_benchmark
+from snellen.benchmarks.tempcompass.benchmark import task_of
+from snellen.benchmarks.tempcompass.flow import read_reply
 from snellen.benchmarks.video_mme import read_first_letter
 from snellen.core.answer import Found, Unparsed
 from snellen.core.benchmark import Benchmark, Variant
@@ -206,7 +206,7 @@ def test_mvbench_knows_parts_and_golds_in_brackets() -> None:
 def test_mvbench_averages_tasks() -> None:
     made = of("mvbench")
     found = list(made.samples(made.open()))
-    from snellen.engine.rehearsal import rehearsed
+    from snellen.engine.offline.gold_check import rehearsed
 
     def reply(sample: Sample, request: Request) -> Generated:
         right = sample.groups["task_type"] != "Action Sequence"
@@ -222,7 +222,7 @@ def marked(spec: str, verdict: str) -> Benchmark:
     options = dict(pair.split("=") for pair in told.split(",") if pair)
     path = LAYOUTS / f"{name}.tsv"
     made = open_benchmark(name, Variant(data=str(path), options=options, judges=1))
-    from snellen.engine.rehearsal import rehearsed
+    from snellen.engine.offline.gold_check import rehearsed
 
     found = list(made.samples(made.open()))
     return made.summarise(

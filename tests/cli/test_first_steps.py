@@ -10,8 +10,8 @@ from rich.console import Console
 from typed import said
 
 from snellen.cli import main
-from snellen.models.catalog import catalog
-from snellen.report.catalogue import print_entries
+from snellen.models.naming.catalog import catalog
+from snellen.report.terminal.catalog import print_entries
 
 RUN = ("run", "-m", "random", "-b", "eyechart")
 

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from rich.text import Text
 
-from snellen.analysis.extraction import Reply, read_labels, write_sheet
+from snellen.analysis.parsing.unread_replies import Reply, read_labels, write_sheet
 from snellen.cli import main
 from snellen.core.terminal_text import visible
-from snellen.report.terminal import Terminal
+from snellen.report.console import Terminal
 
 ODD = ("\x1b]0;title\x07\x1b[31mred", "=cmd|'/c calc'!A1", "@SUM(1+1)", "+1+1", "a\x9bb\x7fc\x00d")
 HEAD = "index\tquestion\tA\tB\tanswer\tcategory\n"
@@ -91,7 +91,7 @@ def test_rows_that_are_checked(tmp_path: Path, capsys: Any) -> None:
 def test_colours_of_our_own_are_kept() -> None:
     """A real terminal: what it is sent is colours and words, and no other control characters."""
     code = (
-        "from rich.text import Text; from snellen.report.terminal import Terminal;"
+        "from rich.text import Text; from snellen.report.console import Terminal;"
         r"Terminal(force_terminal=True).print(Text('a\x1b]0;t\x07b', style='red'))"
     )
     main_end, far_end = pty.openpty()

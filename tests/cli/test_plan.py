@@ -8,15 +8,20 @@ from pathlib import Path
 import pytest
 
 from snellen.api import evaluate
+from snellen.api.plan import plan
 from snellen.api.planned_studies import Line
-from snellen.api.planning import plan
 from snellen.cli.main import main
 from snellen.cli.parser import build_parser
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UnknownName, UsageError
-from snellen.engine.planning import ENOUGH, Assumptions, Estimate
-from snellen.engine.ray_cluster import Cluster
-from snellen.models.picture_tokens import claude_patches, gemini_tiles, openai_tiles, picture_rule
+from snellen.engine.offline.estimate import ENOUGH, Assumptions, Estimate
+from snellen.engine.ray.cluster import Cluster
+from snellen.models.naming.image_tokens import (
+    claude_patches,
+    gemini_tiles,
+    openai_tiles,
+    picture_rule,
+)
 
 CIRCULAR = Variant(circular="early")
 QUESTIONS = (

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.api.pulling import Step, pull
+from snellen.api.pull import Step, pull
 from snellen.cli import main
 
 

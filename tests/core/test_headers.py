@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from snellen.core.errors import MediaError
-from snellen.core.headers import well_ended, well_headed
+from snellen.core.image_headers import well_ended, well_headed
 from snellen.core.media import check_image, decode_image, picture_size
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snellen.core.sheets import cell_text, text_cell, text_cells
+from snellen.core.csv_cells import cell_text, text_cell, text_cells
 
 SIGNS = "=+-@\t\r\n"
 

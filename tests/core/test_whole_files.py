@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from snellen.core.atomic_write import save, whole_file
 from snellen.core.errors import StorageError
-from snellen.core.whole_files import save, whole_file
 
 
 @pytest.mark.parametrize("synced", [False, True])

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 import snellen.benchmarks.mmbench as mmbench
-from snellen.analysis.data_again import benchmark_with_data
+from snellen.analysis.comparison.reopened_data import benchmark_with_data
 from snellen.api import evaluate, report_of, score
-from snellen.benchmarks.published import Published, PublishedFile
-from snellen.benchmarks.registry import data_facts, open_benchmark
+from snellen.benchmarks.declaration.published import Published, PublishedFile
+from snellen.benchmarks.declaration.registry import data_facts, open_benchmark
 from snellen.cli.main import main
 from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError, OtherData

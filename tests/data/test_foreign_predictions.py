@@ -10,7 +10,7 @@ import pytest
 
 from snellen.core.errors import DataError
 from snellen.core.output import Failure, Generated
-from snellen.data.foreign import is_foreign
+from snellen.data.foreign.detect import is_foreign
 from snellen.data.predictions import read_predictions
 
 

@@ -16,13 +16,13 @@ from PIL import Image
 from snellen.core.errors import MediaError
 from snellen.core.media import decode_image, digest_bytes
 from snellen.core.sample import MediaRef
-from snellen.data import frames
-from snellen.data.clips import FrameFolder, VideoFile
-from snellen.data.frames import frames_of, trim
-from snellen.data.info import table_info, verify
-from snellen.data.sampling import Sampling
-from snellen.data.subtitles import Cue, parse, said_at
-from snellen.data.table import open_table
+from snellen.data.media import frames
+from snellen.data.media.frame_sampling import Sampling
+from snellen.data.media.frames import frames_of, trim
+from snellen.data.media.subtitles import Cue, parse, said_at
+from snellen.data.media.video_cells import FrameFolder, VideoFile
+from snellen.data.tables.info import table_info, verify
+from snellen.data.tables.open_table import open_table
 from snellen.settings import Settings
 
 
@@ -113,9 +113,9 @@ MAKING = """
 import sys
 from pathlib import Path
 from snellen.core.sample import MediaRef
-from snellen.data.clips import VideoFile
-from snellen.data.frames import frames_of
-from snellen.data.sampling import Sampling
+from snellen.data.media.video_cells import VideoFile
+from snellen.data.media.frames import frames_of
+from snellen.data.media.frame_sampling import Sampling
 ref = MediaRef("a" * 64, VideoFile(sys.argv[1], "a" * 64), "video")
 print([frame.ref.digest for frame in frames_of(ref, Sampling(), Path(sys.argv[2]))])
 """

@@ -16,10 +16,10 @@ from snellen.cli import main
 from snellen.core import limits
 from snellen.core.errors import DataError, MediaError, StorageError, UsageError
 from snellen.core.media import check_image, decode_image
-from snellen.data import unpack
 from snellen.data.predictions import read_predictions
-from snellen.data.seed_json import open_seed_json
-from snellen.data.table import open_table
+from snellen.data.tables import unpack
+from snellen.data.tables.open_table import open_table
+from snellen.data.tables.seed_json import open_seed_json
 from snellen.settings import Settings, most_pixels
 
 RUN = ("run", "-m", "random", "--out", "o", "-q", "-b")
@@ -248,5 +248,5 @@ def test_memory_that_is_not_there_is_a_sentence(here: Path, capsys: Any, monkeyp
         raise MemoryError
 
     (here / "q.tsv").write_text("index\tquestion\tanswer\n1\tIs it?\tyes\n")
-    monkeypatch.setattr("snellen.data.tsv.scan_tsv", fail)
+    monkeypatch.setattr("snellen.data.tables.tsv.scan_tsv", fail)
     check_one_sentence(capsys, main([*RUN, "q.tsv"]), "not enough memory")

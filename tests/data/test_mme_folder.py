@@ -9,7 +9,7 @@ from drawn_pictures import png
 
 from snellen.core.errors import DataError, MediaError, UnknownName
 from snellen.data.columns import row_id
-from snellen.data.table import open_table
+from snellen.data.tables.open_table import open_table
 from snellen.settings import Settings
 
 PAIR = "Is it red? Please answer yes or no.\tYes\nIs it blue? Please answer yes or no.\tNo\n"

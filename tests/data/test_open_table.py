@@ -17,10 +17,10 @@ from drawn_pictures import b64, png
 from snellen.core.errors import DataError, MediaError, StorageError, UnknownName
 from snellen.core.media import digest_bytes
 from snellen.core.sample import Row
-from snellen.data import index
 from snellen.data.columns import row_gold, row_id
-from snellen.data.sources import DataFile
-from snellen.data.table import check_unique_ids, open_table
+from snellen.data.media.sources import DataFile
+from snellen.data.tables import index
+from snellen.data.tables.open_table import check_unique_ids, open_table
 from snellen.settings import Settings
 
 RED, BLUE = png("red"), png("blue", 6)

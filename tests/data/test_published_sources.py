@@ -16,14 +16,14 @@ from PIL import Image
 
 import snellen.benchmarks.mme_realworld as mme_realworld
 import snellen.benchmarks.mvbench as mvbench
-from snellen.benchmarks.listed import listed
-from snellen.benchmarks.published import HubSplit, Published, PublishedFile
-from snellen.benchmarks.registry import data_facts, known_benchmarks, open_benchmark
+from snellen.benchmarks.declaration.listed import listed
+from snellen.benchmarks.declaration.published import HubSplit, Published, PublishedFile
+from snellen.benchmarks.declaration.registry import data_facts, known_benchmarks, open_benchmark
 from snellen.core.errors import DataError
 from snellen.core.origin import origin_of
 from snellen.core.sample import Sample
 from snellen.data.download import Remote
-from snellen.data.parts import Part, Parts
+from snellen.data.json_parts import Part, Parts
 
 ADDRESSES = {
     "mlvu": "MLVU/MVLU/resolve/main/MLVU/json",

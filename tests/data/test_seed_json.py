@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from snellen.core.errors import DataError, MediaError
-from snellen.data.seed_json import PICTURES, SeedTable, is_seed_json, open_seed_json
+from snellen.data.tables.seed_json import PICTURES, SeedTable, is_seed_json, open_seed_json
 
 PLAIN = {
     "question_id": "5_0",

@@ -10,9 +10,9 @@ import pytest
 from drawn_pictures import b64, png
 
 from snellen.core.errors import DataError
-from snellen.data.convert import convert
-from snellen.data.info import table_info, verify
-from snellen.data.table import open_table
+from snellen.data.tables.convert import convert
+from snellen.data.tables.info import table_info, verify
+from snellen.data.tables.open_table import open_table
 from snellen.settings import Settings
 
 RED, BLUE = png("red"), png("blue", 32)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from snellen.core.errors import DataError
 from snellen.core.limits import Limits
-from snellen.data import tsv
-from snellen.data.table import open_table
+from snellen.data.tables import tsv
+from snellen.data.tables.open_table import open_table
 
 TEXT = st.text(st.sampled_from(["a", "é", '"', "\t", "\n", "\r", ",", " "]), max_size=9)
 TABLE = st.integers(1, 4).flatmap(

@@ -15,7 +15,7 @@ from drawn_pictures import b64, png
 from snellen.core.errors import DataError, MediaError, MissingExtra, UnknownName
 from snellen.core.media import digest_bytes
 from snellen.core.sample import Row
-from snellen.data.table import open_table
+from snellen.data.tables.open_table import open_table
 
 RED, BLUE = png("red"), png("blue", 32)
 
@@ -143,8 +143,8 @@ def test_options_of_a_data_set_are_checked(settings) -> None:
 def test_opening_a_tsv_loads_no_heavy_library(write, settings) -> None:
     path = write("q.tsv", "index\tquestion\n1\tx\n")
     code = (
-        "import sys; from snellen.data.table import open_table; from snellen.settings import "
-        "Settings; from pathlib import Path; "
+        "import sys; from snellen.data.tables.open_table import open_table; "
+        "from snellen.settings import Settings; from pathlib import Path; "
         f"list(open_table({path!r}, settings=Settings(cache=Path({str(settings.cache)!r})))); "
         "print([m for m in ('numpy', 'pyarrow', 'PIL', 'datasets', 'openpyxl', 'pandas') "
         "if m in sys.modules])"

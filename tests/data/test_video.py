@@ -11,8 +11,8 @@ import pytest
 from made_videos import number_of, write_video
 
 from snellen.core.errors import MediaError, MissingExtra
-from snellen.data.sampling import Sampling, chosen, moments, numbers, steps
-from snellen.data.video import frame_times, frames_at, video_facts
+from snellen.data.media.frame_sampling import Sampling, chosen, moments, numbers, steps
+from snellen.data.media.video import frame_times, frames_at, video_facts
 
 MOMENTS = [0.0, 0.05, 0.31, 1.0, 1.5, 2.05, 4.9, 4.99]
 SHOWN = [0, 0, 3, 10, 15, 20, 49, 49]
@@ -130,7 +130,7 @@ def test_sound_alone_is_no_video(tmp_path: Path) -> None:
 
 PEAK = """
 import resource, sys
-from snellen.data.video import frames_at, video_facts
+from snellen.data.media.video import frames_at, video_facts
 facts = video_facts(sys.argv[1], "v")
 moments = [(place + 0.5) * facts.duration / 16 for place in range(16)]
 assert sum(1 for shot in frames_at(sys.argv[1], moments, "v")) == 16

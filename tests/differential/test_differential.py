@@ -10,8 +10,8 @@ from tests.differential.__main__ import all_specs
 from tests.differential.compare import compare, covered, explanations, explanations_of, unexplained
 from tests.differential.sets import JudgedSet, all_sets, read_set
 
-from snellen.benchmarks.evidence import stored_evidence
-from snellen.benchmarks.registry import split_spec
+from snellen.benchmarks.declaration.evidence import stored_evidence
+from snellen.benchmarks.declaration.registry import split_spec
 
 SETS = all_sets()
 LEAST_REPLIES, LEAST_STYLES = 300, 100

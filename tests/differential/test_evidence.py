@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.differential.sets import all_sets, read_set
 
-from snellen.benchmarks.evidence import stored_evidence
-from snellen.benchmarks.registry import known_benchmarks, open_benchmark, split_spec
+from snellen.benchmarks.declaration.evidence import stored_evidence
+from snellen.benchmarks.declaration.registry import known_benchmarks, open_benchmark, split_spec
 
 HELD = ("reproduced", "differential")
 """Levels at which somebody else's data or code says that the numbers are right."""

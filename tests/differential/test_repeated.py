@@ -8,7 +8,7 @@ import pytest
 from tests.differential.compare import _scored
 from tests.differential.sets import FOLDER, read_set
 
-from snellen.benchmarks.repeated import summary_of
+from snellen.benchmarks.protocol.repeats import summary_of
 from snellen.core.benchmark import summed
 from snellen.core.record import Record
 from snellen.core.repeats import merged

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.benchmarks.registry import known_benchmarks
+from snellen.benchmarks.declaration.registry import known_benchmarks
 from snellen.cli import main
 
 EVERY_KIND = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "every_kind.py"))

@@ -16,7 +16,7 @@ from bundled_server import Answers
 from standin_server import StandIn, running
 
 from snellen.cli import main
-from snellen.models.registry import open_model
+from snellen.models.naming.registry import open_model
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "first-ten-minutes.md"

@@ -11,11 +11,12 @@ from tests.fuzz import pieces, test_readers
 
 from snellen.core.limits import DEFAULT, RATIO_FROM, Limits, setting
 from snellen.core.media import FORMATS
-from snellen.data import frames, unpack
+from snellen.data.media import frames
+from snellen.data.tables import unpack
 from snellen.extract import verdicts
-from snellen.models import template_limit, template_trial
-from snellen.models.remote import checking, options, shown, wire
-from snellen.scoring import mathematics, table, terms
+from snellen.models.hf import template_limit, template_trial
+from snellen.models.remote import http, media, options, probe
+from snellen.scoring import mathematics, tablevqabench, terms
 from snellen.settings import Settings
 from snellen.view import server
 
@@ -54,12 +55,12 @@ def test_an_option_on_the_page_exists() -> None:
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        (wire._CONNECT, "| time for a connection | 20 s |"),
-        (wire._COMPLAINT / MB, "the first 1 MB is read"),
-        (checking._PAGES, "list of models | 20 |"),
-        (wire._HOPS, "redirects of a drawn picture | 3,"),
+        (http._CONNECT, "| time for a connection | 20 s |"),
+        (http._COMPLAINT / MB, "the first 1 MB is read"),
+        (probe._PAGES, "list of models | 20 |"),
+        (http._HOPS, "redirects of a drawn picture | 3,"),
         (frames.LIMIT / GB, "cache folder | 20 GB;"),
-        (shown.LIMIT / MB, "for servers | 64 MB |"),
+        (media.LIMIT / MB, "for servers | 64 MB |"),
         (RATIO_FROM / MB, "from 256 MB on"),
         ((unpack._LEFT_FREE + unpack._LOOK) / 1e9, "less than\n0.3 GB is left"),
         (server.IDLE, "silent for 10 s"),
@@ -69,7 +70,7 @@ def test_an_option_on_the_page_exists() -> None:
         (mathematics._DEEPEST, "6 deep |"),
         (mathematics._MOST_DIGITS, "| 300 digits |"),
         (terms._LARGEST_EXPONENT, "exponents up to 1000;"),
-        (table._LONGEST, "| 1000 characters |"),
+        (tablevqabench._LONGEST, "| 1000 characters |"),
         (verdicts._MOST_DECODED / 1e6, "about 1 million characters"),
         (test_readers.SECONDS / 2, "less than 0.5 s"),
         (pieces.LENGTH // 1000, "for 100,000 characters"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.benchmarks.registry import known_benchmarks, open_benchmark
+from snellen.benchmarks.declaration.registry import known_benchmarks, open_benchmark
 
 PAGE = Path(__file__).parents[2] / "docs" / "other-tools.md"
 HEAD = "| benchmark | `official` | `vlmevalkit` |"

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from snellen import Capabilities, Generate, Generated
-from snellen.benchmarks.own import own_benchmark
-from snellen.benchmarks.ranking import ranked
+from snellen.benchmarks.declaration.data_file import own_benchmark
+from snellen.benchmarks.protocol.ranking import ranked
 from snellen.core.output import CandidateScore, Ranked
 
 

@@ -10,8 +10,8 @@ from snellen.core.message import Media, Text, user
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Generated, Output
 from snellen.core.request import Generate, Ref, Request
-from snellen.engine.asking import Asker
-from snellen.engine.batch import Batcher
+from snellen.engine.loop.batching import Batcher
+from snellen.engine.loop.request_broker import Asker
 from snellen.store.responses import ResponseStore
 
 

@@ -9,8 +9,8 @@ from itertools import pairwise
 from snellen.core.flow import Flow
 from snellen.core.record import Record
 from snellen.core.sample import Sample
-from snellen.engine.asking import Asker
-from snellen.engine.driving import drive_all
+from snellen.engine.loop.driving import drive_all
+from snellen.engine.loop.request_broker import Asker
 from snellen.store.responses import ResponseStore
 
 

@@ -13,8 +13,8 @@ from snellen.core.message import Text, user
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Generated, Output
 from snellen.core.request import Generate, Ref, Request
-from snellen.engine import asking
-from snellen.engine.asking import Asker
+from snellen.engine.loop import request_broker
+from snellen.engine.loop.request_broker import Asker
 from snellen.store.responses import ResponseStore, StoreBusy
 
 HELD = 0.6
@@ -61,7 +61,7 @@ def test_other_requests_go_on_while_the_store_is_held(tmp_path: Path) -> None:
 def test_a_store_that_stays_held_is_an_error_in_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "WAIT", 0.3)
+    monkeypatch.setattr(request_broker, "WAIT", 0.3)
     path = tmp_path / "store.sqlite"
     asked = Generate(messages=(user(Text("Which?")),), ref=Ref("1"))
     with ResponseStore(path) as store:

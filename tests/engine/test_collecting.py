@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from snellen.engine.collecting import rare_collection
+from snellen.engine.loop.environment import rare_collection
 
 
 @pytest.fixture(autouse=True)

@@ -17,8 +17,8 @@ from snellen.core.message import Media, Text, user
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Failure, Generated, Output, Usage
 from snellen.core.request import Generate, Ref, Request
-from snellen.engine.asking import Asker
-from snellen.engine.batch import Batcher, length_of
+from snellen.engine.loop.batching import Batcher, length_of
+from snellen.engine.loop.request_broker import Asker
 from snellen.store.responses import ResponseStore
 
 PNG = bytes.fromhex(

@@ -14,11 +14,11 @@ import pytest
 from msgspec.structs import replace
 
 from snellen import evaluate
-from snellen.engine import ray_watcher
-from snellen.engine.lost_runs import LOST
+from snellen.engine.ray import watchdog
+from snellen.engine.ray.lost_runs import LOST
 from snellen.store.runs import RunWriter, open_run
 
-SCRIPT = Path(ray_watcher.__file__)
+SCRIPT = Path(watchdog.__file__)
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_a_run_that_another_process_writes_is_left_alone(
     going_on(run)
     with RunWriter(run):
         done = subprocess.run(
-            [sys.executable, "-m", "snellen.engine.lost_runs", str(run.parent), "0"],
+            [sys.executable, "-m", "snellen.engine.ray.lost_runs", str(run.parent), "0"],
             capture_output=True,
             text=True,
             check=True,

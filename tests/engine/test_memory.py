@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from snellen import evaluate
-from snellen.engine.memory import peak
-from snellen.report.facts import run_facts
+from snellen.engine.loop.environment import peak
 from snellen.report.format import size
+from snellen.report.page.facts import run_facts
 
 
 def test_a_run_records_its_memory_and_the_page_shows_it(tmp_path: Path) -> None:
@@ -29,7 +29,7 @@ def test_a_run_records_its_memory_and_the_page_shows_it(tmp_path: Path) -> None:
 
 def test_the_highest_use_does_not_fall() -> None:
     code = (
-        "from snellen.engine.memory import peak\n"
+        "from snellen.engine.loop.environment import peak\n"
         "before = peak().process\n"
         "held = b'x' * 200_000_000\n"
         "del held\n"

@@ -14,9 +14,9 @@ from snellen.core.message import Text, user
 from snellen.core.model import Capabilities, Identity, Model
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.request import Generate, Ref, Request
-from snellen.engine.asking import Asker
-from snellen.engine.batch import Batcher
-from snellen.engine.replicas import Pool, Slot
+from snellen.engine.loop.batching import Batcher
+from snellen.engine.loop.request_broker import Asker
+from snellen.engine.ray.replicas import Pool, Slot
 from snellen.store.responses import ResponseStore
 
 ASKED = [Generate(messages=(user(Text(name)),), ref=Ref(name)) for name in "abcd"]

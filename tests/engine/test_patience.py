@@ -7,7 +7,7 @@ from itertools import chain, repeat
 import pytest
 
 from snellen.core.output import Failure, Generated, Output
-from snellen.engine.halting import HOPELESS, Halt, MaxFailures, Patience
+from snellen.engine.limits.abort import HOPELESS, Halt, MaxFailures, Patience
 
 ANSWER = Generated("A")
 

@@ -8,9 +8,9 @@ import statistics
 import pytest
 
 from snellen.core.sample import Sample
-from snellen.engine.drawing_order import Strata, units_in_order
-from snellen.engine.planned_stop import contest_end, contest_told, stop_of
-from snellen.engine.until import Duel, Precision
+from snellen.engine.anytime.early_stop import Duel, Precision
+from snellen.engine.anytime.forecast import contest_end, contest_told, stop_of
+from snellen.engine.anytime.sample_order import Strata, units_in_order
 from snellen.stats.confidence_sequences import bets_for_samples
 
 SAMPLES = [Sample(id=str(at), kind="open", question="?") for at in range(5000)]

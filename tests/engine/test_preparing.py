@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from snellen import evaluate
-from snellen.benchmarks.registry import open_benchmark
+from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UsageError
 from snellen.core.model import Capabilities, Identity

@@ -14,21 +14,21 @@ import pytest
 ray = pytest.importorskip("ray")
 
 from snellen import evaluate  # noqa: E402
-from snellen.benchmarks.registry import open_benchmark  # noqa: E402
+from snellen.benchmarks.declaration.registry import open_benchmark  # noqa: E402
 from snellen.core.benchmark import Variant  # noqa: E402
 from snellen.core.errors import UsageError  # noqa: E402
 from snellen.core.message import Text, user  # noqa: E402
 from snellen.core.output import Failure, Generated  # noqa: E402
 from snellen.core.record import Record  # noqa: E402
 from snellen.core.request import Generate, Ref  # noqa: E402
-from snellen.engine.asking import Asker, concurrency_of  # noqa: E402
-from snellen.engine.driving import drive_all  # noqa: E402
-from snellen.engine.ray_cluster import Cluster, Spread  # noqa: E402
-from snellen.engine.ray_worker import Worker  # noqa: E402
-from snellen.engine.replicas import AT_HAND  # noqa: E402
-from snellen.models.bundled import WEIGHTS  # noqa: E402
-from snellen.models.huggingface import HuggingFace  # noqa: E402
-from snellen.models.registry import open_model  # noqa: E402
+from snellen.engine.loop.driving import drive_all  # noqa: E402
+from snellen.engine.loop.request_broker import Asker, concurrency_of  # noqa: E402
+from snellen.engine.ray.cluster import Cluster, Spread  # noqa: E402
+from snellen.engine.ray.replicas import AT_HAND  # noqa: E402
+from snellen.engine.ray.worker import Worker  # noqa: E402
+from snellen.models.hf.bundled import WEIGHTS  # noqa: E402
+from snellen.models.hf.model import HuggingFace  # noqa: E402
+from snellen.models.naming.registry import open_model  # noqa: E402
 from snellen.store.responses import ResponseStore  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("default")

@@ -29,10 +29,10 @@ from snellen.core.message import Text, user  # noqa: E402
 from snellen.core.output import Generated  # noqa: E402
 from snellen.core.record import Record  # noqa: E402
 from snellen.core.request import Generate, Ref  # noqa: E402
-from snellen.engine import ray_places  # noqa: E402
-from snellen.engine.lost_runs import LOST  # noqa: E402
-from snellen.engine.ray_cluster import Cluster, Spread  # noqa: E402
-from snellen.engine.ray_places import NO_NODE  # noqa: E402
+from snellen.engine.ray import placement  # noqa: E402
+from snellen.engine.ray.cluster import Cluster, Spread  # noqa: E402
+from snellen.engine.ray.lost_runs import LOST  # noqa: E402
+from snellen.engine.ray.placement import NO_NODE  # noqa: E402
 from snellen.store.runs import find_runs  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("default")
@@ -255,7 +255,7 @@ def test_what_a_node_lacks_is_said(
     nodes: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """GPUs that no node has; then Snellen itself."""
-    monkeypatch.setattr(ray_places, "_NODES_COME", 0.0)
+    monkeypatch.setattr(placement, "_NODES_COME", 0.0)
     said = "1 CPU and 2 GPUs on one node, .* the largest has 1 CPU and 0 GPUs; give --gpus-per"
     refused(Cluster(address=nodes.address, gpus=2, cpus=1), said)
     package = tmp_path / "snellen"

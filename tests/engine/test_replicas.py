@@ -11,8 +11,8 @@ from snellen.core.errors import UsageError
 from snellen.core.message import Media, Text, user
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.request import Generate, Ref, Request
-from snellen.engine.batch import Waiting
-from snellen.engine.replicas import Pool, ReplicaLost, Slot, _fair
+from snellen.engine.loop.batching import Waiting
+from snellen.engine.ray.replicas import Pool, ReplicaLost, Slot, _fair
 
 
 class Counting:

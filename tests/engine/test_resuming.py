@@ -21,9 +21,9 @@ from snellen.core.output import Failure, Generated, Output, Usage
 from snellen.core.request import Request
 from snellen.core.run import Spent
 from snellen.core.sample import MediaRef, Sample
-from snellen.data.sources import BrokenSource
-from snellen.engine.asking import MAIN
-from snellen.engine.resuming import _others
+from snellen.data.media.sources import BrokenSource
+from snellen.engine.loop.request_broker import MAIN
+from snellen.engine.loop.resume import _others
 from snellen.report.format import notices
 from snellen.store.runs import RunFolder, RunWriter, Slim
 

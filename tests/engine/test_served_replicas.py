@@ -20,9 +20,9 @@ ray = pytest.importorskip("ray")
 from snellen.core.message import Text, user  # noqa: E402
 from snellen.core.output import Generated, Output  # noqa: E402
 from snellen.core.request import Generate, Ref  # noqa: E402
-from snellen.engine.managed import Servers, presets  # noqa: E402
-from snellen.engine.ray_cluster import Cluster, Spread  # noqa: E402
-from snellen.engine.ray_worker import sweep  # noqa: E402
+from snellen.engine.ray.cluster import Cluster, Spread  # noqa: E402
+from snellen.engine.ray.worker import sweep  # noqa: E402
+from snellen.engine.servers.managed import Servers, presets  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("default")
 STAND_IN = Path(__file__).with_name("stand_in_vllm.py")

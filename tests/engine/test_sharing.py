@@ -18,9 +18,9 @@ from snellen.core.message import Text, user
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.request import Generate, Ref, Request
-from snellen.engine import sharing
-from snellen.engine.asking import Asker
-from snellen.engine.sharing import Sharing
+from snellen.engine.loop import concurrent_runs
+from snellen.engine.loop.concurrent_runs import Sharing
+from snellen.engine.loop.request_broker import Asker
 from snellen.store import in_flight
 from snellen.store.in_flight import InFlight, live_askers
 from snellen.store.responses import ResponseStore
@@ -169,7 +169,7 @@ def test_nobody_waits_for_one_that_was_stopped(
 def test_nobody_waits_for_ever(
     tmp_path: Path, other: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sharing, "PATIENCE", 0.2)
+    monkeypatch.setattr(concurrent_runs, "PATIENCE", 0.2)
 
     async def wait() -> Output | None:
         with ResponseStore(tmp_path / "store.sqlite") as store:

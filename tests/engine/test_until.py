@@ -12,8 +12,8 @@ import pytest
 from PIL import Image
 
 from snellen import evaluate
-from snellen.benchmarks.mme_subtasks import SUBTASKS
-from snellen.benchmarks.registry import open_benchmark
+from snellen.benchmarks.declaration.registry import open_benchmark
+from snellen.benchmarks.mme.subtasks import SUBTASKS
 from snellen.cli.main import main
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UsageError
@@ -23,9 +23,9 @@ from snellen.core.record import Record
 from snellen.core.request import Request
 from snellen.core.run import RunInfo
 from snellen.core.sample import MediaRef, Sample
-from snellen.engine.contest import Contest
-from snellen.engine.drawing_order import Strata, units_in_order
-from snellen.engine.until import Precision, parse_until
+from snellen.engine.anytime.early_stop import Precision, parse_until
+from snellen.engine.anytime.sample_order import Strata, units_in_order
+from snellen.engine.loop.comparison_run import Contest
 from snellen.stats.confidence_sequences import bets_for_width
 from snellen.store.runs import RunFolder, find_runs
 

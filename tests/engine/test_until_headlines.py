@@ -15,9 +15,9 @@ from snellen.core.benchmark import Benchmark
 from snellen.core.record import Record
 from snellen.core.sample import Sample
 from snellen.core.summary import Metric, Summary
-from snellen.engine.contest import Contest
-from snellen.engine.headline_weights import headline_weights
-from snellen.engine.until import ANYTIME, Precision
+from snellen.engine.anytime.early_stop import ANYTIME, Precision
+from snellen.engine.anytime.headline_weights import headline_weights
+from snellen.engine.loop.comparison_run import Contest
 from snellen.scoring.accuracy import counted_score
 
 SENTENCE = "not at the headline"

@@ -15,7 +15,7 @@ import pytest
 
 from snellen.core.answer import Answer, Found
 from snellen.extract.choice import read_choice
-from snellen.extract.several import SEPARATOR, read_letters
+from snellen.extract.multi_label import SEPARATOR, read_letters
 from snellen.extract.yes_no import YesNoRule, read_yes_no
 
 Golden = Callable[[str], Path]

@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 
 from snellen.core.answer import Found
-from snellen.extract.mmmu import DRAWN, draw_pro_option, read_mmmu_pro
+from snellen.extract.published.mmmu import DRAWN, draw_pro_option, read_mmmu_pro
 
 DATA = Path(__file__).with_name("mmmu_pro_verdicts.jsonl")
 

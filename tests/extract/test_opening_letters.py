@@ -9,13 +9,13 @@ from __future__ import annotations
 import pytest
 
 from snellen.core.answer import Found
-from snellen.extract.rules_official import (
+from snellen.extract.published.official import (
     opening_given_gold,
     read_bracket,
     read_mme_realworld,
     read_mmstar,
 )
-from snellen.extract.rules_tempcompass import read_match_of
+from snellen.extract.published.tempcompass import read_match_of
 
 
 @pytest.mark.parametrize(

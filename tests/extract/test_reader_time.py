@@ -9,8 +9,8 @@ import pytest
 
 from snellen.core.answer import Answer
 from snellen.extract.choice import read_choice
+from snellen.extract.multi_label import read_letters
 from snellen.extract.open_text import read_open
-from snellen.extract.several import read_letters
 from snellen.extract.yes_no import read_yes_no
 
 LENGTH = 100_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from snellen.core.answer import Answer, Found
-from snellen.extract.rules_listed import (
+from snellen.extract.published.listed import (
     BESIDE,
     phyx_given_gold,
     read_medxpertqa,

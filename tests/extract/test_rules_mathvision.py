@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.extract.rules_mathvision import short_answer
+from snellen.extract.published.mathvision import short_answer
 
 
 @pytest.mark.parametrize(

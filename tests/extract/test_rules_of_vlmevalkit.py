@@ -9,8 +9,8 @@ from __future__ import annotations
 import pytest
 
 from snellen.core.answer import Answer, Found
-from snellen.extract.rules_vlmevalkit import read_choice_vlmevalkit
-from snellen.extract.rules_vlmevalkit_own import (
+from snellen.extract.published.vlmevalkit import read_choice_vlmevalkit
+from snellen.extract.published.vlmevalkit_own import (
     bracket_given_gold,
     first_word_given_gold,
     read_behind_answer,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from snellen.core.answer import Answer, Empty, Found, NoMatch, Truncated, Unparsed
-from snellen.extract.rules_official import (
+from snellen.extract.published.official import (
     read_blink,
     read_equal,
     read_mmbench,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from snellen.core.answer import Answer, Empty, Found, NoMatch, Refused, Truncated, Unparsed
-from snellen.extract.rules_vlmevalkit import read_choice_vlmevalkit, read_yes_no_vlmevalkit
+from snellen.extract.published.vlmevalkit import read_choice_vlmevalkit, read_yes_no_vlmevalkit
 
 OPTIONS = {"A": "red", "B": "green", "C": "blue", "D": "yellow"}
 

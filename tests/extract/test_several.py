@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from snellen.core.answer import Found, Unparsed
-from snellen.extract.several import read_letters
+from snellen.extract.multi_label import read_letters
 
 
 @pytest.mark.parametrize(

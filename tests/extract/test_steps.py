@@ -4,7 +4,7 @@ import pytest
 
 from snellen.core.answer import NoMatch, Unparsed
 from snellen.extract.choice import read_choice
-from snellen.extract.rules_vlmevalkit import read_choice_vlmevalkit
+from snellen.extract.published.vlmevalkit import read_choice_vlmevalkit
 from snellen.extract.steps import step_of
 
 OPTIONS = {"A": "red", "B": "green", "C": "dark blue"}

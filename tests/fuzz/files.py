@@ -17,14 +17,15 @@ import pyarrow.parquet as pq
 from tests.data.hostile import archive
 from tests.fuzz.target import Target
 
-from snellen.analysis import error_samples, extraction
-from snellen.benchmarks.described import is_described
+from snellen.analysis.parsing import unread_replies
+from snellen.analysis.samples import error_samples
+from snellen.benchmarks.declaration.toml import is_described
 from snellen.core.errors import MediaError
 from snellen.core.limits import Limits
+from snellen.data.media.subtitles import read_subtitles
 from snellen.data.predictions import read_predictions
-from snellen.data.seed_json import open_seed_json
-from snellen.data.subtitles import read_subtitles
-from snellen.data.table import open_table
+from snellen.data.tables.open_table import open_table
+from snellen.data.tables.seed_json import open_seed_json
 from snellen.data.toml_files import read_toml
 from snellen.settings import Settings
 
@@ -235,7 +236,7 @@ TARGETS: tuple[Target, ...] = (
     Target("mme-results", _predictions("task/x.txt"), (MME,)),
     Target("seed-questions", _file(".json", _seed_json), (SEED,), (b'"data_id":', b'"choice_c":')),
     Target("toml", _file(".toml", _described), (TOML,), (b"[[", b"]]", b"=", b'"""')),
-    Target("label-sheet", _file(".csv", extraction.read_labels), (SHEET,)),
+    Target("label-sheet", _file(".csv", unread_replies.read_labels), (SHEET,)),
     Target("error-sheet", _file(".csv", error_samples.read_labels), (ERROR_SHEET,)),
     Target("error-labels", _file(".json", error_samples.read_labels), (b"{}",)),
     Target("subtitles", _file(".srt", lambda path: read_subtitles(str(path))), (SRT,)),

@@ -15,8 +15,8 @@ import msgspec
 from tests.fuzz.pieces import WORDS, encoded_reply, text_of
 from tests.fuzz.target import Broken, Target
 
-from snellen.benchmarks.judged import JUDGE
-from snellen.benchmarks.registry import open_benchmark
+from snellen.benchmarks.declaration.registry import open_benchmark
+from snellen.benchmarks.protocol.judging import JUDGE
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UsageError
 from snellen.core.flow import drive

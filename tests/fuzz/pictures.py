@@ -6,7 +6,7 @@ from tests.data.hostile import drawn
 from tests.fuzz.target import Target
 
 from snellen.core.errors import MediaError
-from snellen.core.headers import well_ended, well_headed
+from snellen.core.image_headers import well_ended, well_headed
 from snellen.core.media import check_image, decode_image, digest_bytes, picture_size
 
 KINDS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM", "JPEG2000")

@@ -15,42 +15,41 @@ from snellen.extract import (
     clean,
     conclusion,
     forms,
-    mmmu,
+    multi_label,
     numbers,
     open_text,
     quotes,
-    rules_listed,
-    rules_mathvision,
-    rules_official,
-    rules_tempcompass,
-    rules_vlmevalkit,
-    rules_vlmevalkit_own,
-    several,
     verdicts,
     yes_no,
 )
+from snellen.extract.published import (
+    listed,
+    mathvision,
+    mmmu,
+    official,
+    tempcompass,
+    vlmevalkit,
+    vlmevalkit_own,
+)
 from snellen.models.reasoning import split_reasoning
 from snellen.scoring import (
-    bleu,
-    caption_words,
-    cider,
     document,
     edit_distance,
     exact,
     mathematics,
     mathvista,
-    ocr,
+    ocrbench,
     open_answer,
     phyx,
     relaxed,
-    rouge_l,
     slidevqa,
     spatial457,
-    table,
+    tablevqabench,
     text_restoration,
     typed_answer,
     vqa_accuracy,
 )
+from snellen.scoring.captions import bleu, cider, rouge_l, tokenise
 
 Read = Callable[[str], object]
 
@@ -71,37 +70,37 @@ CHOICES: dict[str, Read] = {
     read.__name__ + place: _with_options(read)  # type: ignore[arg-type]
     for place, reads in {
         "": (choice.read_choice, mmmu.read_mmmu, mmmu.read_mmmu_pro, mmmu.draw_option,
-             mmmu.draw_pro_option, rules_listed.read_mmsi, rules_listed.read_medxpertqa,
-             rules_official.read_mmbench, rules_official.read_equal, rules_official.read_blink,
-             rules_official.read_mme_realworld, rules_official.read_mmstar,
-             rules_official.read_cvbench, rules_official.read_bracket,
-             rules_official.read_scienceqa, rules_vlmevalkit.read_choice_vlmevalkit,
-             rules_tempcompass.read_choice_of),
-        " of VLMEvalKit": (rules_vlmevalkit_own.read_first_capital,
-                           rules_vlmevalkit_own.read_mme_realworld,
-                           rules_vlmevalkit_own.read_behind_answer),
+             mmmu.draw_pro_option, listed.read_mmsi, listed.read_medxpertqa,
+             official.read_mmbench, official.read_equal, official.read_blink,
+             official.read_mme_realworld, official.read_mmstar,
+             official.read_cvbench, official.read_bracket,
+             official.read_scienceqa, vlmevalkit.read_choice_vlmevalkit,
+             tempcompass.read_choice_of),
+        " of VLMEvalKit": (vlmevalkit_own.read_first_capital,
+                           vlmevalkit_own.read_mme_realworld,
+                           vlmevalkit_own.read_behind_answer),
     }.items()
     for read in reads
 }  # fmt: skip
 CHOICES |= {
     given.__name__: _with_options(given(("B",)))
-    for given in (rules_listed.phyx_given_gold, rules_official.opening_given_gold,
-                  rules_vlmevalkit_own.first_word_given_gold,
-                  rules_vlmevalkit_own.bracket_given_gold)
+    for given in (listed.phyx_given_gold, official.opening_given_gold,
+                  vlmevalkit_own.first_word_given_gold,
+                  vlmevalkit_own.bracket_given_gold)
 }  # fmt: skip
 WORDS_READ: dict[str, Read] = {
-    "read_letters": lambda reply: several.read_letters(reply, "ABCD"),
+    "read_letters": lambda reply: multi_label.read_letters(reply, "ABCD"),
     "read_yes_no": yes_no.read_yes_no,
     "read_yes_no prefix4": lambda reply: yes_no.read_yes_no(reply, "prefix4"),
-    "read_yes_no_vlmevalkit": rules_vlmevalkit.read_yes_no_vlmevalkit,
-    "read_yes_no_of": rules_tempcompass.read_yes_no_of,
-    "read_match_of": lambda reply: rules_tempcompass.read_match_of(
-        reply, rules_tempcompass.named_sentences("Sentence A: It runs.\nSentence B: It walks.")
+    "read_yes_no_vlmevalkit": vlmevalkit.read_yes_no_vlmevalkit,
+    "read_yes_no_of": tempcompass.read_yes_no_of,
+    "read_match_of": lambda reply: tempcompass.read_match_of(
+        reply, tempcompass.named_sentences("Sentence A: It runs.\nSentence B: It walks.")
     ),
-    "read_match_in_any_case": lambda reply: rules_tempcompass.read_match_in_any_case(
+    "read_match_in_any_case": lambda reply: tempcompass.read_match_in_any_case(
         reply, {"Sentence A": "It runs.", "Sentence B": "It walks."}
     ),
-    "named_sentences": rules_tempcompass.named_sentences,
+    "named_sentences": tempcompass.named_sentences,
     "read_open": open_text.read_open,
     "read_final": open_text.read_final,
     "read_whole": open_text.read_whole,
@@ -110,9 +109,9 @@ WORDS_READ: dict[str, Read] = {
     "read_list": numbers.read_list,
     "read_mmmu_answer": mmmu.read_mmmu_answer,
     "read_mmmu_open": mmmu.read_mmmu_open,
-    "read_spatial457": rules_listed.read_spatial457,
-    "read_phyx": rules_listed.read_phyx,
-    "short_answer": rules_mathvision.short_answer,
+    "read_spatial457": listed.read_spatial457,
+    "read_phyx": listed.read_phyx,
+    "short_answer": mathvision.short_answer,
     "read_truth": forms.read_truth,
     "read_form": lambda reply: [
         forms.read_form(reply, form, golds)
@@ -161,7 +160,7 @@ _KINDS = ("integer", "float", "text", "list")
 
 
 def _captioned(reply: str) -> object:
-    words = caption_words.caption_words(reply)
+    words = tokenise.caption_words(reply)
     return (
         words, bleu.bleu_counts(words, _REFERENCES).scores(), rouge_l.rouge_l(words, _REFERENCES),
         cider.cider(words, _REFERENCES, _KNOWN),
@@ -202,7 +201,7 @@ GRADES: dict[str, Read] = {
     ],
     "numbers_of": mathvista.numbers_of,
     "holds_gold": lambda reply: [
-        ocr.holds_gold(reply, _GOLDS, expression=expression) for expression in (False, True)
+        ocrbench.holds_gold(reply, _GOLDS, expression=expression) for expression in (False, True)
     ],
     "equal_phyx": lambda reply: phyx.equal_phyx(reply, _GOLDS, beside="\0"),
     "relaxed_correct": lambda reply: relaxed.relaxed_correct(reply, _GOLDS),
@@ -210,10 +209,10 @@ GRADES: dict[str, Read] = {
     "f1_authors": _graded(partial(slidevqa.f1_authors, question="how many cars are there?")),
     "equal_authors": _graded(partial(slidevqa.equal_authors, question="which city is it?")),
     "equal_spatial457": lambda reply: spatial457.equal_spatial457(reply, _GOLDS),
-    "statement_correct": _graded(table.statement_correct),
-    "same_items": _graded(table.same_items),
-    "same_amount": _graded(table.same_amount),
-    "same_figure": _graded(table.same_figure),
+    "statement_correct": _graded(tablevqabench.statement_correct),
+    "same_items": _graded(tablevqabench.same_items),
+    "same_amount": _graded(tablevqabench.same_amount),
+    "same_figure": _graded(tablevqabench.same_figure),
     "restored": lambda reply: [
         text_restoration.restored(reply, gold, chinese=chinese)
         for gold in ("the red car is here", "红色汽车") for chinese in (False, True)

@@ -11,17 +11,18 @@ from tests.fuzz.target import Target
 from snellen.core.errors import MediaError, ModelError
 from snellen.core.message import Message, Text
 from snellen.core.request import Draw, Rank, Ref
-from snellen.models.remote import drawing, ranking
+from snellen.models.remote import drawing
+from snellen.models.remote import logprobs as server_logprobs
 from snellen.models.remote.anthropic import Anthropic
 from snellen.models.remote.chat import Chat
-from snellen.models.remote.checking import served
 from snellen.models.remote.completions import Completions
 from snellen.models.remote.dialect import Asked, Dialect
-from snellen.models.remote.faults import Unanswered, fault, reported
+from snellen.models.remote.errors import Unanswered, fault, reported
 from snellen.models.remote.google import Google
+from snellen.models.remote.http import Wire, decoded
 from snellen.models.remote.options import read_setup
+from snellen.models.remote.probe import served
 from snellen.models.remote.profile import profiles
-from snellen.models.remote.wire import Wire, decoded
 
 T = TypeVar("T")
 ASKED = Asked("tiny", profiles()["openai"], read_setup("openai", {}, concurrency=1, logprobs=True))
@@ -102,7 +103,7 @@ def _drawn_in_chat(wire: Wire) -> Coroutine[Any, Any, Any]:
 
 def _ranked(wire: Wire) -> Coroutine[Any, Any, Any]:
     request = Rank(messages=_ASKS, ref=_REF, candidates=("A", "B"))
-    return ranking.rank(wire, request, {}, ASKED)
+    return server_logprobs.rank(wire, request, {}, ASKED)
 
 
 def _json(*values: object) -> tuple[bytes, ...]:

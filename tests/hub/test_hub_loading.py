@@ -157,8 +157,8 @@ def publish(hub: Hub, home: Path) -> Callable[[str], dict[str, str]]:
         (facts / "entry_points.txt").write_text("[snellen.benchmarks]\nacme = acme_bench:make\n")
         (package / "acme_bench.py").write_text(
             "from functools import partial\n"
-            "from snellen.benchmarks.published import Published, tsv\n"
-            "from snellen.benchmarks.questions import question_benchmark\n"
+            "from snellen.benchmarks.declaration.published import Published, tsv\n"
+            "from snellen.benchmarks.declaration.questions import question_benchmark\n"
             f"FILE = tsv({url!r}, {(right if md5 == 'right' else md5)!r})\n"
             "DATA = Published({'split': ('test',)}, {('test',): FILE})\n"
             "def make(variant):\n"

@@ -14,7 +14,7 @@ import transformers
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
-from snellen.models.hf_processor import blind_to_video
+from snellen.models.hf.processor import blind_to_video
 
 TORCHVISION = importlib.util.find_spec("torchvision") is not None
 ROLES = ["<pad>", "<|end|>", "<|user|>", "<|assistant|>", "<|system|>"]

@@ -16,15 +16,14 @@ from questions_for_models import ask, noise, rank
 
 from snellen.core.output import Failure, Generated, Output, Ranked
 from snellen.core.request import Generate, Generation, Rank
-from snellen.models.hf_forced import is_forced
-from snellen.models.hf_generate import generating
-from snellen.models.hf_preparing import Preparing
-from snellen.models.hf_prompt import render, wants_marks
-from snellen.models.hf_rows import Row
-from snellen.models.hf_sharing import Sharing
-from snellen.models.huggingface import HuggingFace
-from snellen.models.pictures import PictureCache
-from snellen.models.registry import open_model
+from snellen.models.hf.generate import generating, is_forced
+from snellen.models.hf.model import HuggingFace
+from snellen.models.hf.prefetch import Preparing
+from snellen.models.hf.prefix_sharing import Sharing
+from snellen.models.hf.prompt import render, wants_marks
+from snellen.models.hf.tokenise import Row
+from snellen.models.image_cache import PictureCache
+from snellen.models.naming.registry import open_model
 
 CANDIDATES = ("red", "a dark green square", "yes")
 

@@ -14,7 +14,7 @@ from questions_for_models import ask, noise, rank
 
 from snellen.core.output import Generated, Output, Ranked
 from snellen.core.request import Generate, Generation, Rank
-from snellen.models.huggingface import HuggingFace
+from snellen.models.hf.model import HuggingFace
 
 NAMES = ["Qwen2.5-VL", "SmolVLM", "LLaVA-OneVision", "Gemma 3", "InternVL3", "PaddleOCR-VL"]
 """Positions along three axes, tiles, sliding windows and plain patches."""

@@ -10,8 +10,8 @@ from questions_for_models import ask, noise, rank
 
 from snellen.core.output import Generated, Ranked
 from snellen.core.request import Generation
-from snellen.models.huggingface import HuggingFace
-from snellen.models.registry import open_model
+from snellen.models.hf.model import HuggingFace
+from snellen.models.naming.registry import open_model
 
 NAMES = ("snellen/tiny", "snellen/tiny-early")
 COLOURS = {"red": (214, 40, 40), "green": (44, 160, 44), "blue": (31, 80, 200)}

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import DynamicCache
 
-from snellen.models.hf_cache import NOTHING, Kept, stacked, taken
+from snellen.models.hf.kv_cache import NOTHING, Kept, stacked, taken
 
 SHAPES = [(2, 4, 4), (2, 4, 4), (1, 6, 3)]
 """Of each layer: heads, size of a key, size of a value."""

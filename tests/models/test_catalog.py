@@ -12,12 +12,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from snellen.benchmarks.registry import known_benchmarks
+from snellen.benchmarks.declaration.registry import known_benchmarks
 from snellen.cli.main import main
-from snellen.core.doors import doors
+from snellen.core.entry_points import doors
 from snellen.core.errors import UnknownName, UsageError
 from snellen.core.model import Capabilities, Identity
-from snellen.models.catalog import (
+from snellen.models.naming.catalog import (
     FOLDER,
     Entry,
     catalog,
@@ -25,8 +25,8 @@ from snellen.models.catalog import (
     find_entry,
     sources,
 )
-from snellen.models.choosing import choose, fulfils
-from snellen.models.registry import (
+from snellen.models.naming.filters import choose, fulfils
+from snellen.models.naming.registry import (
     GROUP,
     ModelSpec,
     describe_model,
@@ -323,8 +323,8 @@ def test_info_shows_facts_and_where_they_were_read(capsys: pytest.CaptureFixture
 def test_help_does_not_read_the_catalog() -> None:
     program = (
         "import sys\nfrom snellen.cli.parser import build_parser\nbuild_parser()\n"
-        "from snellen.models.registry import split_spec\nsplit_spec('random')\n"
-        "assert 'snellen.models.catalog' not in sys.modules\n"
+        "from snellen.models.naming.registry import split_spec\nsplit_spec('random')\n"
+        "assert 'snellen.models.naming.catalog' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
 

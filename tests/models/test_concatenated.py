@@ -16,9 +16,9 @@ from questions_for_models import ask, noise, rank
 from snellen.core.message import Media, Text, user
 from snellen.core.output import Failure, Ranked
 from snellen.core.request import Rank, Ref
-from snellen.models.hf_prompt import encode, render
-from snellen.models.huggingface import HuggingFace
-from snellen.models.pictures import PictureCache
+from snellen.models.hf.model import HuggingFace
+from snellen.models.hf.prompt import encode, render
+from snellen.models.image_cache import PictureCache
 
 POLICY = "concat-embeddings"
 PICTURES = (noise(1), noise(2), noise(3))

@@ -8,7 +8,7 @@ from questions_for_models import ask
 
 from snellen.core.errors import UsageError
 from snellen.core.model import BatchModel, SingleModel
-from snellen.models.custom import load_file
+from snellen.models.naming.custom import load_file
 
 OFFER = '''
 from snellen.core.model import Capabilities

@@ -17,8 +17,8 @@ from snellen.core.media import InlineSource, decode_image, digest_bytes
 from snellen.core.model import Model
 from snellen.core.output import Compared, Drawn, Failure, Generated, Output, Ranked
 from snellen.core.request import Compare, Draw, Drawing, Ref
-from snellen.models.drawings import seed_of
-from snellen.models.registry import open_model
+from snellen.models.drawn_images import seed_of
+from snellen.models.naming.registry import open_model
 
 Folder = Callable[[str], Path]
 
@@ -74,10 +74,10 @@ def test_drawing_is_the_models_own(drawing: Folder) -> None:
     """Greedy codes with guidance equal those of transformers' image mode."""
     import torch
 
-    from snellen.models.hf_drawing import draw_codes
-    from snellen.models.hf_prompt import render
-    from snellen.models.huggingface import HuggingFace
-    from snellen.models.pictures import PictureCache
+    from snellen.models.hf.drawing import draw_codes
+    from snellen.models.hf.model import HuggingFace
+    from snellen.models.hf.prompt import render
+    from snellen.models.image_cache import PictureCache
 
     model = open_model(f"hf/{drawing('janus')}")
     assert isinstance(model, HuggingFace)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 
 from snellen.core.output import Failure
-from snellen.models.halving import failure_of, halving
+from snellen.models.split_batch import failure_of, halving
 
 
 def test_a_batch_too_large_for_memory_is_halved_until_it_fits() -> None:

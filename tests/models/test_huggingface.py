@@ -19,8 +19,8 @@ from snellen.core.media import FileSource, InlineSource, decode_image, digest_by
 from snellen.core.message import Media, Message, Text, user
 from snellen.core.output import Failure, Generated, Output, Ranked
 from snellen.core.request import Generate, Generation, Rank, Ref
-from snellen.models.huggingface import HuggingFace, provider
-from snellen.models.registry import open_model
+from snellen.models.hf.model import HuggingFace, provider
+from snellen.models.naming.registry import open_model
 
 Folder = Callable[[str], Path]
 
@@ -255,7 +255,7 @@ def test_capabilities_follow_the_checkpoint(checkpoint: Folder) -> None:
 def test_opening_loads_no_weights(checkpoint: Folder) -> None:
     spec = f"hf/{checkpoint('llava')}:device=auto,dtype=float32,batch_size=8"
     program = (
-        "import sys\nfrom snellen.models.registry import describe_model\n"
+        "import sys\nfrom snellen.models.naming.registry import describe_model\n"
         f"describe_model({spec!r})\n"
         "print(sorted({'torch', 'transformers'} & set(sys.modules)))\n"
     )
@@ -340,7 +340,7 @@ def test_cuda_asked_but_absent(checkpoint: Folder) -> None:
 def test_hub_id_offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     program = (
         "from snellen.core.errors import MissingExtra, UsageError\n"
-        "from snellen.models.registry import open_model\n"
+        "from snellen.models.naming.registry import open_model\n"
         "try:\n    open_model('hf/nobody/no-such-model', {'device': 'cpu'})\n"
         "except UsageError as error:\n    print(error)\n"
     )
@@ -361,7 +361,7 @@ def test_hub_id_in_the_hubs_cache(
     (home / "refs" / "main").write_text(commit)
     program = (
         "from questions_for_models import ask\n"
-        "from snellen.models.registry import open_model\n"
+        "from snellen.models.naming.registry import open_model\n"
         "model = open_model('hf/org/llava:device=cpu')\n"
         "print(model.identity.name, model.identity.facts['revision'])\n"
         "print(repr(model.answer_batch([ask('What color is it?')])[0].text))\n"

@@ -8,10 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from snellen.core.doors import doors
+from snellen.core.entry_points import doors
 from snellen.core.errors import UnknownName, UsageError
-from snellen.models.known import KnownModel
-from snellen.models.registry import ModelSpec, describe_model, known_models, open_model, split_spec
+from snellen.models.naming.provider import KnownModel
+from snellen.models.naming.registry import (
+    ModelSpec,
+    describe_model,
+    known_models,
+    open_model,
+    split_spec,
+)
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -103,7 +109,7 @@ def test_known_models_lists_every_provider() -> None:
 def test_describing_a_model_loads_no_library() -> None:
     program = (
         "import sys\n"
-        "from snellen.models.registry import describe_model, known_models, open_model\n"
+        "from snellen.models.naming.registry import describe_model, known_models, open_model\n"
         "open_model('random'); describe_model('random'); known_models()\n"
         "print({'torch', 'transformers', 'PIL', 'numpy', 'huggingface_hub'} & set(sys.modules))\n"
     )

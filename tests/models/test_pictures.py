@@ -7,7 +7,7 @@ from questions_for_models import noise
 
 from snellen.core.errors import MediaError
 from snellen.core.media import InlineSource
-from snellen.models.pictures import PictureCache
+from snellen.models.image_cache import PictureCache
 
 
 @dataclass

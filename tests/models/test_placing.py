@@ -15,8 +15,8 @@ from questions_for_models import ask, noise, rank
 
 from snellen.core.errors import MissingExtra, UsageError
 from snellen.core.output import Generated, Ranked
-from snellen.models.huggingface import HuggingFace
-from snellen.models.registry import open_model
+from snellen.models.hf.model import HuggingFace
+from snellen.models.naming.registry import open_model
 
 Folder = Callable[[str], Path]
 QUESTIONS = [

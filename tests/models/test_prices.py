@@ -8,7 +8,7 @@ import pytest
 from snellen.core.errors import UsageError
 from snellen.core.output import Usage
 from snellen.core.price import Price, cost
-from snellen.models.prices import own_prices, parse_price, price_of
+from snellen.models.naming.prices import own_prices, parse_price, price_of
 from snellen.settings import Settings
 
 NO_FILE = Settings(cache=Path("cache"))

@@ -15,11 +15,11 @@ from snellen.extract.choice import read_choice
 from snellen.extract.open_text import read_open
 from snellen.extract.yes_no import read_yes_no
 from snellen.models import reasoning
-from snellen.models.bundled import WEIGHTS
-from snellen.models.hf_generate import reply_of
-from snellen.models.hf_loaded import Loaded
+from snellen.models.hf.bundled import WEIGHTS
+from snellen.models.hf.generate import reply_of
+from snellen.models.hf.loaded import Loaded
+from snellen.models.naming.registry import open_model
 from snellen.models.reasoning import Split, split_reasoning
-from snellen.models.registry import open_model
 
 
 @pytest.mark.parametrize(

@@ -15,13 +15,13 @@ import torch
 from questions_for_models import ask, noise, rank
 
 from snellen.core.output import Generated
-from snellen.models import hf_row_making
-from snellen.models.hf_loaded import Loaded
-from snellen.models.hf_preparing import Preparing, lanes_of
-from snellen.models.hf_rows import Row
-from snellen.models.huggingface import HuggingFace
-from snellen.models.pictures import PictureCache
-from snellen.models.registry import open_model
+from snellen.models.hf import tokenise
+from snellen.models.hf.loaded import Loaded
+from snellen.models.hf.model import HuggingFace
+from snellen.models.hf.prefetch import Preparing, lanes_of
+from snellen.models.hf.tokenise import Row
+from snellen.models.image_cache import PictureCache
+from snellen.models.naming.registry import open_model
 
 Folder = Callable[[str], Path]
 REQUESTS = [
@@ -83,7 +83,7 @@ def test_pictures_are_decoded_side_by_side(
 ) -> None:
     loaded = loaded_from(checkpoint("llava"))
     inside, most, lock = 0, 0, threading.Lock()
-    plain = hf_row_making.render
+    plain = tokenise.render
 
     def slow(*given: Any) -> Any:
         nonlocal inside, most
@@ -95,7 +95,7 @@ def test_pictures_are_decoded_side_by_side(
             inside -= 1
         return plain(*given)
 
-    monkeypatch.setattr(hf_row_making, "render", slow)
+    monkeypatch.setattr(tokenise, "render", slow)
     preparing = Preparing(loaded, "native", 64, lanes=4)
     for request in REQUESTS:
         preparing.ahead(request)

@@ -10,8 +10,8 @@ from questions_for_models import ask, noise
 
 from snellen.core.output import Generated
 from snellen.core.request import Generation
-from snellen.models.huggingface import HuggingFace
-from snellen.models.registry import open_model
+from snellen.models.hf.model import HuggingFace
+from snellen.models.naming.registry import open_model
 
 HOT = Generation(max_new_tokens=4, temperature=6.0)
 

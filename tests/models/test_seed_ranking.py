@@ -17,8 +17,8 @@ from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Ranked
 from snellen.core.record import Record
 from snellen.core.request import Rank
-from snellen.data.seed_json import open_seed_json
-from snellen.models.bundled import WEIGHTS
+from snellen.data.tables.seed_json import open_seed_json
+from snellen.models.hf.bundled import WEIGHTS
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 from seed_files import seed_h

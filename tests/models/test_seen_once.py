@@ -16,10 +16,10 @@ from snellen.core.output import Failure, Generated, Output, Ranked
 from snellen.core.record import Record
 from snellen.core.request import Generate, Rank
 from snellen.core.sample import Sample
-from snellen.engine.asking import Asker, concurrency_of
-from snellen.engine.driving import drive_all
-from snellen.models.huggingface import HuggingFace
-from snellen.models.registry import open_model
+from snellen.engine.loop.driving import drive_all
+from snellen.engine.loop.request_broker import Asker, concurrency_of
+from snellen.models.hf.model import HuggingFace
+from snellen.models.naming.registry import open_model
 from snellen.store.responses import ResponseStore
 
 Folder = Callable[[str], Path]

@@ -22,11 +22,11 @@ from transformers import (
 
 from snellen.core.output import Failure, Generated, Ranked
 from snellen.core.request import Generation
-from snellen.models.hf_decode import Decoding
-from snellen.models.hf_rows import Row
-from snellen.models.hf_sharing import Sharing
-from snellen.models.huggingface import HuggingFace
-from snellen.models.registry import open_model
+from snellen.models.hf.decode import Decoding
+from snellen.models.hf.model import HuggingFace
+from snellen.models.hf.prefix_sharing import Sharing
+from snellen.models.hf.tokenise import Row
+from snellen.models.naming.registry import open_model
 
 Folder = Callable[[str], Path]
 IMAGE = 5
@@ -226,10 +226,10 @@ def test_each_picture_is_looked_at_once(checkpoint: Folder) -> None:
 
 def test_a_model_that_reads_prompts_both_ways_is_asked_apart() -> None:
     """PaliGemma's words see those behind them, so that no prompt begins like another."""
-    from snellen.models.hf_answering import Answering
-    from snellen.models.hf_loaded import Loaded
-    from snellen.models.hf_memory import MainMemory
-    from snellen.models.hf_sizing import Sizes, Sizing
+    from snellen.models.hf.batch_size import Sizes, Sizing
+    from snellen.models.hf.loaded import Loaded
+    from snellen.models.hf.memory import MainMemory
+    from snellen.models.hf.shared_generation import Answering
 
     torch.manual_seed(0)
     config = PaliGemmaConfig(

@@ -15,10 +15,10 @@ from questions_for_models import ask, noise, rank
 
 from snellen import evaluate
 from snellen.core.output import Failure, Generated
-from snellen.models.hf_memory import MainMemory, meter_of
-from snellen.models.hf_sizing import GROWTH, Sizing, Work
-from snellen.models.huggingface import HuggingFace
-from snellen.models.registry import open_model
+from snellen.models.hf.batch_size import GROWTH, Sizing, Work
+from snellen.models.hf.memory import MainMemory, meter_of
+from snellen.models.hf.model import HuggingFace
+from snellen.models.naming.registry import open_model
 
 MEGABYTE = 1_000_000
 
@@ -137,7 +137,7 @@ def test_after_a_shortage_it_does_not_grow_again() -> None:
 
 def test_main_memory_is_what_the_system_tells() -> None:
     code = (
-        "from snellen.models.hf_memory import MainMemory\n"
+        "from snellen.models.hf.memory import MainMemory\n"
         "meter = MainMemory()\n"
         "used, highest = meter.used(), meter.highest()\n"
         "assert 0 < used <= highest\n"
@@ -171,7 +171,7 @@ def test_of_several_gpus_the_fullest_counts(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_limit_on_the_process_counts() -> None:
     code = (
         "import resource\n"
-        "from snellen.models.hf_memory import MainMemory\n"
+        "from snellen.models.hf.memory import MainMemory\n"
         "resource.setrlimit(resource.RLIMIT_AS, (400_000_000, 400_000_000))\n"
         "assert 0 < MainMemory().free() <= 200_000_000\n"
     )

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from snellen.core.errors import UsageError
-from snellen.models.template_limit import TemplateTrial
+from snellen.models.hf.template_limit import TemplateTrial
 
 ENDLESS = (
     "{% for a in range(99999) %}{% for b in range(99999) %}{% for c in range(99999) %}"

@@ -14,7 +14,7 @@ from family_trial import opened, questions
 
 from snellen.core.errors import UsageError
 from snellen.core.request import Generate
-from snellen.models.hf_tuning import Lesson, Tuning, target_layers, tune
+from snellen.models.hf.lora import Lesson, Tuning, target_layers, tune
 
 EVERY = [
     family

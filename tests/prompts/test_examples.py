@@ -14,11 +14,11 @@ import pytest
 from PIL import Image
 
 from snellen.api import evaluate, score
-from snellen.api.naming import named_benchmark
-from snellen.api.reporting import benchmark_of, report_of
+from snellen.api._resolve import named_benchmark
+from snellen.api.report import benchmark_of, report_of
 from snellen.benchmarks import a_okvqa, mmbench, mmmu, scienceqa
-from snellen.benchmarks.own import own_benchmark
-from snellen.benchmarks.registry import open_benchmark
+from snellen.benchmarks.declaration.data_file import own_benchmark
+from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.cli import main
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UsageError

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.benchmarks.mlvu_open import read_two
-from snellen.benchmarks.registry import open_benchmark
-from snellen.benchmarks.tempcompass_flow import _label_is_gold as label_is_gold
+from snellen.benchmarks.declaration.registry import open_benchmark
+from snellen.benchmarks.mlvu.open_tasks import read_two
+from snellen.benchmarks.tempcompass.flow import _label_is_gold as label_is_gold
 from snellen.core.benchmark import Variant
 from snellen.extract.verdicts import read_marks
 from snellen.prompts.judging import rubric

@@ -10,9 +10,9 @@ import pytest
 from PIL import Image
 
 from snellen.api import evaluate
-from snellen.api.naming import Chosen
-from snellen.benchmarks.prescribed import RECIPE, prescribed
-from snellen.benchmarks.registry import open_benchmark
+from snellen.api._resolve import Chosen
+from snellen.benchmarks.declaration.model_recipes import RECIPE, prescribed
+from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.cli import main
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UsageError

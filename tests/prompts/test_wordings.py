@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from snellen.api import evaluate, score
+from snellen.benchmarks.declaration.data_file import own_benchmark
+from snellen.benchmarks.declaration.model_recipes import prescribed
+from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.benchmarks.mmbench import benchmark as mmbench
-from snellen.benchmarks.own import own_benchmark
-from snellen.benchmarks.prescribed import prescribed
-from snellen.benchmarks.registry import open_benchmark
 from snellen.cli import main
 from snellen.core.answer import Found, Truncated
 from snellen.core.benchmark import Benchmark, Variant

@@ -12,7 +12,7 @@ from snellen.core.media import InlineSource, digest_bytes
 from snellen.core.message import Media, Message, Part, Text, user
 from snellen.core.output import Output
 from snellen.core.request import Draw, Generate, Generation, Rank, Ref, Request
-from snellen.models.registry import open_model
+from snellen.models.naming.registry import open_model
 
 REF = Ref("1")
 

@@ -12,7 +12,7 @@ from true_logprobs import message_of
 from snellen.core.media import InlineSource
 from snellen.core.output import Generated
 from snellen.core.request import Generate, Generation, Ref
-from snellen.models.huggingface import HuggingFace
+from snellen.models.hf.model import HuggingFace
 
 
 class Answers:

@@ -14,7 +14,7 @@ from snellen.core.media import InlineSource, digest_bytes
 from snellen.core.message import Media, Message, Text, user
 from snellen.core.output import Failure, Generated, Usage
 from snellen.core.request import Generate, Ref
-from snellen.models.registry import open_model
+from snellen.models.naming.registry import open_model
 
 
 def sent(server: StandIn, options: str = "", **settings: Any) -> dict[str, Any]:

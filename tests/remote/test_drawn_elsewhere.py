@@ -15,8 +15,8 @@ from standin_server import StandIn, running
 
 from snellen.core.errors import ModelError
 from snellen.core.output import Drawn
-from snellen.models.remote.elsewhere import Elsewhere, is_public
-from snellen.models.remote.wire import Address, Wire
+from snellen.models.remote.http import Address, Wire
+from snellen.models.remote.image_urls import Elsewhere, is_public
 
 _OUT = io.BytesIO()
 Image.new("RGB", (4, 4), "green").save(_OUT, "PNG")

@@ -22,7 +22,7 @@ from snellen.cli import main
 from snellen.core.errors import ModelError, UsageError
 from snellen.core.output import Generated
 from snellen.core.secret import MASK, SHORTEST, Secret, hide
-from snellen.models.registry import open_model
+from snellen.models.naming.registry import open_model
 from snellen.settings import read_secret
 
 KEY = "sk-Q7/zt+4Vw9=KxR2mB8dL5"

@@ -12,10 +12,10 @@ import pytest
 from asking_remote import ask, question
 from standin_server import StandIn
 
-from snellen.core.doors import doors
+from snellen.core.entry_points import doors
 from snellen.core.errors import MissingExtra, ModelError, UsageError
 from snellen.core.model import Checked, Profiled, RemoteModel
-from snellen.models.registry import GROUP, known_models, open_model
+from snellen.models.naming.registry import GROUP, known_models, open_model
 from snellen.models.remote.profile import profiles
 from snellen.settings import first_set
 
@@ -224,7 +224,7 @@ def test_without_aiohttp_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> 
 def test_listing_models_loads_no_client() -> None:
     program = (
         "import sys\n"
-        "from snellen.models.registry import known_models\n"
+        "from snellen.models.naming.registry import known_models\n"
         "known_models()\n"
         "print({'aiohttp', 'asyncio', 'PIL'} & set(sys.modules))\n"
     )

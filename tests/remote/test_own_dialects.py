@@ -15,7 +15,7 @@ from snellen.core.media import InlineSource, digest_bytes
 from snellen.core.message import Media, Message, Text, user
 from snellen.core.output import Generated, Usage
 from snellen.core.request import Generate, Generation
-from snellen.models.registry import open_model
+from snellen.models.naming.registry import open_model
 
 DATA = picture()
 CONVERSATION = Generate(

@@ -14,7 +14,7 @@ from snellen.api import evaluate, plan
 from snellen.core.benchmark import Variant
 from snellen.core.output import Ranked
 from snellen.core.record import Record
-from snellen.models.registry import open_model
+from snellen.models.naming.registry import open_model
 
 BENCHMARK = "seedbench:version=H"
 ONE_PICTURE = ("Scene Understanding", "Instance Identity", "Instance Attribute")

@@ -21,8 +21,8 @@ from snellen.core.media import digest_bytes
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Compared, Drawn, Failure, Generated, Output, Usage
 from snellen.core.request import Drawing, Request
-from snellen.engine.fitting import fitting
-from snellen.models.registry import open_model
+from snellen.engine.loop.check_output import fitting
+from snellen.models.naming.registry import open_model
 
 DATA = picture("green")
 ENCODED = base64.b64encode(DATA).decode()

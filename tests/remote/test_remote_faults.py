@@ -16,8 +16,8 @@ from standin_server import StandIn, chat_reply
 from snellen.core.errors import MediaError, ModelError
 from snellen.core.output import Generated
 from snellen.core.request import Generate
-from snellen.models.registry import open_model
-from snellen.models.remote.faults import described, retry_after
+from snellen.models.naming.registry import open_model
+from snellen.models.remote.errors import described, retry_after
 
 
 def fault(server: StandIn, options: str = "") -> ModelError:

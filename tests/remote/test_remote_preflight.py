@@ -19,11 +19,11 @@ from aiohttp import web
 from standin_server import StandIn, chat_reply
 
 from snellen import evaluate
-from snellen.api.naming import named_benchmark
+from snellen.api._resolve import named_benchmark
 from snellen.cli import main
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
-from snellen.models.registry import open_model
+from snellen.models.naming.registry import open_model
 
 TABLE = "question,A,B,answer\nWhich is a fruit?,apple,chair,A\nWhich flies?,stone,bird,B\n"
 

@@ -12,7 +12,7 @@ from true_logprobs import TrueLogprobs
 
 from snellen.core.errors import ModelError
 from snellen.core.output import CandidateScore, Failure, Ranked, Usage
-from snellen.models.registry import open_model
+from snellen.models.naming.registry import open_model
 
 WORDS = ("red", "blue", "a red circle", "two")
 

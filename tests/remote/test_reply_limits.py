@@ -24,7 +24,7 @@ from standin_server import StandIn, chat_reply
 from snellen.cli import main
 from snellen.core.errors import ModelError
 from snellen.core.output import Generated
-from snellen.models.remote.reading import MEGABYTE, Unpacker
+from snellen.models.remote.body import MEGABYTE, Unpacker
 
 
 def bare(data: bytes) -> bytes:

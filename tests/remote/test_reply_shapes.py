@@ -16,16 +16,16 @@ from standin_server import StandIn, chat_reply
 
 from snellen.core.errors import ModelError, UsageError
 from snellen.core.output import Generated
-from snellen.models.registry import open_model
+from snellen.models.naming.registry import open_model
 from snellen.models.remote.anthropic import Anthropic
 from snellen.models.remote.chat import Chat
 from snellen.models.remote.completions import Completions
 from snellen.models.remote.dialect import Asked, Dialect
-from snellen.models.remote.faults import Unanswered, described, fault, reported
+from snellen.models.remote.errors import Unanswered, described, fault, reported
 from snellen.models.remote.google import Google
+from snellen.models.remote.http import decoded
 from snellen.models.remote.options import read_setup
 from snellen.models.remote.profile import profiles
-from snellen.models.remote.wire import decoded
 
 DEAD = {"message": "upstream died", "code": 502}
 

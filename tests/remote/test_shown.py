@@ -11,9 +11,9 @@ from asking_remote import ask, picture, question
 from PIL import Image
 from standin_server import StandIn
 
-from snellen.models.registry import open_model
-from snellen.models.remote import shown
-from snellen.models.remote.shown import media_type
+from snellen.models.naming.registry import open_model
+from snellen.models.remote import media
+from snellen.models.remote.media import media_type
 
 
 def received(server: StandIn, options: str, data: bytes) -> tuple[str, bytes]:
@@ -50,13 +50,13 @@ def test_a_picture_that_many_ask_about_at_once_is_shrunk_once(
     server: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shrunk: list[int] = []
-    real = shown.fitted
+    real = media.fitted
 
     def counted(data: bytes, edge: int | None, sendable: bool) -> bytes:
         shrunk.append(len(data))
         return real(data, edge, sendable)
 
-    monkeypatch.setattr(shown, "fitted", counted)
+    monkeypatch.setattr(media, "fitted", counted)
     data = picture(size=(100, 50))
     outputs = ask(f"{server.url}#tiny:image_size=32", *(question(data, f"{n}?") for n in range(6)))
     assert len(outputs) == len(server.asked) == 6
@@ -90,7 +90,7 @@ def test_each_picture_stands_in_its_place(server: StandIn) -> None:
 
 
 def test_what_is_kept_is_bounded(server: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shown, "LIMIT", 100)
+    monkeypatch.setattr(media, "LIMIT", 100)
     red, blue = question(picture("red"), "?"), question(picture("blue"), "?")
     ask(f"{server.url}#tiny", red, blue, red)
     assert server.asked[0] == server.asked[2] != server.asked[1]

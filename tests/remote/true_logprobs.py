@@ -10,9 +10,9 @@ from aiohttp import web
 from snellen.core.media import InlineSource, digest_bytes
 from snellen.core.message import Media, Message, Part, Text
 from snellen.core.request import Generate, Ref
-from snellen.models.hf_prompt import encode, render, with_reply
-from snellen.models.huggingface import HuggingFace
-from snellen.models.pictures import PictureCache
+from snellen.models.hf.model import HuggingFace
+from snellen.models.hf.prompt import encode, render, with_reply
+from snellen.models.image_cache import PictureCache
 
 
 class TrueLogprobs:

@@ -11,14 +11,14 @@ from typing import Any
 from aiohttp import web
 from standin_server import StandIn, chat_reply
 
-from snellen.api.naming import named_benchmark
+from snellen.api._resolve import named_benchmark
 from snellen.core.benchmark import Variant
 from snellen.core.price import Price
-from snellen.engine.asking import Terms
-from snellen.engine.retrying import RetryPolicy
-from snellen.engine.run import run
-from snellen.engine.run_plan import Plan
-from snellen.models.registry import open_model
+from snellen.engine.limits.retrying import RetryPolicy
+from snellen.engine.loop.plan import Plan
+from snellen.engine.loop.request_broker import Terms
+from snellen.engine.loop.run import run
+from snellen.models.naming.registry import open_model
 from snellen.store.responses import ResponseStore
 from snellen.store.runs import RunFolder
 

@@ -9,8 +9,8 @@ from remote_runs import QUICK, Scripted, measured
 from standin_server import StandIn
 
 from snellen.core.output import Failure
-from snellen.engine.asking import Terms
-from snellen.engine.retrying import RetryPolicy
+from snellen.engine.limits.retrying import RetryPolicy
+from snellen.engine.loop.request_broker import Terms
 
 COUNT = 400
 SENDS = 3

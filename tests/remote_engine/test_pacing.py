@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 
 import pytest
 
-from snellen.engine.pacing import FIRST, Pace
+from snellen.engine.limits.pacing import FIRST, Pace
 
 
 def in_loop(test: Callable[[], Coroutine[None, None, None]]) -> Callable[[], None]:

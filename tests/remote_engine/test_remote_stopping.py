@@ -17,8 +17,8 @@ from aiohttp import web
 from remote_runs import Scripted, asked_about, measured, questions
 from standin_server import StandIn, chat_reply
 
-from snellen.engine.asking import Terms
-from snellen.models.registry import open_model
+from snellen.engine.loop.request_broker import Terms
+from snellen.models.naming.registry import open_model
 from snellen.models.remote.model import Remote
 from snellen.store.runs import find_runs
 

@@ -11,9 +11,9 @@ from snellen.core.message import Text, user
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Failure, FailureKind, Generated, Output
 from snellen.core.request import Generate, Ref, Request
-from snellen.engine.asking import Asker, Terms
-from snellen.engine.halting import HOPELESS, Halted, MaxFailures
-from snellen.engine.retrying import RetryPolicy
+from snellen.engine.limits.abort import HOPELESS, Halted, MaxFailures
+from snellen.engine.limits.retrying import RetryPolicy
+from snellen.engine.loop.request_broker import Asker, Terms
 from snellen.store.responses import ResponseStore
 
 QUICK = RetryPolicy(base=0.001, cap=0.002, sends=4)

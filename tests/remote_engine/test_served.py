@@ -11,7 +11,7 @@ from remote_runs import asked_about, measured
 from standin_server import StandIn, chat_reply
 
 from snellen.cli import main
-from snellen.core.served import Served, differences
+from snellen.core.served_identity import Served, differences
 from snellen.report.format import notices
 from snellen.store.runs import RunFolder
 

@@ -13,8 +13,8 @@ from snellen.cli.main import main
 from snellen.core.errors import UsageError
 from snellen.core.output import Failure, Usage
 from snellen.core.price import Price, cost
-from snellen.engine.asking import Terms
-from snellen.engine.spending import Budget
+from snellen.engine.limits.spending import Budget
+from snellen.engine.loop.request_broker import Terms
 
 PRICE = Price(2.0, 10.0)
 """A reply of the stand-in server, 12 tokens in and 3 out, costs 54 millionths."""

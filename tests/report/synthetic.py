@@ -19,8 +19,8 @@ from snellen.core.output import Failure, Generated, Usage
 from snellen.core.record import Pass, Record
 from snellen.core.run import Counts, DataInfo, Report, RunConfig, RunInfo, Status
 from snellen.core.summary import Bounds, Interval, Metric, Summary
-from snellen.report.samples import shown_media
-from snellen.report.thumbnails import write_thumbnails
+from snellen.report.page.samples import shown_media
+from snellen.report.page.thumbnails import write_thumbnails
 from snellen.store.runs import RunFolder, open_run, write_json
 
 COLOURS = ("red", "blue", "green", "orange", "purple", "black")

@@ -14,7 +14,7 @@ from snellen.core.answer import Found
 from snellen.core.message import Media, Text, user
 from snellen.core.output import Compared, Drawn, Generated
 from snellen.core.record import Pass
-from snellen.report.html import write_html, write_overview
+from snellen.report.page.html import write_html, write_overview
 
 ATTACK = "</script><script>window.hurt=1</script><img src=x onerror='window.hurt=1'><!--"
 

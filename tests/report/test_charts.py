@@ -3,10 +3,10 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from snellen.core.summary import Interval, Metric
-from snellen.report import charts
-from snellen.report.palette import width_of
-from snellen.report.plots import Value, dots
-from snellen.report.radar_plot import radars
+from snellen.report.page import charts
+from snellen.report.plots.dot_plot import Value, dots
+from snellen.report.plots.palette import width_of
+from snellen.report.plots.radar import radars
 
 SVG = "{http://www.w3.org/2000/svg}"
 

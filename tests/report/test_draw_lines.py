@@ -13,8 +13,8 @@ from snellen.api import evaluate, report_of
 from snellen.cli.main import main
 from snellen.core.request import Sampling
 from snellen.core.run import Report
-from snellen.report.draws import draw_lines
 from snellen.report.export import to_csv, to_json, to_latex, to_markdown
+from snellen.report.terminal.repeats import draw_lines
 from snellen.store.runs import RunFolder
 
 ROWS = "".join(f"{n}\tWhich is {n}?\tred{n}\tblue{n}\t{'AB'[n % 2]}\n" for n in range(20))

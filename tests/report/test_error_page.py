@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright import sync_api
 
-from snellen.analysis.error_samples import (
+from snellen.analysis.samples.error_samples import (
     ERROR_TYPES,
     Label,
     Labels,
@@ -28,7 +28,7 @@ from snellen.core.errors import DataError, UsageError
 from snellen.core.message import Media
 from snellen.core.model import Capabilities, Identity
 from snellen.core.request import Generate
-from snellen.report.error_page import error_page
+from snellen.report.page.error_page import error_page
 from snellen.stats.agreement import cohen_kappa
 from snellen.stats.intervals import wilson
 from snellen.store.runs import RunFolder, find_runs

@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from snellen.benchmarks.seed_levels import Group, dimensions, subparts
-from snellen.report.heatmap import colour, heat_map, shade
-from snellen.report.palette import width_of
+from snellen.benchmarks.seedbench.levels import Group, dimensions, subparts
+from snellen.report.plots.heatmap import colour, heat_map, shade
+from snellen.report.plots.palette import width_of
 
 TABLES = Path(__file__).parents[1] / "paper_tables"
 

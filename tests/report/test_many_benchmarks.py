@@ -10,9 +10,9 @@ import pytest
 from rich.console import Console
 
 from snellen.api import evaluate, report_of
-from snellen.benchmarks.suites import Member, Suite
+from snellen.benchmarks.declaration.suites import Member, Suite
 from snellen.cli import main
-from snellen.report.suites import print_suite, suite_table
+from snellen.report.terminal.suites import print_suite, suite_table
 
 LAYOUTS = Path(__file__).parents[1] / "benchmarks" / "layouts"
 FEW = ("a-bench", "a-okvqa", "aesbench")

@@ -9,8 +9,8 @@ from test_thumbnails import noise
 
 from snellen.core.errors import UsageError
 from snellen.core.media import InlineSource, digest_bytes
-from snellen.report.html import MOST_PAGE_BYTES, write_html, write_overview
-from snellen.report.thumbnails import MOST_BYTES, write_thumbnails
+from snellen.report.page.html import MOST_PAGE_BYTES, write_html, write_overview
+from snellen.report.page.thumbnails import MOST_BYTES, write_thumbnails
 from snellen.store.runs import RunFolder, open_run
 
 

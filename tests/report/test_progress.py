@@ -4,7 +4,7 @@ from time import perf_counter
 import pytest
 from rich.console import Console
 
-from snellen.report.progress import LiveProgress, PlainProgress, watching
+from snellen.report.terminal.progress import LiveProgress, PlainProgress, watching
 
 
 class Clock:

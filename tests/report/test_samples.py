@@ -4,7 +4,7 @@ from synthetic import build_report, record
 from snellen.core.answer import Found
 from snellen.core.output import CandidateScore, Generated, Ranked
 from snellen.core.record import Pass
-from snellen.report.samples import describe, result_of, select_samples, shown_media
+from snellen.report.page.samples import describe, result_of, select_samples, shown_media
 
 
 def outcome_set(records):

@@ -4,7 +4,7 @@ from msgspec.structs import replace
 from rich.console import Console
 from synthetic import build_report
 
-from snellen.report.table import print_runs
+from snellen.report.terminal.table import print_runs
 
 
 def printed(runs, width: int = 80, terminal: bool = False) -> str:

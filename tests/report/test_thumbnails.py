@@ -6,7 +6,12 @@ from PIL import Image
 from synthetic import picture
 
 from snellen.core.media import FileSource, InlineSource, digest_bytes
-from snellen.report.thumbnails import LONGEST_SIDE, MOST_BYTES, read_thumbnail, write_thumbnails
+from snellen.report.page.thumbnails import (
+    LONGEST_SIDE,
+    MOST_BYTES,
+    read_thumbnail,
+    write_thumbnails,
+)
 
 
 def noise(width: int, height: int) -> bytes:

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snellen.scoring.bleu import BleuCounts, bleu_counts
-from snellen.scoring.caption_words import caption_words
-from snellen.scoring.cider import DocumentFrequencies, cider, document_frequencies
-from snellen.scoring.rouge_l import rouge_l
+from snellen.scoring.captions.bleu import BleuCounts, bleu_counts
+from snellen.scoring.captions.cider import DocumentFrequencies, cider, document_frequencies
+from snellen.scoring.captions.rouge_l import rouge_l
+from snellen.scoring.captions.tokenise import caption_words
 
 Golden = Callable[[str], Path]
 WORDS = st.lists(st.sampled_from("abcde"), max_size=8)

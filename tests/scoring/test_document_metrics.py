@@ -14,7 +14,7 @@ from snellen.scoring.document import (
     squad_equal,
     words_f1_vlmevalkit,
 )
-from snellen.scoring.table import (
+from snellen.scoring.tablevqabench import (
     money,
     plain,
     same_amount,

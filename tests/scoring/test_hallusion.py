@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from snellen.core.record import Record
-from snellen.scoring.hallusion import Place, hallusion_scores
+from snellen.scoring.hallusionbench import Place, hallusion_scores
 
 ANSWERS = {
     # set, figure, question: right

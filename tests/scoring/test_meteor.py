@@ -8,9 +8,9 @@ import pytest
 
 from snellen.api import score
 from snellen.core.errors import MissingExtra, UsageError
-from snellen.scoring import meteor_program
-from snellen.scoring.meteor import MeteorCounts, meteor_counts
-from snellen.scoring.meteor_program import Captioned, caption_counts
+from snellen.scoring.captions import meteor_program
+from snellen.scoring.captions.meteor import MeteorCounts, meteor_counts
+from snellen.scoring.captions.meteor_program import Captioned, caption_counts
 
 LAYOUT = Path(__file__).parents[1] / "benchmarks" / "layouts" / "coco-caption.tsv"
 STATED = ("this is a good test", ("this is a test", "this is also a test")), 0.44434387

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import pytest
 
-from snellen.benchmarks.mmt_tasks import by_meta_task, subtask_named
-from snellen.scoring.mmt import (
+from snellen.benchmarks.mmt_bench.tasks import by_meta_task, subtask_named
+from snellen.scoring.mmt_bench import (
     VISUAL_RECOGNITION,
     Accuracies,
     average_meta_ranks,

@@ -13,7 +13,7 @@ from snellen.scoring.document import (
 from snellen.scoring.exact import contained, contained_authors
 from snellen.scoring.relaxed import relaxed_as_it_stands, relaxed_correct
 from snellen.scoring.slidevqa import equal_authors, f1_authors
-from snellen.scoring.table import same_items
+from snellen.scoring.tablevqabench import same_items
 from snellen.scoring.typed_answer import typed_score, typed_score_by_script
 
 

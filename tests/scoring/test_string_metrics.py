@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from snellen.scoring.edit_distance import anls, anls_by_script, similarity
 from snellen.scoring.exact import contained, equal_converted, equal_folded, equal_without_dot
-from snellen.scoring.ocr import holds_gold
+from snellen.scoring.ocrbench import holds_gold
 from snellen.scoring.relaxed import relaxed_correct
 from snellen.scoring.vqa_accuracy import (
     normalised,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.scoring.together import tiny_group
+from snellen.scoring.grouped import tiny_group
 from snellen.stats.stratified import tally
 
 

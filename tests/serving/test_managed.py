@@ -17,11 +17,11 @@ from snellen.api import Results, evaluate
 from snellen.cli import main
 from snellen.core.output import Failure
 from snellen.core.record import Record
-from snellen.engine.halting import HOPELESS
-from snellen.engine.managed import Servers, presets
-from snellen.engine.progress import Silent
-from snellen.models.bundled import WEIGHTS
-from snellen.models.registry import open_model
+from snellen.engine.limits.abort import HOPELESS
+from snellen.engine.loop.progress import Silent
+from snellen.engine.servers.managed import Servers, presets
+from snellen.models.hf.bundled import WEIGHTS
+from snellen.models.naming.registry import open_model
 from snellen.store.responses import ResponseStore
 
 TINY = f"transformers/{WEIGHTS / 'tiny'}"
@@ -153,7 +153,7 @@ def asking(out: Path) -> subprocess.Popen[str]:
 def family(command: subprocess.Popen[str]) -> list[psutil.Process]:
     """The server, its child and its watcher."""
     started = psutil.Process(command.pid).children()
-    (watcher,) = [one for one in started if any("server_watcher" in word for word in one.cmdline())]
+    (watcher,) = [one for one in started if any("watchdog" in word for word in one.cmdline())]
     (server,) = [one for one in started if one != watcher]
     return [server, *server.children(), watcher]
 

@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from snellen.api import score
-from snellen.models.bundled import WEIGHTS
+from snellen.models.hf.bundled import WEIGHTS
 
 JUDGE = f"transformers/{WEIGHTS / 'tiny'}"
 

@@ -17,8 +17,8 @@ from snellen.cli import main
 from snellen.core.message import Text, user
 from snellen.core.model import Rendered
 from snellen.core.output import Failure, Generated, Output, Usage
-from snellen.engine.parity import Aspect, Check, Parity, Question, Told, compare, word_diff
-from snellen.models.bundled import WEIGHTS
+from snellen.engine.offline.parity import Aspect, Check, Parity, Question, Told, compare, word_diff
+from snellen.models.hf.bundled import WEIGHTS
 
 LIKELY = {"A": -0.1, "B": -2.5}
 

@@ -17,8 +17,8 @@ import psutil
 import pytest
 
 from snellen.core.errors import UsageError
-from snellen.engine import serving
-from snellen.engine.serving import Launch, Server, ServerNotStarted, words
+from snellen.engine.servers import process
+from snellen.engine.servers.process import Launch, Server, ServerNotStarted, words
 
 SMALL = Path(__file__).with_name("small_server.py")
 
@@ -136,7 +136,7 @@ def test_one_that_is_never_ready_is_stopped(make: Make) -> None:
 
 
 def test_one_that_ignores_sigterm_is_killed(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving, "GRACE", 0.3)
+    monkeypatch.setattr(process, "GRACE", 0.3)
     server = make(small("stubborn", "child"))
     ready(server)
     leader, child = leader_of(server), child_of(server)
@@ -203,7 +203,7 @@ def test_a_log_is_quoted_as_a_terminal_shows_it(make: Make) -> None:
 def test_while_one_waits_the_last_line_of_the_log_is_told(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(serving, "_NEWS_EVERY", 0.0)
+    monkeypatch.setattr(process, "_NEWS_EVERY", 0.0)
     server = make(small(), health=("/never",), ready_seconds=1.5)
     with pytest.raises(ServerNotStarted):
         ready(server)

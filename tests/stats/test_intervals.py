@@ -16,7 +16,7 @@ from snellen.stats.intervals import (
     standard_error,
     wilson,
 )
-from snellen.stats.student import two_sided_quantile
+from snellen.stats.student_t import two_sided_quantile
 
 
 @settings(max_examples=100, deadline=None)

@@ -24,8 +24,8 @@ from snellen.stats.paired import (
     paired_means,
     satterthwaite,
 )
+from snellen.stats.rank_intervals import ranks, standings
 from snellen.stats.resampling import seeded, stacked_sums
-from snellen.stats.standing import ranks, standings
 
 
 @settings(max_examples=100, deadline=None)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from snellen.stats.intervals import wilson
-from snellen.stats.standing import largest_interval, mean_rank_intervals, ranks
+from snellen.stats.rank_intervals import largest_interval, mean_rank_intervals, ranks
 
 
 def test_mean_ranks_are_those_of_the_tasks() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from snellen.stats.confidence_sequences import ConfidenceSequence, bets, bets_for_width
 from snellen.stats.finite_sequences import FiniteSequence, Stratum
-from snellen.stats.stopping import draws_until
+from snellen.stats.stopping_time import draws_until
 
 
 def simulated(share: float, half_width: float, seed: int) -> int:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from snellen.core.summary import Interval
 from snellen.stats.intervals import score_interval, wilson
 from snellen.stats.stratified import mean_of_groups, tally
-from snellen.stats.student import two_sided_quantile
+from snellen.stats.student_t import two_sided_quantile
 
 Z = NormalDist().inv_cdf(0.975)
 Groups = Sequence[tuple[Sequence[float], Sequence[str]]]

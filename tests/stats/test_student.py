@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from snellen.stats.student import two_sided_quantile, two_sided_tail, two_sided_tails
+from snellen.stats.student_t import two_sided_quantile, two_sided_tail, two_sided_tails
 
 FREEDOMS = (0.7, 1, 1.5, 2, 3.3, 5, 12.25, 30, 199, 200.5, 1000, 31_000.5, 1e6)
 VALUES = np.array([0.0, 1e-6, 0.1, 0.7, 1.0, 1.96, 2.7, 5.0, 12.0, 40.0])

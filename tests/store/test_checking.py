@@ -15,9 +15,9 @@ from snellen.cli.main import main
 from snellen.core.errors import StorageError, UsageError
 from snellen.core.model import Identity
 from snellen.core.output import Drawn, Generated
-from snellen.store.checking import check, repair
 from snellen.store.in_flight import InFlight
 from snellen.store.migrations import MIGRATIONS
+from snellen.store.repair import check, repair
 from snellen.store.responses import ResponseStore
 
 MODEL = Identity("test", "model")

@@ -11,7 +11,7 @@ import pytest
 from snellen.api import evaluate, score
 from snellen.cli import main
 from snellen.core.benchmark import Variant
-from snellen.store.exports import as_tsv, vlmevalkit_sheet
+from snellen.store.export.vlmevalkit import as_tsv, vlmevalkit_sheet
 from snellen.store.runs import RunFolder
 
 TEXTS = ("red", "blue", "green", "pink")

@@ -16,7 +16,7 @@ from snellen.core.errors import UsageError
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.request import Request
-from snellen.store.mmt_submission import mmt_sheet
+from snellen.store.export.mmt_submission import mmt_sheet
 from snellen.store.runs import RunFolder
 
 META = ("weather_recognition", "visual_recognition")

@@ -14,7 +14,7 @@ from snellen.core.answer import Found
 from snellen.core.message import Text, user
 from snellen.core.output import Generated
 from snellen.view.files import write_pages
-from snellen.view.shown import Shelf
+from snellen.view.run_view import Shelf
 
 ATTACK = "</script><script>window.hurt=1</script><img src=x onerror='window.hurt=1'><!--"
 expect = sync_api.expect

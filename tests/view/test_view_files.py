@@ -10,7 +10,7 @@ from snellen.cli.main import main
 from snellen.core.errors import UsageError
 from snellen.core.media import digest_bytes
 from snellen.view.files import CHUNK, write_pages
-from snellen.view.shown import Shelf
+from snellen.view.run_view import Shelf
 
 
 def value(path):

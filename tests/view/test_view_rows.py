@@ -11,8 +11,8 @@ import pytest
 from synthetic import record
 
 from snellen.core.errors import DataError
-from snellen.report.samples import result_of
-from snellen.view.rows import RESULTS, Rows
+from snellen.report.page.samples import result_of
+from snellen.view.sample_index import RESULTS, Rows
 
 
 def lines(records) -> bytes:
@@ -151,7 +151,8 @@ def test_100_000_samples_stay_on_the_disk(tmp_path):
     told = rows.columns(99_998)
     assert (told["from"], told["rows"], told["ids"]) == (99_998, 100_000, ["99998", "99999"])
     code = (
-        "import resource, sys; from pathlib import Path; from snellen.view.rows import Rows\n"
+        "import resource, sys; from pathlib import Path\n"
+        "from snellen.view.sample_index import Rows\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "rows = Rows(Path(sys.argv[1])); rows.refresh()\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"

@@ -17,9 +17,9 @@ import snellen
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
 from snellen.core.media import decode_image, digest_bytes
-from snellen.report.samples import describe
+from snellen.report.page.samples import describe
+from snellen.view.run_view import Shelf
 from snellen.view.server import HOST, PageServer
-from snellen.view.shown import Shelf
 
 
 @pytest.fixture(scope="module")

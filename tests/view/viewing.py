@@ -20,8 +20,8 @@ from synthetic import build_report, write_run
 import snellen
 from snellen.core.benchmark import Variant
 from snellen.store.runs import RunFolder
+from snellen.view.run_view import Shelf
 from snellen.view.server import HOST, PageServer
-from snellen.view.shown import Shelf
 
 
 class Answer(NamedTuple):

@@ -1,1 +1,4 @@
-"""Findings from records; never runs a model."""
+"""Findings from finished runs.
+
+Never asks a model; tables and pages of the findings are in `report`.
+"""

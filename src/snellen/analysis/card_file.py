@@ -22,9 +22,9 @@ from typing import NamedTuple
 import msgspec
 
 from snellen.analysis.cards import PARTS, Card, Roles, make_card
-from snellen.benchmarks.registry import open_benchmark
+from snellen.benchmarks.declaration.registry import open_benchmark
+from snellen.core.atomic_write import save
 from snellen.core.benchmark import Variant
-from snellen.core.whole_files import save
 
 FILE = "cards.json"
 _ROLES = ".roles"

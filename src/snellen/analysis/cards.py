@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
-from snellen.benchmarks.flows import turns
+from snellen.benchmarks.protocol.flows import turns
 from snellen.core.benchmark import Benchmark, Table, summed
 from snellen.core.flow import drive
 from snellen.core.message import Media, Message, Text
@@ -27,7 +27,7 @@ from snellen.core.record import Record
 from snellen.core.request import Draw, Generate, Rank, Request
 from snellen.core.sample import Sample
 from snellen.core.summary import Summary
-from snellen.engine.asking import MAIN
+from snellen.engine.loop.request_broker import MAIN
 
 PARTS = ("prompt", "decoding", "media", "reader", "judge", "metric", "data")
 _SAMPLES = 12

@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from snellen.benchmarks.flows import lacking_rotations
+from snellen.benchmarks.protocol.flows import lacking_rotations
 from snellen.core.benchmark import Benchmark, Table
 from snellen.core.errors import DataError, MediaError
 from snellen.core.media import decode_image
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_id
-from snellen.data.info import verify
-from snellen.engine.rehearsal import gold_reply, rehearsed
+from snellen.data.tables.info import verify
+from snellen.engine.offline.gold_check import gold_reply, rehearsed
 from snellen.settings import most_pixels
 
 _ALIKE = 0.95

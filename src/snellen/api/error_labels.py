@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from snellen.analysis.data_again import benchmark_with_data
-from snellen.analysis.error_samples import (
+from snellen.analysis.comparison.reopened_data import benchmark_with_data
+from snellen.analysis.samples.error_samples import (
     ERROR_TYPES,
     MEANINGS,
     ErrorType,
@@ -19,17 +19,17 @@ from snellen.analysis.error_samples import (
     Labels,
     Wrong,
 )
-from snellen.api.arguments import DEFAULT_OUT, STORE_FILE
-from snellen.api.naming import named_model
+from snellen.api._resolve import named_model
+from snellen.api.options import DEFAULT_OUT, STORE_FILE
 from snellen.core.errors import MediaError, UsageError
 from snellen.core.media import Source, decode_image
 from snellen.core.message import Media, Text, user
 from snellen.core.model import Model
 from snellen.core.output import Generated, Output
 from snellen.core.request import Generate, Generation, Ref
-from snellen.engine.outputs import outputs_of
-from snellen.report.embedded import data_urls
-from snellen.report.thumbnails import thumbnail
+from snellen.engine.loop.request_broker import outputs_of
+from snellen.report.page.embedded import data_urls
+from snellen.report.page.thumbnails import thumbnail
 from snellen.settings import most_pixels
 from snellen.store.responses import ResponseStore
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from snellen.analysis.planned_study import (
+from snellen.analysis.comparison.planned_study import (
     Aims,
     Extent,
     Spread,
@@ -18,9 +18,9 @@ from snellen.analysis.planned_study import (
 )
 from snellen.core.errors import UsageError
 from snellen.core.price import Price
-from snellen.engine.planning import Assumptions, Estimate
-from snellen.engine.run_plan import Plan
-from snellen.engine.study_size import cluster_sizes
+from snellen.engine.loop.plan import Plan
+from snellen.engine.offline.estimate import Assumptions, Estimate
+from snellen.engine.offline.study_size import cluster_sizes
 from snellen.settings import unplugged
 from snellen.store.runs import distinct_runs
 

@@ -15,8 +15,8 @@ from functools import partial
 
 from msgspec import structs
 
-from snellen.benchmarks.published import Published, PublishedFile
-from snellen.benchmarks.questions import question_benchmark
+from snellen.benchmarks.declaration.published import Published, PublishedFile
+from snellen.benchmarks.declaration.questions import question_benchmark
 from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.core.sample import Row, Sample
 from snellen.data.download import Remote

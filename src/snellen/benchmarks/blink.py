@@ -19,18 +19,18 @@ from functools import partial
 
 import msgspec
 
-from snellen.benchmarks.flows import words_reader
-from snellen.benchmarks.published import Published, tsv
-from snellen.benchmarks.questions import failures_of, question_benchmark
-from snellen.benchmarks.rules import Readers
+from snellen.benchmarks.declaration.published import Published, tsv
+from snellen.benchmarks.declaration.questions import failures_of, question_benchmark
+from snellen.benchmarks.protocol.flows import words_reader
+from snellen.benchmarks.protocol.parsers import Readers
 from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.summary import Metric, Summary
-from snellen.extract.rules_official import read_blink
+from snellen.extract.published.official import read_blink
 from snellen.scoring.accuracy import FailurePolicy, counted_score
+from snellen.scoring.grouped import interval_of_mean, tallies, tiny_group
 from snellen.scoring.headlines import mean_of_groups
-from snellen.scoring.together import interval_of_mean, tallies, tiny_group
 
 VERSION = "3"
 HEADLINE = "task_mean"

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from functools import partial
 
-from snellen.benchmarks.flows import words_reader
-from snellen.benchmarks.published import Published, tsv
-from snellen.benchmarks.questions import question_benchmark
-from snellen.benchmarks.rules import Readers
+from snellen.benchmarks.declaration.published import Published, tsv
+from snellen.benchmarks.declaration.questions import question_benchmark
+from snellen.benchmarks.protocol.flows import words_reader
+from snellen.benchmarks.protocol.parsers import Readers
 from snellen.core.benchmark import Benchmark, Variant, needs
-from snellen.extract.rules_official import read_mmbench
+from snellen.extract.published.official import read_mmbench
 
 VERSION = "3"
 ALIASES: dict[str, dict[str, str]] = {"mmbench_cc_test": {}}

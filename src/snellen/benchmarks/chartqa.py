@@ -15,8 +15,12 @@ official`, which leaves the white space of a reply where it is, as Pix2Struct's 
 
 from __future__ import annotations
 
-from snellen.benchmarks.open_questions import on_golds, open_question_benchmark, open_rules
-from snellen.benchmarks.published import Published, tsv
+from snellen.benchmarks.declaration.open_questions import (
+    on_golds,
+    open_question_benchmark,
+    open_rules,
+)
+from snellen.benchmarks.declaration.published import Published, tsv
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.scoring.exact import equal_folded
 from snellen.scoring.relaxed import relaxed_as_it_stands, relaxed_correct

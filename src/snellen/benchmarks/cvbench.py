@@ -20,19 +20,18 @@ from functools import partial
 
 import msgspec
 
-from snellen.benchmarks.flows import words_reader
-from snellen.benchmarks.published import HubSplit, Published, tsv
-from snellen.benchmarks.questions import failures_of, question_benchmark
-from snellen.benchmarks.rules import Readers
+from snellen.benchmarks.declaration.published import HubSplit, Published, tsv
+from snellen.benchmarks.declaration.questions import failures_of, question_benchmark
+from snellen.benchmarks.protocol.flows import words_reader
+from snellen.benchmarks.protocol.parsers import Readers
 from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.sample import Row
 from snellen.core.summary import Metric, Summary
-from snellen.extract.rules_official import read_cvbench
+from snellen.extract.published.official import read_cvbench
 from snellen.scoring.accuracy import FailurePolicy
-from snellen.scoring.headlines import mean_of_groups
-from snellen.scoring.together import (
+from snellen.scoring.grouped import (
     bounds_of,
     group_scores,
     interval_of_mean,
@@ -41,6 +40,7 @@ from snellen.scoring.together import (
     tiny_group,
     under,
 )
+from snellen.scoring.headlines import mean_of_groups
 
 VERSION = "4"
 HEADLINE = "mean_of_sources"

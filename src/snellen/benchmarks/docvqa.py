@@ -13,9 +13,8 @@ a reply earns similarity (`--rule official`, `--rule vlmevalkit`).
 
 from __future__ import annotations
 
-from snellen.benchmarks.open_questions import anls_rules, open_question_benchmark
-from snellen.benchmarks.published import Published, tsv
-from snellen.benchmarks.withheld import withheld
+from snellen.benchmarks.declaration.open_questions import anls_rules, open_question_benchmark
+from snellen.benchmarks.declaration.published import Published, tsv, withheld
 from snellen.core.benchmark import Benchmark, Variant
 
 VERSION = "3"

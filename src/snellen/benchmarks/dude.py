@@ -18,15 +18,15 @@ from __future__ import annotations
 
 from msgspec import structs
 
-from snellen.benchmarks.documents import (
+from snellen.benchmarks.declaration.documents import (
     PAGES,
     about_documents,
     document_reader,
     with_extraction,
 )
-from snellen.benchmarks.elsewhere import Elsewhere
-from snellen.benchmarks.open_questions import BARE, open_question_benchmark, open_rules
-from snellen.benchmarks.published import Published, tsv
+from snellen.benchmarks.declaration.open_questions import BARE, open_question_benchmark, open_rules
+from snellen.benchmarks.declaration.other_tools import Elsewhere
+from snellen.benchmarks.declaration.published import Published, tsv
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.sample import Row, Sample
 from snellen.scoring.document import NOT_ANSWERABLE, anls_of_letters, document_anls, list_anls

@@ -24,11 +24,11 @@ from functools import partial
 
 from msgspec import structs
 
-from snellen.benchmarks.graded import Extracting, extracted
-from snellen.benchmarks.graded_benchmark import Declared, as_is, cell, graded_benchmark
-from snellen.benchmarks.judged import Panel
-from snellen.benchmarks.judged_summary import Told, summarise_graded
-from snellen.benchmarks.published import Published, tsv
+from snellen.benchmarks.declaration.judged import Declared, as_is, cell, graded_benchmark
+from snellen.benchmarks.declaration.published import Published, tsv
+from snellen.benchmarks.protocol.judged_flows import Extracting, extracted
+from snellen.benchmarks.protocol.judged_summary import Told, summarise_graded
+from snellen.benchmarks.protocol.judging import Panel
 from snellen.core.answer import Answer, Found, Unparsed
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.flow import Flow

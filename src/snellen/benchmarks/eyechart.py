@@ -15,11 +15,11 @@ from __future__ import annotations
 from dataclasses import replace
 from importlib.resources import files
 
-from snellen.benchmarks.pairs import with_yes_no_pairs
-from snellen.benchmarks.published import packaged, with_origin
-from snellen.benchmarks.questions import question_benchmark
+from snellen.benchmarks.declaration.image_pairs import with_yes_no_pairs
+from snellen.benchmarks.declaration.published import packaged, with_origin
+from snellen.benchmarks.declaration.questions import question_benchmark
 from snellen.core.benchmark import Benchmark, Table, Variant, needs
-from snellen.data.table import open_table
+from snellen.data.tables.open_table import open_table
 
 VERSION = "3"
 _FILES = {"test": "eyechart.tsv", "photos": "eyechart_photos.tsv"}

@@ -13,9 +13,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from snellen.benchmarks.published import Published, PublishedFile, tsv
-from snellen.benchmarks.questions import question_benchmark
-from snellen.benchmarks.withheld import withheld
+from snellen.benchmarks.declaration.published import Published, PublishedFile, tsv, withheld
+from snellen.benchmarks.declaration.questions import question_benchmark
 from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.data.download import Remote
 

@@ -16,8 +16,12 @@ computed.
 
 from __future__ import annotations
 
-from snellen.benchmarks.open_questions import on_golds, open_question_benchmark, open_rules
-from snellen.benchmarks.published import Published, tsv
+from snellen.benchmarks.declaration.open_questions import (
+    on_golds,
+    open_question_benchmark,
+    open_rules,
+)
+from snellen.benchmarks.declaration.published import Published, tsv
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.scoring.exact import equal_converted, equal_folded, equal_without_dot
 

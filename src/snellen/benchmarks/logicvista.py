@@ -18,8 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from snellen.benchmarks.graded import Extracting, extracted
-from snellen.benchmarks.graded_benchmark import (
+from snellen.benchmarks.declaration.judged import (
     OFFICIAL,
     OWN_RULE,
     Declared,
@@ -28,16 +27,17 @@ from snellen.benchmarks.graded_benchmark import (
     graded_benchmark,
     listed,
 )
-from snellen.benchmarks.judged import Panel
-from snellen.benchmarks.judged_summary import SEPARATOR
-from snellen.benchmarks.published import Published, tsv
+from snellen.benchmarks.declaration.published import Published, tsv
+from snellen.benchmarks.protocol.judged_flows import Extracting, extracted
+from snellen.benchmarks.protocol.judged_summary import SEPARATOR
+from snellen.benchmarks.protocol.judging import Panel
 from snellen.core.answer import Answer, Found
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.flow import Flow
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_id
-from snellen.extract.several import read_letters
+from snellen.extract.multi_label import read_letters
 from snellen.extract.verdicts import read_labels
 
 VERSION = "3"

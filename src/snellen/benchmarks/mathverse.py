@@ -26,16 +26,16 @@ from functools import partial
 from msgspec import structs
 from msgspec.structs import replace
 
-from snellen.benchmarks.graded import (
+from snellen.benchmarks.declaration.judged import Declared, as_is, cell, graded_benchmark
+from snellen.benchmarks.declaration.published import Published, PublishedFile, tsv
+from snellen.benchmarks.protocol.judged_flows import (
     BY_RULES,
     Extracting,
     asked_and_read,
     record_of,
     ungraded,
 )
-from snellen.benchmarks.graded_benchmark import Declared, as_is, cell, graded_benchmark
-from snellen.benchmarks.judged import Judgement, Panel, judged
-from snellen.benchmarks.published import Published, PublishedFile, tsv
+from snellen.benchmarks.protocol.judging import Judgement, Panel, judged
 from snellen.core.answer import Answer, Found, Unparsed
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.flow import Flow

@@ -21,8 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from snellen.benchmarks.graded import Extracting, extracted
-from snellen.benchmarks.graded_benchmark import (
+from snellen.benchmarks.declaration.judged import (
     OFFICIAL,
     OWN_RULE,
     RULE,
@@ -31,9 +30,10 @@ from snellen.benchmarks.graded_benchmark import (
     cell,
     graded_benchmark,
 )
-from snellen.benchmarks.judged import Panel
-from snellen.benchmarks.published import Published, tsv
-from snellen.benchmarks.rows import option_cells
+from snellen.benchmarks.declaration.published import Published, tsv
+from snellen.benchmarks.declaration.rows import option_cells
+from snellen.benchmarks.protocol.judged_flows import Extracting, extracted
+from snellen.benchmarks.protocol.judging import Panel
 from snellen.core.answer import Answer, Empty, Found, Unparsed
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.flow import Flow
@@ -42,7 +42,7 @@ from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_id
 from snellen.extract.choice import read_choice
 from snellen.extract.open_text import read_open
-from snellen.extract.rules_mathvision import short_answer
+from snellen.extract.published.mathvision import short_answer
 from snellen.prompts.judging import rubric
 from snellen.scoring import mathematics
 from snellen.scoring.mathematics import equal

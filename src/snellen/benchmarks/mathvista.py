@@ -20,8 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from snellen.benchmarks.graded import Extracting, extracted
-from snellen.benchmarks.graded_benchmark import (
+from snellen.benchmarks.declaration.judged import (
     OFFICIAL,
     OWN_RULE,
     RULE,
@@ -31,10 +30,11 @@ from snellen.benchmarks.graded_benchmark import (
     graded_benchmark,
     listed,
 )
-from snellen.benchmarks.judged import Panel
-from snellen.benchmarks.judged_summary import SEPARATOR
-from snellen.benchmarks.published import Published, tsv
-from snellen.benchmarks.rows import option_cells
+from snellen.benchmarks.declaration.published import Published, tsv
+from snellen.benchmarks.declaration.rows import option_cells
+from snellen.benchmarks.protocol.judged_flows import Extracting, extracted
+from snellen.benchmarks.protocol.judged_summary import SEPARATOR
+from snellen.benchmarks.protocol.judging import Panel
 from snellen.core.answer import Answer, Empty, Found, NoMatch
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.flow import Flow

@@ -18,11 +18,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
-from snellen.benchmarks.graded import Grading, graded
-from snellen.benchmarks.graded_benchmark import Declared, as_is, cell, graded_benchmark, listed
-from snellen.benchmarks.judged import Panel
-from snellen.benchmarks.judged_summary import SEPARATOR
-from snellen.benchmarks.published import Published, tsv
+from snellen.benchmarks.declaration.judged import Declared, as_is, cell, graded_benchmark, listed
+from snellen.benchmarks.declaration.published import Published, tsv
+from snellen.benchmarks.protocol.judged_flows import Grading, graded
+from snellen.benchmarks.protocol.judged_summary import SEPARATOR
+from snellen.benchmarks.protocol.judging import Panel
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.flow import Flow
 from snellen.core.request import Generation

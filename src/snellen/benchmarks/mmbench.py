@@ -22,15 +22,14 @@ from functools import partial
 
 from msgspec import structs
 
-from snellen.benchmarks.elsewhere import Elsewhere
-from snellen.benchmarks.flows import words_reader
-from snellen.benchmarks.published import Published, PublishedFile, tsv
-from snellen.benchmarks.questions import question_benchmark
-from snellen.benchmarks.rules import Readers
-from snellen.benchmarks.withheld import withheld
+from snellen.benchmarks.declaration.other_tools import Elsewhere
+from snellen.benchmarks.declaration.published import Published, PublishedFile, tsv, withheld
+from snellen.benchmarks.declaration.questions import question_benchmark
+from snellen.benchmarks.protocol.flows import words_reader
+from snellen.benchmarks.protocol.parsers import Readers
 from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.core.sample import Row, Sample
-from snellen.extract.rules_official import read_mmbench
+from snellen.extract.published.official import read_mmbench
 
 VERSION = "3"
 ALIASES = {

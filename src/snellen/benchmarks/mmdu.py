@@ -26,11 +26,11 @@ from typing import NamedTuple
 import msgspec
 from msgspec import structs
 
-from snellen.benchmarks.graded import record_of, ungraded
-from snellen.benchmarks.graded_benchmark import Declared, cell, graded_benchmark
-from snellen.benchmarks.judged import Judgement, Panel, judged
-from snellen.benchmarks.judged_summary import Told, summarise_graded
-from snellen.benchmarks.published import Published, tsv
+from snellen.benchmarks.declaration.judged import Declared, cell, graded_benchmark
+from snellen.benchmarks.declaration.published import Published, tsv
+from snellen.benchmarks.protocol.judged_flows import record_of, ungraded
+from snellen.benchmarks.protocol.judged_summary import Told, summarise_graded
+from snellen.benchmarks.protocol.judging import Judgement, Panel, judged
 from snellen.core.answer import Found
 from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.core.errors import DataError

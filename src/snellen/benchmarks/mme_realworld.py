@@ -20,15 +20,15 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from snellen.benchmarks.flows import words_reader
-from snellen.benchmarks.published import HubSplit, Published, PublishedFile
-from snellen.benchmarks.questions import question_benchmark
-from snellen.benchmarks.rules import Readers
+from snellen.benchmarks.declaration.published import HubSplit, Published, PublishedFile
+from snellen.benchmarks.declaration.questions import question_benchmark
+from snellen.benchmarks.protocol.flows import words_reader
+from snellen.benchmarks.protocol.parsers import Readers
 from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.core.sample import Row, Sample
 from snellen.data.download import Remote
-from snellen.extract import rules_vlmevalkit_own
-from snellen.extract.rules_official import read_mme_realworld
+from snellen.extract.published import vlmevalkit_own
+from snellen.extract.published.official import read_mme_realworld
 from snellen.prompts.choice import Wording
 
 VERSION = "4"
@@ -101,7 +101,7 @@ def benchmark(variant: Variant) -> Benchmark:
         wording=_WORDING,
         shape=_shaped,
         official=Readers(read_mme_realworld, words_reader),
-        vlmevalkit=Readers(rules_vlmevalkit_own.read_mme_realworld, words_reader),
+        vlmevalkit=Readers(vlmevalkit_own.read_mme_realworld, words_reader),
         max_new_tokens=128,
         paper="https://arxiv.org/abs/2408.13257",
         source="MME-RealWorld of its authors (CC BY-NC-SA 4.0), as VLMEvalKit's TSV",

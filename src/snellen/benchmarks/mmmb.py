@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from snellen.benchmarks.published import Published, tsv
-from snellen.benchmarks.questions import question_benchmark
+from snellen.benchmarks.declaration.published import Published, tsv
+from snellen.benchmarks.declaration.questions import question_benchmark
 from snellen.core.benchmark import Benchmark, Variant, needs
 
 VERSION = "3"

@@ -29,16 +29,20 @@ from string import ascii_uppercase
 
 from msgspec.structs import replace
 
-from snellen.benchmarks.flows import OpenRule, words_reader
-from snellen.benchmarks.published import Published, tsv
-from snellen.benchmarks.questions import question_benchmark
-from snellen.benchmarks.rules import READERS, Readers
-from snellen.benchmarks.withheld import withheld
+from snellen.benchmarks.declaration.published import Published, tsv, withheld
+from snellen.benchmarks.declaration.questions import question_benchmark
+from snellen.benchmarks.protocol.flows import OpenRule, words_reader
+from snellen.benchmarks.protocol.parsers import READERS, Readers
 from snellen.core.answer import Answer, Empty, Found
 from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.core.sample import Row, Sample
-from snellen.extract.mmmu import draw_option, matches_mmmu, read_mmmu_answer, read_mmmu_open
-from snellen.extract.rules_vlmevalkit import read_choice_vlmevalkit
+from snellen.extract.published.mmmu import (
+    draw_option,
+    matches_mmmu,
+    read_mmmu_answer,
+    read_mmmu_open,
+)
+from snellen.extract.published.vlmevalkit import read_choice_vlmevalkit
 
 VERSION = "3"
 ALIASES = {

@@ -22,14 +22,14 @@ from functools import partial
 
 from msgspec import structs
 
-from snellen.benchmarks.flows import words_reader
-from snellen.benchmarks.published import HubSplit, Published, tsv
-from snellen.benchmarks.questions import question_benchmark
-from snellen.benchmarks.rules import READERS, VLMEVALKIT, Readers
+from snellen.benchmarks.declaration.published import HubSplit, Published, tsv
+from snellen.benchmarks.declaration.questions import question_benchmark
+from snellen.benchmarks.protocol.flows import words_reader
+from snellen.benchmarks.protocol.parsers import READERS, VLMEVALKIT, Readers
 from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.core.sample import Row, Sample
-from snellen.extract.mmmu import draw_pro_option
-from snellen.extract.rules_vlmevalkit_own import read_behind_answer
+from snellen.extract.published.mmmu import draw_pro_option
+from snellen.extract.published.vlmevalkit_own import read_behind_answer
 from snellen.prompts.choice import Wording
 
 VERSION = "3"

@@ -17,12 +17,12 @@ from __future__ import annotations
 
 from functools import partial
 
-from snellen.benchmarks.flows import words_reader
-from snellen.benchmarks.published import Published, tsv
-from snellen.benchmarks.questions import question_benchmark
-from snellen.benchmarks.rules import Readers
+from snellen.benchmarks.declaration.published import Published, tsv
+from snellen.benchmarks.declaration.questions import question_benchmark
+from snellen.benchmarks.protocol.flows import words_reader
+from snellen.benchmarks.protocol.parsers import Readers
 from snellen.core.benchmark import Benchmark, Variant, needs
-from snellen.extract.rules_official import read_mmstar
+from snellen.extract.published.official import read_mmstar
 
 VERSION = "3"
 _URL = "https://opencompass.openxlab.space/utils/VLMEval/MMStar.tsv"

@@ -20,9 +20,9 @@ from functools import partial
 
 from msgspec import structs
 
-from snellen.benchmarks.published import Published, tsv
-from snellen.benchmarks.questions import failures_of, question_benchmark
-from snellen.benchmarks.units import summarise_units, unit_sums
+from snellen.benchmarks.declaration.published import Published, tsv
+from snellen.benchmarks.declaration.questions import failures_of, question_benchmark
+from snellen.benchmarks.declaration.units import summarise_units, unit_sums
 from snellen.core.benchmark import Benchmark, Variant, needs
 from snellen.core.sample import Row, Sample
 

@@ -20,21 +20,21 @@ from functools import partial
 
 from msgspec import structs
 
-from snellen.benchmarks.open_questions import (
+from snellen.benchmarks.declaration.open_questions import (
     on_golds,
     open_question_benchmark,
     open_rules,
     whole_reply,
 )
-from snellen.benchmarks.published import Published, tsv
-from snellen.benchmarks.questions import failures_of
+from snellen.benchmarks.declaration.published import Published, tsv
+from snellen.benchmarks.declaration.questions import failures_of
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.record import Record
 from snellen.core.summary import Metric, Summary
 from snellen.prompts.choice import Wording
 from snellen.scoring.accuracy import FailurePolicy
 from snellen.scoring.exact import contained, contained_authors
-from snellen.scoring.together import interval_of_mean, tallies
+from snellen.scoring.grouped import interval_of_mean, tallies
 
 VERSION = "3"
 ALIASES: dict[str, dict[str, str]] = {"MTVQA_TEST": {}}

@@ -22,14 +22,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from snellen.benchmarks.published import Published, PublishedFile
-from snellen.benchmarks.rules import OWN, READERS, VLMEVALKIT
-from snellen.benchmarks.video_questions import VideoQuestions, video_benchmark
+from snellen.benchmarks.declaration.published import Published, PublishedFile
+from snellen.benchmarks.declaration.video_questions import VideoQuestions, video_benchmark
+from snellen.benchmarks.protocol.parsers import OWN, READERS, VLMEVALKIT
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.data.download import Remote
-from snellen.data.parts import Part, Parts, Records
-from snellen.extract.rules_official import opening_given_gold
-from snellen.extract.rules_vlmevalkit_own import first_word_given_gold
+from snellen.data.json_parts import Part, Parts, Records
+from snellen.extract.published.official import opening_given_gold
+from snellen.extract.published.vlmevalkit_own import first_word_given_gold
 from snellen.prompts.choice import Wording
 
 VERSION = "4"

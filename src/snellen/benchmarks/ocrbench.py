@@ -19,18 +19,18 @@ from functools import partial
 
 import msgspec
 
-from snellen.benchmarks.open_questions import (
+from snellen.benchmarks.declaration.open_questions import (
     BARE,
     open_question_benchmark,
     open_rules,
     whole_reply,
 )
-from snellen.benchmarks.published import Published, tsv
+from snellen.benchmarks.declaration.published import Published, tsv
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.record import Record
 from snellen.core.sample import Sample
 from snellen.core.summary import Interval, Metric, Summary
-from snellen.scoring.ocr import EXPRESSIONS, holds_gold
+from snellen.scoring.ocrbench import EXPRESSIONS, holds_gold
 
 VERSION = "3"
 FINAL = "final_score"

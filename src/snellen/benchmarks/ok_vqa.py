@@ -13,8 +13,8 @@ Our rule is VQA accuracy (Sec. 4 of the paper), as the authors' and lmms-eval's.
 
 from __future__ import annotations
 
-from snellen.benchmarks.open_questions import open_question_benchmark, vqa_rules
-from snellen.benchmarks.published import HubSplit, Published
+from snellen.benchmarks.declaration.open_questions import open_question_benchmark, vqa_rules
+from snellen.benchmarks.declaration.published import HubSplit, Published
 from snellen.core.benchmark import Benchmark, Variant
 
 VERSION = "3"

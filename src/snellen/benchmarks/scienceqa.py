@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from functools import partial
 
-from snellen.benchmarks.elsewhere import Elsewhere
-from snellen.benchmarks.flows import words_reader
-from snellen.benchmarks.published import Published, tsv
-from snellen.benchmarks.questions import question_benchmark
-from snellen.benchmarks.rules import Readers
+from snellen.benchmarks.declaration.other_tools import Elsewhere
+from snellen.benchmarks.declaration.published import Published, tsv
+from snellen.benchmarks.declaration.questions import question_benchmark
+from snellen.benchmarks.protocol.flows import words_reader
+from snellen.benchmarks.protocol.parsers import Readers
 from snellen.core.benchmark import Benchmark, Variant, needs
-from snellen.extract.rules_official import read_scienceqa
+from snellen.extract.published.official import read_scienceqa
 
 VERSION = "3"
 ALIASES = {

@@ -17,21 +17,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from snellen.benchmarks.documents import (
+from snellen.benchmarks.declaration.documents import (
     PAGES,
     about_documents,
     document_reader,
     with_extraction,
 )
-from snellen.benchmarks.elsewhere import Elsewhere
-from snellen.benchmarks.flows import Grade
-from snellen.benchmarks.open_questions import (
+from snellen.benchmarks.declaration.open_questions import (
     BARE,
     on_golds,
     open_question_benchmark,
     open_rules,
 )
-from snellen.benchmarks.published import Published, tsv
+from snellen.benchmarks.declaration.other_tools import Elsewhere
+from snellen.benchmarks.declaration.published import Published, tsv
+from snellen.benchmarks.protocol.flows import Grade
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.scoring.document import (
     anls_in_one_piece,

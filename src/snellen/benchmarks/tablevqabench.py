@@ -26,9 +26,9 @@ from functools import cache, partial
 import msgspec
 from msgspec import structs
 
-from snellen.benchmarks.open_questions import BARE, open_question_benchmark, open_rules
-from snellen.benchmarks.published import Published, tsv
-from snellen.benchmarks.questions import failures_of
+from snellen.benchmarks.declaration.open_questions import BARE, open_question_benchmark, open_rules
+from snellen.benchmarks.declaration.published import Published, tsv
+from snellen.benchmarks.declaration.questions import failures_of
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
@@ -36,9 +36,9 @@ from snellen.core.sample import Row, Sample
 from snellen.core.summary import Metric, Summary
 from snellen.prompts.stored import stored_templates
 from snellen.scoring.accuracy import FailurePolicy
+from snellen.scoring.grouped import interval_of_mean, tallies, tiny_group
 from snellen.scoring.headlines import mean_of_groups
-from snellen.scoring.table import same_amount, same_figure, same_items, statement_correct
-from snellen.scoring.together import interval_of_mean, tallies, tiny_group
+from snellen.scoring.tablevqabench import same_amount, same_figure, same_items, statement_correct
 
 VERSION = "3"
 HEADLINE = "mean_of_parts"

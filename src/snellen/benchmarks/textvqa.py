@@ -16,8 +16,8 @@ gives 0 to every answer where a row has a single gold (`--rule vlmevalkit`), whi
 
 from __future__ import annotations
 
-from snellen.benchmarks.open_questions import open_question_benchmark, vqa_rules
-from snellen.benchmarks.published import Published, tsv
+from snellen.benchmarks.declaration.open_questions import open_question_benchmark, vqa_rules
+from snellen.benchmarks.declaration.published import Published, tsv
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.scoring.vqa_accuracy import vqa_accuracy_m4c
 

@@ -23,9 +23,13 @@ from functools import partial
 import msgspec
 from msgspec import structs
 
-from snellen.benchmarks.open_questions import open_question_benchmark, open_rules, whole_reply
-from snellen.benchmarks.published import Published, PublishedFile, tsv
-from snellen.benchmarks.questions import failures_of
+from snellen.benchmarks.declaration.open_questions import (
+    open_question_benchmark,
+    open_rules,
+    whole_reply,
+)
+from snellen.benchmarks.declaration.published import Published, PublishedFile, tsv
+from snellen.benchmarks.declaration.questions import failures_of
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record

@@ -24,14 +24,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from snellen.benchmarks.flows import words_reader
-from snellen.benchmarks.published import HubSplit, Published
-from snellen.benchmarks.rules import Readers
-from snellen.benchmarks.video_questions import VideoQuestions, video_benchmark
+from snellen.benchmarks.declaration.published import HubSplit, Published
+from snellen.benchmarks.declaration.video_questions import VideoQuestions, video_benchmark
+from snellen.benchmarks.protocol.flows import words_reader
+from snellen.benchmarks.protocol.parsers import Readers
 from snellen.core.answer import Answer, Empty, Found, Unparsed
 from snellen.core.benchmark import Benchmark, Variant
-from snellen.extract.rules_vlmevalkit import read_yes_no_vlmevalkit
-from snellen.extract.rules_vlmevalkit_own import read_first_capital
+from snellen.extract.published.vlmevalkit import read_yes_no_vlmevalkit
+from snellen.extract.published.vlmevalkit_own import read_first_capital
 from snellen.prompts.choice import Wording
 
 VERSION = "4"

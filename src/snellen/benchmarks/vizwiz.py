@@ -15,8 +15,8 @@ Our rule is VQA accuracy by leaving one out, as in the authors' script.
 
 from __future__ import annotations
 
-from snellen.benchmarks.open_questions import open_question_benchmark, vqa_rules
-from snellen.benchmarks.published import HubSplit, Published
+from snellen.benchmarks.declaration.open_questions import open_question_benchmark, vqa_rules
+from snellen.benchmarks.declaration.published import HubSplit, Published
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.prompts.choice import Wording
 

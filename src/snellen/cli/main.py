@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if getattr(arguments, "quiet", False) or not _watched_by_a_person():
             hush_bars()
-        command = import_module(f"snellen.cli.{arguments.module}")
+        command = import_module(f"snellen.cli.commands.{arguments.module}")
         with _sigterm_as_ctrl_c():
             code: int = command.main(arguments)
         if sys.stdout is not None:

@@ -83,7 +83,7 @@ def build_parser() -> Parser:
 
 def _model_options() -> frozenset[str]:
     """The options of every installed provider."""
-    from snellen.models.registry import all_options
+    from snellen.models.naming.registry import all_options
 
     return frozenset(option.name for option in all_options())
 

@@ -8,14 +8,14 @@ from snellen.cli.parser_report import FILTER
 
 
 def add(commands: Commands) -> None:
-    known = flags.command(commands, "list", "list what is known by name", "lookup")
+    known = flags.command(commands, "list", "list what is known by name", "list")
     known.add_argument(
         "what", choices=("models", "benchmarks", "suites"), metavar="WHAT",
         help="models, benchmarks or suites",
     )  # fmt: skip
     known.add_argument("--filter", metavar="FILTER", help=FILTER)
     known.add_argument("--json", action="store_true", help="print JSON")
-    info = flags.command(commands, "info", "tell about a model or a benchmark", "lookup")
+    info = flags.command(commands, "info", "tell about a model or a benchmark", "list")
     info.add_argument("name", metavar="NAME", help="a model, a benchmark, a suite or a data file")
     info.set_defaults(what="info")
     doctor = flags.command(commands, "doctor", "check this installation, or a store of replies")

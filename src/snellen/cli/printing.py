@@ -35,6 +35,6 @@ def print_in(
         text = exports[form](found)
         sys.stdout.write(text if form == JSON else visible(text))
         return
-    from snellen.report.terminal import Terminal
+    from snellen.report.console import Terminal
 
     tables(found, Terminal())

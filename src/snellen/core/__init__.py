@@ -1,1 +1,6 @@
-"""The nouns: media, message, sample, request, output, answer, record, flow, model, benchmark."""
+"""The nouns that all rooms share.
+
+Samples, messages, requests, outputs, answers, records, and the few mechanisms (secrets, limits,
+atomic writes, entry points) that every room needs; nothing here knows a file format, a model or a
+benchmark.
+"""

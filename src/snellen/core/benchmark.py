@@ -9,11 +9,11 @@ from typing import Literal, Protocol, runtime_checkable
 
 from msgspec import structs
 
-from snellen.core.examples import Examples
 from snellen.core.flow import Flow
 from snellen.core.headline import SumsOf
 from snellen.core.model import Capabilities, Modality
 from snellen.core.record import Record
+from snellen.core.run import Examples
 from snellen.core.sample import Kind, Row, Sample
 from snellen.core.summary import Metric, Summary
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from msgspec import Struct
 
 from snellen.core.errors import MediaError
-from snellen.core.headers import well_ended, well_headed
+from snellen.core.image_headers import well_ended, well_headed
 from snellen.core.limits import DEFAULT, raise_it
 
 if TYPE_CHECKING:

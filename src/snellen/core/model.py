@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from snellen.core.output import Output
 from snellen.core.request import Request, Sampling
-from snellen.core.served import Served
+from snellen.core.served_identity import Served
 
 Modality = Literal["text", "image", "video", "audio"]
 

@@ -6,15 +6,28 @@ from typing import Literal
 
 from msgspec import Struct
 
-from snellen.core.examples import Examples
 from snellen.core.model import Capabilities, Identity
 from snellen.core.origin import Origin
 from snellen.core.output import FailureKind, Usage
 from snellen.core.price import Price
 from snellen.core.request import Sampling
-from snellen.core.reused import Reused
-from snellen.core.served import Served
+from snellen.core.reused_replies import Reused
+from snellen.core.served_identity import Served
 from snellen.core.summary import Summary
+
+
+class Examples(Struct, frozen=True, omit_defaults=True):
+    """Questions that stood with their answers before every question of their kind. Where they
+    come from and by which seed stands in the run's parameters (`shots_from`, `shots_seed`)."""
+
+    ids: tuple[str, ...]
+    """Ids of the examples, in the order in which they are shown."""
+    digest: str
+    """SHA-256 (hex) of the examples: questions, options, answers and hashes of their media."""
+    aside: int = 0
+    """Questions of the data that are not asked: the examples, what asks the same, and what belongs
+    to one unit with them."""
+
 
 Status = Literal["running", "interrupted", "incomplete", "complete"]
 """`incomplete`: ended, but samples failed or are missing; the next start asks them again."""

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
 from snellen.core.media import MediaKind, Source
+
+
+def lot(seed: int | str, name: str) -> bytes:
+    """What names are sorted by: SHA-256 of seed and name. The first of an order are also the first
+    of every longer one (100 samples are part of 200)."""
+    return hashlib.sha256(f"{seed}:{name}".encode()).digest()
+
 
 Kind = Literal["choice", "yes_no", "open"]
 

@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from snellen.core.errors import DataError, StorageError
-from snellen.data.files import Algorithm, FileDigests
+from snellen.data.media.image_files import Algorithm, FileDigests
 
 Progress = Callable[[int, int | None], None]
 """Called with the bytes that are there, and the bytes there will be if that is known."""

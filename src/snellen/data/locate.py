@@ -8,7 +8,7 @@ from typing import NamedTuple
 from snellen.core.errors import DataError, OtherData
 from snellen.core.limits import DEFAULT, Limits
 from snellen.data.download import Patience, Progress, Remote, by_hand, checksum_found, download
-from snellen.data.unpack import plain_file
+from snellen.data.tables.unpack import plain_file
 from snellen.settings import Settings
 
 

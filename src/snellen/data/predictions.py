@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +14,6 @@ from snellen.core.benchmark import Table
 from snellen.core.errors import DataError, UnknownName
 from snellen.core.output import Failure, Generated, StopReason
 from snellen.core.sample import Row
-from snellen.data import foreign
 from snellen.data.columns import (
     FIGURE_IDS,
     GOLD_COLUMNS,
@@ -28,10 +28,108 @@ from snellen.data.columns import (
     id_text,
     is_image_column,
 )
-from snellen.data.index import Scan
-from snellen.data.repeated import AS_GIVEN, ONCE, repeated_rows
-from snellen.data.unpack import plain_file
+from snellen.data.foreign import detect
+from snellen.data.tables.index import Scan
+from snellen.data.tables.unpack import plain_file
 from snellen.settings import Settings
+
+QUESTIONS = ("question", "prompt", "input")
+"""Columns that hold what was asked, the first that exists."""
+AS_GIVEN, ONCE = "counted as given", "counted once"
+"""What becomes of rows that repeat an earlier one: alone, and beside data that hold it once."""
+_WORD = re.compile(r"\w+")
+_SIGN = re.compile(r"<[^<>]*>")
+"""Where a picture or a video stands in a prompt."""
+
+
+def question_words(cells: Mapping[str, str]) -> str:
+    """What was asked, as words in small letters: tools put signs and blanks around it."""
+    for column in QUESTIONS:
+        if cells.get(column):
+            return words_of(cells[column])
+    return ""
+
+
+def words_of(text: str) -> str:
+    """A text's words in small letters with blanks between them."""
+    return " ".join(_WORD.findall(_SIGN.sub(" ", text).lower()))
+
+
+def repeated_rows(
+    rows: Sequence[Prediction],
+    id_columns: Sequence[str],
+    columns: Sequence[str],
+    name: str,
+    counted: bool = False,
+) -> tuple[str, ...]:
+    """Warnings about rows whose id stands there already: with the same content, or, where the id
+    is a picture's, with another question. With `counted` two replies to one question are both
+    taken. Raises DataError where they are not.
+    """
+    first: dict[str, Prediction] = {}
+    same: list[Prediction] = []
+    others: list[Prediction] = []
+    for row in rows:
+        known = first.setdefault(row.id, row)
+        if known is row:
+            continue
+        if known.cells == row.cells:
+            same.append(row)
+        elif counted or _asks_another(known, row):
+            others.append(row)
+        else:
+            raise DataError(_differ(known, row, rows, id_columns, columns, name))
+    warnings = []
+    if same:
+        again = same[0]
+        rows_repeat = "1 row repeats" if len(same) == 1 else f"{len(same)} rows repeat"
+        warnings.append(
+            f"{name}: {rows_repeat} an earlier one, {AS_GIVEN} "
+            f"(id {again.id!r}: rows {first[again.id].number} and {again.number})"
+        )
+    if others:
+        again = others[0]
+        rows_have = "1 row has" if len(others) == 1 else f"{len(others)} rows have"
+        warnings.append(
+            f"{name}: {rows_have} the id of an earlier one and other content, each is counted "
+            f"(id {again.id!r}: rows {first[again.id].number} and {again.number})"
+        )
+    return tuple(warnings)
+
+
+def _asks_another(one: Prediction, other: Prediction) -> bool:
+    """Whether two rows hold two questions, as those of a picture whose id they have."""
+    asked = question_words(one.cells), question_words(other.cells)
+    return all(asked) and asked[0] != asked[1]
+
+
+def _differ(
+    one: Prediction,
+    other: Prediction,
+    rows: Sequence[Prediction],
+    id_columns: Sequence[str],
+    columns: Sequence[str],
+    name: str,
+) -> str:
+    """Says which rows clash, and which column would tell them apart, if there is one."""
+    advice = "leave one of them out"
+    for column in columns:
+        if column in id_columns or one.cells.get(column) == other.cells.get(column):
+            continue
+        pairs = Counter((row.id, row.cells.get(column)) for row in rows)
+        values = {row.cells.get(column) for row in rows}
+        if max(pairs.values()) == 1 and 1 < len(values) <= len(rows) // 2:
+            advice = (
+                f"the file holds {len(values)} values of {column!r}: choose one with --where "
+                f"{column}={other.cells.get(column, '')}, or count each with "
+                f"--columns id={column}+{'+'.join(id_columns)}"
+            )
+            break
+    return (
+        f"{name}: rows {one.number} and {other.number} have the same id {one.id!r} "
+        f"but differ; {advice}"
+    )
+
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".xlsx", ".parquet")
 _SHOWN = 12
@@ -247,10 +345,10 @@ def _scan(path: Path, chosen: Mapping[str, str], name: str, settings: Settings) 
     limits = settings.limits
     packed = path.suffix.lower() == ".gz"
     suffix = Path(path.stem if packed else path.name).suffix.lower()
-    foreign.refuse_pickle(path, suffix, name)
+    detect.refuse_pickle(path, suffix, name)
     if not path.exists():
         raise DataError(f"{name}: there is no such file")
-    if suffix not in (*SUFFIXES, *foreign.SUFFIXES) and not path.is_dir():
+    if suffix not in (*SUFFIXES, *detect.SUFFIXES) and not path.is_dir():
         raise DataError(
             f"{name}: unknown kind of predictions file {suffix or path.name!r}; "
             f"expected {', '.join(SUFFIXES)}, also with .gz, a log of Inspect (.eval), or MME's "
@@ -260,23 +358,23 @@ def _scan(path: Path, chosen: Mapping[str, str], name: str, settings: Settings) 
         if not path.is_dir() and not path.stat().st_size:
             raise DataError(f"{name} is empty: expected rows with an id and a prediction")
         plain = path if path.is_dir() else plain_file(path, settings.cache, limits)
-        scan = foreign.foreign_scan(plain, suffix, chosen, name, limits)
+        scan = detect.foreign_scan(plain, suffix, chosen, name, limits)
         if scan is not None:
             return scan._replace(rows=iter(list(scan.rows)))
         if suffix in (".csv", ".tsv"):
-            from snellen.data.tsv import scan_tsv
+            from snellen.data.tables.tsv import scan_tsv
 
             delimiter = b"," if suffix == ".csv" else b"\t"
             return scan_tsv(plain, delimiter, chosen, name, limits)
         if suffix == ".xlsx":
-            from snellen.data.workbook import scan_xlsx
+            from snellen.data.tables.workbook import scan_xlsx
 
             return scan_xlsx(plain, chosen, name, limits)
         if suffix == ".parquet":
-            from snellen.data.parquet import scan_parquet
+            from snellen.data.tables.parquet import scan_parquet
 
             return scan_parquet([plain], chosen, name, limits)
-        from snellen.data.records import scan_document, scan_jsonl
+        from snellen.data.tables.json_records import scan_document, scan_jsonl
 
         return (scan_jsonl if suffix == ".jsonl" else scan_document)(plain, chosen, name, limits)
     except OSError as error:

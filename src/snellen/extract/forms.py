@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from snellen.core.answer import Answer, Found
 from snellen.extract.clean import fold, unmarked, without_thought
 from snellen.extract.marks import innermost_mark
+from snellen.extract.multi_label import read_letters
 from snellen.extract.open_text import read_open
-from snellen.extract.several import read_letters
 from snellen.extract.yes_no import YES, read_yes_no
 
 Form = Literal["truth", "labels"]

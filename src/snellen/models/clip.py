@@ -15,11 +15,11 @@ from snellen.core.errors import MediaError, ModelError, UsageError
 from snellen.core.model import Capabilities, Identity, Model
 from snellen.core.output import Compared, Failure, Output
 from snellen.core.request import Compare, Request, Sampling
-from snellen.models.halving import halving
-from snellen.models.hf_checkpoint import Checkpoint, find_checkpoint
-from snellen.models.hf_loading import choose_device, quiet, require
-from snellen.models.known import KnownModel, ModelOption, read_options
-from snellen.models.pictures import PictureCache
+from snellen.models.hf.checkpoint import Checkpoint, find_checkpoint
+from snellen.models.hf.loading import choose_device, quiet, require
+from snellen.models.image_cache import PictureCache
+from snellen.models.naming.provider import KnownModel, ModelOption, read_options
+from snellen.models.split_batch import halving
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -9,7 +9,7 @@ from snellen.core.errors import UsageError
 from snellen.core.model import Capabilities, Identity, Model
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.request import Compare, Generate, Request, Sampling
-from snellen.models.known import KnownModel, read_options
+from snellen.models.naming.provider import KnownModel, read_options
 
 KNOWN = (KnownModel("replay/<file>", "Replies recorded in a file of predictions (id, text)."),)
 

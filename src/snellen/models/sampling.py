@@ -7,12 +7,12 @@ import math
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from snellen.core.doors import doors, load
+from snellen.core.entry_points import doors, load
 from snellen.core.errors import UsageError
 from snellen.core.model import Model, Sampler
 from snellen.core.request import Sampling
-from snellen.models.known import ModelOption
-from snellen.models.registry import GROUP, options_of, split_options, split_spec
+from snellen.models.naming.provider import ModelOption
+from snellen.models.naming.registry import GROUP, options_of, split_options, split_spec
 
 OPTIONS = (
     ModelOption("temperature", "how freely replies are drawn; 0 takes the likeliest words"),

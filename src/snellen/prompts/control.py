@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from snellen.core.errors import MediaError, UsageError
 from snellen.core.media import MediaKind
 from snellen.core.sample import MediaRef, Sample
-from snellen.prompts.made import decoded, made, rename_placeholders, unmade
+from snellen.prompts.derived_images import decoded, made, rename_placeholders, unmade
 from snellen.prompts.rotation import rotatable
 
 Control = Literal["blind", "black", "blur", "wrong-image", "shuffled-options"]

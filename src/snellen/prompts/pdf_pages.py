@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from snellen.core.errors import MediaError, MissingExtra
 from snellen.core.sample import MediaRef, Sample
-from snellen.prompts.made import made, unmade
+from snellen.prompts.derived_images import made, unmade
 
 MAGIC = b"%PDF-"
 DOTS_PER_INCH = 144

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from snellen.core.errors import MediaError
 from snellen.core.sample import Region, Sample
-from snellen.prompts.made import decoded, made, unmade
+from snellen.prompts.derived_images import decoded, made, unmade
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture

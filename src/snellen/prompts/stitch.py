@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from snellen.core.errors import MediaError
 from snellen.core.sample import MediaRef, Sample
-from snellen.prompts.made import decoded, made, rename_placeholders, unmade
+from snellen.prompts.derived_images import decoded, made, rename_placeholders, unmade
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture

@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 import msgspec
 
-from snellen.analysis.data_marks import unlike_data
+from snellen.analysis.comparison.data_differences import unlike_data
+from snellen.core.csv_cells import text_cells
 from snellen.core.run import Report
-from snellen.core.sheets import text_cells
 from snellen.core.summary import Metric
 from snellen.report import format as fmt
-from snellen.report.draws import TITLE, draw_lines, draw_metrics
 from snellen.report.markdown import bullets, literal, table
+from snellen.report.terminal.repeats import TITLE, draw_lines, draw_metrics
 
 CSV_COLUMNS = (
     "run", "model", "benchmark", "version", "metric", "column", "group",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from snellen.analysis.data_marks import data_apart
+from snellen.analysis.comparison.data_differences import data_apart
 from snellen.core.answer import OUTCOMES, OWED, Outcome
 from snellen.core.request import Sampling
 from snellen.core.run import Report, RunConfig, RunInfo, Spent
-from snellen.core.served import changes
+from snellen.core.served_identity import changes
 from snellen.core.summary import Interval, Metric
 from snellen.scoring.guessing import GUESSES
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from snellen.core.summary import Interval
 from snellen.stats.intervals import DEFAULT_LEVEL
 from snellen.stats.paired import PairedMean
-from snellen.stats.student import two_sided_quantile, two_sided_tails
+from snellen.stats.student_t import two_sided_quantile, two_sided_tails
 
 
 def interval_of_average(values: Sequence[float], intervals: Sequence[Interval]) -> Interval:

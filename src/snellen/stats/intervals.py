@@ -15,7 +15,7 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 from snellen.core.summary import Interval
-from snellen.stats.student import two_sided_quantile
+from snellen.stats.student_t import two_sided_quantile
 
 DEFAULT_LEVEL = 0.95
 

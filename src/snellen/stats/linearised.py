@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from snellen.core.summary import Interval
 from snellen.stats.intervals import DEFAULT_LEVEL, Moments, bounded, freedom_of
-from snellen.stats.student import two_sided_quantile
+from snellen.stats.student_t import two_sided_quantile
 
 if TYPE_CHECKING:
     from numpy import float64, int64

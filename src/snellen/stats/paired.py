@@ -34,7 +34,7 @@ from snellen.core.summary import Interval
 from snellen.stats.intervals import DEFAULT_LEVEL
 from snellen.stats.score_test import normal_tails, score_interval_of, score_statistic
 from snellen.stats.sign_flips import flipped_signs
-from snellen.stats.student import two_sided_quantile, two_sided_tails
+from snellen.stats.student_t import two_sided_quantile, two_sided_tails
 
 if TYPE_CHECKING:
     from numpy import bool_, float64, int64

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from snellen.core.summary import Interval
 from snellen.stats.intervals import DEFAULT_LEVEL, wilson
 from snellen.stats.paired import FEWEST_CLUSTERS
-from snellen.stats.student import two_sided_quantile
+from snellen.stats.student_t import two_sided_quantile
 
 
 def share_over_systems(

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from snellen.core.summary import Interval
 from snellen.stats.intervals import DEFAULT_LEVEL, wilson
-from snellen.stats.student import two_sided_quantile
+from snellen.stats.student_t import two_sided_quantile
 
 
 class Stratum(NamedTuple):

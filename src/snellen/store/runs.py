@@ -22,10 +22,10 @@ import msgspec
 from filelock import FileLock, Timeout
 from msgspec import Struct
 
+from snellen.core.atomic_write import save
 from snellen.core.errors import DataError, RunLocked, StorageError, UsageError
 from snellen.core.record import Record, Repeat
 from snellen.core.run import Report, RunInfo, Spent
-from snellen.core.whole_files import save
 
 RUN_FILE = "run.json"
 SAMPLES_FILE = "samples.jsonl"

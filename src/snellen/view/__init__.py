@@ -1,1 +1,1 @@
-"""Run folders in a browser: a server for this machine alone, and the same as static files."""
+"""Run folders in a browser. A server for this machine alone, and the same as static files."""

@@ -10,14 +10,14 @@ from typing import Any
 
 import msgspec
 
+from snellen.core.atomic_write import whole_file
 from snellen.core.errors import SnellenError, StorageError, UsageError
 from snellen.core.record import Record
 from snellen.core.repeats import every_pass
-from snellen.core.whole_files import whole_file
-from snellen.report.samples import describe
-from snellen.report.thumbnails import thumbnail_path
+from snellen.report.page.samples import describe
+from snellen.report.page.thumbnails import thumbnail_path
+from snellen.view.run_view import Shelf, Shown
 from snellen.view.shell import shell
-from snellen.view.shown import Shelf, Shown
 
 CHUNK = 100
 """Samples in one file."""

@@ -15,9 +15,9 @@ import msgspec
 
 from snellen.core.errors import SnellenError, UsageError
 from snellen.settings import read_limits
-from snellen.view.pictures import content_type
+from snellen.view.run_images import content_type
+from snellen.view.run_view import Shelf
 from snellen.view.shell import shell
-from snellen.view.shown import Shelf
 
 HOST = "127.0.0.1"
 PORT = 8420

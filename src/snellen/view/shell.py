@@ -9,10 +9,10 @@ import msgspec
 
 from snellen.core.answer import OUTCOMES
 from snellen.report import format as fmt
-from snellen.report.embedded import inert
-from snellen.report.frame import environment, frame
-from snellen.view.rows import KINDS, RESULTS
-from snellen.view.shown import HOME
+from snellen.report.page.embedded import inert
+from snellen.report.page.layout import environment, frame
+from snellen.view.run_view import HOME
+from snellen.view.sample_index import KINDS, RESULTS
 
 STYLES = ("page.css", "view.css")
 SCRIPTS = (

@@ -1,1 +1,5 @@
-"""Models behind servers: OpenAI-compatible endpoints, Anthropic's and Google's own."""
+"""Models behind servers and APIs.
+
+One HTTP client, one file per dialect of the wire format, errors and limits of what is read; pacing
+and retries are in `engine.limits`.
+"""

@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 
 from snellen.core.errors import UsageError
 from snellen.core.secret import Secret
-from snellen.models.passwords import refuse_password
+from snellen.models.remote.http import Address
 from snellen.models.remote.profile import URLS, Profile
-from snellen.models.remote.wire import Address
+from snellen.models.url_passwords import refuse_password
 from snellen.settings import first_set, read_secret
 
 _ENDS = ("/chat/completions", "/completions", "/messages", "/images/generations", "/models")

@@ -27,9 +27,9 @@ from snellen.models.remote.dialect import (
     whole_number,
     with_policy,
 )
-from snellen.models.remote.faults import reported
+from snellen.models.remote.errors import reported
+from snellen.models.remote.json_reply import quoted
 from snellen.models.remote.options import put
-from snellen.models.remote.parsing import quoted
 from snellen.models.remote.profile import fixed_sampling
 
 PATH = "chat/completions"

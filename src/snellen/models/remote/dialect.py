@@ -11,11 +11,11 @@ from snellen.core.output import Generated, StopReason
 from snellen.core.request import Draw, Generate
 from snellen.models.image_policy import first_image
 from snellen.models.reasoning import split_reasoning
-from snellen.models.remote.faults import reported
+from snellen.models.remote.errors import reported
+from snellen.models.remote.json_reply import quoted
+from snellen.models.remote.media import Shown
 from snellen.models.remote.options import Setup
-from snellen.models.remote.parsing import quoted
 from snellen.models.remote.profile import Profile
-from snellen.models.remote.shown import Shown
 
 Body = dict[str, Any]
 Reply = Mapping[str, Any]

@@ -11,7 +11,7 @@ from snellen.core.errors import ModelError
 from snellen.core.media import check_image, digest_bytes
 from snellen.core.output import Drawn, Failure, Generated, Output, Usage
 from snellen.core.request import Draw
-from snellen.models.drawings import Setting, not_honoured
+from snellen.models.drawn_images import Setting, not_honoured
 from snellen.models.remote.chat import with_extra
 from snellen.models.remote.dialect import (
     Asked,
@@ -22,10 +22,10 @@ from snellen.models.remote.dialect import (
     mapping,
     whole_number,
 )
-from snellen.models.remote.faults import Unanswered, reported
-from snellen.models.remote.parsing import quoted
-from snellen.models.remote.shown import written
-from snellen.models.remote.wire import Wire
+from snellen.models.remote.errors import Unanswered, reported
+from snellen.models.remote.http import Wire
+from snellen.models.remote.json_reply import quoted
+from snellen.models.remote.media import written
 from snellen.settings import most_pixels
 
 PATH = "images/generations"

@@ -27,8 +27,8 @@ from snellen.models.remote.dialect import (
     whole_number,
     with_policy,
 )
-from snellen.models.remote.faults import Unanswered, reported
-from snellen.models.remote.parsing import quoted
+from snellen.models.remote.errors import Unanswered, reported
+from snellen.models.remote.json_reply import quoted
 
 _STOPS: dict[str, StopReason] = {
     "MAX_TOKENS": "length",

@@ -14,18 +14,17 @@ from snellen.core.model import Capabilities, Identity, Modality, Rendered
 from snellen.core.output import Drawn, Failure, Generated, Output
 from snellen.core.request import Compare, Draw, Generate, Generation, Rank, Ref, Request, Sampling
 from snellen.core.secret import UNLIKE_WORDS, hide
-from snellen.core.served import Served
+from snellen.core.served_identity import Served
 from snellen.models.remote.address import Origin
-from snellen.models.remote.checking import explained, refuses_a_setting, served, wrong_name
 from snellen.models.remote.dialect import Asked, Dialect, with_policy
 from snellen.models.remote.drawing import draw_by_chat, draw_by_images
-from snellen.models.remote.faults import Unanswered, WebPage
-from snellen.models.remote.ranking import rank
-from snellen.models.remote.sampled import cannot_sample
+from snellen.models.remote.errors import Unanswered, WebPage
+from snellen.models.remote.http import Wire
+from snellen.models.remote.logprobs import rank
+from snellen.models.remote.media import Gallery, Shown, written
+from snellen.models.remote.probe import explained, refuses_a_setting, rendered, served, wrong_name
+from snellen.models.remote.sampling import cannot_sample
 from snellen.models.remote.self_report import SelfReport
-from snellen.models.remote.shown import Gallery, Shown, written
-from snellen.models.remote.telling import rendered
-from snellen.models.remote.wire import Wire
 
 _PROBE = Generate(
     messages=(user(Text("Reply with the single letter A.")),),

@@ -9,7 +9,7 @@ from typing import Any, Literal, cast
 import msgspec
 
 from snellen.core.errors import UsageError
-from snellen.models.known import ModelOption, read_options
+from snellen.models.naming.provider import ModelOption, read_options
 
 Endpoint = Literal["chat", "completions", "images"]
 Ranking = Literal["off", "echo", "prompt_logprobs"]

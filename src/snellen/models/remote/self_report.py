@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from snellen.core.errors import ModelError
-from snellen.core.served import Served
-from snellen.models.remote.checking import entries
-from snellen.models.remote.parsing import quoted
-from snellen.models.remote.wire import Wire
+from snellen.core.served_identity import Served
+from snellen.models.remote.http import Wire
+from snellen.models.remote.json_reply import quoted
+from snellen.models.remote.probe import entries
 
 _LISTED = ("id", "root", "owned_by", "created", "max_model_len")
 _LONGEST = 120

@@ -1,0 +1,271 @@
+"""What one setting of a run is worth: two runs of one model that differ in it alone, sample by
+sample.
+
+Pictures against none (MMT-Bench Table A13; the multi-modal gain S_v - S_wv of L. Chen et al., "Are
+We on the Right Way for Evaluating Large Vision-Language Models?", 2024,
+https://arxiv.org/abs/2403.20330), thinking, examples, several images against one (MMT-Bench Fig.
+3a-h), ways of showing a region (Fig. 3i), Chinese against English (MMBench Fig. 7): one rule.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from snellen.analysis.comparison.aligned import Aligned, Seen, aligned
+from snellen.analysis.comparison.groups import in_points
+from snellen.analysis.comparison.headlines import headlines
+from snellen.core.errors import UsageError
+from snellen.core.run import RunInfo
+from snellen.core.summary import Interval, Unit
+from snellen.stats.intervals import score_interval
+from snellen.stats.paired import holm, paired_mean
+from snellen.store.runs import RunFolder, find_runs
+
+if TYPE_CHECKING:
+    from numpy import float64, int64
+    from numpy.typing import NDArray
+
+CONTROL = "control"
+BLIND = "blind"
+ABSENT = "none"
+"""What a setting is called that a run does not have, e.g. no control."""
+FACTORS = (CONTROL, "cot", "shots")
+"""Settings that are looked for unasked: they have a plain run to be compared with."""
+WITH_DATA = frozenset({"lang", "images", "split"})
+"""Settings with which the data file, and the wording of its questions, change too."""
+_ALONGSIDE = {"cot": {"cot_digest"}, "shots": {"shots_seed", "shots_from"}}
+"""The parameters that come with a setting."""
+
+
+class Share(Struct, frozen=True):
+    """In percent."""
+
+    value: float
+    interval: Interval | None
+    n: int
+
+
+class Gain(Struct, frozen=True):
+    """Two runs of one model that differ in one setting alone, over the samples both scored.
+
+    `gain` is what the thing that is there is worth: the base less the other run for a control,
+    which takes something away; the other run less the base for every other setting.
+    """
+
+    model: str
+    benchmark: str
+    setting: str
+    """The name of the parameter: `control`, `cot`, `shots`, `images`, ..."""
+    base: str
+    """Its value in the run compared with; `none` where that run does not have it."""
+    value: str
+    group: str
+    """Empty: over all samples."""
+    metric: str
+    unit: Unit
+    base_score: float
+    score: float
+    gain: float
+    interval: Interval | None
+    """Paired, and clustered by unit (`stats.paired.paired_mean`); of a headline that is no mean
+    over samples, by its own test (`stats.paired_statistics`)."""
+    p: float | None
+    """Of no difference; None with too few clusters to tell."""
+    n: int
+    left_out: int
+    """Samples that one run alone scored, or that were not the same question."""
+    base_folder: str
+    folder: str
+    p_holm: float | None = None
+    """Adjusted by Holm for the gains of the same list that have a p."""
+    answerable: Share | None = None
+    """Under `blind`: samples that are answered right from the text alone."""
+    answerable_of_right: Share | None = None
+    """The same among the samples that are right with the pictures."""
+
+
+class _Member(NamedTuple):
+    """A run, and its value of the setting in question."""
+
+    value: str
+    run: RunFolder
+
+
+class _Numbers(NamedTuple):
+    base_score: float
+    score: float
+    gain: float
+    interval: Interval | None
+    p: float | None
+    n: int
+
+
+def gains(
+    runs: Sequence[RunFolder],
+    setting: str | None = None,
+    *,
+    base: str | None = None,
+    group: str | None = None,
+    of: Collection[str] | None = None,
+) -> list[Gain]:
+    """Every pair of these runs that differ in one setting alone.
+
+    Without `setting`: in a control, in thinking or in examples, against the run that has none.
+    With it: every value against `base`, or against the run that does not have the setting, or
+    else against the first value. By `group` too where one is named; `of` names the folders one of
+    which has to be in a pair. Raises UsageError as `aligned` does.
+    """
+    settings = FACTORS if setting is None else (setting,)
+    if setting is None:
+        base = base or ABSENT
+    return _adjusted(
+        [
+            gain
+            for one in settings
+            for first, other in _pairs(runs, one, base)
+            if of is None or first.run.name in of or other.run.name in of
+            for gain in _gains(first, other, one, group)
+        ]
+    )
+
+
+def gains_beside(runs: Sequence[RunFolder]) -> list[Gain]:
+    """The gains of these runs over, and of, those that lie in the same folders. None where a
+    neighbour cannot be read: the runs' own numbers do not depend on it."""
+    found = []
+    for parent in dict.fromkeys(run.path.resolve().parent for run in runs):
+        names = {run.name for run in runs if run.path.resolve().parent == parent}
+        with suppress(UsageError):
+            found += gains(find_runs(parent), of=names)
+    return _adjusted(found)
+
+
+def _adjusted(found: Sequence[Gain]) -> list[Gain]:
+    """The gains with p-values adjusted for their number."""
+    tested = [one for one in found if one.p is not None]
+    adjusted = iter(holm([one.p for one in tested if one.p is not None]))
+    return [
+        msgspec.structs.replace(one, p_holm=None if one.p is None else next(adjusted))
+        for one in found
+    ]
+
+
+def _pairs(
+    runs: Sequence[RunFolder], setting: str, base: str | None
+) -> Iterator[tuple[_Member, _Member]]:
+    alike: dict[bytes, list[_Member]] = defaultdict(list)
+    for run in runs:
+        value = run.info.config.parameters.get(setting, ABSENT)
+        alike[_everything_else(run.info, setting)].append(_Member(value, run))
+    for members in alike.values():
+        values = [one.value for one in members]
+        first = base or (ABSENT if ABSENT in values else values[0])
+        for one in members:
+            for other in members:
+                if one.value == first != other.value:
+                    yield one, other
+
+
+def _everything_else(info: RunInfo, setting: str) -> bytes:
+    """What makes a run, without the setting and what comes with it."""
+    parameters = {
+        name: value
+        for name, value in info.config.parameters.items()
+        if name != setting and name not in _ALONGSIDE.get(setting, ())
+    }
+    data = "" if setting in WITH_DATA else info.config.data
+    shown = None if setting == "shots" else info.config.examples
+    # Thinking allows longer replies.
+    rest = msgspec.structs.replace(
+        info.config, parameters=parameters, data=data, max_new_tokens=0, examples=shown
+    )
+    return msgspec.json.encode(rest, order="sorted")
+
+
+def _gains(first: _Member, other: _Member, setting: str, group: str | None) -> Iterator[Gain]:
+    asks_as = _same_gold if setting in WITH_DATA else Seen.asks_as
+    together = aligned([first.run, other.run], common=True, asks_as=asks_as)
+    whole = _whole(together, first, other, setting)
+    yield whole
+    if group is None:
+        return
+    parts: dict[str, list[int]] = defaultdict(list)
+    for at, sample in enumerate(together.samples):
+        if group in sample.groups:
+            parts[sample.groups[group]].append(at)
+    if not parts:
+        known = sorted({name for sample in together.samples for name in sample.groups})
+        raise UsageError(
+            f"{first.run.name} has no grouping {group!r}; it has {', '.join(known) or 'none'}"
+        )
+    for label, rows in parts.items():
+        scores, clusters = together.scores[rows], together.clusters[rows]
+        yield msgspec.structs.replace(
+            whole, group=label, metric=first.run.info.headline, unit="percent",
+            answerable=None, answerable_of_right=None, left_out=0,
+            **_means(scores, clusters, setting)._asdict(),
+        )  # fmt: skip
+
+
+def _same_gold(one: Seen, other: Seen) -> bool:
+    """Whether two samples of one id are one question, in whatever words."""
+    return one.gold == other.gold
+
+
+def _whole(together: Aligned, first: _Member, other: _Member, setting: str) -> Gain:
+    info = first.run.info
+    measure = headlines([first.run, other.run], together)
+    if measure is None:
+        numbers = _means(together.scores, together.clusters, setting)
+    else:
+        pair = (1, 0) if setting == CONTROL else (0, 1)
+        (gain,) = measure.differences([pair], 0.95)
+        base_score, score = measure.values
+        numbers = _Numbers(
+            base_score, score, gain.mean, gain.interval, gain.p, len(together.samples)
+        )
+    blind = setting == CONTROL and first.value == ABSENT and other.value == BLIND
+    return Gain(
+        model=info.model,
+        benchmark=info.benchmark,
+        setting=setting,
+        base=first.value,
+        value=other.value,
+        group="",
+        metric=measure.name if measure else info.headline,
+        unit=measure.unit if measure else "percent",
+        left_out=together.unscored + together.unlike,
+        base_folder=first.run.name,
+        folder=other.run.name,
+        answerable=_right_without(together) if blind else None,
+        answerable_of_right=_right_without(together, seen=True) if blind else None,
+        **numbers._asdict(),
+    )
+
+
+def _means(scores: NDArray[float64], clusters: NDArray[int64], setting: str) -> _Numbers:
+    """Of scores (samples, 2), the base first."""
+    import numpy as np
+
+    sign = -1 if setting == CONTROL else 1
+    _, units = np.unique(clusters, return_inverse=True)
+    mean = paired_mean(sign * (scores[:, 1] - scores[:, 0]), units)
+    base_score, score = (100 * scores.mean(axis=0)).tolist()
+    interval = in_points(mean.interval)
+    return _Numbers(base_score, score, 100 * mean.mean, interval, mean.p, len(scores))
+
+
+def _right_without(together: Aligned, *, seen: bool = False) -> Share | None:
+    """Samples that the second run has right, of all or of those that the first has right."""
+    rows = [at for at in range(len(together.samples)) if not seen or together.scores[at, 0] == 1.0]
+    if not rows:
+        return None
+    right = [float(together.scores[at, 1] == 1.0) for at in rows]
+    interval = score_interval(right, [str(together.clusters[at]) for at in rows])
+    return Share(100 * sum(right) / len(right), in_points(interval), len(right))

@@ -1,0 +1,397 @@
+"""Runs against each other on the same samples: differences, tests, ranks, and what it would take
+to tell them apart."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+
+from snellen.analysis.comparison.aligned import Aligned, aligned
+from snellen.analysis.comparison.groups import (
+    GroupDifference,
+    Pairs,
+    adjusted_groups,
+    group_differences,
+    in_points,
+    pair_means,
+)
+from snellen.analysis.comparison.headlines import Headlines, headlines
+from snellen.analysis.comparison.margins import Margin, adjusted_margins, margin_of
+from snellen.analysis.comparison.stopped_early import interval_at_stop
+from snellen.core.errors import UsageError
+from snellen.core.summary import Interval
+from snellen.stats.paired import (
+    FEWEST_CLUSTERS,
+    SCORE_TEST,
+    PairedMean,
+    design_effect,
+    detectable,
+    detectable_by_error,
+    holm,
+    mcnemar,
+    needed,
+)
+from snellen.stats.paired_statistics import cluster_sums
+from snellen.stats.rank_intervals import standings
+from snellen.store.runs import RunFolder
+
+if TYPE_CHECKING:
+    from numpy import float64
+    from numpy.typing import NDArray
+
+
+class Pair(Struct, frozen=True):
+    """The second run less the first, in points, over the samples both scored: of the headlines, or
+    of the mean scores where the headline cannot be made of these samples."""
+
+    benchmark: str
+    first: str
+    second: str
+    metric: str
+    first_score: float
+    second_score: float
+    difference: float
+    interval: Interval | None
+    n: int
+    clusters: int
+    first_better: int
+    """Samples on which the first run scored higher."""
+    second_better: int
+    p: float | None
+    """Two-sided, below 1 - level exactly where `interval` leaves out 0. None where too few clusters
+    tell nothing; `reason` says so."""
+    test: str
+    p_exact: float | None
+    """McNemar's exact test; None where samples belong together or earn parts of a point."""
+    p_holm: float | None = None
+    """Adjusted for every pair of every benchmark that was compared."""
+    reason: str = ""
+    """Why there is no p or no interval."""
+    anytime: Interval | None = None
+    """Of the difference of the mean scores, valid where a rule ended one of the runs early; None
+    where none did."""
+    bounds: tuple[float, float] | None = None
+    """The difference over all samples, if those that failed or are missing were all against the
+    second run, and all for it; None where nothing failed or the bounds are not known."""
+    detectable: float | None = None
+    """The least true difference that so many samples find with the power of the comparison."""
+    needed: tuple[int, int] | None = None
+    """Samples that find the difference at the far and at the near end of its interval, with the
+    power of the comparison; None where the interval includes 0, so that no number can be given."""
+    margin: Margin | None = None
+    groups: tuple[GroupDifference, ...] = ()
+
+
+class Place(Struct, frozen=True):
+    """A run's rank over the samples all runs scored, and the interval of that rank."""
+
+    run: str
+    score: float
+    rank: int
+    low: int | None
+    high: int | None
+    first: float | None
+    """Share of the resampled benchmarks in which nobody scores higher. It and the interval are None
+    where there are too few clusters to resample."""
+
+
+class Compared(Struct, frozen=True):
+    """All runs of one benchmark."""
+
+    benchmark: str
+    metric: str
+    unit: str
+    runs: tuple[str, ...]
+    folders: tuple[str, ...]
+    n: int
+    unscored: int
+    places: tuple[Place, ...]
+    notices: tuple[str, ...]
+
+
+class Comparison(Struct, frozen=True):
+    level: float
+    power: float
+    benchmarks: tuple[Compared, ...]
+    pairs: tuple[Pair, ...]
+    notices: tuple[str, ...] = ()
+    margin: float | None = None
+    """Points within which runs are as good as each other, where that was asked."""
+
+
+def compare(
+    runs: Sequence[RunFolder],
+    names: Sequence[str],
+    *,
+    common: bool = False,
+    baseline: bool = False,
+    level: float = 0.95,
+    power: float = 0.8,
+    margin: float | None = None,
+) -> Comparison:
+    """Compare runs benchmark by benchmark: every pair, or with `baseline` every run with the first.
+
+    `names` are what the runs are called. With a `margin`, in points, it is also tested whether runs
+    are no worse than each other by more than that. p-values are adjusted by Holm over all pairs of
+    all benchmarks, those of groups over all groups of all pairs.
+
+    Raises UsageError where no benchmark has two runs, for a margin not above 0, and as `aligned`
+    does.
+    """
+    if margin is not None and not 0 < margin < math.inf:
+        raise UsageError(f"the margin is {margin:g} points; expected a number above 0")
+    by_benchmark, alone = _by_benchmark(runs)
+    benchmarks: list[Compared] = []
+    pairs: list[Pair] = []
+    for benchmark, members in by_benchmark.items():
+        mine, called = [runs[at] for at in members], [names[at] for at in members]
+        together = aligned(mine, common=common)
+        measure = headlines(mine, together)
+        benchmarks.append(_compared(benchmark, mine, called, together, measure, level))
+        chosen = [two for two in combinations(range(len(members)), 2) if not (baseline and two[0])]
+        pairs += _pairs(benchmark, mine, called, together, measure, chosen, level, power, margin)
+    only = tuple(f"{name}: only one run, not compared" for name in alone)
+    return Comparison(level, power, tuple(benchmarks), tuple(_adjusted(pairs)), only, margin)
+
+
+def _adjusted(pairs: Sequence[Pair]) -> Iterator[Pair]:
+    tested = iter(holm([pair.p for pair in pairs if pair.p is not None]))
+    margins = adjusted_margins([pair.margin for pair in pairs])
+    groups = adjusted_groups([pair.groups for pair in pairs])
+    for pair, margin, of_groups in zip(pairs, margins, groups, strict=True):
+        p = None if pair.p is None else next(tested)
+        yield msgspec.structs.replace(pair, p_holm=p, margin=margin, groups=of_groups)
+
+
+def _by_benchmark(runs: Sequence[RunFolder]) -> tuple[dict[str, list[int]], list[str]]:
+    """Places of the runs of each benchmark that has two or more, and the other benchmarks."""
+    found: dict[str, list[int]] = defaultdict(list)
+    for at, run in enumerate(runs):
+        found[run.info.benchmark].append(at)
+    alone = [name for name, members in found.items() if len(members) < 2]
+    if len(alone) == len(found):
+        raise UsageError(
+            f"no two of the runs are of one benchmark (got {', '.join(alone) or 'none'}); give two "
+            "runs of the same benchmark"
+        )
+    return {name: members for name, members in found.items() if len(members) > 1}, alone
+
+
+def _compared(
+    benchmark: str,
+    runs: Sequence[RunFolder],
+    names: Sequence[str],
+    together: Aligned,
+    measure: Headlines | None,
+    level: float,
+) -> Compared:
+    notices = list(together.notices)
+    if measure is None:
+        notices += _no_mean(runs, together)
+    elif measure.smallest_part < FEWEST_CLUSTERS:
+        notices.append(
+            f"a part of the headline {measure.name} is made of fewer than {FEWEST_CLUSTERS} "
+            "clusters of samples; its spread is taken from the other parts"
+        )
+    return Compared(
+        benchmark,
+        measure.name if measure else _metric(together),
+        measure.unit if measure else "percent",
+        tuple(names),
+        tuple(info.name for info in together.infos),
+        len(together.samples),
+        together.unscored,
+        tuple(_places(benchmark, names, together, measure, level)),
+        tuple(notices),
+    )
+
+
+def _metric(together: Aligned) -> str:
+    return " / ".join(dict.fromkeys(info.headline for info in together.infos))
+
+
+def _no_mean(runs: Sequence[RunFolder], together: Aligned) -> Iterator[str]:
+    """Says so where a run's headline is something else than the mean of its samples."""
+    for at, run in enumerate(runs):
+        if not run.has_report or run.info.status != "complete" or together.unscored:
+            continue
+        headline = run.report().summary.headline
+        mean = 100 * float(together.scores[:, at].mean())
+        if (
+            headline.value is not None
+            and headline.n == len(together.samples)
+            and abs(headline.value - mean) > 0.05
+        ):
+            yield (
+                f"the headline {headline.name} is no mean over samples ({headline.value:.1f} for "
+                f"{run.info.model}) and cannot be made of those compared; the means of the "
+                "samples' scores are compared"
+            )
+            return
+
+
+def _places(
+    benchmark: str,
+    names: Sequence[str],
+    together: Aligned,
+    measure: Headlines | None,
+    level: float,
+) -> Iterator[Place]:
+    seed = f"ranks {benchmark}"
+    if measure is None:
+        found = standings(cluster_sums(together.scores, together.clusters), seed, level=level)
+        values = (100 * together.scores.mean(axis=0)).tolist()
+    else:
+        found, values = measure.standings(seed, level), measure.values
+    few = 1 + int(together.clusters.max()) < FEWEST_CLUSTERS
+    for name, value, one in zip(names, values, found, strict=True):
+        sure = (None, None, None) if few else (one.low, one.high, one.first)
+        yield Place(name, value, one.rank, *sure)
+
+
+def _pairs(
+    benchmark: str,
+    runs: Sequence[RunFolder],
+    names: Sequence[str],
+    together: Aligned,
+    measure: Headlines | None,
+    chosen: Pairs,
+    level: float,
+    power: float,
+    margin: float | None,
+) -> Iterator[Pair]:
+    if not chosen:
+        return
+    scale = 1.0 if measure else 100.0
+
+    def tested(null: float = 0.0) -> list[PairedMean]:
+        if measure:
+            return measure.differences(chosen, level, null)
+        return pair_means(together.scores, together.clusters, chosen, level, null)
+
+    margins: list[Margin | None] = [None] * len(chosen)
+    if margin is not None:
+        scaled = margin / scale
+        if scaled >= (measure.top if measure else 1):
+            raise UsageError(
+                f"the margin is {margin:g} points; {benchmark} has no larger differences than that"
+            )
+        both = zip(tested(-scaled), tested(scaled), strict=True)
+        margins = [margin_of(margin, scaled, *one) for one in both]
+    bounds = _bounds(runs, together, measure)
+    values = measure.values if measure else (100 * together.scores.mean(axis=0)).tolist()
+    groups = group_differences(together, chosen, level)
+    for two, mean, of_margin, of_groups in zip(chosen, tested(), margins, groups, strict=True):
+        differences = together.scores[:, two[1]] - together.scores[:, two[0]]
+        lost, won = int((differences < 0).sum()), int((differences > 0).sum())
+        ends = [bounds[at] for at in two]
+        yield Pair(
+            benchmark=benchmark,
+            first=names[two[0]],
+            second=names[two[1]],
+            metric=measure.name if measure else _metric(together),
+            first_score=values[two[0]],
+            second_score=values[two[1]],
+            difference=scale * mean.mean,
+            interval=mean.interval if measure else in_points(mean.interval),
+            n=len(differences),
+            clusters=mean.clusters,
+            first_better=lost,
+            second_better=won,
+            p=mean.p,
+            test=mean.test,
+            p_exact=mcnemar(lost, won).exact if mean.test == SCORE_TEST else None,
+            reason=mean.reason,
+            anytime=interval_at_stop(
+                [together.infos[at] for at in two], differences, together.clusters, level
+            ),
+            bounds=_apart(*ends),
+            margin=of_margin,
+            groups=tuple(of_groups),
+            **(
+                _reach_by_error(mean, len(differences), level, power)
+                if measure
+                else _reach(together, differences, mean, level, power)
+            ),
+        )
+
+
+_Ends = tuple[float, float] | None
+
+
+def _bounds(runs: Sequence[RunFolder], together: Aligned, measure: Headlines | None) -> list[_Ends]:
+    """For each run what its score would be over all samples, if those that failed or are missing
+    were wrong, and if they were right; None where that is not known, or there are none."""
+    if measure is None:
+        return [ends and (100 * ends[0], 100 * ends[1]) for ends in together.bounds]
+    known: list[_Ends] = [None] * len(runs)
+    if not any(together.bounds) or together.unlike:
+        return known
+    for at, run in enumerate(runs):
+        if run.has_report:
+            summary = run.report().summary
+            value = summary.headline.value
+            if summary.bounds is not None:
+                known[at] = summary.bounds.worst, summary.bounds.best
+            elif value is not None:
+                known[at] = value, value
+    return known
+
+
+def _apart(first: _Ends, second: _Ends) -> _Ends:
+    """The least and the greatest difference of two scores within bounds."""
+    if first is None or second is None:
+        return None
+    return second[0] - first[1], second[1] - first[0]
+
+
+def _reach(
+    together: Aligned,
+    differences: NDArray[float64],
+    mean: PairedMean,
+    level: float,
+    power: float,
+) -> dict[str, Any]:
+    """What difference so many samples find, and how many would find the ends of the interval."""
+    if mean.p is None:
+        return {}
+    square = float((differences**2).mean())
+    design = design_effect(differences, together.clusters, mean.error)
+    least = detectable(
+        square,
+        len(differences) / design,
+        largest=float(abs(differences).mean()),
+        level=level,
+        power=power,
+    )
+    found: dict[str, Any] = {"detectable": None if least is None else 100 * least}
+    if (ends := _far_and_near(mean)) is not None:
+        many = [needed(end, square, level=level, power=power, design=design) for end in ends]
+        if None not in many:
+            found["needed"] = tuple(many)
+    return found
+
+
+def _reach_by_error(mean: PairedMean, n: int, level: float, power: float) -> dict[str, Any]:
+    """The same for a headline that is no mean of samples."""
+    if mean.p is None or not mean.error:
+        return {}
+    least = detectable_by_error(mean.error, level=level, power=power)
+    found: dict[str, Any] = {"detectable": least}
+    if (ends := _far_and_near(mean)) is not None:
+        found["needed"] = tuple(math.ceil(n * (least / end) ** 2) for end in ends)
+    return found
+
+
+def _far_and_near(mean: PairedMean) -> tuple[float, float] | None:
+    """The ends of an interval by their distance from 0; None where it holds 0."""
+    if mean.interval is None or mean.interval.low <= 0 <= mean.interval.high:
+        return None
+    near, far = sorted((abs(mean.interval.low), abs(mean.interval.high)))
+    return far, near

@@ -1,0 +1,278 @@
+"""A study of two models on a benchmark, planned: how many samples, repeats and dollars it takes to
+find a difference, or to show that there is none worth speaking of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+
+from snellen.analysis.comparison.aligned import aligned
+from snellen.core.errors import UsageError
+from snellen.stats.draws import components
+from snellen.stats.paired import detectable, needed, paired_mean
+from snellen.stats.power import (
+    design_effect,
+    discordance_of_means,
+    least_margin,
+    needed_no_worse,
+)
+from snellen.store.runs import RunFolder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ASSUMED_CORRELATION = 0.2
+"""Of the differences of two models on questions about one picture, where nothing was measured."""
+_REPEATS = (1, 2, 4, 8)
+"""For which needs are told where it is known what repeats are worth."""
+
+
+class Aims(Struct, frozen=True, kw_only=True):
+    """What a study is to tell, and what is known beforehand. Differences in points of 100."""
+
+    detect: float | None = None
+    """The difference to be found."""
+    no_worse: float | None = None
+    """The margin within which two models are to be shown alike."""
+    power: float = 0.8
+    level: float = 0.95
+    discordance: float | None = None
+    """Share of samples on which the two differ; of partial scores the mean square."""
+    correlation: float | None = None
+    """Of the differences within a cluster."""
+    draw_share: float | None = None
+    """Share of the discordance that comes from drawing replies, and that repeats lower."""
+
+
+class Spread(NamedTuple):
+    """How two models differ from sample to sample: mean squares of the differences between the
+    questions and between single draws of their replies (None where it is not known), and the design
+    effect of the clusters (None where it is not known)."""
+
+    questions: float
+    draws: float | None
+    design: float | None
+    told: tuple[str, ...]
+
+    def discordance(self, repeats: int) -> float:
+        if self.draws is None:
+            return self.questions
+        return discordance_of_means(self.questions, self.draws, repeats)
+
+
+class Extent(NamedTuple):
+    """A benchmark's samples, and what asking both models about all of them once takes. None where
+    it is not known."""
+
+    sizes: tuple[int, ...]
+    """Of the clusters."""
+    requests: float | None = None
+    dollars: float | None = None
+
+    @property
+    def samples(self) -> int:
+        return sum(self.sizes)
+
+
+class Need(Struct, frozen=True):
+    """What one aim takes. `requests` and `dollars` are of both models; None: not known."""
+
+    aim: str
+    points: float
+    repeats: int
+    samples: int
+    enough: bool | None
+    """Whether the benchmark has as many."""
+    requests: float | None
+    dollars: float | None
+
+
+class StudyPlan(Struct, frozen=True, kw_only=True):
+    benchmark: str
+    models: tuple[str, str]
+    samples: int | None
+    clusters: int | None
+    power: float
+    level: float
+    discordance: float
+    design: float
+    needs: tuple[Need, ...]
+    detectable: float | None
+    """The least difference, in points, that all samples find; None where they find none, or where
+    their number is not known."""
+    margin: float | None
+    """The least margin within which all samples show two equally good models alike."""
+    said: tuple[str, ...]
+    """What the numbers rest on."""
+
+
+class Draws(Struct, frozen=True, gc=False):
+    """The scores of a sample's draws."""
+
+    id: str
+    repeats: tuple[Draw, ...] = ()
+
+
+class Draw(Struct, frozen=True, gc=False):
+    score: float | None = None
+
+
+def spread_of_runs(runs: Sequence[RunFolder]) -> Spread:
+    """From two finished runs on one benchmark, of any two models. Raises UsageError where they are
+    not two, of several benchmarks, or share no scored sample."""
+    if len(runs) != 2 or runs[0].info.benchmark != runs[1].info.benchmark:
+        told = ", ".join(f"{run.info.model} on {run.info.benchmark}" for run in runs)
+        raise UsageError(f"--from takes two runs of one benchmark; got {told or 'none'}")
+    together = aligned(runs, common=True)
+    differences = together.scores[:, 1] - together.scores[:, 0]
+    square = float((differences**2).mean())
+    found = paired_mean(differences, together.clusters)
+    variance = float(differences.var(ddof=1)) / len(differences) if len(differences) > 1 else 0.0
+    design = None
+    if together.clustered and found.error is not None and variance:
+        # Below 1 by chance far oftener than in truth.
+        design = max(1.0, found.error**2 / variance)
+    names = " and ".join(run.info.model for run in runs)
+    n = len(differences)
+    said = [f"the two differ on {100 * square:.1f} % of samples (from {n:,} of {names})"]
+    parts = [_draw_variance(run) for run in runs]
+    if None in parts:
+        return Spread(square, None, design, tuple(said))
+    single = sum(part.draws for part in parts if part)
+    held = sum(part.draws / part.repeats for part in parts if part)
+    said.append(f"{100 * single:.1f} points of it, with one draw each, come from drawing replies")
+    return Spread(max(0.0, square - held), single, design, tuple(said))
+
+
+class _Drawing(NamedTuple):
+    draws: float
+    repeats: int
+
+
+def _draw_variance(run: RunFolder) -> _Drawing | None:
+    repeats = run.info.config.repeats
+    if repeats < 2:
+        return None
+    scores = [
+        [draw.score for draw in one.repeats if draw.score is not None] for one in run.read_as(Draws)
+    ]
+    found = components(scores)
+    return None if found is None else _Drawing(found.draws, repeats)
+
+
+def assumed_spread(aims: Aims, accuracy: float) -> Spread:
+    """From what the user says, or from two models that are right independently of each other."""
+    if aims.discordance is not None:
+        square = aims.discordance
+        said = f"the two differ on {100 * square:g} % of samples (assumed)"
+    else:
+        square = 2 * accuracy * (1 - accuracy)
+        said = (
+            f"the two differ on {100 * square:.0f} % of samples (assumed: as if they were right "
+            f"independently of each other, {100 * accuracy:g} % of the time; models mostly differ "
+            "on fewer, which two short runs tell: --from RUN RUN)"
+        )
+    if aims.draw_share is None:
+        return Spread(square, None, None, (said,))
+    draws = aims.draw_share * square
+    drawn = f"{100 * aims.draw_share:g} % of that come from drawing replies (assumed)"
+    return Spread(square - draws, draws, None, (said, drawn))
+
+
+def plan_study(
+    benchmark: str,
+    models: tuple[str, str],
+    aims: Aims,
+    spread: Spread,
+    extent: Extent | None,
+    repeats: int = 1,
+    *,
+    is_mean: bool = True,
+) -> StudyPlan:
+    """What the aims take. `extent` is None where the data are not here; `is_mean` says whether the
+    benchmark's headline is the mean of its samples' scores, which is planned for."""
+    design, how = _design(aims, spread, extent)
+    times = sorted({repeats, *_REPEATS}) if spread.draws is not None else [repeats]
+    needs = tuple(
+        _with_costs(need, extent)
+        for each in times
+        for need in _needs(aims, spread.discordance(each), design, each)
+    )
+    square = spread.discordance(repeats)
+    least = margin = None
+    if extent is not None:
+        least = detectable(square, extent.samples / design, level=aims.level, power=aims.power)
+        margin = least_margin(square, extent.samples / design, level=aims.level, power=aims.power)
+    said = [*spread.told, *how]
+    if not is_mean:
+        said.append(
+            f"the headline of {benchmark} is no mean over samples: these numbers are about the "
+            "mean of the samples' scores"
+        )
+    if spread.draws is None and repeats > 1:
+        said.append(
+            f"what {repeats} repeats are worth is not known, so that they count as one: --from two "
+            "runs with --repeats, or --draw-share"
+        )
+    return StudyPlan(
+        benchmark=benchmark,
+        models=models,
+        samples=None if extent is None else extent.samples,
+        clusters=None if extent is None else len(extent.sizes),
+        power=aims.power,
+        level=aims.level,
+        discordance=square,
+        design=design,
+        needs=needs,
+        detectable=None if least is None else 100 * least,
+        margin=None if margin is None else 100 * margin,
+        said=tuple(said),
+    )
+
+
+def _design(aims: Aims, spread: Spread, extent: Extent | None) -> tuple[float, list[str]]:
+    if spread.design is not None and aims.correlation is None:
+        worth = f"{spread.design:.2f} samples in clusters tell as much as one alone (measured)"
+        return spread.design, [worth]
+    if extent is None:
+        return 1.0, ["the data are not here: samples count as independent"]
+    if len(extent.sizes) == extent.samples:
+        return 1.0, []
+    rho, origin = aims.correlation, "--correlation"
+    if rho is None:
+        rho, origin = ASSUMED_CORRELATION, "assumed; --correlation"
+    design = design_effect(extent.sizes, rho)
+    return design, [
+        f"{extent.samples:,} samples lie in {len(extent.sizes):,} clusters; with a correlation of "
+        f"{rho:g} within them ({origin}) {design:.2f} tell as much as one alone"
+    ]
+
+
+def _needs(aims: Aims, square: float, design: float, repeats: int) -> Iterator[Need]:
+    terms = {"level": aims.level, "power": aims.power, "design": design}
+    if aims.detect is not None:
+        found = needed(aims.detect / 100, max(square, aims.detect / 100), **terms)
+        if found is not None:
+            yield Need("difference", aims.detect, repeats, found, None, None, None)
+    if aims.no_worse is not None:
+        margin = aims.no_worse / 100
+        for aim, both in (("no worse", False), ("alike", True)):
+            found = needed_no_worse(margin, square, both=both, **terms)
+            yield Need(aim, aims.no_worse, repeats, found, None, None, None)
+
+
+def _with_costs(need: Need, extent: Extent | None) -> Need:
+    if extent is None:
+        return need
+    times = need.repeats * need.samples / extent.samples
+    return Need(
+        need.aim,
+        need.points,
+        need.repeats,
+        need.samples,
+        need.samples <= extent.samples,
+        None if extent.requests is None else times * extent.requests,
+        None if extent.dollars is None else times * extent.dollars,
+    )

@@ -1,0 +1,83 @@
+"""Runs that a rule ended early (`engine.until`): what to say of them, and the interval of a
+difference that is valid at such an end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from snellen.core.errors import UsageError
+from snellen.core.run import RunInfo
+from snellen.core.summary import Interval
+from snellen.engine.anytime.early_stop import Duel, parse_until
+from snellen.stats.confidence_sequences import interval_of_differences
+from snellen.stats.intervals import DEFAULT_LEVEL
+
+if TYPE_CHECKING:
+    from numpy import float64, int64
+    from numpy.typing import NDArray
+
+
+def stopped_early(info: RunInfo | None) -> bool:
+    """Whether a rule of `--until` ended the run before all samples were asked."""
+    ended = info is not None and info.status not in ("running", "interrupted")
+    return ended and info is not None and bool(info.config.until and info.stopped)
+
+
+def stop_notices(infos: Sequence[RunInfo]) -> Iterator[str]:
+    """A sentence for each rule that ended some of the runs early."""
+    by_rule: dict[str, list[str]] = {}
+    for info in infos:
+        if stopped_early(info):
+            by_rule.setdefault(info.config.until, []).append(info.model)
+    for rule, models in by_rule.items():
+        names = " and ".join(dict.fromkeys(models))
+        text = f"{names} stopped early by --until {rule}"
+        if _is_duel(rule):
+            text += (
+                ", which looks at the difference: at such a stop it is too far from 0 on average, "
+                "and the ordinary interval and p do not hold; the anytime interval does"
+            )
+        yield text
+
+
+def interval_at_stop(
+    infos: Sequence[RunInfo | None],
+    differences: NDArray[float64],
+    clusters: NDArray[int64],
+    level: float = DEFAULT_LEVEL,
+) -> Interval | None:
+    """The anytime interval of the mean of `differences` (n,), in points of 100; None where none of
+    the two runs stopped early.
+
+    `clusters` (n,) are the numbers of the samples' clusters, without gaps. It is valid whenever
+    the runs stopped by what they had scored, of such samples as were asked, which a rule draws at
+    random. Differences lie in -1..1.
+    """
+    import numpy as np
+
+    if not any(map(stopped_early, infos)):
+        return None
+    sizes = np.bincount(clusters).astype(np.float64)
+    totals = np.bincount(clusters, weights=differences)
+    # As many clusters as all samples would have made.
+    most = math.ceil(len(sizes) * max(1.0, _samples(infos) / len(differences)))
+    found = interval_of_differences(totals.tolist(), sizes.tolist(), most, level)
+    return Interval(100 * found.low, 100 * found.high, found.method, level)
+
+
+def _samples(infos: Sequence[RunInfo | None]) -> int:
+    """How many samples the runs would have asked at most."""
+    return max(
+        min(info.data.rows, info.config.limit or info.data.rows)
+        for info in infos
+        if info is not None
+    )
+
+
+def _is_duel(rule: str) -> bool:
+    try:
+        return isinstance(parse_until(rule), Duel)
+    except UsageError:
+        return False  # a rule of another version

@@ -1,0 +1,1 @@
+"""Findings of the papers. Abilities, choices, yes/no problems, leakage and tables of scores."""

@@ -1,0 +1,82 @@
+"""What a model knows of a benchmark without its pictures and its language model does not.
+
+L. Chen et al., "Are We on the Right Way for Evaluating Large Vision-Language Models?" (2024,
+https://arxiv.org/abs/2403.20330): the multi-modal leakage introduced with MMStar is
+max(0, S_wv - S_t), where S_wv is the score of a model without the pictures, and S_t that of the
+language model it was made from. The multi-modal gain beside it is in `analysis.gains`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import Struct
+
+from snellen.analysis.causes.gains import BLIND, CONTROL
+from snellen.analysis.comparison.aligned import aligned
+from snellen.analysis.comparison.groups import in_points
+from snellen.core.errors import UsageError
+from snellen.core.summary import Interval
+from snellen.stats.paired import paired_mean
+from snellen.store.runs import RunFolder
+
+
+class Leakage(Struct, frozen=True):
+    """How far a model without pictures goes beyond the language model it was made from: what it
+    may have seen of the benchmark in training. In percent."""
+
+    model: str
+    language_model: str
+    benchmark: str
+    without: float
+    """S_wv."""
+    language: float
+    """S_t."""
+    leakage: float
+    interval: Interval | None
+    """Of the difference; its ends are cut at 0 as the leakage is."""
+    n: int
+
+
+def leakages(runs: Sequence[RunFolder], language_model: RunFolder) -> list[Leakage]:
+    """The leakage of every run without pictures among these. `language_model` is a run of the
+    language model on the same samples; it sees no pictures either.
+
+    Raises UsageError where it did see some, and as `aligned` does.
+    """
+    control = language_model.info.config.parameters.get(CONTROL)
+    capabilities = language_model.info.capabilities
+    sees = capabilities is None or "image" in capabilities.inputs
+    if control != BLIND and sees:
+        raise UsageError(
+            f"{language_model.name}: the run of the language model shows pictures; make it with "
+            "--control blind"
+        )
+    return [
+        _leakage(run, language_model)
+        for run in runs
+        if run.info.config.parameters.get(CONTROL) == BLIND
+        and run.info.benchmark == language_model.info.benchmark
+        and run.path != language_model.path
+    ]
+
+
+def _leakage(run: RunFolder, language_model: RunFolder) -> Leakage:
+    together = aligned([run, language_model], common=True)
+    mean = paired_mean(together.scores[:, 0] - together.scores[:, 1], together.clusters)
+    interval = in_points(mean.interval)
+    if interval is not None:
+        low, high = max(0.0, interval.low), max(0.0, interval.high)
+        interval = msgspec.structs.replace(interval, low=low, high=high)
+    without, language = (100 * together.scores.mean(axis=0)).tolist()
+    return Leakage(
+        model=run.info.model,
+        language_model=language_model.info.model,
+        benchmark=run.info.benchmark,
+        without=without,
+        language=language,
+        leakage=max(0.0, 100 * mean.mean),
+        interval=interval,
+        n=len(together.samples),
+    )

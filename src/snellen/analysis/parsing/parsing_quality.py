@@ -1,0 +1,289 @@
+"""How well replies are read, as numbers: precision and recall of each reader on replies that
+somebody else labelled, and what that can do to a score.
+
+The counts are stored beside this file; `docs/measure_readers.py` takes them anew from recorded
+replies of real models.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from snellen.analysis.parsing.unread_replies import unread
+from snellen.core.answer import Answer, Empty, Found, Truncated
+from snellen.core.errors import UsageError
+from snellen.core.output import Generated
+from snellen.core.record import Record
+from snellen.core.repeats import draws_of, every_pass
+from snellen.core.sample import Kind
+from snellen.core.summary import Interval
+from snellen.extract.llm import EXTRACTOR
+from snellen.stats.intervals import wilson
+from snellen.stats.system_shares import share_over_systems
+from snellen.store.runs import RunFolder
+
+COUNTS = "parsing_quality.json"
+NONE_FITS = "Z"
+OWN_RULE, WORD = "snellen", "word"
+"""The rule of a run that names none, and the reader it has for yes/no questions."""
+
+BLINK = "GPT-3.5 (BLINK validation, 11 systems)"
+MMMU = "MMMU's parser (validation, 2 systems)"
+VECTORS = "lighteval's tests"
+TEMPCOMPASS = "TempCompass' rule, then ChatGPT (3 systems)"
+LABELS: Mapping[str, str] = {
+    BLINK: (
+        "BLINK's labels are the options that GPT-3.5 read in the same replies: its own errors are "
+        "not in these numbers, and a reader that errs as it does counts as right"
+    ),
+    MMMU: (
+        "MMMU's labels are those of its parser, which reads by rules as well; what it could not "
+        "read counts as meaning no option"
+    ),
+    VECTORS: "lighteval's replies were written for its tests; they are no sample of any system's",
+    TEMPCOMPASS: (
+        "TempCompass' labels are its rating in words: the right word where it rated a reply as "
+        "right, otherwise the other word, also where the reply means neither. They mostly say how "
+        "often one rule agrees with another, and nothing of replies that mean neither: no person "
+        "has labelled any"
+    ),
+}
+"""Whose labels each set has, and what they cannot show."""
+
+Reader = Callable[[str, Mapping[str, str]], Answer]
+"""Reads a reply, given its options by label (empty where they are not known)."""
+
+
+class Labelled(NamedTuple):
+    """A reply with the option it means, or None where it means none."""
+
+    text: str
+    options: Mapping[str, str]
+    label: str | None
+    system: str = ""
+    """Whose reply it is, where the set says so."""
+
+
+class SystemCounts(Struct, frozen=True):
+    """The counts of `Quality` over one system's replies."""
+
+    name: str
+    replies: int
+    meaning: int
+    read: int
+    right: int
+
+
+class Quality(Struct, frozen=True):
+    """One reader on one set. `meaning` counts replies that mean an option, `read` those that were
+    read as one, `right` those read as the one they mean."""
+
+    reader: str
+    kind: Kind
+    labelled_by: str
+    replies: int
+    meaning: int
+    read: int
+    right: int
+    systems: tuple[SystemCounts, ...] = ()
+    """The same by system; empty where the replies are of one, or of none that is named."""
+
+    @property
+    def precision(self) -> float | None:
+        """Share of what was read that was read right."""
+        return self.right / self.read if self.read else None
+
+    @property
+    def recall(self) -> float | None:
+        """Share of what means an option that was read as it."""
+        return self.right / self.meaning if self.meaning else None
+
+    @property
+    def meant_unread(self) -> float:
+        """Of the replies that were not read the largest share that can mean an option."""
+        unread_ones = self.replies - self.read
+        return min(1.0, (self.meaning - self.right) / unread_ones) if unread_ones else 0.0
+
+    @property
+    def precision_interval(self) -> Interval | None:
+        """Over systems (`share_over_systems`), None for two to four of them; over the replies
+        where they are of one system."""
+        return self._interval([one.read for one in self.systems], self.read)
+
+    @property
+    def recall_interval(self) -> Interval | None:
+        """As `precision_interval`."""
+        return self._interval([one.meaning for one in self.systems], self.meaning)
+
+    @property
+    def precision_range(self) -> tuple[float, float] | None:
+        """The lowest and the highest of any system; None where there are no systems."""
+        shares = [one.right / one.read for one in self.systems if one.read]
+        return (min(shares), max(shares)) if shares else None
+
+    @property
+    def recall_range(self) -> tuple[float, float] | None:
+        """As `precision_range`."""
+        shares = [one.right / one.meaning for one in self.systems if one.meaning]
+        return (min(shares), max(shares)) if shares else None
+
+    @property
+    def least_precision(self) -> float | None:
+        """What the replies of a further system must at least be expected to be read with: the
+        lower end of the interval over systems and over replies, or that of the system read worst,
+        whichever is lowest."""
+        if not self.read:
+            return None
+        ends = [wilson(self.right, self.read).low]
+        if self.precision_interval is not None:
+            ends.append(self.precision_interval.low)
+        if self.precision_range is not None:
+            ends.append(self.precision_range[0])
+        return min(ends)
+
+    def _interval(self, wholes: Sequence[int], whole: int) -> Interval | None:
+        if not whole:
+            return None
+        if self.systems:
+            return share_over_systems([one.right for one in self.systems], wholes)
+        return wilson(self.right, whole)
+
+
+class ScoreError(NamedTuple):
+    """How far the reading alone can move a score, in points of 100: `down` where misread replies
+    were counted right, `up` where misread and unread ones were counted wrong."""
+
+    down: float
+    up: float
+
+
+def measured(
+    reader: str, kind: Kind, labelled_by: str, read: Reader, replies: Iterable[Labelled]
+) -> Quality:
+    """Count what a reader makes of labelled replies, of each system and together."""
+    counts: dict[str, list[int]] = {}
+    for one in replies:
+        answer = read(one.text, one.options)
+        value = answer.value if isinstance(answer, Found) else None
+        right = value is not None and value == one.label
+        held = counts.setdefault(one.system, [0, 0, 0, 0])
+        for at, hit in enumerate((True, one.label is not None, value is not None, right)):
+            held[at] += hit
+    systems = tuple(SystemCounts(name, *held) for name, held in counts.items() if name)
+    total, meaning, found, right_ones = (
+        sum(held[at] for held in counts.values()) for at in range(4)
+    )
+    return Quality(
+        reader, kind, labelled_by, total, meaning, found, right_ones,
+        systems if len(systems) > 1 else (),
+    )  # fmt: skip
+
+
+def largest_set(reader: str, kind: Kind) -> Quality | None:
+    """The stored counts of a reader on the largest set of labelled replies."""
+    return max(quality_of(reader, kind), key=lambda one: one.replies, default=None)
+
+
+@cache
+def known_qualities() -> tuple[Quality, ...]:
+    """The stored counts of the built-in readers."""
+    data = (files("snellen.analysis.parsing") / COUNTS).read_bytes()
+    return tuple(msgspec.json.decode(data, type=list[Quality]))
+
+
+def quality_of(reader: str, kind: Kind) -> list[Quality]:
+    """The stored counts of one reader for one kind of question, e.g. `snellen` and `choice`."""
+    return [one for one in known_qualities() if (one.reader, one.kind) == (reader, kind)]
+
+
+def quality_in_run(run: RunFolder, labels: Mapping[tuple[str, int], str]) -> Quality:
+    """The language model that reads a run's replies, on a labelling sheet that people filled
+    (`analysis.extraction.read_labels`). Raises UsageError where no label belongs to the run."""
+    verdicts = {(one.id, one.number): one.verdict for one in unread(run.records())}
+    shared = [key for key in labels if key in verdicts]
+    if not shared:
+        raise UsageError(f"{run.name} holds none of the labelled replies")
+    roles = run.info.config.roles
+    read = [key for key in shared if len(verdicts[key]) == 1 and verdicts[key] not in "Z?"]
+    return Quality(
+        roles[EXTRACTOR].name if EXTRACTOR in roles else "rules alone",
+        "choice",
+        "people",
+        len(shared),
+        sum(labels[key] != NONE_FITS for key in shared),
+        len(read),
+        sum(verdicts[key] == labels[key] for key in read),
+    )
+
+
+class RuleReadings:
+    """Written replies of a run that rules alone had to read, counted as its records go by. Empty
+    ones and those cut short say what they are, and count in neither number."""
+
+    def __init__(self) -> None:
+        self.samples = 0
+        self.read: Counter[Kind] = Counter()
+        self.unread: Counter[Kind] = Counter()
+
+    def add(self, record: Record) -> None:
+        self.samples += sum(draw.score is not None for draw in draws_of(record))
+        for one in every_pass(record):
+            if not isinstance(one.output, Generated) or one.extraction is not None:
+                continue
+            if not isinstance(one.answer, Empty | Truncated | None):
+                (self.read if isinstance(one.answer, Found) else self.unread)[record.kind] += 1
+
+
+def error_in_run(parameters: Mapping[str, str], replies: RuleReadings) -> ScoreError | None:
+    """The measurement error that the rules leave in a run's score, as a bound: a reply that was
+    read is misread as often as `Quality.least_precision` allows, one that was not
+    read means an answer as often as among the labelled replies, and either may decide its sample.
+
+    `parameters` are those of the run, which name its rule. None where the rule has no labelled
+    replies for a kind of question in the run, or no reply was read by rules.
+    """
+    rule = parameters.get("rule", OWN_RULE)
+    words = parameters.get("reading", WORD if rule == OWN_RULE else rule)
+    kinds = {*replies.read, *replies.unread}
+    if not kinds or not replies.samples:
+        return None
+    misread = missed = 0.0
+    for kind in kinds:
+        best = largest_set(words if kind == "yes_no" else rule, kind)
+        if best is None or best.least_precision is None:
+            return None
+        misread += replies.read[kind] * (1 - best.least_precision)
+        missed += replies.unread[kind] * best.meant_unread
+    share = 100 / replies.samples
+    return ScoreError(share * misread, share * (misread + missed))
+
+
+def score_error(quality: Quality) -> ScoreError:
+    """The measurement error that a reader of this quality leaves in a score over replies like
+    these: a bound, for every misread reply may change its question's score, and every unread one
+    that means an option may have been right."""
+    if not quality.replies:
+        raise ValueError("no error can be told from no replies")
+    misread = quality.read - quality.right
+    unread_ones = max(0, quality.meaning - quality.right - misread)
+    share = 100 / quality.replies
+    return ScoreError(share * misread, share * (misread + unread_ones))
+
+
+def widened(interval: Interval, errors: ScoreError) -> Interval:
+    """An interval in points of 100 with the measurement error added at its ends, in full: a bound
+    on a bias is no random error, and may hold to its last tenth (G. W. Imbens and C. F. Manski,
+    Econometrica 72 (2004), whose interval of a partially identified mean needs a little less)."""
+    return Interval(
+        max(0.0, interval.low - errors.down),
+        min(100.0, interval.high + errors.up),
+        f"{interval.method} and reading",
+        interval.level,
+    )

@@ -1,0 +1,130 @@
+"""How well replies are read: the ones no rule could match, labelled by people (MMBench Fig. 5).
+
+A sheet is a CSV file. Whoever labels it writes into `label` the option a reply means, or Z when
+it fits none; the extractors' own verdicts are not shown.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from snellen.core.answer import Found, NoMatch
+from snellen.core.atomic_write import save
+from snellen.core.csv_cells import cell_text, text_cells
+from snellen.core.errors import DataError, UsageError
+from snellen.core.output import Generated
+from snellen.core.record import Pass, Record
+from snellen.core.summary import Interval
+from snellen.extract.llm import is_unmatched
+from snellen.stats.intervals import wilson
+from snellen.store.runs import RunFolder
+
+NONE_FITS = "Z"
+UNREADABLE = "?"
+COLUMNS = ("id", "pass", "question", "options", "reply", "label")
+
+
+class Reply(NamedTuple):
+    """A reply that no rule could match. `verdict` is what the run's extractor made of it."""
+
+    id: str
+    number: int
+    question: str
+    options: str
+    text: str
+    verdict: str
+
+
+class Alignment(NamedTuple):
+    """How often an extractor says what people say, over the labelled replies."""
+
+    extractor: str
+    labelled: int
+    share: float
+    interval: Interval
+
+
+def unread(records: Iterable[Record]) -> Iterator[Reply]:
+    """Replies that no rule could match, in the order of the run."""
+    for record in records:
+        for number, one in enumerate(record.passes):
+            if not isinstance(one.output, Generated):
+                continue
+            if one.extraction is not None or is_unmatched(one.output, one.answer):
+                options = one.options or record.options
+                listed = " | ".join(f"{label}. {text}" for label, text in options.items())
+                yield Reply(
+                    record.id, number, record.question, listed, one.output.text, _verdict(one)
+                )
+
+
+def drawn(replies: Sequence[Reply], share: float, seed: int) -> list[Reply]:
+    """A random share of the replies, at least one where there is any, in their order.
+
+    Raises UsageError for a share outside (0, 1].
+    """
+    if not 0 < share <= 1:
+        raise UsageError(f"the share is {share}; expected more than 0 and at most 1, e.g. 0.1")
+    count = min(len(replies), max(1, round(share * len(replies))))
+    chosen = sorted(random.Random(seed).sample(range(len(replies)), count))
+    return [replies[at] for at in chosen]
+
+
+def write_sheet(replies: Iterable[Reply], path: Path) -> None:
+    """A labelling sheet with an empty `label` column; texts that a spreadsheet would take for
+    formulas stand behind an apostrophe. Raises StorageError."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(COLUMNS)
+    for one in replies:
+        row = (one.id, one.number, one.question, one.options, one.text, "")
+        writer.writerow(text_cells(row))
+    save(path, text.getvalue())
+
+
+def read_labels(path: Path) -> dict[tuple[str, int], str]:
+    """Labels by sample id and pass; rows left empty are skipped.
+
+    Raises DataError for a file that is no sheet, and for one without any label.
+    """
+    labels: dict[tuple[str, int], str] = {}
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            rows = csv.DictReader(file)
+            if not {"id", "pass", "label"} <= set(rows.fieldnames or ()):
+                raise DataError(
+                    f"{path} is no labelling sheet; expected the columns {', '.join(COLUMNS)}"
+                )
+            for row in rows:
+                label = cell_text((row["label"] or "").strip())
+                if label:
+                    labels[cell_text(row["id"]), int(row["pass"])] = label.capitalize()
+    # A row of the sheet with fewer cells has None in their place.
+    except (OSError, ValueError, TypeError, AttributeError, csv.Error) as error:
+        raise DataError(f"{path} cannot be read as a labelling sheet: {error}") from error
+    if not labels:
+        raise DataError(f"{path} holds no label yet: fill in its column `label`")
+    return labels
+
+
+def alignment(run: RunFolder, labels: dict[tuple[str, int], str]) -> Alignment:
+    """Agreement of a run's extractor with the labels. Raises UsageError where none applies."""
+    verdicts = {(one.id, one.number): one.verdict for one in unread(run.records())}
+    shared = [key for key in labels if key in verdicts]
+    if not shared:
+        raise UsageError(f"{run.name} holds none of the labelled replies")
+    agreed = sum(verdicts[key] == labels[key] for key in shared)
+    roles = run.info.config.roles
+    name = roles["extractor"].name if "extractor" in roles else "rules alone"
+    return Alignment(name, len(shared), agreed / len(shared), wilson(agreed, len(shared)))
+
+
+def _verdict(one: Pass) -> str:
+    if isinstance(one.answer, Found):
+        return one.answer.value
+    return NONE_FITS if isinstance(one.answer, NoMatch) else UNREADABLE

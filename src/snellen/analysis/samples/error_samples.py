@@ -1,0 +1,298 @@
+"""Why answers are wrong: samples drawn for labelling, their labels, and what these amount to
+(MMT-Bench Sec. 4.4, Appendix G, Fig. 4).
+
+Labels are kept in a JSON file, which the labelling page saves and a judge model can write:
+`{"format": "snellen error labels 1", "labeller": "...", "samples": [{"run", "model", "sample",
+"subtask", "labels": [...], "note", "wrong"}, ...]}`; or in a CSV file with these columns, labels
+separated by `;`. `wrong` says how many wrong answers of the run and subtask the sample was drawn
+from.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import random
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple, get_args
+
+import msgspec
+from msgspec import Struct
+
+from snellen.core.answer import Found
+from snellen.core.atomic_write import save
+from snellen.core.csv_cells import cell_text, text_cells
+from snellen.core.errors import DataError, UsageError
+from snellen.core.output import Failure, Generated
+from snellen.core.record import Pass, Record
+from snellen.core.summary import Interval
+from snellen.stats.agreement import cohen_kappa
+from snellen.stats.weighted_share import Stratum, weighted_share
+from snellen.store.runs import RunFolder
+
+ErrorType = Literal[
+    "perception", "reasoning", "knowledge", "capability", "refusal", "instruction", "annotation"
+]
+ERROR_TYPES: tuple[ErrorType, ...] = get_args(ErrorType)
+MEANINGS: Mapping[ErrorType, tuple[str, str]] = {
+    "perception": (
+        "perception error",
+        "what is in the picture was not recognised, classified or found",
+    ),
+    "reasoning": (
+        "reasoning error",
+        "the picture was seen right, and the wrong conclusion drawn from it",
+    ),
+    "knowledge": ("lack of knowledge", "the question needs facts that the model does not know"),
+    "capability": ("lack of capability", "the model says, or shows, that it cannot do such a task"),
+    "refusal": ("refuse to answer", "the model declines, for instance because of people shown"),
+    "instruction": (
+        "fail to follow instruction",
+        "the reply is not what was asked for, such as no option at all",
+    ),
+    "annotation": ("annotation error", "the question or its stated answer is wrong or unclear"),
+}
+"""What each type is called in the paper, and what it means. Several may apply to one answer."""
+FORMAT = "snellen error labels 1"
+EACH = 5
+_HALF = 0.5
+_COLUMNS = ("run", "model", "sample", "subtask", "labels", "note", "wrong", "labeller")
+
+
+class Wrong(NamedTuple):
+    """An answer to be labelled."""
+
+    run: RunFolder
+    subtask: str
+    record: Record
+    among: int = 0
+    """Wrong answers of its run and subtask, which it was drawn from."""
+
+    @property
+    def asked(self) -> Pass | None:
+        """Where it went wrong: the first pass that is not right."""
+        passes = self.record.passes
+        return next((one for one in passes if not one.correct), passes[0] if passes else None)
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """As they stood in that pass."""
+        return (self.asked.options if self.asked else {}) or self.record.options
+
+    @property
+    def gold(self) -> tuple[str, ...]:
+        return (self.asked.gold if self.asked else ()) or self.record.gold
+
+    @property
+    def answer(self) -> str | None:
+        """What was read from that pass's reply."""
+        if self.asked is None:
+            return self.record.answer
+        return self.asked.answer.value if isinstance(self.asked.answer, Found) else None
+
+    @property
+    def reply(self) -> str:
+        output = self.asked.output if self.asked else None
+        if isinstance(output, Generated):
+            return output.text
+        return output.message if isinstance(output, Failure) else ""
+
+
+class Label(Struct, frozen=True, omit_defaults=True):
+    run: str
+    sample: str
+    model: str = ""
+    subtask: str = ""
+    labels: tuple[ErrorType, ...] = ()
+    note: str = ""
+    wrong: int = 0
+    """Wrong answers of the run and subtask, which it was drawn from; 0 where nobody knows."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.run, self.sample
+
+
+class Labels(Struct, frozen=True):
+    samples: tuple[Label, ...]
+    labeller: str = ""
+    format: str = FORMAT
+
+
+class TypeShare(NamedTuple):
+    """One type of error of one model. `labels` counts those given; `share` is its part of all
+    labels, as in the paper's figure, and `of_errors` the part of the wrong answers that have it,
+    with its interval: both of all wrong answers, each subtask with as many as it has, where the
+    labels say how many that is (`weighted`), else of the `labelled` ones alone."""
+
+    model: str
+    type: ErrorType
+    labels: int
+    share: float
+    of_errors: float
+    labelled: int
+    interval: Interval
+    weighted: bool
+
+
+class Agreement(NamedTuple):
+    """Two labellers on one type: whether each gave it, over the samples both labelled."""
+
+    type: ErrorType
+    first: int
+    second: int
+    both: int
+    shared: int
+    kappa: float | None
+
+
+def drawn(
+    runs: Sequence[RunFolder], group: str = "category", each: int = EACH, seed: int = 0
+) -> list[Wrong]:
+    """At most `each` wrong answers of every subtask and run, drawn at random; the same seed draws
+    the same. Wrong is an answer that earned less than half.
+
+    Raises UsageError for `each` below 1, and where nothing is wrong.
+    """
+    if each < 1:
+        raise UsageError(f"--each is {each}; expected at least 1 sample of each subtask")
+    found: list[Wrong] = []
+    for run in runs:
+        wrong: dict[str, list[Record]] = defaultdict(list)
+        for record in run.records():
+            if record.score is not None and record.score < _HALF:
+                wrong[record.groups.get(group, "")].append(record)
+        for subtask in sorted(wrong):
+            members = sorted(wrong[subtask], key=lambda record: record.id)
+            lot = random.Random(f"{seed}:{run.info.model}:{subtask}")
+            chosen = lot.sample(members, min(each, len(members)))
+            found += [
+                Wrong(run, subtask, one, len(members))
+                for one in sorted(chosen, key=lambda record: record.id)
+            ]
+    if not found:
+        raise UsageError("no run has a wrong answer: there is nothing to label")
+    return found
+
+
+def read_labels(path: Path) -> Labels:
+    """Labels from a JSON or CSV file. Raises DataError for a file that holds none."""
+    try:
+        if path.suffix.lower() == ".csv":
+            found = _from_csv(path)
+        else:
+            found = msgspec.json.decode(path.read_bytes(), type=Labels)
+    except (OSError, ValueError, KeyError, csv.Error, msgspec.DecodeError) as error:
+        raise DataError(f"{path} cannot be read as error labels: {error}") from error
+    if found.format != FORMAT:
+        raise DataError(f"{path} has the format {found.format!r}; expected {FORMAT!r}")
+    if not any(one.labels for one in found.samples):
+        raise DataError(f"{path} holds no label yet: label samples on the page and save them")
+    return found
+
+
+def write_labels(labels: Labels, path: Path) -> None:
+    """As JSON, or as CSV where the suffix says so. Raises StorageError."""
+    if path.suffix.lower() == ".csv":
+        save(path, _as_csv(labels))
+    else:
+        save(path, msgspec.json.format(msgspec.json.encode(labels), indent=1) + b"\n")
+
+
+def distribution(labels: Iterable[Label]) -> list[TypeShare]:
+    """How often each type of error is the reason, model by model; samples without labels are left
+    out. At most a few samples of each subtask were drawn, so that those of a subtask with many
+    wrong answers stand for more of them (`weighted_share`)."""
+    by_model: dict[str, list[Label]] = defaultdict(list)
+    for one in labels:
+        if one.labels:
+            by_model[one.model or one.run].append(one)
+    found = []
+    for model, members in by_model.items():
+        subtasks: dict[tuple[str, str], list[Label]] = defaultdict(list)
+        for one in members:
+            subtasks[one.run, one.subtask].append(one)
+        weighted = all(one.wrong for one in members)
+        shares = {name: weighted_share(_strata(name, subtasks.values(), weighted))
+                  for name in ERROR_TYPES}  # fmt: skip
+        total = sum(share.share for share in shares.values())
+        counts = Counter(name for one in members for name in set(one.labels))
+        found += [
+            TypeShare(model, name, counts[name], share.share / total, share.share, len(members),
+                      share.interval, weighted)
+            for name, share in shares.items()
+        ]  # fmt: skip
+    return found
+
+
+def _strata(name: ErrorType, subtasks: Iterable[Sequence[Label]], weighted: bool) -> list[Stratum]:
+    if not weighted:
+        members = [one for subtask in subtasks for one in subtask]
+        return [Stratum(len(members), len(members), sum(name in one.labels for one in members))]
+    return [
+        Stratum(
+            max(len(members), *(one.wrong for one in members)),
+            len(members),
+            sum(name in one.labels for one in members),
+        )
+        for members in subtasks
+    ]
+
+
+def agreement(first: Labels, second: Labels) -> list[Agreement]:
+    """Cohen's kappa of two labellers, type by type. Raises UsageError where they share no
+    labelled sample."""
+    ours = {one.key: set(one.labels) for one in first.samples if one.labels}
+    theirs = {one.key: set(one.labels) for one in second.samples if one.labels}
+    shared = [key for key in ours if key in theirs]
+    if not shared:
+        raise UsageError("the two files of labels have no labelled sample in common")
+    found = []
+    for name in ERROR_TYPES:
+        one = [float(name in ours[key]) for key in shared]
+        other = [float(name in theirs[key]) for key in shared]
+        both = sum(a and b for a, b in zip(one, other, strict=True))
+        found.append(
+            Agreement(name, int(sum(one)), int(sum(other)), int(both), len(shared),
+                      cohen_kappa(one, other))
+        )  # fmt: skip
+    return found
+
+
+def _as_csv(labels: Labels) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(_COLUMNS)
+    writer.writerows(
+        text_cells((one.run, one.model, one.sample, one.subtask, ";".join(one.labels), one.note,
+                    str(one.wrong or ""), labels.labeller))
+        for one in labels.samples
+    )  # fmt: skip
+    return text.getvalue()
+
+
+def _from_csv(path: Path) -> Labels:
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        rows = [
+            {name: cell_text(cell) for name, cell in row.items() if isinstance(cell, str)}
+            for row in csv.DictReader(file)
+        ]
+    found = tuple(
+        Label(
+            row["run"], row["sample"], row.get("model", ""), row.get("subtask", ""),
+            tuple(_type(name, path) for name in row["labels"].split(";") if name.strip()),
+            row.get("note", ""),
+            int(row.get("wrong") or 0),
+        )
+        for row in rows
+    )  # fmt: skip
+    return Labels(found, rows[0].get("labeller", "") if rows else "")
+
+
+def _type(name: str, path: Path) -> ErrorType:
+    found = next((known for known in ERROR_TYPES if known == name.strip().lower()), None)
+    if found is None:
+        raise DataError(f"{path}: {name!r} is no type of error; expected {', '.join(ERROR_TYPES)}")
+    return found

@@ -1,0 +1,97 @@
+"""The terms of a command: retries, budget, prices, and how many requests may fail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from snellen.core.errors import UsageError
+from snellen.core.model import Model, RemoteModel
+from snellen.core.price import Price
+from snellen.engine.limits.abort import MaxFailures
+from snellen.engine.limits.retrying import SENDS, RetryPolicy
+from snellen.engine.limits.spending import Budget
+from snellen.engine.loop.plan import Plan
+from snellen.engine.loop.request_broker import MAIN, Terms
+from snellen.engine.servers.managed import Managed
+from snellen.models.naming.prices import parse_price, price_of
+
+
+def terms_of(
+    retries: int | None = None, max_failures: str | None = None, budget: str | None = None
+) -> Terms:
+    """Raises UsageError for what cannot be read."""
+    again = SENDS - 1 if retries is None else retries
+    if again < 0:
+        raise UsageError(f"--retries is {again}; expected 0 or more")
+    return Terms(
+        retries=RetryPolicy(sends=again + 1),
+        max_failures=None if max_failures is None else MaxFailures.parse(max_failures),
+        budget=None if budget is None else Budget.parse(budget),
+    )
+
+
+class Prices:
+    """What models cost: as typed for this command, else as listed.
+
+    `typed` are of the form MODEL:input=2.5,output=10. Raises UsageError."""
+
+    def __init__(self, typed: Sequence[str]) -> None:
+        self._typed: dict[str, Price] = {}
+        for one in typed:
+            name, _, price = one.rpartition(":")
+            if not name:
+                raise UsageError(f"--price {one!r}: expected MODEL:input=2.5,output=10")
+            # A model named by its server's address goes by the name behind it.
+            self._typed[name.rpartition("#")[2]] = parse_price(price)
+
+    def of(self, model: Model, called: str = "") -> Price | None:
+        """None where no price is known. Models that run on one's own machine have none, unless
+        one was typed."""
+        for name in (called, *_names(model)):
+            if name in self._typed:
+                return self._typed[name]
+        if not _hosted(model):
+            return None
+        return price_of(_names(model)[0])
+
+    def of_plan(self, plan: Plan) -> dict[str, Price]:
+        """By role."""
+        found = {role: self.of(model) for role, model in plan.roles.items()}
+        found[MAIN] = self.of(plan.model, plan.model_name)
+        return {role: price for role, price in found.items() if price is not None}
+
+    def check(self, models: Iterable[tuple[str, Model]], budget: Budget | None) -> None:
+        """Raises UsageError for a price of nobody, and for a budget in money where somebody's
+        price is not known."""
+        asked = list(models)
+        names = {name for called, model in asked for name in (called, *_names(model))}
+        for name in self._typed:
+            if name not in names:
+                raise UsageError(f"--price names {name}, and no such model is asked")
+        if budget is None or not budget.in_money:
+            return
+        for called, model in asked:
+            if not _hosted(model):
+                continue
+            price = self.of(model, called)
+            name = called or _names(model)[0]
+            if price is None:
+                raise UsageError(
+                    f"a budget in USD needs the price of {name}, which is not known; give it in "
+                    f"USD per million tokens: --price '{name}:input=2.5,output=10'"
+                )
+            if price.currency != "USD":
+                raise UsageError(
+                    f"a budget in USD cannot be kept with {name}: its price is in "
+                    f"{price.currency}; give it in USD: --price '{name}:input=2.5,output=10'"
+                )
+
+
+def _hosted(model: Model) -> bool:
+    """Whether somebody else's server is asked."""
+    return isinstance(model, RemoteModel) and not isinstance(model, Managed)
+
+
+def _names(model: Model) -> tuple[str, str]:
+    identity = model.identity
+    return f"{identity.provider}/{identity.name}", identity.name

@@ -1,0 +1,245 @@
+"""`evaluate`: every model on every benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from snellen.api._budget import Prices, terms_of
+from snellen.api._resolve import Chosen, named_benchmark, served_model
+from snellen.api._roles import Asked, Programme, cast_of
+from snellen.api._sampling import greedy, judges_sampling, refuse_sampling, samplings
+from snellen.api.options import DEFAULT_OUT, STORE_FILE, check_arguments, several, with_roles
+from snellen.api.report import write_page
+from snellen.benchmarks.declaration.suites import expanded
+from snellen.core.benchmark import Benchmark, FetchProgress, Variant
+from snellen.core.errors import UsageError
+from snellen.core.model import Model
+from snellen.core.request import Sampling
+from snellen.engine.anytime.early_stop import Precision, parse_until
+from snellen.engine.loop.comparison_run import run_contest
+from snellen.engine.loop.fresh import LATEST, check_fresh, fresh_name
+from snellen.engine.loop.plan import Plan
+from snellen.engine.loop.preflight import check_models, check_roles
+from snellen.engine.loop.progress import Progress, Silent
+from snellen.engine.loop.run import UnsupportedBenchmark, run
+from snellen.engine.ray.cluster import Cluster, Replicas
+from snellen.engine.servers.managed import LostServer, Servers
+from snellen.engine.servers.process import Say
+from snellen.models.naming.custom import load_files
+from snellen.store.responses import ResponseStore
+from snellen.store.runs import RunFolder
+
+_NO_TEMPERATURE = (
+    "at temperature 0, draws of a question differ only where a server is not deterministic; "
+    "--temperature 1 draws freely"
+)
+
+
+class Skipped(NamedTuple):
+    """A model that cannot take a benchmark, with the reason."""
+
+    model: str
+    benchmark: str
+    reason: str
+
+
+class Results(NamedTuple):
+    runs: list[RunFolder]
+    skipped: list[Skipped]
+    lost: list[LostServer]
+    """Servers of Snellen's own that ended while they were needed."""
+
+
+def evaluate(
+    models: Sequence[str | Model] | str,
+    benchmarks: Sequence[str | Benchmark] | str,
+    *,
+    serve: str | None = None,
+    serve_timeout: float | None = None,
+    serving: Say | None = None,
+    out: Path | str = DEFAULT_OUT,
+    store: Path | str | None = None,
+    variant: Variant = Variant(),  # noqa: B008 - frozen
+    limit: int | None = None,
+    seed: int = 0,
+    extractors: Sequence[str | Model] = (),
+    clip: str | Model | None = None,
+    judges: Sequence[str | Model] = (),
+    load: Sequence[Path | str] = (),
+    command: str = "",
+    progress: Progress | None = None,
+    fetching: FetchProgress | None = None,
+    warned: Say | None = None,
+    html: bool = True,
+    recipes: bool = True,
+    retries: int | None = None,
+    max_failures: str | None = None,
+    budget: str | None = None,
+    prices: Sequence[str] = (),
+    until: str | None = None,
+    cluster: Cluster | None = None,
+    repeats: int = 1,
+    judge_repeats: int = 1,
+    sampling: Sampling = Sampling(),  # noqa: B008 - frozen
+    fresh: str | None = None,
+) -> Results:
+    """Run every model on every benchmark; a complete run is only reported.
+
+    Names are as on the command line; models and benchmarks may also be objects. `extractors` are
+    models that read the replies no rule can read: one run for each, over the same outputs.
+    `clip` compares the pictures that models draw; `judges` grade replies where a benchmark needs
+    it, and all of them are asked. `warned` is told, before anything is asked, of benchmarks that
+    cannot be scored as they are to be run. Models whose authors prescribe a prompt are
+    asked with it unless `recipes` is False or a prompt is named.
+
+    `serve` is the command of a model server with {port} where its port goes, for the one model
+    named or, with none, for the only one that the server lists. Names such as vllm/ORG/NAME have
+    such a command of their own. Servers start when the first reply is missing and end with this
+    call; `serving` is told in lines how that goes, and `serve_timeout` is how many seconds one
+    may take until it is ready.
+
+    For models behind servers: `retries` is how often a request that failed is sent again;
+    `budget` is what this call may spend (`5usd`, `2Mtok`), after which nothing more is sent;
+    `prices` are as for `--price`, where none is listed. A run ends when more than `max_failures`
+    requests (`20`, or `5%`) failed for good. Such runs are kept as interrupted.
+
+    `until` ends runs early: `±1`, once the score is known to a point either way, or `A>B`, once
+    one of two models is known to score higher (see `engine.until`).
+
+    `repeats` asks each question so often, each time as a whole, and stores each reply for itself.
+    `judge_repeats` asks for each verdict of a judge so often, and shows how far they differ.
+    `sampling` says how the replies of the models are drawn, where the options behind their names
+    (`temperature`, `top_p`, `seed`) do not; what neither says is as the benchmark has it.
+
+    `fresh` asks anew whatever the store has, under this name; the same name finds those replies
+    again. `""` goes on with the last such call that has not ended, or else begins another.
+
+    `cluster` says where the models run as replicas on Ray, instead of in this process.
+
+    Raises a UsageError subclass before anything is asked if a name, option or file cannot be
+    used, and `Interrupted` on Ctrl-C.
+    """
+    out = Path(out)
+    check_arguments(limit, variant, out, repeats)
+    terms, known = terms_of(retries, max_failures, budget), Prices(prices)
+    check_fresh(fresh)
+    rule = parse_until(until) if until is not None else None
+    with (
+        Servers(out, serve, serve_timeout, serving) as servers,
+        Replicas(cluster, load, out) as spread,
+    ):
+        own = load_files(load)
+        opener = _Opener(own.models, servers, spread)
+        drawn = samplings(several(models), sampling, own.models)
+        refuse_sampling("an extractor", *extractors)
+        refuse_sampling("a model that compares pictures", clip)
+        graders, judging = judges_sampling(judges, own.models)
+        opened, how = drawn.named(opener.asked(drawn.models), repeats)
+        cast = cast_of(opened, extractors, clip, graders, opener.other, how, judging)
+        variant = with_roles(variant, extractors, clip, judges, judge_repeats)
+        chosen = [
+            Chosen(one, named_benchmark(one, variant, own.benchmarks))
+            for one in expanded(several(benchmarks))
+        ]
+        fetched = [one.benchmark for one in chosen if one.benchmark.fetch is not None]
+        for one in chosen:
+            if one.benchmark.fetch is None:
+                _prepare(one.benchmark, fetching, warned)
+        for roles in cast.roles():
+            check_roles(roles)
+        known.check(cast.everyone(), terms.budget)
+        if repeats > 1 and warned is not None:
+            for name, model in opened:
+                if greedy(model, how.get(name)):
+                    warned(f"{name}: {_NO_TEMPERATURE}")
+        programme = Programme(cast, chosen, variant, own.benchmarks, recipes, repeats)
+
+        def planned(asked: Asked) -> Plan:
+            plan = replace(
+                programme.plan(asked, out, limit, seed),
+                command=command,
+                progress=progress or Silent(),
+                terms=terms,
+                until=rule if isinstance(rule, Precision) else None,
+                fresh=fresh or "",
+            )
+            return replace(plan, prices=known.of_plan(plan))
+
+        results = Results([], [], [])
+        with ResponseStore(Path(store) if store else out / STORE_FILE) as responses:
+            models_asked = [model for _, model in cast.models]
+            check_models(models_asked, responses, anew=fresh is not None)
+            # Only here: that a key is refused is not found out after hours of downloading.
+            for benchmark in fetched:
+                _prepare(benchmark, fetching, warned)
+            if fresh == LATEST:
+                fresh = fresh_name([planned(asked) for asked in programme.each()])
+            for together in programme.together(rule):
+                _run_together(list(map(planned, together)), responses, servers, html, results)
+        results.lost.extend(servers.lost())
+        return results
+
+
+def _prepare(benchmark: Benchmark, fetching: FetchProgress | None, warned: Say | None) -> None:
+    """Bring what the benchmark needs, so that nothing is asked in vain."""
+    if benchmark.fetch is not None:
+        benchmark.fetch(fetching)
+    benchmark.open()
+    if benchmark.examples is not None:
+        benchmark.examples()
+    if benchmark.unscorable and warned is not None:
+        warned(f"{benchmark.name}: {benchmark.unscorable}")
+
+
+def _run_together(
+    plans: Sequence[Plan], responses: ResponseStore, servers: Servers, html: bool, results: Results
+) -> None:
+    """A run, or two that are one another's opponents."""
+    first = plans[0]
+    try:
+        if len(plans) > 1:
+            finished = run_contest(plans, responses, servers.keep)
+        else:
+            servers.keep(first.model, *first.roles.values())
+            finished = [run(first, responses)]
+    except UnsupportedBenchmark as error:
+        results.skipped.append(Skipped(first.model_name, first.benchmark.name, str(error)))
+        return
+    results.runs.extend(finished)
+    for folder, plan in zip(finished, plans, strict=False) if html else ():
+        write_page(folder, plan.benchmark, responses)
+
+
+class _Opener(NamedTuple):
+    """Opens models: those of loaded files, those with a server of Snellen's own, replicas."""
+
+    own: Mapping[str, Model]
+    servers: Servers
+    spread: Replicas
+
+    def asked(self, models: Sequence[str | Model]) -> list[tuple[str, Model]]:
+        """The models to be evaluated, with the name each goes by. Raises UsageError."""
+        if not self.servers.serve:
+            if not models:
+                raise UsageError(
+                    "no model is named; name one with -m, or start a server with --serve"
+                )
+            return [self._spread(model) or self._alone(model) for model in models]
+        if len(models) > 1 or not all(isinstance(model, str) for model in models):
+            raise UsageError(f"--serve starts the server of one model; got {len(models)} models")
+        named = next((model for model in models if isinstance(model, str)), None)
+        return [self.servers.served(named)]
+
+    def other(self, model: str | Model) -> Model:
+        """A model with another role."""
+        return self._alone(model)[1]
+
+    def _spread(self, model: str | Model) -> tuple[str, Model] | None:
+        replicas = self.spread.of(model) if isinstance(model, str) else None
+        return (replicas.name, replicas) if replicas is not None else None
+
+    def _alone(self, model: str | Model) -> tuple[str, Model]:
+        return served_model(model, self.own, self.servers)

@@ -1,0 +1,230 @@
+"""`plan`: what a run would ask, take and cost, and what it lacks. Asks and fetches nothing."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from snellen.analysis.comparison.planned_study import Aims, StudyPlan
+from snellen.api._budget import Prices, terms_of
+from snellen.api._resolve import Look, Missing, StandIn
+from snellen.api._roles import Programme, cast_of, contestants
+from snellen.api._sampling import judges_sampling, refuse_sampling, samplings
+from snellen.api.options import DEFAULT_OUT, STORE_FILE, check_arguments, several, with_roles
+from snellen.api.planned_studies import Line, check_aims, planned_studies
+from snellen.benchmarks.declaration.suites import expanded
+from snellen.core.benchmark import Variant
+from snellen.core.model import RemoteModel
+from snellen.core.output import Usage
+from snellen.core.price import cost
+from snellen.core.request import Sampling
+from snellen.engine.anytime.early_stop import Duel, Precision, parse_until
+from snellen.engine.limits.spending import Budget
+from snellen.engine.loop.fresh import LATEST, check_fresh, fresh_name
+from snellen.engine.loop.plan import Plan
+from snellen.engine.offline.estimate import Assumptions, estimate
+from snellen.engine.ray.cluster import Cluster
+from snellen.engine.servers.managed import Servers
+from snellen.models.naming.custom import load_files
+from snellen.models.naming.image_tokens import picture_rule
+from snellen.models.naming.prices import price_of
+from snellen.settings import unplugged
+from snellen.store.responses import ResponseStore
+
+
+class Planned(Struct, frozen=True, kw_only=True):
+    lines: list[Line]
+    missing: list[Missing]
+    downloads: list[str]
+    """What would be fetched first."""
+    notes: list[str]
+    dollars: float | None
+    """Of all lines; None where the price of one is not known."""
+    disk_free: int
+    """Bytes, where the runs are kept."""
+    studies: list[StudyPlan] = []
+    """With aims: what each benchmark takes to reach them."""
+
+
+def plan(
+    models: Sequence[str] | str,
+    benchmarks: Sequence[str] | str,
+    *,
+    serve: str | None = None,
+    serve_timeout: float | None = None,
+    out: Path | str = DEFAULT_OUT,
+    store: Path | str | None = None,
+    variant: Variant = Variant(),  # noqa: B008 - frozen
+    limit: int | None = None,
+    seed: int = 0,
+    extractors: Sequence[str] = (),
+    judges: Sequence[str] = (),
+    clip: str | None = None,
+    load: Sequence[Path | str] = (),
+    recipes: bool = True,
+    retries: int | None = None,
+    max_failures: str | None = None,
+    budget: str | None = None,
+    prices: Sequence[str] = (),
+    until: str | None = None,
+    cluster: Cluster | None = None,
+    repeats: int = 1,
+    judge_repeats: int = 1,
+    sampling: Sampling = Sampling(),  # noqa: B008 - frozen
+    assumed: Assumptions = Assumptions(),  # noqa: B008 - frozen
+    probe: bool = False,
+    aims: Aims | None = None,
+    like: Sequence[Path | str] = (),
+    fresh: str | None = None,
+) -> Planned:
+    """What `evaluate` would do with the same arguments. Nobody is asked and no server started.
+
+    With `until`, the requests are those before the expected end (`engine.planned_stop`). With
+    `probe`, readers, judges and model servers are sent one small request each. With `aims`, also
+    what it takes to compare the two models, by how two finished runs (`like`) differ, where they
+    are given. Raises UsageError subclasses for names and options that are off.
+    """
+    out = Path(out)
+    check_aims(aims, until, like)
+    models = several(models)
+    check_arguments(limit, variant, out, repeats)
+    check_fresh(fresh)
+    terms, known = terms_of(retries, max_failures, budget), Prices(prices)
+    own = load_files(load)
+    look = Look(own.models, Servers(out, serve, serve_timeout))
+    drawn = samplings(models, sampling, own.models)
+    refuse_sampling("an extractor", *extractors)
+    refuse_sampling("a model that compares pictures", clip)
+    graders, judging = judges_sampling(judges, own.models)
+    opened, how = drawn.named(look.asked([str(one) for one in drawn.models]), repeats)
+    named = [str(one) for one in graders]
+    cast = cast_of(opened, extractors, clip, named, look.model, how, judging)
+    rule = _rule(until, [name for name, _ in cast.models])
+    known.check(cast.everyone(), terms.budget)
+    variant = with_roles(variant, extractors, clip, judges, judge_repeats)
+    chosen = [
+        look.benchmark(name, variant, own.benchmarks) for name in expanded(several(benchmarks))
+    ]
+    if probe:
+        look.probe([model for _, model in cast.models], cast.roles())
+    programme = Programme(cast, chosen, variant, own.benchmarks, recipes, repeats)
+    path = Path(store) if store else out / STORE_FILE
+    lines: list[Line] = []
+    runs: list[Plan] = []
+    with ResponseStore(path if path.exists() else None) as responses:
+        look_up = _LookUp(responses, assumed, known, cluster.replicas if cluster else 1, rule)
+        with unplugged():
+            wanted = [(one, programme.plan(one, out, limit, seed)) for one in programme.each()]
+            if fresh == LATEST:
+                here = [run for one, run in wanted if str(one.chosen.spec) not in look.absent]
+                fresh = fresh_name(here)
+        for asked, plain in wanted:
+            run = replace(plain, fresh=fresh or "")
+            runs.append(run)
+            lines.append(look_up.line(run, here=str(asked.chosen.spec) not in look.absent))
+    dollars = _total(lines)
+    studies = [] if aims is None else planned_studies(runs, lines, aims, like, assumed, repeats)
+    return Planned(
+        lines=lines,
+        studies=studies,
+        missing=look.missing,
+        downloads=look.downloads,
+        notes=[*look.notes(chosen), *_budgeted(terms.budget, lines, dollars)],
+        dollars=dollars,
+        disk_free=_free(out),
+    )
+
+
+def planned_runs(
+    runs: Sequence[Plan], responses: ResponseStore, prices: Prices, budget: Budget | None, out: Path
+) -> Planned:
+    """What runs that are ready to be made would ask, take and cost. Nobody is asked."""
+    look_up = _LookUp(responses, Assumptions(), prices, 1, None)
+    lines = [look_up.line(run, here=True) for run in runs]
+    dollars = _total(lines)
+    notes = list(_budgeted(budget, lines, dollars))
+    return Planned(
+        lines=lines, missing=[], downloads=[], notes=notes, dollars=dollars, disk_free=_free(out)
+    )
+
+
+def _rule(until: str | None, names: Sequence[str]) -> Precision | Duel | None:
+    if until is None:
+        return None
+    rule = parse_until(until)
+    return contestants(rule, names) if isinstance(rule, Duel) else rule
+
+
+class _LookUp(NamedTuple):
+    """What the estimates of all lines rest on."""
+
+    responses: ResponseStore
+    assumed: Assumptions
+    prices: Prices
+    replicas: int
+    until: Precision | Duel | None
+
+    def line(self, run: Plan, here: bool) -> Line:
+        """`here`: whether the data are on this machine."""
+        name, model = run.model_name, run.model
+        lacking = run.benchmark.needs(model.capabilities)
+        if lacking:
+            return Line(model=name, benchmark=run.benchmark.name, skipped=lacking)
+        if not here:
+            return Line(model=name, benchmark=run.benchmark.name)
+        each = model.concurrency if isinstance(model, RemoteModel) else 1
+        with unplugged():
+            rule = picture_rule(model.identity.provider, model.identity.name)
+            found = estimate(
+                run, self.responses, self.assumed, rule, each * self.replicas, self.until
+            )
+        price = self.prices.of(model, name)
+        if price is None and isinstance(model, StandIn):
+            price = price_of(name)
+        tokens = Usage(round(found.prompt_tokens), round(found.completion_tokens))
+        return Line(
+            model=name,
+            benchmark=run.benchmark.name,
+            estimate=found,
+            dollars=cost(tokens, price) if price else None,
+            price=price,
+        )
+
+
+def _budgeted(budget: Budget | None, lines: Sequence[Line], dollars: float | None) -> Iterator[str]:
+    """How far the budget goes. Readers and judges spend of it too; they are not priced here."""
+    if budget is None:
+        return
+    found = [line.estimate for line in lines if line.estimate is not None]
+    tokens = sum(one.prompt_tokens + one.completion_tokens for one in found)
+    expected = dollars if budget.in_money else tokens
+    unit, digits = ("USD", ".2f") if budget.in_money else ("tokens", ",.0f")
+    amount = f"{budget.amount:{digits}} {unit}"
+    if any(line.estimate is None and not line.skipped for line in lines):
+        yield f"budget: whether {amount} are enough is not known: data are not here yet"
+    elif expected is None:
+        yield f"budget: whether {amount} are enough is not known: a price is missing"
+    elif expected <= budget.amount:
+        yield f"budget: {amount} are enough; {expected:{digits}} are expected"
+    else:
+        yield (
+            f"budget: {amount} are spent after about {budget.amount / expected:.0%} of the "
+            f"{expected:{digits}} {unit} expected; what is left is then not asked"
+        )
+
+
+def _total(lines: Sequence[Line]) -> float | None:
+    asked = [line for line in lines if not line.skipped]
+    known = [line.dollars for line in asked if line.dollars is not None]
+    return sum(known) if len(known) == len(asked) else None
+
+
+def _free(out: Path) -> int:
+    out = out.absolute()
+    existing = next(parent for parent in (out, *out.parents) if parent.exists())
+    return shutil.disk_usage(existing).free

@@ -1,0 +1,91 @@
+"""Numbers and page of a run folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+
+import msgspec
+
+from snellen.analysis.comparison.reopened_data import benchmark_of, benchmark_with_data
+from snellen.benchmarks.protocol.repeats import summary_of
+from snellen.core.benchmark import Benchmark
+from snellen.core.errors import UsageError
+from snellen.core.media import InlineSource, Source
+from snellen.core.run import Report
+from snellen.report.page.html import write_html
+from snellen.report.page.samples import shown_media
+from snellen.report.page.thumbnails import thumbnail_path, write_thumbnails
+from snellen.store.responses import ResponseStore
+from snellen.store.runs import RunFolder, slim
+
+
+def report_of(run: RunFolder) -> Report:
+    """The numbers of a run. One that was killed, or is still going, is summed up from the samples
+    it has; its status says so."""
+    if run.info.status in ("complete", "incomplete") and run.has_report:
+        return run.report()
+    info, benchmark = run.info, benchmark_of(run)
+    records = slim(chain(run.records(), run.failures()))
+    failed = sum(record.unscored == "failed" for record in records)
+    counts = msgspec.structs.replace(info.counts, done=len(records) - failed, failed=failed)
+    info = msgspec.structs.replace(info, counts=counts)
+    return Report(info, summary_of(benchmark, records, info.config.examples))
+
+
+def _made(run: RunFolder, benchmark: Benchmark, wanted: set[str]) -> dict[str, Source]:
+    """Pictures that were made for the asking: stitched, boxed or black."""
+    if benchmark.prepare is None or not wanted:
+        return {}
+    records = chain(run.records(), run.failures())
+    ids = {record.id for record in records if wanted.intersection(record.media)}
+    return {
+        ref.digest: ref.source
+        for sample in benchmark.samples(benchmark.open())
+        if sample.id in ids
+        for ref in benchmark.prepare(sample).media
+        if ref.digest in wanted
+    }
+
+
+def write_page(
+    run: RunFolder, benchmark: Benchmark, responses: ResponseStore | None = None
+) -> Path:
+    """Thumbnails and `report.html` of a finished run; `responses` has what models drew."""
+    wanted = set(shown_media(chain(run.records(), run.failures())))
+    if wanted:
+        _write_pictures(run, benchmark, wanted, responses)
+    return write_html(run)
+
+
+def write_missing_pictures(run: RunFolder, moved: Sequence[str] = ()) -> str:
+    """Thumbnails for a run whose folder lacks them, from its own data, where these are still there,
+    or in the files `moved`. Gives the sentence that says why not; empty where nothing is amiss."""
+    wanted = set(shown_media(chain(run.records(), run.failures())))
+    paths = {digest: thumbnail_path(run.path, digest) for digest in wanted}
+    lacking = {digest for digest, path in paths.items() if path and not path.is_file()}
+    if lacking != wanted or not wanted:
+        return ""
+    try:
+        _write_pictures(run, benchmark_with_data(run, moved), wanted, None)
+    except UsageError as error:
+        return str(error)
+    return ""
+
+
+def _write_pictures(
+    run: RunFolder, benchmark: Benchmark, wanted: set[str], responses: ResponseStore | None
+) -> None:
+    sources: dict[str, Source] = {
+        ref.digest: ref.source
+        for row in benchmark.open()
+        for ref in row.media
+        if ref.digest in wanted and ref.kind == "image"
+    }
+    sources |= _made(run, benchmark, wanted - sources.keys())
+    for digest in wanted - sources.keys() if responses else ():
+        drawn = responses.medium(digest) if responses else None
+        if drawn is not None:
+            sources[digest] = InlineSource(drawn)
+    write_thumbnails(run.path, sources.items())

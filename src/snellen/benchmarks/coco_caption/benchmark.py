@@ -1,0 +1,138 @@
+"""COCO Caption: describe the photograph in a sentence (Chen et al. 2015,
+https://arxiv.org/abs/1504.00325).
+
+One example row: index 0, answer "['A man with a red helmet on a small moped on a dirt road.', ...]"
+(five people's captions), image <base64>. There is no question: one is added.
+
+Oddities: `data=val` is VLMEvalKit's file of 5,000 pictures; lmms-eval has the validation sets of
+2014 (40,504 pictures) and 2017 (5,000), and Karpathy's test set (5,000), whose captions stand in a
+column `sentences` and whose pictures are addresses on the web: it can be scored, not asked.
+
+CIDEr x 100 is the headline; BLEU-1 to 4 and ROUGE-L stand beside it, as the authors' tools define
+them, over words in lower case without punctuation. Those tools split words by a Java program; our
+rules give the same words for all but one of 35,902 captions of two published systems and their
+references. VLMEvalKit splits at blanks and keeps case and punctuation (`--rule vlmevalkit`), which
+gives other numbers. `meteor=on` adds METEOR, by its authors' Java program (extra `meteor`, and a
+Java runtime); without it the column says why it is empty. SPICE needs models that no package
+ships, and is not computed. A sample's own score is its ROUGE-L, as CIDEr depends on the whole set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+from msgspec import structs
+
+from snellen.benchmarks.coco_caption.summary import (
+    HEADLINE,
+    ROUGE_L,
+    cider_sums,
+    summarise_captions,
+)
+from snellen.benchmarks.declaration.open_questions import (
+    BARE,
+    open_question_benchmark,
+    open_rules,
+    whole_reply,
+)
+from snellen.benchmarks.declaration.published import HubSplit, Published, tsv
+from snellen.benchmarks.declaration.questions import failures_of
+from snellen.core.benchmark import Benchmark, Variant
+from snellen.core.model import Capabilities
+from snellen.core.sample import Row, Sample
+from snellen.data.columns import gold_answers
+from snellen.scoring.captions.rouge_l import rouge_l
+from snellen.scoring.captions.tokenise import caption_words
+from snellen.settings import Settings
+
+VERSION = "3"
+ALIASES = {
+    "COCO_Caption": {"data": "val"},
+    "COCO_VAL": {"data": "val"},
+    "coco2014_cap_val": {"data": "2014"},
+    "coco2017_cap_val": {"data": "2017"},
+    "coco_karpathy_test": {"data": "karpathy"},
+}
+DATA = Published(
+    {"data": ("val", "2014", "2017", "karpathy")},
+    {
+        ("val",): tsv(
+            "https://opencompass.openxlab.space/utils/VLMEval/COCO_VAL.tsv",
+            "72a5079dead060269ac222c5aa5128af",
+        ),
+        ("2014",): HubSplit("hf://lmms-lab-encoder/COCO-Caption?split=val"),
+        ("2017",): HubSplit("hf://lmms-lab-encoder/COCO-Caption2017?split=val"),
+        ("karpathy",): HubSplit("hf://yerevann/coco-karpathy?split=test"),
+    },
+)
+METEOR = {"meteor": ("off", "on")}
+ORACLE = 1000.0
+"""Of replies that are the only reference there is; with five that differ a reference has less."""
+QUESTION = (
+    "Please describe this image in general. Directly provide the description, do not include "
+    'prefix like "This image depicts". '
+)
+"""VLMEvalKit's."""
+
+
+def benchmark(variant: Variant) -> Benchmark:
+    theirs = variant.rule == "vlmevalkit"
+    words = _at_blanks if theirs else caption_words
+    cache = Settings.from_environment().cache
+    made = open_question_benchmark(
+        variant,
+        name="coco-caption",
+        version=VERSION,
+        title="COCO Caption",
+        metric=ROUGE_L,
+        data=DATA,
+        options=METEOR,
+        rules=open_rules(
+            partial(_rouge_l, _at_single_blanks if theirs else caption_words), read=whole_reply
+        ),
+        wording=BARE,
+        shape=_captioned,
+        question=QUESTION,
+        groups=(),
+        paper="https://arxiv.org/abs/1504.00325",
+        source="COCO captions (CC BY 4.0), as VLMEvalKit's TSV",
+    )
+    failures = failures_of(variant)
+    return replace(
+        made,
+        headline=HEADLINE,
+        oracle=ORACLE,
+        beyond=_unseen,
+        summarise=partial(
+            summarise_captions,
+            made.summarise,
+            failures,
+            words,
+            cache if made.parameters["meteor"] == "on" else None,
+        ),
+        headline_sums=partial(cider_sums, failures, words),
+    )
+
+
+def _captioned(sample: Sample, row: Row) -> Sample:
+    told = row.cells.get("sentences")
+    return structs.replace(sample, gold=gold_answers({"refs": told}, "refs")) if told else sample
+
+
+def _unseen(sample: Sample, capabilities: Capabilities) -> str | None:
+    return None if sample.media else "its picture is not among the data"
+
+
+def _at_blanks(caption: str) -> tuple[str, ...]:
+    return tuple(caption.split())
+
+
+def _at_single_blanks(caption: str) -> tuple[str, ...]:
+    """As the tools' ROUGE-L alone does: two blanks hold an empty word, and lines are not parted."""
+    return tuple(caption.split(" "))
+
+
+def _rouge_l(words: Callable[[str], Sequence[str]], answer: str, sample: Sample) -> float:
+    return rouge_l(words(answer), [words(one) for one in sample.gold])

@@ -1,0 +1,160 @@
+"""BLEU, METEOR, ROUGE-L and CIDEr of a set of captions: numbers of the whole, made from its
+records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from snellen.core.errors import UsageError
+from snellen.core.headline import HeadlineSums
+from snellen.core.record import Record
+from snellen.core.summary import Interval, Metric, Summary
+from snellen.scoring.accuracy import FailurePolicy, counted_score
+from snellen.scoring.captions.bleu import LONGEST, BleuCounts, bleu_counts
+from snellen.scoring.captions.cider import cider, document_frequencies
+from snellen.scoring.captions.meteor import MeteorCounts
+from snellen.scoring.captions.meteor_program import Captioned, caption_counts
+from snellen.scoring.clusters import clusters
+from snellen.scoring.headlines import Share, sum_of_ratios
+from snellen.stats.intervals import score_interval
+from snellen.stats.linearised import interval_of_sums
+
+if TYPE_CHECKING:
+    from numpy import float64
+    from numpy.typing import NDArray
+
+HEADLINE = "cider"
+ROUGE_L = "rouge_l"
+METEOR = "meteor"
+BLEU = tuple(f"bleu_{order}" for order in range(1, LONGEST + 1))
+_TOP = 1000.0
+"""CIDEr runs to 10, and is given times 100."""
+
+Words = Callable[[str], Sequence[str]]
+
+
+def summarise_captions(
+    plain: Callable[[Sequence[Record]], Summary],
+    failures: FailurePolicy,
+    words: Words,
+    meteor: Path | None,
+    records: Sequence[Record],
+) -> Summary:
+    """CIDEr as headline, with BLEU and ROUGE-L, and METEOR where `meteor` names a cache for what
+    its program says. Intervals are over pictures: of CIDEr with the document frequencies of the
+    set held fixed, of BLEU and METEOR by what each picture's counts move.
+
+    Where METEOR cannot be computed, it has no value and a notice says why.
+    """
+    summary = plain(records)
+    if summary.headline.value is None:
+        headline = msgspec.structs.replace(summary.headline, name=HEADLINE, unit="points", top=_TOP)
+        return msgspec.structs.replace(summary, headline=headline)
+    counted = [one for one in records if counted_score(one, failures) is not None]
+    said, golds = _captions(counted, words)
+    held = clusters(counted)
+    headline = _cider(_ciders(said, golds), held)
+    counts = [bleu_counts(one, gold) for one, gold in zip(said, golds, strict=True)]
+    metrics = {HEADLINE: headline, **_bleu(counts, held)}
+    beside: tuple[str, ...] = (BLEU[-1], ROUGE_L)
+    notices = summary.notices
+    if meteor is not None:
+        found = _meteor([Captioned(*pair) for pair in zip(said, golds, strict=True)], meteor, held)
+        metrics[METEOR] = found
+        beside = (BLEU[-1], METEOR, ROUGE_L)
+        notices = (*notices, *([found.note] if found.note else ()))
+    return msgspec.structs.replace(
+        summary,
+        headline=headline,
+        metrics={**metrics, **summary.metrics},
+        bounds=None,
+        beside=beside,
+        notices=notices,
+    )
+
+
+def cider_sums(
+    failures: FailurePolicy, words: Words, records: Sequence[Record]
+) -> HeadlineSums | None:
+    """CIDEr is a mean over pictures, with the document frequencies of all of them."""
+    places = [at for at, one in enumerate(records) if counted_score(one, failures) is not None]
+    scores = _ciders(*_captions([records[at] for at in places], words))
+    added: list[list[Share]] = [[] for _ in records]
+    for at, score in zip(places, scores, strict=True):
+        added[at] = [Share(HEADLINE, score)]
+    return sum_of_ratios(added)
+
+
+def _captions(
+    counted: Sequence[Record], words: Words
+) -> tuple[list[Sequence[str]], list[list[Sequence[str]]]]:
+    """The words of each picture's caption and of its references."""
+    return (
+        [words(one.answer or "") for one in counted],
+        [[words(gold) for gold in one.gold] for one in counted],
+    )
+
+
+def _ciders(said: Sequence[Sequence[str]], golds: Sequence[Sequence[Sequence[str]]]) -> list[float]:
+    known = document_frequencies(golds)
+    return [cider(one, gold, known) for one, gold in zip(said, golds, strict=True)]
+
+
+def _cider(scores: Sequence[float], held: Sequence[str]) -> Metric:
+    spread = score_interval([min(1.0, score / 10) for score in scores], held)
+    interval = spread and Interval(
+        _TOP * spread.low, _TOP * spread.high, spread.method, spread.level
+    )
+    value = 100 * sum(scores) / len(scores)
+    note = "one picture: every n-gram is as frequent as another" if len(scores) == 1 else ""
+    return Metric(HEADLINE, value, len(scores), interval, note, unit="points", top=_TOP)
+
+
+def _meteor(captions: Sequence[Captioned], cache: Path, held: Sequence[str]) -> Metric:
+    try:
+        counts = caption_counts(captions, cache)
+    except UsageError as error:
+        return Metric(METEOR, None, len(captions), note=str(error))
+    import numpy as np
+
+    def score(sums: NDArray[float64]) -> NDArray[float64]:
+        return np.asarray([100 * MeteorCounts(*map(float, row)).score() for row in sums])
+
+    rows = np.asarray([one.sums() for one in counts], dtype=np.float64)
+    value = 100 * sum(counts, MeteorCounts()).score()
+    return Metric(METEOR, value, len(counts), interval_of_sums(rows, score, held))
+
+
+def _bleu(counts: Sequence[BleuCounts], held: Sequence[str]) -> dict[str, Metric]:
+    import numpy as np
+
+    rows = np.asarray(
+        [(one.words, one.reference, *one.guessed, *one.correct) for one in counts],
+        dtype=np.float64,
+    )
+    values = sum(counts, BleuCounts()).scores()
+    return {
+        name: Metric(
+            name,
+            100 * value,
+            len(counts),
+            interval_of_sums(rows, partial(bleu_of_sums, order), held),
+        )
+        for order, (name, value) in enumerate(zip(BLEU, values, strict=True))
+    }
+
+
+def bleu_of_sums(order: int, sums: NDArray[float64]) -> NDArray[float64]:
+    """BLEU of an order, from 0, in percent, of rows of summed counts: (draws, 10) to (draws,)."""
+    import numpy as np
+
+    found = []
+    for one, reference, *rest in sums.tolist():
+        counts = BleuCounts(one, reference, tuple(rest[:LONGEST]), tuple(rest[LONGEST:]))
+        found.append(100 * counts.scores()[order])
+    return np.asarray(found, dtype=np.float64)

@@ -1,0 +1,264 @@
+"""Rows to samples, for data in the common column layout (VLMEvalKit's TSV and its relatives).
+
+One example row: index 3, question "What color is the circle?", A "red", B "blue", answer "B",
+category "colour", image <base64>. The kind is inferred row by row: option columns make a choice;
+a gold of yes or no makes a yes/no question; the rest is open.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from string import ascii_uppercase
+
+from msgspec.structs import replace
+
+from snellen.core.benchmark import Listed
+from snellen.core.errors import DataError
+from snellen.core.sample import Kind, Rotation, Row, Sample
+from snellen.data.columns import REPLY_COLUMNS, gold_column, row_gold, row_id
+from snellen.data.tables.cells import PLACE
+
+GROUP_COLUMNS = ("split", "l2-category", "category")
+_ROTATION_STRIDE = 1_000_000
+"""MMBench files hold rotation r of question i as the row with index i + r * 1,000,000."""
+_STRIDE_DIGITS = len(str(_ROTATION_STRIDE))
+_LABEL = re.compile(r"\(([A-Z])\)\s|([A-Z])[.:]\s")
+"""Before the text of an option, in a gold without options beside it."""
+_KINDS: dict[str, Kind] = {
+    "mcq": "choice",
+    "choice": "choice",
+    "multi_choice": "choice",
+    "multiple-choice": "choice",
+    "yes_no": "yes_no",
+    "y/n": "yes_no",
+    "open": "open",
+    "free_form": "open",
+    "vqa": "open",
+}
+
+
+Shape = Callable[[Sample, Row], Sample]
+"""Makes of a sample what its benchmark needs, with a look at the row it came from."""
+
+
+def samples(
+    rows: Iterable[Row],
+    *,
+    groups: tuple[str, ...] = GROUP_COLUMNS,
+    path: str = "the data",
+    kind: Kind | None = None,
+    shape: Shape | None = None,
+    question: str = "",
+    keep: Callable[[Row], bool] | None = None,
+) -> Iterator[Sample]:
+    """Samples in the order of their rows; rotations stored as rows join their base question.
+
+    `kind` is told where all rows are of one kind, whatever their golds look like; `question` is
+    that of rows which have none; `keep` selects rows. Only where rows may be rotations of each
+    other are all held at once. Raises DataError for a row without a question, a gold that is no
+    option, or an id held twice.
+    """
+
+    def made() -> Iterator[Sample]:
+        numbers: dict[str, int] = {}
+        places: bool | None = None
+        for row in rows if keep is None else filter(keep, rows):
+            if PLACE in row.cells and _names_an_option(row):
+                places = _are_places(rows) if places is None else places
+                row = _by_place(row) if places else row
+            sample = sample_of(row, groups=groups, path=path, told=kind, asked=question)
+            sample = shape(sample, row) if shape else sample
+            if sample.id in numbers:
+                raise DataError(
+                    f"{path}: rows {numbers[sample.id] + 1} and {row.number + 1} have the same id "
+                    f"{sample.id!r}; ids must be unique"
+                )
+            numbers[sample.id] = row.number
+            yield sample
+
+    return _joined(made()) if _may_rotate(rows) else made()
+
+
+def _names_an_option(row: Row) -> bool:
+    """Whether a gold is the text of one of the options."""
+    texts = [text.strip() for text in option_cells(row.cells).values()]
+    return any(gold.strip() in texts for gold in row_gold(row))
+
+
+def _are_places(rows: Iterable[Row]) -> bool:
+    """Whether golds such as "1" are the places of options where they may also be their texts: so
+    it is if all rows have such golds, and some of these are the text of no option."""
+    with_gold = [row for row in rows if row_gold(row)]
+    return all(PLACE in row.cells for row in with_gold) and not all(
+        map(_names_an_option, with_gold)
+    )
+
+
+def _by_place(row: Row) -> Row:
+    column = gold_column(row.cells)
+    assert column is not None
+    return replace(row, cells={**row.cells, column: row.cells[PLACE]})
+
+
+def _may_rotate(rows: Iterable[Row]) -> bool:
+    """Whether an id may be that of another row's rotation, as far as the ids are known."""
+    if not isinstance(rows, Listed):
+        return True
+    large = {base for name in rows.ids() if (base := _base_of(name)) is not None}
+    return bool(large) and not large.isdisjoint(rows.ids())
+
+
+def _joined(all_samples: Iterator[Sample]) -> Iterator[Sample]:
+    found = {sample.id: sample for sample in all_samples}
+    rotations: dict[str, list[Sample]] = {}
+    for sample in found.values():
+        base = found.get(_base_id(sample) or "")
+        if base is not None and _same_question(base, sample):
+            rotations.setdefault(base.id, []).append(sample)
+    turned = {turn.id for turns in rotations.values() for turn in turns}
+    for sample in found.values():
+        if sample.id not in turned:
+            yield _with_rotations(sample, rotations.get(sample.id, []))
+
+
+def sample_of(
+    row: Row,
+    *,
+    groups: tuple[str, ...],
+    path: str,
+    told: Kind | None = None,
+    asked: str = "",
+) -> Sample:
+    cells = row.cells
+    options = option_cells(cells)
+    # A picture alone may hold its question.
+    to_ask = "question" in cells or asked or options or row.media
+    if not to_ask and not _is_prediction_row(cells):
+        raise _no_question(row, path)
+    golds = row_gold(row)
+    kind = told or kind_of(cells, options, golds)
+    if kind == "choice":
+        golds = tuple(
+            [gold if gold in options else _label(gold, options, row, path) for gold in golds]
+        )
+    if kind == "yes_no":
+        golds = tuple(gold.strip().capitalize() for gold in golds)
+    return Sample(
+        id=row_id(row),
+        kind=kind,
+        question=cells.get("question", asked),
+        gold=golds,
+        options=options if kind == "choice" else {},
+        media=row.media,
+        hint=cells.get("hint", ""),
+        groups={column: cells[column] for column in groups if column in cells},
+    )
+
+
+def option_cells(cells: Mapping[str, str]) -> dict[str, str]:
+    """Columns A, B, C, ... as far as they go; one empty cell between others is no option."""
+    options: dict[str, str] = {}
+    for place, letter in enumerate(ascii_uppercase):
+        text = cells.get(letter)
+        if text is not None:
+            options[letter] = text
+        elif not options or ascii_uppercase[place + 1 : place + 2] not in cells:
+            break
+    return options
+
+
+def kind_of(cells: Mapping[str, str], options: Mapping[str, str], golds: tuple[str, ...]) -> Kind:
+    """Told by a `type` or `question_type` column, else inferred from options and gold."""
+    for column in ("type", "question_type"):
+        if column not in cells:
+            continue
+        told = _KINDS.get(cells[column].strip().lower())
+        if told is not None and (told != "choice" or options or not cells.get("question")):
+            return told
+    if options:
+        return "choice"
+    if golds and all(gold.strip().lower().rstrip(".") in ("yes", "no") for gold in golds):
+        return "yes_no"
+    bare = bool(golds) and all(_bare_letter(gold) is not None for gold in golds)
+    return "choice" if bare else "open"
+
+
+def _no_question(row: Row, path: str) -> DataError:
+    return DataError(
+        f"{path}, row {row.number + 1}: no question; got the columns "
+        f"{', '.join(row.cells) or 'none'}; expected "
+        + (
+            "cells separated by commas, not semicolons"
+            if _one_joined(row.cells)
+            else "a column `question` (name it with --columns question=...)"
+        )
+    )
+
+
+def _label(gold: str, options: Mapping[str, str], row: Row, path: str) -> str:
+    text = gold.strip()
+    if not options or text in options:
+        label = None if options else _LABEL.match(text)
+        return label[1] or label[2] if label else _bare_letter(text) or text
+    letter = _bare_letter(text)
+    if letter is not None and letter in options:
+        return letter
+    matching = [label for label, option in options.items() if option.strip() == text]
+    if len(matching) == 1:
+        return matching[0]
+    if PLACE in row.cells:
+        return row.cells[PLACE]
+    gap = f" (the column {_next_label(options)} is empty there)" if letter else ""
+    raise DataError(
+        f"{path}, row {row.number + 1}: the answer {gold!r} is none of the options "
+        f"{', '.join(options)}{gap}; correct it, or leave it empty to count the row as one "
+        "without gold"
+    )
+
+
+def _next_label(options: Mapping[str, str]) -> str:
+    return chr(ord(max(options)) + 1)
+
+
+def _bare_letter(text: str) -> str | None:
+    text = text.strip().strip("().").strip()
+    return text.upper() if len(text) == 1 and text.isascii() and text.isalpha() else None
+
+
+def _one_joined(cells: Mapping[str, str]) -> bool:
+    return len(cells) == 1 and ";" in next(iter(cells))
+
+
+def _is_prediction_row(cells: Mapping[str, str]) -> bool:
+    """Recorded predictions may be scored without their questions."""
+    return any(column in cells for column in REPLY_COLUMNS)
+
+
+def _base_id(sample: Sample) -> str | None:
+    return _base_of(sample.id) if sample.kind == "choice" else None
+
+
+def _base_of(name: str) -> str | None:
+    """The id of the row that a row of this id would be a rotation of."""
+    if len(name) < _STRIDE_DIGITS or not name.isdecimal():
+        return None
+    index = int(name)
+    return str(index % _ROTATION_STRIDE) if index >= _ROTATION_STRIDE else None
+
+
+def _same_question(base: Sample, turn: Sample) -> bool:
+    """Whether a row is a rotation: a large id alone does not make one."""
+    return base.question == turn.question and sorted(base.options.values()) == sorted(
+        turn.options.values()
+    )
+
+
+def _with_rotations(sample: Sample, turns: list[Sample]) -> Sample:
+    if not turns:
+        return sample
+    rotations = tuple(
+        Rotation(turn.id, turn.options, turn.gold[0] if turn.gold else None)
+        for turn in sorted(turns, key=lambda turn: int(turn.id))
+    )
+    return replace(sample, rotations=rotations)

@@ -1,0 +1,106 @@
+"""Suites: benchmarks that are run and averaged together, built in or in one's own TOML file."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from snellen.benchmarks.declaration.registry import open_benchmark
+from snellen.benchmarks.declaration.videos import video_options
+from snellen.benchmarks.protocol.ask_config import asking_options
+from snellen.core.benchmark import Benchmark
+from snellen.core.errors import DataError, UnknownName
+from snellen.data.toml_files import read_toml
+
+_BUILT_IN = "suites.toml"
+_SUFFIX = ".toml"
+_MEMBERS = "members"
+SUBTITLED = "subtitles"
+"""Of the options about how videos are shown, the one that makes another number."""
+
+
+class Member(Struct, frozen=True, forbid_unknown_fields=True):
+    """One column of a suite's table."""
+
+    name: str
+    benchmarks: tuple[str, ...] = ()
+    """Names of benchmarks with their options; of several, the mean is taken. Empty: the number
+    only comes from imported results."""
+    metric: str | None = None
+    """The metric that counts; None for the headline."""
+    top: float = 100.0
+    """The highest value that imported numbers can have."""
+
+
+class Suite(Struct, frozen=True, forbid_unknown_fields=True):
+    title: str
+    members: tuple[Member, ...]
+    source: str = ""
+    average: bool = True
+
+    def specs(self) -> tuple[str, ...]:
+        """What has to be run, each benchmark once."""
+        return tuple(dict.fromkeys(spec for one in self.members for spec in one.benchmarks))
+
+
+def built_in() -> Mapping[str, Suite]:
+    text = (files("snellen.benchmarks") / "data" / _BUILT_IN).read_text(encoding="utf-8")
+    return {name: _suite(told, _BUILT_IN) for name, told in tomllib.loads(text).items()}
+
+
+def suite_named(name: str) -> Suite:
+    """A suite by name, or from a TOML file. Raises UnknownName, DataError."""
+    if name.lower().endswith(_SUFFIX):
+        return _suite(read_toml(name), name)
+    known = built_in()
+    if name.lower() not in known:
+        hint = "a suite of your own is given by the path of its TOML file"
+        raise UnknownName("suite", name, known, hint)
+    return known[name.lower()]
+
+
+def expanded(names: Sequence[str | Benchmark]) -> list[str | Benchmark]:
+    """Names of suites replaced by what they run; the others as they are. Raises DataError."""
+    known = built_in()
+    found: list[str | Benchmark] = []
+    for name in names:
+        if isinstance(name, str) and (name.lower() in known or _is_suite_file(name)):
+            found += [spec for spec in suite_named(name).specs() if spec not in found]
+        else:
+            found.append(name)
+    return found
+
+
+def made_for(spec: str) -> tuple[str, dict[str, str]]:
+    """A member's benchmark: its name, and those of its parameters that say what is asked (its
+    split, language, edition), which a run must have to count; how it is asked
+    is free."""
+    opened = open_benchmark(spec)
+    free = {*asking_options(), *video_options()} - {SUBTITLED}
+    asked = opened.options.keys() - free
+    return opened.name, {name: value for name, value in opened.parameters.items() if name in asked}
+
+
+def _is_suite_file(name: str) -> bool:
+    return name.lower().endswith(_SUFFIX) and _MEMBERS in read_toml(name)
+
+
+def _suite(told: Mapping[str, Any], where: str) -> Suite:
+    try:
+        suite = msgspec.convert(told, Suite)
+    except msgspec.ValidationError as error:
+        raise DataError(
+            f"{where}: {error}; a suite has `title` and [[members]], each with `name`, "
+            "`benchmarks` (a list), and where needed `metric` and `top`"
+        ) from error
+    names = [one.name.lower() for one in suite.members]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice or not names:
+        problem = f"the member {twice[0]!r} stands there twice" if twice else "no members"
+        raise DataError(f"{where}: {problem}; each member needs a name of its own")
+    return suite

@@ -1,0 +1,140 @@
+"""Questions that count only together: a unit is right if every question of it is.
+
+MMVP's pairs (Tong et al. 2024, https://arxiv.org/abs/2401.06209, Sec. 3.1), and in a data file of
+one's own the rows that share a value of the column named with `--columns unit=...`, such as the
+three questions of an MMEvalPro problem, whose share of whole units its authors call genuine
+accuracy (Huang et al. 2024, https://arxiv.org/abs/2407.00468).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+import msgspec
+
+from snellen.benchmarks.declaration.questions import failures_of
+from snellen.benchmarks.declaration.rows import Shape
+from snellen.core.benchmark import CHANCE, Benchmark, Variant
+from snellen.core.errors import UnknownName, UsageError
+from snellen.core.headline import HeadlineSums
+from snellen.core.record import Record
+from snellen.core.sample import Row, Sample
+from snellen.core.summary import Metric, Summary
+from snellen.data.columns import canonical, column_name
+from snellen.scoring.accuracy import FailurePolicy, mean_metric
+from snellen.scoring.clusters import clusters
+from snellen.scoring.grouped import all_right, bounds_of, under
+from snellen.scoring.guessing import GUESSES
+from snellen.scoring.headlines import share_of_units, sum_of_ratios
+
+UNIT = "unit"
+"""The role of a column with `--columns`, and the parameter of a run."""
+HEADLINE = "unit_accuracy"
+
+
+def column_of_units(columns: Mapping[str, str]) -> str:
+    """The column that names the unit of a row; "" where none is chosen."""
+    return columns.get(UNIT, "")
+
+
+def refuse_units(name: str, columns: Mapping[str, str]) -> None:
+    """Raises UsageError for a benchmark that knows which of its questions belong together."""
+    if column_of_units(columns):
+        raise UsageError(
+            f"{name} knows which of its questions count together; --columns unit=... is for a data "
+            "file of your own"
+        )
+
+
+def other_columns(columns: Mapping[str, str]) -> dict[str, str]:
+    """The chosen columns that are renamed: that of the units keeps its name, so that it may also
+    be a group, a picture or an id."""
+    return {role: name for role, name in columns.items() if role != UNIT}
+
+
+def shape_by(columns: Mapping[str, str]) -> Shape:
+    """Gives samples the unit that their rows name; `a+b` joins two columns. A row that names none
+    stands alone. Raises UnknownName for a column the data lack."""
+    taken = {name: canonical(role) for role, name in other_columns(columns).items()}
+    parts = [taken.get(part) or column_name(part, 0) for part in columns[UNIT].split("+")]
+    seen: set[str] = set()
+
+    def shaped(sample: Sample, row: Row) -> Sample:
+        if not seen:
+            seen.update(row.cells)
+        for part in parts:
+            if part not in row.cells and part not in seen:
+                raise UnknownName("column", columns[UNIT], row.cells)
+        named = [row.cells.get(part, "") for part in parts]
+        return msgspec.structs.replace(sample, unit="/".join(named) if all(named) else "")
+
+    return shaped
+
+
+def counted_by_units(asked: Benchmark, variant: Variant) -> Benchmark:
+    """The benchmark with the share of whole units as headline and its own number beside it."""
+    return replace(
+        asked,
+        headline=HEADLINE,
+        summarise=partial(summarise_units, asked, failures_of(variant), HEADLINE),
+        headline_sums=partial(unit_sums, failures_of(variant)),
+        parameters={**asked.parameters, UNIT: variant.columns[UNIT]},
+    )
+
+
+def summarise_units(
+    asked: Benchmark, failures: FailurePolicy, headline: str, records: Sequence[Record]
+) -> Summary:
+    """Of units that have a score in every question; chance is that of guessing whole units."""
+    summary = asked.summarise(records)
+    units = _units(under(records, failures))
+    if summary.headline.value is None or not units:
+        found = Metric(headline, None, len(units), note=summary.headline.note)
+    else:
+        named = zip(records, clusters(records), strict=True)
+        held = {_unit(record): cluster for record, cluster in named}
+        found = mean_metric(headline, list(units.values()), [held[unit] for unit in units])
+    rest = {name: one for name, one in summary.metrics.items() if name not in GUESSES}
+    chance = _chance(records)
+    guessed = {} if chance is None else {CHANCE: Metric(CHANCE, chance, len(units))}
+    return msgspec.structs.replace(
+        summary,
+        headline=found,
+        metrics={headline: found, **rest, **guessed},
+        bounds=bounds_of(records, _unit_accuracy),
+        beside=(asked.headline, *summary.beside),
+    )
+
+
+def unit_sums(failures: FailurePolicy, records: Sequence[Record]) -> HeadlineSums | None:
+    """The share of whole units as a function of sums."""
+    units = _units(under(records, failures))
+    return sum_of_ratios(share_of_units(records, units, _unit, HEADLINE))
+
+
+def _unit(record: Record) -> str:
+    return record.unit or f"row {record.id}"
+
+
+def _units(records: Sequence[Record]) -> dict[str, float]:
+    return all_right(records, _unit)
+
+
+def _unit_accuracy(records: Sequence[Record]) -> float | None:
+    found = _units(records).values()
+    return 100 * sum(found) / len(found) if found else None
+
+
+def _chance(records: Sequence[Record]) -> float | None:
+    """Of guessing every question of a unit right, in percent; None where the data do not tell."""
+    units: dict[str, float] = defaultdict(lambda: 1.0)
+    for record in records:
+        if record.kind == "open" or (record.kind == "choice" and not record.options):
+            return None
+        if record.gold:
+            width = 2 if record.kind == "yes_no" else len(record.options)
+            units[_unit(record)] /= width
+    return 100 * sum(units.values()) / len(units) if units else None

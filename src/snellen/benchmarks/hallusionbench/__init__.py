@@ -1,0 +1,1 @@
+"""HallusionBench. The benchmark, and its authors' judge."""

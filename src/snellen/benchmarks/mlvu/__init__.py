@@ -1,0 +1,1 @@
+"""MLVU. The multiple-choice tasks, and the two open tasks with their judge."""

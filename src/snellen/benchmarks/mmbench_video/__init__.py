@@ -1,0 +1,1 @@
+"""MMBench-Video. The benchmark, and its authors' prompts."""

@@ -1,0 +1,167 @@
+"""MMBench-Video: some 2,000 open questions about some 600 videos from the web (Fang et al. 2024,
+https://arxiv.org/abs/2406.14515).
+
+One example row: index 0, video "one_processed", video_path "./video/one_processed.mp4", question
+"What colour is the boat?", answer "It is white.", dimensions "['Attribute Recognition']".
+
+A judge marks how near a reply is to the reference, 0 to 3; the headline is the mean over
+all questions, 0..3. A question counts once under each of its 26 dimensions, and once in each of the
+nine abilities and in perception or reasoning where one of its dimensions is.
+
+Oddities: the videos lie in pickles on the hub, which are not opened here: VLMEvalKit writes them as
+MP4 files; keep these beside the TSV. Each question is asked alone ("nopack"), as leaderboards do;
+`pack=on` asks all questions of a video at once, and a question that the reply leaves out is worth
+nothing. VLMEvalKit cuts such an answer at its first colon where the object is not well formed, and
+cannot read the bare reply to a single question; here both are read. A verdict that cannot be read
+leaves the sample ungraded; VLMEvalKit counts it as 0 in the headline. Prompts and rubric are the
+authors', as VLMEvalKit has them. There is no score without a judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+
+from snellen.benchmarks.declaration.judged import Declared, cell, graded_benchmark, listed
+from snellen.benchmarks.declaration.published import Published, PublishedFile
+from snellen.benchmarks.declaration.video_questions import video_of, video_table
+from snellen.benchmarks.declaration.videos import watching_of, with_video
+from snellen.benchmarks.mmbench_video.prompts import alone, answer_in_pack, pack, packed
+from snellen.benchmarks.protocol.judged_summary import SEPARATOR
+from snellen.benchmarks.protocol.judging import Panel
+from snellen.benchmarks.protocol.point_grading import Marking, in_points, marked
+from snellen.core.benchmark import TEXT, Benchmark, Variant
+from snellen.core.errors import UsageError
+from snellen.core.flow import Flow
+from snellen.core.request import Generation
+from snellen.core.sample import Row, Sample
+from snellen.data.columns import row_gold, row_id
+from snellen.data.download import Remote
+from snellen.extract.verdicts import GRADE, read_grade
+
+VERSION = "5"
+NAME = "mmbench-video"
+RUBRIC = "mmbench-video"
+TOP = 3.0
+DIMENSION, ABILITY, SIDE = "dimension", "ability", "perception or reasoning"
+_PACK = {"pack": ("off", "on")}
+_SHOWN = {
+    "8frame": {"frames": "8", "sampling": "vlmevalkit"},
+    "16frame": {"frames": "16", "sampling": "vlmevalkit"},
+    "64frame": {"frames": "64", "sampling": "vlmevalkit"},
+    "1fps": {"fps": "1", "frames": "2048"},
+}
+ALIASES = {
+    "MMBench-Video": {},
+    **{f"MMBench_Video_{name}_nopack": shown for name, shown in _SHOWN.items()},
+    **{f"MMBench_Video_{name}_pack": {**shown, "pack": "on"} for name, shown in _SHOWN.items()},
+}
+_PACK_TOKENS = 2048
+ABILITIES: Mapping[str, tuple[str, ...]] = {
+    "CP": ("Video Topic", "Video Emotion", "Video Scene", "Video Style"),
+    "FP-S": (
+        "OCR",
+        "Object Recognition",
+        "Attribute Recognition",
+        "Event Recognition",
+        "Human Motion",
+        "Counting",
+    ),
+    "FP-C": ("Spatial Relationship", "Human-object Interaction", "Human Interaction"),
+    "HL": ("Hallucination",),
+    "LR": ("Structuralized Image-Text Understanding", "Mathematical Calculation"),
+    "AR": ("Physical Property", "Function Reasoning", "Identity Reasoning"),
+    "RR": ("Natural Relation", "Physical Relation", "Social Relation"),
+    "CSR": ("Common Sense Reasoning",),
+    "TR": ("Counterfactual Reasoning", "Causal Reasoning", "Future Prediction"),
+}
+"""The paper's nine abilities and their 26 dimensions."""
+_PERCEPTION = frozenset({"CP", "FP-S", "FP-C", "HL"})
+DATA = Published(
+    {},
+    {
+        (): PublishedFile(
+            "MMBench-Video.tsv",
+            Remote(
+                urls=(
+                    "https://huggingface.co/datasets/opencompass/MMBench-Video/resolve/main/"
+                    "MMBench-Video.tsv",
+                ),
+                md5="98f7df3eb1007fc375ea6fe88a98e2ff",
+            ),
+        )
+    },
+)
+
+
+def benchmark(variant: Variant) -> Benchmark:
+    rest, watching = watching_of(variant)
+    together = rest.options.get("pack") == "on"
+    if together and watching.native:
+        raise UsageError(
+            f"{NAME}:pack=on asks about frames; with video=native every question is asked alone"
+        )
+    asked = graded_benchmark(
+        rest,
+        Declared(
+            name=NAME,
+            version=VERSION,
+            title="MMBench-Video, open questions marked 0 to 3 by a judge",
+            data=DATA,
+            samples=(lambda rows: iter(pack(samples(rows)))) if together else samples,
+            flow=_flow,
+            options=_PACK,
+            paper="https://arxiv.org/abs/2406.14515",
+            source="MMBench-Video of OpenCompass (CC BY 4.0), as VLMEvalKit's TSV",
+            rubrics=(RUBRIC,),
+            headline="overall",
+            must_judge=True,
+            several=(DIMENSION, ABILITY, SIDE),
+            summarise=partial(in_points, top=TOP),
+            needs=TEXT,
+            max_new_tokens=_PACK_TOKENS if together else 512,
+            judge_tokens=64,
+            oracle=TOP,
+        ),
+    )
+    asked = replace(asked, open=partial(video_table, rest, DATA, NAME))
+    return with_video(asked, watching)
+
+
+def samples(rows: Iterable[Row]) -> Iterator[Sample]:
+    """A sample for each row, with its dimensions and the abilities these belong to."""
+    for row in rows:
+        dimensions = listed(cell(row.cells, "dimensions"))
+        yield Sample(
+            id=row_id(row),
+            kind="open",
+            question=row.cells.get("question", ""),
+            gold=row_gold(row)[:1],
+            media=row.media,
+            groups=_groups(dimensions) if dimensions else {},
+            unit=video_of(row),
+        )
+
+
+def _groups(dimensions: tuple[str, ...]) -> dict[str, str]:
+    known = [
+        ability
+        for ability, members in ABILITIES.items()
+        if {name.lower() for name in members} & {name.lower() for name in dimensions}
+    ]
+    sides = dict.fromkeys(
+        "Perception" if ability in _PERCEPTION else "Reasoning" for ability in known
+    )
+    found = {DIMENSION: dimensions, ABILITY: known, SIDE: sides}
+    return {column: SEPARATOR.join(labels) for column, labels in found.items() if labels}
+
+
+def _flow(
+    settings: Generation, panel: Panel, options: Mapping[str, str]
+) -> Callable[[Sample], Flow]:
+    read = partial(read_grade, low=0.0, high=TOP, whole=True)
+    marking = Marking(rubric=RUBRIC, read=read, names=(GRADE,), top=TOP)
+    if options["pack"] == "on":
+        return marked(settings, panel, lambda sample: marking, packed, answer_in_pack)
+    return marked(settings, panel, lambda sample: marking, alone)

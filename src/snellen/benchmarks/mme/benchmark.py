@@ -1,0 +1,171 @@
+"""MME: two yes/no questions about each image, 14 subtasks (Fu et al. 2023,
+https://arxiv.org/abs/2306.13394).
+
+One example row: index 0, category "existence", image "000000006040.jpg", question "Is there a
+train in this image? Please answer yes or no.", answer "Yes"; the next row asks "Is there a bed in
+this image? ..." about the same image and has the answer "No".
+
+Oddities: accuracy counts questions, accuracy+ images of which both questions are right; a subtask
+scores accuracy plus accuracy+ (0..200), perception is the sum of 10 subtasks (0..2000), cognition
+of 4 (0..800): sums, never means, never weighted by size (Sec. 2.2). Sizes run from 20 to 200
+images. Hugging Face copies give both questions of an image the same `question_id`. VLMEvalKit
+calls cognition "reasoning".
+
+Four readings of a reply, all in every report: `official`, the published script's (the leaderboard
+is made with it, so it makes the headline), `paper` and `word`, see `extract/yes_no`, and
+`vlmevalkit`. A reply that says neither is wrong. `mme:reading=paper` puts another one in the
+headline. Snellen's rule is `official` here, because the published numbers are made with it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import cast
+
+from msgspec.structs import replace
+
+from snellen.benchmarks.declaration.image_pairs import pairs
+from snellen.benchmarks.declaration.published import Published, tsv
+from snellen.benchmarks.declaration.questions import failures_of, resolve
+from snellen.benchmarks.declaration.rows import sample_of
+from snellen.benchmarks.mme.subtasks import ABILITY, SUBTASK, area_of, subtask_name
+from snellen.benchmarks.mme.summary import summarise_mme, total_sums
+from snellen.benchmarks.protocol.ask_config import (
+    asked_so,
+    asking_options,
+    asking_parameters,
+    concluded,
+    longest_reply,
+    needing,
+    taken,
+)
+from snellen.benchmarks.protocol.flows import Manner
+from snellen.benchmarks.protocol.parsers import reading_of_rule, rule_parameter
+from snellen.benchmarks.protocol.reported_rules import asked_with_readings
+from snellen.core.answer import Answer
+from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.core.errors import DataError, UsageError
+from snellen.core.request import Generation
+from snellen.core.sample import Row, Sample
+from snellen.data.columns import ID_COLUMNS
+from snellen.extract.published.vlmevalkit import read_yes_no_vlmevalkit
+from snellen.extract.yes_no import NO, YES, YesNoRule, read_yes_no
+
+VERSION = "3"
+READINGS = ("official", "paper", "word")
+"""Those that may be asked for by `reading=`; `vlmevalkit` comes with `--rule vlmevalkit`."""
+_REPORTED = (*READINGS, "vlmevalkit")
+_OF_RULES = {"snellen": "official", "vlmevalkit": "vlmevalkit", "official": "official"}
+MAX_NEW_TOKENS = 128
+DATA = Published(
+    {},
+    {
+        (): tsv(
+            "https://opencompass.openxlab.space/utils/VLMEval/MME.tsv",
+            "b36b43c3f09801f5d368627fb92187c3",
+        )
+    },
+)
+
+
+def benchmark(variant: Variant) -> Benchmark:
+    known = {"reading": READINGS, **asking_options()}
+    parameters = resolve("mme", variant, taken(known))
+    if variant.circular not in (None, "off"):
+        raise UsageError("mme has yes/no questions, which have no options to rotate")
+    reading = reading_of_rule("mme", variant, parameters["reading"], _OF_RULES)
+    longest = longest_reply(MAX_NEW_TOKENS, parameters)
+    settings = Generation(max_new_tokens=variant.max_new_tokens or longest)
+    how = Manner(settings, extractor=variant.extractor, yes_no=partial(_read, reading))
+
+    how = asked_so(how, parameters, None, variant.shots)
+    reported = {name: concluded(partial(_read, name), parameters) for name in _REPORTED}
+
+    return Benchmark(
+        name="mme",
+        version=VERSION,
+        title="MME, perception and cognition by pairs of yes/no questions",
+        headline="total",
+        oracle=2800.0,
+        open=partial(DATA.table, variant),
+        fetch=partial(DATA.fetch, variant),
+        samples=mme_samples,
+        flow=asked_with_readings(how, reported),
+        summarise=partial(
+            summarise_mme,
+            reading=reading,
+            readings=_REPORTED,
+            failures=failures_of(variant),
+        ),
+        headline_sums=partial(total_sums, reading, failures_of(variant)),
+        needs=needing(needs("text", "image"), parameters, variant.control),
+        paper="https://arxiv.org/abs/2306.13394",
+        source="MME, for academic research only, as VLMEvalKit's TSV",
+        options=known,
+        rules=tuple(_OF_RULES),
+        parameters={
+            **({"reading": reading} if reading in READINGS else {}),
+            **asking_parameters(parameters, None),
+            **rule_parameter(variant),
+        },
+        max_new_tokens=settings.max_new_tokens,
+    )
+
+
+def mme_samples(rows: Iterable[Row]) -> Iterator[Sample]:
+    """Samples in the order of their rows; the two questions about an image are one unit.
+
+    Raises DataError for a row without a subtask, a gold that is neither yes nor no, and ids that
+    more than a pair of questions share.
+    """
+    path = str(getattr(rows, "path", "mme"))
+    held = list(rows)
+    subtasks = [_subtask(row, path) for row in held]
+    ids: Counter[str] = Counter()
+    for row, subtask, unit in zip(held, subtasks, pairs(held, subtasks), strict=True):
+        sample = sample_of(row, groups=(), path=path)
+        for gold in sample.gold:
+            if gold.strip(". ").capitalize() not in (YES, NO):
+                raise DataError(
+                    f"{path}, row {row.number + 1}: the answer is {gold!r}; expected Yes or No"
+                )
+        ids[sample.id] += 1
+        if ids[sample.id] > (1 if _numbered(row) else 2):
+            raise DataError(
+                f"{path}, row {row.number + 1}: the id {sample.id!r} stands there already; "
+                "ids must be unique"
+            )
+        area = area_of(subtask)
+        yield replace(
+            sample,
+            id=sample.id if ids[sample.id] == 1 else f"{sample.id}#{ids[sample.id]}",
+            kind="yes_no",
+            options={},
+            gold=tuple(gold.strip(". ").capitalize() for gold in sample.gold),
+            groups={**({ABILITY: area} if area else {}), SUBTASK: subtask},
+            unit=unit,
+        )
+
+
+def _read(reading: str, reply: str, stop_reason: str) -> Answer:
+    if reading == "vlmevalkit":
+        return read_yes_no_vlmevalkit(reply, stop_reason)
+    return read_yes_no(reply, cast(YesNoRule, reading), stop_reason=stop_reason)
+
+
+def _subtask(row: Row, path: str) -> str:
+    for column in ("category", "subtask"):
+        if column in row.cells:
+            return subtask_name(row.cells[column])
+    raise DataError(
+        f"{path}, row {row.number + 1}: no subtask; got the columns {', '.join(row.cells)}; "
+        "expected a column `category` such as existence or OCR (or use MME's folder layout)"
+    )
+
+
+def _numbered(row: Row) -> bool:
+    """Whether the row's id is its own: `question_id` may be shared by a pair."""
+    first = next((name for name in ID_COLUMNS if row.cells.get(name)), None)
+    return first != "question_id"

@@ -1,0 +1,92 @@
+"""MME's leaderboards (Fig. 2): perception, cognition and the 14 subtasks, ten models each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from snellen.benchmarks.mme.subtasks import AREAS, IMAGES, SUBTASKS, subtask_name
+from snellen.core.benchmark import Table
+from snellen.core.errors import DataError
+from snellen.scoring.leaderboard import Board, board, recover
+
+_ACCURACY = ("acc", "accuracy")
+_ACCURACY_PLUS = ("acc_plus", "acc+", "accuracy_plus", "accuracy+")
+
+SubtaskScores = Mapping[str, Mapping[str, float]]
+"""Score of each model in each subtask, 0..200, unrounded."""
+
+
+class PrintedScores(NamedTuple):
+    scores: SubtaskScores
+    notices: tuple[str, ...]
+
+
+def mme_boards(scores: SubtaskScores, places: int = 10) -> list[Board]:
+    """The 16 boards. A model without all subtasks of an area is not ranked in it."""
+    sums = {
+        area: {
+            model: sum(found[subtask] for subtask in subtasks)
+            for model, found in scores.items()
+            if all(subtask in found for subtask in subtasks)
+        }
+        for area, subtasks in AREAS.items()
+    }
+    each = {
+        subtask: {model: found[subtask] for model, found in scores.items() if subtask in found}
+        for subtask in SUBTASKS
+    }
+    return [board(name, ranked, places) for name, ranked in {**sums, **each}.items()]
+
+
+def printed_scores(table: Table) -> PrintedScores:
+    """Scores from a table with the columns model, subtask, acc and acc_plus (percentages).
+
+    Printed percentages are rounded, so their counts are recovered first (`recover`): sums of
+    rounded numbers are off by 0.01. Raises DataError for a missing column, a cell that is no
+    percentage, or a model's subtask that stands there twice.
+    """
+    scores: dict[str, dict[str, float]] = {}
+    notices: list[str] = []
+    for row in table:
+        where = f"{table.path}, row {row.number + 1}"
+        model = _cell(row.cells, ("model",), where)
+        subtask = subtask_name(_cell(row.cells, ("subtask", "category"), where))
+        if subtask not in IMAGES:
+            raise DataError(
+                f"{where}: {subtask!r} is no subtask of MME; expected {', '.join(SUBTASKS)}"
+            )
+        if subtask in scores.setdefault(model, {}):
+            raise DataError(f"{where}: {subtask} of {model} stands there already")
+        accuracy = _percentage(row.cells, _ACCURACY, where)
+        plus = _percentage(row.cells, _ACCURACY_PLUS, where)
+        counts = recover(accuracy, plus, IMAGES[subtask])
+        if counts is None:
+            notices.append(f"{model}, {subtask}: no counts give {accuracy} and {plus}; as printed")
+        elif counts.images < IMAGES[subtask]:
+            seen = f"{counts.images} of {IMAGES[subtask]} images"
+            notices.append(f"{model}, {subtask}: the numbers fit {seen} only")
+        printed = float(accuracy) + float(plus)
+        scores[model][subtask] = counts.score if counts is not None else printed
+    return PrintedScores(scores, tuple(notices))
+
+
+def _cell(cells: Mapping[str, str], names: tuple[str, ...], where: str) -> str:
+    for name in names:
+        if name in cells:
+            return cells[name].strip()
+    raise DataError(
+        f"{where}: no {names[0]}; got the columns {', '.join(cells)}; expected model, subtask, "
+        "acc and acc_plus"
+    )
+
+
+def _percentage(cells: Mapping[str, str], names: tuple[str, ...], where: str) -> str:
+    text = _cell(cells, names, where)
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 100:
+        raise DataError(f"{where}: {names[0]} is {text!r}; expected a percentage, 0 to 100")
+    return text

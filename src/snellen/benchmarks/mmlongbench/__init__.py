@@ -1,0 +1,1 @@
+"""MMLongBench-Doc. The benchmark, and its accuracy and F1."""

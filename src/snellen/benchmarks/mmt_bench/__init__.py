@@ -1,0 +1,1 @@
+"""MMT-Bench. The benchmark, its prompting variants, its task hierarchy and its scores."""

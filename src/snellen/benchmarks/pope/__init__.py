@@ -1,0 +1,1 @@
+"""POPE. The benchmark, its scores and their intervals."""

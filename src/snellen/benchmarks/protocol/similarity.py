@@ -1,0 +1,138 @@
+"""How alike a free reply and the gold are, by a judge, 1 to 5 (MMBench, appendix C, Table 7).
+
+Beside the exact rule of any benchmark of open questions: with `--judge MODEL` each open reply also
+gets a whole number from 1 (completely wrong) to 5 (completely right), and `similarity` is their
+mean. The score itself stays that of the rule. A reply of nothing is worth 1; a verdict that cannot
+be read leaves the sample out of `similarity` alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+from msgspec import structs
+
+from snellen.benchmarks.protocol.judged_flows import states_verdict
+from snellen.benchmarks.protocol.judging import (
+    Judgement,
+    Panel,
+    judge_parameters,
+    judged,
+    panel_of,
+    spread_of,
+)
+from snellen.core.benchmark import Benchmark, Variant
+from snellen.core.flow import Flow
+from snellen.core.output import Generated
+from snellen.core.record import Record
+from snellen.core.request import Ref
+from snellen.core.sample import Sample
+from snellen.core.summary import Interval, Metric, Summary
+from snellen.extract.unanswered import unanswered
+from snellen.extract.verdicts import read_grade
+
+RUBRIC = "similarity"
+SIMILARITY = "similarity"
+LOW, HIGH = 1, 5
+_OR = " or "
+
+
+def with_similarity(benchmark: Benchmark, variant: Variant) -> Benchmark:
+    """The benchmark with the judges' similarity beside its score, where there are judges."""
+    panel = panel_of(variant, max_new_tokens=64)
+    if not panel:
+        return benchmark
+    return replace(
+        benchmark,
+        flow=_compared(benchmark.flow, panel),
+        summarise=partial(_summarise, benchmark.summarise),
+        asks=(*benchmark.asks, *panel.roles),
+        parameters={**benchmark.parameters, **judge_parameters(panel, RUBRIC)},
+    )
+
+
+def compares_open_answers(benchmark: Benchmark) -> bool:
+    """Whether its judges are there for open questions alone, of which the data may have none."""
+    return f"rubric_{RUBRIC}" in benchmark.parameters
+
+
+def _compared(flow: Callable[[Sample], Flow], panel: Panel) -> Callable[[Sample], Flow]:
+    def asked(sample: Sample) -> Flow:
+        record: Record = yield from flow(sample)
+        output = record.passes[0].output if record.passes else None
+        if record.kind != "open" or record.score is None or not isinstance(output, Generated):
+            return record
+        if unanswered(output) is not None:
+            return structs.replace(record, values={**record.values, SIMILARITY: 0.0})
+        fields = {
+            "question": sample.question,
+            "gold": _OR.join(dict.fromkeys(sample.gold)),
+            "reply": output.text.strip(),
+        }
+        read = partial(read_grade, low=float(LOW), high=float(HIGH), whole=True)
+        found = yield from judged(
+            panel, RUBRIC, fields, read, Ref(sample.id), about=output.text, step=SIMILARITY
+        )
+        return _with(record, found)
+
+    return asked
+
+
+def _with(record: Record, found: Judgement) -> Record:
+    first, *rest = record.passes
+    passes = (structs.replace(first, verdicts=(*first.verdicts, *found.verdicts)), *rest)
+    record = structs.replace(record, holds_verdict=any(map(states_verdict, passes)))
+    failure = found.failure
+    if failure is not None:
+        missing = failure.kind == "missing"
+        return structs.replace(
+            record,
+            passes=passes,
+            score=None,
+            values={},
+            outcome="missing" if missing else "failed",
+            unscored="missing" if missing else "failed",
+            failure=failure.kind,
+        )
+    grade = found.grade()
+    if grade is None:
+        return structs.replace(record, passes=passes)
+    values = {SIMILARITY: _share(grade), **dict(spread_of(found, _share))}
+    return structs.replace(record, passes=passes, values={**record.values, **values})
+
+
+def _share(grade: float) -> float:
+    """1..5 as 0..1, as all values of records are."""
+    return (grade - LOW) / (HIGH - LOW)
+
+
+def _summarise(
+    summarise: Callable[[Sequence[Record]], Summary], records: Sequence[Record]
+) -> Summary:
+    found = summarise(records)
+    told = found.metrics.get(SIMILARITY)
+    if told is None or told.value is None:
+        return found
+    metrics = {**found.metrics, SIMILARITY: _points(told)}
+    return structs.replace(found, metrics=metrics, beside=(*found.beside, SIMILARITY))
+
+
+def _points(metric: Metric) -> Metric:
+    """The mean from 1 to 5, as the paper gives it."""
+
+    def point(percent: float) -> float:
+        return LOW + (HIGH - LOW) * percent / 100
+
+    interval = metric.interval
+    return Metric(
+        SIMILARITY,
+        None if metric.value is None else point(metric.value),
+        metric.n,
+        None
+        if interval is None
+        else Interval(point(interval.low), point(interval.high), interval.method, interval.level),
+        unit="points",
+        top=float(HIGH),
+    )

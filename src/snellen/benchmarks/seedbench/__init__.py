@@ -1,0 +1,1 @@
+"""SEED-Bench, versions 1 to H. The benchmark, its levels, its rows, image answers and scores."""

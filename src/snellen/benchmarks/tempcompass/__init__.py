@@ -1,0 +1,1 @@
+"""TempCompass. The benchmark, and how its four tasks are asked and judged."""

@@ -1,0 +1,1 @@
+"""One file per command. Parse the arguments, call one function of `api`, print."""

@@ -1,0 +1,172 @@
+"""`snellen data pull|verify|check|info|convert`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from snellen.benchmarks.declaration.registry import is_data, open_benchmark
+from snellen.benchmarks.declaration.rows import samples
+from snellen.benchmarks.declaration.toml import is_described
+from snellen.cli.main import COMPLETE, INCOMPLETE, MISTAKE
+from snellen.cli.printing import say
+from snellen.core.benchmark import FetchProgress, Table, Variant
+from snellen.core.errors import DataError
+from snellen.data.foreign.detect import is_foreign
+from snellen.data.predictions import read_predictions
+from snellen.data.tables.convert import convert
+from snellen.data.tables.info import table_info, verify
+from snellen.data.tables.open_table import check_unique_ids, open_table
+from snellen.report.format import plural
+
+if TYPE_CHECKING:
+    from snellen.api.pull import Step
+
+
+def main(arguments: Namespace) -> int:
+    actions = {
+        "pull": _pull,
+        "verify": _verify,
+        "check": _check,
+        "info": _info,
+        "convert": _convert,
+    }
+    return actions[arguments.action](arguments)
+
+
+def _pull(arguments: Namespace) -> int:
+    """Each benchmark's line as soon as it is ready; one that cannot be had does not stop others."""
+    from snellen.api.pull import pull
+
+    failed = False
+    with _bars() as watch:
+        for one in pull(arguments.benchmarks, watch):
+            if one.problem:
+                failed = True
+                say(f"snellen: {one.problem}", error=True)
+            else:
+                say(f"{one.path}: {plural(one.rows, 'row')}", flush=True)
+    return MISTAKE if failed else COMPLETE
+
+
+def _verify(arguments: Namespace) -> int:
+    """Every picture, id and answer, so that a run meets no surprise."""
+    table = _table(arguments.data)
+    problems: list[str] = []
+    for check in (check_unique_ids, _check_rows):
+        try:
+            check(table)
+        except DataError as error:
+            problems.append(str(error))
+    found = verify(table)
+    problems += [f"row {one.row} (id {one.id}): {one.problem}" for one in found.broken]
+    if arguments.json:
+        print(json.dumps({"rows": len(table), "pictures": found.pictures, "problems": problems}))
+    else:
+        for problem in problems:
+            say(problem)
+        say(f"{table.path}: {plural(len(table), 'row')}, {plural(found.pictures, 'picture')}, "
+              f"{plural(len(problems), 'problem')}")  # fmt: skip
+    return INCOMPLETE if problems else COMPLETE
+
+
+def _check(arguments: Namespace) -> int:
+    """Everything about data of one's own that can be told without a model."""
+    from snellen.analysis.data_check import findings
+
+    variant = Variant(columns=arguments.columns or {})
+    benchmark = open_benchmark(arguments.data, variant)
+    table = benchmark.open()
+    found = findings(benchmark, table)
+    if arguments.json:
+        told = {"benchmark": benchmark.name, "rows": len(table), "findings": found}
+        sys.stdout.write(msgspec.json.encode(told).decode() + "\n")
+    else:
+        for one in found:
+            rows = ", ".join(map(str, one.rows))
+            where = f"row{'s' if len(one.rows) > 1 else ''} {rows}: " if rows else ""
+            say(f"{one.check:<14} {where}{one.message}")
+        say(f"{arguments.data}: {plural(len(table), 'row')}, {plural(len(found), 'finding')}")
+    return INCOMPLETE if found else COMPLETE
+
+
+def _info(arguments: Namespace) -> int:
+    info = table_info(_table(arguments.data))
+    if arguments.json:
+        print(json.dumps(asdict(info)))
+        return COMPLETE
+    say(f"{info.path}\n{plural(info.rows, 'row')}, SHA-256 {info.digest}")
+    kinds = ", ".join(f"{count} {kind}" for kind, count in info.kinds.items())
+    say(f"questions: {kinds}; {info.missing_answers} without answer")
+    say(f"pictures: {info.pictures} ({info.distinct_pictures} distinct, "
+          f"{info.picture_bytes:,} bytes, {info.lost_pictures} lost)")  # fmt: skip
+    if info.duplicate_ids:
+        say(f"ids held twice: {', '.join(info.duplicate_ids[:5])}")
+    for column in info.columns:
+        say(f"  {column.name:<20} {column.type:<8} {column.filled} filled")
+    return COMPLETE
+
+
+def _convert(arguments: Namespace) -> int:
+    with bar(arguments.target) as progress:
+        rows = convert(_table(arguments.data), Path(arguments.target), progress)
+    say(f"{arguments.target}: {plural(rows, 'row')}")
+    return COMPLETE
+
+
+def _check_rows(table: Table) -> None:
+    """Questions, options and answers as a run would read them."""
+    for _ in samples(table, path=table.path):
+        pass
+
+
+def _table(name: str) -> Table:
+    if is_foreign(name) or name.lower().endswith(".xlsx"):
+        return read_predictions(name).table()
+    plain = is_data(name) and not is_described(name)
+    return open_table(name) if plain else open_benchmark(name).open()
+
+
+@contextmanager
+def _bars() -> Iterator[Callable[[Step], None]]:
+    """`bar` for several benchmarks at once: a line for each that is fetched or prepared."""
+    from rich.progress import Progress, TaskID
+
+    from snellen.report.console import Terminal
+
+    console = Terminal(stderr=True)
+    lines: dict[tuple[str, str], TaskID] = {}
+    with Progress(console=console, disable=not console.is_terminal, transient=True) as shown:
+
+        def watch(step: Step) -> None:
+            key = (step.name, step.doing)
+            if key not in lines:
+                lines[key] = shown.add_task(f"{step.name}: {step.doing}", total=step.total)
+            shown.update(lines[key], completed=step.done, total=step.total)
+
+        yield watch
+
+
+@contextmanager
+def bar(what: str) -> Iterator[FetchProgress]:
+    """A progress bar on standard error where that is a terminal; silence where it is not."""
+    from rich.progress import Progress
+
+    from snellen.report.console import Terminal
+
+    console = Terminal(stderr=True)
+    with Progress(console=console, disable=not console.is_terminal) as shown:
+        task = shown.add_task(what, total=None)
+
+        def progress(done: int, total: int | None) -> None:
+            shown.update(task, completed=done, total=total)
+
+        yield progress

@@ -1,0 +1,152 @@
+"""`snellen doctor`: what works here, what is missing, and what to type to get it; and whether a
+store of replies is sound."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+from argparse import Namespace
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, metadata, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from snellen import __version__
+from snellen.cli.main import COMPLETE, INCOMPLETE
+from snellen.cli.printing import say
+from snellen.core.errors import SnellenError, UsageError
+from snellen.settings import Settings
+
+_LOW_DISK = 2 << 30
+
+
+class Finding(NamedTuple):
+    state: Literal["ok", "optional", "problem"]
+    what: str
+    detail: str
+
+
+def main(arguments: Namespace) -> int:
+    if arguments.repair and arguments.store is None:
+        raise UsageError("--repair mends a store: name it, e.g. snellen-results/store.sqlite")
+    if arguments.store is not None:
+        findings = list(examine_store(Path(arguments.store), repair=arguments.repair))
+    else:
+        findings = list(examine(Settings.from_environment()))
+    if arguments.json:
+        print(json.dumps([finding._asdict() for finding in findings]))
+    else:
+        marks = {"ok": "ok      ", "optional": "optional", "problem": "PROBLEM "}
+        for finding in findings:
+            say(f"{marks[finding.state]}  {finding.what}: {finding.detail}")
+    return INCOMPLETE if any(one.state == "problem" for one in findings) else COMPLETE
+
+
+def examine(settings: Settings) -> Iterator[Finding]:
+    yield Finding("ok", "snellen", f"{__version__}, Python {platform.python_version()}")
+    yield from _folder("cache", settings.cache)
+    if settings.lmu_data is not None:
+        yield from _folder("LMUData", settings.lmu_data)
+    yield from _extras()
+    yield from _accelerator()
+    yield from _bundled()
+
+
+def examine_store(path: Path, *, repair: bool) -> Iterator[Finding]:
+    from snellen.store.repair import check
+    from snellen.store.repair import repair as repair_store
+
+    mended = repair_store(path) if repair else None
+    found = mended.before if mended is not None else check(path)
+    state: Literal["ok", "problem"] = "ok" if found.is_sound or mended else "problem"
+    yield Finding("ok", "store", f"{path}, {counted(found.replies, 'sound reply')}")
+    if found.media:
+        yield Finding("ok", "store", counted(found.media, "sound drawn picture"))
+    if found.unproven:
+        detail = f"{counted(found.unproven, 'reply')} from before checksums, readable"
+        yield Finding("ok", "store", detail)
+    for complaint in found.complaints:
+        yield Finding(state, "file", f"{complaint}; replies may be out of reach")
+    if found.damaged:
+        yield Finding(state, "damaged", f"{counted(found.damaged, 'reply')}, asked again when owed")
+    if found.damaged_media:
+        detail = f"{counted(found.damaged_media, 'drawn picture')}, asked again when owed"
+        yield Finding(state, "damaged", detail)
+    if mended is not None:
+        detail = f"{path} holds the sound rows; the damaged store is kept as {mended.kept}"
+        yield Finding("ok", "repaired", detail)
+    elif not found.is_sound:
+        yield Finding("optional", "repair", f"snellen doctor {path} --repair")
+
+
+def counted(count: int, name: str) -> str:
+    """`1 reply`, `2 replies`."""
+    if count != 1:
+        name = f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
+    return f"{count:,} {name}"
+
+
+def _folder(what: str, path: Path) -> Iterator[Finding]:
+    existing = next(parent for parent in (path, *path.parents) if parent.exists())
+    if not os.access(existing, os.W_OK):
+        yield Finding("problem", what, f"{path} cannot be written; fix its rights")
+        return
+    free = shutil.disk_usage(existing).free
+    state: Literal["ok", "problem"] = "ok" if free > _LOW_DISK else "problem"
+    yield Finding(state, what, f"{path}, {free / 1e9:.0f} GB free")
+
+
+def _extras() -> Iterator[Finding]:
+    """Every extra of the package that has requirements, and which of them are missing."""
+    wanted: dict[str, list[str]] = {}
+    for line in metadata("snellen").get_all("Requires-Dist") or []:
+        requirement, _, marker = line.partition(";")
+        extra = marker.partition("extra ==")[2].strip().strip("'\"")
+        name = requirement.split("[")[0].strip().rstrip("0123456789.<>=!~ ,")
+        if extra and name != "snellen":
+            wanted.setdefault(extra, []).append(name)
+    for extra, names in wanted.items():
+        missing = [name for name in names if not _installed(name)]
+        if missing:
+            advice = f"missing {', '.join(missing)}; pip install 'snellen[{extra}]'"
+            yield Finding("optional", f"extra {extra}", advice)
+        else:
+            yield Finding("ok", f"extra {extra}", ", ".join(f"{n} {version(n)}" for n in names))
+
+
+def _installed(package: str) -> bool:
+    try:
+        version(package)
+    except PackageNotFoundError:
+        return False
+    return True
+
+
+def _accelerator() -> Iterator[Finding]:
+    if find_spec("torch") is None:
+        return
+    import torch
+
+    if torch.cuda.is_available():
+        names = {torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())}
+        count = torch.cuda.device_count()
+        yield Finding("ok", "accelerator", f"{count} x {', '.join(sorted(names))}")
+    else:
+        detail = f"none; models run on the CPU, {torch.get_num_threads()} threads"
+        yield Finding("optional", "accelerator", detail)
+
+
+def _bundled() -> Iterator[Finding]:
+    from snellen.models.naming.registry import describe_model
+
+    if find_spec("transformers") is None:
+        return
+    try:
+        info = describe_model("snellen/tiny")
+    except SnellenError as error:
+        yield Finding("problem", "snellen/tiny", str(error))
+    else:
+        yield Finding("ok", "snellen/tiny", f"identity {info.identity.digest()[:12]}")

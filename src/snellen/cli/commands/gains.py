@@ -1,0 +1,74 @@
+"""`snellen gains`."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from snellen.cli.main import COMPLETE
+from snellen.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from snellen.analysis.causes.gains import Gain
+    from snellen.analysis.findings.leakage import Leakage
+    from snellen.store.runs import RunFolder
+
+
+def main(arguments: Namespace) -> int:
+    from snellen.store.runs import distinct_runs
+
+    runs = distinct_runs(arguments.runs)
+    leaked = _leaked(runs, arguments.language_model)
+    gained = _gained(arguments, runs, needed=not leaked)
+    if arguments.output is not None:
+        from snellen.report.plots.save import save_plot
+        from snellen.report.terminal.gains import gain_plot
+
+        if not gained:
+            raise UsageError("there is no gain to draw; leave out -o")
+        save_plot(gain_plot(gained), Path(arguments.output))
+    if arguments.json:
+        import msgspec
+
+        print(msgspec.json.encode({"gains": gained, "leakages": leaked}).decode())
+        return COMPLETE
+    from snellen.report.console import Terminal
+    from snellen.report.terminal.gains import print_gains, print_leakages
+
+    console = Terminal()
+    print_gains(gained, console)
+    print_leakages(leaked, console)
+    return COMPLETE
+
+
+def _gained(arguments: Namespace, runs: list[RunFolder], needed: bool) -> list[Gain]:
+    from snellen.analysis.causes.gains import gains
+
+    found = gains(runs, arguments.by, base=arguments.base, group=arguments.group or None)
+    if found or not needed:
+        return found
+    what = f"in {arguments.by!r} alone" if arguments.by else "in a control, cot or shots alone"
+    base = f", one of them with {arguments.base!r}" if arguments.base else ""
+    how = "give runs with different settings of it" if arguments.by else (
+        "make such a run, e.g. with --control blind"
+    )  # fmt: skip
+    raise UsageError(
+        f"no two runs (of {len(runs)} given) are of one model and benchmark and differ "
+        f"{what}{base}; {how}"
+    )
+
+
+def _leaked(runs: list[RunFolder], language_model: str | None) -> list[Leakage]:
+    from snellen.analysis.findings.leakage import leakages
+    from snellen.store.runs import open_run
+
+    if language_model is None:
+        return []
+    found = leakages(runs, open_run(language_model))
+    if not found:
+        raise UsageError(
+            "--language-model: none of the runs is blind and of the same benchmark; make one with "
+            "--control blind"
+        )
+    return found

@@ -1,0 +1,44 @@
+"""`snellen label`: draw unread replies for people to label; compare extractors with the labels."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+
+from snellen.analysis.parsing.unread_replies import (
+    alignment,
+    drawn,
+    read_labels,
+    unread,
+    write_sheet,
+)
+from snellen.cli.main import COMPLETE
+from snellen.cli.printing import say
+from snellen.core.errors import UsageError
+from snellen.store.runs import distinct_runs, require_single
+
+
+def main(arguments: Namespace) -> int:
+    runs = distinct_runs(arguments.runs)
+    require_single(runs, "label")
+    if arguments.labels is not None:
+        labels = read_labels(Path(arguments.labels))
+        for run in runs:
+            found = alignment(run, labels)
+            low, high = 100 * found.interval.low, 100 * found.interval.high
+            say(
+                f"{found.extractor}: {100 * found.share:.1f} % of {found.labelled} labelled "
+                f"replies read as people do (95 % interval {low:.1f}-{high:.1f}; {run.name})"
+            )
+        return COMPLETE
+    replies = [one for run in runs for one in unread(run.records())]
+    distinct = list({(one.id, one.number, one.text): one for one in replies}.values())
+    if not distinct:
+        say("every reply was read by a rule: nothing to label")
+        return COMPLETE
+    if arguments.output is None:
+        raise UsageError("where shall the labelling sheet go? add -o FILE.csv")
+    sheet = drawn(distinct, arguments.share, arguments.seed)
+    write_sheet(sheet, Path(arguments.output))
+    say(f"{arguments.output}: {len(sheet)} of {len(distinct)} unread replies to label")
+    return COMPLETE

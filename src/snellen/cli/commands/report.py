@@ -1,0 +1,75 @@
+"""`snellen report`."""
+
+from __future__ import annotations
+
+import io
+from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import Path
+
+from snellen.cli.main import COMPLETE, INCOMPLETE
+from snellen.cli.printing import TABLE, print_in, say
+from snellen.core.atomic_write import save
+from snellen.core.run import Report
+from snellen.store.runs import RunFolder, distinct_runs
+
+Reported = list[tuple[RunFolder, Report]]
+
+
+def main(arguments: Namespace) -> int:
+    from snellen.api import report_of
+
+    runs = [(run, report_of(run)) for run in distinct_runs(arguments.runs)]
+    if arguments.format == "html":
+        say(_page(runs, arguments.output, arguments.data))
+    elif arguments.output is None:
+        _show([report for _, report in runs], arguments.format)
+        if arguments.format == TABLE:
+            _reasons([run for run, _ in runs])
+    else:
+        save(Path(arguments.output), _text([report for _, report in runs], arguments.format))
+    return COMPLETE if all(run.info.status == "complete" for run, _ in runs) else INCOMPLETE
+
+
+def _show(reports: list[Report], form: str) -> None:
+    from snellen.report.export import EXPORTS
+    from snellen.report.terminal.table import print_runs
+
+    print_in(form, reports, print_runs, EXPORTS)
+
+
+def _reasons(runs: list[RunFolder]) -> None:
+    """Why samples failed, and what the scores owe to pictures, thinking or examples, where runs
+    tell it."""
+    from snellen.analysis.causes.gains import gains
+    from snellen.report.console import Terminal
+    from snellen.report.terminal.gains import print_gains
+    from snellen.report.terminal.table import print_failures
+
+    print_failures(runs, Terminal())
+    print_gains(gains(runs), Terminal())
+
+
+def _text(reports: list[Report], form: str) -> str:
+    if form == TABLE:
+        from snellen.report.console import Terminal
+        from snellen.report.terminal.table import print_runs
+
+        console = Terminal(record=True, file=io.StringIO(), width=120)
+        print_runs(reports, console)
+        return console.export_text()
+    from snellen.report.export import EXPORTS
+
+    return EXPORTS[form](reports)
+
+
+def _page(runs: Reported, output: str | None, moved: Sequence[str]) -> Path:
+    from snellen.api.report import write_missing_pictures
+    from snellen.report.page.html import write_html, write_overview
+
+    if len(runs) == 1:
+        run, report = runs[0]
+        if problem := write_missing_pictures(run, moved):
+            say(f"snellen: the page shows no pictures: {problem}", error=True)
+        return write_html(run, Path(output) if output else None, report)
+    return write_overview(runs, Path(output) if output else runs[0][0].path.parent / "report.html")

@@ -1,0 +1,110 @@
+"""Prediction files in other tools' own layouts: which one a file has, and its rows.
+
+A row is a record like those of a JSON file; one that failed has no `prediction` but an `error`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from snellen.core.errors import DataError
+from snellen.core.limits import DEFAULT, Limits
+from snellen.data.foreign.inspect_ai import inspect_records, is_inspect_json
+from snellen.data.foreign.lmms_eval import is_lmms_eval, lmms_eval_records
+from snellen.data.foreign.mme import mme_files, mme_records
+from snellen.data.foreign.seedbench import is_json_lines, seed_records
+from snellen.data.tables.index import Scan
+from snellen.data.tables.json_records import Line
+from snellen.data.tables.typed_rows import Record, typed_rows
+
+SUFFIXES = (".eval", ".txt")
+"""Suffixes that only other tools' prediction files have."""
+PICKLES = (".pkl", ".pickle")
+
+_HEAD = 1 << 16
+_BLOCK = 1 << 20
+
+
+def is_foreign(path: str | Path) -> bool:
+    """Whether a path is a prediction file or folder in another tool's own layout."""
+    path = Path(path).expanduser()
+    if path.suffix.lower() in PICKLES:
+        return True
+    if path.is_dir():
+        return bool(mme_files(path))
+    return path.is_file() and _reader(path, path.suffix.lower(), path.name, DEFAULT) is not None
+
+
+def foreign_scan(
+    path: Path, suffix: str, chosen: Mapping[str, str], name: str, limits: Limits = DEFAULT
+) -> Scan | None:
+    """The rows of a file in another tool's layout; None where it is a table like any other.
+
+    `path` is the unpacked file, `suffix` that of its name. Raises DataError for a pickle (which
+    may run anything when it is opened) and for a file that breaks its own layout.
+    """
+    refuse_pickle(path, suffix, name)
+    if path.is_dir():
+        files = mme_files(path)
+        if not files:
+            raise DataError(
+                f"{name} is a folder without result files; expected MME's results, one file for "
+                "each subtask, or the path of one predictions file"
+            )
+        return _scan(mme_records(files, limits), files, chosen, name)
+    read = _reader(path, suffix, name, limits)
+    return None if read is None else _scan(read(), [path], chosen, name)
+
+
+def refuse_pickle(path: Path, suffix: str, name: str) -> None:
+    """Raises DataError for a pickle, with the line that makes a table of it."""
+    if suffix in PICKLES:
+        target = str(path.with_suffix(".json"))
+        raise DataError(
+            f"{name} is a pickle, which may run any program when it is opened, so Snellen opens "
+            'none; if you trust it, convert it once: python -c "import json, pickle; '
+            f"d = pickle.load(open('{path}', 'rb')); "
+            "json.dump(d.to_dict('records') if hasattr(d, 'to_dict') else d, "
+            f"open('{target}', 'w'), default=str)\""
+        )
+
+
+def _reader(
+    path: Path, suffix: str, name: str, limits: Limits
+) -> Callable[[], Iterable[Record]] | None:
+    if suffix == ".txt":
+        return partial(mme_records, [path], limits)
+    if suffix == ".eval":
+        return partial(inspect_records, path, name, limits)
+    if suffix not in (".json", ".jsonl"):
+        return None
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    if suffix == ".jsonl":
+        return partial(lmms_eval_records, path, name, limits) if is_lmms_eval(head) else None
+    if is_inspect_json(head):
+        return partial(inspect_records, path, name, limits)
+    return partial(seed_records, path, name, limits) if is_json_lines(head) else None
+
+
+def _scan(
+    records: Iterable[Record], files: Sequence[Path], chosen: Mapping[str, str], name: str
+) -> Scan:
+    place = Line(0, 0, b"").place
+    rows = typed_rows(((record, place) for record in records), chosen, name)
+    return Scan((), rows, partial(_digest, files))
+
+
+def _digest(files: Sequence[Path]) -> str:
+    """SHA-256 of the file; of several, of their names and contents."""
+    hashed = hashlib.sha256()
+    for path in files:
+        if len(files) > 1:
+            hashed.update(path.name.encode() + b"\0")
+        with path.open("rb") as file:
+            while block := file.read(_BLOCK):
+                hashed.update(block)
+    return hashed.hexdigest()

@@ -1,0 +1,222 @@
+"""Sample logs of lmms-eval (`--log_samples`): `*_samples_<task>.jsonl`, one question a line.
+
+`doc_id` is the row's place in the data set, `target` what the task's `doc_to_target` makes of the
+row, `resps` the raw replies and `filtered_resps` what the task's filters made of them (`resps` is
+left out where they are the same). Older versions also wrote `doc`, the data row without its
+pictures, and `arguments`; newer ones `input`, the prompt. Many tasks put what they aggregate beside
+these: an object with the row's own id, question and category, and what is handed in to a server,
+whose `answer` is the reply.
+
+`target` is the gold but where a task file names a column that its data have not: then it is that
+name, "answer" in every row (TextVQA, OK-VQA, VizWiz, VQAv2).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from snellen.core.errors import DataError
+from snellen.core.limits import DEFAULT, MB, Limits, check_size
+from snellen.data.bounded_read import read_lines
+from snellen.data.columns import (
+    DATA_ROW,
+    GOLD_COLUMNS,
+    ID_COLUMNS,
+    column_name,
+    id_of,
+    is_image_column,
+    option_letters,
+)
+from snellen.data.json_values import decode_json
+from snellen.data.tables.typed_rows import Record
+
+_DOC = re.compile(rb'"doc"\s*:\s*\{')
+"""A data row may be longer than what is looked at, so that the replies stand behind it."""
+_OWN = frozenset({"doc", "token_counts"})
+_NONE = frozenset({"", "nan", "none"})
+_DROPPED = frozenset({"prediction", "pred", "score", *GOLD_COLUMNS})
+_COLUMNS = frozenset({*GOLD_COLUMNS, "correct_choice", "annotations_captions", "gt_answer_details"})
+"""Names that task files give for the column of the gold."""
+_OF_THE_ROW = ("answers", "answer", "gt_answer", "label", "correct_choice", "correct answer")
+"""Columns of a data row that hold its gold, where `target` does not."""
+_SUBMISSION = "submission"
+
+
+def is_lmms_eval(head: bytes) -> bool:
+    """Whether the first line of a file, as far as `head` goes, is a sample of lmms-eval."""
+    first = head.lstrip().split(b"\n", 1)[0]
+    return b'"doc_id"' in head and (
+        b'"filtered_resps"' in first or b'"resps"' in first or _DOC.search(first) is not None
+    )
+
+
+def lmms_eval_records(path: Path, name: str, limits: Limits = DEFAULT) -> Iterator[Record]:
+    """A record for each sample: its own id where the log has it, else its place in the data set.
+
+    An id that several rows share (the two questions about an MME image) gets `#2` from the second
+    on. Raises DataError for a line that is no sample.
+    """
+    check_size(path.stat().st_size, limits.document_mb * MB, "document_mb", name)
+    with path.open("rb") as file:
+        lines = enumerate(read_lines(file, limits, name), 1)
+        samples = [
+            _sample(line, f"{name}, line {number}", limits)
+            for number, line in lines
+            if line.strip()
+        ]
+    named = _names_a_column([sample.get("target") for sample in samples])
+    seen: dict[str, list[str]] = {}
+    for sample in samples:
+        record = _record(sample, named)
+        places = seen.setdefault(record["index"], [])
+        place = str(sample["doc_id"])
+        if place not in places:
+            places.append(place)
+        if places.index(place):
+            record["index"] += f"#{places.index(place) + 1}"
+        yield record
+
+
+def _names_a_column(targets: Sequence[object]) -> bool:
+    """Whether `target` is the name of a column in every row, and no gold."""
+    first = targets[0] if targets else None
+    return isinstance(first, str) and first in _COLUMNS and all(one == first for one in targets)
+
+
+def _sample(line: bytes, where: str, limits: Limits) -> Record:
+    value = decode_json(line, where, limits)
+    if not isinstance(value, dict) or "doc_id" not in value:
+        raise DataError(f"{where}: no sample of lmms-eval: it has no `doc_id`")
+    if "resps" not in value and "filtered_resps" not in value:
+        raise DataError(f"{where}: the sample holds no replies (`resps` or `filtered_resps`)")
+    return value
+
+
+def _record(sample: Record, named: bool) -> Record:
+    doc = _texts(sample.get("doc"))
+    aggregated = _aggregated(sample)
+    cells = {**aggregated, **doc}
+    own = id_of({key: str(value) for key, value in cells.items()})
+    record: Record = {
+        "question": _prompt(sample),
+        **{key: value for key, value in cells.items() if key not in ("index", *_DROPPED)},
+        "index": own if own is not None else str(sample["doc_id"]),
+        "doc_id": cells.get("doc_id", sample["doc_id"]),
+        DATA_ROW: sample["doc_id"],
+    }
+    gold = _gold(sample, doc, aggregated, named)
+    if gold is not None:
+        record["answer"] = gold
+    raw, filtered = (_reply(sample.get(name)) for name in ("resps", "filtered_resps"))
+    reply = raw if raw is not None else filtered
+    if reply is None:
+        record["error"] = "no reply was recorded"
+    else:
+        record["prediction"] = reply
+    if filtered is not None and filtered != reply:
+        record["filtered"] = filtered
+    if _is_ranked(sample) and len(str(gold)) > 1 and "A" not in record:
+        # The text of an option, without the options among which a letter was chosen.
+        record.pop("answer", None)
+    return record
+
+
+def _gold(sample: Record, doc: Record, aggregated: Record, named: bool) -> Any:
+    """The gold of a sample: that of yes and no as HallusionBench has it, 0 or 1, beside whose
+    `target` explains it; else `target`; else what the data row holds."""
+    if str(aggregated.get("gt_answer")) in ("0", "1") and "figure_id" in aggregated:
+        return aggregated["gt_answer"]
+    target = sample.get("target")
+    letter = aggregated.get("gt_answer")
+    if isinstance(letter, str) and len(letter) == 1 and len(str(target)) > 1:
+        # MVBench's `target` is the text of the option, and the log does not say whose.
+        return letter
+    if not named and target is not None and str(target).strip().lower() not in _NONE:
+        return target
+    known = next((doc[name] for name in _OF_THE_ROW if doc.get(name)), None)
+    if isinstance(known, list):
+        known = [one.get("answer", "") if isinstance(one, dict) else one for one in known]
+    return known
+
+
+def _aggregated(sample: Record) -> Record:
+    """What the task aggregates, where that tells which row of the data was asked; what it hands in
+    to a server comes last."""
+    found: Record = {}
+    for key, value in sorted(sample.items(), key=lambda item: item[0] == _SUBMISSION):
+        if key in _OWN or not isinstance(value, dict):
+            continue
+        cells = _texts(value)
+        if any(name in cells for name in (*ID_COLUMNS, "image_id", "questionid")):
+            return cells
+        found = found or cells
+    return found
+
+
+def _texts(fields: Any) -> Record:
+    """The fields of an object by the names of their columns, without pictures and without cells
+    that say nan."""
+    if not isinstance(fields, dict):
+        return {}
+    named = ((column_name(str(key), 0), value) for key, value in fields.items())
+    return {
+        column: value
+        for column, value in named
+        if value is not None
+        and not is_image_column(column)
+        and not (isinstance(value, str) and value.lower() in ("", "nan"))
+    }
+
+
+def _prompt(sample: Record) -> str:
+    """The prompt as it was sent: the first text among the arguments."""
+    for name in ("input", "input_text", "arguments"):
+        value = sample.get(name)
+        while isinstance(value, list) and value:
+            value = value[0]
+        if isinstance(value, str):
+            return value
+    return ""
+
+
+def _reply(value: Any) -> str | None:
+    """The reply in lists of any depth; of likelihoods, the letter of the likeliest candidate."""
+    if not isinstance(value, list):
+        return value if isinstance(value, str) else None
+    items = [_innermost(item) for item in value]
+    known = _likelihoods(items)
+    letters = option_letters(len(items))
+    if known and letters:
+        return letters[known.index(max(known))]
+    first = items[0] if items else None
+    return first if isinstance(first, str) else None
+
+
+def _is_ranked(sample: Record) -> bool:
+    value = sample.get("filtered_resps")
+    return isinstance(value, list) and bool(_likelihoods([_innermost(item) for item in value]))
+
+
+def _likelihoods(items: Sequence[Any]) -> list[float]:
+    """The log-likelihoods of several candidates; none where something else was recorded."""
+    known = [score for item in items if (score := _likelihood(item)) is not None]
+    return known if len(items) > 1 and len(known) == len(items) else []
+
+
+def _innermost(value: Any) -> Any:
+    while isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    return value
+
+
+def _likelihood(value: Any) -> float | None:
+    """The log-likelihood in [log-likelihood, is greedy], whose values may be written as text."""
+    if not isinstance(value, list) or len(value) != 2 or str(value[1]) not in ("True", "False"):
+        return None
+    try:
+        return float(value[0])
+    except (TypeError, ValueError, OverflowError):
+        return None

@@ -1,0 +1,75 @@
+"""Results in the layout of MME's evaluation tool (arXiv:2306.13394): one text file for each
+subtask, one question a line: image, question, answer and reply, with tabs between them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from snellen.core.errors import DataError
+from snellen.core.limits import DEFAULT, Limits
+from snellen.data.bounded_read import read_whole
+from snellen.data.tables.typed_rows import Record
+
+_CELLS = 4
+_LONGEST_LINE = 1 << 20
+
+
+def mme_files(folder: Path) -> list[Path]:
+    """The result files of a folder, by name; read-me files are none.
+
+    Empty for a folder none of whose files begins as a result does: MME's questions, say, are text
+    files too, with two cells a line.
+    """
+    files = sorted(
+        path
+        for path in folder.glob("*.txt")
+        if path.is_file() and not path.stem.lower().startswith("readme")
+    )
+    return files if any(map(_begins_as_result, files)) else []
+
+
+def mme_records(files: Sequence[Path], limits: Limits = DEFAULT) -> Iterator[Record]:
+    """A record for each line; the id is subtask, image and which question about it: 1 or 2.
+
+    Raises DataError for a line that has not four cells, and for text that is not UTF-8.
+    """
+    for path in files:
+        asked: Counter[str] = Counter()
+        for number, line in enumerate(_lines(path, limits), 1):
+            if not line.strip():
+                continue
+            cells = line.split("\t", _CELLS - 1)
+            if len(cells) < _CELLS:
+                raise DataError(
+                    f"{path}, line {number}: {len(cells)} cells; expected image, question, answer "
+                    "and reply with tabs between them, as MME's evaluation tool reads them"
+                )
+            image, question, answer, reply = cells
+            asked[image] += 1
+            yield {
+                "index": f"{path.stem}/{image}/{asked[image]}",
+                "category": path.stem,
+                "image_path": image,
+                "question": question,
+                "answer": answer.strip(),
+                "prediction": reply,
+            }
+
+
+def _begins_as_result(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.readline(_LONGEST_LINE).count(b"\t") >= _CELLS - 1
+
+
+def _lines(path: Path, limits: Limits) -> list[str]:
+    data = read_whole(path, limits, str(path))
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{path}: not UTF-8 text (byte {error.start}); save the file as UTF-8"
+        ) from None
+    # Line ends of any system, as a text file opened by Python has them.
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")

@@ -1,0 +1,72 @@
+"""Questions that are published as several JSON files: fetched, and written as one file of lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from snellen.core.atomic_write import whole_file
+from snellen.core.errors import DataError, StorageError
+from snellen.data.download import Progress, Remote, download
+from snellen.data.locate import datasets_folder
+from snellen.settings import Settings
+
+Records = Iterable[Mapping[str, Any]]
+
+
+def listed_records(document: Any) -> Records:
+    """The records of a document that is a list of them."""
+    return document if isinstance(document, list) else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A JSON file; `cells` are those that its records lack, such as the task it is about."""
+
+    url: str
+    cells: Mapping[str, str] = field(default_factory=dict)
+    records: Callable[[Any], Records] = listed_records
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The files of which the table `name` (JSON Lines) is made; rows are numbered through all."""
+
+    name: str
+    about: str
+    parts: tuple[Part, ...]
+
+    def fetch(self, settings: Settings, progress: Progress | None = None) -> str:
+        """The path of the table, made if it is not there. Raises DataError, StorageError."""
+        target = datasets_folder(settings) / self.name
+        if target.is_file():
+            return str(target)
+        lines: list[bytes] = []
+        for part in self.parts:
+            path = target.parent / target.stem / part.url.rsplit("/", 1)[-1]
+            download(
+                Remote(urls=(part.url,)),
+                path,
+                cache=settings.cache,
+                progress=progress,
+                offline=settings.offline,
+            )
+            try:
+                found = [dict(one) for one in part.records(msgspec.json.decode(path.read_bytes()))]
+            except (msgspec.DecodeError, AttributeError, LookupError, TypeError) as error:
+                raise DataError(
+                    f"{path} is not the published form of {self.about}: {error}"
+                ) from None
+            if not found:
+                raise DataError(f"{path} is not the published form of {self.about}: no records")
+            for record in found:
+                lines.append(msgspec.json.encode({"index": len(lines), **part.cells, **record}))
+        try:
+            with whole_file(target) as file:
+                file.write_bytes(b"\n".join(lines) + b"\n")
+        except OSError as error:
+            raise StorageError(f"cannot write {target}: {error.strerror or error}") from error
+        return str(target)

@@ -1,0 +1,185 @@
+"""What a picture cell says, as an index keeps it: where the bytes are, or a name to follow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from snellen.core.media import MediaKind, digest_bytes
+from snellen.data.columns import parse_list
+from snellen.data.media.sources import DATA_URL, decode_base64
+
+REFERENCE_LENGTH = 64
+"""VLMEvalKit's convention: a picture cell of at most so many characters names another row."""
+
+_MAGIC = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"BM", b"II*\0", b"MM\0*")
+_URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+# Items of a list literal as they stand in the file, where quotes of a quoted cell are doubled.
+_ITEM = re.compile(
+    rb"""\s*(?P<quote>""|''|"|')(?P<text>(?:data:[\w.+-]+/[\w.+;=-]+,)?[A-Za-z0-9+/=\s]*)"""
+    rb"""(?P=quote)\s*(?:,\s*(?=\])|,|(?=\]))"""
+)
+_NAME_LENGTH = 1024
+
+
+class Slice(Struct, frozen=True, tag="slice", tag_field="type"):
+    """Base64 text in the data file."""
+
+    offset: int
+    length: int
+    digest: str
+    size: int
+    """Bytes of the picture."""
+
+
+class JsonPlace(Struct, frozen=True, tag="json", tag_field="type"):
+    """A text in a JSON object that fills a slice of the data file."""
+
+    offset: int
+    length: int
+    keys: tuple[str | int, ...]
+    digest: str
+    size: int
+    kind: MediaKind = "image"
+
+
+class ParquetPlace(Struct, frozen=True, tag="parquet", tag_field="type"):
+    path: str
+    group: int
+    place: int
+    keys: tuple[str | int, ...]
+    digest: str
+    size: int
+    kind: MediaKind = "image"
+
+
+class DatasetPlace(Struct, frozen=True, tag="dataset", tag_field="type"):
+    """A value in a row of a Hugging Face data set."""
+
+    number: int
+    keys: tuple[str | int, ...]
+    digest: str
+    size: int
+    kind: MediaKind = "image"
+
+
+class Named(Struct, frozen=True, tag="named", tag_field="type"):
+    """A file, or another row whose pictures are meant."""
+
+    name: str
+
+
+class NamedVideo(Struct, frozen=True, tag="video", tag_field="type"):
+    """A video that cells of a row name, as an index keeps it."""
+
+    names: tuple[str, ...]
+    """Paths to be tried in this order."""
+    start: float | None = None
+    """Seconds at which the part begins that is meant."""
+    end: float | None = None
+    subtitles: str = ""
+    """The name of its subtitles, where a column has it."""
+
+
+class Broken(Struct, frozen=True, tag="broken", tag_field="type"):
+    """`problem` says what is wrong, without file and row; `digest` is that of the raw cell."""
+
+    problem: str
+    digest: str
+
+
+Stored = Slice | JsonPlace | ParquetPlace | DatasetPlace | Named | NamedVideo | Broken
+
+
+def broken(problem: str, cell: bytes | memoryview) -> Broken:
+    return Broken(problem, digest_bytes(bytes(cell)))
+
+
+def names_file(name: str) -> bool:
+    return "." in name or "\\" in name
+
+
+def pictures_in(cell: bytes, offset: int) -> list[Stored]:
+    """The pictures of one cell of a text format; `cell` begins at `offset` of the data file.
+
+    `cell` is raw: quotes inside a quoted cell are still doubled.
+    """
+    head = cell[:_NAME_LENGTH].lstrip()
+    if not head:
+        return []
+    if head.startswith(b"[") and cell.rstrip().endswith(b"]"):
+        return list(_list_items(cell, offset))
+    return [_picture(cell, offset)]
+
+
+def _picture(cell: bytes, offset: int) -> Stored:
+    if len(cell) <= _NAME_LENGTH:
+        named = short_name(cell)
+        if named:
+            return named
+    prefix = DATA_URL.match(cell.lstrip()[:128])
+    start = (prefix.end() if prefix else 0) + len(cell) - len(cell.lstrip())
+    text = cell[start:] if start else cell
+    try:
+        data = decode_base64(text)
+    except ValueError as error:
+        return broken(f"the image cell is not base64: {error}", cell)
+    return Slice(offset + start, len(text), digest_bytes(data), len(data))
+
+
+def short_name(cell: bytes) -> Named | Broken | None:
+    """A short text read as the name of a row or file; None if it is base64 of a picture."""
+    text = cell.decode("utf-8", "replace").strip()
+    if _URL.match(text):
+        return broken(f"pictures at web addresses are not fetched: {text[:200]}", cell)
+    if DATA_URL.match(cell.lstrip()[:128]):
+        return None
+    if len(text) > REFERENCE_LENGTH:
+        return Named(text) if names_file(text) else None
+    return None if _holds_picture(cell) else Named(text)
+
+
+def _holds_picture(text: bytes) -> bool:
+    try:
+        return decode_base64(text).startswith(_MAGIC)
+    except ValueError:
+        return False
+
+
+def _list_items(cell: bytes, offset: int) -> Iterator[Stored]:
+    spans = _spans(cell)
+    if spans is not None:
+        for start, end in spans:
+            yield _picture(cell[start:end], offset + start)
+        return
+    items = parse_list(cell.replace(b'""', b'"').decode("utf-8", "replace")) or parse_list(
+        cell.decode("utf-8", "replace")
+    )
+    if items is None:
+        yield broken("the image cell looks like a list but cannot be read as one", cell)
+        return
+    for item in items:
+        yield named_item(str(item))
+
+
+def named_item(text: str) -> Stored:
+    """An item of a list whose place in the file is not known: it can only be a name."""
+    raw = text.encode()
+    found = short_name(raw) if len(raw) <= _NAME_LENGTH else None
+    return found or broken("an item of the image list cannot be read", raw)
+
+
+def _spans(cell: bytes) -> list[tuple[int, int]] | None:
+    """Start and end of each item, if all are base64 texts in quotes."""
+    position = cell.index(b"[") + 1
+    end = cell.rindex(b"]")
+    spans: list[tuple[int, int]] = []
+    while position < end:
+        item = _ITEM.match(cell, position, end + 1)
+        if item is None:
+            return None if cell[position:end].strip() else spans
+        spans.append(item.span("text"))
+        position = item.end()
+    return spans

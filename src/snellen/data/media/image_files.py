@@ -1,0 +1,179 @@
+"""Pictures in files of their own: where they are looked for, and their hashes remembered."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Literal
+
+from snellen.core.atomic_write import changed_ns
+from snellen.core.limits import DEFAULT, MB, Limits, raise_it
+from snellen.core.media import FileSource, digest_bytes
+from snellen.core.sample import MediaRef
+from snellen.data.media.sources import BrokenSource
+
+Algorithm = Literal["sha256", "md5"]
+
+_TABLE = (
+    "CREATE TABLE IF NOT EXISTS files (path TEXT, algorithm TEXT, size INTEGER, mtime_ns TEXT, "
+    "digest TEXT, PRIMARY KEY (path, algorithm)) WITHOUT ROWID"
+)
+_BATCH = 256
+
+
+class FileDigests:
+    """Hashes of files, remembered in the cache by path, size and time of change.
+
+    A cache that cannot be written only costs time: the hashes are made again.
+    """
+
+    def __init__(self, cache: Path) -> None:
+        self._cache = cache
+        self._connection: sqlite3.Connection | None = None
+        self._opened = False
+        self._new: list[tuple[str, str, int, str, str]] = []
+
+    def __enter__(self) -> FileDigests:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._save()
+        if self._connection:
+            self._connection.close()
+
+    def digest(self, path: Path, algorithm: Algorithm = "sha256") -> str:
+        """The file's hash in hex. Raises OSError if the file cannot be read."""
+        stat = path.stat()
+        facts = (str(path.absolute()), algorithm, stat.st_size, changed_ns(stat))
+        known = self._known(facts)
+        if known:
+            return known
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, algorithm).hexdigest()
+        self._new.append((*facts, digest))
+        if len(self._new) >= _BATCH:
+            self._save()
+        return digest
+
+    def _known(self, facts: tuple[str, str, int, str]) -> str | None:
+        connection = self._open()
+        if connection is None:
+            return None
+        try:
+            found = connection.execute(
+                "SELECT digest FROM files "
+                "WHERE path = ? AND algorithm = ? AND size = ? AND mtime_ns = ?",
+                facts,
+            ).fetchone()
+        except sqlite3.DatabaseError:
+            return None
+        return found[0] if found else None
+
+    def _open(self) -> sqlite3.Connection | None:
+        if not self._opened:
+            self._opened = True
+            try:
+                self._cache.mkdir(parents=True, exist_ok=True)
+                # Rows may be read by another thread than the one that began the iteration.
+                self._connection = sqlite3.connect(
+                    self._cache / "files.sqlite", timeout=30, check_same_thread=False
+                )
+                self._connection.execute(_TABLE)
+            except (OSError, sqlite3.DatabaseError):
+                self._connection = None
+        return self._connection
+
+    def _save(self) -> None:
+        if self._connection and self._new:
+            try:
+                with self._connection:
+                    self._connection.executemany(
+                        "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?)", self._new
+                    )
+            except sqlite3.DatabaseError:
+                pass  # Remembering is a convenience; the digests given out are right.
+        self._new.clear()
+
+
+@dataclass(frozen=True, slots=True)
+class MediaFolders:
+    """Where the files that a table names are looked for, and which of them it may name."""
+
+    looked_in: tuple[str, ...]
+    """In this order."""
+    allowed: tuple[str, ...] | None = None
+    """Folders outside of which nothing is read, also by an absolute path or `..`; None: a table
+    may name any file, as one's own tables may."""
+    picture_mb: int = DEFAULT.picture_mb
+
+    def also(self, folder: str) -> MediaFolders:
+        """With a further folder, looked in last."""
+        allowed = None if self.allowed is None else (*self.allowed, os.path.normpath(folder))
+        return replace(self, looked_in=(*self.looked_in, folder), allowed=allowed)
+
+    def problem(self, path: Path) -> str | None:
+        """Why a file must not be read, or None."""
+        if self.allowed is None:
+            return None
+        whole = Path(os.path.normpath(path.absolute()))
+        if any(whole.is_relative_to(folder) for folder in self.allowed):
+            return None
+        return (
+            f"{path} is outside the folders in which this table may name files; put the file into "
+            f"one of them ({', '.join(self.allowed)}), or allow its folder with "
+            "SNELLEN_MEDIA_FOLDERS"
+        )
+
+
+def media_folders(
+    looked_in: tuple[str, ...],
+    more: tuple[Path, ...] | None,
+    limits: Limits,
+    *,
+    fetched: bool,
+) -> MediaFolders:
+    """The folders of a table. One that was `fetched` from elsewhere names no file outside of
+    them, and where the user names folders (`more`), no table names one outside of all these."""
+    allowed = None
+    if fetched or more is not None:
+        allowed = tuple(map(os.path.normpath, (*looked_in, *map(str, more or ()))))
+    return MediaFolders(looked_in, allowed, limits.picture_mb)
+
+
+def is_there(path: Path) -> bool:
+    """Whether this is a file. A name that no file can have is none, where `Path.is_file` raises."""
+    return os.path.isfile(path)  # noqa: PTH113
+
+
+def is_folder(path: Path) -> bool:
+    """The same for a folder."""
+    return os.path.isdir(path)  # noqa: PTH112
+
+
+def locate_picture(name: str, folders: MediaFolders, files: FileDigests, where: str) -> MediaRef:
+    """The picture file called `name`, looked for in `folders` in order."""
+    candidates = [Path(folder, name) for folder in folders.looked_in]
+    for path in candidates:
+        if not is_there(path):
+            continue
+        problem = folders.problem(path)
+        try:
+            if problem is None and path.stat().st_size > folders.picture_mb * MB:
+                problem = f"{path} is longer than {folders.picture_mb} MB; {raise_it('picture_mb')}"
+            if problem is None:
+                return MediaRef(files.digest(path), FileSource(str(path)))
+        except OSError as error:
+            problem = f"cannot read {path}: {error.strerror or error}"
+        return MediaRef(digest_bytes(name.encode()), BrokenSource(f"{where}: {problem}"))
+    looked = ", ".join(dict.fromkeys(str(path.parent) for path in candidates))
+    problem = f"{where}: there is no picture file {name!r} (looked in {looked})"
+    return MediaRef(digest_bytes(name.encode()), BrokenSource(problem))

@@ -1,0 +1,155 @@
+"""Values of typed formats (JSON, Parquet, ...) as text cells, and options spread over letters."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime, time
+from typing import Any
+
+from snellen.data.columns import (
+    GOLD_COLUMNS,
+    OPTION_LISTS,
+    REPLY_COLUMNS,
+    VIDEO_COLUMNS,
+    column_name,
+    is_video_column,
+    option_letters,
+    parse_list,
+)
+from snellen.data.json_values import in_unicode
+from snellen.data.media.image_cells import Stored
+from snellen.data.media.video_cells import video_in
+from snellen.data.tables.index import IndexedRow
+
+PLACE = "answer place"
+"""Column: the letter of the option at the place that a gold written as text, such as "1", may
+name, counted from 0, where the options are a list."""
+
+_VIDEOS = frozenset(VIDEO_COLUMNS)
+_REPLIES = frozenset(REPLY_COLUMNS)
+
+
+def text_of(value: object) -> str:
+    """A value as text: numbers as Python prints them, `true` and `false`, lists as JSON.
+
+    None and NaN are empty.
+    """
+    if isinstance(value, str):
+        return value
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, list | tuple | dict):
+        return json.dumps(value, ensure_ascii=False, default=text_of)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return str(value)
+
+
+def flat_cells(
+    record: Mapping[str, Any], gold: str | None = None, reply: str | None = None
+) -> dict[str, str]:
+    """The text cells of a record; objects inside it become cells called `outer.inner`.
+
+    A whole number as gold beside a list of options is the option's place, counted from 0 (the
+    convention of Hugging Face data sets), and becomes its letter. `gold` names a further column
+    that holds the gold, `reply` one that holds the replies: a reply of no words keeps its cell,
+    which one that is missing has not.
+    """
+    replies = _REPLIES if reply is None else _REPLIES | {column_name(reply, 0)}
+    cells: dict[str, str] = {}
+    for position, (name, value) in enumerate(record.items()):
+        column = column_name(str(name), position)
+        if isinstance(value, dict) and column not in OPTION_LISTS:
+            inner = flat_cells(value)
+            cells.update({f"{column}.{key}": text for key, text in inner.items()})
+            cells.update(dict.fromkeys(replies & _blank(column, value), ""))
+        elif text := text_of(value):
+            cells[column] = text
+        elif value == "" and column in replies:
+            cells[column] = ""
+    _letter_gold(record, cells, (*GOLD_COLUMNS, gold) if gold else GOLD_COLUMNS)
+    return cells
+
+
+def _blank(column: str, record: Mapping[str, Any]) -> frozenset[str]:
+    """The names of a nested record's cells that hold a text of no words."""
+    return frozenset(
+        [f"{column}.{column_name(str(key), 0)}" for key, value in record.items() if value == ""]
+    )
+
+
+def _letter_gold(record: Mapping[str, Any], cells: dict[str, str], golds: Iterable[str]) -> None:
+    options = next((record[name] for name in OPTION_LISTS if name in record), None)
+    if isinstance(options, str):
+        options = parse_list(options)
+    if not isinstance(options, Sequence) or isinstance(options, str):
+        return
+    letters = option_letters(len(options))
+    for name in golds:
+        value = record.get(name)
+        if not letters or isinstance(value, bool):
+            continue
+        if isinstance(value, int) and 0 <= value < len(letters):
+            cells[column_name(name, 0)] = letters[value]
+        elif isinstance(value, str) and value.isdecimal() and int(value) < len(letters):
+            cells[PLACE] = letters[int(value)]
+
+
+def spread_options(cells: dict[str, str]) -> None:
+    """Replace a cell that lists the options by one cell a letter: A, B, C, ...
+
+    Letters that have cells already keep them. A cell that is no such list stays as it is.
+    """
+    for name in OPTION_LISTS:
+        cell = cells.get(name)
+        options = _options(cell) if cell else None
+        if options is not None:
+            del cells[name]
+            for letter, text in options:
+                if text:
+                    cells.setdefault(letter, text)
+
+
+def _options(cell: str) -> Iterable[tuple[str, str]] | None:
+    if cell.lstrip().startswith("{"):
+        try:
+            value = in_unicode(json.loads(cell))
+        except (ValueError, RecursionError):
+            return None
+        letters = all(len(key) == 1 and "A" <= key <= "Z" for key in value)
+        return [(key, text_of(text)) for key, text in value.items()] if letters else None
+    items = parse_list(cell)
+    if items is None:
+        return None
+    names = option_letters(len(items))
+    return None if names is None else list(zip(names, map(text_of, items), strict=True))
+
+
+def finish(cells: dict[str, str], media: Mapping[str, Sequence[Stored]]) -> IndexedRow:
+    """A row with its options spread and its pictures in order.
+
+    A video that cells name comes last; beside pictures only one of the column `video_path`, because
+    `video` may tell where these were taken from. Paths (`image_path`) count only where no other
+    column has a picture, and `decoded_image` (MathVista) is the picture that another column names.
+    """
+    spread_options(cells)
+    if not media and _VIDEOS.isdisjoint(cells):
+        return IndexedRow(cells, ())
+    if "decoded_image" in media:
+        return IndexedRow(cells, media["decoded_image"])
+    own = [item for column, items in media.items() if _embeds(column) for item in items]
+    paths = [item for column, items in media.items() if not _embeds(column) for item in items]
+    pictures = own or paths
+    held = any(map(is_video_column, media)) or (pictures and "video_path" not in cells)
+    video = None if held else video_in(cells)
+    return IndexedRow(cells, [*pictures, video] if video else pictures)
+
+
+def _embeds(column: str) -> bool:
+    return not column.startswith("image_path")

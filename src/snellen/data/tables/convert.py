@@ -1,0 +1,137 @@
+"""A table written as another format, its pictures as their original bytes."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from snellen.core.atomic_write import whole_file
+from snellen.core.benchmark import Table
+from snellen.core.errors import DataError, MediaError, StorageError
+from snellen.core.sample import Row
+from snellen.data.columns import is_image_column
+
+SUFFIXES = (".tsv", ".csv", ".jsonl", ".parquet")
+IMAGE = "image"
+_BATCH = 64
+
+Progress = Callable[[int, int], None]
+"""Called with the rows written and the rows there are."""
+
+
+def convert(table: Table, target: Path, progress: Progress | None = None) -> int:
+    """Write `table` to `target`, in the format of its suffix; returns the number of rows.
+
+    Pictures go into the column `image`: base64 (a JSON list of these where a row has several),
+    in Parquet structs of bytes and path as Hugging Face data sets have them. The file appears
+    whole or not at all. Raises DataError (a picture cannot be read, unknown suffix) and
+    StorageError.
+    """
+    suffix = target.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise DataError(f"cannot write {target}: expected one of {', '.join(SUFFIXES)}")
+    rows = _counted(table, progress)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(target) as part:
+            _write(table, rows, part, suffix)
+    except OSError as error:
+        raise StorageError(f"cannot write {target}: {error.strerror or error}") from error
+    return len(table)
+
+
+def _write(table: Table, rows: Iterator[Row], path: Path, suffix: str) -> None:
+    if suffix == ".parquet":
+        _write_parquet(table, rows, path)
+        return
+    with path.open("wb") as file:
+        if suffix == ".jsonl":
+            _write_jsonl(table, rows, file)
+        else:
+            _write_delimited(table, rows, file, "\t" if suffix == ".tsv" else ",")
+
+
+def _counted(table: Table, progress: Progress | None) -> Iterator[Row]:
+    for row in table:
+        yield row
+        if progress:
+            progress(row.number + 1, len(table))
+
+
+def _text_columns(table: Table) -> list[str]:
+    """All columns but those whose pictures are written as bytes. `image_path` keeps its names."""
+    return [
+        name for name in table.columns if not is_image_column(name) or name.startswith("image_path")
+    ]
+
+
+def _bytes(table: Table, row: Row) -> list[bytes]:
+    try:
+        return [ref.source.read() for ref in row.media]
+    except MediaError as error:
+        raise DataError(
+            f"{table.path}, row {row.number + 1}: the picture cannot be copied: {error}"
+        ) from error
+
+
+def _base64(pictures: list[bytes]) -> list[str]:
+    return [base64.b64encode(picture).decode() for picture in pictures]
+
+
+def _write_jsonl(table: Table, rows: Iterator[Row], file: BinaryIO) -> None:
+    columns = _text_columns(table)
+    for row in rows:
+        record: dict[str, Any] = {name: row.cells[name] for name in columns if name in row.cells}
+        texts = _base64(_bytes(table, row))
+        if texts:
+            record[IMAGE] = texts if len(texts) > 1 else texts[0]
+        file.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
+
+
+def _write_delimited(table: Table, rows: Iterator[Row], file: BinaryIO, delimiter: str) -> None:
+    columns = _text_columns(table)
+    file.write(_line([*columns, IMAGE], delimiter))
+    for row in rows:
+        texts = _base64(_bytes(table, row))
+        image = json.dumps(texts) if len(texts) > 1 else "".join(texts)
+        file.write(_line([*(row.cells.get(name, "") for name in columns), image], delimiter))
+
+
+def _line(cells: list[str], delimiter: str) -> bytes:
+    return (delimiter.join(_quoted(cell, delimiter) for cell in cells) + "\n").encode()
+
+
+def _quoted(cell: str, delimiter: str) -> str:
+    if any(sign in cell for sign in (delimiter, '"', "\n", "\r")):
+        return '"' + cell.replace('"', '""') + '"'
+    return cell
+
+
+def _write_parquet(table: Table, rows: Iterator[Row], path: Path) -> None:
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetWriter
+
+    columns = _text_columns(table)
+    many = any(len(row.media) > 1 for row in table)
+    picture = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+    schema = pa.schema(
+        [
+            *((name, pa.string()) for name in columns),
+            (IMAGE, pa.list_(picture) if many else picture),
+        ]
+    )
+    with ParquetWriter(path, schema) as writer:
+        batch: list[dict[str, Any]] = []
+        for row in rows:
+            structs = [{"bytes": data, "path": None} for data in _bytes(table, row)]
+            record: dict[str, Any] = {name: row.cells.get(name) for name in columns}
+            record[IMAGE] = structs if many else next(iter(structs), None)
+            batch.append(record)
+            if len(batch) == _BATCH:
+                writer.write_table(pa.Table.from_pylist(batch, schema))
+                batch.clear()
+        if batch:
+            writer.write_table(pa.Table.from_pylist(batch, schema))

@@ -1,0 +1,281 @@
+"""Hugging Face data sets: from the hub (`hf://org/name?config=..&split=..&revision=..`), from a
+folder written by `save_to_disk`, or from a folder of Parquet, JSON Lines, CSV or TSV files
+(`folder?split=..`)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from snellen.core.errors import DataError, MediaError, MissingExtra, UnknownName
+from snellen.core.media import digest_bytes
+from snellen.data.media.image_cells import DatasetPlace, Stored
+from snellen.data.media.sources import bare_base64, decode_base64
+from snellen.data.tables.index import IndexedRow, Scan
+from snellen.data.tables.typed_rows import Keys, Place, Record, typed_rows
+from snellen.settings import Settings
+
+SCHEME = "hf://"
+_OPTIONS = ("config", "split", "revision")
+_SAVED = ("state.json", "dataset_dict.json")
+_SHARD = re.compile(r"(?P<split>.+?)-\d{5}-of-\d{5}(?:-[0-9a-f]+)?")
+_FILES = (".parquet", ".jsonl", ".tsv", ".csv", ".json")
+_BATCH = 32
+_CARD = "README.md"
+_QUOTES = "\"'"
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetName:
+    """Which rows are meant. `name` is a repository on the hub, or a folder (`local`)."""
+
+    name: str
+    local: bool
+    config: str | None = None
+    split: str | None = None
+    revision: str | None = None
+
+    @classmethod
+    def parse(cls, spec: str) -> DatasetName:
+        """Raises UnknownName for an option that does not exist."""
+        local = not spec.startswith(SCHEME)
+        name, _, query = spec.removeprefix(SCHEME).partition("?")
+        options = dict(parse_qsl(query))
+        for option in options:
+            if option not in _OPTIONS:
+                raise UnknownName("option of a data set", option, _OPTIONS)
+        return cls(str(Path(name).expanduser()) if local else name.strip("/"), local, **options)
+
+    def is_saved(self) -> bool:
+        """A folder written by `save_to_disk`, or a name on the hub."""
+        return not self.local or any((Path(self.name) / saved).is_file() for saved in _SAVED)
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetCell:
+    """A picture in a data set that the `datasets` library keeps memory-mapped."""
+
+    dataset: DatasetName
+    number: int
+    keys: Keys
+    digest: str
+
+    def read(self) -> bytes:
+        try:
+            value: Any = open_arrow(self.dataset)[self.number].to_pylist()[0]
+            for key in self.keys:
+                value = value[key]
+            if isinstance(value, str):
+                value = decode_base64(bare_base64(value.encode()))
+        except (DataError, LookupError, TypeError, ValueError) as error:
+            raise MediaError(f"{self.dataset.name}, row {self.number + 1}: {error}") from error
+        if not isinstance(value, bytes) or digest_bytes(value) != self.digest:
+            raise MediaError(
+                f"{self.dataset.name}, row {self.number + 1}: the picture was changed after the "
+                "data set was opened"
+            )
+        return value
+
+
+def scan_dataset(name: DatasetName, chosen: Mapping[str, str], spec: str) -> Scan:
+    """Read a data set for the first time. Its digest is that of its cells and pictures."""
+    dataset = open_arrow(name)
+    hashed = hashlib.sha256()
+    labels = {
+        column: feature.names
+        for column, feature in dataset.features.items()
+        if isinstance(feature, _library().ClassLabel)
+    }
+
+    def records() -> Iterator[tuple[Record, Place]]:
+        number = 0
+        for batch in dataset.iter(_BATCH):
+            for record in batch.to_pylist():
+                for column, names in labels.items():
+                    record[column] = _label(record[column], names)
+                yield record, partial(_place, number)
+                number += 1
+
+    def rows() -> Iterator[IndexedRow]:
+        for row in typed_rows(records(), chosen, spec):
+            hashed.update(msgspec.json.encode((row.cells, row.media)))
+            yield row
+
+    return Scan((), rows(), hashed.hexdigest)
+
+
+def _label(value: int | None, names: list[str]) -> str | None:
+    return None if value is None or value < 0 else names[value]
+
+
+def _place(number: int, keys: Keys, picture: bytes) -> Stored:
+    return DatasetPlace(number, keys, digest_bytes(picture), len(picture))
+
+
+def dataset_files(name: DatasetName) -> list[Path]:
+    """The files that hold the rows of an opened data set."""
+    return [Path(file["filename"]) for file in open_arrow(name).cache_files]
+
+
+@lru_cache(maxsize=4)
+def open_arrow(name: DatasetName) -> Any:
+    """The data set with its values as they are stored: pictures encoded, labels as numbers."""
+    library = _library()
+    with _failing(name):
+        if name.local:
+            dataset = library.load_from_disk(name.name)
+            if isinstance(dataset, library.DatasetDict):
+                dataset = dataset[name.split]
+        else:
+            dataset = library.load_dataset(
+                name.name, name.config, split=name.split, revision=name.revision
+            )
+    if not name.local and name.revision is not None and _unreachable(name) is not None:
+        _check_revision(name, name.revision, Path(dataset.cache_files[0]["filename"]))
+    return dataset.with_format("arrow")
+
+
+def _check_revision(name: DatasetName, revision: str, file: Path) -> None:
+    """The library's cache hands out the latest commit it has, whichever is asked for."""
+    from huggingface_hub import try_to_load_from_cache
+
+    card = try_to_load_from_cache(name.name, _CARD, repo_type="dataset", revision=revision)
+    commit = Path(card).parent.name if isinstance(card, str) else revision
+    if commit not in file.parts:
+        raise DataError(
+            f"the data set {name.name} is in the cache, but not its revision {revision}, and the "
+            f"hub cannot be asked ({_unreachable(name)}); connect, or leave the revision out"
+        )
+
+
+@lru_cache(maxsize=4)
+def with_split(name: DatasetName) -> DatasetName:
+    """The same with its split named. Raises DataError if there are several to choose from."""
+    library = _library()
+    if name.local:
+        splits = _saved_splits(Path(name.name))
+    else:
+        with _failing(name):
+            splits = library.get_dataset_split_names(name.name, name.config, revision=name.revision)
+    split = _one_split(name, splits)
+    path = str(Path(name.name).absolute()) if name.local else name.name
+    return DatasetName(path, name.local, name.config, split, name.revision)
+
+
+def split_files(name: DatasetName) -> list[Path]:
+    """The files of one split in a folder of data files. Raises DataError, UnknownName."""
+    folder = Path(name.name)
+    try:
+        found = sorted(
+            path
+            for path in [*folder.iterdir(), *(folder / "data").glob("*")]
+            if path.suffix.lower() in _FILES and path.is_file()
+        )
+    except OSError as error:
+        raise DataError(f"{folder} cannot be read: {error.strerror or error}") from error
+    kind = next((suffix for suffix in _FILES if any(p.suffix == suffix for p in found)), None)
+    if kind is None:
+        raise DataError(
+            f"{folder} holds no data: expected {', '.join(_FILES)} files, or a data set written "
+            "by save_to_disk"
+        )
+    splits: dict[str, list[Path]] = {}
+    for path in found:
+        if path.suffix == kind:
+            shard = _SHARD.fullmatch(path.stem)
+            splits.setdefault(shard["split"] if shard else path.stem, []).append(path)
+    chosen = splits[_one_split(name, list(splits)) or ""]
+    if len(chosen) > 1 and kind != ".parquet":
+        raise DataError(f"{folder}: a split in several {kind} files is not read; join them first")
+    return chosen
+
+
+def _one_split(name: DatasetName, splits: list[str]) -> str | None:
+    if name.split is not None:
+        if splits and name.split not in splits:
+            raise UnknownName("split", name.split, splits)
+        return name.split
+    if len(splits) > 1:
+        where = f"{'' if name.local else SCHEME}{name.name}"
+        raise DataError(
+            f"{where} has the splits {', '.join(splits)}; choose one, as in "
+            f"{where}?split={splits[-1]}"
+        )
+    return splits[0] if splits else None
+
+
+def _saved_splits(path: Path) -> list[str]:
+    listing = path / "dataset_dict.json"
+    if not listing.is_file():
+        return []
+    try:
+        return list(json.loads(listing.read_bytes())["splits"])
+    except (OSError, ValueError, LookupError) as error:
+        raise DataError(f"{listing} cannot be read: {error}") from error
+
+
+def _library() -> Any:
+    try:
+        import datasets
+    except ImportError as error:
+        raise MissingExtra("reading a Hugging Face data set", "hf", "datasets") from error
+    return datasets
+
+
+@contextmanager
+def _failing(name: DatasetName) -> Iterator[None]:
+    """Whatever the library raises about the user's data set, as one sentence."""
+    offline = Settings.from_environment().offline
+    unreachable = None if name.local else "offline" if offline else _unreachable(name)
+    try:
+        with _quietly(offline=unreachable is not None):
+            yield
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        lines = str(error).strip().splitlines() or [repr(error)]
+        reason = lines[0].strip(_QUOTES)
+        if unreachable is not None:
+            reason = f"it is not in the cache, and the hub cannot be asked ({unreachable})"
+        raise DataError(f"the data set {name.name} cannot be opened: {reason}") from error
+
+
+@lru_cache(maxsize=4)
+def _unreachable(name: DatasetName) -> str | None:
+    """Why the hub does not answer, asked once; None when it does."""
+    from huggingface_hub import get_hf_file_metadata, hf_hub_url
+    from huggingface_hub.errors import HfHubHTTPError, HTTPError, OfflineModeIsEnabled
+
+    card = hf_hub_url(name.name, _CARD, repo_type="dataset", revision=name.revision)
+    try:
+        get_hf_file_metadata(card)
+    except OfflineModeIsEnabled:
+        return "HF_HUB_OFFLINE is set"
+    except HfHubHTTPError:
+        return None
+    except HTTPError as error:
+        return str(error) or type(error).__name__
+    return None
+
+
+@contextmanager
+def _quietly(*, offline: bool) -> Iterator[None]:
+    """The library without its advice, and sent straight to its cache when `offline`: it would
+    otherwise try an unreachable hub for half a minute before each look."""
+    library = _library()
+    was_offline, verbosity = library.config.HF_HUB_OFFLINE, library.logging.get_verbosity()
+    library.config.HF_HUB_OFFLINE = was_offline or offline
+    library.logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        library.config.HF_HUB_OFFLINE = was_offline
+        library.logging.set_verbosity(verbosity)

@@ -1,0 +1,143 @@
+"""Rows of JSON Lines files and JSON documents."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from snellen.core.errors import DataError
+from snellen.core.limits import DEFAULT, Limits
+from snellen.core.media import digest_bytes
+from snellen.data.bounded_read import read_lines, read_whole
+from snellen.data.json_values import decode_json
+from snellen.data.media.image_cells import JsonPlace, Stored
+from snellen.data.tables.index import Scan
+from snellen.data.tables.typed_rows import Keys, Place, Record, typed_rows
+
+_QUESTIONS = "questions"
+_BOM = b"\xef\xbb\xbf"
+
+
+class Line(NamedTuple):
+    number: int
+    """Line of the file, from 1."""
+    offset: int
+    data: bytes
+
+    def place(self, keys: Keys, picture: bytes) -> Stored:
+        size = len(picture)
+        return JsonPlace(self.offset, len(self.data), keys, digest_bytes(picture), size)
+
+
+def scan_jsonl(path: Path, chosen: Mapping[str, str], name: str, limits: Limits = DEFAULT) -> Scan:
+    """Read a JSON Lines file for the first time. Raises DataError, UnknownName."""
+    hashed = hashlib.sha256()
+
+    def lines() -> Iterator[tuple[Record, Place]]:
+        with path.open("rb") as stream:
+            for line in _lines(read_lines(stream, limits, name), hashed):
+                yield _record(line, name, limits), line.place
+
+    return Scan((), typed_rows(lines(), chosen, name), hashed.hexdigest)
+
+
+def scan_document(
+    path: Path, chosen: Mapping[str, str], name: str, limits: Limits = DEFAULT
+) -> Scan:
+    """The rows of a JSON document that is held whole, for files without pictures."""
+    data = read_whole(path, limits, name)
+    records = document_records(data, name, limits)
+    nowhere = Line(0, 0, b"").place
+    rows = typed_rows(((record, nowhere) for record in records), chosen, name)
+    return Scan((), rows, lambda: digest_bytes(data))
+
+
+def document_records(data: bytes, name: str, limits: Limits = DEFAULT) -> list[Record]:
+    """The records of a JSON document: a list of objects, an object id -> object (or text), or an
+    object one of whose values is the list. Objects that hold a list `questions` (Video-MME's
+    videos) become one for each question; so does TempCompass's video -> aspect -> list. Raises
+    DataError."""
+    value = decode_json(data.removeprefix(_BOM), name, limits)
+    if isinstance(value, dict):
+        lists = [item for item in value.values() if _is_records(item)]
+        if len(lists) == 1:
+            return _of_questions(list(lists[0]))
+        if value and all(map(_is_text, value.values())):
+            return [{"id": key, "prediction": text} for key, text in value.items()]
+        if value and all(map(_is_aspects, value.values())):
+            return _of_aspects(value)
+        if value and all(isinstance(item, dict) for item in value.values()):
+            return [_with_id(key, item) for key, item in value.items()]
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise DataError(
+            f"{name}: expected a list of JSON objects, or an object that leads from ids to objects "
+            "or texts"
+        )
+    if not value:
+        raise DataError(f"{name} holds no rows")
+    return _of_questions(value)
+
+
+def write_lines(records: Iterable[Record], part: BinaryIO) -> None:
+    for record in records:
+        part.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
+
+
+def _lines(stream: Iterable[bytes], hashed: hashlib._Hash) -> Iterator[Line]:
+    """The lines of a stream that are not blank."""
+    offset = 0
+    for number, data in enumerate(stream, 1):
+        hashed.update(data)
+        if data.strip():
+            bom = len(_BOM) if not offset and data.startswith(_BOM) else 0
+            yield Line(number, offset + bom, data[bom:])
+        offset += len(data)
+
+
+def _record(line: Line, name: str, limits: Limits) -> Record:
+    value = decode_json(line.data, f"{name}, line {line.number}", limits)
+    if not isinstance(value, dict):
+        raise DataError(
+            f"{name}, line {line.number}: expected a JSON object, got {type(value).__name__}"
+        )
+    return value
+
+
+def _is_records(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
+
+
+def _is_text(value: Any) -> bool:
+    return value is None or isinstance(value, str | int | float)
+
+
+def _is_aspects(value: Any) -> bool:
+    return isinstance(value, dict) and bool(value) and all(map(_is_records, value.values()))
+
+
+def _of_aspects(value: Mapping[str, Mapping[str, list[Record]]]) -> list[Record]:
+    """A record for each question about an aspect of a video; the three together name it."""
+    return [
+        {"video": video, "dim": aspect, "i": place, **record}
+        for video, aspects in value.items()
+        for aspect, records in aspects.items()
+        for place, record in enumerate(records)
+    ]
+
+
+def _of_questions(records: list[Record]) -> list[Record]:
+    """A record for each question of a list `questions`, with what its video says of all."""
+    if not all(_is_records(record.get(_QUESTIONS)) for record in records):
+        return records
+    return [
+        {**{key: value for key, value in record.items() if key != _QUESTIONS}, **question}
+        for record in records
+        for question in record[_QUESTIONS]
+    ]
+
+
+def _with_id(key: str, item: Record) -> Record:
+    return item if "id" in item or "index" in item else {"id": key, **item}

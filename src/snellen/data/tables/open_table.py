@@ -1,0 +1,285 @@
+"""One door to every data file: `open_table` reads TSV, CSV, JSON Lines, JSON, XLSX, Parquet,
+Hugging Face data sets and MME's folders behind the same `Table`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+
+from snellen.core.benchmark import Table
+from snellen.core.errors import DataError
+from snellen.core.limits import Limits
+from snellen.core.origin import Origin
+from snellen.core.sample import MediaRef, Row
+from snellen.data.bounded_read import read_whole
+from snellen.data.columns import row_id
+from snellen.data.locate import datasets_folder
+from snellen.data.media.image_cells import (
+    Broken,
+    DatasetPlace,
+    JsonPlace,
+    Named,
+    NamedVideo,
+    ParquetPlace,
+    Slice,
+    Stored,
+)
+from snellen.data.media.image_files import FileDigests, MediaFolders, locate_picture, media_folders
+from snellen.data.media.sources import Base64Slice, BrokenSource, DataFile, JsonCell, ParquetCell
+from snellen.data.media.video_cells import locate_video
+from snellen.data.tables.hub import (
+    DatasetCell,
+    DatasetName,
+    dataset_files,
+    scan_dataset,
+    split_files,
+    with_split,
+)
+from snellen.data.tables.index import Index, Scan, index_key, open_index
+from snellen.data.tables.mme_folder import is_mme_folder, question_files, scan_mme
+from snellen.data.tables.parquet import files_digest
+from snellen.data.tables.typed_rows import Record
+from snellen.data.tables.unpack import plain_file, remove_unpacked, unpacked
+from snellen.settings import Settings
+
+SUFFIXES = (".tsv", ".csv", ".jsonl", ".json", ".parquet", ".xlsx")
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedTable:
+    """Rows of a file through its index; picklable. Memory does not grow with the file."""
+
+    path: str
+    """The file as the user named it."""
+    index: Index
+    data: DataFile
+    """The file whose bytes the index points into: `path`, or its unpacked copy."""
+    media_folders: MediaFolders
+    """Where the files that cells name are looked for."""
+    cache: Path
+    dataset: DatasetName | None = None
+    """The Hugging Face data set, where the rows are of one."""
+    origin: Origin | None = None
+
+    @property
+    def columns(self) -> Sequence[str]:
+        return self.index.about.columns
+
+    @property
+    def digest(self) -> str:
+        return self.index.about.digest
+
+    def __len__(self) -> int:
+        return self.index.about.rows
+
+    def __iter__(self) -> Iterator[Row]:
+        with FileDigests(self.cache) as files:
+            for number, cells, stored in self.index:
+                media = tuple([self._medium(item, number + 1, files) for item in stored])
+                yield Row(number, cells, media)
+
+    def ids(self) -> Iterator[str]:
+        """The ids of the rows, in their order, without reading the rows."""
+        return self.index.ids()
+
+    def stored(self) -> Iterator[tuple[int, tuple[Stored, ...]]]:
+        """Row numbers from 0 and where the pictures are, without looking at them."""
+        for number, _, stored in self.index:
+            yield number, stored
+
+    def _medium(self, item: Stored, row: int, files: FileDigests) -> MediaRef:
+        if isinstance(item, Slice):
+            source = Base64Slice(self.data, item.offset, item.length, row, item.digest)
+            return MediaRef(item.digest, source)
+        if isinstance(item, JsonPlace):
+            place = (self.data, item.offset, item.length, item.keys, row, item.digest)
+            return MediaRef(item.digest, JsonCell(*place), item.kind)
+        if isinstance(item, ParquetPlace):
+            cell = ParquetCell(item.path, item.group, item.place, item.keys, row, item.digest)
+            return MediaRef(item.digest, cell, item.kind)
+        if isinstance(item, DatasetPlace) and self.dataset:
+            saved = DatasetCell(self.dataset, item.number, item.keys, item.digest)
+            return MediaRef(item.digest, saved, item.kind)
+        if isinstance(item, Broken):
+            return MediaRef(item.digest, BrokenSource(f"{self.path}, row {row}: {item.problem}"))
+        if isinstance(item, NamedVideo):
+            where = f"{self.path}, row {row}"
+            return locate_video(item, self.media_folders, files, where)
+        assert isinstance(item, Named)
+        return locate_picture(item.name, self.media_folders, files, f"{self.path}, row {row}")
+
+
+def open_table(
+    spec: str, *, columns: Mapping[str, str] | None = None, settings: Settings | None = None
+) -> Table:
+    """Open a data file by its suffix (`.gz` allowed), or a data set by `hf://org/name` or folder.
+
+    `columns` maps our names to the file's, e.g. {"id": "uid", "gold": "truth", "image": "photo"};
+    `a+b` joins two columns. The first opening of a file indexes it; later ones take no time.
+    Raises DataError, UnknownName (no such column), MissingExtra, StorageError.
+    """
+    settings = settings or Settings.from_environment()
+    chosen = dict(columns or {})
+    try:
+        return _opened(spec, chosen, settings)
+    except PermissionError as error:
+        raise DataError(f"{spec} cannot be read: {error.strerror}") from error
+
+
+def _opened(spec: str, chosen: Mapping[str, str], settings: Settings) -> Table:
+    name = DatasetName.parse(spec)
+    if name.local and is_mme_folder(Path(name.name)):
+        return _open_mme(Path(name.name), spec, chosen, settings)
+    if not name.local or Path(name.name).is_dir():
+        return _open_dataset(name, spec, chosen, settings)
+    return _open_file(Path(spec).expanduser(), spec, chosen, settings)
+
+
+def _open_mme(
+    folder: Path, spec: str, chosen: Mapping[str, str], settings: Settings
+) -> IndexedTable:
+    found = question_files(folder, settings.limits)
+    # A picture that appears later changes the index: its name may be another.
+    files = [path for one in found for path in (one.text, one.picture) if path.exists()]
+    scan = partial(scan_mme, folder, found, chosen, spec)
+    return _indexed(spec, folder, files, scan, chosen, settings)
+
+
+def _open_dataset(
+    name: DatasetName, spec: str, chosen: Mapping[str, str], settings: Settings
+) -> IndexedTable:
+    if name.is_saved():
+        name = with_split(name)
+        files = dataset_files(name)
+        scan = partial(scan_dataset, name, chosen, spec)
+        return _indexed(spec, Path(name.name), files, scan, chosen, settings, name)
+    files = split_files(name)
+    if files[0].suffix == ".parquet":
+        from snellen.data.tables.parquet import scan_parquet
+
+        scan = partial(scan_parquet, files, chosen, spec, settings.limits)
+        return _indexed(spec, Path(name.name), files, scan, chosen, settings)
+    return _open_file(files[0], spec, chosen, settings)
+
+
+def _open_file(
+    path: Path, spec: str, chosen: Mapping[str, str], settings: Settings
+) -> IndexedTable:
+    _readable(path, spec)
+    suffix = file_suffix(path)
+    plain = plain_file(path, settings.cache, settings.limits)
+    try:
+        data, scan = _scanner(suffix, path, plain, chosen, spec, settings)
+        return _indexed(spec, path, [data], scan, chosen, settings)
+    except DataError:
+        remove_unpacked(plain, path)
+        raise
+
+
+def _indexed(
+    spec: str,
+    path: Path,
+    files: Sequence[Path],
+    scan: Callable[[], Scan],
+    chosen: Mapping[str, str],
+    settings: Settings,
+    dataset: DatasetName | None = None,
+) -> IndexedTable:
+    data = DataFile.seen(str(files[0]))
+    key = index_key(files, {f"column {ours}": theirs for ours, theirs in chosen.items()})
+    index = open_index(settings.cache / "index", key, scan)
+    from_hub = dataset is not None and not dataset.local
+    fetched = from_hub or path.absolute().is_relative_to(datasets_folder(settings))
+    folders = media_folders(
+        _picture_folders(path, settings), settings.media_folders, settings.limits, fetched=fetched
+    )
+    return IndexedTable(spec, index, data, folders, settings.cache, dataset)
+
+
+def file_suffix(path: Path) -> str:
+    """`.tsv` of `questions.tsv.gz`. Raises DataError for a format that is not read."""
+    name = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+    suffix = name.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise DataError(
+            f"{path}: unknown kind of data file {suffix or path.name!r}; "
+            f"expected {', '.join(SUFFIXES)} (also with .gz), a folder, or hf://org/name"
+        )
+    return suffix
+
+
+def check_unique_ids(table: Table) -> None:
+    """Raises DataError naming both rows (counted from 1) if two rows have the same id."""
+    seen: dict[str, int] = {}
+    for row in table:
+        name = row_id(row)
+        first = seen.setdefault(name, row.number)
+        if first != row.number:
+            raise DataError(
+                f"{table.path}: rows {first + 1} and {row.number + 1} have the same id {name!r}; "
+                "each row needs its own, or choose another column with --columns id=..."
+            )
+
+
+def _scanner(
+    suffix: str, path: Path, plain: Path, chosen: Mapping[str, str], spec: str, settings: Settings
+) -> tuple[Path, Callable[[], Scan]]:
+    """The file to point into, and how to read it."""
+    limits = settings.limits
+    if suffix in (".tsv", ".csv"):
+        from snellen.data.tables.tsv import scan_tsv
+
+        delimiter = b"\t" if suffix == ".tsv" else b","
+        return plain, lambda: scan_tsv(plain, delimiter, chosen, spec, limits)
+    if suffix == ".parquet":
+        from snellen.data.tables.parquet import scan_parquet
+
+        return plain, lambda: scan_parquet([plain], chosen, spec, limits)
+    from snellen.data.tables import json_records
+
+    lines = plain
+    if suffix in (".json", ".xlsx"):
+
+        def write(part: BinaryIO) -> None:
+            json_records.write_lines(_held_records(suffix, plain, spec, limits), part)
+
+        lines = unpacked(path, settings.cache, f"{path.name}.jsonl", write)
+        return lines, lambda: json_records.scan_jsonl(lines, chosen, spec, limits)._replace(
+            digest=partial(files_digest, [plain])
+        )
+    return lines, lambda: json_records.scan_jsonl(lines, chosen, spec, limits)
+
+
+def _held_records(suffix: str, path: Path, spec: str, limits: Limits) -> Iterable[Record]:
+    """The rows of a document or a workbook, which is held whole."""
+    if suffix == ".json":
+        from snellen.data.tables.json_records import document_records
+
+        return document_records(read_whole(path, limits, spec), spec, limits)
+    from snellen.data.tables.workbook import sheet_records
+
+    return sheet_records(path, spec, limits)
+
+
+def _readable(path: Path, spec: str) -> None:
+    try:
+        with path.open("rb") as file:
+            empty = not file.read(1)
+    except FileNotFoundError:
+        raise DataError(f"{spec}: there is no such file") from None
+    except OSError as error:
+        raise DataError(f"{spec} cannot be read: {error.strerror or error}") from error
+    if empty:
+        raise DataError(f"{spec} is empty: expected a header line and at least one row")
+
+
+def _picture_folders(path: Path, settings: Settings) -> tuple[str, ...]:
+    home = path.absolute().parent if not path.is_dir() else path.absolute()
+    stem = path.name.split(".")[0]
+    folders = [home, home / "images" / stem]
+    if settings.lmu_data:
+        folders.append(settings.lmu_data / "images" / stem)
+    return tuple(map(str, folders))

@@ -1,0 +1,80 @@
+"""Rows of Parquet files, one row group after the other."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from snellen.core.errors import DataError
+from snellen.core.limits import DEFAULT, Limits, is_too_deep, raise_it, too_deep
+from snellen.core.media import digest_bytes
+from snellen.data.media.image_cells import ParquetPlace, Stored
+from snellen.data.tables.index import Scan
+from snellen.data.tables.typed_rows import Keys, Place, Record, typed_rows
+
+_BATCH = 32
+"""Rows decoded at once: few, because a row may hold several pictures."""
+
+
+def scan_parquet(
+    paths: Sequence[Path], chosen: Mapping[str, str], name: str, limits: Limits = DEFAULT
+) -> Scan:
+    """Read Parquet files of one schema, in order, for the first time. Raises DataError."""
+    from pyarrow import ArrowException
+    from pyarrow.parquet import ParquetFile
+
+    def records() -> Iterator[tuple[Record, Place]]:
+        for path in paths:
+            try:
+                with ParquetFile(path) as file:
+                    for record, place in _records(file, path):
+                        if is_too_deep(record, limits.depth):
+                            raise too_deep(str(path), limits.depth)
+                        yield record, place
+            except (ArrowException, OSError, ValueError, OverflowError) as error:
+                raise _unreadable(path, error) from error
+            except MemoryError:
+                raise DataError(f"{path} holds more than fits into memory") from None
+
+    try:
+        with ParquetFile(paths[0]) as file:
+            columns = tuple(file.schema_arrow.names)
+    except (ArrowException, OSError, ValueError) as error:
+        raise _unreadable(paths[0], error) from error
+    if not columns:
+        raise DataError(f"{name} has no columns")
+    if len(columns) > limits.columns:
+        raise DataError(f"{name} has {len(columns):,} columns; {raise_it('columns')}")
+    return Scan((), typed_rows(records(), chosen, name), lambda: files_digest(paths))
+
+
+def _unreadable(path: Path, error: Exception) -> DataError:
+    # Arrow's words of damaged metadata go on for lines; what is wrong is in the first.
+    said = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return DataError(f"{path} cannot be read as Parquet: {said[:300]}")
+
+
+def files_digest(paths: Sequence[Path]) -> str:
+    """SHA-256 in hex of a file, or of the digests of several."""
+    digests = []
+    for path in paths:
+        with path.open("rb") as file:
+            digests.append(hashlib.file_digest(file, "sha256").hexdigest())
+    return digests[0] if len(digests) == 1 else digest_bytes("\n".join(digests).encode())
+
+
+def _records(file: Any, path: Path) -> Iterator[tuple[Record, Place]]:
+    for group in range(file.num_row_groups):
+        number = 0
+        for batch in file.iter_batches(batch_size=_BATCH, row_groups=[group]):
+            for record in batch.to_pylist():
+                yield record, partial(_place, str(path), group, number)
+                number += 1
+
+
+def _place(path: str, group: int, number: int, keys: Keys, picture: bytes) -> Stored:
+    digest, size = digest_bytes(picture), len(picture)
+    return ParquetPlace(path, group, number, keys, digest, size)

@@ -1,0 +1,236 @@
+"""SEED-Bench's official question files as a table: `{"questions": [...], "question_type": {...}}`.
+
+One example question: question_id "26_0", question_type_id 26, question "What will happen next?",
+choice_a "v2799/2.png", ..., answer "B", data_id ["task26/.../v1753/1.png", ...], data_type "Image
+Generation", level "L3", subpart "Image Generation". (Format: DATASET.md of AILab-CVC/SEED-Bench.)
+
+Oddities: `data_id` is one name or a list; CC3M names have no suffix; `<img>` (in some files
+`[img]`) marks where the next picture stands; where the answer is a picture, the last names of
+`data_id` are those of the options; videos of version 1 are files of other data sets, those of the
+later versions come as frames. A video is also found as a folder of frames that has its name
+without the suffix.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from snellen.core.errors import DataError
+from snellen.core.limits import DEFAULT, Limits
+from snellen.core.media import FileSource, digest_bytes
+from snellen.core.origin import Origin
+from snellen.core.sample import MediaRef, Row
+from snellen.data.bounded_read import read_whole
+from snellen.data.columns import column_name
+from snellen.data.json_values import decode_json
+from snellen.data.media.image_files import (
+    FileDigests,
+    MediaFolders,
+    is_folder,
+    is_there,
+    media_folders,
+)
+from snellen.data.media.sources import BrokenSource
+from snellen.data.media.video_cells import natural
+from snellen.settings import Settings
+
+FRAMES = 8
+"""Frames of a video that a model is shown, evenly spaced: as many as the official files hold."""
+PICTURES = "picture options"
+"""Column: how many of a row's media, counted from the last, are the options themselves."""
+FOLDERS = (
+    "",
+    "SEED-Bench-image",
+    "cc3m-image",
+    "seed_bench_image",
+    "SEED-Bench-2-image",
+    "seed_bench_image_v2",
+    "SEED-Bench-H-data",
+    "video",
+)
+"""Folders beside the question file in which its media are looked for: the archives' names."""
+
+_DRAWN = ("image generation", "image & text generation")
+_SUFFIXES = ("", ".jpg", ".png", ".jpeg")
+_VIDEO = re.compile(r"\.(mp4|webm|avi|mkv|mov)$", re.IGNORECASE)
+_PLACEHOLDER = re.compile(r"<img>|\[img\]")
+_COPIED = ("question_type_id", "data_type", "data_source", "level", "subpart", "version")
+
+
+@dataclass(frozen=True)
+class SeedTable:
+    """The questions of an official file, media found late. `digest` is that of the file."""
+
+    path: str
+    cache: Path
+    origin: Origin | None = None
+    limits: Limits = DEFAULT
+    media_folders: tuple[Path, ...] | None = None
+    """Besides its own, the only folders that the file may name; None: any."""
+
+    @cached_property
+    def _document(self) -> tuple[str, list[dict[str, Any]], dict[str, str]]:
+        data = _read(Path(self.path).expanduser(), self.path, self.limits)
+        value = decode_json(data, self.path, self.limits)
+        questions, types = _parts(value, self.path)
+        return digest_bytes(data), questions, types
+
+    @property
+    def digest(self) -> str:
+        return self._document[0]
+
+    @cached_property
+    def columns(self) -> Sequence[str]:
+        names = (name for number in range(min(len(self), 200)) for name in self._cells(number))
+        return tuple(dict.fromkeys(names))
+
+    def __len__(self) -> int:
+        return len(self._document[1])
+
+    def __iter__(self) -> Iterator[Row]:
+        home = Path(self.path).expanduser().absolute().parent
+        names = tuple(str(home / name) for name in FOLDERS)
+        folders = media_folders(names, self.media_folders, self.limits, fetched=False)
+        with FileDigests(self.cache) as files:
+            for number, question in enumerate(self._document[1]):
+                finder = _Finder(folders, files, f"{self.path}, question {number + 1}")
+                media = finder.media(question.get("data_id"))
+                yield Row(number, self._cells(number), media)
+
+    def _cells(self, number: int) -> dict[str, str]:
+        question, types = self._document[1][number], self._document[2]
+        where = f"{self.path}, question {number + 1}"
+        cells = {"index": _text(question, "question_id", where)}
+        text = _text(question, "question", where)
+        cells["question"] = _PLACEHOLDER.sub("<image>", text)
+        options = {column_name(name, 0): question[name] for name in question if _is_choice(name)}
+        cells |= {name: str(value) for name, value in sorted(options.items()) if value is not None}
+        cells |= {name: str(question[name]) for name in (*_COPIED, "answer") if question.get(name)}
+        kind = types.get(cells.get("question_type_id", ""))
+        if kind is not None:
+            cells["category"] = kind
+        if cells.get("subpart", cells.get("data_type", "")).lower() in _DRAWN:
+            cells[PICTURES] = str(len(options))
+        return cells
+
+
+def open_seed_json(path: str, settings: Settings | None = None) -> SeedTable:
+    """Open an official question file. Raises DataError when it is none."""
+    settings = settings or Settings.from_environment()
+    table = SeedTable(
+        path, settings.cache, limits=settings.limits, media_folders=settings.media_folders
+    )
+    len(table)
+    return table
+
+
+def is_seed_json(path: str) -> bool:
+    """Whether a file is an official question file, by its name and its first bytes."""
+    file = Path(path).expanduser()
+    if file.suffix.lower() != ".json" or not file.is_file():
+        return False
+    with file.open("rb") as stream:
+        head = stream.read(4096)
+    return b'"choice_a"' in head or b'"questions"' in head or b'"question_type"' in head
+
+
+@dataclass(frozen=True, slots=True)
+class _Finder:
+    folders: MediaFolders
+    files: FileDigests
+    where: str
+
+    def media(self, names: object) -> tuple[MediaRef, ...]:
+        """The media of a `data_id`: pictures, or a video, or a video's frames."""
+        if names is None:
+            return ()
+        found: list[MediaRef] = []
+        for name in names if isinstance(names, list) else [names]:
+            found += self._video(str(name)) if _VIDEO.search(str(name)) else [self._file(str(name))]
+        return tuple(found)
+
+    def _video(self, name: str) -> list[MediaRef]:
+        stem = _VIDEO.sub("", name)
+        for folder in map(Path, self.folders.looked_in):
+            inner = folder / stem
+            if not is_folder(inner) or self.folders.problem(inner) is not None:
+                continue
+            frames = [path for path in inner.glob("*.*") if path.is_file()]
+            if frames:
+                return [self._ref(path) for path in spaced(sorted(frames, key=natural), FRAMES)]
+        found = self._file(name)
+        return [MediaRef(found.digest, found.source, "video")]
+
+    def _file(self, name: str) -> MediaRef:
+        for folder in map(Path, self.folders.looked_in):
+            for suffix in _SUFFIXES:
+                path = folder / (name + suffix)
+                if is_there(path):
+                    return self._ref(path)
+        looked = ", ".join(Path(folder).name for folder in self.folders.looked_in)
+        return _broken(
+            name,
+            f"{self.where}: there is no file {name!r} beside the question file (looked in "
+            f"{looked}); unpack the archives of the data set there",
+        )
+
+    def _ref(self, path: Path) -> MediaRef:
+        if problem := self.folders.problem(path):
+            return _broken(path.name, f"{self.where}: {problem}")
+        try:
+            return MediaRef(self.files.digest(path), FileSource(str(path)))
+        except OSError as error:
+            problem = f"{self.where}: cannot read {path}: {error.strerror or error}"
+            return _broken(path.name, problem)
+
+
+def spaced(items: Sequence[Path], count: int) -> list[Path]:
+    """`count` of the items, evenly spaced, first and last included; all if there are fewer."""
+    if len(items) <= count:
+        return list(items)
+    return [items[round(place * (len(items) - 1) / (count - 1))] for place in range(count)]
+
+
+def _broken(name: str, problem: str) -> MediaRef:
+    return MediaRef(digest_bytes(name.encode()), BrokenSource(problem))
+
+
+def _read(path: Path, name: str, limits: Limits) -> bytes:
+    try:
+        return read_whole(path, limits, name)
+    except FileNotFoundError:
+        raise DataError(f"{name}: there is no such file") from None
+    except OSError as error:
+        raise DataError(f"{name} cannot be read: {error.strerror or error}") from error
+
+
+def _parts(value: object, name: str) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    types: object = None
+    if isinstance(value, dict):
+        types = value.get("question_type")
+        value = value.get("questions")
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise DataError(
+            f"{name}: expected SEED-Bench's question file, an object whose `questions` is a list "
+            "of objects with question_id, question, choice_a, ... and data_id"
+        )
+    if not value:
+        raise DataError(f"{name} holds no questions")
+    named = types if isinstance(types, dict) else {}
+    return value, {str(number): kind for kind, number in named.items()}
+
+
+def _text(question: Mapping[str, Any], name: str, where: str) -> str:
+    value = question.get(name)
+    if value is None or value == "":
+        raise DataError(f"{where}: no {name}; got the fields {', '.join(question)}")
+    return str(value)
+
+
+def _is_choice(name: str) -> bool:
+    return re.fullmatch(r"choice_[a-z]", name) is not None

@@ -1,0 +1,118 @@
+"""Rows of Excel workbooks."""
+
+from __future__ import annotations
+
+import math
+import warnings
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from snellen.core.errors import DataError
+from snellen.core.limits import DEFAULT, Limits, raise_it
+from snellen.core.media import digest_bytes
+from snellen.data.bounded_read import read_whole
+from snellen.data.columns import column_name, join_columns, renamed
+from snellen.data.tables.cells import finish, flat_cells, text_of
+from snellen.data.tables.index import IndexedRow, Scan
+from snellen.data.zip_members import check_members
+
+
+def scan_xlsx(path: Path, chosen: Mapping[str, str], name: str, limits: Limits = DEFAULT) -> Scan:
+    """The first sheet. Formulas count by their last computed value. Raises DataError."""
+    data = read_whole(path, limits, name)
+    values = _values(data, name, limits)
+    names = [column_name(str(value or ""), place) for place, value in enumerate(values[0])]
+    names = list(renamed(names, chosen))
+
+    def rows() -> Iterator[IndexedRow]:
+        for row in values[1:]:
+            cells = flat_cells(dict(zip(names, map(_excel_value, row), strict=False)))
+            join_columns(cells, chosen)
+            yield finish(cells, {})
+
+    return Scan(names, rows(), lambda: digest_bytes(data))
+
+
+def sheet_records(path: Path, name: str, limits: Limits = DEFAULT) -> Iterator[dict[str, str]]:
+    """The rows of the first sheet as texts by column, without empty cells. Raises DataError."""
+    header, *rows = _values(read_whole(path, limits, name), name, limits)
+    names = [column_name(str(value or ""), place) for place, value in enumerate(header)]
+    for row in rows:
+        texts = (text_of(_excel_value(value)) for value in row)
+        yield {column: text for column, text in zip(names, texts, strict=False) if text}
+
+
+def _values(data: bytes, name: str, limits: Limits) -> list[tuple[Any, ...]]:
+    """The rows of the first sheet that are not empty: the header, and one at least."""
+    from zipfile import BadZipFile, LargeZipFile, ZipFile
+
+    from openpyxl import load_workbook
+    from openpyxl.utils.exceptions import InvalidFileException
+
+    try:
+        # openpyxl leaves a file open where it fails.
+        with ZipFile(BytesIO(data)) as archive:
+            check_members(archive, limits, name)
+        with _hushed():
+            book = load_workbook(BytesIO(data), read_only=True, data_only=True)
+            values = list(_within(_rows(book, name), name, limits))
+        book.close()
+    # A damaged workbook fails in openpyxl in as many ways as it is looked at: broken XML is a
+    # SyntaxError, a missing part a KeyError, a part of another kind a TypeError.
+    except (
+        BadZipFile, LargeZipFile, InvalidFileException, NotImplementedError, RuntimeError,
+        ArithmeticError, AttributeError, EOFError, LookupError, SyntaxError, TypeError, ValueError,
+        zlib.error,
+    ) as error:  # fmt: skip
+        raise DataError(f"{name} cannot be read as an Excel workbook: {error}") from error
+    except MemoryError:
+        raise DataError(f"{name} holds more than fits into memory") from None
+    if len(values) < 2:
+        raise DataError(f"{name}: the first sheet needs a header row and at least one more")
+    return values
+
+
+def _rows(book: Any, name: str) -> Iterator[tuple[Any, ...]]:
+    if not book.worksheets:
+        raise DataError(f"{name} has no sheet of cells")
+    yield from book.worksheets[0].iter_rows(values_only=True)
+
+
+def _within(
+    rows: Iterator[tuple[Any, ...]], name: str, limits: Limits
+) -> Iterator[tuple[Any, ...]]:
+    """The rows that are not empty. Raises DataError for too many cells."""
+    cells = 0
+    for row in rows:
+        if len(row) > limits.columns:
+            raise DataError(
+                f"{name}: a row has more than {limits.columns:,} cells; {raise_it('columns')}"
+            )
+        if _any_value(row):
+            cells += len(row)
+            yield row
+        if cells > limits.cells:
+            raise DataError(f"{name} has more than {limits.cells:,} cells; {raise_it('cells')}")
+
+
+@contextmanager
+def _hushed() -> Iterator[None]:
+    """openpyxl warns of parts that it leaves out, such as styles, which are not read here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _any_value(row: Sequence[object]) -> bool:
+    return any(value is not None for value in row)
+
+
+def _excel_value(value: Any) -> Any:
+    """Excel keeps every number as a float: 3.0 was written as 3."""
+    if isinstance(value, float) and math.isfinite(value) and value.is_integer():
+        return int(value)
+    return value

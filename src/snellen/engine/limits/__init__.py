@@ -1,0 +1,1 @@
+"""Limits on requests. Pacing, retries, spending and budgets, and what aborts a run."""

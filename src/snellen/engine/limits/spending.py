@@ -1,0 +1,219 @@
+"""What answers cost, in requests, tokens, seconds and money, and a budget for it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from snellen.core.errors import UsageError
+from snellen.core.model import Identity
+from snellen.core.output import Failure, FailureKind, Output, Usage
+from snellen.core.price import Price, cost
+from snellen.core.run import RunInfo, Spent
+from snellen.engine.ray.lost_runs import LOST
+from snellen.store.responses import ResponseStore
+
+
+def with_replies_of_a_killed_start(
+    spent: dict[str, Spent],
+    earlier: RunInfo | None,
+    folder: Path,
+    identities: Mapping[str, Identity],
+    prices: Mapping[str, Price],
+    store: ResponseStore,
+) -> dict[str, Spent]:
+    """`spent` by role, with the replies that a killed start stored and did not live to note.
+
+    The store is read once, and only where the run before did not end of its own.
+    """
+    if earlier is None or (earlier.status != "running" and earlier.stopped != LOST):
+        return spent
+    since = datetime.fromisoformat(earlier.created).timestamp()
+    roles: dict[str, list[str]] = {}
+    for role, identity in identities.items():
+        roles.setdefault(identity.digest(), []).append(role)
+    found = dict(spent)
+    for alike in roles.values():
+        # A model that has several roles answers as one: what is missing counts for the first.
+        first = alike[0]
+        stored = store.outputs_of(folder, identities[first], since)
+        noted = [spent[role] for role in alike if role in spent]
+        if len(stored) > sum(one.answered for one in noted):
+            missing = _missing(stored, noted)
+            found[first] = _with_missing(spent.get(first, Spent()), missing, prices.get(first))
+    return found
+
+
+def _missing(stored: list[Output], noted: list[Spent]) -> Spent:
+    """What the stored replies cost beyond what was noted."""
+    usages = [one.usage for one in stored if not isinstance(one, Failure) and one.usage]
+    seconds = [one.seconds for one in stored if not isinstance(one, Failure) and one.seconds]
+    count = len(stored) - sum(one.answered for one in noted)
+
+    def beyond(tokens: Callable[[Usage], int]) -> int:
+        return max(0, sum(map(tokens, usages)) - sum(tokens(one.usage) for one in noted))
+
+    return Spent(
+        answered=count,
+        usage=Usage(
+            beyond(lambda usage: usage.prompt_tokens),
+            beyond(lambda usage: usage.completion_tokens),
+            beyond(lambda usage: usage.reasoning_tokens),
+            beyond(lambda usage: usage.cached_tokens),
+        ),
+        seconds=max(0.0, sum(seconds) - sum(one.seconds for one in noted)),
+    )
+
+
+def _with_missing(before: Spent, missing: Spent, price: Price | None) -> Spent:
+    old, new = before.usage, missing.usage
+    price = before.price or price
+    answered = before.answered + missing.answered
+    return replace(
+        before,
+        sent=max(before.sent, answered),
+        answered=answered,
+        usage=Usage(
+            old.prompt_tokens + new.prompt_tokens,
+            old.completion_tokens + new.completion_tokens,
+            old.reasoning_tokens + new.reasoning_tokens,
+            old.cached_tokens + new.cached_tokens,
+        ),
+        seconds=round(before.seconds + missing.seconds, 3),
+        price=price,
+        cost=before.cost if price is None else (before.cost or 0.0) + cost(new, price),
+    )
+
+
+_UNITS = {
+    "usd": ("USD", 1.0),
+    "$": ("USD", 1.0),
+    "tok": ("tokens", 1.0),
+    "ktok": ("tokens", 1e3),
+    "mtok": ("tokens", 1e6),
+}
+
+
+@dataclass(slots=True)
+class Tokens:
+    """A sum of usages."""
+
+    prompt: int = 0
+    completion: int = 0
+    reasoning: int = 0
+    cached: int = 0
+
+    def add(self, usage: Usage) -> None:
+        self.prompt += usage.prompt_tokens
+        self.completion += usage.completion_tokens
+        self.reasoning += usage.reasoning_tokens
+        self.cached += usage.cached_tokens
+
+    def usage(self) -> Usage:
+        return Usage(self.prompt, self.completion, self.reasoning, self.cached)
+
+
+@dataclass(slots=True)
+class Traffic:
+    """What the answers of one start cost."""
+
+    sent: int = 0
+    """Sends, those of requests that were sent again included."""
+    answered: int = 0
+    reused: int = 0
+    failed: int = 0
+    failures: Counter[FailureKind] = field(default_factory=Counter)
+    seconds: float = 0.0
+    fresh: Tokens = field(default_factory=Tokens)
+    stored: Tokens = field(default_factory=Tokens)
+    """Tokens of the answers that were reused: paid for earlier."""
+
+    def note(self, output: Output) -> None:
+        """A request that was sent has ended."""
+        if isinstance(output, Failure):
+            self.failed += 1
+            self.failures[output.kind] += 1
+            return
+        self.answered += 1
+        if output.usage is not None:
+            self.fresh.add(output.usage)
+        if output.seconds is not None:
+            self.seconds += output.seconds
+
+    def note_reused(self, output: Output) -> None:
+        """A request was answered without being sent."""
+        self.reused += 1
+        if not isinstance(output, Failure) and output.usage is not None:
+            self.stored.add(output.usage)
+
+    def after(self, earlier: Spent | None, price: Price | None) -> Spent:
+        """This start put to what earlier ones spent. Failures are those of this start alone."""
+        before = earlier or Spent()
+        paid = None if price is None else cost(self.fresh.usage(), price)
+        if before.cost is not None:
+            paid = before.cost + (paid or 0.0)
+        return Spent(
+            sent=before.sent + self.sent,
+            answered=before.answered + self.answered,
+            reused=before.reused + self.reused,
+            failures=dict(self.failures),
+            usage=_sum(before.usage, self.fresh),
+            reused_usage=_sum(before.reused_usage, self.stored),
+            seconds=round(before.seconds + self.seconds, 3),
+            price=price or before.price,
+            cost=paid,
+        )
+
+
+@dataclass(slots=True)
+class Budget:
+    """What one command may spend, over all its models and judges."""
+
+    amount: float
+    unit: str
+    """`USD` or `tokens`."""
+    spent: float = 0.0
+
+    @classmethod
+    def parse(cls, text: str) -> Budget:
+        """`5usd`, `$5`, `500ktok` or `2Mtok`. Raises UsageError."""
+        match = re.fullmatch(r"(\$?)(\d+(?:\.\d+)?)\s*([a-z$]*)", text.strip().lower())
+        unit = _UNITS.get(match[1] or match[3]) if match else None
+        if not match or unit is None or (match[1] and match[3]) or not float(match[2]):
+            raise UsageError(f"--budget {text!r}: expected e.g. 5usd, 500ktok or 2Mtok")
+        return cls(float(match[2]) * unit[1], unit[0])
+
+    @property
+    def in_money(self) -> bool:
+        return self.unit == "USD"
+
+    def add(self, usage: Usage, price: Price | None) -> None:
+        if not self.in_money:
+            self.spent += usage.prompt_tokens + usage.completion_tokens
+        elif price is not None:
+            self.spent += cost(usage, price)
+
+    @property
+    def reason(self) -> str:
+        """Why nothing more is sent, or nothing while something is left."""
+        if self.spent < self.amount:
+            return ""
+        if self.in_money:
+            digits = 2 if self.spent >= 1 else 4
+            return f"the budget of {self.amount:g} USD is spent ({self.spent:.{digits}f} USD)"
+        return f"the budget of {self.amount:,.0f} tokens is spent ({self.spent:,.0f})"
+
+
+def _sum(before: Usage, now: Tokens) -> Usage:
+    return Usage(
+        before.prompt_tokens + now.prompt,
+        before.completion_tokens + now.completion,
+        before.reasoning_tokens + now.reasoning,
+        before.cached_tokens + now.cached,
+    )

@@ -1,0 +1,158 @@
+"""What a run is: the plan for it, the samples it asks, what it is called, and how each is asked."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from snellen.core.benchmark import Benchmark, Table
+from snellen.core.errors import DataError, UsageError
+from snellen.core.flow import Flow
+from snellen.core.model import Model
+from snellen.core.output import Failure
+from snellen.core.price import Price
+from snellen.core.record import Pass, Record
+from snellen.core.request import Sampling
+from snellen.core.run import RunConfig
+from snellen.core.sample import Sample, lot
+from snellen.engine.anytime.early_stop import Until
+from snellen.engine.loop.progress import Progress, Silent
+from snellen.engine.loop.repeats import repeated
+from snellen.engine.loop.request_broker import Terms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A run to be made."""
+
+    model: Model
+    model_name: str
+    benchmark: Benchmark
+    out: Path
+    roles: Mapping[str, Model] = field(default_factory=dict)
+    """Other models that flows may ask, by role, e.g. an `extractor`."""
+    limit: int | None = None
+    seed: int = 0
+    """Chooses which samples a limit keeps."""
+    failures: str = "exclude"
+    command: str = ""
+    progress: Progress = field(default_factory=Silent)
+    terms: Terms = Terms()  # noqa: RUF009 - frozen
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    """By role, where they are known."""
+    until: Until | None = None
+    """The rule by which the run may end before all samples are asked."""
+    fresh: str = ""
+    """Replies are stored and looked up under this name alone; empty: under none."""
+    repeats: int = 1
+    """How often each question is asked."""
+    sampling: Mapping[str, Sampling] = field(default_factory=dict)
+    """By role: how replies are sampled, where that is not left to the benchmark."""
+
+
+def chosen_ids(plan: Plan, table: Table) -> set[str]:
+    """Ids of the samples to be asked. A limit keeps the units (`Sample.unit`) whose hash with the
+    seed is smallest: a random subset, the same for every model, and nested (100 is part of 200).
+    Units stay whole: at most `limit` samples, but never less than one unit.
+
+    A few rows may have their question in the picture alone: they are asked as they are. Raises
+    DataError where a row has neither, or none has a question."""
+    units: dict[str, list[str]] = {}
+    told, mute = False, None
+    for sample in plan.benchmark.samples(table):
+        told = told or bool(sample.question)
+        if not sample.question:
+            mute = sample.id
+            if not sample.media:
+                raise _nothing_to_ask(mute, table)
+        units.setdefault(sample.unit or sample.id, []).append(sample.id)
+    if not units:
+        raise UsageError(f"{plan.benchmark.name}: no question is left to ask in {table.path}")
+    if mute is not None and not told:
+        raise _nothing_to_ask(mute, table)
+
+    chosen: set[str] = set()
+    for unit in units if plan.limit is None else sorted(units, key=partial(lot, plan.seed)):
+        if plan.limit is not None and chosen and len(chosen) + len(units[unit]) > plan.limit:
+            break
+        chosen.update(units[unit])
+    return chosen
+
+
+def _nothing_to_ask(row: str, table: Table) -> DataError:
+    near = difflib.get_close_matches("question", table.columns, 1) or ["..."]
+    return DataError(
+        f"{table.path}: the row {row!r} has no question to ask; got the columns "
+        f"{', '.join(table.columns)}; name it with --columns question={near[0]}"
+    )
+
+
+def config_of(plan: Plan, table: Table) -> RunConfig:
+    return RunConfig(
+        identity=plan.model.identity,
+        roles={role: model.identity for role, model in plan.roles.items()},
+        benchmark=plan.benchmark.name,
+        version=plan.benchmark.version,
+        parameters=dict(plan.benchmark.parameters),
+        data=table.digest,
+        limit=plan.limit,
+        seed=plan.seed if plan.limit is not None or plan.until is not None else 0,
+        until=plan.until.text if plan.until is not None else "",
+        max_new_tokens=plan.benchmark.max_new_tokens,
+        examples=plan.benchmark.examples() if plan.benchmark.examples else None,
+        repeats=plan.repeats,
+        fresh=plan.fresh,
+        sampling=dict(plan.sampling),
+    )
+
+
+def folder_name(plan: Plan, config: RunConfig) -> str:
+    """<model>--<benchmark>--<8 hex of the config digest>."""
+    digest = hashlib.sha256(msgspec.json.encode(config, order="sorted")).hexdigest()
+    model, benchmark = (
+        re.sub(r"[^A-Za-z0-9._+-]+", "_", name).strip("_.")[-80:]
+        for name in (plan.model_name, plan.benchmark.name)
+    )
+    return f"{model}--{benchmark}--{digest[:8]}"
+
+
+def flow_of(plan: Plan) -> Callable[[Sample], Flow]:
+    """The benchmark's flow, as often as questions are asked; a sample that is beyond the model ends
+    without a request. A recording is shown nothing, so that nothing is beyond it."""
+    beyond, prepare = plan.benchmark.beyond, plan.benchmark.prepare
+    draws = repeated(plan.benchmark.flow, plan.repeats, plan.sampling)
+    recording = getattr(plan.model, "by_row", False) is True
+    if recording or (beyond is None and prepare is None):
+        return draws
+
+    def flow(sample: Sample) -> Flow:
+        reason = beyond(sample, plan.model.capabilities) if beyond else None
+        if reason is None:
+            if prepare is None:
+                return (yield from draws(sample))
+            record: Record = yield from draws(prepare(sample))
+            # What is shown was made of these: a resumed run sees whether they were exchanged.
+            own = tuple(ref.digest for ref in sample.media)
+            return msgspec.structs.replace(record, data_media=own)
+        return Record(
+            id=sample.id,
+            kind=sample.kind,
+            question=sample.question,
+            outcome="unsupported",
+            unscored="unsupported",
+            gold=sample.gold,
+            options=dict(sample.options),
+            groups=dict(sample.groups),
+            media=tuple(ref.digest for ref in sample.media),
+            passes=(Pass((), Failure("unsupported", reason)),),
+            failure="unsupported",
+        )
+
+    return flow

@@ -1,0 +1,81 @@
+"""A dead or mis-keyed model or judge is found before anything is spent."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import Iterable, Mapping
+
+from snellen.core.errors import UsageError
+from snellen.core.media import InlineSource, digest_bytes
+from snellen.core.message import Text, user
+from snellen.core.model import Checked, Model, RemoteModel
+from snellen.core.output import Failure, Output
+from snellen.core.request import Compare, Generate, Generation, Ref, Request
+from snellen.engine.loop.request_broker import Party, disconnect
+from snellen.store.responses import ResponseStore
+
+PROBE = Generate(
+    messages=(user(Text("Reply with the single letter A.")),),
+    ref=Ref("preflight"),
+    settings=Generation(max_new_tokens=16),
+    choices=("A",),
+)
+
+
+def check_roles(roles: Mapping[str, Model]) -> None:
+    """Send each model that will read or judge replies one small request.
+
+    Raises UsageError when one fails; what it says does not matter.
+    """
+    for role, model in roles.items():
+        if isinstance(model, Checked):
+            asyncio.run(model.check())
+            continue
+        output = asyncio.run(_probed(model))
+        if isinstance(output, Failure):
+            raise UsageError(
+                f"the {role} {model.identity.name} does not answer: {output.message}; "
+                "nothing was asked yet"
+            )
+
+
+def check_models(models: Iterable[Model], responses: ResponseStore, *, anew: bool = False) -> None:
+    """Look at each model behind a server, unless replies of it are stored: it was reached before,
+    and all that is asked may be stored too, where it is not to be asked `anew`.
+
+    Raises UsageError when one cannot answer.
+    """
+    for model in models:
+        if isinstance(model, Checked) and (anew or not responses.knows(model.identity)):
+            asyncio.run(model.check())
+
+
+async def _probed(model: Model) -> Output:
+    with ResponseStore(None) as nowhere:
+        party = Party(model, nowhere)
+        try:
+            return await party.answer(_probe(model))
+        finally:
+            party.close()
+            if isinstance(model, RemoteModel):
+                await model.close()
+            await disconnect(model)
+
+
+def _probe(model: Model) -> Request:
+    """A question, or for a model that compares pictures a picture and itself."""
+    if not model.capabilities.similarity:
+        return PROBE
+    from PIL import Image
+
+    out = io.BytesIO()
+    Image.new("RGB", (8, 8), "white").save(out, "PNG")
+    data = out.getvalue()
+    digest = digest_bytes(data)
+    return Compare(
+        picture=digest,
+        candidates=(digest,),
+        ref=Ref("preflight"),
+        media={digest: InlineSource(data)},
+    )

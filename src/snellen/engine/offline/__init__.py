@@ -1,0 +1,4 @@
+"""Without asking a model.
+
+Scoring recorded replies, estimates, dry runs, the gold check, replay, and parity of two backends.
+"""

@@ -1,0 +1,130 @@
+"""Score recorded replies: the benchmark's own flow, driven without a model."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import NamedTuple
+
+from snellen.core.benchmark import Benchmark
+from snellen.core.errors import SnellenError, UsageError
+from snellen.core.flow import Flow, drive
+from snellen.core.model import Model
+from snellen.core.record import Record
+from snellen.core.sample import Sample
+from snellen.engine.limits.abort import Halted
+from snellen.engine.loop.environment import rare_collection
+from snellen.engine.loop.request_broker import MAIN, Asker, concurrency_of, disconnect
+from snellen.models.replay import Replay, Reply
+from snellen.store.responses import ResponseStore
+
+_BLOCK = 64
+
+
+class Recorded(NamedTuple):
+    records: list[Record]
+    warnings: tuple[str, ...]
+
+
+class Judges(NamedTuple):
+    """Models that read or grade recorded replies, by role, and where their verdicts are kept."""
+
+    models: Mapping[str, Model]
+    store: ResponseStore
+
+
+def recorded(
+    benchmark: Benchmark,
+    replies: Mapping[str, Reply],
+    digest: str = "",
+    judges: Judges | None = None,
+) -> Recorded:
+    """Records of the benchmark's samples answered by `replies` (row id to reply).
+
+    A sample without a reply is `missing`; replies that belong to no sample are warned about.
+    `judges` are asked what the benchmark asks judges, or an extractor; their verdicts are stored
+    and reused. Raises UsageError where they cannot be asked to the end.
+    """
+    replay = Replay(replies, digest)
+    asked: set[str] = set()
+
+    def noted() -> Iterator[Sample]:
+        for sample in benchmark.samples(benchmark.open()):
+            asked.add(sample.id)
+            if sample.rotations:
+                # Rows behind an early stop are no strangers.
+                asked.update([rotation.row for rotation in sample.rotations])
+            yield sample
+
+    if judges is None or not judges.models:
+        flow, reply = benchmark.flow, replay.reply
+        with rare_collection():
+            records = [drive(flow(one), reply) for block in _blocks(noted()) for one in block]
+    else:
+        records = asyncio.run(_graded(benchmark, noted(), replay, judges))
+    extra = [key for key in replies if key not in asked]
+    warnings: tuple[str, ...] = ()
+    if extra:
+        warnings = (
+            f"{len(extra)} prediction{'' if len(extra) == 1 else 's'} of no known question, not "
+            f"counted (the first has the id {extra[0]!r})",
+        )
+    return Recorded(records, warnings)
+
+
+def _blocks(samples: Iterator[Sample]) -> Iterator[list[Sample]]:
+    """Samples made some at a time: what reads data and what reads replies would else push each
+    other out of the processor's caches, which costs an eighth of the time."""
+    while block := list(islice(samples, _BLOCK)):
+        yield block
+
+
+async def _graded(
+    benchmark: Benchmark, samples: Iterable[Sample], replay: Replay, judges: Judges
+) -> list[Record]:
+    """As `drive`, with verdicts from the judges; as many flows at once as the widest can take.
+    What is wrong with the data is raised as it is without judges."""
+    asker = Asker(judges.models, judges.store)
+    found: dict[int, Record] = {}
+
+    async def worker(numbered: Iterator[tuple[int, Sample]]) -> None:
+        for position, sample in numbered:
+            try:
+                found[position] = await _driven(benchmark.flow(sample), replay, asker)
+            except Halted:
+                return
+
+    shared = iter(enumerate(samples))
+    width = max(map(concurrency_of, judges.models.values()))
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(width):
+                group.create_task(worker(shared))
+    except ExceptionGroup as errors:
+        first = errors.exceptions[0]
+        if isinstance(first, SnellenError):
+            raise first from None
+        raise
+    finally:
+        asker.close()
+        await disconnect(*judges.models.values())
+    if asker.halt.reason:
+        raise UsageError(
+            f"{asker.halt.reason}; nothing is scored, and the verdicts that were given are kept: "
+            "the same command goes on from there"
+        )
+    return [found[position] for position in range(len(found))]
+
+
+async def _driven(flow: Flow, replay: Replay, asker: Asker) -> Record:
+    try:
+        request = next(flow)
+        while True:
+            if request.to == MAIN:
+                request = flow.send(replay.reply(request))
+            else:
+                request = flow.send((await asker.ask(request)).output)
+    except StopIteration as stop:
+        record: Record = stop.value
+        return record

@@ -1,0 +1,28 @@
+"""How many samples a run is about, and how many of them lie together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+from snellen.engine.loop.plan import Plan, chosen_ids
+from snellen.scoring.clusters import clusters
+
+
+class _Shown(NamedTuple):
+    unit: str
+    media: tuple[str, ...]
+
+
+def cluster_sizes(plan: Plan) -> list[int]:
+    """The sizes of the clusters (`scoring.clusters`) of the samples that a run asks, in their
+    order. Raises as `run` does for data that cannot be opened."""
+    table = plan.benchmark.open()
+    chosen = chosen_ids(plan, table)
+    shown = [
+        _Shown(sample.unit, tuple(ref.digest for ref in sample.media))
+        for sample in plan.benchmark.samples(table)
+        if sample.id in chosen
+    ]
+    counts = Counter(name or f"\0{at}" for at, name in enumerate(clusters(shown)))
+    return list(counts.values())

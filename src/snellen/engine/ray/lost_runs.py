@@ -1,0 +1,49 @@
+"""Marks the runs of a process that Ray has ended, and says how they go on (see `watchdog`):
+`python -m snellen.engine.ray.lost_runs OUT SINCE`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from msgspec import structs
+
+from snellen.core.errors import RunLocked, StorageError, UsageError
+from snellen.store.runs import RUN_FILE, RunFolder, RunWriter, find_runs
+
+LOST = "the Ray node that ran this command ended, and the command with it"
+
+
+def mark_lost(out: Path, since: float) -> list[RunFolder]:
+    """The runs in `out` that were being written, since a time in seconds since 1970, by a process
+    that is gone: from now on interrupted, with the reason."""
+    try:
+        runs = find_runs(out)
+    except UsageError:
+        return []
+    found = []
+    for run in runs:
+        if run.info.status != "running" or (run.path / RUN_FILE).stat().st_mtime < since:
+            continue
+        try:
+            with RunWriter(run.path) as writer:
+                spent = writer.recover_spent(run.info.spent)
+                info = structs.replace(run.info, status="interrupted", stopped=LOST, spent=spent)
+                writer.write_info(info)
+        except (RunLocked, StorageError):
+            continue
+        found.append(run)
+    return found
+
+
+def main(out: str, since: str) -> None:
+    lines = [f"snellen: {LOST}"]
+    for run in mark_lost(Path(out), float(since)):
+        lines.append(f"stopped; what was finished is kept in {run.path}")
+        if run.info.command:
+            lines.append(f"continue with: {run.info.command}")
+    print("\n".join(lines), file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:3])

@@ -1,0 +1,309 @@
+"""Models whose server Snellen starts itself: `vllm/<checkpoint>` without an address, `--serve`."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import http.client
+import json
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from snellen.core.errors import ModelError, UsageError
+from snellen.core.model import (
+    Capabilities,
+    Identity,
+    Model,
+    RemoteModel,
+    Rendered,
+    Rendering,
+    Sampler,
+    SelfReporting,
+)
+from snellen.core.output import Failure, Output
+from snellen.core.request import Request, Sampling
+from snellen.core.served_identity import Served
+from snellen.engine.servers.process import HOST, Launch, Say, Server, quoted
+from snellen.models.hf.checkpoint import folder_digest
+from snellen.models.naming.registry import ModelSpec, open_model, split_spec
+
+LOGS = "servers"
+"""Folder of the servers' logs, inside the folder of the runs."""
+ADDRESS = "base_url"
+"""The option that names a running server; with it none is started."""
+_GPUS = "{gpus}"
+GENERIC = "server"
+"""Stands for a server of which only the protocol is known; it is opened by its URL."""
+
+
+class LostServer(NamedTuple):
+    """A server that ended while it was needed."""
+
+    model: str
+    how: str
+    log: Path
+    lines: list[str]
+
+    def __str__(self) -> str:
+        return f"{self.model}: {self.how}; {quoted(self.lines, self.log)}"
+
+
+class Managed:
+    """A model behind a server that is started when the first request comes, and not before: a
+    run whose replies are all stored starts none."""
+
+    def __init__(
+        self,
+        name: str,
+        server: Server,
+        connect: Callable[[str], RemoteModel],
+        identify: Callable[[Identity], Identity],
+    ) -> None:
+        self.name = name
+        """What runs go by; a folder is named without the path to it."""
+        self._server = server
+        self._connect = connect
+        # No request is sent there: identity and capabilities do not depend on the address.
+        self._inner = connect(f"http://{HOST}:9/v1")
+        self._address = ""
+        self.identity = identify(self._inner.identity)
+        self.capabilities: Capabilities = self._inner.capabilities
+        self.account = f"server of {name}"
+        self.concurrency = self._inner.concurrency
+        self.max_new_tokens: int | None = getattr(self._inner, "max_new_tokens", None)
+
+    async def answer(self, request: Request) -> Output:
+        """Once the server is lost, a failure of kind `connection`: it is not raised, as sending
+        the request again could not help. Raises ModelError."""
+        await self._reach()
+        lost = self._lost()
+        if lost is not None:
+            return lost
+        try:
+            return await self._inner.answer(request)
+        except ModelError:
+            lost = self._lost()
+            if lost is None:
+                raise
+            return lost
+
+    def begin_served(self) -> None:
+        if isinstance(self._inner, SelfReporting):
+            self._inner.begin_served()
+
+    def served(self) -> Served:
+        return self._inner.served() if isinstance(self._inner, SelfReporting) else Served()
+
+    def cannot_sample(self, sampling: Sampling) -> str | None:
+        return self._inner.cannot_sample(sampling) if isinstance(self._inner, Sampler) else None
+
+    async def rendered(self, request: Request) -> Rendered | None:
+        """None where the server does not tell."""
+        if not isinstance(self._inner, Rendering):
+            return None
+        await self._reach()
+        return await self._inner.rendered(request)
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+    async def _reach(self) -> None:
+        address = await self._server.ready()
+        if address != self._address:
+            self._address, self._inner = address, self._connect(address)
+            self.begin_served()
+
+    def _lost(self) -> Failure | None:
+        how = self._server.lost()
+        return None if how is None else Failure("connection", how)
+
+
+class Servers:
+    """Every server of one command. As a context it stops them all, however the block ends."""
+
+    def __init__(
+        self,
+        out: Path,
+        serve: str | None = None,
+        timeout: float | None = None,
+        say: Say | None = None,
+        gpus: int = 1,
+    ) -> None:
+        """`gpus`: on how many each known server spreads its model."""
+        if timeout is not None and timeout <= 0:
+            raise UsageError(f"--serve-timeout is {timeout:g}; expected seconds above 0")
+        self._out = out
+        self.serve = serve
+        self._timeout = timeout
+        self._gpus = gpus
+        self._say: Say = say or (lambda line: None)
+        self._servers: dict[str, Server] = {}
+        self._models: dict[str, Managed] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def managed(self, spec: str) -> Managed | None:
+        """The model of that name, if its server is Snellen's to start; else None."""
+        named = split_spec(spec)
+        launch = presets(self._gpus).get(named.provider)
+        if launch is None or ADDRESS in named.options or not named.name:
+            return None
+        return self._open(spec, named, launch)
+
+    def served(self, spec: str | None) -> tuple[str, Managed]:
+        """The model behind `--serve`, and the name it goes by. Without a name it is the only one
+        that the server lists, for which the server is started at once.
+
+        Raises UsageError."""
+        assert self.serve is not None
+        if spec is None:
+            return self._only_one(self.serve)
+        named = split_spec(spec)
+        if ADDRESS in named.options:
+            raise UsageError(f"--serve starts a server, and {spec!r} names a running one; drop one")
+        preset = presets().get(named.provider)
+        if preset is None and named.provider != GENERIC:
+            stem = f"{named.provider}/{named.name}".rstrip("/")
+            named = ModelSpec(GENERIC, named.name if stem not in spec else stem, named.options)
+        launch = replace(preset or Launch(command=""), command=self.serve)
+        model = self._open(spec, named, launch)
+        return model.name, model
+
+    def keep(self, *models: Model) -> None:
+        """Stop the servers that none of these models needs: two rarely fit into one machine."""
+        kept = {id(model) for model in models}
+        for spec, model in self._models.items():
+            if id(model) not in kept:
+                self._servers[spec].stop()
+
+    def lost(self) -> list[LostServer]:
+        """The servers that ended by themselves."""
+        found = []
+        for spec, server in self._servers.items():
+            how = server.lost()
+            if how is not None and spec in self._models:
+                found.append(LostServer(self._models[spec].name, how, server.log, server.tail()))
+        return found
+
+    def stop(self) -> None:
+        for server in self._servers.values():
+            server.stop()
+
+    def _open(self, spec: str, named: ModelSpec, launch: Launch) -> Managed:
+        if spec not in self._models:
+            folder = _folder(named.name)
+            name = str(folder) if folder else named.name
+            server = self._server(spec, name, launch)
+            self._models[spec] = Managed(
+                spec.replace(named.name, folder.name) if folder else spec,
+                server,
+                functools.partial(_connect, named.provider, name, named.options),
+                functools.partial(_identity, folder=folder, serve=self.serve),
+            )
+        return self._models[spec]
+
+    def _only_one(self, serve: str) -> tuple[str, Managed]:
+        server = self._server(serve, "", Launch(command=serve))
+        listed = _listed(asyncio.run(server.ready()))
+        if len(listed) != 1:
+            names = f"lists {', '.join(listed)}" if listed else "lists no models"
+            raise UsageError(f"the server {names}; name the one to ask with -m")
+        name = listed[0]
+        folder = _folder(name) if Path(name).is_absolute() else None
+        model = Managed(
+            folder.name if folder else name,
+            server,
+            functools.partial(_connect, GENERIC, name, {}),
+            functools.partial(_identity, folder=folder, serve=serve),
+        )
+        self._models[serve] = model
+        return model.name, model
+
+    def _server(self, spec: str, model: str, launch: Launch) -> Server:
+        if self._timeout is not None:
+            launch = replace(launch, ready_seconds=self._timeout)
+        safe = re.sub(r"[^A-Za-z0-9._+-]+", "_", model or "server").strip("_.")[-60:]
+        log = self._out / LOGS / f"{safe}-{datetime.now():%Y%m%d-%H%M%S}.log"
+        self._servers[spec] = Server(launch, model, log, self._say)
+        return self._servers[spec]
+
+
+@functools.cache
+def presets(gpus: int = 1) -> dict[str, Launch]:
+    """How the known servers are started, by the provider of a model's name; with more than one
+    GPU those that can spread the model over them."""
+    file = Path(__file__).with_name("servers.toml")
+    return {
+        name: Launch(
+            command=_spread(entry, gpus),
+            health=tuple(entry["health"]),
+            ready_seconds=float(entry["ready_seconds"]),
+            install=entry["install"],
+        )
+        for name, entry in tomllib.loads(file.read_text(encoding="utf-8")).items()
+    }
+
+
+def _spread(entry: Mapping[str, str], gpus: int) -> str:
+    more = entry.get("tensor_parallel", "")
+    return (
+        f"{entry['command']} {more.replace(_GPUS, str(gpus))}"
+        if more and gpus > 1
+        else entry["command"]
+    )
+
+
+def _connect(provider: str, name: str, options: Mapping[str, str], address: str) -> RemoteModel:
+    if provider == GENERIC:
+        model = open_model(f"{address}#{name}", options)
+    else:
+        model = open_model(f"{provider}/{name}", {**options, ADDRESS: address})
+    if not isinstance(model, RemoteModel):
+        raise UsageError(f"{provider} models have no server; --serve expects one that speaks HTTP")
+    return model
+
+
+def _identity(inner: Identity, folder: Path | None, serve: str | None) -> Identity:
+    """Who answers: a folder by its content, not by its place; a command of the user's own with
+    its flags, which may change replies (port and address are not yet filled in)."""
+    facts = dict(inner.facts)
+    if folder is not None:
+        facts["revision"] = f"sha256:{folder_digest(folder)}"
+    if serve is not None:
+        facts["server"] = serve
+    return Identity(inner.provider, folder.name if folder else inner.name, facts)
+
+
+def _folder(name: str) -> Path | None:
+    """The model folder of that name, absolute; None for a hub id."""
+    folder = Path(name).expanduser()
+    return folder.resolve() if (folder / "config.json").is_file() else None
+
+
+def _listed(base_url: str) -> list[str]:
+    """Names that a server gives at /v1/models; none when it gives no such list."""
+    address, path = base_url.removeprefix("http://").split("/", 1)
+    connection = http.client.HTTPConnection(address, timeout=10)
+    try:
+        connection.request("GET", f"/{path}/models")
+        entries = json.loads(connection.getresponse().read())["data"]
+        return [str(entry["id"]) for entry in entries]
+    except (OSError, ValueError, LookupError, TypeError, http.client.HTTPException):
+        return []
+    finally:
+        connection.close()

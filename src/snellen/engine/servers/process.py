@@ -1,0 +1,313 @@
+"""The life of a model server that Snellen starts: command, log, health, end.
+
+The server is a process group of its own, so that Ctrl-C in a terminal does not reach it and
+whatever it starts ends with it. Only that group is ever signalled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import http.client
+import os
+import re
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from snellen.core.errors import StorageError, UsageError
+
+HOST = "127.0.0.1"
+HEALTH = ("/health", "/v1/models")
+READY_SECONDS = 600.0
+GRACE = 10.0
+"""Seconds a server has between SIGTERM and SIGKILL."""
+TAIL = 12
+"""Lines of a log that are quoted when a server failed."""
+_POLL = 0.25
+_NEWS_EVERY = 10.0
+_TAIL_BYTES = 64 * 1024
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_PORT = "{port}"
+
+Say = Callable[[str], object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """How a server is started. `command` is split as a shell would, but no shell runs it."""
+
+    command: str
+    health: Sequence[str] = HEALTH
+    """Paths that answer once the model is loaded, tried in this order."""
+    ready_seconds: float = READY_SECONDS
+    install: str = ""
+    """What to do when there is no such program."""
+
+
+class ServerNotStarted(UsageError):
+    """A server that ended, or did not answer in time, before it was ready."""
+
+
+class Server:
+    """A server as one process group. Starts on the first `ready`, ends with `stop`."""
+
+    def __init__(self, launch: Launch, model: str, log: Path, say: Say) -> None:
+        self._launch = launch
+        self._model = model
+        self.log = log
+        self._say = say
+        self._process: subprocess.Popen[bytes] | None = None
+        self._watcher: subprocess.Popen[bytes] | None = None
+        self._base_url = ""
+        self._failed: ServerNotStarted | None = None
+        self._lock: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
+        self._healthy = False
+        self._lost: str | None = None
+        self.command: tuple[str, ...] = ()
+        """The words of the latest start."""
+
+    async def ready(self) -> str:
+        """The server's base URL, e.g. http://127.0.0.1:41234/v1, once it answers. A lost server
+        is not started again.
+
+        Raises ServerNotStarted with the last lines of its log, and UsageError when there is no
+        such program."""
+        if not self._healthy and self._lost is None:
+            async with self._lock_of_this_loop():
+                if self._failed is not None:
+                    raise self._failed
+                if not self._healthy:
+                    await self._start()
+        return self._base_url
+
+    def lost(self) -> str | None:
+        """How a server that was ready has ended by itself; None while it lives."""
+        if self._lost is None and self._healthy and self._process is not None:
+            code = _exit_code(self._process)
+            if code is not None:
+                self._lost = f"the server ended by itself ({_how(code)})"
+        return self._lost
+
+    def tail(self, lines: int = TAIL) -> list[str]:
+        """The last lines of its log, as a terminal would show them."""
+        try:
+            with self.log.open("rb") as file:
+                file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL_BYTES))
+                text = file.read().decode("utf-8", "replace")
+        except OSError:
+            return []
+        plain = (_ESCAPES.sub("", line).rstrip() for line in text.split("\n"))
+        shown = (line.split("\r")[-1] for line in plain)
+        return [line for line in shown if line][-lines:]
+
+    def stop(self) -> None:
+        """End the whole group: SIGTERM, after a grace SIGKILL. Does nothing when none runs."""
+        self.lost()
+        process, self._process = self._process, None
+        self._healthy = False
+        if process is None:
+            return
+        gone = False
+        try:
+            _signal_group(process, signal.SIGTERM)
+            gone = _group_ended(process, GRACE)
+        finally:
+            # Also when Ctrl-C comes a second time: nothing may be left behind.
+            if not gone:
+                _signal_group(process, signal.SIGKILL)
+                process.wait()
+            if self._watcher is not None:
+                self._watcher.communicate(b"ended\n")
+                self._watcher = None
+
+    def _lock_of_this_loop(self) -> asyncio.Lock:
+        loop = asyncio.get_running_loop()
+        if self._lock is None or self._lock[0] is not loop:
+            self._lock = (loop, asyncio.Lock())
+        return self._lock[1]
+
+    async def _start(self) -> None:
+        began = time.monotonic()
+        if self._process is None:
+            self._spawn()
+        try:
+            await self._wait_until_healthy(began)
+        except ServerNotStarted as error:
+            self._failed = error
+            self.stop()
+            raise
+        self._say(f"the server is ready after {time.monotonic() - began:.0f} s")
+
+    def _spawn(self) -> None:
+        port = free_port()
+        self.command = words(self._launch, self._model, port)
+        try:
+            self.log.parent.mkdir(parents=True, exist_ok=True)
+            with self.log.open("ab") as log:
+                self._process = subprocess.Popen(
+                    self.command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+                self._watcher = _watched(self._process)
+        except OSError as error:
+            raise StorageError(
+                f"cannot start {self.command[0]} with its log in {self.log}: "
+                f"{error.strerror or error}"
+            ) from error
+        self._base_url = f"http://{HOST}:{port}/v1"
+        self._say(f"starting a server: {shlex.join(self.command)}")
+        self._say(f"its log: {self.log}")
+
+    async def _wait_until_healthy(self, began: float) -> None:
+        assert self._process is not None
+        port = int(self._base_url.rpartition(":")[2].partition("/")[0])
+        told = began
+        while True:
+            code = _exit_code(self._process)
+            if code is not None:
+                raise self._not_started(f"ended before it was ready ({_how(code)})")
+            if await asyncio.to_thread(_answers, port, self._launch.health):
+                self._healthy = True
+                return
+            now = time.monotonic()
+            if now - began > self._launch.ready_seconds:
+                raise self._not_started(
+                    f"was not ready after {self._launch.ready_seconds:g} s "
+                    "(--serve-timeout allows more)"
+                )
+            if now - told >= _NEWS_EVERY:
+                told = now
+                last = "".join(self.tail(1))
+                self._say(f"waiting for the server, {now - began:.0f} s: {last}")
+            await asyncio.sleep(_POLL)
+
+    def _not_started(self, what: str) -> ServerNotStarted:
+        return ServerNotStarted(
+            f"the server {shlex.join(self.command)} {what}; {quoted(self.tail(), self.log)}"
+        )
+
+
+def quoted(lines: Sequence[str], log: Path) -> str:
+    """The last lines of a log, for the end of a sentence."""
+    if not lines:
+        return f"it wrote nothing into its log, {log}"
+    return "\n  ".join([f"the last lines of its log, {log}:", *lines])
+
+
+def words(launch: Launch, model: str, port: int) -> tuple[str, ...]:
+    """The command, with model, host and port filled in.
+
+    Raises UsageError: no {port} in it, quotes that do not close, no such program."""
+    try:
+        parts = shlex.split(launch.command)
+    except ValueError as error:
+        raise UsageError(f"--serve {launch.command!r} is not a command line: {error}") from None
+    if not any(_PORT in part for part in parts):
+        raise UsageError(
+            f"--serve {launch.command!r} has no {_PORT}; put it where the command takes its port, "
+            "e.g. --port {port}"
+        )
+    filled = {_PORT: str(port), "{host}": HOST, "{model}": model}
+    for name, value in filled.items():
+        parts = [part.replace(name, value) for part in parts]
+    return (_program(parts[0], launch), *parts[1:])
+
+
+def _program(name: str, launch: Launch) -> str:
+    """Where a program is; `python` is the one that runs now, and its neighbours are found even
+    when its environment is not activated."""
+    if name == "python":
+        return sys.executable
+    beside = str(Path(sys.executable).parent)
+    found = shutil.which(name) or shutil.which(name, path=beside)
+    if found is None:
+        way = (
+            f"install it with: {launch.install}, or name a running server with the option "
+            "base_url=http://HOST:PORT/v1"
+            if launch.install
+            else "correct the command, or name a running server with -m http://HOST:PORT/v1#MODEL"
+        )
+        raise UsageError(f"there is no program {name!r} to start a server with; {way}")
+    return found
+
+
+def free_port() -> int:
+    """A port of the loopback interface that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+def _answers(port: int, paths: Sequence[str]) -> bool:
+    """Whether one of the paths is answered. A server that asks for a key (401) is up too."""
+    for path in paths:
+        connection = http.client.HTTPConnection(HOST, port, timeout=2)
+        try:
+            connection.request("GET", path)
+            if connection.getresponse().status in (200, 401):
+                return True
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            connection.close()
+    return False
+
+
+def _exit_code(process: subprocess.Popen[bytes]) -> int | None:
+    """How the leader ended, without reaping it: while it is not reaped, no other process can
+    come to its id, and so none but its group can be signalled."""
+    if process.returncode is not None or not hasattr(os, "waitid"):
+        return process.poll()
+    options = os.WEXITED | os.WNOHANG | os.WNOWAIT
+    state = os.waitid(os.P_PID, process.pid, options)
+    if state is None:
+        return None
+    return state.si_status if state.si_code == os.CLD_EXITED else -state.si_status
+
+
+def _how(code: int) -> str:
+    return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+
+
+def _watched(process: subprocess.Popen[bytes]) -> subprocess.Popen[bytes]:
+    """A process that ends the server's group should Snellen be killed."""
+    script = Path(__file__).with_name("watchdog.py")
+    return subprocess.Popen(
+        [sys.executable, "-I", "-S", str(script), str(process.pid), str(GRACE)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    # PermissionError: macOS, for a group in which all have ended.
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)
+
+
+def _group_ended(process: subprocess.Popen[bytes], seconds: float) -> bool:
+    """Waits at most so long until nobody in the group lives. The leader is reaped once it ended;
+    the group's id stays taken as long as one of the others lives."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            try:
+                os.killpg(process.pid, 0)
+            except (ProcessLookupError, PermissionError):
+                return True
+        time.sleep(0.05)
+    return False

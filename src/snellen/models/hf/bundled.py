@@ -1,0 +1,38 @@
+"""`snellen/...`: the models that come with the package, run by the `hf` backend."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from snellen.core.errors import UnknownName, UsageError
+from snellen.core.model import Model
+from snellen.models.hf.checkpoint import find_checkpoint
+from snellen.models.hf.loading import require
+from snellen.models.hf.model import OPTIONS, open_checkpoint
+from snellen.models.naming.provider import KnownModel, read_options
+
+KNOWN = (
+    KnownModel("snellen/tiny", "The bundled vision-language model: shapes, colours, counting."),
+    KnownModel("snellen/tiny-early", "An early checkpoint of it, with a strong position bias."),
+)
+WEIGHTS = Path(__file__).parents[1] / "weights"
+_DEFAULTS = {"dtype": "float32"}
+_BATCH_SIZE = 16
+_OPTIONS = tuple(
+    option for option in OPTIONS if option.name not in ("revision", "trust_remote_code")
+)
+
+
+def provider(name: str, options: Mapping[str, str]) -> Model:
+    """Open a bundled model, in float32 on any device unless asked otherwise, so that the same
+    name is the same model everywhere. Raises UnknownName, UsageError and MissingExtra."""
+    names = [known.name for known in KNOWN]
+    if f"snellen/{name}" not in names:
+        raise UnknownName("model", f"snellen/{name}", names)
+    given = {**_DEFAULTS, **read_options("snellen", options, _OPTIONS)}
+    require(f"snellen/{name}", "torch", "transformers")
+    folder = WEIGHTS / name
+    if not folder.is_dir():
+        raise UsageError(f"this copy of Snellen lacks the weights of snellen/{name} ({folder})")
+    return open_checkpoint(find_checkpoint(str(folder)), "snellen", name, given, _BATCH_SIZE)

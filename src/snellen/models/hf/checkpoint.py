@@ -1,0 +1,220 @@
+"""What a checkpoint says about itself before its weights are loaded: identity, capabilities."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from snellen.core.errors import UsageError
+from snellen.core.model import Capabilities, Modality
+from snellen.models.file_hash import file_digest
+from snellen.models.hf.hub import fetch_config, refused
+from snellen.settings import Settings
+
+_TEXT_FILES = ("*.json", "*.jinja", "*.txt", "*.model", "*.py", "chat_templates/*.jinja")
+DRAWING_TYPES = frozenset({"janus"})
+"""`model_type`s that draw pictures as well as write (see `hf_drawing`)."""
+_DUPLICATES = ("original/*", "onnx/*", "openvino/*", "consolidated*")
+"""The same weights in other forms, as they stand beside them on the hub."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A checkpoint found: what `from_pretrained` is given, and its descriptive files."""
+
+    name: str
+    source: str
+    """Local folder, or the folder of the hub's cache."""
+    commit: str | None
+    """Hub commit; None for a local folder."""
+    revision: str
+    """`commit`, or sha256 over the folder's files."""
+    config: Mapping[str, Any]
+    processor: str
+    """Class of the processor, else of the image processor, as the files declare it; or ""."""
+    multimodal: bool
+
+    def capabilities(self, images: str) -> Capabilities:
+        if not self.multimodal:
+            return Capabilities(
+                inputs=frozenset({"text"}),
+                many_images=False,
+                interleaved=False,
+                log_likelihood=True,
+            )
+        interleaved = images == "native"
+        outputs: tuple[Modality, ...] = (
+            ("text", "image") if self.config.get("model_type") in DRAWING_TYPES else ("text",)
+        )
+        return Capabilities(
+            outputs=frozenset(outputs),
+            many_images=images != "first",
+            interleaved=interleaved,
+            log_likelihood=True,
+        )
+
+    def fetch(self) -> str:
+        """The folder with all files, downloaded from the hub where they are not in its cache.
+
+        Raises UsageError when the hub cannot be reached."""
+        if self.commit is None or _is_complete(Path(self.source)):
+            return self.source
+        from huggingface_hub import snapshot_download
+        from huggingface_hub.errors import HTTPError
+
+        fetch = partial(
+            snapshot_download,
+            self.name,
+            revision=self.commit,
+            ignore_patterns=_DUPLICATES,
+            local_files_only=Settings.from_environment().offline,
+        )
+        try:
+            folder: str = fetch(allow_patterns=[*_TEXT_FILES, "*.safetensors"])
+            if not _weights(Path(folder)):
+                folder = fetch(allow_patterns=["*.bin"])
+        except (OSError, ValueError, HTTPError) as error:
+            raise refused(self.name, error, self.commit) from error
+        if not _weights(Path(folder)):
+            raise UsageError(
+                f"{self.name} has no weights that are read (*.safetensors or *.bin), or the hub's "
+                "cache lacks them; choose another revision, or fetch them where there is a network"
+            )
+        return folder
+
+    def stored_dtype(self) -> str:
+        """The dtype the configuration names, float32 when it names none."""
+        for part in (self.config, self.config.get("text_config") or {}):
+            dtype = part.get("dtype") or part.get("torch_dtype")
+            if isinstance(dtype, str):
+                return dtype.removeprefix("torch.")
+        return "float32"
+
+    def quantisation(self) -> str:
+        """Method and bits of a quantised checkpoint, e.g. `gptq-4`; "" otherwise."""
+        settings = self.config.get("quantization_config") or {}
+        bits = settings.get("bits") or (settings.get("load_in_4bit") and 4)
+        bits = bits or (settings.get("load_in_8bit") and 8)
+        return "-".join(str(part) for part in (settings.get("quant_method"), bits) if part)
+
+
+def find_checkpoint(name: str, revision: str | None = None) -> Checkpoint:
+    """A local folder, else a hub id (looked up in the hub's cache, then online).
+
+    Raises UsageError: no such folder or id, no config.json, a file that is not JSON.
+    """
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        if revision is not None:
+            raise UsageError(f"option revision={revision!r}: {name} is a folder, not a hub id")
+        return _local(folder)
+    if name.startswith((".", "/", "~")) or name.count("/") > 1:
+        raise UsageError(f"there is no folder {name}; expected a model folder with a config.json")
+    return _hub(name, revision)
+
+
+def _local(folder: Path) -> Checkpoint:
+    config = _json(folder / "config.json")
+    if config is None:
+        raise UsageError(
+            f"{folder} has no config.json, so it is not a model folder; expected what "
+            "save_pretrained writes: config.json, weights, tokenizer and processor files"
+        )
+    if not _weights(folder):
+        raise UsageError(f"{folder} holds no weights (*.safetensors or *.bin)")
+    files = {name: _json(folder / name) for name in _DESCRIPTIONS}
+    revision = f"sha256:{folder_digest(folder)}"
+    return _describe(folder.resolve().name, str(folder.resolve()), None, revision, config, files)
+
+
+def _hub(name: str, revision: str | None) -> Checkpoint:
+    path = fetch_config(name, revision)
+
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import EntryNotFoundError, HTTPError, LocalEntryNotFoundError
+
+    commit = path.parent.name
+    known = Settings.from_environment().offline or _is_complete(path.parent)
+    files: dict[str, Mapping[str, Any] | None] = {}
+    for wanted in _DESCRIPTIONS:
+        try:
+            found = hf_hub_download(name, wanted, revision=commit, local_files_only=known)
+            files[wanted] = _json(Path(found))
+        except (OSError, HTTPError, EntryNotFoundError) as error:
+            absent = isinstance(error, EntryNotFoundError)
+            if not absent or (isinstance(error, LocalEntryNotFoundError) and not known):
+                raise refused(name, error, commit) from error
+            files[wanted] = None
+    return _describe(name, str(path.parent), commit, commit, _json(path) or {}, files)
+
+
+_PROCESSOR, _PREPROCESSOR = "processor_config.json", "preprocessor_config.json"
+_DESCRIPTIONS = (_PROCESSOR, _PREPROCESSOR)
+
+
+def _describe(
+    name: str,
+    source: str,
+    commit: str | None,
+    revision: str,
+    config: Mapping[str, Any],
+    files: Mapping[str, Mapping[str, Any] | None],
+) -> Checkpoint:
+    processor, preprocessor = files[_PROCESSOR] or {}, files[_PREPROCESSOR] or {}
+    image_processor = processor.get("image_processor") or preprocessor
+    declared = (
+        processor.get("processor_class")
+        or preprocessor.get("processor_class")
+        or image_processor.get("image_processor_type")
+    )
+    multimodal = "vision_config" in config or "image_processor_type" in image_processor
+    return Checkpoint(name, source, commit, revision, config, str(declared or ""), multimodal)
+
+
+def folder_digest(folder: Path) -> str:
+    """SHA-256 (hex) over the names and contents of every file that can change a reply: weights,
+    configuration, tokenizer, processor, chat template, the checkpoint's own code."""
+    texts = {path for pattern in _TEXT_FILES for path in folder.glob(pattern)}
+    paths = sorted(texts.union(_weights(folder)))
+    whole = hashlib.sha256()
+    for path in paths:
+        if path.is_file():
+            whole.update(f"{path.relative_to(folder).as_posix()}\0{file_digest(path)}\n".encode())
+    return whole.hexdigest()
+
+
+def _weights(folder: Path) -> list[Path]:
+    """The weight files transformers would take."""
+    return list(folder.glob("*.safetensors")) or list(folder.glob("*.bin"))
+
+
+def _is_complete(snapshot: Path) -> bool:
+    """Whether a snapshot in the hub's cache needs nothing more: every shard, a tokenizer and,
+    for an image model, a processor."""
+    index = _json(snapshot / "model.safetensors.index.json")
+    shards = set(index.get("weight_map", {}).values()) if index else {"model.safetensors"}
+    config = _json(snapshot / "config.json") or {}
+    described = any((snapshot / name).is_file() for name in _DESCRIPTIONS)
+    return (
+        all((snapshot / shard).is_file() for shard in shards)
+        and (snapshot / "tokenizer_config.json").is_file()
+        and (described or "vision_config" not in config)
+    )
+
+
+def _json(path: Path) -> Mapping[str, Any] | None:
+    """The object in a JSON file; None when there is no such file. Raises UsageError."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path} cannot be read as JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise UsageError(f"{path} does not hold a JSON object")
+    return found

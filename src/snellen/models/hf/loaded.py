@@ -1,0 +1,63 @@
+"""How a checkpoint is to be loaded, and what it is then."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from snellen.models.hf.profile import Profile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loading:
+    """How a checkpoint is to be loaded."""
+
+    dtype: str
+    device: str
+    """`auto` is resolved when the weights are loaded."""
+    attention: str | None = None
+    """None: what transformers chooses for the architecture."""
+    processor: str = "pil"
+    remote_code: bool = False
+    split_thoughts: bool = True
+    """Whether thoughts in tags are split off the replies."""
+    threads: int | None = None
+    """CPU threads of torch. None: one for a model too small to share out, else torch's own."""
+    adapter: str | None = None
+    """Folder of a LoRA adapter to be merged into the weights."""
+    quantisation: str | None = None
+    """`8bit` or `4bit`: weights are quantised as they are loaded."""
+    device_map: str | None = None
+    """How accelerate spreads the layers over devices; None: all on `device`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A model ready to answer."""
+
+    model: Any
+    processor: Any
+    """The multimodal processor; for a text-only model its tokenizer."""
+    tokenizer: Any
+    device: str
+    ends: frozenset[int]
+    """Token ids that end a reply."""
+    longest: int | None
+    """Tokens the model was made for; None when its configuration does not say."""
+    threads: int
+    """CPU threads that its batches are computed with."""
+    profile: Profile | None = None
+    """What is peculiar to the family, if anything is."""
+    plain: bool = False
+    """Whether the profile says how it is asked, for want of a chat template."""
+
+    @property
+    def multimodal(self) -> bool:
+        return self.processor is not self.tokenizer
+
+    @property
+    def encodes(self) -> bool:
+        """Whether an encoder reads the prompt, so that replies begin with the decoder's start."""
+        config = self.model.config
+        parts = (config, config.get_text_config(), getattr(config, "text_config", None))
+        return any(getattr(part, "is_encoder_decoder", False) for part in parts)

@@ -1,0 +1,91 @@
+"""What `hf/` models are named by, the options they take, and what those make of their identity."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from snellen.core.errors import UsageError
+from snellen.models.hf.checkpoint import Checkpoint
+from snellen.models.hf.loaded import Loading
+from snellen.models.hf.loading import choose_device
+from snellen.models.hf.placement import DEVICE_MAPS, QUANTISATIONS, adapter_digest, library_of
+from snellen.models.hf.profile import profiles
+from snellen.models.naming.provider import KnownModel, ModelOption
+
+KNOWN = (
+    KnownModel("hf/<hub id>", "A Hugging Face vision-language or text model with chat template."),
+    KnownModel("hf/<folder>", "The same from a local folder; ./folder alone will do."),
+)
+DTYPES = ("auto", "float32", "bfloat16", "float16")
+BATCH_SIZE = 32
+"""Where the size of batches begins unless it is given."""
+OPTIONS = (
+    ModelOption("dtype", "default float32 on cpu, bfloat16 on cuda; auto: as stored", DTYPES),
+    ModelOption("device", "auto (cuda where there is one), cpu, cuda, cuda:<number>, mps"),
+    ModelOption("attention", "attention implementation", ("eager", "sdpa", "flash_attention_2")),
+    ModelOption("revision", "branch, tag or commit of a hub model"),
+    ModelOption(
+        "batch_size",
+        f"requests answered at once, halved where memory is short; default {BATCH_SIZE}, and more "
+        "where more fit and are faster",
+        kind="count",
+    ),
+    ModelOption(
+        "threads",
+        "CPU threads; default 1 for a model under 30 M parameters, else torch's own",
+        kind="count",
+    ),
+    ModelOption("adapter", "LoRA adapter: a folder that peft saved, or its hub id"),
+    ModelOption(
+        "quantisation",
+        "weights rounded as they are loaded, by bitsandbytes or torchao",
+        QUANTISATIONS,
+    ),
+    ModelOption("device_map", "layers spread over several devices by accelerate", DEVICE_MAPS),
+    ModelOption("trust_remote_code", "run the checkpoint's own Python", ("yes", "no")),
+    ModelOption(
+        "images",
+        "of single-image models: first image alone, or the embeddings of all in place of one's",
+        ("native", "first", "concat-embeddings"),
+    ),
+    ModelOption("processor", "library that resizes pictures", ("pil", "torchvision")),
+    ModelOption("max_new_tokens", "longest reply in tokens, thoughts included", kind="count"),
+    ModelOption("reasoning", "auto: thoughts in tags are split off the reply", ("auto", "off")),
+    ModelOption(
+        "sharing",
+        "auto: what prompts begin with in common is computed once, where that changes no answer",
+        ("auto", "off"),
+    ),
+)
+
+
+def _rounding(checkpoint: Checkpoint, how: Loading) -> str:
+    """How the weights are quantised, stored so or as they are loaded. Raises UsageError."""
+    stored = checkpoint.quantisation()
+    if how.quantisation is None:
+        return stored
+    if stored:
+        raise UsageError(
+            f"{checkpoint.name} is stored quantised ({stored}); leave quantisation out"
+        )
+    return f"{library_of(how.quantisation, choose_device(how.device))}-{how.quantisation}"
+
+
+def facts_of(checkpoint: Checkpoint, how: Loading, images: str) -> dict[str, str]:
+    """What can change a reply, for the model's identity. Raises UsageError and MissingExtra."""
+    facts = {
+        "revision": checkpoint.revision,
+        "dtype": how.dtype,
+        "attention": how.attention or "default",
+        "quantisation": _rounding(checkpoint, how),
+        "adapter": f"sha256:{adapter_digest(Path(how.adapter))}" if how.adapter else "",
+        "remote_code": "yes" if how.remote_code else "",
+        "reasoning": "" if how.split_thoughts else "off",
+    }
+    profile = profiles().get(str(checkpoint.config.get("model_type")))
+    if profile is not None and profile.prompt:
+        facts["profile"] = profile.digest
+    if checkpoint.multimodal:
+        facts["images"] = images
+        facts["processor"] = " ".join(filter(None, (checkpoint.processor, how.processor)))
+    return {name: value for name, value in facts.items() if value}

@@ -1,0 +1,123 @@
+"""Weights as they are wanted: quantised, spread over devices, with a LoRA adapter merged in."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import logging
+import warnings
+from pathlib import Path
+from typing import Any
+
+from snellen.core.errors import MissingExtra, UsageError
+from snellen.models.file_hash import file_digest
+from snellen.models.hf.loaded import Loading
+
+DEVICE_MAPS = ("auto", "balanced", "balanced_low_0", "sequential")
+QUANTISATIONS = ("8bit", "4bit")
+_ADAPTER_CONFIG = "adapter_config.json"
+
+
+def placing(how: Loading, device: str) -> dict[str, Any]:
+    """What `from_pretrained` is given beyond dtype and attention. Raises MissingExtra."""
+    given: dict[str, Any] = {}
+    if how.device_map is not None:
+        given["device_map"] = how.device_map
+    if how.quantisation is not None:
+        given["quantization_config"] = _quantised(how.quantisation, device, how.dtype)
+        given.setdefault("device_map", device)
+    return given
+
+
+def is_placed(how: Loading) -> bool:
+    """Whether `from_pretrained` itself puts the weights where they belong."""
+    return how.device_map is not None or how.quantisation is not None
+
+
+def library_of(bits: str, device: str) -> str:
+    """The library that quantises: on GPUs bitsandbytes; on a CPU torchao for 8 bits, which is
+    faster there, and bitsandbytes for 4, which torchao cannot do there; else the other one where
+    it alone is installed. Raises MissingExtra, naming the one to install."""
+    wanted = ["bitsandbytes", "torchao"]
+    if not device.startswith("cuda"):
+        wanted = ["torchao", "bitsandbytes"] if bits == "8bit" else ["bitsandbytes"]
+    for library in wanted:
+        if importlib.util.find_spec(library) is not None:
+            return library
+    raise MissingExtra(f"quantisation={bits} on {device}", "quantised", wanted[0])
+
+
+def _quantised(bits: str, device: str, dtype: str) -> Any:
+    import torch
+    import transformers
+
+    if library_of(bits, device) == "bitsandbytes":
+        # It would say for each layer and each prompt which dtype it multiplies in.
+        logging.getLogger("bitsandbytes").setLevel(logging.ERROR)
+        if bits == "8bit":
+            return transformers.BitsAndBytesConfig(load_in_8bit=True)
+        return transformers.BitsAndBytesConfig(
+            load_in_4bit=True,
+            bnb_4bit_quant_type="nf4",
+            bnb_4bit_compute_dtype=getattr(torch, dtype),
+        )
+    from torchao.quantization import Int4WeightOnlyConfig, Int8WeightOnlyConfig
+
+    scheme = Int8WeightOnlyConfig() if bits == "8bit" else Int4WeightOnlyConfig()
+    return transformers.TorchAoConfig(scheme)
+
+
+def find_adapter(name: str) -> Path:
+    """The folder of an adapter: a local one, else a hub id's in the hub's cache, then online.
+
+    Raises UsageError and MissingExtra.
+    """
+    if importlib.util.find_spec("peft") is None:
+        raise MissingExtra(f"adapter={name}", "adapters", "peft")
+    folder = Path(name).expanduser()
+    if not folder.is_dir():
+        if name.startswith((".", "/", "~")) or name.count("/") != 1:
+            raise UsageError(f"there is no adapter folder {name}; expected one that peft saved")
+        from snellen.models.hf.hub import fetch_folder
+
+        folder = fetch_folder(name)
+    config = folder / _ADAPTER_CONFIG
+    if not config.is_file():
+        raise UsageError(
+            f"{name} has no {_ADAPTER_CONFIG}, so it is no adapter; expected what peft's "
+            "save_pretrained writes"
+        )
+    try:
+        described = json.loads(config.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise UsageError(f"{config} cannot be read as JSON: {error}") from error
+    if not isinstance(described, dict) or not list(folder.glob("adapter_model.*")):
+        raise UsageError(f"{name} holds no adapter weights (adapter_model.safetensors)")
+    return folder
+
+
+def adapter_digest(folder: Path) -> str:
+    """SHA-256 (hex) over an adapter's configuration and weights."""
+    import hashlib
+
+    whole = hashlib.sha256()
+    for path in sorted([folder / _ADAPTER_CONFIG, *folder.glob("adapter_model.*")]):
+        whole.update(f"{path.name}\0{file_digest(path)}\n".encode())
+    return whole.hexdigest()
+
+
+def with_adapter(model: Any, folder: str) -> Any:
+    """The model with the adapter's weights merged into its own. Raises ValueError where the
+    adapter belongs to another model."""
+    from peft import PeftModel
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        adapted = PeftModel.from_pretrained(model, folder)
+    for one in told:
+        if "missing adapter keys" in str(one.message):
+            raise ValueError(f"the adapter {folder} was not trained on this model")
+    if getattr(model, "hf_quantizer", None) is not None:
+        # Merged weights would be rounded once more: the adapter stays beside them.
+        return adapted.get_base_model()
+    return adapted.merge_and_unload()

@@ -1,0 +1,122 @@
+"""A checkpoint's processor: what turns words and pictures into a model's inputs."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any
+
+from snellen.core.errors import UsageError
+from snellen.models.hf.checkpoint import Checkpoint
+from snellen.models.hf.loaded import Loading
+
+_REFUSALS = (ImportError, OSError, ValueError, AttributeError, TypeError, KeyError)
+
+
+def load_processor(checkpoint: Checkpoint, how: Loading, folder: str) -> Any:
+    """The processor, for a text-only model the tokenizer. Raises UsageError."""
+    from transformers import AutoProcessor, AutoTokenizer
+
+    given = {"trust_remote_code": how.remote_code}
+    auto = AutoProcessor if checkpoint.multimodal else AutoTokenizer
+    try:
+        processor = auto.from_pretrained(folder, **given)
+        if how.processor == "pil":
+            _resize_with_pil(processor, folder, given)
+    except _REFUSALS as error:
+        composed = _without_video(checkpoint, how, folder, given)
+        if composed is None:
+            raise _refused(checkpoint, error) from error
+        processor = composed
+    if checkpoint.multimodal and getattr(processor, "tokenizer", None) is None:
+        raise UsageError(
+            f"{checkpoint.name} describes an image model, but its folder has no processor that "
+            "joins pictures and text (processor_config.json); add the files of the original"
+        )
+    return processor
+
+
+def _resize_with_pil(processor: Any, folder: str, given: dict[str, Any]) -> None:
+    """Not given to AutoProcessor: its tokenizer would take `backend` for its own."""
+    # Older versions give a stand-in at the top where torchvision is not installed.
+    from transformers.models.auto.image_processing_auto import AutoImageProcessor
+
+    held = type(getattr(processor, "image_processor", None)).__name__
+    if held.endswith("ImageProcessor"):
+        processor.image_processor = AutoImageProcessor.from_pretrained(
+            folder, backend="pil", **given
+        )
+
+
+def _without_video(
+    checkpoint: Checkpoint, how: Loading, folder: str, given: dict[str, Any]
+) -> Any | None:
+    """The processor with its part for videos left out, which alone needs torchvision: for a
+    machine without torchvision, where the family's pictures can be resized by Pillow.
+
+    None where that is not what was asked for, or cannot be done.
+    """
+    if _has_torchvision() or how.processor != "pil" or how.remote_code:
+        return None
+    import transformers
+    from transformers.models.auto.image_processing_auto import AutoImageProcessor
+
+    named = getattr(transformers, checkpoint.processor, None)
+    parts = {
+        "tokenizer": transformers.AutoTokenizer,
+        "image_processor": AutoImageProcessor,
+        "feature_extractor": transformers.AutoFeatureExtractor,
+    }
+    try:
+        module = importlib.import_module(str(getattr(named, "__module__", "")))
+        family = getattr(module, checkpoint.processor)
+        described, _ = family.get_processor_dict(folder)
+        wanted = [name for name in family.get_attributes() if name not in parts]
+        if wanted != ["video_processor"]:
+            return None
+        more = {"image_processor": {"backend": "pil"}}
+        loaded = [
+            parts[name].from_pretrained(folder, **given, **more.get(name, {}))
+            if name in parts
+            else None
+            for name in family.get_attributes()
+        ]
+        return blind_to_video(family).from_args_and_dict(loaded, described)
+    except _REFUSALS:
+        return None
+
+
+def blind_to_video(family: Any) -> Any:
+    """The class of a processor, to be made without the part for videos."""
+
+    def check(self: Any, name: str, part: Any) -> Any:
+        return family.check_argument_for_proper_class(self, name, part) if part else None
+
+    from transformers import ProcessorMixin
+
+    changed = {
+        "check_argument_for_proper_class": check,
+        # SmolVLM's own asks its part for videos first.
+        "apply_chat_template": ProcessorMixin.apply_chat_template,
+    }
+    return type(family.__name__, (family,), changed)
+
+
+def _has_torchvision() -> bool:
+    return importlib.util.find_spec("torchvision") is not None
+
+
+def _refused(checkpoint: Checkpoint, error: Exception) -> UsageError:
+    named = "torchvision" in str(error).lower() or isinstance(error, AttributeError)
+    if named and not _has_torchvision():
+        name = checkpoint.processor or "the processor"
+        return UsageError(
+            f"{name} of hf/{checkpoint.name} needs torchvision, in the build that belongs to "
+            "the installed torch; install it with: pip install torchvision"
+        )
+    return UsageError(f"the processor of {checkpoint.name} cannot be loaded: {first_line(error)}")
+
+
+def first_line(error: Exception) -> str:
+    """The first line of what an error says; its class where it says nothing."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__

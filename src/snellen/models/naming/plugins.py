@@ -1,0 +1,64 @@
+"""What stands behind an entry point of `snellen.models`: a provider, or a model's class.
+
+A class with `answer` or `answer_batch` is a model as in a file given to `--load`; the options
+after its name are given to it by name, as text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import sys
+from collections.abc import Mapping
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any, cast
+
+from snellen.core.entry_points import load
+from snellen.core.errors import UnknownName, UsageError
+from snellen.core.model import Model, Provider
+from snellen.models.naming.custom import asks, wrap
+from snellen.models.naming.provider import KnownModel
+
+
+def provider_of(entry: EntryPoint) -> Provider:
+    """Raises UsageError when the plug-in cannot be imported."""
+    found = load(entry)
+    if not (inspect.isclass(found) and asks(found)):
+        return cast(Provider, found)
+
+    def provider(name: str, options: Mapping[str, str]) -> Model:
+        if name:
+            raise UnknownName("model", f"{entry.name}/{name}", [entry.name])
+        return wrap(_made(found, entry.name, options), entry.name, _digest(found))
+
+    return provider
+
+
+def known_of(entry: EntryPoint) -> tuple[KnownModel, ...]:
+    """The lines of a provider's module, or one of a class: the first of its docstring.
+
+    Raises UsageError when the plug-in cannot be imported."""
+    found = load(entry)
+    if inspect.isclass(found) and asks(found):
+        lines = (inspect.getdoc(found) or "A model from a plug-in.").splitlines()
+        return (KnownModel(entry.name, lines[0]),)
+    return tuple(getattr(sys.modules[entry.module], "KNOWN", ()))
+
+
+def _made(kind: type, name: str, options: Mapping[str, str]) -> Any:
+    try:
+        inspect.signature(kind).bind(**options)
+    except TypeError as error:
+        takes = ", ".join(inspect.signature(kind).parameters) or "none"
+        raise UsageError(
+            f"model {name!r} cannot be made with the options {', '.join(options) or '(none)'} "
+            f"({error}); known options: {takes}"
+        ) from None
+    return kind(**options)
+
+
+def _digest(kind: type) -> str:
+    """SHA-256 (hex) of the file that holds the class."""
+    file = sys.modules[kind.__module__].__file__
+    return hashlib.sha256(Path(file).read_bytes() if file else b"").hexdigest()

@@ -1,0 +1,106 @@
+"""Prices of models: the user's own table first, then the catalog's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from snellen.core.errors import UsageError
+from snellen.core.price import Price
+from snellen.models.naming.catalog import facts_of, sources
+from snellen.settings import Settings
+
+PARTS = ("input", "output", "cached")
+TYPED = "the option --price"
+
+
+class _Own(Struct, frozen=True, forbid_unknown_fields=True):
+    """A price in the user's file, under the model's name."""
+
+    input: float
+    output: float
+    cached: float | None = None
+    date: str = ""
+    source: str = ""
+
+
+def price_of(spec: str, settings: Settings | None = None) -> Price | None:
+    """What a model's tokens cost; None where no price is known.
+
+    The file that `SNELLEN_PRICES` names wins over the catalog; it may use any name or spec of
+    the model. Raises UsageError when that file cannot be used.
+    """
+    entry = facts_of(spec)
+    own = own_prices((settings or Settings.from_environment()).prices)
+    names = [spec] if entry is None else [spec, entry.spec, *entry.names]
+    for name in names:
+        if (price := own.get(name.lower())) is not None:
+            return price
+    if entry is None or entry.price is None:
+        return None
+    listed, read = entry.price, sources()[entry.sources["price"]]
+    source = listed.page or read.url
+    return Price(
+        input=listed.input,
+        output=listed.output,
+        cached=listed.cached,
+        date=read.read,
+        source=f"{source} ({listed.note})" if listed.note else source,
+    )
+
+
+def own_prices(path: Path | None) -> Mapping[str, Price]:
+    """The user's prices by lower-case name. Raises UsageError."""
+    if path is None:
+        return {}
+    try:
+        read = msgspec.toml.decode(path.read_bytes(), type=dict[str, _Own])
+    except OSError as error:
+        raise UsageError(
+            f"the prices in {path} (SNELLEN_PRICES) cannot be read: {error.strerror}"
+        ) from error
+    except msgspec.DecodeError as error:
+        raise UsageError(
+            f"the prices in {path} (SNELLEN_PRICES) are off: {error}; expected tables such as "
+            '["openai/gpt-4o"] with input and output in dollars per million tokens'
+        ) from error
+    return {name.lower(): _checked(_price(one, str(path)), name) for name, one in read.items()}
+
+
+def parse_price(text: str) -> Price:
+    """`input=2.5,output=10,cached=1.25`, in dollars per million tokens. Raises UsageError."""
+    parts: dict[str, float] = {}
+    for part in text.split(","):
+        key, _, value = (word.strip() for word in part.partition("="))
+        try:
+            parts[key] = float(value)
+        except ValueError:
+            key = ""
+        if key not in PARTS:
+            raise _malformed(text)
+    if not {"input", "output"} <= parts.keys():
+        raise _malformed(text)
+    price = Price(parts["input"], parts["output"], parts.get("cached"), source=TYPED)
+    return _checked(price, text)
+
+
+def _malformed(text: str) -> UsageError:
+    return UsageError(
+        f"price {text!r}: expected input=2.5,output=10 in dollars per million tokens, and "
+        "cached=1.25 where cached tokens cost less"
+    )
+
+
+def _price(own: _Own, path: str) -> Price:
+    return Price(own.input, own.output, own.cached, date=own.date, source=own.source or path)
+
+
+def _checked(price: Price, name: str) -> Price:
+    for part in PARTS:
+        value = getattr(price, part)
+        if value is not None and not 0 <= value < float("inf"):
+            raise UsageError(f"price {name!r}: {part} is {value}; expected 0 or more dollars")
+    return price

@@ -1,0 +1,143 @@
+"""A model behind a server, made of a provider's profile, options and environment."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+from snellen.core.errors import UsageError
+from snellen.core.model import Identity, Model
+from snellen.core.secret import Secret
+from snellen.models.naming.provider import KnownModel
+from snellen.models.remote.address import Origin, find_address, find_key, find_origin
+from snellen.models.remote.anthropic import Anthropic
+from snellen.models.remote.body import MEGABYTE
+from snellen.models.remote.chat import Chat
+from snellen.models.remote.completions import Completions
+from snellen.models.remote.dialect import Asked, Dialect
+from snellen.models.remote.google import Google
+from snellen.models.remote.http import Wire, require_aiohttp
+from snellen.models.remote.model import Remote
+from snellen.models.remote.options import OPTIONS as OPTIONS
+from snellen.models.remote.options import Setup, read_setup
+from snellen.models.remote.probe import only_model
+from snellen.models.remote.profile import URLS, Profile, adaptive, profiles
+
+
+def open_named(provider: str, name: str, options: Mapping[str, str]) -> Model:
+    """Raises as `connect`, which is imported here: to list models is to load no client."""
+    from snellen.models.remote.connect import connect
+
+    return connect(provider, name, options)
+
+
+def _known() -> tuple[KnownModel, ...]:
+    url = KnownModel("http://<host>:<port>/v1#<model>", "A model behind an OpenAI-like server.")
+    named = (
+        KnownModel(f"{name}/<model>", _title(profile))
+        for name, profile in profiles().items()
+        if name not in URLS
+    )
+    return (url, *named)
+
+
+def _title(profile: Profile) -> str:
+    key = f"; key in {' or '.join(profile.key_env)}" if profile.key_needed else ""
+    return f"{profile.title}{key}."
+
+
+KNOWN = _known()
+
+anthropic = partial(open_named, "anthropic")
+azure = partial(open_named, "azure")
+dashscope = partial(open_named, "dashscope")
+deepseek = partial(open_named, "deepseek")
+doubao = partial(open_named, "doubao")
+fireworks = partial(open_named, "fireworks")
+gemini = partial(open_named, "gemini")
+google = partial(open_named, "google")
+groq = partial(open_named, "groq")
+http = partial(open_named, "http")
+https = partial(open_named, "https")
+hunyuan = partial(open_named, "hunyuan")
+llamacpp = partial(open_named, "llamacpp")
+lmdeploy = partial(open_named, "lmdeploy")
+minimax = partial(open_named, "minimax")
+mistral = partial(open_named, "mistral")
+moonshot = partial(open_named, "moonshot")
+nvidia = partial(open_named, "nvidia")
+ollama = partial(open_named, "ollama")
+openai = partial(open_named, "openai")
+openrouter = partial(open_named, "openrouter")
+sglang = partial(open_named, "sglang")
+siliconflow = partial(open_named, "siliconflow")
+stepfun = partial(open_named, "stepfun")
+together = partial(open_named, "together")
+transformers = partial(open_named, "transformers")
+vllm = partial(open_named, "vllm")
+xai = partial(open_named, "xai")
+zhipu = partial(open_named, "zhipu")
+
+
+def connect(provider: str, name: str, options: Mapping[str, str]) -> Model:
+    """The model of a provider in `providers.toml`; for `http` and `https`, of a whole URL.
+
+    A server that is named without a model is asked for the one it has. Raises UsageError (option,
+    key, URL, which model) and MissingExtra.
+    """
+    profile = profiles()[provider]
+    given = dict(options)
+    if provider in URLS:
+        given["base_url"], _, name = name.partition("#")
+    setup = read_setup(provider, given, concurrency=profile.concurrency, logprobs=profile.logprobs)
+    _check(provider, profile, setup)
+    origin = find_origin(provider, profile, given)
+    key = find_key(origin, profile, given)
+    if not name and not origin.own:
+        raise UsageError(f"{provider} needs a model: {provider}/<model>")
+    require_aiohttp(f"{provider}/{name}")
+    address = find_address(origin, profile, key, name, given)
+    longest = setup.max_reply_mb * MEGABYTE
+    wire = Wire(address, setup.concurrency, setup.timeout, longest, setup.picture_hosts)
+    if not name:
+        name = _only_model(wire, origin)
+    asked = Asked(name, profile, setup)
+    dialect = _dialect(asked)
+    identity = Identity("server" if provider in URLS else provider, name, setup.facts(given))
+    owner = (key or Secret("")).fingerprint()
+    account = f"{origin.base_url} {owner}"
+    return Remote(identity, asked, dialect, wire, account, origin)
+
+
+def _check(provider: str, profile: Profile, setup: Setup) -> None:
+    """Raises UsageError for what this provider does not have."""
+    if profile.effort_in == "tokens" and setup.effort and not setup.effort.isdecimal():
+        raise UsageError(
+            f"option reasoning_effort={setup.effort!r} of {provider} models: expected a number of "
+            "tokens"
+        )
+    if setup.native_video and profile.video == "none":
+        raise UsageError(f"option video=native: {provider} takes no whole videos, only frames")
+    if profile.dialect != "chat" and (setup.endpoint != "chat" or setup.rank != "off"):
+        raise UsageError(f"{provider} has one endpoint and ranks nothing; leave out endpoint, rank")
+
+
+def _only_model(wire: Wire, origin: Origin) -> str:
+    """Asks in a thread where an event loop is running already, as in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(only_model(wire, origin))
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, only_model(wire, origin)).result()
+
+
+def _dialect(asked: Asked) -> Dialect:
+    profile, setup = asked.profile, asked.setup
+    if profile.dialect == "anthropic":
+        return Anthropic(setup.effort, adaptive(profile, asked.model))
+    if profile.dialect == "google":
+        return Google()
+    return Completions() if setup.endpoint == "completions" else Chat()

@@ -1,0 +1,269 @@
+"""What a server's complaint means: a typed error, or the model's refusal to answer."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, NamedTuple
+
+from snellen.core.errors import ModelError
+from snellen.core.output import FailureKind, StopReason
+from snellen.core.secret import hide
+from snellen.models.remote.json_reply import parsed, quoted
+
+_SEARCHED = 10_000
+"""Characters of an error that are searched for a refusal."""
+PAGE = "a web page"
+"""How the description of an HTML page begins."""
+
+
+class WebPage(ModelError):
+    """A page in place of a reply. At the first request the address is wrong; later it is that of
+    a gateway whose server is away, so that another try may help (`server`)."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, "server")
+
+
+TOO_LONG = re.compile(
+    r"context_length_exceeded|exceed_context_size|context[ _-]?(length|window|size)|max_model_len"
+    r"|maximum model length|too many (input )?tokens|prompt is too long|input is too long"
+    r"|input length|longer than the (model|maximum)|range of input length"
+    r"|exceeds? the (model'?s )?(max(imum)?|limit) .*tokens|reduce the length"
+    r"|input token count|total message token length",
+    re.IGNORECASE,
+)
+"""Wordings and codes of OpenAI, Azure, Anthropic, Google, Mistral, DashScope, Zhipu, Moonshot,
+llama.cpp, vLLM, SGLang and LMDeploy for a prompt that is too long."""
+
+REFUSED = re.compile(
+    r"content_filter|content_policy|content management policy|responsibleaipolicy"
+    r"|data_?inspection_?failed|inappropriate content|content exists risk|considered high risk"
+    r"|sensitivecontent|sensitive content|content_moderation|moderation_blocked|safety system"
+    r"|usage guidelines|flagged|new_sensitive|^1301\b|敏感内容|unsafe content|prohibited_content",
+    re.IGNORECASE,
+)
+"""The same for content that the provider will not have answered (HTTP 400 and 403). A number is
+looked for among the codes alone, which stand first: in a message it may count tokens or pixels."""
+
+UNPAID = re.compile(
+    r"insufficient[_ ](user_)?(quota|balance|funds|credits?)|arrearage|out of credits"
+    r"|payment required|account.*(suspended|overdue)|exceeded_current_quota"
+    r"|(balance|credits?) (is|are) (too low|insufficient)|used all available credits"
+    r"|欠费|余额不足|^1113\b",
+    re.IGNORECASE,
+)
+"""An account without money, which waiting does not fill. OpenAI and Zhipu (1113) say so by a
+code; OpenAI's words are Google's for a limit per minute."""
+
+
+CUT = re.compile(r"could not finish the message because max_tokens", re.IGNORECASE)
+"""OpenAI's complaint (HTTP 400) about a reply whose thoughts alone took all its tokens."""
+
+
+class Unanswered(Exception):
+    """The model was not let answer, or not to the end: an empty reply, not a fault."""
+
+    def __init__(self, message: str, stop_reason: StopReason = "refusal") -> None:
+        super().__init__(hide(message))
+        self.stop_reason = stop_reason
+
+
+class Complaint(NamedTuple):
+    """What a server says is wrong."""
+
+    message: str
+    """In one short line, without keys."""
+    codes: str = ""
+    """The codes beside it, joined by spaces."""
+    delay: float | None = None
+    """Seconds to wait, as Google says it (`retryDelay`)."""
+
+
+def fault(status: int, headers: Mapping[str, str], body: bytes) -> ModelError | Unanswered:
+    """What an HTTP status from 400 on means."""
+    return _meaning(status, headers, described(body))
+
+
+def _meaning(
+    status: int, headers: Mapping[str, str], complaint: Complaint
+) -> ModelError | Unanswered:
+    message = complaint.message
+    told = message.removeprefix(str(status)).lstrip(" :-")
+    sentence = f"the server answers {status}" + (f": {told}" if told else "")
+    if status == 400 and CUT.search(message):
+        return Unanswered(message, "length")
+    kind = _kind(status, f"{complaint.codes} {message}")
+    if kind is None:
+        return Unanswered(message)
+    if kind not in ("rate_limit", "server"):
+        return ModelError(sentence, kind)
+    limits = kind == "rate_limit"
+    return ModelError(sentence, kind, retry_after(headers, complaint.delay, limits=limits))
+
+
+def _kind(status: int, said: str) -> FailureKind | None:
+    """The kind of failure, or None for a refusal to answer."""
+    if status in (402, 429, 403, 400) and UNPAID.search(said):
+        return "authentication"
+    if status == 429:
+        return "rate_limit"
+    if status == 408:
+        return "timeout"
+    if status >= 500:
+        return "too_long" if status == 500 and "context_length_exceeded" in said else "server"
+    if status in (400, 403, 413, 422, 451):
+        if TOO_LONG.search(said):
+            return "too_long"
+        if REFUSED.search(said):
+            return None
+    if status in (401, 402, 403) or (status == 400 and _names_key(said)):
+        return "authentication"
+    return "request"
+
+
+def _names_key(said: str) -> bool:
+    return (
+        re.search(
+            r"api[ _]key (is )?(not valid|invalid|expired)"
+            r"|(invalid|incorrect).{0,9}api[ _-]?key",
+            said,
+            re.IGNORECASE,
+        )
+        is not None
+    )
+
+
+_MINIMAX = {
+    1002: 429, 1004: 401, 1008: 402, 1026: 400, 1027: 400, 1039: 429, 1041: 429,
+    1042: 400, 2013: 400, 2045: 429, 2049: 401, 2056: 429,
+}  # fmt: skip
+"""MiniMax's own codes as HTTP statuses; the others are faults of the server
+(platform.minimax.io, API reference, Error Codes)."""
+
+
+def reported(reply: Mapping[str, Any]) -> ModelError | Unanswered | None:
+    """The fault that a reply with status 200 holds in place of an answer, if any."""
+    error = reply.get("error")
+    base = reply.get("base_resp")
+    if isinstance(base, Mapping) and base.get("status_code"):
+        code = base["status_code"]
+        failed = _MINIMAX.get(code, 500) if isinstance(code, int) else 500
+        sign = "new_sensitive" if failed == 400 and code in (1026, 1027) else ""
+        return _meaning(failed, {}, Complaint(quoted(base.get("status_msg", "")), sign))
+    if not error:
+        return None
+    code = error.get("code") if isinstance(error, Mapping) else None
+    status: int = code if isinstance(code, int) and 400 <= code < 600 else 500
+    if status == 500 and REFUSED.search(quoted(error, _SEARCHED)):
+        status = 400
+    return _meaning(status, {}, _complaint({"error": error}))
+
+
+def described(body: bytes) -> Complaint:
+    """What the body of a reply says is wrong, in JSON or not."""
+    try:
+        told = parsed(body)
+    except ValueError:
+        return Complaint(_from_page(body.decode("utf-8", "replace").strip()))
+    return _complaint(told)
+
+
+def _complaint(told: Any) -> Complaint:
+    if isinstance(told, list) and told:
+        told = told[0]
+    if not isinstance(told, Mapping):
+        return Complaint(quoted(told))
+    inner = told.get("error") or told.get("detail") or told
+    if not isinstance(inner, Mapping):
+        return Complaint(quoted(inner), "", _google_delay(told))
+    message = inner.get("message") or inner.get("msg") or inner.get("detail") or dict(inner)
+    codes = (inner.get(name) for name in ("code", "type", "status", "innererror", "param"))
+    said = " ".join(quoted(code) for code in codes if code)
+    return Complaint(quoted(message), said, _google_delay(inner))
+
+
+def _google_delay(inner: Mapping[str, Any]) -> float | None:
+    details = inner.get("details")
+    for one in details if isinstance(details, list) else []:
+        delay = one.get("retryDelay") if isinstance(one, Mapping) else None
+        if isinstance(delay, str):
+            return _number(delay.removesuffix("s"))
+    return None
+
+
+def _from_page(text: str) -> str:
+    """The title of an HTML page, else the text itself."""
+    title = re.search(r"<title[^>]*>(.*?)</title>", text, re.IGNORECASE | re.DOTALL)
+    if title:
+        return f"{PAGE}, {quoted(title[1])}"
+    return PAGE if re.match(r"<(!doctype|html)", text, re.IGNORECASE) else quoted(text)
+
+
+def retry_after(
+    headers: Mapping[str, str], delay: float | None = None, *, limits: bool = True
+) -> float | None:
+    """Seconds to wait, from `Retry-After` (a number or an HTTP date), from the `delay` of the
+    body or, where the `limits` were met, from their reset times; None where nothing says."""
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    asked = headers.get("Retry-After")
+    if asked is not None:
+        found = _number(asked)
+        return found if found is not None else _until_date(asked)
+    if delay is not None:
+        return delay
+    if not limits:
+        return None
+    resets = [
+        wait
+        for name, value in headers.items()
+        if "ratelimit" in name.lower() and "reset" in name.lower()
+        if _spent(headers, name) and (wait := _until(value)) is not None
+    ]
+    return max(resets, default=None)
+
+
+def _spent(headers: Mapping[str, str], reset: str) -> bool:
+    """Whether the limit that a reset header is about is used up, or does not say."""
+    left = headers.get(re.sub("reset", "remaining", reset, flags=re.IGNORECASE))
+    return left is None or _number(left) in (None, 0.0)
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        found = float(text or "")
+    except ValueError:
+        return None
+    return found if 0 <= found < float("inf") else None
+
+
+def _until_date(text: str) -> float | None:
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+_SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
+_UNIT = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def _until(text: str) -> float | None:
+    """Seconds from `12`, `6m0s`, `20ms`, a Unix time in s or ms, or an ISO 8601 date."""
+    number = _number(text)
+    if number is not None:
+        if number > 1e11:
+            number /= 1000
+        return max(0.0, number - time.time()) if number > 1e8 else number
+    spans = _SPAN.findall(text)
+    if spans and _SPAN.sub("", text).strip() == "":
+        return sum(float(value) * _UNIT[unit] for value, unit in spans)
+    try:
+        return max(0.0, datetime.fromisoformat(text).timestamp() - time.time())
+    except (ValueError, OverflowError):
+        return None

@@ -1,0 +1,300 @@
+"""The connections to one server: one aiohttp session in each event loop, one try per request."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import io
+import os
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin, urlsplit
+
+from snellen.core.errors import MissingExtra, ModelError
+from snellen.core.secret import Secret
+from snellen.models.remote.body import MEGABYTE, beginning, pieces
+from snellen.models.remote.errors import PAGE, WebPage, described, fault
+from snellen.models.remote.image_urls import (
+    Elsewhere,
+    PrivateAddress,
+    led_elsewhere,
+    public_resolver,
+)
+from snellen.models.remote.json_reply import parsed, quoted
+from snellen.settings import proxy_for
+
+if TYPE_CHECKING:
+    from aiohttp import ClientConnectorError, ClientResponse, ClientSession
+    from aiohttp.abc import AbstractResolver
+
+_CONNECT = 20.0
+"""Seconds to wait for a connection."""
+_KEEP = 30.0
+"""Seconds an idle connection is kept; servers close theirs after 60 s or more, so that a request
+is seldom sent into a closing one."""
+_LARGE = 1 << 20
+"""Bytes from which aiohttp wants a body as a file, which it writes in pieces."""
+_COMPLAINT = MEGABYTE
+"""Bytes that are read of a reply with a status that is no answer."""
+_HOPS = 3
+"""Redirects of a picture that the server names by an address, each looked at anew."""
+PROXY = "the proxy"
+"""How sentences about a proxy name it."""
+_SHOWN = 120
+"""Characters of an unreadable reply that a message holds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """Where a model is asked, and by whose leave."""
+
+    base_url: str
+    key: Secret | None = None
+    key_header: str = "Authorization"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Headers of every request, but the one with the key."""
+    query: str = ""
+    """What stands behind `?` in each URL."""
+
+    def url(self, path: str) -> str:
+        return f"{self.base_url}/{path}" + (f"?{self.query}" if self.query else "")
+
+    def headers_with_key(self) -> dict[str, str]:
+        """What is sent to this address, and to no other."""
+        if self.key is None:
+            return dict(self.headers)
+        bearer = "Bearer " if self.key_header == "Authorization" else ""
+        return {**self.headers, self.key_header: bearer + self.key.reveal()}
+
+
+class Wire:
+    """Sends requests, each once, and raises ModelError or Unanswered for whatever goes wrong."""
+
+    def __init__(
+        self,
+        address: Address,
+        concurrency: int,
+        timeout: float,
+        max_reply: int,
+        picture_hosts: Sequence[str] = (),
+    ) -> None:
+        """`timeout` in seconds for a whole reply, `max_reply` in bytes, unpacked. Pictures that
+        the server names are also fetched from `picture_hosts`."""
+        self._address = address
+        self._elsewhere = Elsewhere(address.base_url, picture_hosts)
+        self._max_reply = max_reply
+        self._concurrency = concurrency
+        self._timeout = timeout
+        self._session: ClientSession | None = None
+        self._outside: ClientSession | None = None
+        """For addresses that the server names: it connects to public addresses alone."""
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._proxy: str | None = None
+        self.heard: Callable[[Mapping[str, Any]], object] = lambda reply: None
+        """Called with each reply to a POST; of a stream, with its first piece."""
+
+    async def post(self, path: str, body: bytes) -> dict[str, Any]:
+        """The JSON object that answers a JSON body."""
+        reply = decoded(await self._read("POST", self._address.url(path), body))
+        self.heard(reply)
+        return reply
+
+    async def get(self, path: str) -> dict[str, Any]:
+        return decoded(await self._read("GET", self._address.url(path), None))
+
+    async def fetch(self, url: str) -> bytes:
+        """The bytes behind a URL that the server names, such as a drawn picture's; the key is not
+        sent along. Raises ModelError for one that `Elsewhere` does not let be fetched."""
+        for _ in range(_HOPS + 1):
+            self._elsewhere.check(url)
+            try:
+                async with self._sent("GET", url, None, elsewhere=True) as response:
+                    if 300 <= response.status < 400:
+                        url = urljoin(url, response.headers.get("Location", ""))
+                        continue
+                    await self._accepted(response)
+                    return b"".join([piece async for piece in pieces(response, self._max_reply)])
+            except _network_errors() as error:
+                if isinstance(getattr(error, "os_error", None), PrivateAddress):
+                    raise led_elsewhere(url) from error
+                raise self._typed(error, url) from error
+        raise ModelError("a drawn picture is moved from address to address", "request")
+
+    async def events(self, path: str, body: bytes) -> AsyncIterator[dict[str, Any]]:
+        """The JSON objects of a stream of server-sent events, in order."""
+        url = self._address.url(path)
+        begun = False
+        try:
+            async with self._sent("POST", url, body) as response:
+                await self._accepted(response)
+                async for line in _lines(pieces(response, self._max_reply)):
+                    if not line.startswith(b"data:"):
+                        continue
+                    data = line.removeprefix(b"data:").strip()
+                    if data == b"[DONE]":
+                        return
+                    if data:
+                        piece = decoded(data)
+                        if not begun:
+                            begun = True
+                            self.heard(piece)
+                        yield piece
+        except _network_errors() as error:
+            raise self._typed(error, url) from error
+
+    async def close(self) -> None:
+        """Ends the connections of the running event loop."""
+        sessions = self._session, self._outside
+        self._session = self._outside = None
+        for session in sessions:
+            if session is not None:
+                await session.close()
+
+    async def _read(self, method: str, url: str, body: bytes | None) -> bytes:
+        """The whole body of the reply."""
+        try:
+            async with self._sent(method, url, body) as response:
+                await self._accepted(response)
+                return b"".join([piece async for piece in pieces(response, self._max_reply)])
+        except _network_errors() as error:
+            raise self._typed(error, url) from error
+
+    def _sent(
+        self, method: str, url: str, body: bytes | None, *, elsewhere: bool = False
+    ) -> AbstractAsyncContextManager[ClientResponse]:
+        session = self._in_this_loop()
+        # A proxy resolves names itself, so that this machine cannot look at where they lead.
+        if elsewhere and not self._proxy and not self._elsewhere.is_trusted(url):
+            session = self._outside = self._outside or self._new_session(public_resolver())
+        return session.request(
+            method,
+            url,
+            data=io.BytesIO(body) if body is not None and len(body) > _LARGE else body,
+            headers={} if elsewhere else self._address.headers_with_key(),
+            proxy=self._proxy,
+            # A redirect would take the key along (aiohttp drops `Authorization` alone), or lead
+            # to an address that nobody has looked at.
+            allow_redirects=False,
+        )
+
+    async def _accepted(self, response: ClientResponse) -> None:
+        """Raises ModelError and Unanswered for a status that is no answer."""
+        if 300 <= response.status < 400:
+            raise _moved(response)
+        if response.status >= 400:
+            said = await beginning(response, _COMPLAINT)
+            raise fault(response.status, response.headers, said)
+
+    def _typed(self, error: Exception, url: str) -> ModelError:
+        import aiohttp
+
+        if isinstance(error, aiohttp.ConnectionTimeoutError):
+            # Behind a proxy, the only connection that this machine makes is the one to it.
+            to = self._named_proxy(url) if self._proxy else _host(url)
+            return ModelError(f"cannot connect to {to} within {_CONNECT:g} s", "connection")
+        if isinstance(error, TimeoutError):
+            return ModelError(f"no reply within {self._timeout:g} s", "timeout")
+        if isinstance(error, aiohttp.InvalidURL):
+            return ModelError(f"{quoted(url)} is not a URL", "request")
+        if isinstance(error, aiohttp.ClientHttpProxyError):
+            # Its own words hold the proxy's address, and so maybe a password.
+            proxy = self._named_proxy(url)
+            return ModelError(f"{proxy} answers {error.status}", "connection")
+        if isinstance(error, aiohttp.ClientConnectorError):
+            to = self._named_proxy(url) if self._is_of_proxy(error) else _host(url)
+            return ModelError(f"cannot connect to {to}: {_why(error)}", "connection")
+        return ModelError(f"the connection broke: {_why(error)}", "connection")
+
+    def _is_of_proxy(self, error: ClientConnectorError) -> bool:
+        """Whether it was the proxy that could not be reached, not the server behind it."""
+        return self._proxy is not None and error.host == urlsplit(self._proxy).hostname
+
+    def _named_proxy(self, url: str) -> str:
+        """The proxy's host and port, never its password, and the variable that names it."""
+        host = _host(self._proxy or "").rpartition("@")[2]
+        return f"{PROXY} {host} ({url.partition(':')[0].upper()}_PROXY)"
+
+    def _in_this_loop(self) -> ClientSession:
+        loop = asyncio.get_running_loop()
+        if self._session is None or self._loop is not loop:
+            self._proxy = proxy_for(self._address.base_url)
+            self._loop = loop
+            self._session, self._outside = self._new_session(), None
+        return self._session
+
+    def _new_session(self, resolver: AbstractResolver | None = None) -> ClientSession:
+        import aiohttp
+
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                limit=self._concurrency,
+                keepalive_timeout=_KEEP,
+                ttl_dns_cache=300,
+                resolver=resolver,
+            ),
+            timeout=aiohttp.ClientTimeout(total=self._timeout, sock_connect=_CONNECT),
+            headers={"Accept-Encoding": "identity", "User-Agent": "snellen"},
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+        )
+
+
+def require_aiohttp(what: str) -> None:
+    """Raises MissingExtra where aiohttp is not installed."""
+    if importlib.util.find_spec("aiohttp") is None:
+        raise MissingExtra(what, "api", "aiohttp")
+
+
+def _network_errors() -> tuple[type[Exception], ...]:
+    import aiohttp
+
+    return aiohttp.ClientError, ConnectionError, TimeoutError
+
+
+def decoded(body: bytes) -> dict[str, Any]:
+    """A reply's JSON object. Raises WebPage, and ModelError for half a reply (`server`: another
+    try may help) and for other JSON (`request`: another address may)."""
+    try:
+        reply = parsed(body)
+    except ValueError as error:
+        message = described(body).message
+        page = message.startswith(PAGE)
+        said = f": {quoted(message, _SHOWN)}" if message else ", but empty"
+        sentence = f"the server's reply is not JSON{said}"
+        raise (WebPage(sentence) if page else ModelError(sentence, "server")) from error
+    if not isinstance(reply, dict):
+        sentence = f"the server's reply is no JSON object: {quoted(reply, _SHOWN)}"
+        raise ModelError(sentence, "request")
+    return reply
+
+
+async def _lines(body: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Lines of any length; aiohttp's own are limited to 128 kB, too short for a picture."""
+    rest: list[bytes] = []
+    async for chunk in body:
+        first, *lines = chunk.split(b"\n")
+        rest.append(first)
+        for line in lines:
+            yield b"".join(rest).strip()
+            rest = [line]
+    yield b"".join(rest).strip()
+
+
+def _moved(response: ClientResponse) -> ModelError:
+    to = quoted(response.headers.get("Location", "nowhere"))
+    return ModelError(f"the server answers {response.status}: the API has moved to {to}", "request")
+
+
+def _host(url: str) -> str:
+    return quoted(url.split("/")[2] if url.count("/") >= 2 else url)
+
+
+def _why(error: BaseException) -> str:
+    """The system's own words, without the library's repetition of the address."""
+    inner = getattr(error, "os_error", None) or error
+    number = getattr(inner, "errno", None)
+    if isinstance(number, int) and number > 0:
+        return os.strerror(number)
+    return str(getattr(inner, "strerror", None) or inner) or type(error).__name__

@@ -1,0 +1,138 @@
+"""Pictures that a server names by an address: which addresses are fetched.
+
+A server says what address it likes, also one of this machine, of the network around it, or of the
+service that hands out a cloud machine's credentials. So a picture is fetched from the server
+itself, from hosts that the user names, and by https from public addresses alone. What counts is
+the address that is connected to, not what a name meant when it was looked at.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import SplitResult, urlsplit
+
+from snellen.core.errors import ModelError
+from snellen.models.remote.json_reply import quoted
+
+if TYPE_CHECKING:
+    from aiohttp.abc import AbstractResolver
+
+_PORTS = {"http": 80, "https": 443}
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+"""IPv6 addresses whose last four bytes are an IPv4 address (RFC 6052)."""
+
+
+class PrivateAddress(OSError):
+    """A name that leads to no public address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Where the pictures of one server may lie."""
+
+    base_url: str
+    hosts: Sequence[str] = ()
+    """Hosts that the user allows, as NAME or NAME:PORT."""
+
+    def is_trusted(self, url: str) -> bool:
+        """Whether an address is that of the server itself, or of a host that the user allows."""
+        parts = _parts(url)
+        own = urlsplit(self.base_url)
+        if (parts.scheme, _place(parts)) == (own.scheme, _place(own)):
+            return True
+        named = {host.lower() for host in self.hosts}
+        return (parts.hostname or "") in named or _place(parts) in named
+
+    def check(self, url: str) -> None:
+        """Raises ModelError (`request`) for an address that is not fetched."""
+        if self.is_trusted(url):
+            return
+        parts = _parts(url)
+        if parts.scheme != "https":
+            raise _refused(url, "it is no https")
+        address = _literal(parts.hostname or "")
+        if address is not None and not is_public(address):
+            raise _refused(url, "it is no public address")
+
+
+def public_resolver() -> AbstractResolver:
+    """Names as the system resolves them, without addresses that are not public. For the running
+    event loop; its `resolve` raises PrivateAddress where none is left."""
+    from aiohttp.abc import AbstractResolver, ResolveResult
+    from aiohttp.resolver import ThreadedResolver
+
+    class PublicResolver(AbstractResolver):
+        def __init__(self) -> None:
+            self._inner = ThreadedResolver()
+
+        async def resolve(
+            self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+        ) -> list[ResolveResult]:
+            found = await self._inner.resolve(host, port, family)
+            public = [one for one in found if is_public(one["host"])]
+            if found and not public:
+                raise PrivateAddress(None, "it leads to no public address")
+            return public
+
+        async def close(self) -> None:
+            await self._inner.close()
+
+    return PublicResolver()
+
+
+def is_public(host: str) -> bool:
+    """Whether an IP address is one of the open Internet, also where it is written as one of IPv6
+    that stands for one of IPv4."""
+    address = ipaddress.ip_address(host.partition("%")[0])
+    if isinstance(address, ipaddress.IPv6Address):
+        inner = address.ipv4_mapped or address.sixtofour
+        if address in _NAT64:
+            inner = ipaddress.IPv4Address(address.packed[-4:])
+        if inner is not None:
+            address = inner
+        elif address.teredo is not None:
+            return False
+    return address.is_global and not address.is_multicast
+
+
+def _parts(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        if parts.hostname and parts.port != 0:
+            return parts
+    except ValueError:
+        pass
+    raise ModelError(f"a drawn picture is said to lie at {quoted(url)}, which is no URL", "request")
+
+
+def _place(parts: SplitResult) -> str:
+    return f"{parts.hostname}:{parts.port or _PORTS.get(parts.scheme, 0)}"
+
+
+def _literal(host: str) -> str | None:
+    """The host where it is an address itself; a name is looked at when it is resolved."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return "127.0.0.1"
+    try:
+        ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return None
+    return host
+
+
+def _refused(url: str, why: str) -> ModelError:
+    host = urlsplit(url).netloc
+    return ModelError(
+        f"the server says that a drawn picture lies at {quoted(url)}, and {why}, so it is not "
+        f"fetched; if you know the place, allow it with the option picture_host={quoted(host)}",
+        "request",
+    )
+
+
+def led_elsewhere(url: str) -> ModelError:
+    """The sentence for a name that turned out to lead to no public address."""
+    return _refused(url, "its name leads to no public address")

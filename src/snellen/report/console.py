@@ -1,0 +1,35 @@
+"""The terminal that tables and lines are printed to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+
+from snellen.core.terminal_text import visible
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+
+_UNBOUNDED = 100_000
+"""Characters; wider than any table."""
+
+
+def own_width(table: Table, console: Console) -> int:
+    """Characters of its longest line when no cell is folded."""
+    return console.measure(table, options=console.options.update(width=_UNBOUNDED)).maximum
+
+
+class Terminal(Console):
+    """Rich's console, on which the control characters of a text are visible and without effect:
+    names, categories and messages come from data files, models and servers."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=visible(segment.text))

@@ -1,0 +1,1 @@
+"""An analysis as tables, notices and a plot. One file per kind of finding."""

@@ -1,0 +1,161 @@
+"""Runs as web pages: one file each, that asks nothing of any network."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from snellen.analysis.causes.gains import FACTORS, gains, gains_beside
+from snellen.analysis.comparison.data_differences import unlike_data
+from snellen.analysis.parsing.parsing_quality import RuleReadings
+from snellen.core.answer import Outcome
+from snellen.core.atomic_write import whole_file
+from snellen.core.errors import StorageError
+from snellen.core.record import Pass, Record
+from snellen.core.run import Report
+from snellen.report import format as fmt
+from snellen.report.findings.parsers import reading_term
+from snellen.report.page import views
+from snellen.report.page.embedded import data_urls, embed
+from snellen.report.page.facts import run_facts
+from snellen.report.page.layout import environment, frame
+from snellen.report.page.samples import (
+    Result,
+    describe_prompt,
+    prompt_media,
+    result_of,
+    select_samples,
+)
+from snellen.report.terminal.gains import gain_boards
+from snellen.report.terminal.repeats import draw_lines
+from snellen.store.runs import RunFolder
+
+PAGE_FILE = "report.html"
+MOST_PAGE_BYTES = 15_000_000
+FRAME_BYTES = 500_000
+"""Kept free for everything but samples and their pictures."""
+
+
+_TOLD_SETTINGS = (*FACTORS, "prompt", "rule")
+"""Parameters without which the headline would be misread."""
+
+
+class _Overlook:
+    """What is counted while the records pass by on their way to the selection."""
+
+    def __init__(self) -> None:
+        self.first: Record | None = None
+        self.tallies: Counter[tuple[Result, Outcome]] = Counter()
+        self.replies = RuleReadings()
+
+    def watch(self, records: Iterable[Record]) -> Iterator[Record]:
+        for record in records:
+            if self.first is None:
+                self.first = record
+            self.tallies[result_of(record), record.outcome] += 1
+            self.replies.add(record)
+            yield record
+
+
+def write_html(run: RunFolder, out: Path | None = None, report: Report | None = None) -> Path:
+    """Write a run's self-contained page and return where it is: `out`, or `report.html` in the
+    run's folder. Reads the folder, and its neighbours for what the
+    score owes to the pictures; at most 500 samples and 15 MB.
+
+    Raises UsageError when the run has no `report.json` yet, StorageError when the page cannot
+    be written.
+    """
+    report = report or run.report()
+    overlook = _Overlook()
+    chosen = select_samples(overlook.watch(chain(run.records(), run.failures())))
+    first = overlook.first
+    template = environment().get_template("report.html")
+    page = template.render(
+        **frame(("page.css",), ("theme.js", "sample.js", "report.js")),
+        **result_parts(report, overlook.tallies, overlook.replies),
+        **protocol_parts(report, run.path, first.passes[0] if first and first.passes else None),
+        gains=list(gain_boards(gains_beside([run]))),
+        prompt_pictures=data_urls(run.path, prompt_media(first) if first else ()),
+        shown=embed(run.path, chosen, MOST_PAGE_BYTES - FRAME_BYTES),
+    )
+    return _write(out or run.path / PAGE_FILE, page)
+
+
+def result_parts(
+    report: Report, tallies: views.Tallies, replies: RuleReadings | None = None
+) -> dict[str, Any]:
+    """What the template `result.html` is given; `tallies` are those of the samples there are, and
+    `replies` tells how many of them rules had to read, where it was counted."""
+    summary, parameters = report.summary, report.run.config.parameters
+    return {
+        "run": report.run,
+        "summary": summary,
+        "headline": summary.headline,
+        "settings": [
+            f"{name}={value}" for name, value in parameters.items() if name in _TOLD_SETTINGS
+        ],
+        "notices": fmt.notices(report),
+        "reading": reading_term(report, replies) if replies else None,
+        "hero": views.headline(report),
+        "ends": views.ends(tallies),
+        "total": sum(tallies.values()),
+        "groupings": views.groupings(report),
+        "circular": views.circular(report),
+        "drop": summary.metrics.get("drop"),
+        "others": views.others(report),
+        "draws": draw_lines(report),
+    }
+
+
+def protocol_parts(report: Report, folder: Path, first: Pass | None) -> dict[str, Any]:
+    """What the template `protocol.html` is given beside `run` and the pictures of the prompt."""
+    prompt = describe_prompt(first) if first else []
+    return {"facts": run_facts(report, folder), "prompt": prompt}
+
+
+def write_overview(runs: Sequence[tuple[RunFolder, Report]], out: Path) -> Path:
+    """Write one page that compares runs and links to the page of each, where it has one."""
+    reports = [(report, _link(run, out)) for run, report in runs]
+    boards: dict[tuple[str, str], list[int]] = {}
+    for at in fmt.in_order([report.run for report, _ in reports]):
+        report, _ = reports[at]
+        boards.setdefault((report.run.benchmark, report.summary.headline.name), []).append(at)
+    template = environment().get_template("overview.html")
+    page = template.render(
+        **frame(("page.css",), ("theme.js",)),
+        boards=[
+            views.board(benchmark, metric, [reports[at] for at in members])
+            for (benchmark, metric), members in boards.items()
+        ],
+        notices=[
+            f"{report.run.model} on {report.run.benchmark}: {notice}"
+            for report, _ in reports
+            for notice in fmt.notices(report)
+        ]
+        + list(unlike_data([report.run for report, _ in reports])),
+        gains=list(gain_boards(gains([run for run, _ in runs]))),
+    )
+    return _write(out, page)
+
+
+def _write(out: Path, page: str) -> Path:
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(out) as part:
+            part.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise StorageError(f"cannot write {out}: {error.strerror or error}") from error
+    return out
+
+
+def _link(run: RunFolder, out: Path) -> str:
+    """The way from the overview to a run's page; empty when the run has none."""
+    page = run.path / PAGE_FILE
+    if not page.exists():
+        return ""
+    return quote(Path(os.path.relpath(page.resolve(), out.resolve().parent)).as_posix())

@@ -1,0 +1,99 @@
+"""Small pictures kept beside a run, so that its page shows what the model saw."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from snellen.core.atomic_write import whole_file
+from snellen.core.errors import MediaError, StorageError
+from snellen.core.media import Source, decode_image
+from snellen.settings import most_pixels
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
+
+MEDIA_FOLDER = "media"
+LONGEST_SIDE = 320
+MOST_BYTES = 20_000
+QUALITIES = (85, 75, 60, 45, 30)
+
+_JPEG = b"\xff\xd8\xff"
+_LONGEST = 1 << 20
+"""Bytes up to which a file is read as a thumbnail."""
+_digest = re.compile(r"[0-9a-f]{64}")
+
+
+def thumbnail_path(folder: Path, digest: str) -> Path | None:
+    """Where the thumbnail of a medium lies in a run folder; None when the name is no digest."""
+    if not _digest.fullmatch(digest):
+        return None
+    return folder / MEDIA_FOLDER / f"{digest}.jpg"
+
+
+def read_thumbnail(folder: Path, digest: str) -> bytes | None:
+    """The thumbnail that a run folder has; None where it has none.
+
+    Run folders come from elsewhere too: a link, a device or a file that is no JPEG is left out,
+    so that no other file of this machine gets into a page.
+    """
+    path = thumbnail_path(folder, digest)
+    if path is None:
+        return None
+    # A link is not followed and a pipe not waited for, where the system has words for that.
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            return None
+        with open(os.open(path, flags | getattr(os, "O_BINARY", 0)), "rb") as file:  # noqa: PTH123
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return None
+            data = file.read(_LONGEST + 1)
+    except OSError:
+        return None
+    return data if data.startswith(_JPEG) and len(data) <= _LONGEST else None
+
+
+def write_thumbnails(folder: Path, wanted: Iterable[tuple[str, Source]]) -> int:
+    """Write `media/<digest>.jpg` for each wanted medium that has none yet, and return how many
+    were written. Media that cannot be read or decoded are left out: the sample itself tells why.
+
+    Raises StorageError when the folder cannot be written.
+    """
+    written = 0
+    for digest, source in wanted:
+        target = thumbnail_path(folder, digest)
+        if target is None or target.exists():
+            continue
+        try:
+            data = thumbnail(decode_image(source.read(), most_pixels()))
+        except MediaError:
+            continue
+        try:
+            target.parent.mkdir(exist_ok=True)
+            with whole_file(target) as part:
+                part.write_bytes(data)
+        except OSError as error:
+            raise StorageError(f"cannot write {target}: {error.strerror or error}") from error
+        written += 1
+    return written
+
+
+def thumbnail(picture: Picture) -> bytes:
+    """A JPEG of at most `MOST_BYTES`, longest side at most `LONGEST_SIDE` pixels: quality goes
+    down first, then the size. A small picture keeps its size."""
+    side = LONGEST_SIDE
+    while True:
+        small = picture.copy()
+        small.thumbnail((side, side))
+        for quality in QUALITIES:
+            data = io.BytesIO()
+            small.save(data, "JPEG", quality=quality, optimize=True)
+            if data.tell() <= MOST_BYTES:
+                return data.getvalue()
+        side = side * 3 // 4

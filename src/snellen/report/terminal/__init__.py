@@ -1,0 +1,1 @@
+"""Results as text tables. For the terminal, Markdown, CSV and JSON."""

@@ -1,0 +1,157 @@
+"""What settings are worth, and leakage: for the terminal, for pages, and as a plot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from snellen.analysis.causes.gains import ABSENT, CONTROL, Gain
+from snellen.analysis.findings.leakage import Leakage
+from snellen.report import format as fmt
+from snellen.report.plots.dot_plot import Value, dots
+from snellen.report.terminal.table import text_table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+class GainRow(NamedTuple):
+    """A gain as it is written; the cells are those of the board's columns."""
+
+    cells: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+
+class GainBoard(NamedTuple):
+    """The gains of one benchmark."""
+
+    benchmark: str
+    whose: str
+    """The model, where there is one alone; its name is in the rows otherwise."""
+    columns: tuple[str, ...]
+    rows: tuple[GainRow, ...]
+    legend: str
+    """Which way the differences are taken."""
+
+
+def gain_boards(gains: Sequence[Gain]) -> Iterator[GainBoard]:
+    """One board per benchmark; one per model too where there are rows of groups."""
+    grouped = any(gain.group for gain in gains)
+    tests = sum(gain.p is not None for gain in gains)
+    columns = ("setting", "base", "changed", "gain", "95 % interval", _p_heading(tests), "n")
+    boards: dict[tuple[str, str], list[Gain]] = {}
+    for gain in gains:
+        boards.setdefault((gain.benchmark, gain.model if grouped else ""), []).append(gain)
+    for (benchmark, _), mine in boards.items():
+        models = {gain.model for gain in mine}
+        whose = mine[0].model if len(models) == 1 else ""
+        rows = tuple(_row(gain, alone=bool(whose)) for gain in mine)
+        yield GainBoard(benchmark, whose, columns, rows, _legend(mine, tests))
+
+
+def _p_heading(tests: int) -> str:
+    return "Holm p" if tests > 1 else "p"
+
+
+def _row(gain: Gain, alone: bool) -> GainRow:
+    name = f"  {fmt.words(gain.group)}" if gain.group else setting_words(gain)
+    cells = (
+        name if alone else f"{gain.model}: {name}",
+        fmt.points(gain.base_score),
+        fmt.points(gain.score),
+        fmt.signed(gain.gain),
+        fmt.signed_span(gain.interval),
+        fmt.p_text(gain.p_holm),
+        fmt.number(gain.n),
+    )
+    return GainRow(cells, tuple(_remarks(gain)))
+
+
+def setting_words(gain: Gain) -> str:
+    """`blind`, `cot=on`; where the base has the setting too, `images: native → stitch`."""
+    if gain.base != ABSENT:
+        return f"{gain.setting}: {gain.base} → {gain.value}"
+    return gain.value if gain.setting == CONTROL else f"{gain.setting}={gain.value}"
+
+
+def _remarks(gain: Gain) -> Iterator[str]:
+    """What a gain says beside its number, as clauses."""
+    if gain.answerable is not None:
+        yield f"right from the text alone: {gain.answerable.value:.1f} %"
+    if gain.answerable_of_right is not None:
+        yield f"among those right with the pictures: {gain.answerable_of_right.value:.1f} %"
+    if gain.left_out:
+        yield f"{fmt.plural(gain.left_out, 'sample')} left out, not scored in both or not alike"
+
+
+def _legend(gains: Sequence[Gain], tests: int) -> str:
+    """`tests`: how many gains are tested in all."""
+    adjusted = f"; p adjusted by Holm for {tests} gains, intervals each alone" if tests > 1 else ""
+    controls = {gain.setting == CONTROL for gain in gains}
+    if controls == {True}:
+        return f"gain: base – changed, what the control takes away{adjusted}"
+    if controls == {False}:
+        return f"gain: changed – base{adjusted}"
+    return (
+        "gain: base – changed for a control, which takes something away; else changed – base"
+        f"{adjusted}"
+    )
+
+
+def print_gains(gains: Sequence[Gain], console: Console) -> None:
+    """One table per benchmark; nothing where there is no gain to tell."""
+    from rich.text import Text
+
+    for board in gain_boards(gains):
+        console.print()
+        heading = Text(board.benchmark, style="bold")
+        whose = f" of {board.whose}" if board.whose else ""
+        heading.append(f"  gains{whose} on the same samples", style="dim")
+        console.print(heading)
+        console.print(text_table(board.columns, [row.cells for row in board.rows]))
+        for row in board.rows:
+            if row.remarks:
+                console.print(Text(f"{row.cells[0]}: {', '.join(row.remarks)}", style="dim"))
+        console.print(Text(board.legend, style="dim"))
+
+
+def print_leakages(leakages: Sequence[Leakage], console: Console) -> None:
+    from rich.text import Text
+
+    if not leakages:
+        return
+    console.print()
+    console.print(Text("multi-modal leakage: max(0, blind – language model)", style="bold"))
+    rows = [
+        (
+            f"{one.model} on {one.benchmark}",
+            fmt.points(one.without),
+            f"{fmt.points(one.language)} ({one.language_model})",
+            fmt.points(one.leakage),
+            fmt.span(one.interval),
+            fmt.number(one.n),
+        )
+        for one in leakages
+    ]
+    columns = ("model", "blind", "language model", "leakage", "95 % interval", "n")
+    console.print(text_table(columns, rows))
+
+
+def gain_plot(gains: Sequence[Gain]) -> str:
+    """Both ends of each row as an SVG file: rows are groups where there are any, else models."""
+    grouped = any(gain.group for gain in gains)
+    shown = [gain for gain in gains if bool(gain.group) == grouped]
+    several = len({gain.model for gain in shown}) > 1
+    series: dict[str, dict[str, Value]] = {}
+    for gain in shown:
+        row = fmt.words(gain.group) if grouped else gain.model
+        row = f"{gain.model}: {row}" if grouped and several else row
+        series.setdefault(_end(gain.setting, gain.base), {})[row] = Value(gain.base_score)
+        series.setdefault(_end(gain.setting, gain.value), {})[row] = Value(gain.score)
+    settings = list(dict.fromkeys(gain.setting for gain in shown))
+    percent = all(gain.unit == "percent" for gain in shown)
+    return dots(f"Scores by {', '.join(settings)}", series, ends=not percent)
+
+
+def _end(setting: str, value: str) -> str:
+    return f"no {setting}" if value == ABSENT else f"{setting}={value}"

@@ -1,0 +1,90 @@
+"""What `snellen parity` prints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from snellen.engine.offline.parity import Check, Difference, Parity
+from snellen.report import format as fmt
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_LONGEST = 400
+"""Characters of a difference that are shown."""
+
+
+def print_parity(parity: Parity, console: Console) -> None:
+    """A row for each aspect, the first differences below, and the verdict last."""
+    from rich import box
+    from rich.table import Table
+
+    _say(
+        console,
+        f"{parity.first} and {parity.second} on {parity.benchmark}, "
+        f"{fmt.plural(parity.questions, 'question')}",
+    )
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column("aspect")
+    table.add_column("equal", justify="right")
+    table.add_column("compared", justify="right")
+    table.add_column("", overflow="fold")
+    for check in parity.checks:
+        table.add_row(check.aspect, str(check.equal), str(check.compared), _remark(check))
+    console.print(table)
+    for check in parity.checks:
+        _print_differences(check, parity, console)
+    for name, count in parity.failed.items():
+        if count:
+            _say(console, f"{name}: {fmt.plural(count, 'request')} failed")
+    if parity.failure:
+        _say(console, f"the first failure: {parity.failure}")
+    _say(console, verdict(parity))
+
+
+def verdict(parity: Parity) -> str:
+    """One sentence."""
+    if parity.equal:
+        silent = [check.aspect for check in parity.checks if not check.compared]
+        rest = f"; not compared: {', '.join(silent)}" if silent else ""
+        return f"equal in every aspect that both tell{rest}"
+    different = [check.aspect for check in parity.checks if not check.same]
+    if different:
+        return f"different: {', '.join(different)}"
+    return "undecided: replies are missing"
+
+
+def _remark(check: Check) -> str:
+    parts = []
+    if check.silent:
+        parts.append(f"not told by {' and '.join(check.silent)}")
+    if check.largest is not None:
+        parts.append(f"largest difference {check.largest:.2g} nats")
+    return "; ".join(parts)
+
+
+def _print_differences(check: Check, parity: Parity, console: Console) -> None:
+    if not check.differences:
+        return
+    more = check.compared - check.equal - len(check.differences)
+    count = check.compared - check.equal
+    _say(console, f"{check.aspect}: {fmt.plural(count, 'difference')}")
+    for one in check.differences:
+        _say(console, f"  {one.sample}: {_shown(one, parity)}")
+    if more:
+        _say(console, f"  and {more} more")
+
+
+def _shown(one: Difference, parity: Parity) -> str:
+    if one.words:
+        return _short(one.words)
+    return f"{_short(one.first)} ({parity.first}), {_short(one.second)} ({parity.second})"
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+
+
+def _say(console: Console, line: str) -> None:
+    console.print(line, highlight=False, markup=False, soft_wrap=True)

@@ -1,0 +1,72 @@
+"""What `snellen plan --detect` says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from snellen.analysis.comparison.planned_study import Need, StudyPlan
+from snellen.report import format as fmt
+from snellen.report.findings.finding import Column, Grid
+
+_COLUMNS = (
+    Column("aim"),
+    Column("repeats", "count"),
+    Column("samples", "count"),
+    Column("requests", "count"),
+    Column("$"),
+    Column("enough here"),
+)
+
+
+def study_grid(study: StudyPlan) -> Grid:
+    """A row for each aim and number of repeats; requests and dollars are of both models."""
+    first, second = study.models
+    title = (
+        f"{second} against {first} on {study.benchmark}, with a power of {100 * study.power:g} % "
+        f"at a level of {100 * (1 - study.level):.3g} %"
+    )
+    rows = [
+        (
+            _aim(need, study),
+            need.repeats,
+            need.samples,
+            None if need.requests is None else round(need.requests),
+            fmt.NONE if need.dollars is None else f"{need.dollars:,.2f}",
+            fmt.NONE if need.enough is None else "yes" if need.enough else "no",
+        )
+        for need in study.needs
+    ]
+    return Grid(title, _COLUMNS, rows)
+
+
+def _aim(need: Need, study: StudyPlan) -> str:
+    first, second = study.models
+    points = "point" if need.points == 1 else "points"
+    match need.aim:
+        case "difference":
+            return f"find a difference of {need.points:g} {points}"
+        case "no worse":
+            return f"{second} no worse than {first} by {need.points:g} {points}"
+        case _:
+            return f"neither better by {need.points:g} {points}"
+
+
+def study_lines(study: StudyPlan) -> Iterator[str]:
+    """What stands beneath the table: how far the whole benchmark reaches, and what the numbers rest
+    on."""
+    if study.samples is not None:
+        has = f"{study.benchmark} has {fmt.plural(study.samples, 'sample')}"
+        least = fmt.points(study.detectable)
+        reach = (
+            "they find no difference" if study.detectable is None
+            else f"all of them find {least} points at best"
+        )  # fmt: skip
+        if study.margin is not None:
+            reach += (
+                f", and show of two equally good models that one is no worse by "
+                f"{fmt.points(study.margin)} points"
+            )
+        yield f"{has}: {reach}"
+    yield from study.said
+    if any(need.aim != "difference" for need in study.needs):
+        yield "no worse, neither better: where the two are equally good in truth"

@@ -1,0 +1,230 @@
+"""Runs while they go on: one live panel on a terminal, a plain line now and then elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic
+from typing import TYPE_CHECKING, NamedTuple
+
+from snellen.core.run import Status
+from snellen.core.terminal_text import visible
+from snellen.engine.loop.progress import Progress
+from snellen.report import format as fmt
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.live import Live
+
+PLAIN_SECONDS = 5.0
+"""Plain lines are at least so far apart."""
+
+REFRESHES = 4
+"""Redrawings of the live panel per second."""
+
+
+class _State(NamedTuple):
+    """The latest news of a run; the fields of `Progress.advanced`."""
+
+    done: int
+    failed: int
+    sent: int
+    reused: int
+    saved: int
+    score: float | None
+
+
+class _Clock:
+    """How fast this start goes; samples finished by earlier starts do not count."""
+
+    def __init__(self, name: str, needed: int, done: int, now: float) -> None:
+        self.name = name
+        self.needed = needed
+        self.before = done
+        self.began = now
+
+    def rate(self, state: _State, now: float) -> float | None:
+        """Samples per second, or None while none ended."""
+        ended = state.done + state.failed - self.before
+        elapsed = now - self.began
+        return ended / elapsed if ended > 0 and elapsed > 0 else None
+
+    def left(self, state: _State, now: float) -> float | None:
+        """Seconds until every sample has ended, or None while unknown."""
+        rate = self.rate(state, now)
+        owed = self.needed - state.done - state.failed
+        return max(0, owed) / rate if rate else None
+
+
+def _requests(state: _State) -> str:
+    parts = [f"{fmt.number(state.sent)} sent"]
+    if state.reused:
+        parts.append(f"{fmt.number(state.reused)} reused")
+    if state.saved:
+        parts.append(f"{fmt.number(state.saved)} saved")
+    return "requests: " + ", ".join(parts)
+
+
+def _speed(rate: float | None) -> str:
+    if rate is None:
+        return ""
+    return f"{rate:.1f}/s" if rate >= 1 else f"{60 * rate:.1f}/min"
+
+
+def _news(clock: _Clock, state: _State, now: float) -> list[str]:
+    """What is said beside done and needed, most important first."""
+    news = []
+    if state.failed:
+        news.append(f"{fmt.number(state.failed)} failed")
+    if state.score is not None:
+        news.append(f"score {fmt.points(100 * state.score)}")
+    rate = clock.rate(state, now)
+    if rate is not None:
+        news.append(_speed(rate))
+    return [*news, _requests(state)]
+
+
+class PlainProgress:
+    """Lines of text, at most one every `seconds`, for logs and pipes."""
+
+    def __init__(
+        self,
+        write: Callable[[str], object],
+        seconds: float = PLAIN_SECONDS,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self._write = write
+        self._seconds = seconds
+        self._now = clock
+        self._next = 0.0
+        self._clock: _Clock | None = None
+        self._latest: tuple[int, int, int, int, int, float | None] = (0, 0, 0, 0, 0, None)
+
+    def started(self, name: str, needed: int, done: int) -> None:
+        now = self._now()
+        self._clock = _Clock(name, needed, done, now)
+        self._latest = (done, 0, 0, 0, 0, None)
+        self._next = now + self._seconds
+        before = f", {fmt.number(done)} done before" if done else ""
+        self._write(f"{name}: {fmt.plural(needed, 'sample')}{before}")
+
+    def advanced(
+        self, done: int, failed: int, sent: int, reused: int, saved: int, score: float | None
+    ) -> None:
+        self._latest = (done, failed, sent, reused, saved, score)
+        if self._now() >= self._next:
+            self._say("")
+
+    def finished(self, status: Status) -> None:
+        self._say(f"{status}, ")
+        self._clock = None
+
+    def _say(self, prefix: str) -> None:
+        clock = self._clock
+        if clock is None:
+            return
+        now = self._now()
+        self._next = now + self._seconds
+        state = _State(*self._latest)
+        share = f" ({100 * state.done // clock.needed} %)" if clock.needed else ""
+        head = f"{fmt.number(state.done)} of {fmt.number(clock.needed)}{share}"
+        left = None if prefix else clock.left(state, now)
+        tail = [f"about {fmt.duration(left)} left"] if left is not None else []
+        if prefix:
+            tail = [f"took {fmt.duration(now - clock.began)}"]
+        self._write(f"{clock.name}: {prefix}{', '.join([head, *_news(clock, state, now), *tail])}")
+
+
+class LiveProgress:
+    """A panel that is redrawn in place; when a run ends its last state stays on the screen."""
+
+    def __init__(self, console: Console, clock: Callable[[], float] = monotonic) -> None:
+        self._console = console
+        self._now = clock
+        self._clock: _Clock | None = None
+        self._live: Live | None = None
+        self._status: Status | None = None
+        self._latest: tuple[int, int, int, int, int, float | None] = (0, 0, 0, 0, 0, None)
+
+    def started(self, name: str, needed: int, done: int) -> None:
+        from rich.live import Live
+
+        self.close()
+        self._clock = _Clock(name, needed, done, self._now())
+        self._status = None
+        self._latest = (done, 0, 0, 0, 0, None)
+        self._live = Live(
+            console=self._console, get_renderable=self.panel, refresh_per_second=REFRESHES
+        )
+        self._live.start()
+
+    def advanced(
+        self, done: int, failed: int, sent: int, reused: int, saved: int, score: float | None
+    ) -> None:
+        self._latest = (done, failed, sent, reused, saved, score)
+
+    def finished(self, status: Status) -> None:
+        self._status = status
+        self.close()
+        self._clock = None
+
+    def close(self) -> None:
+        """Draw the last state and give the terminal back."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def panel(self) -> RenderableType:
+        """Two lines: name, bar, counts and time left; then score, speed and requests."""
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+        from rich.text import Text
+
+        clock = self._clock
+        if clock is None:
+            return Text("")
+        now = self._now()
+        state = _State(*self._latest)
+        grid = Table.grid(padding=(0, 1), expand=True)
+        grid.add_column(overflow="ellipsis", no_wrap=True)
+        grid.add_column(ratio=1, min_width=8)
+        grid.add_column(justify="right", no_wrap=True)
+        grid.add_column(justify="right", no_wrap=True)
+        grid.add_row(
+            Text(clock.name, style="bold"),
+            ProgressBar(total=max(clock.needed, 1), completed=state.done),
+            f"{fmt.number(state.done)}/{fmt.number(clock.needed)}",
+            self._time(clock, state, now),
+        )
+        news = Text("  ")
+        for at, item in enumerate(_news(clock, state, now)):
+            news.append(" · " if at else "", style="dim")
+            news.append(item, style="red" if item.endswith("failed") else "dim")
+        both = Table.grid(expand=True)
+        both.add_row(grid)
+        both.add_row(news)
+        return both
+
+    def _time(self, clock: _Clock, state: _State, now: float) -> str:
+        if self._status is not None:
+            return f"{self._status} in {fmt.duration(now - clock.began)}"
+        left = clock.left(state, now)
+        return f"{fmt.duration(left)} left" if left is not None else ""
+
+
+@contextmanager
+def watching(console: Console | None = None) -> Iterator[Progress]:
+    """Progress on standard error: a live panel when it is a terminal, plain lines when not.
+    The terminal is given back however the block ends."""
+    from snellen.report.console import Terminal
+
+    console = console or Terminal(stderr=True)
+    if not console.is_terminal or console.is_dumb_terminal:
+        file = console.file
+        yield PlainProgress(lambda line: print(visible(line), file=file, flush=True))
+        return
+    live = LiveProgress(console)
+    try:
+        yield live
+    finally:
+        live.close()

@@ -1,0 +1,60 @@
+"""A benchmark's protocol card for the terminal, and in short."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from snellen.analysis.cards import Card
+from snellen.benchmarks.declaration.evidence import evidence_of
+from snellen.core.sample import Kind
+from snellen.report import format as fmt
+from snellen.report.findings.parsers import quality_lines
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def card_lines(card: Card) -> Iterator[tuple[str, str]]:
+    """The parts of the protocol, each with the digest of all that it stands for."""
+    yield "prompt", f"digest {card.parts['prompt']}"
+    yield "decoding", f"{card.decoding} (digest {card.parts['decoding']})"
+    yield "media", f"{card.media} (digest {card.parts['media']})"
+    yield "reader", f"{card.reader} (digest {card.parts['reader']})"
+    yield from quality_lines(card.reader.split(", "), _kinds(card))
+    if card.judge:
+        yield "judge", f"{card.judge} (digest of its rubrics {card.parts['judge']})"
+    evidence = evidence_of(card.name)
+    if evidence is not None:
+        yield "evidence", f"{evidence.brief()} (snellen info {card.name} names the sources)"
+    yield "metric", f"{fmt.metric_words(card.headline)} (digest {card.parts['metric']})"
+    yield "data", f"{card.source or 'of your own'} (digest {card.parts['data']})"
+    if card.published:
+        yield "data file", card.published
+
+
+def _kinds(card: Card) -> Iterator[Kind]:
+    """The kinds of question of the first request, as far as its words tell."""
+    if re.search(r"^\(?A[.)] ", card.example, re.MULTILINE):
+        yield "choice"
+    if re.search(r"\byes\b.*\bno\b", card.example, re.IGNORECASE):
+        yield "yes_no"
+
+
+def print_card(card: Card, console: Console) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    console.print(Text(f"{card.name}, version {card.version}", style="bold"))
+    console.print(Text(card.title, style="dim"))
+    table = Table.grid(padding=(0, 2))
+    rows = [*card_lines(card), ("coverage", card.coverage)]
+    rows += [(fmt.words(name), value) for name, value in sorted(card.parameters.items())]
+    rows += [("paper", card.paper)] if card.paper else []
+    for name, value in [*rows, ("card digest", card.digest)]:
+        table.add_row(Text(name), Text(value))
+    console.print(table)
+    console.print()
+    console.print(Text("the first request", style="bold"))
+    console.print(Text(card.example))

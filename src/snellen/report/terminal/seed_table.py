@@ -1,0 +1,134 @@
+"""SEED-Bench runs side by side: the paper's Tables 2 and 3 as Markdown, and its Fig. 10.
+
+A value is printed and ranked only if all of its dimensions have values, else "-". The two
+protocols are never mixed unmarked: a model that was asked to generate says so behind its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
+
+from snellen.benchmarks.seedbench.levels import (
+    Group,
+    Version,
+    average,
+    level_of,
+    levels,
+    of_version,
+    parts,
+    subparts,
+)
+from snellen.benchmarks.seedbench.rows import DIMENSION
+from snellen.benchmarks.seedbench.summary import MARK
+from snellen.core.errors import UsageError
+from snellen.core.run import Report
+from snellen.report.markdown import literal, table
+from snellen.report.plots.heatmap import Values, heat_map
+from snellen.scoring.ranks import competition_ranks
+
+NAME = "seedbench"
+
+
+def seed_table(runs: Sequence[Report]) -> str:
+    """Levels and parts, subparts, and dimensions, each with value and rank, as Markdown."""
+    version = version_of(runs)
+    asked, values = of_version(version), values_of(runs)
+    by_level = {group.name: group for group in (*levels(asked), *parts(asked))}
+    order = [name for name in ("L1", "part-2", "L2", "part-3", "L3") if name in by_level]
+    single = [Group(one.name, (one.name,)) for one in asked]
+    marked = {
+        (name, dimension)
+        for name, report in _named(runs)
+        for dimension, metric in report.summary.groups.get(DIMENSION, {}).items()
+        if metric.note.startswith(MARK)
+    }
+    reached = {name: _level(report) for name, report in _named(runs)}
+    tables = (
+        _table("Levels and parts", values, [by_level[name] for name in order], set(), reached),
+        _table("Subparts", values, subparts(asked), set()),
+        _table("Dimensions", values, single, marked),
+    )
+    note = f"{MARK} at most half of the answers are valid; - a dimension has no value."
+    return "\n".join((*tables, literal(note), ""))
+
+
+def seed_heat_map(runs: Sequence[Report]) -> str:
+    """Ranks per dimension as SVG."""
+    version = version_of(runs)
+    title = f"SEED-Bench {version}: rank of each model in each dimension"
+    return heat_map(values_of(runs), subparts(of_version(version)), title)
+
+
+def values_of(runs: Sequence[Report]) -> Values:
+    """Accuracy (percent) by model and dimension; a dimension that was not asked is absent."""
+    return {
+        name: {
+            dimension: metric.value
+            for dimension, metric in report.summary.groups.get(DIMENSION, {}).items()
+        }
+        for name, report in _named(runs)
+    }
+
+
+def version_of(runs: Sequence[Report]) -> Version:
+    """The version all runs share. Raises UsageError for other benchmarks and mixed versions."""
+    other = [report.run.name for report in runs if report.run.benchmark != NAME]
+    if other:
+        raise UsageError(f"{other[0]} is no run of {NAME}; give runs of {NAME} alone")
+    found = sorted({report.run.config.parameters["version"] for report in runs})
+    if len(found) != 1:
+        raise UsageError(f"the runs are of the versions {', '.join(found)}; give runs of one")
+    return cast(Version, found[0])
+
+
+def _named(runs: Sequence[Report]) -> Iterable[tuple[str, Report]]:
+    protocols = {report.run.config.parameters["protocol"] for report in runs}
+    seen: dict[str, int] = {}
+    for report in runs:
+        name = report.run.model
+        if len(protocols) > 1:
+            name += f" ({report.run.config.parameters['protocol']})"
+        seen[name] = seen.get(name, 0) + 1
+        yield (name if seen[name] == 1 else f"{name} #{seen[name]}"), report
+
+
+def _level(report: Report) -> str:
+    """The level the model reaches by what it declared."""
+    can = report.run.capabilities
+    return (level_of(can) if can else None) or "-"
+
+
+def _table(
+    title: str,
+    values: Values,
+    groups: Sequence[Group],
+    marked: set[tuple[str, str]],
+    reached: Mapping[str, str] | None = None,
+) -> str:
+    """`reached` is a column of its own behind the model's name."""
+    columns = {
+        group.name: {name: average(cells, group.members) for name, cells in values.items()}
+        for group in groups
+    }
+    words = ["model", "level"] if reached else ["model"]
+    headings = [*words, *(heading for name in columns for heading in (name, "rank"))]
+    ranked = {name: competition_ranks(column) for name, column in columns.items()}
+    rows = []
+    for model in values:
+        row = [model, reached[model]] if reached else [model]
+        for name, column in columns.items():
+            row += _cells(column, ranked[name], model, (model, name) in marked)
+        rows.append(row)
+    numbers = range(len(words), len(headings))
+    return "\n".join([f"### {literal(title)}", "", *table(headings, rows, right=numbers), ""])
+
+
+def _cells(
+    column: Mapping[str, float | None], ranked: Mapping[str, int], model: str, marked: bool
+) -> tuple[str, str]:
+    """A value and its rank."""
+    value = column[model]
+    if value is None:
+        return "-", "-"
+    return f"{value:.1f}{MARK if marked else ''}", str(ranked[model])

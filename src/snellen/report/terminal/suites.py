@@ -1,0 +1,339 @@
+"""A suite's table: models by members, with the average of those that have all of them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from snellen.analysis.comparison.average_ranking import AverageLetters, Column, average_letters
+from snellen.analysis.comparison.comparability import check_comparable, differing
+from snellen.analysis.comparison.data_differences import unlike_data
+from snellen.benchmarks.declaration.suites import Member, Suite, made_for
+from snellen.core.benchmark import Table as DataTable
+from snellen.core.csv_cells import text_cells
+from snellen.core.errors import DataError, UnknownName, UsageError
+from snellen.core.run import Report
+from snellen.core.summary import Interval
+from snellen.report import format as fmt
+from snellen.report.markdown import bullets, literal, table
+from snellen.scoring.suites import Standing, as_percent, rows_of
+from snellen.stats.averages import interval_of_average
+from snellen.store.runs import RunFolder
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+_IMPORTED = ("model", "member", "value")
+_MOST_COLUMNS = 12
+"""Members that stand side by side in a terminal; more stand below each other."""
+
+
+class SuiteTable(NamedTuple):
+    title: str
+    members: tuple[str, ...]
+    rows: tuple[Standing, ...]
+    notices: tuple[str, ...]
+    averaged: bool
+    alike: Mapping[str, str] = {}
+    """Letters by model: those that share one cannot be told apart by their averages."""
+
+
+class Imported(NamedTuple):
+    """A number from elsewhere, on the scale of its member."""
+
+    model: str
+    member: str
+    value: float
+
+
+def imported(table: DataTable) -> list[Imported]:
+    """Rows of a table with the columns model, member and value. Raises DataError."""
+    found = []
+    for row in table:
+        cells = [row.cells.get(column, "").strip() for column in _IMPORTED]
+        try:
+            number = float(cells[2]) if all(cells[:2]) else math.nan
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            raise DataError(
+                f"{table.path}, row {row.number + 1}: got {dict(row.cells)}; expected the columns "
+                "model, member and value, the last a number"
+            )
+        found.append(Imported(cells[0], cells[1], number))
+    return found
+
+
+class _Measured(NamedTuple):
+    value: float
+    interval: Interval | None
+
+
+def suite_table(
+    suite: Suite,
+    runs: Sequence[RunFolder],
+    reports: Sequence[Report],
+    results: Iterable[Imported] = (),
+) -> SuiteTable:
+    """Runs count where benchmark and options are those of a member, all samples were asked and
+    the run is complete; imported numbers fill what no run has.
+
+    Raises UnknownName for an imported member that the suite has not, and UsageError for runs that
+    do not belong in one column, and for several runs of one model.
+    """
+    notices: list[str] = []
+    table: dict[str, dict[str, float | None]] = {}
+    intervals: dict[str, dict[str, Interval]] = {}
+    # Whatever the order of the arguments.
+    order = sorted(range(len(runs)), key=lambda at: (reports[at].run.model, str(runs[at].path)))
+    runs, reports = [runs[at] for at in order], [reports[at] for at in order]
+    columns: list[Column] = []
+    for member in suite.members:
+        weight = 1 / len(suite.members) / max(1, len(member.benchmarks))
+        for model, one in _measured(member, runs, reports, notices, columns, weight).items():
+            table.setdefault(model, {})[member.name] = one.value
+            if one.interval is not None:
+                intervals.setdefault(model, {})[member.name] = one.interval
+    known = {member.name.lower(): member for member in suite.members}
+    for result in results:
+        if result.member.lower() not in known:
+            raise UnknownName("member", result.member, (member.name for member in suite.members))
+        member = known[result.member.lower()]
+        values = table.setdefault(result.model, {})
+        if values.get(member.name) is None:
+            values[member.name] = as_percent(result.value, member.top)
+        else:
+            notices.append(f"{result.model}: {member.name} stands there already; the imported "
+                           f"value {result.value:g} is left out")  # fmt: skip
+    notices += unlike_data([report.run for report in reports])
+    names = tuple(member.name for member in suite.members)
+    rows = rows_of(names, table, average=suite.average, intervals=intervals)
+    if suite.average:
+        notices += [
+            f"{row.model} has no average: {', '.join(row.missing)} missing"
+            for row in rows if row.missing
+        ]  # fmt: skip
+    alike = _alike(suite, rows, columns)
+    if alike.reason:
+        notices.append(f"which averages cannot be told apart is not known: {alike.reason}")
+    elif alike.letters:
+        notices.append(
+            "alike: models that share a letter cannot be told apart by their averages (paired "
+            "tests on the samples of each benchmark at a level of 5 %, adjusted by Holm for "
+            f"{fmt.plural(alike.pairs, 'pair')})"
+        )
+    told = tuple(dict.fromkeys(notices))
+    return SuiteTable(suite.title, names, tuple(rows), told, suite.average, alike.letters)
+
+
+def _alike(suite: Suite, rows: Sequence[Standing], columns: Sequence[Column]) -> AverageLetters:
+    """Letters of the models whose every number is of a run."""
+    if not columns or not all(member.benchmarks for member in suite.members):
+        return AverageLetters({})
+    averages = {
+        row.model: row.average
+        for row in rows
+        if row.average is not None and all(row.model in column.runs for column in columns)
+    }
+    if len(averages) < 2:
+        return AverageLetters({})
+    other = [member.name for member in suite.members if member.metric is not None]
+    if other:
+        return AverageLetters({}, 0, f"{other[0]} counts by a metric that is no headline")
+    return average_letters(columns, averages)
+
+
+def _measured(
+    member: Member,
+    runs: Sequence[RunFolder],
+    reports: Sequence[Report],
+    notices: list[str],
+    columns: list[Column],
+    weight: float,
+) -> dict[str, _Measured]:
+    """The member's percentage by model: the mean over its benchmarks, where all were run. Adds to
+    `columns` what each benchmark has, a point of which has the `weight` in the average."""
+    by_spec: list[dict[str, _Measured]] = []
+    for spec in member.benchmarks if reports else ():
+        name, asked = made_for(spec)
+        counted: list[int] = []
+        for at, report in enumerate(reports):
+            config = report.run.config
+            if config.benchmark != name or not asked.items() <= config.parameters.items():
+                continue
+            problem = _problem(report)
+            if problem:
+                notices.append(f"{report.run.model}: {report.run.name} {problem}")
+                continue
+            if report.run.data.note:
+                notices.append(f"{report.run.model}, {member.name}: {report.run.data.note}")
+            counted.append(at)
+        column = _column(member, set(asked), counted, runs, reports)
+        columns.append(
+            Column(name, weight, {model: (runs[at], reports[at]) for model, at in column.items()})
+        )
+        metrics = {model: _metric(reports[at], member) for model, at in column.items()}
+        by_spec.append({model: one for model, one in metrics.items() if one is not None})
+    models = set().union(*by_spec) if by_spec else set()
+    return {
+        model: _mean([found[model] for found in by_spec])
+        for model in sorted(models)
+        if all(model in found for found in by_spec)
+    }
+
+
+def _column(
+    member: Member,
+    asked: set[str],
+    counted: Sequence[int],
+    runs: Sequence[RunFolder],
+    reports: Sequence[Report],
+) -> dict[str, int]:
+    """By model the place of its run. How a question is asked is free in a suite."""
+    infos = [reports[at].run for at in counted]
+    by_model: dict[str, int] = {}
+    for at in counted:
+        model = reports[at].run.model
+        if model in by_model:
+            twins = f"{runs[by_model[model]].path} and {runs[at].path}"
+            apart = differing([reports[by_model[model]].run, reports[at].run])
+            differ = f", which differ in {', '.join(name.removesuffix('=') for name in apart)}"
+            raise UsageError(
+                f"two runs of {model} count for {member.name} ({twins}{differ if apart else ''}); "
+                "which of them is meant is yours to say: give one"
+            )
+        by_model[model] = at
+    free = {key for info in infos for key in info.config.parameters} - asked
+    names = [f"{info.model} ({runs[at].path})" for info, at in zip(infos, counted, strict=True)]
+    check_comparable(infos, names, f"column of {member.name}", free=free)
+    return by_model
+
+
+def _mean(parts: Sequence[_Measured]) -> _Measured:
+    value = sum(one.value for one in parts) / len(parts)
+    intervals = [one.interval for one in parts if one.interval is not None]
+    if len(intervals) < len(parts):
+        return _Measured(value, None)
+    return _Measured(value, interval_of_average([one.value for one in parts], intervals))
+
+
+def _problem(report: Report) -> str:
+    config = report.run.config
+    if config.limit is not None:
+        return f"asked only {config.limit} samples and does not count"
+    if report.run.status != "complete":
+        return f"is {report.run.status} and does not count"
+    if report.run.stopped:
+        return f"stopped early (--until {config.until}) and does not count"
+    return ""
+
+
+def _metric(report: Report, member: Member) -> _Measured | None:
+    summary = report.summary
+    metric = summary.headline if member.metric is None else summary.metrics.get(member.metric)
+    if metric is None or metric.value is None:
+        return None
+    interval = metric.interval
+    if interval is not None:
+        low, high = (as_percent(end, metric.top) for end in (interval.low, interval.high))
+        interval = Interval(low, high, interval.method, interval.level)
+    return _Measured(as_percent(metric.value, metric.top), interval)
+
+
+def print_suite(shown: SuiteTable, console: Console) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=Text(shown.title), box=box.SIMPLE_HEAD, title_justify="left")
+    if len(shown.members) > _MOST_COLUMNS:
+        _add_members_as_rows(table, shown)
+    else:
+        for heading, right in _headings(shown):
+            table.add_column(heading, justify="right" if right else "left", overflow="fold")
+        for row in shown.rows:
+            table.add_row(*map(Text, _cells(shown, row)))
+    for notice in shown.notices:
+        console.print(Text(f"! {notice}", style="yellow"))
+    console.print(table)
+
+
+def _add_members_as_rows(table: Table, shown: SuiteTable) -> None:
+    table.add_column("member", overflow="fold")
+    for row in shown.rows:
+        table.add_column(row.model, justify="right", overflow="fold")
+    headings = [heading for heading, _ in _headings(shown) if heading != "model"]
+    cells = [[cell for cell in _cells(shown, row) if cell is not row.model] for row in shown.rows]
+    for heading, *values in zip(headings, *cells, strict=True):
+        table.add_row(heading, *values)
+
+
+def _headings(shown: SuiteTable) -> list[tuple[str, bool]]:
+    first = [("rank", True), ("model", False), ("average", True)]
+    if _has_intervals(shown):
+        first.append(("95 % interval", True))
+    if shown.alike:
+        first.append(("alike", False))
+    if not shown.averaged:
+        first = [("model", False)]
+    return [*first, *((member, True) for member in shown.members)]
+
+
+def _cells(shown: SuiteTable, row: Standing) -> list[str]:
+    first = [str(row.rank or "–"), row.model, _number(row.average)]
+    if _has_intervals(shown):
+        first.append(fmt.span(row.interval))
+    if shown.alike:
+        first.append(shown.alike.get(row.model, fmt.NONE))
+    values = [_number(row.values[member]) for member in shown.members]
+    return [*(first if shown.averaged else [row.model]), *values]
+
+
+def _has_intervals(shown: SuiteTable) -> bool:
+    return any(row.interval is not None for row in shown.rows)
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1f}"
+
+
+def to_json(shown: SuiteTable) -> str:
+    """One object, percentages unrounded."""
+    told = {**shown._asdict(), "rows": [_object(row) for row in shown.rows]}
+    return json.dumps(told, ensure_ascii=False) + "\n"
+
+
+def _object(row: Standing) -> dict[str, object]:
+    one = row.interval
+    return {**row._asdict(), "interval": None if one is None else [one.low, one.high]}
+
+
+def to_csv(shown: SuiteTable) -> str:
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow([heading for heading, _ in _headings(shown)])
+    writer.writerows(text_cells(_cells(shown, row)) for row in shown.rows)
+    return file.getvalue()
+
+
+def to_markdown(shown: SuiteTable) -> str:
+    headings = _headings(shown)
+    numbers = [at for at, (_, right) in enumerate(headings) if right]
+    rows = (_cells(shown, row) for row in shown.rows)
+    lines = [f"**{literal(shown.title)}**", ""]
+    lines += table([heading for heading, _ in headings], rows, right=numbers)
+    if shown.notices:
+        lines += ["", *bullets(shown.notices)]
+    return "\n".join(lines) + "\n"
+
+
+SUITE_EXPORTS: Mapping[str, Callable[[SuiteTable], str]] = {
+    "json": to_json,
+    "csv": to_csv,
+    "markdown": to_markdown,
+}

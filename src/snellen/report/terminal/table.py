@@ -1,0 +1,253 @@
+"""Runs as tables for the terminal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from snellen.analysis.comparison.data_differences import unlike_data
+from snellen.core.output import Failure
+from snellen.core.record import Record
+from snellen.core.repeats import every_pass
+from snellen.core.run import Report
+from snellen.core.terminal_text import visible
+from snellen.report import format as fmt
+from snellen.report.terminal.repeats import draw_lines
+from snellen.store.runs import RunFolder
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+
+MOST = 3
+"""Messages that are told of one run; the others are counted."""
+
+
+def print_failures(runs: Sequence[RunFolder], console: Console) -> None:
+    """A line for each of the commonest messages of each run; nothing where nothing failed."""
+    from rich.text import Text
+
+    for run in runs:
+        whose = f"{run.info.model} on {run.info.benchmark}: " if len(runs) > 1 else ""
+        for line in failure_lines(run.failures()):
+            console.print(Text(f"{whose}{line}", style="yellow"))
+
+
+def failure_lines(records: Iterable[Record]) -> Iterator[str]:
+    """How many samples each message cost, the commonest message first."""
+    told = Counter(message for record in records if (message := _message(record)))
+    for message, samples in told.most_common(MOST):
+        yield f"{fmt.plural(samples, 'sample')} failed: {message}"
+    rest = sum(told.values()) - sum(samples for _, samples in told.most_common(MOST))
+    if rest:
+        yield f"{fmt.plural(rest, 'sample')} failed for other reasons: snellen view tells them"
+
+
+def _message(record: Record) -> str:
+    outputs = (one.output for one in every_pass(record))
+    return next((one.message for one in outputs if isinstance(one, Failure)), "")
+
+
+WIDE = 100
+"""From this width on, model names stand on one line."""
+
+
+_SHORT = {"by_rules": "no LLM", "vanilla": "vanilla"}
+"""Heads of columns for metrics beside the score."""
+
+
+def print_runs(runs: Sequence[Report], console: Console | None = None) -> None:
+    """Print notices first; then, for several models and several benchmarks, models by
+    benchmarks; then one table per benchmark and headline, one row per run. Plain text when the
+    console is not a terminal; made for 80 columns and more."""
+    from snellen.report.console import Terminal
+
+    console = console or Terminal()
+    _print_notices(runs, console)
+    models = list(dict.fromkeys(report.run.model for report in runs))
+    boards = _boards(runs)
+    benchmarks = list(dict.fromkeys(report.run.benchmark for report in runs))
+    if len(models) > 1 and len(benchmarks) > 1:
+        console.print(_pivot(runs, models, benchmarks, console))
+        console.print()
+    for at, board in enumerate(boards):
+        if at:
+            console.print()
+        _print_board(board, console)
+    if len(runs) == 1:
+        _print_groups(runs[0], console)
+
+
+def _boards(runs: Sequence[Report]) -> list[list[Report]]:
+    """Runs that can stand in one table: same benchmark, same headline."""
+    boards: dict[tuple[str, str], list[Report]] = {}
+    for at in fmt.in_order([report.run for report in runs]):
+        report = runs[at]
+        key = (report.run.benchmark, report.summary.headline.name)
+        boards.setdefault(key, []).append(report)
+    return list(boards.values())
+
+
+def _print_notices(runs: Sequence[Report], console: Console) -> None:
+    from rich.text import Text
+
+    for report in runs:
+        name = f"{report.run.model} on {report.run.benchmark}: " if len(runs) > 1 else ""
+        for notice in fmt.notices(report, command=False):
+            console.print(Text(f"! {name}{notice}", style="yellow"))
+        if command := fmt.go_on(report.run):
+            # On a line of its own that is not broken, so that it can be copied.
+            console.print(Text(command), soft_wrap=True)
+    for sentence in unlike_data([report.run for report in runs]):
+        console.print(Text(f"! {sentence}", style="yellow"))
+
+
+def _print_board(board: Sequence[Report], console: Console) -> None:
+    from rich.text import Text
+
+    first = board[0]
+    heading = Text(first.run.benchmark, style="bold")
+    heading.append(f"  {fmt.metric_words(first.summary.headline.name)}", style="dim")
+    console.print(heading)
+    console.print(_rows(board, console))
+    for name, report in zip(fmt.row_names(board), board, strict=True):
+        counts = fmt.outcomes_text(report)
+        if counts:
+            whose = f"{name}: " if len(board) > 1 else ""
+            console.print(Text(f"{whose}{counts}", style="dim"))
+        for line in fmt.notable(report.run):
+            whose = f"{name}, " if len(board) > 1 else ""
+            console.print(Text(f"{whose}{line}", style="dim"))
+    _print_draws(board, console)
+
+
+def _print_draws(board: Sequence[Report], console: Console) -> None:
+    """What repeated questions tell: a table for each run that has some."""
+    from rich.table import Table
+    from rich.text import Text
+
+    for name, report in zip(fmt.row_names(board), board, strict=True):
+        lines = draw_lines(report)
+        if not lines:
+            continue
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
+        for line in lines:
+            table.add_row(Text(line.name), Text(line.value))
+        console.print()
+        if len(board) > 1:
+            console.print(Text(name, style="bold"))
+        console.print(table)
+
+
+def _print_groups(report: Report, console: Console) -> None:
+    """Where the score comes from: a table for each grouping that has more than one group."""
+    for column, labels in report.summary.groups.items():
+        if len(labels) < 2:
+            continue
+        table = _table(fmt.words(column), "score", "interval", "n")
+        for label, metric in labels.items():
+            row = (fmt.points(metric.value), fmt.span(metric.interval), fmt.number(metric.n))
+            _add(table, fmt.words(label), *row)
+        console.print()
+        console.print(table)
+
+
+def text_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """Rows under these headings; the first column is text, the others are numbers."""
+    table = _table(*columns)
+    for row in rows:
+        _add(table, *row)
+    return table
+
+
+def _table(*columns: str) -> Table:
+    """The first column is text, the others are numbers."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(
+        box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), header_style="", show_edge=False
+    )
+    table.add_column(Text(columns[0]), overflow="fold")
+    for column in columns[1:]:
+        table.add_column(Text(column), justify="right", no_wrap=True)
+    return table
+
+
+def _add(table: Table, *cells: str, style: str | None = None) -> None:
+    """Add a row; brackets and colons in names are no markup, and control characters are letters
+    before the widths of columns are measured."""
+    from rich.text import Text
+
+    table.add_row(*(Text(visible(cell)) for cell in cells), style=style)
+
+
+def _rows(board: Sequence[Report], console: Console) -> Table:
+    levels = dict.fromkeys(fmt.level(report.summary.headline.interval) for report in board)
+    more = tuple(dict.fromkeys(name for report in board for name in report.summary.beside))
+    columns = (
+        "score",
+        f"{' / '.join(levels)} interval",
+        *(_SHORT.get(key, fmt.metric_words(key)) for key in more),
+        "n",
+    )
+    table = _table("model", *columns)
+    for name, report in zip(fmt.row_names(board), board, strict=True):
+        headline, metrics = report.summary.headline, report.summary.metrics
+        _add(
+            table,
+            _model_lines(name, console.width),
+            fmt.points(headline.value),
+            fmt.span(headline.interval),
+            *(fmt.points(metrics[key].value) if key in metrics else "" for key in more),
+            fmt.number(headline.n),
+        )
+    for name, value in _baselines(board):
+        _add(table, name, value, style="dim")
+    return table
+
+
+def _baselines(board: Sequence[Report]) -> Iterator[tuple[str, str]]:
+    """Each baseline once; again only where another run has another value."""
+    rows = {
+        (fmt.metric_words(key), fmt.points(report.summary.metrics[key].value)): None
+        for key in fmt.BASELINES
+        for report in board
+        if key in report.summary.metrics
+    }
+    yield from rows
+
+
+def _model_lines(name: str, width: int) -> str:
+    """A long model name breaks after its last slash when the terminal is narrow."""
+    if width >= WIDE or len(name) <= 28 or "/" not in name:
+        return name
+    head, bracket, apart = name.partition(" (")
+    if bracket:
+        return f"{head}\n({apart}"
+    head, _, tail = name.rpartition("/")
+    return f"{head}/\n{tail}"
+
+
+def _pivot(
+    runs: Sequence[Report], models: Sequence[str], benchmarks: Sequence[str], console: Console
+) -> Table:
+    """Models by benchmarks, or benchmarks by models where that is narrower; a later run of the
+    same pair stands in for an earlier one."""
+    cells = {
+        (report.run.model, report.run.benchmark): fmt.with_interval(report.summary.headline)
+        for report in runs
+    }
+    if len(benchmarks) > len(models):
+        table = _table("benchmark", *(_model_lines(model, console.width) for model in models))
+        for benchmark in benchmarks:
+            _add(table, benchmark, *(cells.get((model, benchmark), "") for model in models))
+        return table
+    table = _table("model", *benchmarks)
+    for model in models:
+        row = (cells.get((model, benchmark), "") for benchmark in benchmarks)
+        _add(table, _model_lines(model, console.width), *row)
+    return table

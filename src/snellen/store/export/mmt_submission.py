@@ -1,0 +1,58 @@
+"""A run of MMT-Bench's ALL split, whose answers are hidden, as its evaluation server takes it.
+
+The file is VLMEvalKit's: its prediction table in the order of the indices, with the option that
+was read in `opt` and how it was read in `log`. A reply that nobody could read is Z, as the paper
+has it (Sec. 4.1); VLMEvalKit would draw an option by lot.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+
+from snellen.core.answer import Found, NoMatch, Refused
+from snellen.core.errors import UsageError
+from snellen.core.record import Record
+from snellen.store.export.vlmevalkit import Sheet, vlmevalkit_sheet
+from snellen.store.runs import RunFolder
+
+UNREAD = "Z"
+"""The pseudo choice for replies without an answer."""
+
+
+def mmt_sheet(run: RunFolder) -> Sheet:
+    """One row per question: the columns of the data but the pictures, prediction, opt, log.
+
+    Raises UsageError for a run that is not complete, or that asked questions more than once.
+    """
+    records = {record.id: record for record in chain(run.records(), run.failures())}
+    owed = sum(record.owed for record in records.values())
+    if owed or run.info.status != "complete":
+        raise UsageError(
+            f"{run.path} is {run.info.status}, {owed} questions failed; the same command asks "
+            f"them again: {run.info.command}"
+        )
+    if any(len(record.passes) > 1 or record.saved for record in records.values()):
+        raise UsageError(
+            f"{run.path} asked questions in rotations; MMT-Bench takes one reply for each: run "
+            "again with --circular off"
+        )
+    unasked = sum(not record.passes for record in records.values())
+    if unasked:
+        raise UsageError(
+            f"{run.path} did not ask {unasked} questions, which the model cannot take; run again "
+            "with images=single or images=stitch"
+        )
+    sheet = vlmevalkit_sheet(run)
+    rows = [
+        {**row, "opt": records[row["index"]].answer or UNREAD, "log": _log(records[row["index"]])}
+        for row in sheet.rows
+    ]
+    return Sheet([*sheet.columns, "opt", "log"], rows)
+
+
+def _log(record: Record) -> str:
+    answer = record.passes[0].answer
+    if isinstance(answer, Found | NoMatch | Refused):
+        verdict = {Found: "read by", NoMatch: "no option fits:", Refused: "refused:"}[type(answer)]
+        return f"{verdict} {answer.rule}"
+    return record.outcome

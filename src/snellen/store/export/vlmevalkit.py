@@ -1,0 +1,185 @@
+"""A run as the files that VLMEvalKit and the MMBench server read: one row for each pass asked.
+
+Rotation r of question i has the index i + r * 1,000,000, as in MMBench's own files. A reply that
+the model did not give is written as VLMEvalKit writes it, so that nobody takes it for an answer.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+from snellen.core.atomic_write import save
+from snellen.core.errors import UsageError
+from snellen.core.output import Generated, Ranked
+from snellen.core.record import Pass, Record
+from snellen.store.export.vlmevalkit_layout import COMMON, Layout, gold_cell, layout_of, more_cells
+from snellen.store.runs import RunFolder
+
+SUBMISSION_FILE = "submission.xlsx"
+FAILED = "Failed to obtain answer via API."
+GROUPS = ("category", "l2-category", "split")
+_STRIDE = 1_000_000
+_LONGEST_CELL = 32_767
+"""Characters that a cell of an Excel workbook can hold."""
+
+
+class Sheet(NamedTuple):
+    columns: list[str]
+    rows: list[dict[str, str]]
+    """Cells by column; empty ones are absent."""
+
+
+def vlmevalkit_sheet(run: RunFolder) -> Sheet:
+    """Every pass of a run: index, question, options, answer, groups, prediction.
+
+    Raises UsageError where rotations were asked of questions that have no whole number as id.
+    """
+    layout = layout_of(run.info.benchmark)
+    split = run.info.config.parameters.get("split", "")
+    rows = [row for record in _records(run) for row in _rows(record, layout, split)]
+    others = dict.fromkeys(key for row in rows for key in row if _is_other(key))
+    options = sorted({key for row in rows for key in row if _is_option(key)})
+    known = [name for name in ("answer", *GROUPS) if any(name in row for row in rows)]
+    return Sheet(["index", "question", *options, *known, *others, "prediction"], rows)
+
+
+def mmbench_sheet(run: RunFolder) -> Sheet:
+    """What the MMBench server takes: every rotation of every question with its raw reply.
+
+    Raises UsageError for a run that lacks some: not circular, stopped early, or with failures.
+    """
+    records = list(_records(run))
+    mode = run.info.config.parameters.get("circular")
+    again = f"run again with --circular full: {run.info.command or run.path}"
+    if mode is None:
+        raise UsageError(f"{run.path} asked each question once; {again}")
+    owed = sum(record.owed for record in records)
+    if owed or run.info.status != "complete":
+        raise UsageError(
+            f"{run.path} is {run.info.status}, {owed} questions failed; the same command asks "
+            f"them again: {run.info.command}"
+        )
+    stopped = sum(record.saved > 0 for record in records)
+    if stopped:
+        raise UsageError(
+            f"{run.path} stopped {stopped} questions at their first failed pass, so that rotations "
+            f"are missing; {again}"
+        )
+    rows = [row for record in records for row in _rows(record)]
+    options = sorted({"A", "B", "C", "D"} | {key for row in rows for key in row if _is_option(key)})
+    known = [name for name in ("answer", "split") if any(name in row for row in rows)]
+    return Sheet(["index", "question", *options, "prediction", *known], rows)
+
+
+def write_submission(run: RunFolder) -> Path | None:
+    """`submission.xlsx` beside the run, where a circular run has nothing but hidden answers.
+
+    None where there is nothing to submit. Raises UsageError as `mmbench_sheet` does.
+    """
+    summary = run.report().summary
+    if run.info.config.repeats > 1:
+        return None
+    hidden = summary.no_gold > 0 and summary.no_gold == summary.total
+    if not hidden or "circular" not in run.info.config.parameters:
+        return None
+    path = run.path / SUBMISSION_FILE
+    save(path, as_xlsx(mmbench_sheet(run)))
+    return path
+
+
+def as_tsv(sheet: Sheet) -> str:
+    """Tab-separated, every cell in quotes, as VLMEvalKit writes it."""
+    text = io.StringIO()
+    lines = csv.writer(text, delimiter="\t", quoting=csv.QUOTE_ALL, lineterminator="\n")
+    lines.writerow(sheet.columns)
+    lines.writerows([row.get(column, "") for column in sheet.columns] for row in sheet.rows)
+    return text.getvalue()
+
+
+def as_xlsx(sheet: Sheet) -> bytes:
+    """An Excel workbook; whole numbers as numbers, everything else as text, never a formula.
+
+    Control characters, which a workbook cannot hold, become spaces. Raises UsageError for a reply
+    that is longer than a cell may be.
+    """
+    from openpyxl import Workbook
+    from openpyxl.cell import WriteOnlyCell
+    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
+
+    book = Workbook(write_only=True)
+    page = book.create_sheet("Sheet1")
+    page.append(sheet.columns)
+    for row in sheet.rows:
+        cells: list[object] = []
+        for column in sheet.columns:
+            text = ILLEGAL_CHARACTERS_RE.sub(" ", row.get(column, ""))
+            if len(text) > _LONGEST_CELL:
+                raise UsageError(
+                    f"row {row['index']}: {column} has {len(text)} characters, a workbook's cell "
+                    f"holds {_LONGEST_CELL}; export a TSV instead"
+                )
+            if column == "index" and text.isdecimal():
+                cells.append(int(text))
+                continue
+            cell = WriteOnlyCell(page, text or None)
+            if text:
+                cell.data_type = "s"
+            cells.append(cell)
+        page.append(cells)
+    content = io.BytesIO()
+    book.save(content)
+    return content.getvalue()
+
+
+def _records(run: RunFolder) -> Iterator[Record]:
+    """Finished samples and failures, in the order of their ids where these are numbers."""
+    records = list(chain(run.records(), run.failures()))
+    if all(record.id.isdecimal() for record in records):
+        records.sort(key=lambda record: int(record.id))
+    return iter(records)
+
+
+def _rows(record: Record, layout: Layout = COMMON, split: str = "") -> Iterator[dict[str, str]]:
+    for number, one in enumerate(record.passes):
+        options = one.options or record.options
+        yield {
+            "index": _index(record, one, number),
+            "question": record.question,
+            **options,
+            **({"answer": gold_cell(one.gold, layout)} if one.gold else {}),
+            **more_cells(record, layout, split),
+            "prediction": _reply(record, one, options),
+        }
+
+
+def _index(record: Record, one: Pass, number: int) -> str:
+    if one.row is not None or number == 0:
+        return one.row or record.id
+    if not record.id.isdecimal():
+        raise UsageError(
+            f"the question {record.id!r} was asked in rotations, which VLMEvalKit tells apart by "
+            "numbers; give the questions whole numbers as ids, or run with --circular off"
+        )
+    return str(int(record.id) + number * _STRIDE)
+
+
+def _reply(record: Record, one: Pass, options: dict[str, str]) -> str:
+    """The raw reply; of a ranking, the label that came first."""
+    if isinstance(one.output, Generated):
+        return one.output.text
+    if isinstance(one.output, Ranked) and record.answer in options:
+        return str(record.answer)
+    return FAILED
+
+
+def _is_option(key: str) -> bool:
+    return len(key) == 1 and "A" <= key <= "Z"
+
+
+def _is_other(key: str) -> bool:
+    return not _is_option(key) and key not in ("index", "question", "answer", *GROUPS, "prediction")

@@ -1,0 +1,139 @@
+"""From trained vectors to a map, and from scores to what they say about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from snellen.core.errors import UsageError
+from snellen.taskmap.agreement import (
+    THRESHOLDS,
+    Ties,
+    cluster_agreement,
+    kendall_taus,
+    mean_tau,
+    tau_by_distance,
+    with_chance,
+)
+from snellen.taskmap.chance import mantel
+from snellen.taskmap.clusters import map_correlation
+from snellen.taskmap.distances import cosine_distances
+from snellen.taskmap.findings import Agreement, Stability, TaskMap
+from snellen.taskmap.halves import halves_of
+from snellen.taskmap.prediction import predict
+from snellen.taskmap.scores import Scores
+from snellen.taskmap.training import Vector
+from snellen.taskmap.vectors import gram_of
+
+if TYPE_CHECKING:
+    from numpy import float64
+    from numpy.typing import NDArray
+
+DIGITS = 6
+"""Decimals of a stored distance: the last ones depend on the machine."""
+
+
+def distances_of(vectors: Sequence[Vector]) -> NDArray[float64]:
+    """Cosine distances, shape (vectors, vectors). Raises UsageError for a vector of length zero."""
+    try:
+        found = cosine_distances(gram_of([vector.path for vector in vectors]))
+    except ValueError as error:
+        raise UsageError(
+            f"training changed nothing for some task ({error}); use more --epochs or a larger "
+            "--learning-rate"
+        ) from error
+    rounded: NDArray[float64] = np.round(found, DIGITS)
+    return rounded
+
+
+def mean_of(maps: Sequence[NDArray[float64]]) -> NDArray[float64]:
+    """The mean of maps of the same tasks, rounded as each of them is."""
+    whole: NDArray[float64] = np.round(np.stack(maps).mean(axis=0), DIGITS)
+    return whole
+
+
+def stability_of(
+    names: Sequence[str], seeds: Sequence[int], maps: Sequence[NDArray[float64]]
+) -> tuple[Stability, ...]:
+    """Every two seeds of the same tasks, compared."""
+    failing = [
+        tuple(one.task for one in halves_of(names, distances) if one.apart) for distances in maps
+    ]
+    return tuple(
+        Stability(
+            first=seeds[one],
+            second=seeds[other],
+            correlation=map_correlation(maps[one], maps[other]),
+            failing=(failing[one], failing[other]),
+        )
+        for one, other in combinations(range(len(seeds)), 2)
+    )
+
+
+def agreement_of(
+    scores: Scores,
+    clusters: Mapping[str, Sequence[str]] | None = None,
+    found: TaskMap | None = None,
+    *,
+    overall: Mapping[str, float] | None = None,
+    thresholds: Sequence[float] = THRESHOLDS,
+    ties: Ties = "zero",
+    itself: bool = False,
+    nearest: int = 3,
+) -> Agreement:
+    """Tables 3 and 4 and the prediction of scores, as far as they can be had: by distance and
+    predicted only where there is a map. Without `clusters`, those of the map are used; tasks of
+    the map that no model was scored on are predicted and count for nothing else.
+
+    Raises UsageError where the scores and the clusters or the map have no task in common.
+    """
+    by_distance, prediction, correlated = [], None, None
+    if found is not None:
+        names, apart = [task.task for task in found.tasks], np.array(found.distances)
+        near, between = _scored_tasks(scores, names, apart, ties)
+        rows = tau_by_distance(near, between, thresholds, itself)
+        by_distance = with_chance(rows, near, between, itself)
+        correlated = mantel(near, between)
+        prediction = predict(scores, names, apart, nearest, ties)
+        clusters = clusters or _clusters_with_scores(found, scores)
+    taus = kendall_taus(scores.values, ties)
+    return Agreement(
+        models=scores.models,
+        tasks=len(scores.tasks),
+        ties=ties,
+        itself=itself,
+        every_pair=mean_tau(taus, itself),
+        clusters=tuple(cluster_agreement(scores, clusters, overall, ties) if clusters else ()),
+        by_distance=tuple(by_distance),
+        prediction=prediction,
+        mantel=correlated[0] if correlated else None,
+        mantel_p=correlated[1] if correlated else None,
+    )
+
+
+def _scored_tasks(
+    scores: Scores, names: Sequence[str], distances: NDArray[float64], ties: Ties
+) -> tuple[NDArray[float64], NDArray[float64]]:
+    """Distances of the map's tasks that have scores, and taus between them."""
+    scored = set(scores.tasks)
+    both = [at for at, name in enumerate(names) if name in scored]
+    if len(both) < 2:
+        raise UsageError(
+            f"{len(both)} of the {len(names)} tasks on the map have scores, expected two or "
+            f"more; the map's are called {names[0]!r} ..., the scores' {scores.tasks[0]!r} ..."
+        )
+    taus = kendall_taus(scores.of_tasks([names[at] for at in both]).values, ties)
+    return distances[np.ix_(both, both)], taus
+
+
+def _clusters_with_scores(found: TaskMap, scores: Scores) -> dict[str, list[str]]:
+    """The map's clusters by their number, from 1 as the paper counts them, of scored tasks."""
+    scored = set(scores.tasks)
+    kept = {
+        str(number): [task for task in tasks if task in scored]
+        for number, tasks in enumerate(found.clusters, start=1)
+    }
+    return {name: tasks for name, tasks in kept.items() if tasks}

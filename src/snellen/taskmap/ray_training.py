@@ -1,0 +1,105 @@
+"""Task vectors trained on a Ray cluster: each actor has the model and takes one task at a time.
+
+No file system is shared: pictures travel with their task, and factors come back to the driver,
+which alone writes vectors.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from snellen.core.errors import UsageError
+from snellen.core.media import InlineSource
+from snellen.core.request import Generate, Rank
+from snellen.engine.ray.cluster import Cluster, connect
+from snellen.models.hf.lora import Lesson, Tuned, Tuning, tune
+from snellen.models.hf.model import HuggingFace
+from snellen.models.naming.registry import open_model
+from snellen.taskmap.tasks import Task
+
+
+class Job(NamedTuple):
+    """A vector to be trained."""
+
+    task: Task
+    how: Tuning
+    path: Path
+    """Where it will be kept."""
+
+
+class Trained(NamedTuple):
+    """What came back, and how long it took."""
+
+    job: Job
+    tuned: Tuned
+    seconds: float
+
+
+class _Trainer:
+    """What runs inside an actor."""
+
+    def __init__(self, spec: str) -> None:
+        model = open_model(spec)
+        assert isinstance(model, HuggingFace)
+        self._model = model
+
+    def train(self, task: Task, how: Tuning) -> tuple[Tuned, float]:
+        started = time.perf_counter()
+        tuned = tune(self._model.load(), task.lessons, how, self._model.images)
+        return tuned, time.perf_counter() - started
+
+
+def train_spread(spec: str, jobs: Sequence[Job], cluster: Cluster) -> Generator[Trained]:
+    """Results in the order they are ready; actors end with the iterator, however it ends.
+
+    Raises UsageError: no cluster, a task that cannot be trained on, an actor that was lost;
+    MediaError and MissingExtra.
+    """
+    ray, began = connect(cluster.address)
+    made = ray.remote(_Trainer).options(num_cpus=cluster.cpus, num_gpus=cluster.gpus)
+    actors = [made.remote(spec) for _ in range(min(cluster.replicas, len(jobs)))]
+    try:
+        yield from _results(ray, actors, list(jobs))
+    finally:
+        for actor in actors:
+            ray.kill(actor)
+        if began:
+            ray.shutdown()
+
+
+def _results(ray: Any, actors: Sequence[Any], jobs: list[Job]) -> Generator[Trained]:
+    waiting = list(reversed(jobs))
+    running: dict[Any, tuple[Any, Job]] = {}
+    idle = list(actors)
+    while waiting or running:
+        while idle and waiting:
+            actor, job = idle.pop(), waiting.pop()
+            running[actor.train.remote(_portable(job.task), job.how)] = (actor, job)
+        (ready,), _ = ray.wait(list(running))
+        actor, job = running.pop(ready)
+        try:
+            tuned, seconds = ray.get(ready)
+        except ray.exceptions.RayTaskError as error:
+            raise UsageError(f"task {job.task.name!r} cannot be trained: {error.cause}") from error
+        except ray.exceptions.RayActorError as error:
+            raise UsageError(
+                f"the replica that trained {job.task.name!r} was lost; finished vectors are kept: "
+                "give the same command again"
+            ) from error
+        idle.append(actor)
+        yield Trained(job, tuned, seconds)
+
+
+def _portable(task: Task) -> Task:
+    """The task with the bytes of its pictures."""
+    lessons = []
+    for request, reply in task.lessons:
+        assert isinstance(request, Generate | Rank)
+        media = {digest: InlineSource(source.read()) for digest, source in request.media.items()}
+        lessons.append(Lesson(replace(request, media=media), reply))
+    return Task(task.name, tuple(lessons))

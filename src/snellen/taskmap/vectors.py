@@ -1,0 +1,139 @@
+"""Task vectors on disk: a file each, named by what went into it, so that an interrupted map goes
+on where it stopped and a changed setting never meets an old vector.
+
+<digest>.safetensors    the factors of every layer; the header holds the facts and a checksum
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+
+from snellen.core.atomic_write import whole_file
+from snellen.core.errors import StorageError
+from snellen.core.request import request_digest
+from snellen.models.hf.lora import Progress, Tuned, Tuning
+from snellen.taskmap.distances import gram_of_products
+from snellen.taskmap.tasks import Task
+
+if TYPE_CHECKING:
+    from numpy import float64
+    from numpy.typing import NDArray
+
+_VERSION = "1"
+"""Changes whenever the same settings would give another vector."""
+_DOWN, _UP = ".down", ".up"
+
+
+class Facts(Struct, frozen=True):
+    """What is known of a vector without its numbers."""
+
+    task: str
+    samples: int
+    numbers: int
+    """Of the two factors of every layer."""
+    before: Progress
+    after: Progress
+    seconds: float
+
+
+def digest_of(task: Task, identity: str, how: Tuning) -> str:
+    """SHA-256 (hex) of everything that a vector depends on: the model's identity digest, the
+    settings, and each lesson's request and reply in their order."""
+    whole = hashlib.sha256(f"{_VERSION}\n".encode())
+    whole.update(msgspec.json.encode(how, order="sorted"))
+    for request, reply in task.lessons:
+        whole.update(request_digest(request, identity))
+        whole.update(hashlib.sha256(reply.encode()).digest())
+    return whole.hexdigest()
+
+
+def vector_path(folder: Path, digest: str) -> Path:
+    return folder / f"{digest[:24]}.safetensors"
+
+
+def write_vector(path: Path, task: Task, tuned: Tuned, seconds: float) -> Facts:
+    """Write whole or not at all. Raises StorageError."""
+    from safetensors.numpy import save_file
+
+    tensors = {}
+    for name, factors in tuned.factors.items():
+        tensors[name + _DOWN], tensors[name + _UP] = factors
+    facts = Facts(
+        task=task.name,
+        samples=len(task.lessons),
+        numbers=sum(one.size for one in tensors.values()),
+        before=tuned.before,
+        after=tuned.after,
+        seconds=round(seconds, 3),
+    )
+    header = {"facts": msgspec.json.encode(facts).decode(), "sha256": _checksum(tensors)}
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(path) as part:
+            save_file(tensors, part, metadata=header)
+    except OSError as error:
+        raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
+    return facts
+
+
+def read_facts(path: Path) -> Facts | None:
+    """The facts of a whole and undamaged vector; None where there is none at `path`."""
+    from safetensors import SafetensorError, safe_open
+
+    if not path.is_file():
+        return None
+    try:
+        with safe_open(path, framework="numpy") as file:
+            header = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        if header.get("sha256") != _checksum(tensors):
+            return None
+        return msgspec.json.decode(header.get("facts", ""), type=Facts)
+    except (SafetensorError, msgspec.DecodeError):
+        return None
+
+
+def gram_of(paths: Sequence[Path]) -> NDArray[float64]:
+    """Inner products of the weight changes in these files, shape (files, files), float64.
+
+    One layer of all files is held at a time. The scale `alpha / rank`, which all share, is left
+    out: it cancels in a cosine.
+    """
+    from safetensors import safe_open
+
+    total = np.zeros((len(paths), len(paths)))
+    for name in layers_of(paths[0]):
+        downs, ups = [], []
+        for path in paths:
+            with safe_open(path, framework="numpy") as file:
+                downs.append(file.get_tensor(name + _DOWN))
+                ups.append(file.get_tensor(name + _UP))
+        total += gram_of_products(
+            np.stack(downs).astype(np.float64), np.stack(ups).astype(np.float64)
+        )
+    return total
+
+
+def layers_of(path: Path) -> list[str]:
+    """Names of the layers that a vector changes, sorted."""
+    from safetensors import safe_open
+
+    with safe_open(path, framework="numpy") as file:
+        names: list[str] = list(file.keys())
+    return sorted(name.removesuffix(_DOWN) for name in names if name.endswith(_DOWN))
+
+
+def _checksum(tensors: Mapping[str, NDArray[np.float32]]) -> str:
+    """SHA-256 (hex) over names, shapes and numbers."""
+    whole = hashlib.sha256()
+    for name in sorted(tensors):
+        whole.update(f"{name}\0{tensors[name].shape}\n".encode())
+        whole.update(np.ascontiguousarray(tensors[name]).tobytes())
+    return whole.hexdigest()

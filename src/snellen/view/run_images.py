@@ -1,0 +1,131 @@
+"""Pictures of a run, when they are asked for: kept ones, or from the data by their digest."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from threading import Lock
+
+from snellen.analysis.comparison.reopened_data import benchmark_with_data
+from snellen.api.options import STORE_FILE
+from snellen.core.benchmark import Benchmark
+from snellen.core.errors import SnellenError, UsageError
+from snellen.core.media import InlineSource, Source, decode_image
+from snellen.core.sample import MediaRef, Sample
+from snellen.report.page.thumbnails import read_thumbnail, thumbnail
+from snellen.settings import most_pixels
+from snellen.store.responses import ResponseStore
+from snellen.store.runs import RunFolder
+
+Say = Callable[[str], None]
+KEPT = 2_000
+"""Thumbnails that stay in memory, of at most 20 kB each."""
+
+
+def nothing(_: str) -> None:
+    """Tells nobody."""
+
+
+class Pictures:
+    """The pictures of one run. Nothing is opened before the first one is asked for, and nothing
+    is written. Safe to be used from several threads."""
+
+    def __init__(self, run: RunFolder, moved: Sequence[str] = (), say: Say = nothing) -> None:
+        """`moved`: files in which the data of the run may be now; `say` hears why they cannot be
+        had."""
+        self._run = run
+        self._moved, self._say = moved, say
+        self._lock = Lock()
+        self._benchmark: Benchmark | None = None
+        self._sources: dict[str, Source] | None = None
+        self._samples: dict[str, Sample] | None = None
+        self._small: OrderedDict[str, bytes | None] = OrderedDict()
+
+    def small(self, digest: str, sample: str) -> bytes | None:
+        """A JPEG of at most 20 kB; None where there is no such picture. `sample`: the id of one
+        that shows it."""
+        kept = read_thumbnail(self._run.path, digest)
+        if kept is not None:
+            return kept
+        with self._lock:
+            if digest not in self._small:
+                data = self._original(digest, sample)
+                self._small[digest] = _shrunk(data) if data else None
+                if len(self._small) > KEPT:
+                    self._small.popitem(last=False)
+            return self._small[digest]
+
+    def whole(self, digest: str, sample: str) -> bytes | None:
+        """The original bytes; None where they cannot be had."""
+        with self._lock:
+            return self._original(digest, sample)
+
+    def _original(self, digest: str, sample: str) -> bytes | None:
+        try:
+            source = self._source(digest, sample)
+            return source.read() if source else None
+        except (SnellenError, OSError):
+            # The data are gone, or were never here: the page says that the picture is missing.
+            return None
+
+    def _source(self, digest: str, sample: str) -> Source | None:
+        if self._sources is None:
+            self._sources = {}  # asked once, also where the data are not there
+            self._sources = dict(self._of_data())
+        if digest not in self._sources:
+            made = {ref.digest: ref.source for ref in self._made_for(sample)}
+            self._sources |= made or self._drawn(digest)
+        return self._sources.get(digest)
+
+    def _of_data(self) -> Iterator[tuple[str, Source]]:
+        try:
+            self._benchmark = benchmark_with_data(self._run, self._moved)
+        except UsageError as error:
+            self._say(str(error))
+            return
+        for row in self._benchmark.open():
+            for ref in row.media:
+                if ref.kind == "image":
+                    yield ref.digest, ref.source
+
+    def _made_for(self, sample: str) -> tuple[MediaRef, ...]:
+        """Pictures that were made for the asking: stitched, boxed, black or of a video."""
+        if self._benchmark is None or self._benchmark.prepare is None:
+            return ()
+        if self._samples is None:
+            found = self._benchmark.samples(self._benchmark.open())
+            self._samples = {one.id: one for one in found}
+        asked = self._samples.get(sample)
+        return self._benchmark.prepare(asked).media if asked else ()
+
+    def _drawn(self, digest: str) -> dict[str, Source]:
+        """A picture that the model drew."""
+        path = self._run.path.parent / STORE_FILE
+        if not path.is_file():
+            return {}
+        with ResponseStore(path) as responses:
+            data = responses.medium(digest)
+        return {} if data is None else {digest: InlineSource(data)}
+
+
+def content_type(data: bytes) -> str:
+    """The type of a picture by its first bytes."""
+    for start, kind in _STARTS:
+        if data.startswith(start):
+            return kind
+    return "image/webp" if data[8:12] == b"WEBP" else "application/octet-stream"
+
+
+_STARTS = (
+    (b"\xff\xd8", "image/jpeg"),
+    (b"\x89PNG", "image/png"),
+    (b"GIF8", "image/gif"),
+    (b"BM", "image/bmp"),
+)
+
+
+def _shrunk(data: bytes) -> bytes | None:
+    try:
+        return thumbnail(decode_image(data, most_pixels()))
+    except SnellenError:
+        return None

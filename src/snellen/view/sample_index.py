@@ -1,0 +1,257 @@
+"""The samples of a run that may still grow: where each lies, and what is filtered by.
+
+Samples stay in their files. Kept in memory are a few bytes per sample and column, the ids, and
+the text that is searched.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import sys
+import time
+import zlib
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from threading import Lock
+from typing import Any, NamedTuple, get_args
+
+import msgspec
+from msgspec import Struct
+
+from snellen.core.answer import OUTCOMES, Outcome
+from snellen.core.errors import DataError, StorageError
+from snellen.core.record import Record
+from snellen.core.sample import Kind
+from snellen.report.page.samples import Result, result_of
+from snellen.store.runs import FAILURES_FILE, SAMPLES_FILE
+
+RESULTS: tuple[Result, ...] = get_args(Result)
+KINDS: tuple[Kind, ...] = get_args(Kind)
+NO_SCORE = -1.0
+
+
+class _Said(Struct, gc=False):
+    text: str = ""
+    message: str = ""
+
+
+class _Part(Struct, gc=False):
+    text: str = ""
+
+
+class _Message(Struct, gc=False):
+    parts: list[_Part]
+
+
+class _Turn(Struct, gc=False):
+    prompt: list[_Message]
+    output: _Said
+
+
+class _Draw(Struct, gc=False):
+    passes: list[_Turn] = []
+
+
+class _Row(Struct, gc=False):
+    """What the index needs of a record."""
+
+    id: str
+    kind: Kind
+    question: str
+    outcome: Outcome
+    score: float | None = None
+    answer: str | None = None
+    gold: tuple[str, ...] = ()
+    options: dict[str, str] = {}
+    groups: dict[str, str] = {}
+    passes: list[_Turn] = []
+    repeats: list[_Draw] = []
+
+    def text(self) -> str:
+        """What is searched: id, question, first prompt, options, answers and replies, in small
+        letters; what the prompt repeats is there once."""
+        asked = [part.text for turn in self.passes[:1] for one in turn.prompt for part in one.parts]
+        prompt = "\n".join(filter(None, asked))
+        more = (self.question, *self.options.values(), *self.gold, self.answer or "")
+        turns = chain(self.passes, *(draw.passes for draw in self.repeats))
+        replies = (turn.output.text or turn.output.message for turn in turns)
+        parts = (self.id, prompt, *(text for text in more if text not in prompt), *replies)
+        return "\n".join(parts).lower()
+
+
+_decode_row = msgspec.json.Decoder(_Row).decode
+_decode_record = msgspec.json.Decoder(Record).decode
+
+
+class _File:
+    """A file of samples that grows, and how far it has been read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.read = 0
+        self._inode = 0
+
+    def restarted(self) -> bool:
+        """Whether what was read is no longer the beginning of the file."""
+        if not self.read:
+            return False
+        try:
+            now = self.path.stat()
+        except FileNotFoundError:
+            return True
+        return now.st_size < self.read or now.st_ino != self._inode
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """Whole lines that were not read yet, with their offsets."""
+        try:
+            with self.path.open("rb") as file:
+                self._inode = os.fstat(file.fileno()).st_ino
+                at = self.read
+                file.seek(at)
+                for line in file:
+                    if not line.endswith(b"\n"):
+                        return
+                    yield at, line
+                    at += len(line)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise StorageError(f"cannot read {self.path}: {error.strerror or error}") from error
+
+
+class _Labels(NamedTuple):
+    """A grouping: a number for each sample, 0 where it has no label."""
+
+    codes: array[int]
+    labels: dict[str, int]
+
+
+class Rows:
+    """The samples of a run folder, by number: finished ones and failures in the order in which
+    they were found. Safe to be used from several threads."""
+
+    def __init__(self, folder: Path) -> None:
+        self._files = [_File(folder / name) for name in (SAMPLES_FILE, FAILURES_FILE)]
+        self._lock = Lock()
+        self.generation = 0
+        """Changes when numbers no longer mean the same samples: a run was started again."""
+        self._forget()
+
+    def _forget(self) -> None:
+        self.generation += 1
+        self.ids: list[str] = []
+        self.tallies: Counter[tuple[Result, Outcome]] = Counter()
+        self._from, self._at = array("B"), array("Q")
+        self._codes = {name: array("B") for name in ("result", "outcome", "kind")}
+        self._score, self._answer = array("f"), array("I")
+        self._groups: dict[str, _Labels] = {}
+        self._texts: list[str] = []
+        for file in self._files:
+            file.read = 0
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def refresh(self, seconds: float = float("inf")) -> bool:
+        """Read what was added, for about so long; returns whether that was all.
+
+        Raises DataError for a line that is no sample, StorageError when a file cannot be read.
+        """
+        until = time.monotonic() + seconds
+        with self._lock:
+            if any(file.restarted() for file in self._files):
+                self._forget()
+            for number, file in enumerate(self._files):
+                for at, line in file.lines():
+                    self._add(number, at, line)
+                    file.read = at + len(line)
+                    if len(self) % 256 == 0 and time.monotonic() > until:
+                        return False
+        return True
+
+    def _add(self, number: int, at: int, line: bytes) -> None:
+        try:
+            row = _decode_row(line)
+        except msgspec.DecodeError as error:
+            raise DataError(
+                f"{self._files[number].path}: no sample record at byte {at} ({error})"
+            ) from error
+        result = result_of(row)
+        self.tallies[result, row.outcome] += 1
+        self.ids.append(row.id)
+        self._from.append(number)
+        self._at.append(at)
+        self._codes["result"].append(RESULTS.index(result))
+        self._codes["outcome"].append(OUTCOMES.index(row.outcome))
+        self._codes["kind"].append(KINDS.index(row.kind))
+        self._score.append(NO_SCORE if row.score is None else row.score)
+        self._answer.append(0 if row.answer is None else zlib.crc32(row.answer.encode()) or 1)
+        self._label(row.groups)
+        self._texts.append(row.text())
+
+    def _label(self, groups: dict[str, str]) -> None:
+        done = len(self._texts)
+        for column in groups.keys() - self._groups.keys():
+            self._groups[column] = _Labels(array("I", bytes(4 * done)), {})
+        for column, (codes, labels) in self._groups.items():
+            label = groups.get(column)
+            codes.append(0 if label is None else labels.setdefault(label, len(labels) + 1))
+
+    def columns(self, first: int = 0) -> dict[str, Any]:
+        """The columns of the samples from number `first` on, as plain JSON: numbers stand in
+        base64, little-endian, of the width that `columns.js` knows."""
+        with self._lock:
+            return {
+                "generation": self.generation,
+                "from": first,
+                "rows": len(self),
+                "ids": self.ids[first:],
+                **{name: _packed(codes[first:]) for name, codes in self._codes.items()},
+                "score": _packed(self._score[first:]),
+                "answer": _packed(self._answer[first:]),
+                "groups": {
+                    column: {"labels": list(labels), "codes": _packed(codes[first:])}
+                    for column, (codes, labels) in self._groups.items()
+                },
+            }
+
+    def records(self, numbers: Sequence[int]) -> list[Record]:
+        """These samples, read from their files. Raises IndexError for a number there is not."""
+        with self._lock:
+            places = [(self._from[number], self._at[number]) for number in numbers]
+        opened = [file.path.open("rb") if file.read else None for file in self._files]
+        try:
+            return [_decode_record(_line(opened[number], at)) for number, at in places]
+        finally:
+            for one in opened:
+                if one is not None:
+                    one.close()
+
+    def matching(self, text: str, first: int = 0) -> tuple[int, bytes]:
+        """How many samples were searched, from number `first` on, and a bit for each: whether it
+        holds `text`, whatever the case. The lowest bit of a byte stands first."""
+        import numpy as np
+
+        needle = text.strip().lower()
+        found = [needle in one for one in self._texts[first:]]
+        return len(found), np.packbits(np.array(found, dtype=bool), bitorder="little").tobytes()
+
+    def texts(self, first: int, last: int) -> list[str]:
+        """The searched texts of the samples from `first` up to, and without, `last`."""
+        return self._texts[first:last]
+
+
+def _line(file: Any, at: int) -> bytes:
+    file.seek(at)
+    line: bytes = file.readline()
+    return line
+
+
+def _packed(numbers: array[Any]) -> str:
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return base64.b64encode(numbers.tobytes()).decode()
