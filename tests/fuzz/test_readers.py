@@ -65,7 +65,7 @@ SLOW_BEFORE = (
     ("matches_mmmu", "1"), ("matches_mmmu", "A\n"), ("phyx_given_gold", "the answer is "),
     ("read_mme_realworld of VLMEvalKit", "<answer>"), ("read_grade", "1."), ("read_marks", "{}"),
     ("read_document_answer", "**"), ("holds_verdict", "\n"), ("without_quotes", "\r\n"),
-    ("same_items", "["), ("same_items", "[1, "),
+    ("same_items", "["), ("same_items", "[1, "), ("typed_score", "(A"), ("typed_score", " "),
 )  # fmt: skip
 
 

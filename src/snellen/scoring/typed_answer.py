@@ -16,7 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from snellen.scoring.document import NOT_ANSWERABLE, abstains, nearness
 
-_PARENTHESES = re.compile(r"\s*\([^)]*\)")
+# Starts only where a run of blanks starts, so that no run is scanned twice.
+_PARENTHESES = re.compile(r"(?<!\s)\s*\([^)]*\)")
 _EDGE_QUOTES = re.compile(r"^['\"]|['\"]$")
 _WHOLE_NUMBERS = re.compile(r"\d+(?:[-\s]\d+)?")
 _TIME = re.compile(r"a\.m\.|p\.m\.")
@@ -105,7 +106,10 @@ _BY_TYPE: Mapping[str, Callable[[str, str], float]] = {
 
 def cleaned(text: str) -> str:
     """Lower case, without parts in parentheses, outer quotes, a leading $ and trailing %."""
-    text = _PARENTHESES.sub("", text.lower().strip())
+    text = text.lower().strip()
+    # Behind the last ")" nothing matches, and each "(" there would be scanned to the end.
+    end = text.rfind(")") + 1
+    text = _PARENTHESES.sub("", text[:end]) + text[end:]
     text = _EDGE_QUOTES.sub("", text.strip()).strip()
     return text.lstrip("$").strip().rstrip("%").strip()
 
