@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -24,9 +25,9 @@ from snellen.engine.managed import LostServer, Servers
 from snellen.engine.preflight import check_models, check_roles
 from snellen.engine.progress import Progress, Silent
 from snellen.engine.ray_cluster import Cluster, Replicas
-from snellen.engine.run import UnsupportedBenchmark, run
+from snellen.engine.run import Interrupted, UnsupportedBenchmark, run
 from snellen.engine.run_plan import Plan
-from snellen.engine.serving import Say
+from snellen.engine.serving import GRACE, Say
 from snellen.engine.until import Precision, parse_until
 from snellen.models.custom import load_files
 from snellen.store.responses import ResponseStore
@@ -130,6 +131,7 @@ def evaluate(
     with (
         Servers(out, serve, serve_timeout, serving) as servers,
         Replicas(cluster, load, out) as spread,
+        _saying_how_to_go_on(command, serving, servers, spread),
     ):
         own = load_files(load)
         opener = _Opener(own.models, servers, spread)
@@ -181,6 +183,21 @@ def evaluate(
                 _run_together(list(map(planned, together)), responses, servers, html, results)
         results.lost.extend(servers.lost())
         return results
+
+
+@contextmanager
+def _saying_how_to_go_on(
+    command: str, say: Say | None, *ended: Servers | Replicas
+) -> Iterator[None]:
+    """Where Ctrl-C has servers or replicas to end, which takes seconds, say first how the command
+    goes on."""
+    try:
+        yield
+    except (Interrupted, KeyboardInterrupt):
+        if command and say is not None and any(one.running for one in ended):
+            what = f"stopping; servers and replicas have {GRACE:.0f} s to end"
+            say(f"{what}, none at a second Ctrl-C; continue with: {command}")
+        raise
 
 
 def _prepare(benchmark: Benchmark, fetching: FetchProgress | None, warned: Say | None) -> None:
