@@ -81,6 +81,26 @@ def test_a_disk_that_is_full_from_the_start(
 
 
 @pytest.mark.attack(
+    "a run is started again while the disk of its store is still full",
+    "one sentence, and nothing is asked",
+)
+def test_a_disk_that_is_still_full(tmp_path: Path, small_disk: Callable[[str], Path]) -> None:
+    """The run folder lies elsewhere, where there is room."""
+    drill = Drill(tmp_path, SAMPLES)
+    store = small_disk("1m") / "store.sqlite"
+    assert "the same command continues" in drill.run("right", "--store", str(store)).sentence()
+    sent, kept = len(drill.sent()), len(drill.records())
+    for _ in range(2):
+        said = drill.run("right", "--store", str(store)).sentence()
+        assert f"no room for replies in the response store {store}" in said
+    assert (len(drill.sent()), len(drill.records())) == (sent, kept)
+    assert sorted(one.name for one in store.parent.glob("*.room")) == []
+    small_disk("20m")
+    assert drill.run("right", "--store", str(store)).code == 0
+    all_answered_once(drill, drill.home / "out")
+
+
+@pytest.mark.attack(
     "a folder without the right to write",
     "one sentence, exit code 2",
 )

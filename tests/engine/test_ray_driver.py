@@ -26,13 +26,14 @@ from snellen import evaluate  # noqa: E402
 from snellen.core.benchmark import Variant  # noqa: E402
 from snellen.core.errors import UsageError  # noqa: E402
 from snellen.core.message import Text, user  # noqa: E402
-from snellen.core.output import Generated  # noqa: E402
+from snellen.core.output import Generated, Usage  # noqa: E402
 from snellen.core.record import Record  # noqa: E402
 from snellen.core.request import Generate, Ref  # noqa: E402
 from snellen.engine.ray import placement  # noqa: E402
 from snellen.engine.ray.cluster import Cluster, Spread  # noqa: E402
 from snellen.engine.ray.lost_runs import LOST  # noqa: E402
 from snellen.engine.ray.placement import NO_NODE  # noqa: E402
+from snellen.store.responses import ResponseStore  # noqa: E402
 from snellen.store.runs import find_runs  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("default")
@@ -187,25 +188,48 @@ def test_ctrl_c_is_quick_and_leaves_no_process(tmp_path: Path, pressed: signal.S
 @pytest.mark.release
 @pytest.mark.attack(
     "the Ray node of a run dies, and Ray ends the process with it",
-    "a sentence says so and how to go on, run.json says interrupted, and nothing is asked twice",
+    "a sentence says so and how to go on, run.json says interrupted, what was spent is kept, and "
+    "nothing is asked twice",
 )
 def test_a_node_that_dies_is_told(tmp_path: Path) -> None:
     """With a cluster of the command's own, whose raylet is killed."""
     out = tmp_path / "out"
-    process = command(out, "-m", "snellen/tiny:batch_size=1", "-b", "eyechart")
+    words = ["-m", "snellen/tiny:batch_size=1", "-b", "eyechart", "--limit", "80"]
+    process = command(out, *words)
     wait_for(3, out, process)
     children = psutil.Process(process.pid).children(recursive=True)
     (raylet,) = (child for child in children if child.name() == "raylet")
     raylet.kill()
     said = process.communicate(timeout=120)[1]
-    assert process.returncode in (1, 2)
-    assert "Traceback" not in said
+    # Ray ends the process with 1, which is Snellen's code for samples that are missing.
+    assert process.returncode == (1 if f"snellen: {LOST}" in said else 2), said
     assert f"snellen: {LOST}" in said or NO_NODE in said
+    assert "Traceback" not in said
     (run,) = find_runs(out)
     assert run.info.status == "interrupted"
-    assert len(list(run.records())) >= 3
+    finished = list(run.records())
+    assert 3 <= len(finished) < 80
+    assert run.info.spent["model"].answered >= len(finished)
     _, alive = psutil.wait_procs(children, timeout=30)
     assert not [child.cmdline()[:2] for child in alive if child.is_running()]
+
+    again = command(out, *words)
+    said = again.communicate(timeout=180)[1]
+    assert again.returncode == 0, said
+    (run,) = find_runs(out)
+    spent = run.info.spent["model"]
+    with ResponseStore(out / "store.sqlite") as store:
+        assert len(store) == 80
+    usages = [replied(record).usage or Usage() for record in run.records()]
+    assert (spent.answered, spent.reused) == (80, 0)
+    assert spent.usage.prompt_tokens == sum(one.prompt_tokens for one in usages)
+    assert spent.usage.completion_tokens == sum(one.completion_tokens for one in usages)
+
+
+def replied(record: Record) -> Generated:
+    (only,) = record.passes
+    assert isinstance(only.output, Generated)
+    return only.output
 
 
 @pytest.mark.release

@@ -21,23 +21,33 @@ from tests.fuzz.target import check
 from tests.fuzz.targets import TARGETS
 
 import snellen.extract
+from snellen.core.answer import Found
+from snellen.core.benchmark import summed
+from snellen.store.runs import slim
 
 SECONDS = 1.0
 """Half a second on a core of its own; one that is shared is allowed twice that."""
 READERS = [(family, name) for family, readers in FAMILIES.items() for name in readers]
-EMPTY_COUNTS = {
-    "read_mme_realworld": "the published script finds an empty reply in the first option",
-    "read_mme_realworld of VLMEvalKit": "as the published script",
-    "opening_given_gold": "the published script finds an empty first word in the gold",
-    "first_word_given_gold": "as the published script",
-    "draw_option": "the published script draws an option where it reads none",
-    "draw_pro_option": "as draw_option",
-    "anls_by_script": "the published script counts white space as likeness",
+READ_IN_EMPTY = {
+    "read_mme_realworld": ("", *"AAAA"),  # it finds an empty reply in the first option
+    "read_mme_realworld of VLMEvalKit": ("", *"AAAA"),
+    "opening_given_gold": ("", *"BBBB"),  # it finds an empty first word in the gold, which is B
+    "first_word_given_gold": ("", *"BBBB"),
+    "draw_option": ("", *"CEAA"),  # it draws an option where it reads none
+    "draw_pro_option": ("", *"CEAA"),
+    "anls_by_script": ("\t \r\n", 0.75, 0.0, 0.0, 0.0, 0.0),  # it counts white space as likeness
 }
-"""Restated rules by which an empty reply may be right, and why: their numbers stand beside ours."""
-EMPTY_FLOWS = ("mme-realworld vlmevalkit", "mme-realworld official", "mmmu-pro official",
-               "mmmu-pro@setting=vision official", "mvbench vlmevalkit", "mvbench official",
-               "mmmu official", "pope official")  # fmt: skip
+"""Scripts that are restated with this fault: an empty reply, and what they make of it."""
+CREDITED = {
+    "mme-realworld official": (1, 1),
+    "mme-realworld vlmevalkit": (1, 1),
+    "mmmu-pro official": (1, 0),
+    "mmmu-pro@setting=vision official": (0, 1),
+    "mvbench official": (4, 4),
+    "mvbench vlmevalkit": (4, 4),
+    "pope official": (2, 2),
+}
+"""By benchmark and rule, how many of the rows are right by `""` and by white space."""
 
 
 def check_time(family: str, name: str, phrases: Sequence[str]) -> None:
@@ -85,22 +95,44 @@ def test_every_loop_takes_half_a_second(family: str, name: str) -> None:
 @pytest.mark.parametrize(("family", "name"), READERS)
 @pytest.mark.attack("a reply of nothing or of white space, to every reader", "it is no answer")
 def test_an_empty_reply_is_no_answer(family: str, name: str) -> None:
-    if name not in EMPTY_COUNTS:
+    if name not in READ_IN_EMPTY:
         check_empty(name, FAMILIES[family][name])
+
+
+@pytest.mark.parametrize("name", READ_IN_EMPTY)
+def test_scripts_that_read_an_empty_reply(name: str) -> None:
+    read = next(readers[name] for readers in FAMILIES.values() if name in readers)
+    reply, *expected = READ_IN_EMPTY[name]
+    found = read(reply)
+    assert isinstance(found, list)
+    assert [one.value if isinstance(one, Found) else one for one in found] == expected
 
 
 @pytest.mark.attack(
     "empty replies to every benchmark under each of its rules",
-    "no more than the score that it declares for them",
+    "no more than the score that it declares for them, or the result says how many are right",
 )
 @pytest.mark.parametrize("empty", ["", " \r\n\t"])
 def test_empty_replies_score_what_is_declared(empty: str) -> None:
+    credited = dict.fromkeys(CREDITED, 0)
     for case in cases():
-        if case.name.startswith(EMPTY_FLOWS):
-            continue
         records = [record_of(case, sample, empty, "I see nothing.") for sample in case.samples]
-        headline = case.benchmark.summarise(records).headline
-        assert headline.value is None or headline.value <= case.benchmark.blank + 1e-9, case.name
+        summary = summed(case.benchmark, slim(records))
+        assert summary == summed(case.benchmark, records)
+        right = sum(bool(record.score) for record in records)
+        if not right:
+            headline = summary.headline.value
+            assert headline is None or headline <= case.benchmark.blank + 1e-9, case.name
+            continue
+        name = case.name.rpartition(" ")[0]
+        rule = name.rpartition(" ")[2]
+        have = "has" if right == 1 else "have"
+        assert summary.notices[-1] == (
+            f"{right} of {len(records)} samples {have} an empty reply that is scored as right: "
+            f"so does the rule {rule}"
+        ), name
+        credited[name] = right
+    assert credited == {name: counts[bool(empty)] for name, counts in CREDITED.items()}
 
 
 @pytest.mark.parametrize("family", [*FAMILIES, "replies-flow"])

@@ -137,9 +137,9 @@ def test_a_server_that_cannot_load_says_why_in_one_sentence(tmp_path: Path, caps
     assert log.read_text().splitlines()[-1] in err
 
 
-def asking(out: Path) -> subprocess.Popen[str]:
+def asking(out: Path, manner: str = "child") -> subprocess.Popen[str]:
     """A command whose server has been asked, and does not answer."""
-    serve = f"python {SMALL} {{port}} child"
+    serve = f"python {SMALL} {{port}} {manner}"
     words = ["run", "--serve", serve, "-m", "some", "-b", "eyechart", "--out", str(out)]
     command = subprocess.Popen(
         [sys.executable, "-m", "snellen", *words], stderr=subprocess.PIPE, text=True
@@ -172,6 +172,28 @@ def test_a_stopped_command_stops_its_server(tmp_path: Path, number: signal.Signa
     _, err = command.communicate()
     assert command.returncode == 130
     assert "continue with: snellen run --serve" in err
+    wait_for_the_end_of(server, child, watcher)
+
+
+def test_how_to_go_on_is_said_before_a_server_is_waited_for(tmp_path: Path) -> None:
+    """The server ignores SIGTERM; a second Ctrl-C waits no longer."""
+    command = asking(tmp_path, "child stubborn")
+    server, child, watcher = family(command)
+    began = time.monotonic()
+    command.send_signal(signal.SIGINT)
+    assert command.stderr is not None
+    lines = iter(command.stderr.readline, "")
+    said = next(line for line in lines if "continue with" in line)
+    assert said.startswith("stopping; servers and replicas have 10 s to end")
+    assert "continue with: snellen run --serve" in said
+    time.sleep(1)
+    assert command.poll() is None
+    command.send_signal(signal.SIGINT)
+    _, err = command.communicate(timeout=60)
+    assert time.monotonic() - began < 8
+    assert command.returncode == 130
+    assert "continue with: snellen run --serve" in err
+    assert "Traceback" not in err
     wait_for_the_end_of(server, child, watcher)
 
 

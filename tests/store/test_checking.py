@@ -17,11 +17,13 @@ from snellen.core.model import Identity
 from snellen.core.output import Drawn, Generated
 from snellen.store.in_flight import InFlight
 from snellen.store.migrations import MIGRATIONS
+from snellen.store.pages import rows_on_pages
 from snellen.store.repair import check, repair
 from snellen.store.responses import ResponseStore
 
 MODEL = Identity("test", "model")
 COUNT = 400
+LONG = Generated("".join(map(chr, random.Random(5).choices(range(33, 3000), k=9000))))
 PICTURE = b"\x89PNG not decoded here" * 50
 NAME = hashlib.sha256(PICTURE).hexdigest()
 
@@ -152,6 +154,61 @@ def test_what_is_sound_is_saved(
     wrong = [one for number, one in enumerate(found) if one not in (None, reply(number))]
     assert wrong == []
     assert COUNT // 2 < sum(one is not None for one in found) < COUNT
+
+
+@pytest.mark.attack(
+    "one page of a store overwritten: a leaf, one above leaves, or the root of all replies",
+    "the rows that stood on that page are lost, all others are saved",
+)
+@pytest.mark.parametrize("lost", ["leaf", "above leaves", "root"])
+def test_a_lost_page_takes_its_own_rows_alone(tmp_path: Path, lost: str) -> None:
+    path, count = tmp_path / "store.sqlite", 3000
+    with ResponseStore(path) as store:
+        for number in range(count):
+            store.put(key(number), reply(number), store.model_key(MODEL))
+        # Longer than a page, so that it lies on a chain of pages.
+        store.put(key(count), LONG, store.model_key(MODEL))
+    content = bytearray(path.read_bytes())
+    connection = sqlite3.connect(path)
+    (root,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'responses'")
+    connection.close()
+    kinds = content[0::4096]
+    inner = [page for page, kind in enumerate(kinds) if kind == 2 and page != root[0] - 1]
+    leaves = [page for page, kind in enumerate(kinds) if kind == 10]
+    page = {"leaf": leaves[len(leaves) // 2], "above leaves": inner[0], "root": root[0] - 1}[lost]
+    rows = int.from_bytes(content[4096 * page + 3 : 4096 * page + 5])
+    assert 0 < rows < 100 < len(leaves)
+    content[4096 * page : 4096 * (page + 1)] = random.Random(3).randbytes(4096)
+    path.write_bytes(content)
+
+    repaired = repair(path)
+    assert repaired is not None
+    assert repaired.before.replies == count + 1 - rows
+    assert check(path) == repaired.before._replace(complaints=())
+    with ResponseStore(path) as store:
+        found = [store.get(key(number)) for number in range(count)]
+        assert sum(one is None for one in found) == rows - (store.get(key(count)) is None)
+        assert store.get(key(count)) in (LONG, None)
+        assert store.stored(key(0)) is None or store.knows(MODEL)
+    assert not [one for at, one in enumerate(found) if one not in (None, reply(at))]
+
+
+def test_pages_of_garbage_raise_nothing_and_add_nothing(path: Path) -> None:
+    content = path.read_bytes()
+    draw = random.Random(7)
+    whole = [row for row in rows_on_pages(path) if len(row) == 7]
+    assert {row[0] for row in whole} >= set(map(key, range(COUNT)))
+    for _ in range(40):
+        bad = bytearray(content)
+        for _ in range(300):
+            # The first page has the schema, without which there is no table to ask about.
+            bad[draw.randrange(4096, len(bad))] = draw.randrange(256)
+        path.write_bytes(bad)
+        assert 0 < check(path).replies < COUNT
+    path.write_bytes(bytes(16) + draw.randbytes(5000))
+    assert list(rows_on_pages(path)) == []
+    path.write_bytes(b"")
+    assert list(rows_on_pages(path)) == []
 
 
 def test_what_is_no_store_gives_a_sentence(tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -24,10 +25,10 @@ from snellen.engine.loop.fresh import LATEST, check_fresh, fresh_name
 from snellen.engine.loop.plan import Plan
 from snellen.engine.loop.preflight import check_models, check_roles
 from snellen.engine.loop.progress import Progress, Silent
-from snellen.engine.loop.run import UnsupportedBenchmark, run
+from snellen.engine.loop.run import Interrupted, UnsupportedBenchmark, run
 from snellen.engine.ray.cluster import Cluster, Replicas
 from snellen.engine.servers.managed import LostServer, Servers
-from snellen.engine.servers.process import Say
+from snellen.engine.servers.process import GRACE, Say
 from snellen.models.naming.custom import load_files
 from snellen.store.responses import ResponseStore
 from snellen.store.runs import RunFolder
@@ -130,6 +131,7 @@ def evaluate(
     with (
         Servers(out, serve, serve_timeout, serving) as servers,
         Replicas(cluster, load, out) as spread,
+        _saying_how_to_go_on(command, serving, servers, spread),
     ):
         own = load_files(load)
         opener = _Opener(own.models, servers, spread)
@@ -181,6 +183,21 @@ def evaluate(
                 _run_together(list(map(planned, together)), responses, servers, html, results)
         results.lost.extend(servers.lost())
         return results
+
+
+@contextmanager
+def _saying_how_to_go_on(
+    command: str, say: Say | None, *ended: Servers | Replicas
+) -> Iterator[None]:
+    """Where Ctrl-C has servers or replicas to end, which takes seconds, say first how the command
+    goes on."""
+    try:
+        yield
+    except (Interrupted, KeyboardInterrupt):
+        if command and say is not None and any(one.running for one in ended):
+            what = f"stopping; servers and replicas have {GRACE:.0f} s to end"
+            say(f"{what}, none at a second Ctrl-C; continue with: {command}")
+        raise
 
 
 def _prepare(benchmark: Benchmark, fetching: FetchProgress | None, warned: Say | None) -> None:

@@ -12,7 +12,8 @@ from msgspec import structs
 from snellen.core.flow import Flow
 from snellen.core.headline import SumsOf
 from snellen.core.model import Capabilities, Modality
-from snellen.core.record import Record
+from snellen.core.record import Record, credits_empty_reply
+from snellen.core.repeats import draws_of
 from snellen.core.run import Examples
 from snellen.core.sample import Kind, Row, Sample
 from snellen.core.summary import Metric, Summary
@@ -185,8 +186,8 @@ def summed(
     benchmark: Benchmark, records: Sequence[Record], examples: Examples | None = None
 ) -> Summary:
     """The benchmark's numbers, with the `chance` it declares where guessing is one pass: the
-    data do not tell it row by row then, and the reason where it has no score. `examples` are those
-    the records were asked with."""
+    data do not tell it row by row then, the reason where it has no score, and how many empty
+    replies were given credit. `examples` are those the records were asked with."""
     summary = benchmark.summarise(records)
     if benchmark.unscorable and summary.headline.value is None:
         told = (benchmark.unscorable, *summary.notices)
@@ -196,6 +197,9 @@ def summed(
         questions = "question" if examples.aside == 1 else "questions"
         notice = f"{examples.aside} {questions} set aside as examples, {summary.n} scored"
         summary = structs.replace(summary, notices=(notice, *summary.notices))
+    credited = _credited_empty_replies(benchmark, records)
+    if credited:
+        summary = structs.replace(summary, notices=(*summary.notices, credited))
     if benchmark.notice:
         summary = structs.replace(summary, notices=(benchmark.notice, *summary.notices))
     chance = benchmark.chance
@@ -204,3 +208,16 @@ def summed(
     headline = summary.headline
     guessed = Metric(CHANCE, chance, headline.n, unit=headline.unit, top=headline.top)
     return structs.replace(summary, metrics={**summary.metrics, CHANCE: guessed})
+
+
+def _credited_empty_replies(benchmark: Benchmark, records: Sequence[Record]) -> str:
+    """How many empty replies the rule in force takes for answers; nothing where it takes none."""
+    draws = [draw for record in records for draw in draws_of(record)]
+    count = sum(credits_empty_reply(draw.score, draw.passes) for draw in draws)
+    if not count:
+        return ""
+    rule = benchmark.parameters.get("rule") or benchmark.parameters.get("reading", "")
+    of = "samples" if len(draws) == len(records) else "draws"
+    have = "has" if count == 1 else "have"
+    said = f"{count} of {len(draws)} {of} {have} an empty reply that is scored as right"
+    return f"{said}: so does the rule {rule}" if rule else said

@@ -3,13 +3,14 @@ reporting, analysing and submitting."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import Struct
 
 from snellen.core.answer import OWED, Answer, Outcome
 from snellen.core.message import Message
-from snellen.core.output import FailureKind, Output
+from snellen.core.output import FailureKind, Generated, Output
 from snellen.core.sample import Kind
 
 Unscored = Literal["failed", "missing", "no_gold", "unsupported", "ungraded"]
@@ -122,3 +123,16 @@ class Record(Struct, frozen=True, gc=False, omit_defaults=True):
     def owed(self) -> bool:
         """Whether it has no score because it failed or its reply is missing."""
         return self.unscored in OWED
+
+
+def credits_empty_reply(score: float | None, passes: Sequence[Pass]) -> bool:
+    """Whether a score comes of a reply without words: some rules of other people read one there."""
+    if not score:
+        return False
+    empty = [isinstance(one.output, Generated) and not one.output.text.strip() for one in passes]
+    if all(empty):
+        return bool(empty)
+    return any(
+        silent and bool(one.correct or one.credit)
+        for silent, one in zip(empty, passes, strict=True)
+    )

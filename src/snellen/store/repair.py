@@ -1,27 +1,33 @@
 """Whether a store is sound, and saving what is sound of one that is not.
 
 Each row proves itself by its checksum, so that rows can be taken out of a file whose pages are
-damaged: those that can be reached and read are copied into a new store.
+damaged: those that SQLite reaches are copied into a new store, and those on pages that it no longer
+finds, where their checksum proves them.
 """
 
 from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing, suppress
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 from snellen.core.errors import StorageError, UsageError
 from snellen.store.in_flight import live_askers
+from snellen.store.pages import rows_on_pages
 from snellen.store.responses import checksum, connect, is_sound_medium, unpacked
 
-_KEYS = 1 << 256
-"""Keys are hashes of 32 bytes, spread evenly."""
+_DIGEST = 32
+"""Bytes of a key. Keys are hashes, spread evenly."""
+_KEYS = 1 << 8 * _DIGEST
 _LOOKS = 8
 """Into how many parts of the keys of an average page what cannot be read is divided."""
 _ADDED = ("checksum", "stored_at", "run")
+_Row = tuple[bytes, int, int, bytes, int | None, float | None, int | None]
+"""digest, model, packed, output, checksum, stored_at, run"""
 
 
 class Checked(NamedTuple):
@@ -53,7 +59,7 @@ def check(path: Path) -> Checked:
     """Look at every row of a store; nothing is changed. Raises UsageError where there is none, and
     StorageError where its tables cannot be read."""
     with closing(_opened(path)) as connection:
-        return _copied(connection, None)
+        return _copied(path, connection, None)
 
 
 def repair(path: Path) -> Repaired | None:
@@ -69,7 +75,7 @@ def repair(path: Path) -> Repaired | None:
             _refuse_while_used(path, connection)
             with closing(connect(new)) as target:
                 target.execute("BEGIN IMMEDIATE")
-                before = _copied(connection, target)
+                before = _copied(path, connection, target)
                 target.execute("COMMIT")
                 target.execute("PRAGMA journal_mode=DELETE")
         kept = _free_name(path)
@@ -86,7 +92,7 @@ def repair(path: Path) -> Repaired | None:
     return Repaired(before, kept)
 
 
-def _copied(source: sqlite3.Connection, target: sqlite3.Connection | None) -> Checked:
+def _copied(path: Path, source: sqlite3.Connection, target: sqlite3.Connection | None) -> Checked:
     """Look at every row, and copy the sound ones where there is a target."""
     complaints = _complaints(source)
     columns = {row[1] for row in source.execute("PRAGMA table_info(responses)")}
@@ -95,14 +101,21 @@ def _copied(source: sqlite3.Connection, target: sqlite3.Connection | None) -> Ch
     rows = f"SELECT digest, model, packed, output, {', '.join(added)} FROM responses"
     replies = unproven = damaged = media = damaged_media = 0
     models: set[int] = set()
+    sound: set[bytes] = set()
     (pages,) = source.execute("PRAGMA page_count").fetchone()
     narrowest = _KEYS // max(1, _LOOKS * pages)
-    for digest, model, packed, output, expected, at, run in _reachable(source, rows, narrowest):
-        if unpacked(digest, packed, output, expected) is None:
+    reached = _reachable(source, rows, narrowest)
+    others = _out_of_reach(path, sound) if complaints else iter(())
+    for found in chain(reached, others):
+        kept = _sound(found)
+        if kept is None:
             damaged += 1
             continue
+        digest, model, packed, output, expected, at, run = kept
         replies += 1
         unproven += expected is None
+        if complaints:
+            sound.add(digest)
         if target is not None:
             models.add(model)
             proof = checksum(digest, output)
@@ -138,9 +151,30 @@ def _copy_names(
             target.execute("INSERT OR IGNORE INTO runs VALUES (?, ?)", row)
 
 
+def _sound(row: tuple[object, ...]) -> _Row | None:
+    """A row whose values are of the right types, as damage may change them, and what was stored."""
+    match row:
+        case (
+            bytes(digest), int(model), int(packed), bytes(output), int() | None as expected,
+            float() | int() | None as at, int() | None as run,
+        ):  # fmt: skip
+            if unpacked(digest, packed, output, expected) is not None:
+                return digest, model, packed, output, expected, at, run
+    return None
+
+
+def _out_of_reach(path: Path, sound: Collection[bytes]) -> Iterator[_Row]:
+    """The rows on the pages of a file that are proven by their checksum and not among the sound
+    ones that were copied up to then."""
+    for row in rows_on_pages(path):
+        kept = _sound(row)
+        if kept is not None and kept[4] is not None and kept[0] not in sound:
+            yield kept
+
+
 def _reachable(
     source: sqlite3.Connection, rows: str, narrowest: int, low: int = 0, high: int = _KEYS
-) -> Iterator[tuple[bytes, int, int, bytes, int | None, float | None, int | None]]:
+) -> Iterator[tuple[object, ...]]:
     """The rows whose keys lie in a range, around pages that cannot be read: from its beginning to
     the first of them, from its end back to the last of them, and what is between in halves."""
     first, last = low, high
@@ -148,14 +182,14 @@ def _reachable(
     limits = (_key(low), b"\xff" * 33 if high == _KEYS else _key(high))
     try:
         for row in source.execute(within, limits):
-            first = int.from_bytes(row[0][:32].ljust(32, b"\0")) + 1
+            first = _number(row[0], first - 1) + 1
             yield row
         return
     except sqlite3.DatabaseError:
         pass
     with suppress(sqlite3.DatabaseError):
         for row in source.execute(f"{within} DESC", limits):
-            number = int.from_bytes(row[0][:32].ljust(32, b"\0"))
+            number = _number(row[0], last)
             if number < first:
                 return
             last = number
@@ -167,7 +201,14 @@ def _reachable(
 
 
 def _key(number: int) -> bytes:
-    return number.to_bytes(32)
+    return number.to_bytes(_DIGEST)
+
+
+def _number(key: object, otherwise: int) -> int:
+    """`otherwise` where damage has left no key."""
+    if not isinstance(key, bytes):
+        return otherwise
+    return int.from_bytes(key[:_DIGEST].ljust(_DIGEST, b"\0"))
 
 
 def _lenient(

@@ -8,10 +8,12 @@ from one thread. Each row has a checksum, so that a reply that was changed on di
 from __future__ import annotations
 
 import hashlib
+import os
 import sqlite3
 import time
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,6 +29,8 @@ WAIT = 60.0
 """Seconds for which a write waits while another process holds the store."""
 _BRIEF = 0.02
 """The same, where the caller has other things to do meanwhile."""
+_ROOM = 1 << 15
+"""Bytes that a few short replies take."""
 _COMPRESS_ABOVE = 512
 _encode = msgspec.json.Encoder().encode
 _decode: Callable[[bytes], Output] = msgspec.json.Decoder(Output).decode
@@ -86,10 +90,30 @@ class ResponseStore:
         return self._models[digest]
 
     def asked_by(self, folder: Path) -> None:
-        """Note the run folder for which replies are stored from now on."""
+        """Note the run folder for which replies are stored from now on. Raises StorageError where
+        there is no room for a reply: whatever is asked then is asked for nothing."""
+        self._check_room()
         name = str(folder.absolute())
         self._write("INSERT OR IGNORE INTO runs (folder) VALUES (?)", (name,))
         self._run = self._read("SELECT id FROM runs WHERE folder = ?", name)[0]
+
+    def _check_room(self) -> None:
+        """With a file beside the store: SQLite writes nothing before it has something to keep."""
+        if self.path is None:
+            return
+        room = self.path.with_name(self.path.name + ".room")
+        try:
+            # Not zeros, which some file systems keep in no room at all.
+            room.write_bytes(os.urandom(_ROOM))
+        except OSError as error:
+            raise StorageError(
+                f"no room for replies in the response store {self.path}: "
+                f"{error.strerror or error}; nothing was asked: make room, and the same command "
+                "continues from there"
+            ) from error
+        finally:
+            with suppress(OSError):
+                room.unlink()
 
     def stored(self, digest: bytes) -> Stored | None:
         """When and for which run the reply to a request was stored; None where there is none."""

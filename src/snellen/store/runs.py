@@ -24,7 +24,7 @@ from msgspec import Struct
 
 from snellen.core.atomic_write import save
 from snellen.core.errors import DataError, RunLocked, StorageError, UsageError
-from snellen.core.record import Record, Repeat
+from snellen.core.record import Pass, Record, Repeat, credits_empty_reply
 from snellen.core.run import Report, RunInfo, Spent
 
 RUN_FILE = "run.json"
@@ -285,8 +285,8 @@ def distinct(records: Iterable[Record]) -> Iterator[Record]:
 
 
 def slim(records: Iterable[Record]) -> list[Record]:
-    """The records without requests, without the texts of their options and, where they were asked,
-    without passes; what is equal in many is held once. A long run is summed up in little memory."""
+    """The records without requests, without the texts of their options and without most passes;
+    what is equal in many is held once. A long run is summed up in little memory."""
     held: dict[object, Any] = {}
     return [_slimmed(record, held) for record in records]
 
@@ -296,8 +296,7 @@ def _slimmed(record: Record, held: dict[object, Any]) -> Record:
     closed = record.kind != "open"
     return msgspec.structs.replace(
         record,
-        # Why a sample was not asked stands in its pass alone, and is said of the whole run.
-        passes=record.passes if record.unscored == "unsupported" else (),
+        passes=_slim_passes(record),
         requests=(),
         score=held.setdefault(record.score, record.score),
         options=held.setdefault(("options", *record.options), dict.fromkeys(record.options, "")),
@@ -309,10 +308,20 @@ def _slimmed(record: Record, held: dict[object, Any]) -> Record:
     )
 
 
+def _slim_passes(one: Record | Repeat) -> tuple[Pass, ...]:
+    """The passes of which something is said of the whole run: why a sample was not asked, and that
+    an empty reply was given credit."""
+    if one.unscored == "unsupported":
+        return one.passes
+    if credits_empty_reply(one.score, one.passes):
+        return tuple(msgspec.structs.replace(each, prompt=(), options={}) for each in one.passes)
+    return ()
+
+
 def _slim_repeat(one: Repeat, held: dict[object, Any], closed: bool) -> Repeat:
     slim = msgspec.structs.replace(
         one,
-        passes=one.passes if one.unscored == "unsupported" else (),
+        passes=_slim_passes(one),
         values=one.values or _NO_VALUES,
     )
     # Draws of closed questions are of few kinds: each is held once.

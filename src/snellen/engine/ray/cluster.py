@@ -374,6 +374,11 @@ class Replicas:
         for one in self._spread:
             one.shut()
 
+    @property
+    def running(self) -> bool:
+        """Whether any replica was started and not ended since."""
+        return any(one.actors for one in self._spread)
+
     def of(self, spec: str) -> Spread | None:
         """The model of that name as replicas, or None where no cluster is asked for."""
         if self._cluster is None:

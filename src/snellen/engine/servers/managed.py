@@ -157,6 +157,11 @@ class Servers:
     ) -> None:
         self.stop()
 
+    @property
+    def running(self) -> bool:
+        """Whether any of them was started and not stopped since."""
+        return any(server.running for server in self._servers.values())
+
     def managed(self, spec: str) -> Managed | None:
         """The model of that name, if its server is Snellen's to start; else None."""
         named = split_spec(spec)

@@ -88,6 +88,10 @@ class Server:
                     await self._start()
         return self._base_url
 
+    @property
+    def running(self) -> bool:
+        return self._process is not None
+
     def lost(self) -> str | None:
         """How a server that was ready has ended by itself; None while it lives."""
         if self._lost is None and self._healthy and self._process is not None:
