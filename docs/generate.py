@@ -9,6 +9,7 @@ docs/families.md    families of models that were tried (see docs/families.py)
 docs/every-kind.md  a run over one small file of every benchmark (see docs/every_kind.py)
 docs/attacks.md     hostile input and bad days, each with its test (see docs/attacks.py)
 docs/statistics.md  every statistical procedure with its simulations (see simulations/page.py)
+docs/design/structure.md  how readable the package is (see docs/structure.py)
 
 With `--check` nothing is written; the exit code is 1 when a page differs from what would be.
 """
@@ -125,7 +126,7 @@ def _meaning(action: argparse.Action) -> str:
 
 def benchmarks() -> str:
     """Every registered benchmark (see docs/benchmark_list.py)."""
-    return _made_by("benchmark_list.py")
+    return _page_of("benchmark_list.py")
 
 
 def models() -> str:
@@ -204,39 +205,44 @@ def _table(header: tuple[str, str], rows: Iterable[tuple[str, str]]) -> Iterator
 
 def reproduction() -> str:
     """Our numbers beside official ones, from the counts that are committed."""
-    return _made_by("reproduce.py")
+    return _page_of("reproduce.py")
 
 
 def evidence() -> str:
     """What every benchmark's numbers rest on, from the counts that are committed."""
-    return _made_by("evidence.py")
+    return _page_of("evidence.py")
 
 
 def families() -> str:
     """The families that were tried, from the record that their tests keep."""
-    return _made_by("families.py")
+    return _page_of("families.py")
 
 
-def _made_by(script: str) -> str:
-    made: str = runpy.run_path(str(FOLDER / script))["page"]()
-    return made
+def _page_of(script: str) -> str:
+    text: str = runpy.run_path(str(FOLDER / script))["page"]()
+    return text
 
 
 def every_kind() -> str:
     """The run over every kind of benchmark, from the counts that are committed."""
-    return _made_by("every_kind.py")
+    return _page_of("every_kind.py")
 
 
 def statistics() -> str:
     """Every procedure, from the studies and the results that are committed."""
     sys.path.insert(0, str(FOLDER.parent))
-    made: str = import_module("simulations.page").page()
-    return made
+    text: str = import_module("simulations.page").page()
+    return text
 
 
 def attacks() -> str:
     """What hostile input and bad days do, from the results that are committed."""
-    return _made_by("attacks.py")
+    return _page_of("attacks.py")
+
+
+def structure() -> str:
+    """How readable the package is, from the figures that are committed."""
+    return _page_of("structure.py")
 
 
 PAGES: dict[str, Callable[[], str]] = {
@@ -249,6 +255,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "every-kind.md": every_kind,
     "statistics.md": statistics,
     "attacks.md": attacks,
+    "design/structure.md": structure,
 }
 
 

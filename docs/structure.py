@@ -1,0 +1,223 @@
+"""Measures how readable the package is: `python docs/structure.py [--source FOLDER] [--write]`.
+
+Prints the figures of docs/design/structure.md: files per folder, names, lengths, and what one small
+run passes. `--write` stores them in docs/data/structure.json, `--source` measures another checkout.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import tokenize
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+STORED = ROOT / "docs" / "data" / "structure.json"
+
+_WORDS = tomllib.loads((ROOT / "docs" / "data" / "names.toml").read_text(encoding="utf-8"))
+IRREGULAR = frozenset(_WORDS["irregular"])
+OTHER = frozenset(_WORDS["other"])
+PARTICLES = frozenset(_WORDS["particles"])
+BANNED: dict[str, str] = _WORDS["banned"]
+"""Words of names that nobody else in the field uses, with the term that is used instead."""
+
+
+_HEAD = """# Structure
+
+<!-- Written by docs/generate.py from docs/data/structure.json. -->
+
+How readable `src/snellen` is, by `python docs/structure.py --write now`. "First" is the first
+version, the same script over commit 9470a76. A run is
+`snellen run -m random -b eyechart --limit 1`.
+The words that are counted, and the rules for participles, are in `docs/data/names.toml`;
+`tests/test_names.py` holds them.
+
+| | first | now |
+| --- | ---: | ---: |"""
+
+
+class Definition(NamedTuple):
+    file: str
+    line: int
+    kind: str
+    """`class`, `function` or `parameter`."""
+    name: str
+    lines: int
+    documented: bool
+    parameters: int
+
+
+def definitions(source: Path) -> Iterator[Definition]:
+    """Classes, functions and parameters of every Python file below `source`."""
+    for path in sorted(source.rglob("*.py")):
+        file = path.relative_to(source).as_posix()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                kind, parameters = "class", 0
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                arguments = node.args
+                every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+                kind, parameters = "function", len(every)
+                for one in every:
+                    yield Definition(file, one.lineno, "parameter", one.arg, 1, True, 0)
+            else:
+                continue
+            length = (node.end_lineno or node.lineno) - node.lineno + 1
+            documented = ast.get_docstring(node) is not None
+            yield Definition(file, node.lineno, kind, node.name, length, documented, parameters)
+
+
+def words(name: str) -> list[str]:
+    """The words of `snake_case` or `CamelCase`, in small letters."""
+    return re.findall(r"[a-z0-9]+", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower())
+
+
+def begins_with_participle(name: str) -> bool:
+    """Whether a name's first word is a past participle."""
+    first = next(iter(words(name)), "")
+    if first in OTHER:
+        return False
+    return first in IRREGULAR or (len(first) > 4 and first.endswith("ed"))
+
+
+def is_bare_participle(name: str) -> bool:
+    """Whether a name is a past participle alone, or one without a noun: `told`, `asked_so`."""
+    parts = words(name)
+    return begins_with_participle(name) and (len(parts) == 1 or parts[1] in PARTICLES)
+
+
+def banned_words(name: str) -> set[str]:
+    return BANNED.keys() & set(words(name))
+
+
+def names_used_twice(source: Path) -> dict[str, list[str]]:
+    """Names of classes that stand in more than one place, private ones without their underscore."""
+    places: dict[str, list[str]] = {}
+    for definition in definitions(source):
+        if definition.kind == "class":
+            place = f"{definition.file}:{definition.line}"
+            places.setdefault(definition.name.lstrip("_"), []).append(place)
+    return {name: files for name, files in places.items() if len(files) > 1}
+
+
+def measure(source: Path) -> dict[str, int]:
+    """The figures of the package in the folder `source`."""
+    every = list(definitions(source))
+    classes = [one for one in every if one.kind == "class"]
+    functions = [one for one in every if one.kind == "function"]
+    files = sorted(source.rglob("*.py"))
+    lines = [len(path.read_text(encoding="utf-8").splitlines()) for path in files]
+    tracked = [
+        path for path in source.rglob("*") if path.is_file() and "__pycache__" not in str(path)
+    ]
+    folders = Counter(path.parent for path in tracked)
+    comments = 0
+    for path in files:
+        with tokenize.open(path) as file:
+            tokens = tokenize.generate_tokens(file.readline)
+            comments += sum(token.type == tokenize.COMMENT for token in tokens)
+    evaluate = [one for one in functions if one.name == "evaluate" and one.file.startswith("api/")]
+    return {
+        "Python files": len(files),
+        "lines": sum(lines),
+        "files in the fullest folder": max(folders.values()),
+        "folders of more than 30 files": sum(count > 30 for count in folders.values()),
+        "lines of the longest file": max(lines),
+        "files of less than 60 lines": sum(count < 60 for count in lines),
+        "class names used more than once": len(names_used_twice(source)),
+        "functions that begin with a past participle": sum(
+            begins_with_participle(one.name) for one in functions
+        ),
+        "functions named by a bare participle": sum(
+            is_bare_participle(one.name) for one in functions
+        ),
+        "names with a banned word": sum(bool(banned_words(one.name)) for one in every),
+        "parameters of evaluate": max((one.parameters for one in evaluate), default=0),
+        "functions of more than 12 parameters": sum(one.parameters > 12 for one in functions),
+        "functions of more than 40 lines": sum(one.lines > 40 for one in functions),
+        "functions of 20 lines or more without a docstring": sum(
+            one.lines >= 20 and not one.documented for one in functions
+        ),
+        "comments": comments,
+        "classes": len(classes),
+        "functions": len(functions),
+    }
+
+
+_PROFILE = """
+import json, sys, threading
+passed = set()
+def note(frame, event, _):
+    # Functions alone: bodies of classes and modules run without fast locals.
+    if event == "call" and frame.f_code.co_flags & 1 and SOURCE in frame.f_code.co_filename:
+        passed.add((frame.f_code.co_filename, frame.f_code.co_qualname))
+SOURCE = sys.argv[1]
+sys.path.insert(0, str(__import__("pathlib").Path(SOURCE).parent))
+out = sys.argv[2]
+sys.argv = ["snellen", "run", "-m", "random", "-b", "eyechart", "--limit", "1", "--out", out]
+threading.setprofile(note)
+sys.setprofile(note)
+from snellen.cli.main import main
+try:
+    main()
+except SystemExit:
+    pass
+sys.setprofile(None)
+named = {one for one in passed if not one[1].rpartition(".")[2].startswith("<")}
+print("\\n" + json.dumps([len({file for file, _ in passed}), len(named)]))
+"""
+
+
+def passed_by_a_run(source: Path) -> dict[str, int]:
+    """Files and functions that `snellen run -m random -b eyechart --limit 1` passes."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-c", _PROFILE, str(source), folder]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    files, functions = json.loads(done.stdout.strip().splitlines()[-1])
+    return {"files passed by a run": files, "functions passed by a run": functions}
+
+
+def page() -> str:
+    """docs/design/structure.md: the first version beside the figures that were stored last."""
+    stored = json.loads(STORED.read_text(encoding="utf-8"))
+    rows = [
+        f"| {name} | {stored['before'][name]:,} | {value:,} |"
+        for name, value in stored["now"].items()
+    ]
+    return "\n".join([_HEAD, *rows, ""])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python docs/structure.py")
+    parser.add_argument("--source", type=Path, default=ROOT, help="the root of a checkout")
+    parser.add_argument("--write", choices=["before", "now"], help=f"keep in {STORED.name}")
+    parser.add_argument("--names", action="store_true", help="list the names that offend")
+    arguments = parser.parse_args()
+    source = arguments.source.resolve() / "src" / "snellen"
+    if arguments.names:
+        for one in definitions(source):
+            if banned_words(one.name) or (one.kind == "function" and is_bare_participle(one.name)):
+                print(f"{one.file}:{one.line} {one.kind} {one.name}")
+        for name, files in names_used_twice(source).items():
+            print(f"class {name}: {', '.join(files)}")
+        return
+    figures = measure(source) | passed_by_a_run(source)
+    for name, value in figures.items():
+        print(f"{value:>8,}  {name}")
+    if arguments.write:
+        stored = json.loads(STORED.read_text(encoding="utf-8")) if STORED.exists() else {}
+        stored[arguments.write] = figures
+        STORED.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
