@@ -9,8 +9,8 @@ from typing import NamedTuple
 from page_cells import cell, escaped
 
 from snellen.benchmarks.declaration.evidence import evidence_level, evidence_of
-from snellen.benchmarks.declaration.option_docs import OptionFacts, option_facts
-from snellen.benchmarks.declaration.registry import known_benchmarks, open_benchmark
+from snellen.benchmarks.declaration.option_docs import OptionDoc, option_docs
+from snellen.benchmarks.declaration.registry import list_benchmarks, open_benchmark
 from snellen.core.benchmark import Benchmark
 
 _OFTEN = 9
@@ -34,14 +34,14 @@ class Entry(NamedTuple):
     name: str
     aliases: Sequence[str]
     benchmark: Benchmark
-    options: Sequence[OptionFacts]
+    options: Sequence[OptionDoc]
 
 
 def page() -> str:
     """Raises nothing of its own: every registered benchmark opens without data."""
     entries = [
-        Entry(one.name, one.aliases, made, option_facts(made.options))
-        for one in known_benchmarks()
+        Entry(one.name, one.aliases, made, option_docs(made.options))
+        for one in list_benchmarks()
         for made in [open_benchmark(one.name)]
     ]
     common = _common(entries)
@@ -60,9 +60,9 @@ def _overview(entries: Iterable[Entry]) -> Iterator[str]:
         yield f"| [{name}](#{name}) | {title} | {' | '.join(facts)} |"
 
 
-def _common(entries: Iterable[Entry]) -> Mapping[str, OptionFacts]:
+def _common(entries: Iterable[Entry]) -> Mapping[str, OptionDoc]:
     """The options that many benchmarks have, with the values and the default of most of them."""
-    known: dict[str, Counter[OptionFacts]] = {}
+    known: dict[str, Counter[OptionDoc]] = {}
     for entry in entries:
         for option in entry.options:
             known.setdefault(option.name, Counter())[option] += 1
@@ -70,20 +70,20 @@ def _common(entries: Iterable[Entry]) -> Mapping[str, OptionFacts]:
     return {name: option for name, (option, count) in most.items() if count >= _OFTEN}
 
 
-def _common_options(common: Mapping[str, OptionFacts]) -> Iterator[str]:
+def _common_options(common: Mapping[str, OptionDoc]) -> Iterator[str]:
     yield from ("## Options of many benchmarks", "")
     yield "A benchmark below names those that it has; only what is different there is told again."
     yield from ("", *_options(common.values()))
 
 
-def _options(options: Iterable[OptionFacts]) -> Iterator[str]:
+def _options(options: Iterable[OptionDoc]) -> Iterator[str]:
     yield "| option | default | values | meaning |"
     yield "| --- | --- | --- | --- |"
     for name, default, values, meaning in options:
         yield f"| `{name}` | `{default}` | {values} | {escaped(meaning)} |"
 
 
-def _section(entry: Entry, common: Mapping[str, OptionFacts]) -> Iterator[str]:
+def _section(entry: Entry, common: Mapping[str, OptionDoc]) -> Iterator[str]:
     benchmark = entry.benchmark
     evidence = evidence_of(entry.name)
     yield from (f"## {entry.name}", "", f"{escaped(benchmark.title)}.", "")
@@ -100,7 +100,7 @@ def _section(entry: Entry, common: Mapping[str, OptionFacts]) -> Iterator[str]:
         "usual options": _code(usual),
         "also called": _code(entry.aliases),
         "paper": f"<{benchmark.paper}>" if benchmark.paper else "",
-        "data": escaped(benchmark.source),
+        "data": escaped(benchmark.provenance),
         "on first use": "downloaded and checked" if benchmark.fetch else "shipped with Snellen",
     }
     yield from ("|  |  |", "| --- | --- |")

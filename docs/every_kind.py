@@ -26,7 +26,7 @@ from msgspec import Struct
 from msgspec import json as msgjson
 
 from snellen.benchmarks.declaration.registry import open_benchmark
-from snellen.benchmarks.declaration.suites import suite_named
+from snellen.benchmarks.declaration.suites import find_suite
 from snellen.benchmarks.protocol.judging import JUDGE
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.sample import Sample
@@ -173,13 +173,13 @@ def _kind(benchmark: Benchmark, samples: Sequence[Sample]) -> str:
     shown = [f"{count} {kind}{'s' * (count > 1)}" for kind, count in media.items()]
     how = [key for key in ("circular", "protocol") if key in benchmark.parameters]
     named = ["circular" if key == "circular" else benchmark.parameters[key] for key in how]
-    judged = ["judge"] if JUDGE in benchmark.asks else []
+    judged = ["judge"] if JUDGE in benchmark.extra_roles else []
     return "; ".join([forms, " and ".join(shown) or "text alone", *named, *judged])
 
 
 def counted(out: Path) -> list[Line]:
     """A line for every member of the suite, in its order."""
-    suite, runs = suite_named(str(out / "data" / SUITE)), find_runs(out / "runs")
+    suite, runs = find_suite(str(out / "data" / SUITE)), find_runs(out / "runs")
     return [line_of(one.name, *one.benchmarks, runs) for one in suite.members]
 
 

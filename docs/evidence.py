@@ -27,12 +27,12 @@ from tests.differential.sets import all_sets, read_set  # noqa: E402
 
 from snellen.benchmarks.declaration.evidence import (  # noqa: E402
     LEVELS,
-    Comparison,
-    Difference,
     Evidence,
-    stored_evidence,
+    EvidenceComparison,
+    VerdictDifference,
+    load_evidence,
 )
-from snellen.benchmarks.declaration.registry import known_benchmarks, open_benchmark, split_spec  # noqa: E402
+from snellen.benchmarks.declaration.registry import list_benchmarks, open_benchmark, split_spec  # noqa: E402
 
 FILE = ROOT / "src" / "snellen" / "benchmarks" / "data" / "evidence.json"
 STORIES = Path(__file__).parent / "data" / "differences.txt"
@@ -63,11 +63,11 @@ anew, given the checkouts."""
 
 def counted() -> dict[str, Evidence]:
     """The evidence of every registered benchmark."""
-    found: dict[str, list[Comparison]] = defaultdict(list)
+    found: dict[str, list[EvidenceComparison]] = defaultdict(list)
     for name, comparison in (*_published(), *_judged(), *_tables()):
         found[name].append(comparison)
     evidence = {}
-    for known in known_benchmarks():
+    for known in list_benchmarks():
         comparisons = sorted(found[known.name], key=lambda one: LEVELS.index(one.level))
         enough = [one.level for one in comparisons if _is_enough(one)]
         evidence[known.name] = Evidence(
@@ -76,7 +76,7 @@ def counted() -> dict[str, Evidence]:
     return evidence
 
 
-def _is_enough(comparison: Comparison) -> bool:
+def _is_enough(comparison: EvidenceComparison) -> bool:
     """Whether a comparison carries its level: one published number that comes out, or a set that
     is large enough and explained to the last row."""
     if comparison.level != "differential":
@@ -89,28 +89,28 @@ def _is_enough(comparison: Comparison) -> bool:
     )
 
 
-def _published() -> Iterator[tuple[str, Comparison]]:
+def _published() -> Iterator[tuple[str, EvidenceComparison]]:
     entries = [entry for entry in read_counts() if entry.benchmark in SETS]
     for title in dict.fromkeys(entry.benchmark for entry in entries):
         of_it = [entry for entry in entries if entry.benchmark == title]
         causes = Counter(entry.because for entry in of_it if not entry.agrees)
         yield (
             SETS[title],
-            Comparison(
+            EvidenceComparison(
                 "reproduced",
                 "; ".join(dict.fromkeys(entry.source for entry in of_it)),
                 sum(entry.agrees for entry in of_it),
                 len(of_it),
                 setting=title,
                 differences=tuple(
-                    Difference(cause or "not explained", "convention", count)
+                    VerdictDifference(cause or "not explained", "convention", count)
                     for cause, count in causes.items()
                 ),
             ),
         )
 
 
-def _judged() -> Iterator[tuple[str, Comparison]]:
+def _judged() -> Iterator[tuple[str, EvidenceComparison]]:
     for path in all_sets():
         judged = read_set(path)
         with tempfile.TemporaryDirectory() as folder:
@@ -121,7 +121,7 @@ def _judged() -> Iterator[tuple[str, Comparison]]:
         spec = split_spec(judged.benchmark)
         yield (
             open_benchmark(judged.benchmark).name,
-            Comparison(
+            EvidenceComparison(
                 "differential",
                 judged.source["repository"],
                 result.compared - len(result.differing),
@@ -133,7 +133,7 @@ def _judged() -> Iterator[tuple[str, Comparison]]:
                 licence=judged.source["licence"],
                 setting=",".join(f"{key}={value}" for key, value in spec.options.items()),
                 differences=tuple(
-                    Difference(cause, right, count)  # type: ignore[arg-type]
+                    VerdictDifference(cause, right, count)  # type: ignore[arg-type]
                     for (cause, right), count in causes.items()
                     if count
                 ),
@@ -141,14 +141,14 @@ def _judged() -> Iterator[tuple[str, Comparison]]:
         )
 
 
-def _tables() -> Iterator[tuple[str, Comparison]]:
+def _tables() -> Iterator[tuple[str, EvidenceComparison]]:
     for name, (source, agreeing, compared) in FORMULAS.items():
-        yield name, Comparison("formula", source, agreeing, compared)
+        yield name, EvidenceComparison("formula", source, agreeing, compared)
 
 
 def page() -> str:
     """docs/evidence.md."""
-    evidence = stored_evidence()
+    evidence = load_evidence()
     levels = Counter(one.level for one in evidence.values())
     lines = [*_HEAD.splitlines(), "", "| level | benchmarks |", "| --- | ---: |"]
     lines += [f"| {level} | {levels[level]} |" for level in LEVELS]
@@ -168,7 +168,7 @@ def _overview(evidence: Mapping[str, Evidence]) -> Iterator[str]:
             label = ""
 
 
-def _cells(comparison: Comparison | None) -> Sequence[str]:
+def _cells(comparison: EvidenceComparison | None) -> Sequence[str]:
     if comparison is None:
         return ("from the text", "nothing", "", "", "", "", "")
     source = f"{comparison.source}: {comparison.path}" if comparison.path else comparison.source

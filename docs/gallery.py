@@ -23,21 +23,25 @@ from msgspec import json as msgjson
 from snellen.analysis.causes.gains import gains
 from snellen.analysis.findings.abilities import abilities, hard_samples
 from snellen.analysis.findings.choices import choices
-from snellen.analysis.findings.score_tables import chosen, of_csv, of_reports
+from snellen.analysis.findings.score_tables import (
+    scores_from_csv,
+    scores_from_reports,
+    select_scores,
+)
 from snellen.benchmarks.declaration.registry import open_benchmark
-from snellen.benchmarks.mme.boards import mme_boards, printed_scores
-from snellen.benchmarks.mmt_bench.tasks import by_capability, by_image_type, subtask_named
-from snellen.benchmarks.seedbench.levels import by_name, dimensions, subparts
+from snellen.benchmarks.mme.boards import build_boards, parse_printed_scores
+from snellen.benchmarks.mmt_bench.tasks import by_capability, by_image_type, find_subtask
+from snellen.benchmarks.seedbench.levels import dimension_by_name, dimensions, group_by_subpart
 from snellen.core.benchmark import Variant
 from snellen.core.summary import Interval
 from snellen.data.tables.open_table import open_table
-from snellen.report.findings.hard_cards import Card, hard_cards
+from snellen.report.findings.hard_cards import HardSampleCard, hard_cards
 from snellen.report.plots.dot_plot import Value, dots, shares
 from snellen.report.plots.heatmap import heat_map
 from snellen.report.plots.leaderboard_bars import board_plot
 from snellen.report.plots.radar import radars
-from snellen.scoring.leaderboard import Board, Place
-from snellen.scoring.mmt_bench import plain_mean
+from snellen.scoring.leaderboard import Leaderboard, LeaderboardRow
+from snellen.scoring.mmt_bench import mean_over_subtasks
 from snellen.store.runs import find_runs
 
 FOLDER = Path(__file__).parent
@@ -103,7 +107,7 @@ def counted(runs: Path, tables: Path) -> Gallery:
     found = {(run.info.model, run.info.config.parameters.get("control")): run
              for run in find_runs(runs)}  # fmt: skip
     seeing = [found[model, None] for model in EYECHART_MODELS]
-    table = of_reports([report_of(run) for run in seeing], EYECHART_MODELS, "category")
+    table = scores_from_reports([report_of(run) for run in seeing], EYECHART_MODELS, "category")
     ordered = abilities(table)
     cases = []
     for one in ordered[:HARDEST]:
@@ -152,7 +156,7 @@ def _blind(runs: Sequence) -> Numbers:
 
 def _languages(tables: Path) -> Numbers:
     held = {
-        language: of_csv(open_table(str(tables / f"mmbench_{name}.csv"))).scores
+        language: scores_from_csv(open_table(str(tables / f"mmbench_{name}.csv"))).scores
         for language, name in (("English", "table11_test_l2"), ("Chinese", "table13_cn_test_l2"))
     }
     shared = [name for name in held["English"] if name in held["Chinese"]]
@@ -164,14 +168,14 @@ def _languages(tables: Path) -> Numbers:
 
 
 def _open_and_closed(tables: Path) -> Numbers:
-    table = of_csv(open_table(str(tables / "mmbench_table11_test_l2.csv")))
-    return _plain(chosen(table, OPEN_AND_CLOSED, L2).scores)
+    table = scores_from_csv(open_table(str(tables / "mmbench_table11_test_l2.csv")))
+    return _plain(select_scores(table, OPEN_AND_CLOSED, L2).scores)
 
 
 def _mme(tables: Path) -> dict[str, dict]:
     file = open_table(str(tables / "mme_subtasks.csv"))
-    boards = mme_boards(printed_scores(file).scores, PLACES)
-    subtasks = _plain(chosen(of_csv(file), MME_MODELS).scores)
+    boards = build_boards(parse_printed_scores(file).scores, PLACES)
+    subtasks = _plain(select_scores(scores_from_csv(file), MME_MODELS).scores)
     return {
         "mme_boards": {
             one.name: [(rank, model, round(score, 4)) for rank, model, score in one.places]
@@ -184,14 +188,14 @@ def _mme(tables: Path) -> dict[str, dict]:
 def _mmt(tables: Path, members: Mapping[str, Sequence[str]]) -> Numbers:
     held: Numbers = {model: {} for model in MMT_MODELS}
     for row in _rows(tables / "mmt_subtask_scores.csv"):
-        task = subtask_named(row["subtask"])
+        task = find_subtask(row["subtask"])
         if row["model"] in held and task is not None:
             held[row["model"]][task.name] = float(row["accuracy"])
     return {
         model: {
             group: round(mean, 4)
             for group, names in members.items()
-            if (mean := plain_mean(values, names)) is not None
+            if (mean := mean_over_subtasks(values, names)) is not None
         }
         for model, values in held.items()
     }
@@ -203,7 +207,7 @@ def _seed(tables: Path) -> dict[str, dict[str, float | None]]:
     found: dict[str, dict[str, float | None]] = {}
     for file in ("seed_table5_multi_video.csv", "seed_table6_interleaved_generation.csv"):
         for row in _rows(tables / file):
-            cells = {name: row[name] for name in row if by_name(name) is not None}
+            cells = {name: row[name] for name in row if dimension_by_name(name) is not None}
             found.setdefault(row["model"], {}).update(
                 {name: None if cell in ("-", "") else float(cell) for name, cell in cells.items()}
             )
@@ -250,7 +254,7 @@ def _spread(numbers: Gallery) -> dict[str, dict[str, Value]]:
 
 def _boards(numbers: Gallery) -> str:
     boards = [
-        Board(name, tuple(Place(*place) for place in places), len(places), 0)
+        Leaderboard(name, tuple(LeaderboardRow(*place) for place in places), len(places), 0)
         for name, places in numbers.mme_boards.items()
     ]
     return board_plot({"MME leaderboards": boards})
@@ -264,7 +268,7 @@ def _hard(numbers: Gallery) -> str:
     for one in numbers.hard:
         sample = samples[one.sample]
         pictures = [_data_url(ref.source.read()) for ref in sample.media]
-        cards.append(Card(one.ability, one.best, sample.question, sample.options, sample.gold,
+        cards.append(HardSampleCard(one.ability, one.best, sample.question, sample.options, sample.gold,
                           one.answers, pictures))  # fmt: skip
     return hard_cards("Wrong in every run: the hardest abilities of eyechart", cards)
 
@@ -278,7 +282,7 @@ def _heat(numbers: Gallery) -> str:
     asked = next(iter(numbers.seed_dimensions.values()))
     groups = [
         one._replace(members=tuple(name for name in one.members if name in asked))
-        for one in subparts(dimensions())
+        for one in group_by_subpart(dimensions())
     ]
     kept = [one for one in groups if one.members]
     return heat_map(

@@ -27,12 +27,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from page_cells import cell, escaped
 
 from snellen.cli.parser import build_parser
-from snellen.core.entry_points import doors
+from snellen.core.entry_points import plugin_entry_points
 from snellen.models.naming.catalog import catalog
 from snellen.models.naming.provider import ModelOption
-from snellen.models.naming.registry import GROUP, known_models
+from snellen.models.naming.registry import GROUP, registered_models
 from snellen.models.sampling import OPTIONS as SAMPLING
-from snellen.report.terminal.catalog import COLUMNS, row
+from snellen.report.terminal.catalog import COLUMNS, entry_row
 
 if TYPE_CHECKING:
     Group = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -142,14 +142,14 @@ def models() -> str:
         "",
         *_table(
             ("name", "what it is"),
-            [(f"`{one.name}`", escaped(one.title)) for one in known_models()],
+            [(f"`{one.name}`", escaped(one.title)) for one in registered_models()],
         ),
         "",
     ]
     rows = [(f"`{one.name}`", _option_meaning(one)) for one in SAMPLING]
     lines += ["## Options of every model", "", *_table(("option", "meaning"), rows), ""]
     takers: dict[tuple[ModelOption, ...], list[str]] = {}
-    for name, entry in sorted(doors(GROUP).items()):
+    for name, entry in sorted(plugin_entry_points(GROUP).items()):
         takers.setdefault(_options(entry.module), []).append(name)
     for options, names in takers.items():
         if options:
@@ -177,7 +177,7 @@ def _catalogued() -> Iterator[str]:
     yield from ("", f"| {' | '.join(COLUMNS)} | stands for | also called |")
     yield "|" + " --- |" * (len(COLUMNS) + 2)
     for entry in catalog():
-        name, *cells = (cell(escaped(fact)) for fact in row(entry))
+        name, *cells = (cell(escaped(fact)) for fact in entry_row(entry))
         aliases = ", ".join(f"`{alias}`" for alias in entry.names[1:])
         yield f"| {' | '.join([f'`{name}`', *cells, f'`{entry.spec}`', aliases])} |"
     yield ""

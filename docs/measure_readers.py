@@ -34,41 +34,44 @@ from snellen.analysis.parsing.parsing_quality import (
     MMMU,
     TEMPCOMPASS,
     VECTORS,
-    Labelled,
-    Quality,
-    Reader,
-    measured,
+    ParsingQuality,
+    ReplyParser,
+    ReplyWithOption,
+    measure_parser,
 )
 from snellen.api import score
 from snellen.api.score import Scored
-from snellen.core.answer import Answer, Found
+from snellen.core.answer import Answer, ParsedAnswer
 from snellen.core.model import Model
-from snellen.extract.choice import read_choice
-from snellen.extract.published.vlmevalkit import read_choice_vlmevalkit, read_yes_no_vlmevalkit
-from snellen.extract.yes_no import NO, YES, YesNoRule, read_yes_no
+from snellen.extract.choice import parse_choice
+from snellen.extract.published.vlmevalkit import parse_choice_vlmevalkit, parse_yes_no_vlmevalkit
+from snellen.extract.yes_no import NO, YES, YesNoRule, parse_yes_no
 from snellen.report.findings.finding import print_finding
-from snellen.report.findings.parsers import labelled
+from snellen.report.findings.parsers import labelled_replies
 
 LETTERS = "ABCD"
 _ALL_LETTERS = "ABCDEFGHI"
 _QUESTION = "Which option does the reply choose?"
 
 
-def counted(golden: Path) -> list[Quality]:
+def counted(golden: Path) -> list[ParsingQuality]:
     """Every reader on every set it can read."""
-    choice: Mapping[str, Reader] = {"snellen": read_choice, "vlmevalkit": read_choice_vlmevalkit}
+    choice: Mapping[str, ReplyParser] = {
+        "snellen": parse_choice,
+        "vlmevalkit": parse_choice_vlmevalkit,
+    }
     sets = {BLINK: _blink, MMMU: _mmmu, VECTORS: _vectors}
     found = [
-        measured(reader, "choice", labelled_by, read, replies(golden))
+        measure_parser(reader, "choice", labelled_by, read, replies(golden))
         for labelled_by, replies in sets.items()
         for reader, read in choice.items()
     ]
-    yes_no: Mapping[str, Reader] = {
+    yes_no: Mapping[str, ReplyParser] = {
         **{rule: _yes_no(rule) for rule in ("word", "official", "paper")},
-        "vlmevalkit": lambda text, options: read_yes_no_vlmevalkit(text),
+        "vlmevalkit": lambda text, options: parse_yes_no_vlmevalkit(text),
     }
     return found + [
-        measured(reader, "yes_no", TEMPCOMPASS, read, _tempcompass(golden))
+        measure_parser(reader, "yes_no", TEMPCOMPASS, read, _tempcompass(golden))
         for reader, read in yes_no.items()
     ]
 
@@ -86,7 +89,7 @@ def extracted(
             yield labelled_by, score(str(path), extractor=extractor, labels=labels, store=store)
 
 
-def _write(path: Path, replies: Iterable[Labelled]) -> None:
+def _write(path: Path, replies: Iterable[ReplyWithOption]) -> None:
     """Labelled replies as a file of one's own. Where the texts of the options are not known, the
     labels stand in their place."""
     with path.open("w", newline="", encoding="utf-8") as stream:
@@ -125,47 +128,49 @@ def graded(golden: Path, judge: str | Model, store: Path) -> Iterator[tuple[str,
         )  # fmt: skip
 
 
-def _yes_no(rule: YesNoRule) -> Reader:
-    return lambda text, options: read_yes_no(text, rule)
+def _yes_no(rule: YesNoRule) -> ReplyParser:
+    return lambda text, options: parse_yes_no(text, rule)
 
 
-def _blink(golden: Path) -> Iterator[Labelled]:
+def _blink(golden: Path) -> Iterator[ReplyWithOption]:
     for file in sorted((golden / "blink_val").glob("*.jsonl.gz")):
         for row in _rows(file):
             label = (row["prediction"] or "")[1:2]
             label = label if label in LETTERS else None
-            yield Labelled(row["full_prediction"] or "", {}, label, file.name.split(".jsonl")[0])
+            yield ReplyWithOption(
+                row["full_prediction"] or "", {}, label, file.name.split(".jsonl")[0]
+            )
 
 
-def _mmmu(golden: Path) -> Iterator[Labelled]:
+def _mmmu(golden: Path) -> Iterator[ReplyWithOption]:
     for file in sorted((golden / "mmmu_val").glob("*.jsonl")):
         for row in _rows(file):
             if row["question_type"] == "multiple-choice":
                 label = None if row["official_random_fallback"] else row["official_parsed"]
-                yield Labelled(row["response"], row["index2ans"], label, file.stem)
+                yield ReplyWithOption(row["response"], row["index2ans"], label, file.stem)
 
 
-def _vectors(golden: Path) -> Iterator[Labelled]:
+def _vectors(golden: Path) -> Iterator[ReplyWithOption]:
     file = golden / "extraction_test_vectors" / "lighteval_extractive_match.jsonl"
     for row in _rows(file):
         if row["match_types"] == ["NativeLetters"] and row["expected"]:
-            yield Labelled(
-                row["pred"], {}, _letter(read_choice(row["gold"], {})) or row["gold"][:1]
+            yield ReplyWithOption(
+                row["pred"], {}, _letter(parse_choice(row["gold"], {})) or row["gold"][:1]
             )
 
 
-def _tempcompass(golden: Path) -> Iterator[Labelled]:
+def _tempcompass(golden: Path) -> Iterator[ReplyWithOption]:
     for file in sorted((golden / "tempcompass").glob("*_yes_no.jsonl.gz")):
         for row in _rows(file):
             gold = row["gt-answer"].capitalize()
             other = NO if gold == YES else YES
             label = gold if row["rating"] else other
             system = file.name.removesuffix("_yes_no.jsonl.gz")
-            yield Labelled(row["video-llm-prediction"] or "", {}, label, system)
+            yield ReplyWithOption(row["video-llm-prediction"] or "", {}, label, system)
 
 
 def _letter(answer: Answer) -> str | None:
-    return answer.value if isinstance(answer, Found) else None
+    return answer.value if isinstance(answer, ParsedAnswer) else None
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
@@ -200,7 +205,7 @@ def _print(sets: Iterable[tuple[str, Scored]]) -> None:
     for name, scored in sets:
         if scored.readings is not None:
             print(name)
-            print_finding(labelled(scored.readings), Console())
+            print_finding(labelled_replies(scored.readings), Console())
 
 
 if __name__ == "__main__":

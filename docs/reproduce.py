@@ -22,11 +22,11 @@ from msgspec import json as msgjson
 
 from snellen.api import score
 from snellen.api.score import Scored
-from snellen.core.answer import Found
+from snellen.core.answer import ParsedAnswer
 from snellen.core.benchmark import Variant
 from snellen.core.record import Record
 from snellen.core.summary import Summary
-from snellen.extract.published.mmmu import DRAWN
+from snellen.extract.published.mmmu import RANDOM_RULE
 
 FOLDER = Path(__file__).parent
 COUNTS = FOLDER / "data" / "reproduction.json"
@@ -281,7 +281,7 @@ def _mmmu(golden: Path) -> Iterator[Entry]:
 def _is_drawn(record: Record) -> bool:
     """Whether the option was drawn, because the script could read none."""
     answer = record.passes[0].answer
-    return isinstance(answer, Found) and answer.rule == DRAWN
+    return isinstance(answer, ParsedAnswer) and answer.rule == RANDOM_RULE
 
 
 def _chartqa(golden: Path) -> Iterator[Entry]:

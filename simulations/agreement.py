@@ -15,13 +15,13 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
 from snellen.stats.agreement import cohen_kappa, fleiss_kappa
-from snellen.stats.chi_square import pearson, tail
+from snellen.stats.chi_square import pearson, upper_tail
 from snellen.stats.intervals import standard_error, wilson
 from snellen.stats.items import discrimination
 from snellen.stats.paired import holm, mcnemar, paired_mean
 from snellen.stats.student_t import two_sided_quantile, two_sided_tail
 from snellen.taskmap.agreement import kendall_tau
-from snellen.taskmap.clusters import cophenetic_correlation, tree_of
+from snellen.taskmap.clusters import build_tree, cophenetic_correlation
 
 
 class Agreement(NamedTuple):
@@ -113,7 +113,7 @@ AGREEMENTS = (
               lambda: two_sided_quantile(0.95, 250), lambda: float(scipy.stats.t.ppf(0.975, 250)),
               1e-7),
     Agreement("upper tail of chi-square, 12.3 on 5 degrees", "scipy",
-              lambda: tail(12.3, 5), lambda: float(scipy.stats.chi2.sf(12.3, 5))),
+              lambda: upper_tail(12.3, 5), lambda: float(scipy.stats.chi2.sf(12.3, 5))),
     Agreement("Wilson's interval, 81 of 263, lower end", "statsmodels",
               lambda: wilson(81, 263).low,
               lambda: float(proportion_confint(81, 263, method="wilson")[0])),
@@ -153,5 +153,5 @@ AGREEMENTS = (
               lambda: float(discrimination(_VALUES)[0]),
               lambda: float(np.corrcoef(_VALUES[0], _VALUES[1:].sum(axis=0))[0, 1])),
     Agreement("cophenetic correlation, average linkage", "scipy",
-              lambda: cophenetic_correlation(tree_of(_distances()), _distances()), _cophenetic),
+              lambda: cophenetic_correlation(build_tree(_distances()), _distances()), _cophenetic),
 )  # fmt: skip

@@ -14,9 +14,9 @@ from snellen.scoring.guessing import guess_metrics
 from snellen.stats import shared_errors as doubts
 from snellen.stats.chi_square import even_over_questions, pearson
 from snellen.stats.items import LEVEL, low_discrimination
-from snellen.stats.shared_errors import Answers, Expected, expected_alike
+from snellen.stats.shared_errors import ExpectedCount, SystemAnswers, expected_shared_errors
 from snellen.stats.system_shares import share_over_systems
-from snellen.stats.weighted_share import Stratum, weighted_share
+from snellen.stats.weighted_share import SampledStratum, weighted_share
 
 Letters = NDArray[np.intp]
 _BALANCED = (0.25, 0.25, 0.25, 0.25)
@@ -85,7 +85,7 @@ def one_draw() -> Iterator[None]:
 
 def shared_errors(
     spread: float, attraction: float, random: np.random.Generator
-) -> tuple[int, Expected]:
+) -> tuple[int, ExpectedCount]:
     """1,000 questions of four options, six runs: wrong answers that the three best share, seen and
     expected. The first wrong option draws `attraction` of the wrong answers to itself."""
     able, n = random.normal(0.9, 0.3, 6), 1000
@@ -97,9 +97,9 @@ def shared_errors(
     given = [
         [None if one < 0 else one for one in row] for row in np.where(right, -1, wrong).tolist()
     ]
-    answers = Answers(right.astype(np.float64), given, np.full(n, 3.0))
+    answers = SystemAnswers(right.astype(np.float64), given, np.full(n, 3.0))
     seen = int(((~right[:, strong]).all(axis=1) & alike).sum())
-    return seen, expected_alike(answers, strong.tolist(), np.arange(n))
+    return seen, expected_shared_errors(answers, strong.tolist(), np.arange(n))
 
 
 def seen_to_expected(spread: float, attraction: float) -> Share:
@@ -164,7 +164,9 @@ def stratum_interval_holds(each: int, subtasks: Sequence[tuple[int, int]]) -> Sh
             strata = []
             for size, hits in subtasks:
                 n = min(each, size)
-                strata.append(Stratum(size, n, int(random.hypergeometric(hits, size - hits, n))))
+                strata.append(
+                    SampledStratum(size, n, int(random.hypergeometric(hits, size - hits, n)))
+                )
             found = weighted_share(strata).interval
             held += found.low <= truth <= found.high
         return held / repeats

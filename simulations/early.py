@@ -10,14 +10,14 @@ from simulations.study import Case, Share, Study
 from snellen.core.media import InlineSource
 from snellen.core.record import Record
 from snellen.core.sample import MediaRef, Sample
-from snellen.engine.anytime.sample_order import FEWEST, Strata, units_in_order
-from snellen.engine.loop.comparison_run import Contest
+from snellen.engine.anytime.sample_order import MIN_UNITS, AnytimeMean, stratified_order
+from snellen.engine.loop.comparison_run import ComparisonStop
 from snellen.stats.confidence_sequences import (
     ConfidenceSequence,
     bets_for_width,
     interval_of_differences,
 )
-from snellen.stats.finite_sequences import FiniteSequence, Stratum
+from snellen.stats.finite_sequences import FiniteSequence, StratumSize
 from snellen.stats.intervals import wilson
 
 _NEAR = 1e-9
@@ -50,7 +50,9 @@ def finite_misses(right: int, samples: int, half_width: float) -> Share:
     def share(random: np.random.Generator, repeats: int) -> float:
         missed, truth = 0, right / samples
         for _ in range(repeats):
-            sequence = FiniteSequence({"": Stratum(samples, samples)}, bets_for_width(half_width))
+            sequence = FiniteSequence(
+                {"": StratumSize(samples, samples)}, bets_for_width(half_width)
+            )
             seen = 0
             for at, value in enumerate(random.permutation(np.arange(samples) < right)):
                 sequence.add("", float(value), 1.0, (seen + 0.25) / (at + 0.5))
@@ -80,14 +82,14 @@ def strata_misses(half_width: float) -> Share:
     def share(random: np.random.Generator, repeats: int) -> float:
         missed = 0
         for _ in range(repeats):
-            units = units_in_order(samples, int(random.integers(2**31)))
+            units = stratified_order(samples, int(random.integers(2**31)))
             # Right together or wrong together in half of the pictures.
             right = {
                 unit.samples[0].unit: _answers(random, len(unit.samples), chance[unit.stratum])
                 for unit in units
             }
             truth = sum(map(sum, right.values())) / len(samples)
-            strata = Strata(units, bets_for_width(half_width), finite=True)
+            strata = AnytimeMean(units, bets_for_width(half_width), finite=True)
             for unit in units:
                 strata.add(unit, right[unit.samples[0].unit])
                 found = strata.interval()
@@ -119,7 +121,7 @@ def weighted_misses(sizes: tuple[int, ...], points: float) -> Share:
         missed = 0
         for _ in range(repeats):
             seed = int(random.integers(2**31))
-            units = units_in_order(samples, seed, by_media=False, weights=weights)
+            units = stratified_order(samples, seed, by_media=False, weights=weights)
             chances = random.uniform(0.1, 0.95, len(sizes))
             right = {
                 sample.id: float(random.random() < chances[int(sample.groups["task"])])
@@ -129,7 +131,7 @@ def weighted_misses(sizes: tuple[int, ...], points: float) -> Share:
             for sample in samples:
                 by_group[int(sample.groups["task"])] += right[sample.id]
             truth = float(np.mean(np.array(by_group) / sizes))
-            strata = Strata(units, bets_for_width(points / 100), finite=True)
+            strata = AnytimeMean(units, bets_for_width(points / 100), finite=True)
             for unit in units:
                 strata.add(unit, [right[one.id] for one in unit.samples])
                 found = strata.interval()
@@ -169,15 +171,15 @@ def duelists(*pictures: tuple[int, int]) -> Duelists:
     return Duelists(samples, picture, {one.id: at for at, one in enumerate(samples)})
 
 
-def held_contest(two: Duelists, scores: np.ndarray, seed: int) -> Contest:
+def held_contest(two: Duelists, scores: np.ndarray, seed: int) -> ComparisonStop:
     """`--until 'A>B'` as the engine holds it, over all samples or until it is decided."""
-    contest = Contest(("first", "second"))
-    contest.begin(two.samples, seed, "exclude")
+    contest = ComparisonStop(("first", "second"))
+    contest.start(two.samples, seed, "exclude")
     for unit in contest.units():
         for side in (0, 1):
             for sample in unit.samples:
                 score = scores[side, two.place[sample.id]]
-                contest.note(side, Record(sample.id, "yes_no", "q", "answered", score=score))
+                contest.add_record(side, Record(sample.id, "yes_no", "q", "answered", score=score))
         if contest.reason:
             break
     return contest
@@ -245,17 +247,17 @@ def stops_that_miss(points: float, pictures: tuple[int, int], tilt: float = 0.0)
 
 def ordinary_holds(samples: int, points: float, chance: float) -> Share:
     """A run that stopped by `±points`: Wilson's interval holds the chance of a right answer."""
-    units = units_in_order([Sample(str(at), "open", "q", ("a",)) for at in range(samples)], 0)
+    units = stratified_order([Sample(str(at), "open", "q", ("a",)) for at in range(samples)], 0)
     bets = bets_for_width(points / 100)
 
     def share(random: np.random.Generator, repeats: int) -> float:
         held = 0
         for _ in range(repeats):
-            strata, right = Strata(units, bets, finite=True), random.random(samples) < chance
+            strata, right = AnytimeMean(units, bets, finite=True), random.random(samples) < chance
             for at, unit in enumerate(units):
                 strata.add(unit, [float(right[at])])
                 found = strata.interval()
-                if strata.units >= FEWEST and found.high - found.low <= 2 * points / 100:
+                if strata.units >= MIN_UNITS and found.high - found.low <= 2 * points / 100:
                     break
             told = wilson(int(right[: strata.units].sum()), strata.units)
             held += told.low <= chance <= told.high
@@ -267,7 +269,7 @@ def ordinary_holds(samples: int, points: float, chance: float) -> Share:
 def unscored_misses(samples: int, each: int, points: float) -> Share:
     """A tenth of the samples fails, `each` questions share a picture: the interval misses the mean
     of all that have a score at some look."""
-    units = units_in_order([Sample(str(at), "open", "q", ("a",)) for at in range(samples)], 0)
+    units = stratified_order([Sample(str(at), "open", "q", ("a",)) for at in range(samples)], 0)
     place = [int(unit.samples[0].id) for unit in units]
 
     def share(random: np.random.Generator, repeats: int) -> float:
@@ -277,7 +279,7 @@ def unscored_misses(samples: int, each: int, points: float) -> Share:
             right = random.random(samples) < hard
             scored = random.random(samples) < 0.9
             truth, order = float(right[scored].mean()), random.permutation(samples)
-            strata = Strata(units, bets_for_width(points / 100), finite=True)
+            strata = AnytimeMean(units, bets_for_width(points / 100), finite=True)
             for unit, at in zip(units, order[place], strict=True):
                 strata.add(unit, [float(right[at]) if scored[at] else None])
                 found = strata.interval()

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simulations.study import Case, Share, Study
-from snellen.analysis.parsing.parsing_quality import ScoreError, widened
+from snellen.analysis.parsing.parsing_quality import ScoreError, extend_interval
 from snellen.benchmarks.coco_caption.summary import bleu_of_sums
 from snellen.core.summary import Interval
 from snellen.scoring.headlines import mean_of_ratios
 from snellen.stats.intervals import score_interval, wilson
 from snellen.stats.linearised import interval_of_sums, unbounded_interval_of_sums
 from snellen.stats.rank_intervals import largest_interval, mean_rank_intervals, ranks
-from snellen.stats.stratified import Tally, mean_of_groups, tally
+from snellen.stats.stratified import GroupSums, group_sums, mean_of_groups
 
 if TYPE_CHECKING:
     from numpy import float64
@@ -163,7 +163,7 @@ def subtasks(size: int, each: int, share: float, count: int = 162) -> Share:
             hard = _hardness(random, int(places[-1]) + 1, one, 0.3 if each > 1 else 0.0)
             right = (random.random(size) < hard[places]).astype(float)
             names = [f"{name}/{at}" if each > 1 else "" for at in places]
-            tallies.append(tally(right.tolist(), names))
+            tallies.append(group_sums(right.tolist(), names))
         return mean_of_groups(tallies)
 
     return covered(float(shares.mean()), drawn)
@@ -176,7 +176,7 @@ def alone(sizes: Sequence[int], share: float) -> Share:
         rights = random.binomial(sizes, share).tolist()
         return mean_of_groups(
             [
-                tally([1.0] * right + [0.0] * (size - right), [""] * size)
+                group_sums([1.0] * right + [0.0] * (size - right), [""] * size)
                 for right, size in zip(rights, sizes, strict=True)
             ]
         )
@@ -194,13 +194,13 @@ def mme_total(accuracy: float, part: float = 1.0) -> Share:
     both = accuracy**2 + 0.3 * accuracy * (1 - accuracy)
 
     def drawn(random: Random) -> Interval:
-        tallies: list[Tally] = []
+        tallies: list[GroupSums] = []
         for at, count in enumerate(images):
             right = random.random((count, 2)) < _hardness(random, count, accuracy, 0.3)[:, None]
             names = [f"{at}/{image}" for image in range(count)]
             pairs = [name for name in names for _ in range(2)]
-            tallies.append(tally(right.ravel().astype(float).tolist(), pairs))
-            tallies.append(tally(right.all(axis=1).astype(float).tolist(), names))
+            tallies.append(group_sums(right.ravel().astype(float).tolist(), pairs))
+            tallies.append(group_sums(right.all(axis=1).astype(float).tolist(), names))
         return mean_of_groups(tallies)
 
     return covered((accuracy + both) / 2, drawn)
@@ -276,7 +276,7 @@ def reading(samples: int, bound: float, part: float) -> Share:
 
     def drawn(random: Random) -> Interval:
         found = wilson(int(random.binomial(samples, 0.6 - part * bound / 100)), samples)
-        return widened(Interval(100 * found.low, 100 * found.high, "wilson"), error)
+        return extend_interval(Interval(100 * found.low, 100 * found.high, "wilson"), error)
 
     return covered(60.0, drawn)
 

@@ -15,10 +15,10 @@ from simulations.study import Case, Share, Study
 from snellen.analysis.comparison.groups import pair_means
 from snellen.analysis.comparison.margins import margin_of
 from snellen.core.headline import HeadlineSums
-from snellen.scoring.headlines import Share as Part
+from snellen.scoring.headlines import RatioTerm as Part
 from snellen.scoring.headlines import sum_of_ratios
-from snellen.stats.paired import PairedMean, holm, needed, paired_means
-from snellen.stats.paired_statistics import linearised, paired_statistics
+from snellen.stats.paired import PairedMean, holm, paired_means, required_samples
+from snellen.stats.paired_statistics import linearise, paired_statistics
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -161,7 +161,7 @@ def headline(
     sums: HeadlineSums, other: HeadlineSums, labels: Numbers, top: float
 ) -> list[PairedMean]:
     strata = np.unique(sums.strata, return_inverse=True)[1] if sums.strata else None
-    systems = [linearised(one.rows, labels, one.value, one.weights) for one in (sums, other)]
+    systems = [linearise(one.rows, labels, one.value, one.weights) for one in (sums, other)]
     return paired_statistics(systems, [(0, 1)], labels, strata, top=top)
 
 
@@ -317,7 +317,7 @@ def power(difference: float, discordance: float) -> Share:
     """On as many samples as `needed` says, the difference is told apart."""
 
     def share(random: np.random.Generator, repeats: int) -> float:
-        samples = needed(difference, discordance)
+        samples = required_samples(difference, discordance)
         assert samples is not None
         won, lost = (discordance + difference) / 2, (discordance - difference) / 2
         found = 0

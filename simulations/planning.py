@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from simulations.study import Case, Share, Study
-from snellen.stats.paired import needed, paired_mean
-from snellen.stats.power import design_effect, needed_no_worse
-from snellen.stats.score_test import score_interval_of
+from snellen.stats.paired import paired_mean, required_samples
+from snellen.stats.power import design_effect_of_sizes, required_samples_no_worse
+from snellen.stats.score_test import tango_interval
 from snellen.stats.subsets import choose_subset
 
 _NEW_SYSTEMS = 60
@@ -18,11 +18,11 @@ def finds(difference: float, discordance: float) -> Share:
     """Right or wrong answers, every sample alone: the test finds the difference."""
 
     def share(random: np.random.Generator, repeats: int) -> float:
-        n = needed(difference, discordance)
+        n = required_samples(difference, discordance)
         assert n is not None
         won, lost = (discordance + difference) / 2, (discordance - difference) / 2
         counts = random.multinomial(n, [won, lost, 1 - discordance], size=repeats).T * 1.0
-        low, high = score_interval_of(counts[0], counts[1], n, 0.95)
+        low, high = tango_interval(counts[0], counts[1], n, 0.95)
         return float(((low > 0) | (high < 0)).mean())
 
     return share
@@ -34,7 +34,9 @@ def finds_over_clusters(
     """Questions about pictures: the part `correlation` of the variance is the picture's."""
 
     def share(random: np.random.Generator, repeats: int) -> float:
-        n = needed(difference, discordance, design=design_effect([size], correlation))
+        n = required_samples(
+            difference, discordance, design=design_effect_of_sizes([size], correlation)
+        )
         assert n is not None
         groups = -(-n // size)
         clusters = np.repeat(np.arange(groups), size)
@@ -59,10 +61,10 @@ def shows_no_worse(margin: float, discordance: float, both: bool) -> Share:
     """Two equally good systems: the interval lies above the margin, or within it on both sides."""
 
     def share(random: np.random.Generator, repeats: int) -> float:
-        n = needed_no_worse(margin, discordance, both=both)
+        n = required_samples_no_worse(margin, discordance, both=both)
         half = discordance / 2
         counts = random.multinomial(n, [half, half, 1 - discordance], size=repeats).T * 1.0
-        low, high = score_interval_of(counts[0], counts[1], n, 0.95)
+        low, high = tango_interval(counts[0], counts[1], n, 0.95)
         return float(((low > -margin) & ((high < margin) | (not both))).mean())
 
     return share

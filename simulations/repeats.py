@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from simulations.study import Case, Share, Study
 from snellen.stats.draws import (
     best_of,
-    components,
     draw_variance,
     draws_half_width,
     expected_error,
     majority_of,
+    variance_components,
 )
 from snellen.stats.intervals import score_interval, standard_error
 
@@ -150,7 +150,8 @@ def component_ratio(chances: Chances, questions: int, draws: int, part: str) -> 
         many = chances(random, 200_000)
         truth = {"questions": many.var(), "draws": (many * (1 - many)).mean()}[part]
         found = [
-            components(_drawn(random, chances(random, questions), draws)) for _ in range(repeats)
+            variance_components(_drawn(random, chances(random, questions), draws))
+            for _ in range(repeats)
         ]
         return float(np.mean([getattr(one, part) for one in found])) / float(truth)
 

@@ -10,7 +10,7 @@ from statistics import fmean, stdev
 from typing import NamedTuple
 
 from simulations.study import Case, Study, bounds, find_study, standard_error
-from snellen.stats.resampling import seeded
+from snellen.stats.resampling import seeded_generator
 
 _BATCHES = 10
 """Parts whose means tell the standard error of a mean."""
@@ -38,7 +38,7 @@ def simulate(study: Study, case: Case, *, quick: bool) -> Outcome:
     """One case, from random numbers of its own: by the study's key and the case's label, and so
     independent of which others are carried out."""
     repeats = study.quick if quick else study.repeats
-    random = seeded(f"{study.key}/{case.label}")
+    random = seeded_generator(f"{study.key}/{case.label}")
     started = time.perf_counter()
     if case.is_share:
         value = float(case.share(random, repeats))

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from simulations.study import Case, Share, Study
 from snellen.taskmap import chance
-from snellen.taskmap.agreement import kendall_taus, tau_by_distance, with_chance
-from snellen.taskmap.chance import ClusterChance, cluster_chance, mantel
+from snellen.taskmap.agreement import add_p_values, kendall_taus, tau_by_distance
+from snellen.taskmap.chance import ClusterChance, cluster_chance, mantel_test
 from snellen.taskmap.prediction import predict
-from snellen.taskmap.scores import Scores
+from snellen.taskmap.scores import TaskScores
 
 _SIZES = (60, 15, 3)
 _TASKS, _MODELS = 162, 20
@@ -63,15 +63,15 @@ def _p(test: str, random: np.random.Generator) -> float:
     values, distances = random.normal(50, 10, (12, 18)), _distances(random)
     if test == "prediction":
         names = tuple(f"t{at}" for at in range(18))
-        scores = Scores(tuple(f"m{at}" for at in range(12)), names, values)
+        scores = TaskScores(tuple(f"m{at}" for at in range(12)), names, values)
         found = predict(scores, names, distances).p
     else:
         taus = kendall_taus(values)
         if test == "mantel":
-            told = mantel(distances, taus)
+            told = mantel_test(distances, taus)
             found = told and told[1]
         else:
-            (near,) = with_chance(tau_by_distance(distances, taus, (0.6,)), distances, taus)
+            (near,) = add_p_values(tau_by_distance(distances, taus, (0.6,)), distances, taus)
             found = near.p
     assert found is not None
     return found

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from simulations.study import Case, Share, Study
-from snellen.analysis.causes.factors import Side
-from snellen.analysis.causes.why import Why, why
-from snellen.core.answer import Found
+from snellen.analysis.causes.factors import RunRecords
+from snellen.analysis.causes.why import DifferenceSplit, why
+from snellen.core.answer import ParsedAnswer
 from snellen.core.message import Text, user
 from snellen.core.model import Identity
 from snellen.core.output import Generated
@@ -38,7 +38,7 @@ class World(NamedTuple):
         return 50 * sum(b - a for a, b in zip(self.weak, self.strong, strict=True))
 
 
-def sides(world: World, random: np.random.Generator) -> dict[tuple[int, int], Side]:
+def sides(world: World, random: np.random.Generator) -> dict[tuple[int, int], RunRecords]:
     """Runs of both models under both prompts, on questions drawn anew."""
     n = world.pictures * world.questions
     pictures = np.repeat(random.normal(size=world.pictures), world.questions)
@@ -53,7 +53,7 @@ def sides(world: World, random: np.random.Generator) -> dict[tuple[int, int], Si
     return found
 
 
-def _side(model: str, prompt: int, right: list[bool], questions: int) -> Side:
+def _side(model: str, prompt: int, right: list[bool], questions: int) -> RunRecords:
     messages = (user(Text(f"prompt {prompt}")),)
     records = {
         str(at): Record(
@@ -65,14 +65,16 @@ def _side(model: str, prompt: int, right: list[bool], questions: int) -> Side:
     name = f"{model} {prompt}"
     config = RunConfig(Identity("simulated", model), "b", "1", {}, "d")
     info = RunInfo(name, model, "b", "b", config, DataInfo("d", "d", len(right)), "complete", "")
-    return Side(name, "b", records, info=info)
+    return RunRecords(name, "b", records, info=info)
 
 
 _REPLIES = {True: Generated("A"), False: Generated("B")}
-_ANSWERS = {True: Found("A", "bare label"), False: Found("B", "bare label")}
+_ANSWERS = {True: ParsedAnswer("A", "bare label"), False: ParsedAnswer("B", "bare label")}
 
 
-def _share(world: World, event: Callable[[Why], float], *others: tuple[int, int]) -> Share:
+def _share(
+    world: World, event: Callable[[DifferenceSplit], float], *others: tuple[int, int]
+) -> Share:
     """How often, or how much on average, for the weak model under the first prompt against the
     strong one under the second."""
 
@@ -87,7 +89,7 @@ def _share(world: World, event: Callable[[Why], float], *others: tuple[int, int]
     return share
 
 
-def _part(cause: str, found: Why) -> tuple[float, float, float] | None:
+def _part(cause: str, found: DifferenceSplit) -> tuple[float, float, float] | None:
     """Points, low and high of what is attributed to a cause alone; None where nothing is."""
     for one in found.shares:
         if one.causes == (cause,) and one.interval is not None:
@@ -95,23 +97,23 @@ def _part(cause: str, found: Why) -> tuple[float, float, float] | None:
     return None
 
 
-def _held(truth: float, found: Why) -> float:
+def _held(truth: float, found: DifferenceSplit) -> float:
     part = _part("model", found)
     return float(part is not None and part[1] <= truth <= part[2])
 
 
-def _error(truth: float, found: Why) -> float:
+def _error(truth: float, found: DifferenceSplit) -> float:
     part = _part("model", found)
     return (part[0] if part else 0.0) - truth
 
 
-def _claimed(found: Why) -> float:
+def _claimed(found: DifferenceSplit) -> float:
     """Whether the prompt is said to move something."""
     part = _part("prompt", found)
     return float(part is not None and not part[1] <= 0 <= part[2])
 
 
-def _favoured(found: Why) -> float:
+def _favoured(found: DifferenceSplit) -> float:
     return float(any(len(one.causes) == 1 for one in found.shares))
 
 

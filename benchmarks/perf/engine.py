@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 from benchmarks.perf.figures import Part, Size, figure, profiled, seconds
 
-from snellen.benchmarks.protocol.flows import Manner, asked_once
+from snellen.benchmarks.protocol.flows import AskConfig, single_pass_flow
 from snellen.core.message import Message
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Generated, Output
@@ -21,7 +21,7 @@ from snellen.core.record import Record
 from snellen.core.request import Generation, Request
 from snellen.core.sample import Sample
 from snellen.engine.loop.driving import drive_all
-from snellen.engine.loop.request_broker import MAIN, Asker
+from snellen.engine.loop.request_broker import MAIN, RequestBroker
 from snellen.prompts.choice import prompt
 from snellen.store.responses import ResponseStore
 from snellen.store.runs import RunWriter
@@ -34,7 +34,7 @@ METHOD = (
     "up, commits and writes the line; it has no flow, no typed answer, no retry and no model."
 )
 ALONE_BAR, STORED_BAR = 50.0, 120.0
-FLOW = asked_once(Manner(Generation(max_new_tokens=16)))
+FLOW = single_pass_flow(AskConfig(Generation(max_new_tokens=16)))
 _OPTIONS = {"A": "red", "B": "green", "C": "blue", "D": "white"}
 _CONCURRENCY = 64
 _encode = msgspec.json.Encoder().encode
@@ -137,7 +137,7 @@ def _drive(samples: Sequence[Sample], store: ResponseStore, writer: RunWriter | 
             writer.append(record)
 
     async def main() -> None:
-        asker = Asker({MAIN: AtOnce()}, store)
+        asker = RequestBroker({MAIN: AtOnce()}, store)
         await drive_all(iter(samples), FLOW, asker, finished, _CONCURRENCY)
         asker.close()
 

@@ -30,7 +30,7 @@ from snellen.core.benchmark import Variant
 from snellen.core.output import Generated, Output
 from snellen.core.request import Generate, Request
 from snellen.models.hf.model import HuggingFace
-from snellen.models.image_cache import PictureCache
+from snellen.models.image_cache import ImageCache
 from snellen.store.runs import RunFolder
 
 TITLE = "Local models on a GPU"
@@ -155,7 +155,7 @@ class OneByOne:
 
     def __init__(self, model: HuggingFace) -> None:
         self._model = model
-        self._pictures = PictureCache()
+        self._pictures = ImageCache()
         self.identity = msgspec.structs.replace(model.identity, provider="reference")
         self.capabilities = model.capabilities
         self.device = model.load().device

@@ -47,9 +47,9 @@ def build(folder: Path, shape: Shape = M162, dtype: str = "float32", device: str
     )
     from transformers.models.siglip import SiglipImageProcessorPil
 
-    from snellen.models.hf.loading import quiet
+    from snellen.models.hf.loading import silence_library
 
-    with quiet():
+    with silence_library():
         ours = AutoProcessor.from_pretrained(WEIGHTS / "tiny")
         words = ours.tokenizer
         text = LlamaConfig(

@@ -24,7 +24,7 @@ from snellen.core.record import Record
 from snellen.core.request import Generate, Generation, Rank, Ref, Request
 from snellen.core.sample import Sample
 from snellen.engine.loop.driving import drive_all
-from snellen.engine.loop.request_broker import Asker, concurrency_of
+from snellen.engine.loop.request_broker import RequestBroker, model_concurrency
 from snellen.models.hf.model import HuggingFace
 from snellen.store.responses import ResponseStore
 
@@ -141,7 +141,7 @@ def _together(model: HuggingFace, flows: Callable[[], Iterator[Flow]]) -> dict[R
 
     async def main() -> None:
         with ResponseStore(None) as nowhere:
-            asker = Asker({"model": model}, nowhere)
+            asker = RequestBroker({"model": model}, nowhere)
             try:
                 waiting = flows()
                 samples = (_numbered(number) for number, _ in enumerate(flows()))
@@ -150,7 +150,7 @@ def _together(model: HuggingFace, flows: Callable[[], Iterator[Flow]]) -> dict[R
                     lambda _: _noting(next(waiting), found),
                     asker,
                     lambda record: None,
-                    concurrency_of(model),
+                    model_concurrency(model),
                 )
             finally:
                 asker.close()
@@ -181,14 +181,14 @@ def _apart(model: HuggingFace, request: Request) -> Output:
     import torch
 
     from snellen.models.hf.prompt import encode, render, with_reply
-    from snellen.models.image_cache import PictureCache
+    from snellen.models.image_cache import ImageCache
 
     torch.set_num_threads(1)
     if isinstance(request, Generate):
-        return generated(model, request, PictureCache())
+        return generated(model, request, ImageCache())
     assert isinstance(request, Rank)
     loaded = model.load()
-    prompt = render(request, loaded, PictureCache(), "native")
+    prompt = render(request, loaded, ImageCache(), "native")
     context = encode(loaded, [prompt.text], [prompt.images], "left")["input_ids"].shape[1]
     scores = []
     for candidate in request.candidates:

@@ -24,7 +24,7 @@ from benchmarks.perf.machine import this_machine
 from benchmarks.perf.remote import Cost, cores, server, snellen, write_pictures
 from msgspec import Struct
 
-from snellen.api._resolve import named_benchmark
+from snellen.api._resolve import resolve_benchmark
 from snellen.core.benchmark import Variant
 
 RESULTS = Path(__file__).with_name("peers.json")
@@ -74,7 +74,7 @@ def compared(
 ) -> tuple[dict[int, Rates], tuple[Measured, ...]]:
     data = folder / "questions.tsv"
     write_pictures(data, count)
-    benchmark = named_benchmark(str(data), Variant(), {})
+    benchmark = resolve_benchmark(str(data), Variant(), {})
     benchmark.open()
     ours: dict[int, list[Cost]] = {width: [] for width in WIDTHS}
     taken: dict[str, list[tuple[Cost, Cost]]] = {peer.name: [] for peer in chosen}

@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks.perf.figures import Size, seconds
 from benchmarks.perf.settled import settle
 
-from snellen.benchmarks.declaration.rows import samples
+from snellen.benchmarks.declaration.rows import rows_to_samples
 from snellen.core.media import decode_image
 from snellen.data.tables.open_table import open_table
 from snellen.settings import Settings
@@ -40,7 +40,7 @@ def measured(folder: Path, size: Size) -> tuple[list[float], list[float]]:
                 Image.open(io.BytesIO(data)).convert("RGB")
 
     def ours() -> None:
-        for sample in samples(table, path=table.path):
+        for sample in rows_to_samples(table, path=table.path):
             if sample.id in names:
                 decode_image(sample.media[0].source.read())
 

@@ -18,7 +18,7 @@ from benchmarks.perf.side_by_side import cores, times_as_fast
 from snellen.core.message import Text, user
 from snellen.core.output import Generated
 from snellen.core.request import Generate, Generation, Ref, Request
-from snellen.engine.ray.cluster import Cluster, Spread, connect
+from snellen.engine.ray.cluster import RayCluster, ReplicatedModel, connect
 
 METHOD = (
     "Ray on this machine, each replica an actor that is held to one core; the driver has the other "
@@ -103,7 +103,7 @@ def _texts(count: int, about: str) -> list[Request]:
     ]  # fmt: skip
 
 
-async def _ask(spread: Spread, requests: Sequence[Request]) -> float:
+async def _ask(spread: ReplicatedModel, requests: Sequence[Request]) -> float:
     """Seconds until all are answered. Raises RuntimeError when one is not."""
     room = asyncio.Semaphore(spread.concurrency)
 
@@ -118,7 +118,7 @@ async def _ask(spread: Spread, requests: Sequence[Request]) -> float:
     return perf_counter() - started
 
 
-def _with(spread: Spread, replicas: int, work: Callable[[], Awaitable[float]]) -> float:
+def _with(spread: ReplicatedModel, replicas: int, work: Callable[[], Awaitable[float]]) -> float:
     """What `work` says, after every replica has started and answered."""
 
     async def main() -> float:
@@ -132,10 +132,10 @@ def _with(spread: Spread, replicas: int, work: Callable[[], Awaitable[float]]) -
     try:
         return asyncio.run(main())
     finally:
-        spread.shut()
+        spread.shut_down()
 
 
-async def _held(spread: Spread) -> None:
+async def _held(spread: ReplicatedModel) -> None:
     """Each replica on a core of its own: Ray counts cores, and lets processes use them all."""
     free = cores()
     for number, actor in enumerate(spread.actors):
@@ -149,7 +149,7 @@ def _hold(_: object, core: int) -> None:
 
 
 def _answered(spec: str, replicas: int, requests: Sequence[Request]) -> float:
-    spread = Spread(spec, Cluster(replicas=replicas))
+    spread = ReplicatedModel(spec, RayCluster(replicas=replicas))
     return _with(spread, replicas, lambda: _ask(spread, requests))
 
 
@@ -157,13 +157,13 @@ def _overhead(folder: Path, count: int) -> float:
     """Milliseconds a request."""
     file = folder / "at_once.py"
     file.write_text(_AT_ONCE, encoding="utf-8")
-    spread = Spread("AtOnce", Cluster(), [file])
+    spread = ReplicatedModel("AtOnce", RayCluster(), [file])
     requests = _texts(count, "at once")
     return 1000 * _with(spread, 1, lambda: _ask(spread, requests)) / count
 
 
 def _recovery(ray: Any) -> float:
-    spread = Spread("snellen/tiny", Cluster())
+    spread = ReplicatedModel("snellen/tiny", RayCluster())
 
     async def killed() -> float:
         ray.kill(spread.actors[-1])

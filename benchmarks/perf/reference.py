@@ -11,7 +11,7 @@ from benchmarks.perf.questions import TOKENS
 from snellen.core.output import Generated
 from snellen.core.request import Generate
 from snellen.models.hf.model import HuggingFace
-from snellen.models.image_cache import PictureCache
+from snellen.models.image_cache import ImageCache
 from snellen.models.naming.registry import open_model
 
 
@@ -26,7 +26,7 @@ def forced(name: str, options: Mapping[str, str] | None = None) -> HuggingFace:
     return model
 
 
-def generated(model: HuggingFace, request: Generate, pictures: PictureCache) -> Generated:
+def generated(model: HuggingFace, request: Generate, pictures: ImageCache) -> Generated:
     import torch
 
     from snellen.models.hf.prompt import encode, render

@@ -20,9 +20,9 @@ import msgspec
 from benchmarks.perf.figures import Figure, Part, Size, figure, profiled
 from benchmarks.perf.settled import settle
 
-from snellen.api._resolve import named_benchmark
+from snellen.api._resolve import resolve_benchmark
 from snellen.core.benchmark import Benchmark, Variant
-from snellen.engine.loop.plan import Plan
+from snellen.engine.loop.plan import RunPlan
 from snellen.engine.loop.run import run
 from snellen.models.naming.registry import open_model
 from snellen.store.responses import ResponseStore
@@ -62,7 +62,7 @@ def measure(size: Size) -> Part:
     with tempfile.TemporaryDirectory(prefix="snellen-perf-") as folder, cores():
         data = Path(folder, "questions.tsv")
         write_pictures(data, count)
-        benchmark = named_benchmark(str(data), Variant(), {})
+        benchmark = resolve_benchmark(str(data), Variant(), {})
         benchmark.open()
         with server() as url:
             snellen(benchmark, url, 32, Path(folder, "warm"), 200)
@@ -116,7 +116,7 @@ def _figures(width: int, taken: dict[str, list[float]]) -> Iterator[Figure]:
 def snellen(benchmark: Benchmark, url: str, width: int, out: Path, limit: int | None) -> Cost:
     """A whole run into a fresh folder."""
     name = f"{url}#perf"
-    plan = Plan(
+    plan = RunPlan(
         model=open_model(f"{name}:concurrency={width}"),
         model_name=name,
         benchmark=benchmark,

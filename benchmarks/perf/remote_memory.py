@@ -16,10 +16,10 @@ from benchmarks.perf.figures import Part, Size, figure
 from benchmarks.perf.remote import cores, server, write_pictures
 from msgspec import Struct
 
-from snellen.api._resolve import named_benchmark
+from snellen.api._resolve import resolve_benchmark
 from snellen.core.benchmark import Variant
 from snellen.core.run import Status
-from snellen.engine.loop.plan import Plan
+from snellen.engine.loop.plan import RunPlan
 from snellen.engine.loop.run import run
 from snellen.models.naming.registry import open_model
 from snellen.store.responses import ResponseStore
@@ -50,10 +50,10 @@ class Watcher:
         self.peaks = Peaks()
         self._needed = 0
 
-    def started(self, name: str, needed: int, done: int) -> None:
-        self._needed = needed
+    def on_start(self, name: str, total: int, done: int) -> None:
+        self._needed = total
 
-    def advanced(
+    def on_advance(
         self, done: int, failed: int, sent: int, reused: int, saved: int, score: float | None
     ) -> None:
         if done == self._needed // 10:
@@ -61,7 +61,7 @@ class Watcher:
         elif done == self._needed:
             self.peaks.asked = peak_megabytes()
 
-    def finished(self, status: Status) -> None:
+    def on_finish(self, status: Status) -> None:
         """The peaks were noted before."""
 
 
@@ -96,10 +96,10 @@ def peaks_of(data: Path, url: str, out: Path) -> Peaks:
 def watched(data: str, url: str, out: Path) -> Peaks:
     """The peaks of a run in this process."""
     watcher, name = Watcher(), f"{url}#perf"
-    plan = Plan(
+    plan = RunPlan(
         model=open_model(f"{name}:concurrency={WIDTH}"),
         model_name=name,
-        benchmark=named_benchmark(data, Variant(), {}),
+        benchmark=resolve_benchmark(data, Variant(), {}),
         out=out,
         progress=watcher,
     )

@@ -20,8 +20,8 @@ from snellen.core.record import Pass, Record
 from snellen.core.run import Counts, DataInfo, Report, RunConfig, RunInfo
 from snellen.core.summary import Metric, Summary
 from snellen.store.runs import write_json
-from snellen.view.run_view import Shelf
-from snellen.view.sample_index import Rows
+from snellen.view.run_view import RunLibrary
+from snellen.view.sample_index import SampleIndex
 from snellen.view.server import PageServer
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -59,7 +59,7 @@ def measure(size: Size) -> Part:
     with tempfile.TemporaryDirectory(prefix="snellen-perf-") as folder:
         run = Path(folder, "made--made--00000000")
         write_run(run, size.samples)
-        read = [seconds(lambda: Rows(run).refresh()) for _ in range(min(size.repeats, 3))]
+        read = [seconds(lambda: SampleIndex(run).refresh()) for _ in range(min(size.repeats, 3))]
         figures = [figure("reading the samples once", "s", read)]
         browser = next(filter(None, map(shutil.which, BROWSERS)), None)
         if browser is None:
@@ -101,7 +101,7 @@ def first_samples(page: Any, url: str, name: str) -> None:
 
 @contextmanager
 def served(run: Path) -> Iterator[str]:
-    with PageServer(Shelf([run]), 0) as server:
+    with PageServer(RunLibrary([run]), 0) as server:
         thread = Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:

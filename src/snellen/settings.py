@@ -10,24 +10,24 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from snellen.core.errors import UsageError
-from snellen.core.limits import DEFAULT, Limits, setting
+from snellen.core.limits import DEFAULT_LIMITS, Limits, limit_variable
 from snellen.core.secret import Secret
 
 HUB = "https://huggingface.co"
 _FALSE = frozenset({"", "0", "false", "no", "off"})
 
-_UNPLUGGED: ContextVar[bool] = ContextVar("_UNPLUGGED", default=False)
+_FORCED_OFFLINE: ContextVar[bool] = ContextVar("_UNPLUGGED", default=False)
 
 
 @contextmanager
-def unplugged() -> Iterator[None]:
+def force_offline() -> Iterator[None]:
     """Inside, settings read from the environment are `offline` whatever it says: what is not on
     this machine is not fetched."""
-    before = _UNPLUGGED.set(True)
+    before = _FORCED_OFFLINE.set(True)
     try:
         yield
     finally:
-        _UNPLUGGED.reset(before)
+        _FORCED_OFFLINE.reset(before)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class Settings:
     """`HF_HUB_OFFLINE`: nothing is fetched from a network; the Hugging Face libraries obey too."""
     prices: Path | None = None
     """`SNELLEN_PRICES`: a TOML file of prices that win over the catalog's."""
-    limits: Limits = DEFAULT
+    limits: Limits = DEFAULT_LIMITS
     """`SNELLEN_MAX_...`: how much of a file is read."""
     media_folders: tuple[Path, ...] | None = None
     """`SNELLEN_MEDIA_FOLDERS`: besides their own, the only folders whose pictures and videos
@@ -58,7 +58,8 @@ class Settings:
             cache=_cache(env),
             lmu_data=_lmu_data(env),
             hf_endpoint=(env.get("HF_ENDPOINT") or HUB).rstrip("/"),
-            offline=_UNPLUGGED.get() or env.get("HF_HUB_OFFLINE", "").strip().lower() not in _FALSE,
+            offline=_FORCED_OFFLINE.get()
+            or env.get("HF_HUB_OFFLINE", "").strip().lower() not in _FALSE,
             prices=_path(env.get("SNELLEN_PRICES")),
             limits=read_limits(env),
             media_folders=_folders(env.get("SNELLEN_MEDIA_FOLDERS")),
@@ -80,20 +81,20 @@ def read_limits(environment: Mapping[str, str] | None = None) -> Limits:
     """Raises UsageError for a limit that is no whole number."""
     env = os.environ if environment is None else environment
     names = [one.name for one in fields(Limits)]
-    return Limits(**{name: _limit(name, env) for name in names if env.get(setting(name))})
+    return Limits(**{name: _limit(name, env) for name in names if env.get(limit_variable(name))})
 
 
 def _limit(name: str, env: Mapping[str, str]) -> int:
-    text = env.get(setting(name), "").strip()
+    text = env.get(limit_variable(name), "").strip()
     if not text:
-        return int(getattr(DEFAULT, name))
+        return int(getattr(DEFAULT_LIMITS, name))
     # Longer numbers are no sizes, and Python refuses to read very long ones.
     if not (text.isascii() and text.isdecimal() and len(text) <= 15 and int(text)):
-        raise UsageError(f"{setting(name)} is {text!r}; expected a whole number from 1 on")
+        raise UsageError(f"{limit_variable(name)} is {text!r}; expected a whole number from 1 on")
     return int(text)
 
 
-def most_pixels(environment: Mapping[str, str] | None = None) -> int:
+def max_image_pixels(environment: Mapping[str, str] | None = None) -> int:
     """The limit of pictures in pixels, read by itself because pictures are many."""
     env = os.environ if environment is None else environment
     return _limit("megapixels", env) * 1_000_000
@@ -116,14 +117,16 @@ def _lmu_data(env: Mapping[str, str]) -> Path | None:
     return usual if usual.is_dir() else None
 
 
-def hush_bars() -> None:
+def disable_progress_bars() -> None:
     """The Hugging Face libraries show no progress bars: those that are imported from now on, here
     and in processes that are started from here."""
     for library in ("HF_HUB", "HF_DATASETS"):
         os.environ.setdefault(f"{library}_DISABLE_PROGRESS_BARS", "1")
 
 
-def first_set(names: Sequence[str], environment: Mapping[str, str] | None = None) -> str | None:
+def first_nonblank(
+    names: Sequence[str], environment: Mapping[str, str] | None = None
+) -> str | None:
     """The value of the first of these variables that is set and not blank."""
     env = os.environ if environment is None else environment
     return next((value for name in names if (value := env.get(name, "").strip())), None)
@@ -133,7 +136,7 @@ def read_secret(
     names: Sequence[str], environment: Mapping[str, str] | None = None
 ) -> Secret | None:
     """The same for a key: read when it is used, kept in no `Settings`, and never printed."""
-    value = first_set(names, environment)
+    value = first_nonblank(names, environment)
     return None if value is None else Secret(value)
 
 

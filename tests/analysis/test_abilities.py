@@ -10,10 +10,10 @@ import pytest
 from PIL import Image
 
 from snellen.analysis.findings.abilities import Gap, abilities, extremes, hard_samples
-from snellen.analysis.findings.score_tables import Score, ScoreTable, chosen, of_csv
+from snellen.analysis.findings.score_tables import Score, ScoreTable, scores_from_csv, select_scores
 from snellen.api import evaluate
 from snellen.cli import main
-from snellen.core.answer import Found
+from snellen.core.answer import ParsedAnswer
 from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError, UsageError
 from snellen.core.summary import Interval
@@ -29,7 +29,7 @@ LONG = "model,subtask,accuracy\none,CP,10\none,AR,50\nother,CP,30\nother,AR,20\n
 def table(tmp_path: Path, text: str) -> ScoreTable:
     file = tmp_path / "scores.csv"
     file.write_text(text)
-    return of_csv(open_table(str(file)))
+    return scores_from_csv(open_table(str(file)))
 
 
 @pytest.fixture(scope="module")
@@ -51,12 +51,12 @@ def test_hardest_first(tmp_path: Path) -> None:
 
 
 def test_groups_are_named_as_asked(tmp_path: Path) -> None:
-    made = chosen(table(tmp_path, WIDE), ["other"], ["AR", "CP"])
+    made = select_scores(table(tmp_path, WIDE), ["other"], ["AR", "CP"])
     assert made.scores == {"other": {"AR": Score(20.0), "CP": Score(30.0)}}
     with pytest.raises(UsageError, match="no group 'XX'"):
-        chosen(made, groups=["XX"])
+        select_scores(made, groups=["XX"])
     with pytest.raises(UsageError, match="no model 'nobody'"):
-        chosen(made, ["nobody"])
+        select_scores(made, ["nobody"])
 
 
 def test_a_group_that_some_lack_is_told(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_samples_that_all_have_wrong(runs: list[RunFolder]) -> None:
                 assert answer in options.values() or answer in ("Yes", "No")
                 assert options.get(wrong.gold[0], wrong.gold[0]) != answer
             else:
-                assert not isinstance(wrong.answer, Found)
+                assert not isinstance(wrong.answer, ParsedAnswer)
 
 
 def test_commands(runs: list[RunFolder], tmp_path: Path, capsys) -> None:

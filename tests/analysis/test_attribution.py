@@ -13,7 +13,7 @@ from made_runs import Told, rows, run, write
 from rich.console import Console
 
 import snellen
-from snellen.analysis.causes.why import Share, Why
+from snellen.analysis.causes.why import CauseContribution, DifferenceSplit
 from snellen.api.why import explain
 from snellen.core.errors import UsageError
 from snellen.core.request import Request
@@ -59,12 +59,12 @@ def bench(tmp_path: Path) -> Bench:
     return Bench(tmp_path)
 
 
-def by_causes(found: Why) -> dict[str, Share]:
+def by_causes(found: DifferenceSplit) -> dict[str, CauseContribution]:
     assert sum(one.points for one in found.shares) == pytest.approx(found.observed.difference)
     return {" or ".join(one.causes): one for one in found.shares}
 
 
-def printed(found: Why) -> str:
+def printed(found: DifferenceSplit) -> str:
     console = Console(file=io.StringIO(), width=100)
     print_why(found, console)
     assert isinstance(console.file, io.StringIO)

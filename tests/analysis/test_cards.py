@@ -12,41 +12,41 @@ import msgspec
 import pytest
 
 from snellen.analysis.card_file import (
-    Canonical,
+    CanonicalFile,
     canonical_files,
     card_of,
     complaint,
-    renew,
+    rewrite_cards,
     stored_card,
     stored_cards,
 )
-from snellen.analysis.cards import PARTS, make_card
+from snellen.analysis.cards import PARTS, build_card
 from snellen.api.evaluate import evaluate
-from snellen.benchmarks.declaration.registry import known_benchmarks, open_benchmark
-from snellen.benchmarks.protocol.flows import Manner, asked_once
+from snellen.benchmarks.declaration.registry import list_benchmarks, open_benchmark
+from snellen.benchmarks.protocol.flows import AskConfig, single_pass_flow
 from snellen.cli.main import main
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.record import Record
 from snellen.core.request import Generation
 from snellen.core.sample import Sample
 from snellen.core.summary import Summary
-from snellen.prompts.choice import Wording
-from snellen.report.page.facts import run_facts
+from snellen.prompts.choice import PromptTemplate
+from snellen.report.page.facts import fact_sections
 
 LAYOUTS = Path(__file__).parents[1] / "benchmarks" / "layouts"
 CANONICAL = list(canonical_files(LAYOUTS))
 
 
 @pytest.mark.parametrize("canonical", CANONICAL, ids=lambda one: one.key)
-def test_a_benchmark_is_what_its_card_says(canonical: Canonical) -> None:
+def test_a_benchmark_is_what_its_card_says(canonical: CanonicalFile) -> None:
     assert complaint(card_of(canonical), stored_cards().get(canonical.key)) == ""
 
 
 def test_every_benchmark_has_a_card() -> None:
-    assert {known.name for known in known_benchmarks()} <= set(stored_cards())
+    assert {known.name for known in list_benchmarks()} <= set(stored_cards())
 
 
-def canonical(key: str) -> Canonical:
+def canonical(key: str) -> CanonicalFile:
     return next(one for one in CANONICAL if one.key == key)
 
 
@@ -69,17 +69,20 @@ def halved(
 
 CHANGES: dict[str, Callable[[Benchmark], Benchmark]] = {
     "prompt": lambda one: replace(
-        one, flow=asked_once(Manner(Generation(max_new_tokens=512), wording=Wording(choose="Go.")))
+        one,
+        flow=single_pass_flow(
+            AskConfig(Generation(max_new_tokens=512), template=PromptTemplate(choose="Go."))
+        ),
     ),
     "decoding": lambda one: replace(
-        one, flow=asked_once(Manner(Generation(max_new_tokens=512, temperature=0.5)))
+        one, flow=single_pass_flow(AskConfig(Generation(max_new_tokens=512, temperature=0.5)))
     ),
     "media": lambda one: replace(one, prepare=drop_the_number),
     "reader": lambda one: replace(
         one, flow=open_benchmark("mmstar", Variant(rule="vlmevalkit")).flow
     ),
     "metric": lambda one: replace(one, summarise=halved(one.summarise)),
-    "data": lambda one: replace(one, source="elsewhere"),
+    "data": lambda one: replace(one, provenance="elsewhere"),
 }
 
 
@@ -88,11 +91,11 @@ def test_a_change_of_a_part_needs_a_new_version(part: str) -> None:
     plain = opened("mmstar")
 
     def card(benchmark: Benchmark) -> object:
-        return make_card(benchmark, benchmark.open())
+        return build_card(benchmark, benchmark.open())
 
-    before = make_card(plain, plain.open())
+    before = build_card(plain, plain.open())
     changed = CHANGES[part](plain)
-    after = make_card(changed, changed.open())
+    after = build_card(changed, changed.open())
     assert after.parts[part] != before.parts[part]
     assert after.digest != before.digest
     said = complaint(after, before)
@@ -117,7 +120,7 @@ def test_renewing_keeps_what_needs_a_new_version(tmp_path: Path) -> None:
     source = canonical("mmstar").path
     text = source.read_text()
     (folder / source.name).write_text(text.replace("A", "A", 1) + "\n")
-    assert renew(folder, tmp_path / "cards.json") == []
+    assert rewrite_cards(folder, tmp_path / "cards.json") == []
     written = json.loads((tmp_path / "cards.json").read_text())
     assert set(written) == {"mmstar"}
     assert set(written["mmstar"]["parts"]) == set(PARTS)
@@ -140,6 +143,6 @@ def test_the_command_prints_the_card(capsys: pytest.CaptureFixture[str], tmp_pat
 def test_each_report_prints_it(tmp_path: Path) -> None:
     (run,) = evaluate(["random"], ["eyechart"], limit=4, out=tmp_path).runs
     facts = {group.title: {one.name: one.value for one in group.facts}
-             for group in run_facts(run.report(), run.path)}  # fmt: skip
+             for group in fact_sections(run.report(), run.path)}  # fmt: skip
     assert facts["Protocol card"]["card digest"] == stored_cards()["eyechart"].digest
     assert stored_cards()["eyechart"].digest in (run.path / "report.html").read_text()

@@ -9,10 +9,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from snellen.analysis.findings.choices import GIVEN_GOLD, OVER_ROTATIONS, Refusals, choices
+from snellen.analysis.findings.choices import OVER_ROTATIONS, WRONG_CHOICES, Refusals, choices
 from snellen.api import evaluate
 from snellen.cli import main
-from snellen.core.answer import Found, Refused
+from snellen.core.answer import ParsedAnswer, Refused
 from snellen.core.benchmark import Variant
 from snellen.core.output import Generated
 from snellen.core.record import Pass, Record
@@ -20,7 +20,7 @@ from snellen.stats.intervals import wilson
 
 
 def one(answer: str | None, gold: str, labels: str = "AB") -> Pass:
-    read = Found(answer, "bare label") if answer else Refused("phrase")
+    read = ParsedAnswer(answer, "bare label") if answer else Refused("phrase")
     options = dict.fromkeys(labels, "x")
     reply = Generated(answer or "I cannot help.")
     return Pass((), reply, read, (gold,), answer == gold, options=options)
@@ -127,7 +127,7 @@ def test_wrong_choices_are_tested_given_the_gold_letter() -> None:
     records += [record(n, 0.0, one("B", "A", "ABCD")) for n in range(60, 75)]
     found = choices(records)
     assert found.bias is not None
-    assert found.test == GIVEN_GOLD
+    assert found.test == WRONG_CHOICES
     # 30, 0, 0 against 10 each, and 15, 0, 0 against 5 each.
     assert found.bias.statistic == pytest.approx(2 * 30 + 2 * 15)
     assert (found.bias.freedom, found.bias.draws) == (4, 0)
@@ -150,7 +150,7 @@ def test_the_commonest_gold_letter_does_not_look_avoided() -> None:
 
 
 def test_several_accepted_letters_leave_fewer_wrong_ones() -> None:
-    read = Found("A", "bare label")
+    read = ParsedAnswer("A", "bare label")
     options = dict.fromkeys("ABCD", "x")
     passes = [Pass((), Generated("A"), read, ("B", "C"), False, options=options) for _ in range(40)]
     found = choices([record(n, 0.0, one) for n, one in enumerate(passes)])

@@ -11,13 +11,13 @@ from msgspec import structs
 from snellen.analysis.comparison.comparability import (
     check_comparable,
     comparable_sets,
-    differing,
+    differing_facts,
     distinct_names,
 )
 from snellen.core.errors import UsageError
 from snellen.core.model import Identity
 from snellen.core.request import Sampling
-from snellen.core.run import DataInfo, Examples, RunConfig, RunInfo
+from snellen.core.run import DataInfo, FewShotInfo, RunConfig, RunInfo
 
 
 def info(model: str = "m", **how: Any) -> RunInfo:
@@ -48,7 +48,7 @@ APART = [
     ({"status": "interrupted"}, "samples asked", "not finished"),
     ({"failures": "count-wrong"}, "failures", "failures count-wrong"),
     ({"repeats": 3}, "repeats", "repeats 3"),
-    ({"examples": Examples(("1",), "abcdef0123")}, "examples", "examples abcdef01"),
+    ({"examples": FewShotInfo(("1",), "abcdef0123")}, "examples", "examples abcdef01"),
     ({"roles": {"judge": Identity("made", "j")}}, "judge", "judge made/j"),
 ]
 
@@ -58,7 +58,7 @@ def test_runs_that_differ_in_one_fact_are_not_compared(
     how: dict[str, Any], fact: str, words: str
 ) -> None:
     one, other = info("a"), info("b", **how)
-    assert fact in differing([one, other])
+    assert fact in differing_facts([one, other])
     assert len(comparable_sets([one, other])) == 2
     with pytest.raises(UsageError, match="a and b do not belong in one table") as told:
         check_comparable([one, other], ["a", "b"], "table")
@@ -66,9 +66,9 @@ def test_runs_that_differ_in_one_fact_are_not_compared(
 
 
 def test_the_seed_counts_where_it_chooses_samples() -> None:
-    assert differing([info(limit=100), info(limit=100, seed=1)]) == ["seed"]
-    assert differing([info(until="±1"), info(until="±1", seed=1)]) == ["seed"]
-    assert differing([info(), info(seed=1)]) == []
+    assert differing_facts([info(limit=100), info(limit=100, seed=1)]) == ["seed"]
+    assert differing_facts([info(until="±1"), info(until="±1", seed=1)]) == ["seed"]
+    assert differing_facts([info(), info(seed=1)]) == []
 
 
 def test_another_model_or_longer_replies_keep_runs_together() -> None:

@@ -14,7 +14,7 @@ from snellen import evaluate
 from snellen.analysis.causes.gains import gains
 from snellen.analysis.findings.leakage import leakages
 from snellen.benchmarks.declaration.registry import open_benchmark
-from snellen.benchmarks.protocol.control import control_of
+from snellen.benchmarks.protocol.control import parse_control
 from snellen.cli.main import main
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
@@ -23,10 +23,10 @@ from snellen.core.message import Media
 from snellen.core.model import Capabilities, Identity
 from snellen.core.request import Request
 from snellen.core.sample import MediaRef, Sample
-from snellen.prompts.control import Pictures, shuffled
+from snellen.prompts.control import ImagePool, shuffle_options
 from snellen.report.page.html import write_overview
 from snellen.store.runs import RunFolder, find_runs
-from snellen.view.run_view import Shelf
+from snellen.view.run_view import RunLibrary
 
 LIMIT = 60
 
@@ -116,11 +116,11 @@ def test_the_viewer_and_the_overview_show_the_gains(
     runs: dict[str, RunFolder], tmp_path: Path
 ) -> None:
     blind = runs["knowing blind"]
-    shelf = Shelf([blind.path.parent])
+    shelf = RunLibrary([blind.path.parent])
     result = shelf.numbers(blind.path.name)["result"]
     assert '<th scope="row">blind' in result
     assert '<th scope="row">black' not in result
-    assert 'id="gains"' not in Shelf([blind.path]).numbers(blind.path.name)["result"]
+    assert 'id="gains"' not in RunLibrary([blind.path]).numbers(blind.path.name)["result"]
     assert "control=blind" in result
     assert {head["name"] for head in shelf.overview()["runs"]} >= {
         "knowing (limit 60)", "knowing (control=blind, limit 60)",
@@ -156,19 +156,19 @@ def asked(name: str, *pictures: str, unit: str = "") -> Sample:
 
 def test_questions_of_one_unit_get_the_same_wrong_picture_and_not_each_others() -> None:
     pair = [asked("1", "a", unit="u"), asked("2", "a", unit="u"), asked("3", "b", unit="u")]
-    pictures = Pictures.of([*pair, asked("4", "c"), asked("5", "d"), asked("6", "e")])
+    pictures = ImagePool.from_samples([*pair, asked("4", "c"), asked("5", "d"), asked("6", "e")])
     for seed in range(20):
-        first, second, third = (pictures.wrong(one, seed).media[0].digest for one in pair)
+        first, second, third = (pictures.swap_images(one, seed).media[0].digest for one in pair)
         assert first == second
         assert {first, third} <= {"c", "d", "e"}
-    drawn = {pictures.wrong(pair[0], seed).media[0].digest for seed in range(40)}
+    drawn = {pictures.swap_images(pair[0], seed).media[0].digest for seed in range(40)}
     assert drawn == {"c", "d", "e"}
 
 
 def test_too_few_other_pictures_is_said() -> None:
     lonely = [asked("1", "a"), asked("2", "a")]
     with pytest.raises(UsageError, match="too few other pictures for the sample '1'"):
-        Pictures.of(lonely).wrong(lonely[0], 0)
+        ImagePool.from_samples(lonely).swap_images(lonely[0], 0)
 
 
 def test_shuffled_options_keep_their_texts_and_the_right_answer() -> None:
@@ -176,7 +176,7 @@ def test_shuffled_options_keep_their_texts_and_the_right_answer() -> None:
     sample = Sample(id="1", kind="choice", question="?", gold=("C",), options=options)
     seen = set()
     for seed in range(30):
-        other = shuffled(sample, seed)
+        other = shuffle_options(sample, seed)
         assert list(other.options) == list("ABCD")
         assert sorted(other.options.values()) == sorted(options.values())
         assert other.options != options
@@ -195,7 +195,7 @@ def test_shuffled_options_keep_their_texts_and_the_right_answer() -> None:
 )
 def test_options_that_belong_to_their_places_are_not_shuffled(options: dict[str, str]) -> None:
     sample = Sample(id="1", kind="choice", question="?", gold=("B",), options=options)
-    assert shuffled(sample, 1) == sample
+    assert shuffle_options(sample, 1) == sample
 
 
 def test_blur_keeps_the_size_and_grows_with_the_radius() -> None:
@@ -219,8 +219,8 @@ def test_blur_keeps_the_size_and_grows_with_the_radius() -> None:
      ("shuffled-options:7", "shuffled-options:7"), ("blind", "blind")],
 )  # fmt: skip
 def test_a_control_is_recorded_with_its_setting(text: str, told: str) -> None:
-    assert str(control_of(text)) == told
-    assert str(control_of(told)) == told
+    assert str(parse_control(text)) == told
+    assert str(parse_control(told)) == told
     assert open_benchmark(f"eyechart:control={text}").parameters["control"] == told
 
 
@@ -231,7 +231,7 @@ def test_a_control_is_recorded_with_its_setting(text: str, told: str) -> None:
 )  # fmt: skip
 def test_a_control_that_there_is_not_is_explained(text: str, sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
-        control_of(text)
+        parse_control(text)
 
 
 def test_thinking_and_examples_are_gains_too(tmp_path: Path) -> None:

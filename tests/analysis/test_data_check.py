@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageDraw
 
-from snellen.analysis.data_check import look_of
+from snellen.analysis.data_check import image_fingerprint
 from snellen.cli import main
 
 
@@ -98,16 +98,16 @@ def test_a_description_is_checked_by_its_own_metric(
 
 
 def test_copies_look_alike_whatever_their_bytes() -> None:
-    plain, packed = look_of(picture()), look_of(picture(kind="JPEG"))
+    plain, packed = image_fingerprint(picture()), image_fingerprint(picture(kind="JPEG"))
     assert plain is not None
     assert packed is not None
-    assert plain.like(packed)
-    other = look_of(picture(seed=5))
+    assert plain.is_similar(packed)
+    other = image_fingerprint(picture(seed=5))
     assert other is not None
-    assert not plain.like(other)
+    assert not plain.is_similar(other)
     flat = io.BytesIO()
     Image.new("RGB", (8, 8), "red").save(flat, "PNG")
-    assert look_of(flat.getvalue()) is None
+    assert image_fingerprint(flat.getvalue()) is None
 
 
 def test_one_place_tells_two_pictures_apart() -> None:
@@ -115,7 +115,7 @@ def test_one_place_tells_two_pictures_apart() -> None:
     ImageDraw.Draw(image).rectangle((30, 30, 34, 34), fill="black")
     file = io.BytesIO()
     image.save(file, "PNG")
-    plain, marked = look_of(picture()), look_of(file.getvalue())
+    plain, marked = image_fingerprint(picture()), image_fingerprint(file.getvalue())
     assert plain is not None
     assert marked is not None
-    assert not plain.like(marked)
+    assert not plain.is_similar(marked)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.analysis.parsing.unread_replies import drawn, unread
+from snellen.analysis.parsing.unread_replies import sample_replies, unread_replies
 from snellen.api import evaluate
 from snellen.cli import main
 from snellen.core.errors import UsageError
@@ -85,6 +85,6 @@ def test_bad_sheets_and_shares_give_a_sentence(out: Path, tmp_path: Path, capsys
     (tmp_path / "other.csv").write_text("a,b\n1,2\n")
     assert main(["label", str(out), "--labels", str(tmp_path / "other.csv")]) == 2
     assert "is no labelling sheet" in capsys.readouterr().err
-    replies = list(unread(find_runs(out)[0].records()))
+    replies = list(unread_replies(find_runs(out)[0].records()))
     with pytest.raises(UsageError, match="more than 0"):
-        drawn(replies, 0.0, 0)
+        sample_replies(replies, 0.0, 0)

@@ -13,7 +13,7 @@ from snellen.analysis.causes.gains import gains
 from snellen.analysis.parsing.parsing_steps import step_rates
 from snellen.api import evaluate
 from snellen.cli import main
-from snellen.core.answer import Found, Refused, Unparsed
+from snellen.core.answer import ParsedAnswer, Refused, Unparsed
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
 from snellen.core.output import Generated
@@ -86,16 +86,18 @@ def test_the_base_may_be_named_and_turns_the_sign(folder: Path) -> None:
     assert turned.answerable is None
 
 
-def read(number: int, answer: Found | Refused | Unparsed, extraction: str | None = None) -> Record:
+def read(
+    number: int, answer: ParsedAnswer | Refused | Unparsed, extraction: str | None = None
+) -> Record:
     one = Pass((), Generated("x"), answer, extraction=Generated(extraction) if extraction else None)
     return Record(str(number), "choice", "q", "answered", 0.0, passes=(one,))
 
 
 def test_steps_add_up() -> None:
     records = [
-        read(1, Found("A", "bare label")),
-        read(2, Found("A", "whole content")),
-        read(3, Found("B", "llm"), extraction="B"),
+        read(1, ParsedAnswer("A", "bare label")),
+        read(2, ParsedAnswer("A", "whole content")),
+        read(3, ParsedAnswer("B", "llm"), extraction="B"),
         read(4, Unparsed(), extraction="?"),
         read(5, Refused("phrase")),
         Record("6", "yes_no", "q", "answered", 0.0),

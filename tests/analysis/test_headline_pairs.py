@@ -17,7 +17,7 @@ from snellen.benchmarks.protocol.judging import JUDGE
 from snellen.core.benchmark import Benchmark
 from snellen.core.model import Identity
 from snellen.core.record import Record
-from snellen.core.repeats import merged
+from snellen.core.repeats import merge_draws
 from snellen.core.run import DataInfo, Report, RunConfig, RunInfo
 from snellen.store.runs import RunFolder, RunWriter, open_run
 
@@ -157,7 +157,7 @@ def test_replies_drawn_several_times_count_with_the_mean_of_their_headlines(tmp_
     layout = layout_of("pope")
     records = list(half_right(layout))
     draws = [shuffled(records, seed) for seed in (1, 2, 3)]
-    repeated = [merged(list(one)) for one in zip(*draws, strict=True)]
+    repeated = [merge_draws(list(one)) for one in zip(*draws, strict=True)]
     runs = [
         stored(tmp_path, layout, "one", records),
         stored(tmp_path, layout, "three", repeated),

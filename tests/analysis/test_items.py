@@ -13,7 +13,7 @@ import pytest
 from made_runs import Told, rows, run, write
 
 import snellen
-from snellen.analysis.samples.items import itemise
+from snellen.analysis.samples.items import analyse_items
 from snellen.cli import main
 from snellen.core.errors import UsageError
 from snellen.store.runs import RunFolder
@@ -48,7 +48,7 @@ def runs(tmp_path: Path) -> list[RunFolder]:
 
 
 def test_a_wrong_label_is_doubted(runs: list[RunFolder]) -> None:
-    found = itemise(runs, [f"m{at}" for at in range(6)])
+    found = analyse_items(runs, [f"m{at}" for at in range(6)])
     assert found.strong == ("m5", "m4", "m3")
     top = found.suspects[0]
     assert (top.id, top.gold, top.answer) == (MISLABELLED, "B", "C")
@@ -112,14 +112,14 @@ def test_a_subset_of_ten_runs_says_what_it_can_still_tell(tmp_path: Path, capsys
 
 
 def test_few_runs_say_what_they_cannot_tell(runs: list[RunFolder]) -> None:
-    found = itemise(runs[:2], ["a", "b"])
+    found = analyse_items(runs[:2], ["a", "b"])
     assert (found.strong, found.suspects, found.sizes) == ((), (), ())
     assert any("labels are doubted from 5 runs on" in notice for notice in found.notices)
     assert any(
         "a subset is chosen from 10 runs on, here are 2" in notice for notice in found.notices
     )
     with pytest.raises(UsageError, match="two or more runs of one benchmark; got 1"):
-        itemise(runs[:1], ["a"])
+        analyse_items(runs[:1], ["a"])
 
 
 def test_pictures_that_look_alike_are_named(tmp_path: Path, capsys) -> None:

@@ -40,19 +40,19 @@ def labelled(tmp_path: Path) -> str:
 def test_an_extractor_is_measured_on_what_the_rules_leave(labelled: str) -> None:
     found = score(labelled, extractor="column:said", labels={"answer": "people"}).readings
     assert found is not None
-    assert found.labelled == 5, "a reply without a label counts in nothing"
-    counts = {one.reader: one[2:] for one in found.measured}
+    assert found.labelled_count == 5, "a reply without a label counts in nothing"
+    counts = {one.parser: one[2:] for one in found.by_parser}
     # Replies, those that mean an option, read, read right, as labelled.
     assert counts == {
         "rule snellen": (5, 4, 1, 1, 2),
         "said": (4, 3, 3, 2, 2),
         "rule snellen, then said": (5, 4, 4, 3, 3),
     }
-    said = found.measured[1]
+    said = found.by_parser[1]
     assert (said.precision, said.recall, said.agreement) == (
         wilson(2, 3), wilson(2, 3), wilson(2, 4),
     )  # fmt: skip
-    endings = {(one.reader, one.outcome): one[2:] for one in found.endings}
+    endings = {(one.parser, one.outcome): one[2:] for one in found.by_outcome}
     assert endings["rule snellen", "refused"] == (1, 1, 0)
     assert endings["rule snellen", "unparsed"] == (3, 2, 1)
     assert endings["said", "no_match"] == (1, 1, 0)
@@ -61,11 +61,11 @@ def test_an_extractor_is_measured_on_what_the_rules_leave(labelled: str) -> None
 def test_rules_alone_and_labels_of_right_and_wrong(labelled: str) -> None:
     alone = score(labelled, labels={"answer": "people"}).readings
     assert alone is not None
-    assert [one.reader for one in alone.measured] == ["rule snellen"]
+    assert [one.parser for one in alone.by_parser] == ["rule snellen"]
     right = score(labelled, extractor="column:said", labels={"right": "graded"}).readings
     assert right is not None
     # Number 4 is counted right and labelled wrong, number 5 the other way round.
-    assert right.measured[-1][2:] == (5, 4, 4, 3, 3)
+    assert right.by_parser[-1][2:] == (5, 4, 4, 3, 3)
 
 
 class Failing:
@@ -87,7 +87,7 @@ def test_replies_that_the_extractor_failed_on_are_not_held_against_it(
         labelled, extractor=Failing(), labels={"answer": "people"}, store=tmp_path / "s"
     ).readings
     assert found is not None
-    assert {one.reader: one.replies for one in found.measured} == {
+    assert {one.parser: one.replies for one in found.by_parser} == {
         "rule snellen": 5,
         "rule snellen, then failing": 1,
     }
@@ -135,10 +135,10 @@ def test_judges_on_recorded_verdicts(golden: Callable[[str], Path]) -> None:
         "tempcompass:task=multi-choice", file, judges=["column:rating"], labels={"right": "rating"}
     ).readings
     assert found is not None
-    judge, both = found.measured
-    assert (judge.reader, judge.alike) == ("rating", judge.replies)
-    assert both.reader == "rule snellen, then rating"
-    assert (both.replies, both.meaning) == (1580, 965)
+    judge, both = found.by_parser
+    assert (judge.parser, judge.agreeing) == ("rating", judge.replies)
+    assert both.parser == "rule snellen, then rating"
+    assert (both.replies, both.with_answer) == (1580, 965)
     assert both.agreement.low > 0.99
 
 
@@ -153,7 +153,7 @@ def test_letters_of_several_answers(golden: Callable[[str], Path]) -> None:
         labels={"answer": "extracted"},
     ).readings
     assert found is not None
-    (rules,) = found.measured
+    (rules,) = found.by_parser
     assert rules.replies > 400
     assert rules.precision is not None
     assert rules.precision.low > 0.8
@@ -182,8 +182,8 @@ def test_the_script_measures_a_model_on_labelled_sets(
     home = golden("blink_val").parent
     sets = dict(_script().extracted(home, AlwaysA(), tmp_path / "s.sqlite", 200))
     blink = next(scored.readings for name, scored in sets.items() if "BLINK" in name)
-    rules, reader, both = blink.measured
+    rules, reader, both = blink.by_parser
     assert rules.replies == both.replies == 200
-    assert reader.replies == rules.replies - rules.read
-    assert both.right == rules.right + reader.right
-    assert 0 < reader.right < reader.read == reader.replies
+    assert reader.replies == rules.replies - rules.parsed
+    assert both.correct == rules.correct + reader.correct
+    assert 0 < reader.correct < reader.parsed == reader.replies

@@ -16,13 +16,18 @@ from PIL import Image
 from rich.console import Console
 
 import snellen
-from snellen.analysis.comparison.aligned import aligned
+from snellen.analysis.comparison.aligned import align_runs
 from snellen.analysis.comparison.headlines import headlines
-from snellen.analysis.comparison.paired import Comparison, compare
+from snellen.analysis.comparison.paired import RunComparison, compare
 from snellen.cli import main
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
-from snellen.report.terminal.comparison import names_of, print_comparison, to_markdown, verdict
+from snellen.report.terminal.comparison import (
+    comparison_names,
+    print_comparison,
+    to_markdown,
+    verdict,
+)
 from snellen.stats.paired import holm, mcnemar
 from snellen.store.runs import find_runs
 
@@ -130,8 +135,8 @@ def test_the_group_that_differs_is_named(data: Path, tmp_path: Path) -> None:
 def test_samples_of_one_unit_count_together(tmp_path: Path) -> None:
     """Two questions about one picture, answered alike by each model: half as many clusters."""
     runs = eyechart_runs(tmp_path)
-    together = aligned(runs)
-    assert together.clustered
+    together = align_runs(runs)
+    assert together.is_clustered
     (pair,) = compare(runs, ["a", "b"]).pairs
     assert pair.clusters < pair.n
     assert (pair.test, pair.p_exact) == ("t test over clusters", None)
@@ -330,16 +335,16 @@ def test_the_command_tells_it_in_three_ways(data: Path, tmp_path: Path, capsys) 
     assert "--level 5" in capsys.readouterr().err
 
 
-def comparison(out: str) -> Comparison:
+def comparison(out: str) -> RunComparison:
     runs = find_runs(out)
-    return compare(runs, names_of(runs))
+    return compare(runs, comparison_names(runs))
 
 
 def test_runs_of_one_name_are_told_apart(data: Path, tmp_path: Path) -> None:
     short = run(Told("one", by_id({})), data, tmp_path / "a", variant=Variant(max_new_tokens=8))
     long = run(Told("one", by_id({})), data, tmp_path / "a", variant=Variant(max_new_tokens=9))
     again = run(Told("one", by_id({})), data, tmp_path / "b", variant=Variant(max_new_tokens=9))
-    names = names_of([short, long, again])
+    names = comparison_names([short, long, again])
     assert len(set(names)) == 3
     assert names[0] == f"one [{short.name[-8:]}]"
     assert names[1:] == [f"one [{long.path}]", f"one [{again.path}]"]
@@ -348,7 +353,7 @@ def test_runs_of_one_name_are_told_apart(data: Path, tmp_path: Path) -> None:
 def test_long_names_are_not_folded_in_80_columns(data: Path, tmp_path: Path) -> None:
     names = [f"an-organisation-of-some-length/a-model-of-size-{at}b" for at in (3, 7)]
     runs = [run(Told(name, by_id({})), data, tmp_path, limit=4) for name in names]
-    told = compare(runs, names_of(runs, shared_limit=False))
+    told = compare(runs, comparison_names(runs, shared_limit=False))
     file = io.StringIO()
     print_comparison(told, Console(file=file, width=80))
     lines = [line.rstrip() for line in file.getvalue().splitlines()]
@@ -364,10 +369,10 @@ def test_long_names_are_not_folded_in_80_columns(data: Path, tmp_path: Path) -> 
 
 def test_a_limit_that_all_share_is_no_part_of_a_name(data: Path, tmp_path: Path) -> None:
     runs = [run(Told(name, by_id({})), data, tmp_path, limit=4) for name in ("one", "two")]
-    assert names_of(runs) == ["one (limit 4)", "two (limit 4)"]
-    assert names_of(runs, shared_limit=False) == ["one", "two"]
+    assert comparison_names(runs) == ["one (limit 4)", "two (limit 4)"]
+    assert comparison_names(runs, shared_limit=False) == ["one", "two"]
     whole = run(Told("one", by_id({})), data, tmp_path)
-    told = names_of([*runs, whole], shared_limit=False)
+    told = comparison_names([*runs, whole], shared_limit=False)
     assert told == ["one (limit 4)", "two (limit 4)", "one"]
 
 
@@ -405,7 +410,7 @@ def test_mmes_sum_is_compared_image_by_image(tmp_path: Path) -> None:
         ).runs[0]
         for name, share in (("a", 0.7), ("b", 0.8))
     ]  # fmt: skip
-    measure = headlines(runs, aligned(runs))
+    measure = headlines(runs, align_runs(runs))
     assert measure is not None
     assert (measure.unit, measure.top) == ("points", 2800.0)
     totals = [one.report().summary.headline.value for one in runs]

@@ -12,50 +12,50 @@ import pytest
 
 from snellen.analysis.parsing.parsing_quality import (
     LABELS,
-    Labelled,
-    Quality,
-    RuleReadings,
-    error_in_run,
-    known_qualities,
-    measured,
+    ParsingQuality,
+    ReplyWithOption,
+    RuleParseCounts,
+    extend_interval,
+    measure_parser,
     quality_in_run,
-    quality_of,
+    run_score_error,
     score_error,
-    widened,
+    stored_qualities,
+    stored_quality,
 )
 from snellen.api import evaluate
 from snellen.cli import main
-from snellen.core.answer import Answer, Empty, Found, Unparsed
+from snellen.core.answer import Answer, Empty, ParsedAnswer, Unparsed
 from snellen.core.errors import UsageError
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Failure, Generated, Output, Ranked
 from snellen.core.record import Pass, Record
 from snellen.core.request import Request
 from snellen.core.summary import Interval
-from snellen.extract.choice import read_choice
+from snellen.extract.choice import parse_choice
 from snellen.report.findings.parsers import quality_lines
 from snellen.stats.intervals import wilson
 
 SCRIPT = Path(__file__).parents[2] / "docs" / "measure_readers.py"
 REPLIES = [
-    Labelled("The answer is B.", {}, "B"),
-    Labelled("C", {}, "C"),
-    Labelled("A", {}, "D"),
-    Labelled("Hard to tell, but the larger of them.", {}, "A"),
-    Labelled("None of these.", {}, None),
-    Labelled("B", {}, None),
+    ReplyWithOption("The answer is B.", {}, "B"),
+    ReplyWithOption("C", {}, "C"),
+    ReplyWithOption("A", {}, "D"),
+    ReplyWithOption("Hard to tell, but the larger of them.", {}, "A"),
+    ReplyWithOption("None of these.", {}, None),
+    ReplyWithOption("B", {}, None),
 ]
 
 
 def test_counts_and_what_they_do_to_a_score() -> None:
-    found = measured("snellen", "choice", "hand", read_choice, REPLIES)
+    found = measure_parser("snellen", "choice", "hand", parse_choice, REPLIES)
     assert (found.replies, found.meaning, found.read, found.right) == (6, 4, 4, 2)
     assert (found.precision, found.recall) == (0.5, 0.5)
     assert found.precision_interval == wilson(2, 4)
     errors = score_error(found)
     assert errors.down == pytest.approx(100 * 2 / 6)
     assert errors.up == pytest.approx(100 * 2 / 6)
-    nothing = Quality("r", "choice", "hand", 0, 0, 0, 0)
+    nothing = ParsingQuality("r", "choice", "hand", 0, 0, 0, 0)
     assert (nothing.precision, nothing.recall_interval) == (None, None)
     with pytest.raises(ValueError, match="no replies"):
         score_error(nothing)
@@ -63,11 +63,11 @@ def test_counts_and_what_they_do_to_a_score() -> None:
 
 def test_systems_are_counted_apart() -> None:
     replies = [
-        Labelled(text, {}, "A", f"system {at}")
+        ReplyWithOption(text, {}, "A", f"system {at}")
         for at, texts in enumerate(("AAAA", "AAAB", "AABB", "AAA", "A", "AAAA"))
         for text in texts
     ]
-    found = measured("snellen", "choice", "hand", read_choice, replies)
+    found = measure_parser("snellen", "choice", "hand", parse_choice, replies)
     assert [(one.read, one.right) for one in found.systems] == [
         (4, 4), (4, 3), (4, 2), (3, 3), (1, 1), (4, 4),
     ]  # fmt: skip
@@ -75,17 +75,17 @@ def test_systems_are_counted_apart() -> None:
     assert found.precision_interval is not None
     assert found.precision_interval.method == "clustered by system"
     assert found.precision_interval.low < wilson(17, 20).low
-    assert found.least_precision == min(0.5, found.precision_interval.low)
-    few = measured("snellen", "choice", "hand", read_choice, replies[:12])
+    assert found.min_precision == min(0.5, found.precision_interval.low)
+    few = measure_parser("snellen", "choice", "hand", parse_choice, replies[:12])
     assert (few.precision_interval, few.recall_interval) == (None, None)
     assert few.recall_range == (0.5, 1.0)
-    assert few.least_precision == min(0.5, wilson(9, 12).low)
-    alone = measured("snellen", "choice", "hand", read_choice, replies[:4])
+    assert few.min_precision == min(0.5, wilson(9, 12).low)
+    alone = measure_parser("snellen", "choice", "hand", parse_choice, replies[:4])
     assert (alone.systems, alone.precision_interval) == ((), wilson(4, 4))
 
 
 def test_it_is_said_whose_labels_they_are(capsys) -> None:
-    assert {one.labelled_by for one in known_qualities()} == set(LABELS)
+    assert {one.labelled_by for one in stored_qualities()} == set(LABELS)
     assert main(["analyse", "readers", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["notices"] == list(LABELS.values())
@@ -99,23 +99,23 @@ def test_it_is_said_whose_labels_they_are(capsys) -> None:
 
 def test_the_error_holds_on_made_up_scores() -> None:
     """Whatever the gold answers are, reading moves the score by no more than the bound."""
-    errors = score_error(measured("snellen", "choice", "hand", read_choice, REPLIES))
+    errors = score_error(measure_parser("snellen", "choice", "hand", parse_choice, REPLIES))
 
     def said(answer: Answer) -> str | None:
         return getattr(answer, "value", None)
 
     for gold in "ABCDZ":
-        read = sum(said(read_choice(one.text, {})) == gold for one in REPLIES)
+        read = sum(said(parse_choice(one.text, {})) == gold for one in REPLIES)
         meant = sum(one.label == gold for one in REPLIES)
         assert -errors.down <= 100 * (meant - read) / len(REPLIES) <= errors.up
 
 
 def test_an_interval_is_widened_on_each_side() -> None:
-    errors = score_error(Quality("r", "choice", "hand", 100, 100, 96, 96))
+    errors = score_error(ParsingQuality("r", "choice", "hand", 100, 100, 96, 96))
     assert errors == (0.0, 4.0)
-    made = widened(Interval(47.0, 53.0, "wilson"), errors)
+    made = extend_interval(Interval(47.0, 53.0, "wilson"), errors)
     assert (made.low, made.high) == pytest.approx((47.0, 57.0))
-    made = widened(Interval(47.0, 98.0, "wilson"), errors)
+    made = extend_interval(Interval(47.0, 98.0, "wilson"), errors)
     assert (made.low, made.high) == pytest.approx((47.0, 100.0))
     assert made.method == "wilson and reading"
 
@@ -126,30 +126,30 @@ def read_record(number: int, reply: Output, answer: Answer | None, score: float 
 
 
 def test_the_error_in_a_run_is_that_of_its_own_replies() -> None:
-    read, unread = Found("A", "bare label"), Unparsed()
-    clear, mumbled = RuleReadings(), RuleReadings()
+    read, unread = ParsedAnswer("A", "bare label"), Unparsed()
+    clear, mumbled = RuleParseCounts(), RuleParseCounts()
     for number in range(100):
         clear.add(read_record(number, Generated("A"), read, 1.0))
         mumbled.add(read_record(number, Generated("Hm."), read if number % 2 else unread, 0.0))
-    best = quality_of("snellen", "choice")[0]
-    assert best.least_precision is not None
-    misread = 100 * (1 - best.least_precision)
-    few, many = error_in_run({}, clear), error_in_run({}, mumbled)
+    best = stored_quality("snellen", "choice")[0]
+    assert best.min_precision is not None
+    misread = 100 * (1 - best.min_precision)
+    few, many = run_score_error({}, clear), run_score_error({}, mumbled)
     assert few == pytest.approx((misread, misread))
     assert many is not None
     assert many.down == pytest.approx(misread / 2)
-    assert many.up == pytest.approx(misread / 2 + 50 * best.meant_unread)
-    assert 0.85 < best.meant_unread < 1.0
-    assert error_in_run({"rule": "official"}, clear) is None
+    assert many.up == pytest.approx(misread / 2 + 50 * best.unread_answer_rate)
+    assert 0.85 < best.unread_answer_rate < 1.0
+    assert run_score_error({"rule": "official"}, clear) is None
 
 
 def test_what_no_rule_read_has_no_reading_error() -> None:
-    replies = RuleReadings()
-    replies.add(read_record(1, Ranked(()), Found("A", "ranking"), 1.0))
+    replies = RuleParseCounts()
+    replies.add(read_record(1, Ranked(()), ParsedAnswer("A", "ranking"), 1.0))
     replies.add(read_record(2, Generated(""), Empty(), 0.0))
     replies.add(read_record(3, Failure("request", "no answer"), None, None))
-    assert (replies.samples, +replies.read, +replies.unread) == (2, {}, {})
-    assert error_in_run({}, replies) is None
+    assert (replies.samples, +replies.parsed, +replies.unparsed) == (2, {}, {})
+    assert run_score_error({}, replies) is None
 
 
 def test_the_page_of_a_run_has_the_interval_with_the_reading_error(tmp_path: Path) -> None:
@@ -173,11 +173,11 @@ def test_stored_counts_are_those_of_the_script(golden: Callable[[str], Path]) ->
     assert spec.loader is not None
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
-    assert tuple(script.counted(home)) == known_qualities()
+    assert tuple(script.counted(home)) == stored_qualities()
 
 
 def test_our_rule_reads_precisely() -> None:
-    found = quality_of("snellen", "choice")
+    found = stored_quality("snellen", "choice")
     assert len(found) == 3
     # MMMU's labels are its own script's, drawn by lot where that reads nothing.
     assert all(one.precision is not None and one.precision > 0.989 for one in found)

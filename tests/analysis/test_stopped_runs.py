@@ -10,14 +10,14 @@ import pytest
 
 from snellen import evaluate
 from snellen.analysis.comparison.paired import compare
-from snellen.analysis.comparison.stopped_early import interval_at_stop, stopped_early
+from snellen.analysis.comparison.stopped_early import has_stopped_early, interval_at_stop
 from snellen.api.why import explain
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.core.benchmark import Variant
 from snellen.core.model import Capabilities, Identity
 from snellen.core.request import Request
 from snellen.report.terminal.comparison import notices, verdicts
-from snellen.report.terminal.why import observed
+from snellen.report.terminal.why import observed_table
 from snellen.stats.confidence_sequences import interval_of_differences
 from snellen.store.runs import RunFolder
 
@@ -52,7 +52,7 @@ def test_a_difference_that_ended_the_runs_is_told_with_its_anytime_interval(
     tmp_path: Path,
 ) -> None:
     runs = held(tmp_path, "A>B", 0.9, 0.7)
-    assert all(stopped_early(run.info) for run in runs)
+    assert all(has_stopped_early(run.info) for run in runs)
     found = compare(runs, ["a", "b"], common=True)
     (pair,) = found.pairs
     assert pair.anytime is not None
@@ -70,12 +70,12 @@ def test_why_tells_it_too(tmp_path: Path) -> None:
     assert found.observed.anytime is not None
     assert found.observed.anytime.low < -20 < found.observed.anytime.high < 0
     assert any("stopped early by --until a>b" in notice for notice in found.notices)
-    assert "anytime interval" in observed(found).headings
+    assert "anytime interval" in observed_table(found).headings
 
 
 def test_whole_runs_have_no_such_interval(tmp_path: Path) -> None:
     runs = held(tmp_path, None, 0.9, 0.7, count=60)
-    assert not any(stopped_early(run.info) for run in runs)
+    assert not any(has_stopped_early(run.info) for run in runs)
     found = compare(runs, ["a", "b"])
     assert found.pairs[0].anytime is None
     assert "stopped early" not in " ".join((*notices(found), *verdicts(found)))

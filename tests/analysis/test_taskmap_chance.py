@@ -8,14 +8,14 @@ import pytest
 from snellen.report.terminal.taskmap import print_findings
 from snellen.taskmap import chance
 from snellen.taskmap.agreement import (
+    add_p_values,
     cluster_agreement,
     kendall_taus,
     tau_by_distance,
-    with_chance,
 )
-from snellen.taskmap.chance import cluster_chance, mantel
+from snellen.taskmap.chance import cluster_chance, mantel_test
 from snellen.taskmap.prediction import predict
-from snellen.taskmap.scores import Scores
+from snellen.taskmap.scores import TaskScores
 
 SIZES = (60, 30, 10, 3)
 
@@ -25,9 +25,9 @@ def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chance, "DRAWS", 199)
 
 
-def held(values: np.ndarray) -> Scores:
+def held(values: np.ndarray) -> TaskScores:
     models = tuple(f"m{at}" for at in range(len(values)))
-    return Scores(models, tuple(f"t{at}" for at in range(values.shape[1])), values)
+    return TaskScores(models, tuple(f"t{at}" for at in range(values.shape[1])), values)
 
 
 def clusters() -> dict[str, list[str]]:
@@ -94,19 +94,19 @@ def mapped(signal: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
 def test_near_tasks_that_rank_alike_are_told_from_chance() -> None:
     values, distances = mapped(1.5, 1)
     taus = kendall_taus(values)
-    every, near = with_chance(tau_by_distance(distances, taus, (1.0, 0.6)), distances, taus)
+    every, near = add_p_values(tau_by_distance(distances, taus, (1.0, 0.6)), distances, taus)
     assert every.p is None
     assert near.p is not None
     assert near.p <= 0.01
-    found = mantel(distances, taus)
+    found = mantel_test(distances, taus)
     assert found is not None
     assert found[0] < -0.3
     assert found[1] <= 0.01
     predicted = predict(held(values), [f"t{at}" for at in range(18)], distances)
     assert predicted.p is not None
     assert predicted.p <= 0.01
-    assert mantel(np.zeros((5, 5)), taus[:5, :5]) is None
-    assert mantel(distances[:3, :3], taus[:3, :3]) is None
+    assert mantel_test(np.zeros((5, 5)), taus[:5, :5]) is None
+    assert mantel_test(distances[:3, :3], taus[:3, :3]) is None
 
 
 def test_a_map_of_noise_is_as_often_right_as_chance() -> None:
@@ -114,8 +114,8 @@ def test_a_map_of_noise_is_as_often_right_as_chance() -> None:
     for seed in range(40):
         values, distances = mapped(0.0, seed)
         taus = kendall_taus(values)
-        (near,) = with_chance(tau_by_distance(distances, taus, (0.6,)), distances, taus)
-        found = mantel(distances, taus)
+        (near,) = add_p_values(tau_by_distance(distances, taus, (0.6,)), distances, taus)
+        found = mantel_test(distances, taus)
         assert found is not None
         predicted = predict(held(values), [f"t{at}" for at in range(18)], distances)
         rejected += [p is not None and p <= 0.05 for p in (near.p, found[1], predicted.p)]
@@ -125,11 +125,11 @@ def test_a_map_of_noise_is_as_often_right_as_chance() -> None:
 def test_the_table_says_what_is_beyond_chance(capsys: pytest.CaptureFixture[str]) -> None:
     from rich.console import Console
 
-    from snellen.taskmap.findings import Findings
-    from snellen.taskmap.mapping import agreement_of
+    from snellen.taskmap.findings import TaskMapFindings
+    from snellen.taskmap.mapping import measure_agreement
 
     values = np.random.default_rng(5).normal(50, 10, (20, sum(SIZES)))
-    print_findings(Findings(None, agreement_of(held(values), clusters())), Console())
+    print_findings(TaskMapFindings(None, measure_agreement(held(values), clusters())), Console())
     shown = " ".join(capsys.readouterr().out.split())
     assert "tau with the others" in shown
     assert "models permuted; p of domain: against as many random tasks" in shown

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from snellen.api.task_map import Settings, task_map
+from snellen.api.task_map import TaskMapOptions, task_map
 from snellen.core.errors import UsageError
-from snellen.engine.ray.cluster import Cluster
-from snellen.models.hf.lora import Tuning
-from snellen.taskmap.tasks import Choice
-from snellen.taskmap.training import Finished
+from snellen.engine.ray.cluster import RayCluster
+from snellen.models.hf.lora import LoraOptions
+from snellen.taskmap.tasks import TaskSelection
+from snellen.taskmap.training import VectorProgress
 
 ray = pytest.importorskip("ray")
 pytestmark = pytest.mark.filterwarnings("default")
@@ -20,9 +20,9 @@ MODEL = "snellen/tiny-early"
 ABILITIES = ("colour", "count", "shape")
 
 
-def settings(learning_rate: float = 1e-3, targets: str = "language") -> Settings:
-    tuning = Tuning(epochs=1, batch_size=8, learning_rate=learning_rate, targets=targets)
-    return Settings(choice=Choice(only=ABILITIES, limit=8), tuning=tuning)
+def settings(learning_rate: float = 1e-3, targets: str = "language") -> TaskMapOptions:
+    tuning = LoraOptions(epochs=1, batch_size=8, learning_rate=learning_rate, targets=targets)
+    return TaskMapOptions(choice=TaskSelection(only=ABILITIES, limit=8), tuning=tuning)
 
 
 @pytest.fixture
@@ -35,16 +35,16 @@ def cluster() -> Iterator[None]:
 @pytest.mark.release
 @pytest.mark.usefixtures("cluster")
 def test_actors_give_the_vectors_of_this_process(tmp_path: Path) -> None:
-    spread: list[Finished] = []
+    spread: list[VectorProgress] = []
     there = task_map(
         MODEL,
         "eyechart",
-        settings=settings(),
+        options=settings(),
         out=tmp_path / "there",
-        cluster=Cluster(replicas=2),
-        told=spread.append,
+        cluster=RayCluster(replicas=2),
+        on_finished=spread.append,
     )
-    here = task_map(MODEL, "eyechart", settings=settings(), out=tmp_path / "here")
+    here = task_map(MODEL, "eyechart", options=settings(), out=tmp_path / "here")
     assert [one.done for one in spread] == [1, 2, 3]
     assert sorted(one.facts.task for one in spread) == list(ABILITIES)
     names = [
@@ -58,7 +58,7 @@ def test_actors_give_the_vectors_of_this_process(tmp_path: Path) -> None:
         task_map(
             MODEL,
             "eyechart",
-            settings=settings(targets="head"),
+            options=settings(targets="head"),
             out=tmp_path / "there",
-            cluster=Cluster(replicas=1),
+            cluster=RayCluster(replicas=1),
         )

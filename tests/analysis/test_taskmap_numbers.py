@@ -23,11 +23,11 @@ from snellen.taskmap.agreement import (
     mean_tau,
     tau_by_distance,
 )
-from snellen.taskmap.clusters import Linkage, cophenetic_correlation, cut, tree_of
-from snellen.taskmap.distances import cosine_distances, gram_of_products, nearest
-from snellen.taskmap.halves import halves_of
+from snellen.taskmap.clusters import Linkage, build_tree, cophenetic_correlation, cut_tree
+from snellen.taskmap.distances import cosine_distances, gram_of_products, nearest_tasks
+from snellen.taskmap.halves import compare_halves
 from snellen.taskmap.prediction import predict
-from snellen.taskmap.scores import Scores, read_clusters, read_overall, read_scores
+from snellen.taskmap.scores import TaskScores, read_clusters, read_overall, read_scores
 
 random = np.random.default_rng(3)
 
@@ -54,18 +54,18 @@ def test_opposite_vectors_are_farthest() -> None:
     vectors = np.array([[1.0, 2.0], [-2.0, -4.0], [2.0, -1.0]])
     distances = cosine_distances(vectors @ vectors.T)
     assert distances[0] == pytest.approx([0, 2, 1])
-    assert nearest(distances, 0, [0, 1, 2], 1) == [2]
+    assert nearest_tasks(distances, 0, [0, 1, 2], 1) == [2]
 
 
 @pytest.mark.parametrize("linkage", get_args(Linkage))
 def test_trees_are_cut_and_measured_as_scipy_does(linkage) -> None:
     distances = some_distances()
-    tree = tree_of(distances, linkage)
+    tree = build_tree(distances, linkage)
     merged = hierarchy.linkage(squareform(distances, checks=False), linkage)
     for count in (1, 3, 9, 40):
         theirs = hierarchy.fcluster(merged, min(count, 9), "maxclust")
         wanted = {frozenset(np.flatnonzero(theirs == label)) for label in set(theirs)}
-        ours = cut(tree, count)
+        ours = cut_tree(tree, count)
         assert {frozenset(found) for found in ours} == wanted
         assert [task for found in ours for task in found] == list(tree.order)
     theirs, _ = hierarchy.cophenet(merged, squareform(distances, checks=False))
@@ -109,9 +109,9 @@ def test_tau_by_distance_by_hand() -> None:
     assert [one.tau for one in with_itself] == pytest.approx([(0.8 + 0.8 + 1) / 3, 1])
 
 
-def scores(values: list[list[float]], tasks: str = "abcd") -> Scores:
+def scores(values: list[list[float]], tasks: str = "abcd") -> TaskScores:
     names = tuple(f"model {number}" for number in range(len(values)))
-    return Scores(names, tuple(tasks[: len(values[0])]), np.array(values))
+    return TaskScores(names, tuple(tasks[: len(values[0])]), np.array(values))
 
 
 def test_domains_need_accuracy_and_tau() -> None:
@@ -148,7 +148,7 @@ def test_halves_that_are_no_pair_are_named() -> None:
     distances = np.array(
         [[0, 0.2, 0.9, 0.8], [0.2, 0, 0.7, 1.0], [0.9, 0.7, 0, 0.75], [0.8, 1.0, 0.75, 0]]
     )
-    a, b = halves_of(names, distances)
+    a, b = compare_halves(names, distances)
     assert (a.task, a.apart, a.nearest, a.nearer_than) == ("a", False, "b/1", 1.0)
     assert (b.apart, b.nearest, b.nearest_distance, b.nearer_than) == (True, "a/2", 0.7, 0.75)
 
@@ -159,11 +159,11 @@ def test_scores_are_read(tmp_path: Path) -> None:
     found = read_scores(file)
     assert (found.models, found.tasks) == (("x", "y"), ("a", "b"))
     assert found.values == pytest.approx(np.array([[1, math.nan], [3, 4]]), nan_ok=True)
-    assert found.of_tasks(["b"]).values[1] == [4]
+    assert found.select_tasks(["b"]).values[1] == [4]
     with pytest.raises(UsageError, match="1 models are left"):
-        found.without(["x"])
+        found.without_models(["x"])
     with pytest.raises(UsageError, match="no model 'z'"):
-        found.without(["z"])
+        found.without_models(["z"])
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,14 @@ import msgspec
 import pytest
 
 from snellen.report.plots.taskmap import plots
-from snellen.taskmap.findings import Findings
+from snellen.taskmap.findings import TaskMapFindings
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "taskmap.md").read_text(encoding="utf-8")
 
 
-def stored(name: str) -> Findings:
-    return msgspec.json.decode((DOCS / "data" / name).read_bytes(), type=Findings)
+def stored(name: str) -> TaskMapFindings:
+    return msgspec.json.decode((DOCS / "data" / name).read_bytes(), type=TaskMapFindings)
 
 
 def test_the_table_of_halves() -> None:

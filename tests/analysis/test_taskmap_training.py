@@ -9,18 +9,18 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
-from snellen.api._resolve import named_benchmark, named_model
-from snellen.api.task_map import Settings, task_map
+from snellen.api._resolve import resolve_benchmark, resolve_model
+from snellen.api.task_map import TaskMapOptions, task_map
 from snellen.cli import main
 from snellen.core.benchmark import Variant
 from snellen.core.errors import MissingExtra, UsageError
 from snellen.models.hf import lora
-from snellen.models.hf.lora import Tuning, target_layers, tune
+from snellen.models.hf.lora import LoraOptions, target_layers, tune
 from snellen.taskmap import training
-from snellen.taskmap.findings import Findings
-from snellen.taskmap.tasks import Choice, tasks_of
-from snellen.taskmap.training import Finished, Stopped
-from snellen.taskmap.vectors import layers_of, read_facts
+from snellen.taskmap.findings import TaskMapFindings
+from snellen.taskmap.tasks import TaskSelection, load_tasks
+from snellen.taskmap.training import TrainingInterrupted, VectorProgress
+from snellen.taskmap.vectors import layer_names, read_facts
 
 MODEL = "snellen/tiny-early"
 ASKED = ["taskmap", "-m", MODEL, "-b", "eyechart", "--kind", "choice", "--learning-rate", "1e-3"]
@@ -35,8 +35,8 @@ def mapped(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def findings(out: Path) -> Findings:
-    return msgspec.json.decode((out / "taskmap.json").read_bytes(), type=Findings)
+def findings(out: Path) -> TaskMapFindings:
+    return msgspec.json.decode((out / "taskmap.json").read_bytes(), type=TaskMapFindings)
 
 
 def test_halves_of_an_ability_are_nearer_than_two_abilities(mapped: Path) -> None:
@@ -87,17 +87,17 @@ def test_vectors_are_found_again_and_torn_ones_are_not(
 def test_the_model_is_left_as_it_was() -> None:
     import torch
 
-    _, model = named_model(MODEL, {})
+    _, model = resolve_model(MODEL, {})
     loaded = model.load()
-    tasks = tasks_of(
-        named_benchmark("eyechart", Variant()),
+    tasks = load_tasks(
+        resolve_benchmark("eyechart", Variant()),
         model.capabilities,
-        Choice(limit=8, only=("colour", "count")),
+        TaskSelection(limit=8, only=("colour", "count")),
     )
     before = {name: value.clone() for name, value in loaded.model.state_dict().items()}
     wanted = {name: value.requires_grad for name, value in loaded.model.named_parameters()}
-    how = Tuning(epochs=1, learning_rate=1e-3, batch_size=4)
-    one, other = (tune(loaded, tasks.kept[0].lessons, how) for _ in range(2))
+    how = LoraOptions(epochs=1, learning_rate=1e-3, batch_size=4)
+    one, other = (tune(loaded, tasks.tasks[0].examples, how) for _ in range(2))
     after = loaded.model.state_dict()
     assert before.keys() == after.keys()
     assert all(torch.equal(before[name], after[name]) for name in before)
@@ -113,13 +113,13 @@ def test_what_is_learnt_is_the_products_of_the_factors(mapped: Path) -> None:
     import torch
     from safetensors import safe_open
 
-    _, model = named_model(MODEL, {})
+    _, model = resolve_model(MODEL, {})
     loaded = model.load()
-    benchmark = named_benchmark("eyechart", Variant())
-    tasks = tasks_of(
+    benchmark = resolve_benchmark("eyechart", Variant())
+    tasks = load_tasks(
         benchmark,
         model.capabilities,
-        Choice(halves=True, kinds=("choice",), only=("existence", "position")),
+        TaskSelection(halves=True, kinds=("choice",), only=("existence", "position")),
     )
     found = findings(mapped).map
     assert found is not None
@@ -131,45 +131,46 @@ def test_what_is_learnt_is_the_products_of_the_factors(mapped: Path) -> None:
     layers = dict(loaded.model.named_modules())
     kept = by_name["position/1"]
     with torch.no_grad(), safe_open(kept, framework="pt") as file:
-        for name in layers_of(kept):
+        for name in layer_names(kept):
             down, up = (file.get_tensor(f"{name}.{half}") for half in ("down", "up"))
             layers[name].weight += 2 * up @ down
-    (task,) = [one for one in tasks.kept if one.name == "position/1"]
-    measured = lora._Pupil(loaded, "native").progress(task.lessons, 16)
+    (task,) = [one for one in tasks.tasks if one.name == "position/1"]
+    measured = lora._ReplyLosses(loaded, "native").progress(task.examples, 16)
     (told,) = [one for one in found.tasks if one.task == "position/1"]
     assert measured.loss == pytest.approx(told.after.loss, abs=1e-3)
     assert measured.loss != pytest.approx(told.before.loss, abs=1e-2)
 
 
 def test_halves_share_no_picture_and_have_all_samples() -> None:
-    _, model = named_model(MODEL, {})
-    benchmark = named_benchmark("eyechart", Variant())
-    whole = tasks_of(benchmark, model.capabilities)
-    split = tasks_of(benchmark, model.capabilities, Choice(halves=True))
-    halves = {task.name: task for task in split.kept}
-    assert len(halves) == 2 * len(whole.kept) == 18
-    for task in whole.kept:
+    _, model = resolve_model(MODEL, {})
+    benchmark = resolve_benchmark("eyechart", Variant())
+    whole = load_tasks(benchmark, model.capabilities)
+    split = load_tasks(benchmark, model.capabilities, TaskSelection(halves=True))
+    halves = {task.name: task for task in split.tasks}
+    assert len(halves) == 2 * len(whole.tasks) == 18
+    for task in whole.tasks:
         one, other = halves[f"{task.name}/1"], halves[f"{task.name}/2"]
-        assert len(one.lessons) + len(other.lessons) == len(task.lessons)
-        assert abs(len(one.lessons) - len(other.lessons)) <= 3
-        shown = [{digest for lesson in half.lessons for digest in lesson.request.media}
+        assert len(one.examples) + len(other.examples) == len(task.examples)
+        assert abs(len(one.examples) - len(other.examples)) <= 3
+        shown = [{digest for lesson in half.examples for digest in lesson.request.media}
                  for half in (one, other)]  # fmt: skip
         assert not shown[0] & shown[1]
 
 
 def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
-    def stop(finished: Finished) -> None:
+    def stop(finished: VectorProgress) -> None:
         raise KeyboardInterrupt
 
-    settings = Settings(
-        choice=Choice(only=("colour", "count"), limit=8), tuning=Tuning(epochs=1, batch_size=8)
+    settings = TaskMapOptions(
+        choice=TaskSelection(only=("colour", "count"), limit=8),
+        tuning=LoraOptions(epochs=1, batch_size=8),
     )
-    with pytest.raises(Stopped) as stopped:
-        task_map(MODEL, "eyechart", settings=settings, out=tmp_path, told=stop)
-    assert (stopped.value.kept, stopped.value.wanted) == (1, 2)
-    told: list[Finished] = []
-    task_map(MODEL, "eyechart", settings=settings, out=tmp_path, told=told.append)
-    assert [one.found for one in told] == [True, False]
+    with pytest.raises(TrainingInterrupted) as stopped:
+        task_map(MODEL, "eyechart", options=settings, out=tmp_path, on_finished=stop)
+    assert (stopped.value.done, stopped.value.total) == (1, 2)
+    told: list[VectorProgress] = []
+    task_map(MODEL, "eyechart", options=settings, out=tmp_path, on_finished=told.append)
+    assert [one.cached for one in told] == [True, False]
 
 
 def test_ctrl_c_is_told_with_how_to_go_on(
@@ -229,7 +230,7 @@ def test_mistakes_of_the_command(
 def test_a_model_without_layers_to_tune() -> None:
     import torch
 
-    _, model = named_model(MODEL, {})
+    _, model = resolve_model(MODEL, {})
     loaded = model.load()
 
     class Bare(torch.nn.Module):

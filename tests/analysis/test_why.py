@@ -14,7 +14,7 @@ import pytest
 from made_runs import Reply, Told, by_id, rows, run, write
 
 import snellen
-from snellen.analysis.causes.why import Why
+from snellen.analysis.causes.why import DifferenceSplit
 from snellen.api.why import explain
 from snellen.cli import main
 from snellen.core.errors import UsageError
@@ -43,7 +43,7 @@ def eyechart(reply: Reply, out: Path, name: str = "eyechart", **how: Any) -> Run
     return results.runs[0]
 
 
-def split(first: RunFolder, second: RunFolder, most: int = 2) -> Why:
+def split(first: RunFolder, second: RunFolder, most: int = 2) -> DifferenceSplit:
     found = explain(first.path, second.path, examples=most).why
     told = [one.report().summary.headline.value for one in (first, second)]
     assert [found.first_score, found.second_score] == pytest.approx(told)
@@ -51,7 +51,7 @@ def split(first: RunFolder, second: RunFolder, most: int = 2) -> Why:
     return found
 
 
-def causes(found: Why) -> set[str]:
+def causes(found: DifferenceSplit) -> set[str]:
     return {" or ".join(one.causes) for one in found.shares}
 
 

@@ -7,9 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from snellen.analysis.findings.yes_no_problems import Share, broken_reasoning, by_group, problems
+from snellen.analysis.findings.yes_no_problems import (
+    Proportion,
+    broken_reasoning,
+    problems,
+    problems_by_group,
+)
 from snellen.api import score
-from snellen.core.answer import Found
+from snellen.core.answer import ParsedAnswer
 from snellen.core.message import user
 from snellen.core.output import Generated
 from snellen.core.record import Pass, Record
@@ -18,7 +23,9 @@ from snellen.core.record import Pass, Record
 def asked(
     name: str, reply: str, answer: str | None, gold: str, unit: str = "", question: str = "Is it?"
 ) -> Record:
-    one = Pass((user(),), Generated(reply), Found(answer, "official") if answer else None, (gold,))
+    one = Pass(
+        (user(),), Generated(reply), ParsedAnswer(answer, "official") if answer else None, (gold,)
+    )
     outcome = "answered" if answer else "unparsed"
     return Record(
         name, "yes_no", question, outcome, float(answer == gold), answer=answer, gold=(gold,),
@@ -37,15 +44,15 @@ def test_counts() -> None:
         Record("d", "yes_no", "q", "failed", unscored="failed"),
     ]
     found = problems(records)
-    assert found.not_following == Share(1, 6)
-    assert (found.contradictory, found.both_yes, found.both_no) == (Share(2, 2), 1, 1)
-    assert (found.yes, found.gold_yes) == (Share(3, 5), Share(2, 5))
+    assert found.not_following == Proportion(1, 6)
+    assert (found.contradictory, found.both_yes, found.both_no) == (Proportion(2, 2), 1, 1)
+    assert (found.yes, found.gold_yes) == (Proportion(3, 5), Proportion(2, 5))
     assert found.yes_bias == pytest.approx(0.2)
-    assert found.imagined == Share(2, 3)
-    assert {name: one.yes for name, one in by_group(records, "category").items()} == {
-        "a": Share(2, 2),
-        "b": Share(0, 2),
-        "c": Share(1, 1),
+    assert found.hallucinated == Proportion(2, 3)
+    assert {name: one.yes for name, one in problems_by_group(records, "category").items()} == {
+        "a": Proportion(2, 2),
+        "b": Proportion(0, 2),
+        "c": Proportion(1, 1),
     }
     assert problems([]).yes_bias is None
 
@@ -82,7 +89,7 @@ def test_the_rule_for_broken_reasoning(
 def test_recorded_replies(golden: Callable[[str], Path]) -> None:
     found = problems(score("mme", golden("mme_lavin") / "predictions.csv").records)
     # The official script reads no yes or no in twelve replies.
-    assert found.not_following == Share(12, 2374)
+    assert found.not_following == Proportion(12, 2374)
     assert (found.both_yes, found.both_no) == (319, 417)
     assert found.yes_bias == pytest.approx((1082 - 1182) / 2362)
-    assert found.broken_reasoning.whole == 920
+    assert found.broken_reasoning.total == 920

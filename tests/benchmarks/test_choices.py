@@ -14,7 +14,7 @@ from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.record import Record
 from snellen.core.summary import Summary
-from snellen.engine.offline.gold_check import rehearsed
+from snellen.engine.offline.gold_check import answer_samples
 
 LAYOUTS = Path(__file__).parent / "layouts"
 
@@ -32,7 +32,7 @@ def answered(benchmark: Benchmark, replies: dict[str, str | None]) -> tuple[Summ
         said = replies.get(sample.id, sample.gold[0])
         return Failure("request", "down") if said is None else Generated(said)
 
-    records = rehearsed(benchmark, samples, reply)
+    records = answer_samples(benchmark, samples, reply)
     return benchmark.summarise(records), records
 
 
@@ -191,7 +191,7 @@ def test_withheld_answers_are_told(spec: str) -> None:
 def test_listed_benchmarks_without_a_rule_are_asked_and_not_scored() -> None:
     made = opened("charxiv")
     samples = list(made.samples(made.open()))
-    summary = made.summarise(rehearsed(made, samples, lambda *_: Generated("2")))
+    summary = made.summarise(answer_samples(made, samples, lambda *_: Generated("2")))
     assert summary.headline.value is None
     assert summary.no_gold == len(samples) == 3
     assert (made.coverage, made.oracle) == ("inference only", None)

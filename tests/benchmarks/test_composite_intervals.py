@@ -7,16 +7,16 @@ import msgspec
 import numpy as np
 import pytest
 
-from snellen.benchmarks.llava_bench import MODEL, REFERENCE, _relative
+from snellen.benchmarks.llava_bench import MODEL, REFERENCE, _relative_metric
 from snellen.benchmarks.mme.subtasks import SUBTASK, SUBTASKS
 from snellen.benchmarks.mme.summary import summarise_mme
-from snellen.benchmarks.pope.intervals import MEAN, POOLED, intervals
-from snellen.benchmarks.wemath import _metrics
+from snellen.benchmarks.pope.intervals import MEAN, POOLED, compute_intervals
+from snellen.benchmarks.wemath import _mode_metrics
 from snellen.core.record import Record
 from snellen.core.summary import Metric
 from snellen.scoring.accuracy import mean_metric
-from snellen.scoring.wemath import Composite
-from snellen.scoring.yes_no import NO, YES, Reply, confusion
+from snellen.scoring.wemath import CompositeProblem
+from snellen.scoring.yes_no import NO, YES, YesNoReply, confusion
 from snellen.stats.intervals import wilson
 
 TRACKS = ("adversarial", "popular", "random")
@@ -40,13 +40,13 @@ def asked(seed: int, images: int = 60) -> dict[str, list[Record]]:
     return found
 
 
-def answering(record: Record) -> Reply:
-    return Reply(record.gold[0], record.answer)
+def answering(record: Record) -> YesNoReply:
+    return YesNoReply(record.gold[0], record.answer)
 
 
 def test_popes_intervals_are_about_its_numbers() -> None:
     by_track = asked(3)
-    found = intervals(by_track, answering)
+    found = compute_intervals(by_track, answering)
     names = ("f1", "accuracy", "precision", "recall", "yes_rate")
     assert set(found) == {
         *((name, track) for name in names for track in (*TRACKS, MEAN)),
@@ -62,14 +62,14 @@ def test_popes_intervals_are_about_its_numbers() -> None:
     assert mean is not None
     assert one is not None
     assert mean.high - mean.low < one.high - one.low
-    assert set(intervals(asked(1, images=1), answering).values()) == {None}
+    assert set(compute_intervals(asked(1, images=1), answering).values()) == {None}
 
 
 def test_popes_accuracy_is_covered() -> None:
     """Of 40 runs at 95 %, 0.85 is three standard errors below; `simulations` has F1."""
     hits = 0
     for seed in range(40):
-        interval = intervals(asked(seed, images=20), answering)["accuracy", MEAN]
+        interval = compute_intervals(asked(seed, images=20), answering)["accuracy", MEAN]
         assert interval is not None
         hits += interval.low <= 80.0 <= interval.high
     assert hits / 40 > 0.85
@@ -99,7 +99,7 @@ def test_mmes_total_is_covered() -> None:
     truth = 100 * len(SUBTASKS) * (accuracy + plus)
     hits = 0
     for seed in range(40):
-        found = summarise_mme(pairs(seed), reading="official", readings=["official"])
+        found = summarise_mme(pairs(seed), parsing_rule="official", parsing_rules=["official"])
         interval = found.headline.interval
         assert interval is not None
         hits += interval.low <= truth <= interval.high
@@ -120,7 +120,7 @@ def test_f1_of_100_is_not_certain() -> None:
             track: [msgspec.structs.replace(one, answer=one.gold[0]) for one in records]
             for track, records in asked(3, images).items()
         }
-        found = intervals(by_track, answering)
+        found = compute_intervals(by_track, answering)
         for name in ("f1", "precision", "recall", "accuracy"):
             interval = found[name, MEAN]
             assert interval is not None
@@ -150,7 +150,10 @@ def test_llava_bench_resamples_pictures() -> None:
         ]  # fmt: skip
 
     plain = Metric("score", 50.0, 60)
-    together, apart = _relative(asked_about(True), plain), _relative(asked_about(False), plain)
+    together, apart = (
+        _relative_metric(asked_about(True), plain),
+        _relative_metric(asked_about(False), plain),
+    )
     assert together.value == pytest.approx(apart.value) == pytest.approx(np.mean(worth) / 8 * 100)
     assert together.n == apart.n == 60
     assert together.interval is not None
@@ -164,22 +167,26 @@ def test_llava_bench_resamples_pictures() -> None:
 def test_wemaths_intervals_are_about_its_rates() -> None:
     draw = np.random.default_rng(2)
     problems = [
-        Composite(tuple((draw.random(2) < 0.7).tolist()), bool(draw.random() < 0.6))
+        CompositeProblem(tuple((draw.random(2) < 0.7).tolist()), bool(draw.random() < 0.6))
         for _ in range(200)
     ]
     for mode in ("strict", "loose"):
-        for metric in _metrics(problems, mode).values():
+        for metric in _mode_metrics(problems, mode).values():
             assert metric.interval is not None
             assert metric.interval.low < (metric.value or 0.0) < metric.interval.high
     # The score is a mean over problems of 1, 1/2 or 0: its interval is that of such a mean.
     worth = [
-        1.0 if one.whole and all(one.steps) else 0.5 if all(one.steps) and not one.whole else 0.0
+        1.0
+        if one.is_solved and all(one.steps)
+        else 0.5
+        if all(one.steps) and not one.is_solved
+        else 0.0
         for one in problems
     ]
-    score = _metrics(problems, "strict")["score_strict"].interval
+    score = _mode_metrics(problems, "strict")["score_strict"].interval
     assert score is not None
     error = 100 * np.std(worth) / np.sqrt(200)
     assert score.high - score.low == pytest.approx(2 * 1.96 * error, rel=0.1)
-    rote = _metrics(problems, "strict")["rote_memorisation_strict"]
-    right = [one for one in problems if one.whole]
+    rote = _mode_metrics(problems, "strict")["rote_memorisation_strict"]
+    right = [one for one in problems if one.is_solved]
     assert rote.interval == mean_metric("", [float(not all(one.steps)) for one in right]).interval

@@ -10,17 +10,17 @@ from typing import NamedTuple
 
 import pytest
 
-from snellen.benchmarks.declaration.registry import known_benchmarks, open_benchmark
+from snellen.benchmarks.declaration.registry import list_benchmarks, open_benchmark
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UsageError
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.request import Request
 from snellen.core.sample import Sample
 from snellen.core.summary import Summary
-from snellen.engine.offline.gold_check import gold_reply, rehearsed
+from snellen.engine.offline.gold_check import answer_samples, gold_reply
 
 LAYOUTS = Path(__file__).parent / "layouts"
-NAMES = [known.name for known in known_benchmarks()]
+NAMES = [known.name for known in list_benchmarks()]
 ROLES = ".roles"
 """Ends the stem of the file with the replies of other roles."""
 
@@ -65,7 +65,7 @@ def rehearse(layout: Layout, reply: Callable[[Sample, Request], Output], kind: s
 
     benchmark = of(layout, judges=int("judge" in told))
     samples = list(benchmark.samples(benchmark.open()))
-    return benchmark.summarise(rehearsed(benchmark, samples, reply, elsewhere))
+    return benchmark.summarise(answer_samples(benchmark, samples, reply, elsewhere))
 
 
 def variant_of(name: str, option: str, value: str) -> Benchmark | None:
@@ -85,7 +85,7 @@ def test_declares_what_it_is(name: str) -> None:
     assert benchmark.version
     assert benchmark.title
     assert benchmark.headline
-    assert benchmark.source
+    assert benchmark.provenance
     assert benchmark.max_new_tokens > 0
     assert (benchmark.oracle is None) == bool(benchmark.unscorable)
     if name != "eyechart":

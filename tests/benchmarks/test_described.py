@@ -11,7 +11,7 @@ from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import DataError, UnknownName
 from snellen.core.output import Generated
-from snellen.engine.offline.gold_check import rehearsed
+from snellen.engine.offline.gold_check import answer_samples
 
 ROWS = """\
 nr\ttext\ttruth\tcity
@@ -40,7 +40,7 @@ max_new_tokens = 32
 def scored(benchmark: Benchmark, *replies: str) -> list[float | None]:
     samples = list(benchmark.samples(benchmark.open()))
     said = dict(zip((sample.id for sample in samples), replies, strict=True))
-    records = rehearsed(benchmark, samples, lambda sample, _: Generated(said[sample.id]))
+    records = answer_samples(benchmark, samples, lambda sample, _: Generated(said[sample.id]))
     return [record.score for record in records]
 
 
@@ -97,7 +97,7 @@ def test_judged_replies_need_a_judge(tmp_path: Path) -> None:
     assert "judge" in open_benchmark(file).unscorable
     made = open_benchmark(file, Variant(judges=1))
     samples = list(made.samples(made.open()))
-    records = rehearsed(
+    records = answer_samples(
         made, samples, lambda *_: Generated("a reply"), lambda request: Generated("4")
     )
     assert [record.score for record in records] == [0.75, 0.75]

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from snellen.api import evaluate, score
-from snellen.benchmarks.declaration.documents import WITHOUT_EXTRACTOR, extract_short_answer
-from snellen.core.answer import Answer, Found, Refused, Unparsed
-from snellen.core.flow import drive
+from snellen.benchmarks.declaration.documents import NO_EXTRACTOR_NOTICE, extract_short_answer
+from snellen.core.answer import Answer, ParsedAnswer, Refused, Unparsed
+from snellen.core.flow import run_flow
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Failure, Generated
 from snellen.core.request import Generate, Ref, Request
@@ -22,13 +22,19 @@ SAMPLE = Sample("1", "open", "Which {reply}?", ("tin",))
 @pytest.mark.parametrize(
     ("verdict", "answer"),
     [
-        ("Extracted answer: tin\nAnswer format: String", Found("tin", RULE)),
-        ("**Extracted answer:** 12.5%\n**Answer format:** Float", Found("12.5%", RULE)),
-        ('```\nExtracted answer: ["a", "b"]\nAnswer format: List\n```', Found('["a", "b"]', RULE)),
-        ('Extracted answer: ["a",\n "b"]\nAnswer format: List', Found('["a",\n "b"]', RULE)),
-        ("tin", Found("tin", RULE)),
-        ("Extracted answer: Not answerable\nAnswer format: String", Found("Not answerable", RULE)),
-        ("Extracted answer: not answerable.", Found("Not answerable", RULE)),
+        ("Extracted answer: tin\nAnswer format: String", ParsedAnswer("tin", RULE)),
+        ("**Extracted answer:** 12.5%\n**Answer format:** Float", ParsedAnswer("12.5%", RULE)),
+        (
+            '```\nExtracted answer: ["a", "b"]\nAnswer format: List\n```',
+            ParsedAnswer('["a", "b"]', RULE),
+        ),
+        ('Extracted answer: ["a",\n "b"]\nAnswer format: List', ParsedAnswer('["a",\n "b"]', RULE)),
+        ("tin", ParsedAnswer("tin", RULE)),
+        (
+            "Extracted answer: Not answerable\nAnswer format: String",
+            ParsedAnswer("Not answerable", RULE),
+        ),
+        ("Extracted answer: not answerable.", ParsedAnswer("Not answerable", RULE)),
         ("Extracted answer: Fail to answer\nAnswer format: String", Refused(RULE)),
         ("Extracted answer:\nAnswer format: String", Unparsed()),
         ("", Unparsed()),
@@ -36,7 +42,7 @@ SAMPLE = Sample("1", "open", "Which {reply}?", ("tin",))
 )
 def test_what_the_extractor_wrote(verdict: str, answer: Answer) -> None:
     steps = extract_short_answer(SAMPLE, "It is made of {question}.", Ref("1"))
-    found = drive(steps, lambda request: Generated(verdict))
+    found = run_flow(steps, lambda request: Generated(verdict))
     assert found.answer == answer
 
 
@@ -49,7 +55,7 @@ def test_the_task_holds_question_and_reply_as_they_are() -> None:
 
 def test_a_failed_extractor_is_no_answer() -> None:
     steps = extract_short_answer(SAMPLE, "tin", Ref("1"))
-    assert drive(steps, lambda request: Failure("request", "no key")).answer is None
+    assert run_flow(steps, lambda request: Failure("request", "no key")).answer is None
 
 
 DUDE = "index\tquestion\tanswer\tprediction\tpred\n"
@@ -71,11 +77,11 @@ def dude(tmp_path: Path) -> Path:
 def test_anls_of_dude_with_and_without_an_extractor(dude: Path) -> None:
     plain = score("dude", dude).summary
     assert plain.headline.value == 25.0
-    assert WITHOUT_EXTRACTOR in plain.notices
+    assert NO_EXTRACTOR_NOTICE in plain.notices
     read = score("dude", dude, extractor="column:pred")
     assert read.summary.headline.value == 75.0
     assert read.summary.metrics["by_rules"].value == 25.0
-    assert WITHOUT_EXTRACTOR not in read.summary.notices
+    assert NO_EXTRACTOR_NOTICE not in read.summary.notices
     assert [one.outcome for one in read.records] == ["answered"] * 3 + ["refused"]
     assert "rubric_document-answer" in read.benchmark.parameters
 
@@ -133,4 +139,6 @@ def test_a_run_asks_its_extractor_about_every_reply(dude: Path, tmp_path: Path) 
     ).runs
     assert run.report().summary.headline.value == 100.0
     (record,) = run.records()
-    assert record.passes[0].by_rules == Found("It is made of tin, I think", "whole reply", (0, 26))
+    assert record.passes[0].by_rules == ParsedAnswer(
+        "It is made of tin, I think", "whole reply", (0, 26)
+    )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from snellen.benchmarks.declaration.evidence import Comparison, Evidence, stored_evidence
+from snellen.benchmarks.declaration.evidence import Evidence, EvidenceComparison, load_evidence
 
-PUBLISHED = Comparison("reproduced", "a table", 3, 4)
-VERDICTS = Comparison("differential", "a/b", 400, 400, rule="official", commit="1234567890")
-OTHER_LANGUAGE = Comparison(
+PUBLISHED = EvidenceComparison("reproduced", "a table", 3, 4)
+VERDICTS = EvidenceComparison("differential", "a/b", 400, 400, rule="official", commit="1234567890")
+OTHER_LANGUAGE = EvidenceComparison(
     "differential", "a/b", 399, 400, rule="official", commit="1234567890", setting="lang=cn"
 )
 
@@ -38,4 +38,4 @@ def test_too_little_for_a_level_is_not_called_nothing() -> None:
 
 
 def test_no_line_of_a_page_is_long() -> None:
-    assert max(len(evidence.brief()) for evidence in stored_evidence().values()) < 240
+    assert max(len(evidence.brief()) for evidence in load_evidence().values()) < 240

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from snellen.api import score
-from snellen.core.answer import Found
+from snellen.core.answer import ParsedAnswer
 from snellen.core.benchmark import Variant
-from snellen.extract.published.mmmu import DRAWN, read_mmmu
+from snellen.extract.published.mmmu import RANDOM_RULE, parse_mmmu
 
 Golden = Callable[[str], Path]
 MODELS = {"llava1.5_13b": (329, 2), "qwen_vl": (309, 48)}
@@ -37,8 +37,8 @@ def test_mmmu_every_option_is_the_one_the_script_reads(golden: Golden, model: st
         row = json.loads(line)
         if row["question_type"] != "multiple-choice":
             continue
-        answer = read_mmmu(row["response"], row["index2ans"])
-        read = answer.value if isinstance(answer, Found) else None
+        answer = parse_mmmu(row["response"], row["index2ans"])
+        read = answer.value if isinstance(answer, ParsedAnswer) else None
         expected = None if row["official_random_fallback"] else row["official_parsed"]
         if read != expected:
             differing.append((row["id"], read, expected))
@@ -69,7 +69,7 @@ def test_mmmu_official_rule_draws_where_it_reads_nothing(golden: Golden, model: 
     file = golden("mmmu_val") / f"{model}.jsonl"
     first, second = (score("mmmu", file, variant=Variant(rule="official")) for _ in range(2))
     rules = [one.answer.rule for record in first.records for one in record.passes
-             if isinstance(one.answer, Found)]  # fmt: skip
-    assert rules.count(DRAWN) == drawn
+             if isinstance(one.answer, ParsedAnswer)]  # fmt: skip
+    assert rules.count(RANDOM_RULE) == drawn
     assert first.summary.headline == second.summary.headline
     assert right <= (first.summary.headline.value or 0) * 9 <= right + drawn

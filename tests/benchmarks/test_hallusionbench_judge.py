@@ -8,7 +8,7 @@ import pytest
 
 from snellen.api import evaluate, score
 from snellen.benchmarks.declaration.registry import open_benchmark
-from snellen.benchmarks.hallusionbench.judge import read_agreement
+from snellen.benchmarks.hallusionbench.judge import parse_agreement
 from snellen.core.benchmark import Variant
 from snellen.core.model import Capabilities, Identity
 from snellen.core.request import Request
@@ -41,7 +41,7 @@ class Teacher:
     [("Correct.", 1.0), ("It is incorrect", 0.0), ("“unclear”", 0.5), ("I cannot say", None)],
 )
 def test_verdicts_are_read_as_the_authors_read_them(verdict: str, grade: float | None) -> None:
-    found = read_agreement(verdict, unclear=0.5)
+    found = parse_agreement(verdict, unclear=0.5)
     assert (None if found is None else found.values["grade"]) == grade
 
 

@@ -18,9 +18,9 @@ from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.headline import HeadlineSums
 from snellen.core.output import Generated
 from snellen.core.record import Record
-from snellen.engine.offline.gold_check import rehearsed
+from snellen.engine.offline.gold_check import answer_samples
 from snellen.scoring.accuracy import FailurePolicy, counted_score
-from snellen.scoring.clusters import clusters
+from snellen.scoring.clusters import cluster_samples
 
 HOW: tuple[tuple[FailurePolicy, str], ...] = (
     ("exclude", "snellen"),
@@ -97,7 +97,7 @@ def test_what_counts_together_is_drawn_together(layout: Layout) -> None:
         return
     sums = benchmark.headline_sums(records)
     assert sums is not None
-    held = clusters(records, sums.links)
+    held = cluster_samples(records, sums.links)
     first = held[0]
     alone = [at for at, name in enumerate(held) if at == 0 or (first and name == first)]
     rest = [at for at in range(len(records)) if at not in alone]
@@ -120,7 +120,7 @@ def test_a_table_of_ones_own_may_count_by_units(tmp_path: Path) -> None:
     lines = [f"{at},Which?,A,x,y,{at // 2}" for at in range(6)]
     data.write_text("\n".join(["index,question,answer,A,B,problem", *lines]))
     benchmark = open_benchmark(str(data), Variant(columns={"unit": "problem"}))
-    records = rehearsed(
+    records = answer_samples(
         benchmark,
         benchmark.samples(benchmark.open()),
         lambda sample, _: Generated("B" if sample.id == "3" else "A"),

@@ -13,7 +13,7 @@ from snellen.core.output import Generated, Output
 from snellen.core.record import Record
 from snellen.core.request import Request
 from snellen.core.summary import Metric, Summary
-from snellen.engine.offline.gold_check import gold_reply, rehearsed
+from snellen.engine.offline.gold_check import answer_samples, gold_reply
 from snellen.scoring.guessing import GUESSES
 
 COPIES = 12
@@ -32,7 +32,7 @@ def half_right(layout: Layout) -> Iterator[Record]:
             return Generated(told[request.to][kind])
 
         reply = gold_reply if kind == "gold" else lambda *_: Generated("")
-        return list(rehearsed(benchmark, samples, reply, elsewhere))
+        return list(answer_samples(benchmark, samples, reply, elsewhere))
 
     golds, blanks = records("gold"), records("blank")
     draw = random.Random(1)

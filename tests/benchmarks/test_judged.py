@@ -6,19 +6,19 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from snellen.benchmarks.declaration.judged import as_is
+from snellen.benchmarks.declaration.judged import plain_messages
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.benchmarks.mmdu import user_messages
-from snellen.benchmarks.protocol.judging import Panel, common, judge_roles, judged
+from snellen.benchmarks.protocol.judging import JudgePanel, ask_judges, consensus_grade, judge_roles
 from snellen.core.benchmark import Benchmark, Variant
-from snellen.core.flow import drive
+from snellen.core.flow import run_flow
 from snellen.core.media import InlineSource
 from snellen.core.message import Media, Text
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.record import Record
 from snellen.core.request import Generate, Ref, Request
 from snellen.core.sample import MediaRef, Row, Sample
-from snellen.extract.verdicts import read_grade
+from snellen.extract.verdicts import parse_grade
 from snellen.stats.agreement import cohen_kappa, fleiss_kappa
 
 Says = Callable[[Request], Output]
@@ -39,14 +39,14 @@ def saying(**by_role: str | Output | Iterable[str | Output]) -> Says:
     return answer
 
 
-def grading(panel: Panel, *replies: str | Output, **roles: str):
-    read = lambda reply: read_grade(reply, 0, 1)  # noqa: E731
-    flow = judged(panel, "mm-vet", {"question": "q", "gold": "g", "reply": "r"}, read, Ref("1"))
-    return drive(flow, saying(judge=replies, **roles))
+def grading(panel: JudgePanel, *replies: str | Output, **roles: str):
+    read = lambda reply: parse_grade(reply, 0, 1)  # noqa: E731
+    flow = ask_judges(panel, "mm-vet", {"question": "q", "gold": "g", "reply": "r"}, read, Ref("1"))
+    return run_flow(flow, saying(judge=replies, **roles))
 
 
 def test_a_grade_is_read() -> None:
-    found = grading(Panel(("judge",)), "0.5")
+    found = grading(JudgePanel(("judge",)), "0.5")
     assert found.grade() == 0.5
     assert [(one.judge, one.step, one.tries) for one in found.verdicts] == [("judge", "grade", 1)]
 
@@ -60,34 +60,34 @@ def test_an_unread_verdict_is_asked_for_again_and_warmer() -> None:
         return Generated("0.5" if len(asked) == 3 else "well")
 
     fields = {"question": "q", "gold": "g", "reply": "r"}
-    flow = judged(
-        Panel(("judge",)), "mm-vet", fields, lambda text: read_grade(text, 0, 1), Ref("1")
+    flow = ask_judges(
+        JudgePanel(("judge",)), "mm-vet", fields, lambda text: parse_grade(text, 0, 1), Ref("1")
     )
-    found = drive(flow, answer)
+    found = run_flow(flow, answer)
     assert (found.grade(), found.verdicts[0].tries) == (0.5, 3)
     assert [one.settings.temperature for one in asked] == [0.0, 0.5, 1.0]
     assert [one.attempt for one in asked] == [0, 1, 2]
 
 
 def test_a_verdict_that_nobody_can_read_is_no_grade() -> None:
-    found = grading(Panel(("judge",)), "a", "b", "c")
+    found = grading(JudgePanel(("judge",)), "a", "b", "c")
     assert (found.grade(), found.failure, found.verdicts[0].tries) == (None, None, 3)
 
 
 def test_a_failed_judge_is_a_failure() -> None:
-    found = grading(Panel(("judge",)), Failure("timeout", "no answer"))
+    found = grading(JudgePanel(("judge",)), Failure("timeout", "no answer"))
     assert found.failure is not None
     assert found.failure.kind == "timeout"
 
 
 def test_votes_are_requests_of_their_own() -> None:
-    found = grading(Panel(("judge",), votes=3), "0.2", "0.4", "0.6")
+    found = grading(JudgePanel(("judge",), votes=3), "0.2", "0.4", "0.6")
     assert found.grade() == pytest.approx(0.4)
     assert len(found.verdicts) == 3
 
 
 def test_several_judges() -> None:
-    panel = Panel(judge_roles(2))
+    panel = JudgePanel(judge_roles(2))
     found = grading(panel, "0.2", judge_2="0.8")
     assert found.by_judge() == {"judge": 0.2, "judge-2": 0.8}
     assert found.grade() == 0.5
@@ -98,7 +98,7 @@ def test_several_judges() -> None:
     [([1, 1, 0], 1.0), ([0, 0, 1], 0.0), ([1, 0], 0.5), ([0.2, 0.4], 0.3), ([1], 1.0)],
 )
 def test_one_grade_of_several(grades: list[float], one: float) -> None:
-    assert common(grades) == pytest.approx(one)
+    assert consensus_grade(grades) == pytest.approx(one)
 
 
 def test_kappa_against_worked_examples() -> None:
@@ -130,9 +130,9 @@ VET = {"index": "1", "question": "What is x?", "answer": "-1<AND>-5", "category"
 
 def test_mm_vet() -> None:
     benchmark, sample = one_row("mm-vet", VET, JUDGED)
-    record = drive(benchmark.flow(sample), saying(model="-1", judge="0.5"))
+    record = run_flow(benchmark.flow(sample), saying(model="-1", judge="0.5"))
     assert (record.score, record.outcome) == (0.5, "answered")
-    assert benchmark.asks == ("judge",)
+    assert benchmark.extra_roles == ("judge",)
     summary = benchmark.summarise([record])
     assert {name: one.value for name, one in summary.groups["capability"].items()} == {
         "ocr": 50.0,
@@ -143,8 +143,8 @@ def test_mm_vet() -> None:
 def test_mm_vet_without_a_judge_says_so_and_keeps_the_reply() -> None:
     benchmark, sample = one_row("mm-vet", VET, Variant())
     assert "--judge" in benchmark.unscorable
-    assert (benchmark.oracle, benchmark.asks) == (None, ())
-    record = drive(benchmark.flow(sample), saying(model="-1"))
+    assert (benchmark.oracle, benchmark.extra_roles) == (None, ())
+    record = run_flow(benchmark.flow(sample), saying(model="-1"))
     assert (record.score, record.unscored, record.outcome) == (None, "ungraded", "answered")
     summary = benchmark.summarise([record])
     assert summary.headline.value is None
@@ -154,9 +154,9 @@ def test_mm_vet_without_a_judge_says_so_and_keeps_the_reply() -> None:
 
 def test_an_unread_verdict_leaves_the_sample_out() -> None:
     benchmark, sample = one_row("mm-vet", VET, JUDGED)
-    unread = drive(benchmark.flow(sample), saying(model="-1", judge="well done"))
+    unread = run_flow(benchmark.flow(sample), saying(model="-1", judge="well done"))
     assert (unread.score, unread.unscored) == (None, "ungraded")
-    right = drive(benchmark.flow(sample), saying(model="-1", judge="1.0"))
+    right = run_flow(benchmark.flow(sample), saying(model="-1", judge="1.0"))
     summary = benchmark.summarise([right, unread])
     assert (summary.headline.value, summary.n, summary.total) == (100.0, 1, 2)
     assert summary.bounds is not None
@@ -165,7 +165,7 @@ def test_an_unread_verdict_leaves_the_sample_out() -> None:
 
 def test_an_empty_reply_is_worth_nothing_and_asks_no_judge() -> None:
     benchmark, sample = one_row("mm-vet", VET, JUDGED)
-    record = drive(benchmark.flow(sample), saying(model=" "))
+    record = run_flow(benchmark.flow(sample), saying(model=" "))
     assert (record.score, record.outcome) == (0.0, "empty")
 
 
@@ -175,7 +175,7 @@ def test_failures_of_model_and_judge_are_failures() -> None:
         saying(model=Failure("server", "500")),
         saying(model="-1", judge=Failure("server", "500")),
     ):
-        record = drive(benchmark.flow(sample), says)
+        record = run_flow(benchmark.flow(sample), says)
         assert (record.outcome, record.unscored, record.failure) == ("failed", "failed", "server")
 
 
@@ -193,7 +193,7 @@ def test_llava_bench_shows_the_caption_to_the_judge_alone() -> None:
         asked[request.to] = "\n".join(message.text() for message in request.messages)
         return Generated("8 6\nWell." if request.to == "judge" else "A hill")
 
-    record = drive(benchmark.flow(sample), answer)
+    record = run_flow(benchmark.flow(sample), answer)
     assert asked["model"] == "What is this?"
     assert "A secret caption." in asked["judge"]
     assert asked["judge"].index("Diamond Head") < asked["judge"].index("A hill")
@@ -212,11 +212,11 @@ LONG = "I see some of them here and 2 more there, hence 1 or 3, which is what I 
 def test_mathvista_asks_a_judge_only_for_what_no_rule_can_read() -> None:
     benchmark, sample = one_row("mathvista", VISTA, JUDGED)
     assert benchmark.headline == "accuracy"
-    plain = drive(benchmark.flow(sample), saying(model="The answer is 3."))
+    plain = run_flow(benchmark.flow(sample), saying(model="The answer is 3."))
     assert (plain.score, plain.values["by_rules"], plain.passes[0].verdicts) == (1.0, 1.0, ())
-    judged = drive(benchmark.flow(sample), saying(model=LONG, judge="Answer: 3"))
+    judged = run_flow(benchmark.flow(sample), saying(model=LONG, judge="Answer: 3"))
     assert (judged.score, judged.values["by_rules"], judged.answer) == (1.0, 0.0, "3")
-    none = drive(benchmark.flow(sample), saying(model=LONG, judge="none"))
+    none = run_flow(benchmark.flow(sample), saying(model=LONG, judge="none"))
     assert (none.score, none.outcome) == (0.0, "no_match")
     skills = benchmark.summarise([judged]).groups["skills"]
     assert set(skills) == {"numeric commonsense", "arithmetic reasoning"}
@@ -225,7 +225,7 @@ def test_mathvista_asks_a_judge_only_for_what_no_rule_can_read() -> None:
 def test_mathvista_by_rules_has_a_name_of_its_own() -> None:
     benchmark, sample = one_row("mathvista", VISTA, Variant())
     assert benchmark.headline == "accuracy_by_rules"
-    record = drive(benchmark.flow(sample), saying(model=LONG))
+    record = run_flow(benchmark.flow(sample), saying(model=LONG))
     assert (record.score, record.outcome) == (0.0, "unparsed")
 
 
@@ -234,7 +234,7 @@ def test_mathvista_builds_the_prompt_of_the_authors_json() -> None:
              "question_type": "multi_choice", "answer_type": "text"}  # fmt: skip
     _, sample = one_row("mathvista", cells, Variant())
     assert (sample.kind, sample.gold) == ("choice", ("B",))
-    text = as_is(sample)[0].text()
+    text = plain_messages(sample)[0].text()
     assert text.startswith("Hint: Please answer the question and provide the correct option letter")
     assert text.endswith("Question: Which?\nChoices:\n(A) yes\n(B) no")
 
@@ -252,18 +252,18 @@ def test_mathverse_extracts_then_compares() -> None:
     benchmark, sample = one_row("mathverse", VERSE, JUDGED)
     assert sample.options == {"A": "50°", "B": "40°"}
     assert sample.groups["subject"] == "Plane Geometry"
-    rule = drive(benchmark.flow(sample), saying(model="B"))
+    rule = run_flow(benchmark.flow(sample), saying(model="B"))
     assert (rule.score, rule.passes[0].verdicts) == (1.0, ())
-    two = drive(
+    two = run_flow(
         benchmark.flow(sample),
         saying(model="it is as wide as the other one over there", judge=["forty degrees", "1"]),
     )
     assert two.score == 1.0
     assert [one.step for one in two.passes[0].verdicts] == ["extraction", "comparison"]
-    wrong = drive(benchmark.flow(sample), saying(model="A", judge="0"))
+    wrong = run_flow(benchmark.flow(sample), saying(model="A", judge="0"))
     assert (wrong.score, wrong.passes[0].correct) == (0.0, False)
     alone = one_row("mathverse", VERSE, Variant())[0]
-    assert drive(alone.flow(sample), saying(model="40°")).score == 1.0
+    assert run_flow(alone.flow(sample), saying(model="40°")).score == 1.0
 
 
 def test_mathverse_cot_asks_its_own_column() -> None:
@@ -298,7 +298,7 @@ def dyna(variant: str, answer: str, kind: str = "float") -> Row:
 def test_dynamath_reads_the_object(reply: str, gold: str, kind: str, score: float) -> None:
     benchmark = open_benchmark("dynamath")
     (sample,) = benchmark.samples([dyna("1", gold, kind)])
-    assert drive(benchmark.flow(sample), saying(model=reply)).score == score
+    assert run_flow(benchmark.flow(sample), saying(model=reply)).score == score
 
 
 def test_dynamath_worst_case_and_average() -> None:
@@ -306,7 +306,9 @@ def test_dynamath_worst_case_and_average() -> None:
     samples = list(benchmark.samples([dyna("1", "1"), dyna("2", "2")]))
     assert {sample.unit for sample in samples} == {"1"}
     assert "'short answer'" in samples[0].question
-    records = [drive(benchmark.flow(one), saying(model='{"short answer": "1"}')) for one in samples]
+    records = [
+        run_flow(benchmark.flow(one), saying(model='{"short answer": "1"}')) for one in samples
+    ]
     summary = benchmark.summarise(records)
     assert (summary.headline.name, summary.headline.value) == ("worst_case", 0.0)
     assert summary.metrics["average"].value == 50.0
@@ -324,7 +326,7 @@ def test_wemath_four_dimensions() -> None:
 
     def run(*replies: str) -> list[Record]:
         return [
-            drive(benchmark.flow(one), saying(model=said))
+            run_flow(benchmark.flow(one), saying(model=said))
             for one, said in zip(samples, replies, strict=True)
         ]
 
@@ -381,7 +383,7 @@ def test_a_dialogue_keeps_the_model_s_own_replies() -> None:
             assert request.messages[1].text() == "reply 1"
         return Generated(f"reply {len(lengths)}")
 
-    record = drive(benchmark.flow(sample), answer)
+    record = run_flow(benchmark.flow(sample), answer)
     assert lengths == [1, 3, 5]
     assert record.score == pytest.approx(0.6)
     assert [one.prompt[-1].text() for one in record.passes] == ["One?", "Two?", "Three?"]
@@ -391,7 +393,7 @@ def test_a_dialogue_keeps_the_model_s_own_replies() -> None:
 def test_a_dialogue_that_outgrows_the_context_ends_there() -> None:
     benchmark, sample = dialogue()
     says = saying(model=["one", "two", Failure("too_long", "9000 tokens")], judge=marks(6))
-    record = drive(benchmark.flow(sample), says)
+    record = run_flow(benchmark.flow(sample), says)
     assert (record.outcome, record.failure, record.unscored) == ("truncated", "too_long", None)
     assert record.score == pytest.approx(0.4)
     assert record.values["answered_only"] == pytest.approx(0.6)
@@ -400,15 +402,15 @@ def test_a_dialogue_that_outgrows_the_context_ends_there() -> None:
 
 def test_any_other_failure_fails_the_dialogue() -> None:
     benchmark, sample = dialogue()
-    record = drive(
+    record = run_flow(
         benchmark.flow(sample),
         saying(model=["one", Failure("connection", "gone")], judge=marks(6)),
     )
     assert (record.outcome, record.score) == ("failed", None)
-    unread = drive(benchmark.flow(sample), saying(model="one", judge="fine"))
+    unread = run_flow(benchmark.flow(sample), saying(model="one", judge="fine"))
     assert (unread.unscored, unread.score) == ("ungraded", None)
     alone, sample = dialogue(Variant())
-    kept = drive(alone.flow(sample), saying(model="one"))
+    kept = run_flow(alone.flow(sample), saying(model="one"))
     assert (kept.unscored, len(kept.passes)) == ("ungraded", 3)
 
 
@@ -417,14 +419,14 @@ def test_similarity_beside_exact_match(tmp_path) -> None:
     file.write_text("index\tquestion\tanswer\tA\tB\n1\tWhat is it?\tleft\t\t\n2\tWhich?\tA\tx\ty\n")
     benchmark = open_benchmark(str(file), JUDGED)
     open_, choice = benchmark.samples(benchmark.open())
-    assert benchmark.asks == ("judge",)
-    near = drive(benchmark.flow(open_), saying(model="on the left", judge="4"))
+    assert benchmark.extra_roles == ("judge",)
+    near = run_flow(benchmark.flow(open_), saying(model="on the left", judge="4"))
     assert (near.score, near.values["similarity"]) == (0.0, 0.75)
-    other = drive(benchmark.flow(choice), saying(model="A"))
+    other = run_flow(benchmark.flow(choice), saying(model="A"))
     assert other.values == {}
-    unread = drive(benchmark.flow(open_), saying(model="left", judge="rather"))
+    unread = run_flow(benchmark.flow(open_), saying(model="left", judge="rather"))
     assert (unread.score, unread.values) == (1.0, {})
-    failed = drive(benchmark.flow(open_), saying(model="left", judge=Failure("server", "")))
+    failed = run_flow(benchmark.flow(open_), saying(model="left", judge=Failure("server", "")))
     assert (failed.score, failed.outcome) == (None, "failed")
     summary = benchmark.summarise([near, other])
     told = summary.metrics["similarity"]
@@ -443,7 +445,7 @@ def logic(reply: Output, verdict: str | None, *, recorded: bool = False) -> Reco
             return reply
         return Failure("missing", "no cell") if verdict is None else Generated(verdict)
 
-    return drive(benchmark.flow(sample), answer)
+    return run_flow(benchmark.flow(sample), answer)
 
 
 @pytest.mark.parametrize(
@@ -480,7 +482,7 @@ def vista(reply: str, verdict: str | None, *, recorded: bool) -> tuple[Record, l
             return Generated(reply)
         return Failure("missing", "no cell") if verdict is None else Generated(verdict)
 
-    return drive(benchmark.flow(sample), answer), asked
+    return run_flow(benchmark.flow(sample), answer), asked
 
 
 def test_a_recorded_verdict_decides_where_a_rule_could_read_too() -> None:

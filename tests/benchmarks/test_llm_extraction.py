@@ -7,20 +7,20 @@ from pathlib import Path
 import pytest
 
 from snellen.api import evaluate
-from snellen.benchmarks.protocol.flows import Manner, asked_once, circular
+from snellen.benchmarks.protocol.flows import AskConfig, circular_flow, single_pass_flow
 from snellen.core.answer import NoMatch, Refused, Truncated
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
-from snellen.core.flow import drive
+from snellen.core.flow import run_flow
 from snellen.core.message import Text
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.request import Generate, Generation, Request
 from snellen.core.sample import Sample
-from snellen.extract.llm import extraction_prompt, read_verdict
+from snellen.extract.llm import extraction_prompt, parse_extractor_reply
 
 OPTIONS = {"A": "teddy bear", "B": "rabbit", "C": "cat"}
-HOW = Manner(Generation(max_new_tokens=16), extractor=True)
+HOW = AskConfig(Generation(max_new_tokens=16), extractor=True)
 SAMPLE = Sample("1", "choice", "What is the main object?", ("C",), OPTIONS)
 
 
@@ -49,7 +49,7 @@ def talk(reply: str, verdict: Output):
 )
 def test_verdicts(verdict: str, outcome: str, score: float) -> None:
     asked, answer = talk("some feline animal, I suppose", Generated(verdict))
-    record = drive(asked_once(HOW)(SAMPLE), answer)
+    record = run_flow(single_pass_flow(HOW)(SAMPLE), answer)
     assert (record.outcome, record.score) == (outcome, score)
     assert asked == ["model", "extractor"]
     assert record.passes[0].extraction == Generated(verdict)
@@ -58,7 +58,7 @@ def test_verdicts(verdict: str, outcome: str, score: float) -> None:
 @pytest.mark.parametrize("reply", ["C", "(C) cat", "", " \n"])
 def test_what_the_rules_match_is_not_sent(reply: str) -> None:
     asked, answer = talk(reply, Generated("A"))
-    drive(asked_once(HOW)(SAMPLE), answer)
+    run_flow(single_pass_flow(HOW)(SAMPLE), answer)
     assert asked == ["model"]
 
 
@@ -69,7 +69,7 @@ def test_the_words_of_a_filter_are_not_sent() -> None:
         asked.append(request.to)
         return Generated("Flagged: the feline", "refusal")
 
-    assert drive(asked_once(HOW)(SAMPLE), answer).outcome == "refused"
+    assert run_flow(single_pass_flow(HOW)(SAMPLE), answer).outcome == "refused"
     assert asked == ["model"]
 
 
@@ -97,7 +97,7 @@ def test_every_unmatched_reply_is_sent_whatever_the_rules_take_it_for(
     def answer(request: Request) -> Output:
         return Generated(verdict) if request.to == "extractor" else reply
 
-    record = drive(asked_once(HOW)(SAMPLE), answer)
+    record = run_flow(single_pass_flow(HOW)(SAMPLE), answer)
     assert (record.outcome, record.score) == (outcome, score)
     assert isinstance(record.passes[0].by_rules, by_rules)
     assert record.values["by_rules"] == 0.0
@@ -105,26 +105,26 @@ def test_every_unmatched_reply_is_sent_whatever_the_rules_take_it_for(
 
 def test_a_failed_extractor_leaves_the_sample_owed() -> None:
     _, answer = talk("some feline animal", Failure("request", "no key"))
-    record = drive(circular(HOW, "early")(SAMPLE), answer)
+    record = run_flow(circular_flow(HOW, "early")(SAMPLE), answer)
     assert (record.outcome, record.unscored, record.score) == ("failed", "failed", None)
 
 
 def test_numbers_with_and_without_the_extractor() -> None:
     _, answer = talk("some feline animal", Generated("C"))
-    record = drive(asked_once(HOW)(SAMPLE), answer)
+    record = run_flow(single_pass_flow(HOW)(SAMPLE), answer)
     assert record.values == {"match_rate": 0.0, "vanilla_by_rules": 0.0, "by_rules": 0.0}
     _, answer = talk("C", Generated("C"))
-    record = drive(asked_once(HOW)(SAMPLE), answer)
+    record = run_flow(single_pass_flow(HOW)(SAMPLE), answer)
     assert record.values == {"match_rate": 1.0, "vanilla_by_rules": 1.0, "by_rules": 1.0}
 
 
 def test_unread_yes_no_replies_are_matched_too() -> None:
     sample = Sample("1", "yes_no", "Is there a cat?", ("Yes",))
     _, answer = talk("certainly, a feline sits there", Generated("A"))
-    record = drive(asked_once(HOW)(sample), answer)
+    record = run_flow(single_pass_flow(HOW)(sample), answer)
     assert (record.answer, record.score) == ("Yes", 1.0)
     _, answer = talk("certainly, a feline sits there", Generated("Yes"))
-    record = drive(asked_once(HOW)(sample), answer)
+    record = run_flow(single_pass_flow(HOW)(sample), answer)
     assert (record.answer, record.score) == ("Yes", 1.0)
 
 
@@ -136,7 +136,7 @@ def test_the_prompt_names_the_options_and_survives_braces() -> None:
 
 
 def test_a_label_z_that_is_no_option_is_no_match() -> None:
-    assert read_verdict(Failure("request", "x"), OPTIONS) is None
+    assert parse_extractor_reply(Failure("request", "x"), OPTIONS) is None
 
 
 class Vague:

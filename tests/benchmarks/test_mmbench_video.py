@@ -13,7 +13,7 @@ from made_videos import write_video
 
 from snellen.api import evaluate
 from snellen.benchmarks.declaration.registry import open_benchmark
-from snellen.benchmarks.mmbench_video.prompts import answer_in_pack
+from snellen.benchmarks.mmbench_video.prompts import find_answer_in_pack
 from snellen.core.errors import UsageError
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Generated
@@ -108,12 +108,12 @@ def sample(name: str, *ids: str) -> Sample:
     ],
 )
 def test_answers_are_found_by_their_ids(reply: str, found: str | None) -> None:
-    assert answer_in_pack(sample("8", "7", "8"), reply) == found
+    assert find_answer_in_pack(sample("8", "7", "8"), reply) == found
 
 
 def test_a_single_question_may_be_answered_bare() -> None:
-    assert answer_in_pack(sample("8"), "blue") == "blue"
-    assert answer_in_pack(sample("8"), '{"8": "blue"}') == "blue"
+    assert find_answer_in_pack(sample("8"), "blue") == "blue"
+    assert find_answer_in_pack(sample("8"), '{"8": "blue"}') == "blue"
 
 
 def test_whole_videos_are_asked_about_alone(tmp_path: Path) -> None:

@@ -16,10 +16,10 @@ from snellen.api import evaluate, score
 from snellen.benchmarks.mme.benchmark import benchmark, mme_samples
 from snellen.benchmarks.mme.subtasks import AREAS, IMAGES, SUBTASKS, subtask_name
 from snellen.cli.main import main
-from snellen.core.answer import Found
+from snellen.core.answer import ParsedAnswer
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import DataError, UsageError
-from snellen.core.flow import drive
+from snellen.core.flow import run_flow
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.record import Record
 from snellen.core.request import Request
@@ -49,7 +49,7 @@ def rows(subtasks: tuple[str, ...] = SUBTASKS, images: int = 2) -> list[Row]:
 def asked(
     chosen: Benchmark, found: list[Row], answer: Callable[[Request], Output]
 ) -> tuple[list[Record], Summary]:
-    records = [drive(chosen.flow(sample), answer) for sample in chosen.samples(found)]
+    records = [run_flow(chosen.flow(sample), answer) for sample in chosen.samples(found)]
     return records, chosen.summarise(records)
 
 
@@ -143,14 +143,14 @@ def test_the_reading_of_the_headline_is_an_option() -> None:
     assert word.metrics["cognition_official"].value == 0.0
     assert official.outcomes["unparsed"] == 56
     (answer,) = {record.passes[0].answer for record in records}
-    assert isinstance(answer, Found)
+    assert isinstance(answer, ParsedAnswer)
     with pytest.raises(UsageError, match="expected one of official, paper, word"):
         benchmark(Variant(options={"reading": "guess"}))
 
 
 def test_sums_are_never_weighted_by_size() -> None:
     uneven = rows(("existence",), 9) + rows(SUBTASKS[1:], 1)
-    numbered = [replace(row, number=at, cells={**row.cells, "index": str(at)})
+    numbered = [replace(row, index=at, cells={**row.cells, "index": str(at)})
                 for at, row in enumerate(uneven)]  # fmt: skip
 
     def answer(request: Request) -> Output:

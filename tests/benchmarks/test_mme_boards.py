@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from snellen.api import evaluate
-from snellen.benchmarks.mme.boards import PrintedScores, mme_boards, printed_scores
+from snellen.benchmarks.mme.boards import PrintedScores, build_boards, parse_printed_scores
 from snellen.benchmarks.mme.subtasks import AREAS, SUBTASKS, subtask_name
 from snellen.cli.main import main
 from snellen.core.errors import DataError
 from snellen.data.tables.open_table import open_table
-from snellen.report.terminal.leaderboards import standings
+from snellen.report.terminal.leaderboards import rank_comparable_runs
 
 TABLES = Path(__file__).parents[1] / "paper_tables"
 
@@ -27,18 +27,18 @@ def spelled(model: str) -> str:
 def printed(tmp_path: Path, *lines: str) -> PrintedScores:
     path = tmp_path / "numbers.csv"
     path.write_text("\n".join(["model,subtask,acc,acc_plus", *lines]) + "\n")
-    return printed_scores(open_table(str(path)))
+    return parse_printed_scores(open_table(str(path)))
 
 
 def test_figure_2_from_tables_1_and_2() -> None:
     """159 of 160 entries; the other is Perception of LLaVA, printed as 1531.31, which the counts
     make 1531.32. Models of equal score are compared as sets, for the paper ranks them freely and
     cuts them off at the tenth place."""
-    found = printed_scores(open_table(str(TABLES / "mme_subtasks.csv")))
+    found = parse_printed_scores(open_table(str(TABLES / "mme_subtasks.csv")))
     assert len(found.scores) == 30
-    boards = {one.name: one for one in mme_boards(found.scores)}
+    boards = {one.name: one for one in build_boards(found.scores)}
     assert list(boards) == [*AREAS, *SUBTASKS]
-    everyone = {one.name: one for one in mme_boards(found.scores, places=30)}
+    everyone = {one.name: one for one in build_boards(found.scores, ranks=30)}
     with (TABLES / "mme_leaderboards.csv").open(newline="") as file:
         paper = list(csv.DictReader(file))
     assert len(paper) == 160
@@ -61,7 +61,7 @@ def test_figure_2_from_tables_1_and_2() -> None:
 
 
 def test_models_that_were_scored_on_fewer_images_are_named() -> None:
-    notices = printed_scores(open_table(str(TABLES / "mme_subtasks.csv"))).notices
+    notices = parse_printed_scores(open_table(str(TABLES / "mme_subtasks.csv"))).notices
     assert len(notices) == 10
     assert "LRV-Instruction, scene: the numbers fit 182 of 200 images only" in notices
 
@@ -69,7 +69,7 @@ def test_models_that_were_scored_on_fewer_images_are_named() -> None:
 def test_a_model_without_a_subtask_is_not_ranked_in_its_area(tmp_path: Path) -> None:
     lines = [f"whole,{subtask},50.00,0.00" for subtask in SUBTASKS]
     lines += [f"part,{subtask},100.00,100.00" for subtask in SUBTASKS[1:]]
-    boards = {one.name: one for one in mme_boards(printed(tmp_path, *lines).scores)}
+    boards = {one.name: one for one in build_boards(printed(tmp_path, *lines).scores)}
     assert [place.model for place in boards["perception"].places] == ["whole"]
     assert [place.model for place in boards["cognition"].places] == ["part", "whole"]
     assert boards["cognition"].places[0].score == 800.0
@@ -148,7 +148,7 @@ def test_runs_of_other_parameters_stand_apart(runs: Path, tmp_path: Path) -> Non
     other = Variant(data=str(tmp_path / "mme.tsv"), options={"reading": "word"})
     evaluate(["random"], ["mme"], out=runs, variant=other, html=False)
     folders = find_runs(str(runs))
-    found = standings(folders, [run.report() for run in folders])
+    found = rank_comparable_runs(folders, [run.report() for run in folders])
     assert {standing.title for standing in found} == {
         "mme (reading=official)",
         "mme (reading=word)",

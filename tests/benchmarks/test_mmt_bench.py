@@ -15,14 +15,14 @@ from snellen.benchmarks.mmt_bench.tasks import (
     by_image_type,
     by_meta_task,
     by_study,
-    meta_task_named,
+    find_meta_task,
+    find_subtask,
     meta_tasks,
-    subtask_named,
     subtasks,
 )
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UsageError
-from snellen.core.flow import drive
+from snellen.core.flow import run_flow
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.record import Record
 from snellen.core.request import Request
@@ -49,7 +49,7 @@ def answered(benchmark: Benchmark, replies: dict[str, str | Output]) -> list[Rec
         return Generated(said) if isinstance(said, str) else said
 
     table = benchmark.open()
-    return [drive(benchmark.flow(one), reply) for one in benchmark.samples(table)]
+    return [run_flow(benchmark.flow(one), reply) for one in benchmark.samples(table)]
 
 
 def summed(path: Path, replies: dict[str, str | Output]) -> Summary:
@@ -78,7 +78,7 @@ def test_the_hierarchy_is_that_of_the_paper() -> None:
     ],
 )
 def test_subtasks_are_known_in_the_spellings_of_files_and_paper(spelling: str, name: str) -> None:
-    task = subtask_named(spelling)
+    task = find_subtask(spelling)
     assert task is not None
     assert task.name == name
 
@@ -88,7 +88,7 @@ def test_subtasks_are_known_in_the_spellings_of_files_and_paper(spelling: str, n
     [("threed", "3D"), ("image-to-image_translation", "I2IT"), ("Visual Code", "VCo")],
 )
 def test_meta_tasks_are_known_by_name(spelling: str, abbreviation: str) -> None:
-    meta = meta_task_named(spelling)
+    meta = find_meta_task(spelling)
     assert meta is not None
     assert meta.abbreviation == abbreviation
 
@@ -177,7 +177,7 @@ def test_the_third_step_is_the_extractor_and_never_a_guess(tmp_path: Path) -> No
         return Generated(verdicts[request.ref.sample] if unread else "hm, well, hm")
 
     samples = list(benchmark.samples(benchmark.open()))[:4]
-    records = [drive(benchmark.flow(one), reply) for one in samples]
+    records = [run_flow(benchmark.flow(one), reply) for one in samples]
     assert [one.answer for one in records] == ["B", None, None, "C"]
     assert [one.outcome for one in records] == ["answered", "no_match", "unparsed", "answered"]
     summary = benchmark.summarise(records)

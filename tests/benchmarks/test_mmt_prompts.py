@@ -11,7 +11,7 @@ from mmt_rows import picture, row, several, write
 
 from snellen.api import evaluate
 from snellen.benchmarks.declaration.registry import open_benchmark
-from snellen.benchmarks.mmt_bench.interleaving import interleaved
+from snellen.benchmarks.mmt_bench.interleaving import interleave_images
 from snellen.benchmarks.mmt_bench.tasks import by_study
 from snellen.cli import main
 from snellen.core.benchmark import Benchmark, Variant
@@ -298,7 +298,7 @@ PAPER_PROMPTS = [
 def test_the_papers_examples(subtask: str, images: int, first: str, among: str) -> None:
     media = tuple(MediaRef(str(at) * 64, InlineSource(b"")) for at in range(images))
     sample = Sample("1", "choice", first, media=media)
-    assert interleaved(sample, subtask).question == among
+    assert interleave_images(sample, subtask).question == among
 
 
 def test_every_rewording_belongs_to_the_multi_image_study() -> None:

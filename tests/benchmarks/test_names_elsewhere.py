@@ -10,8 +10,8 @@ from typing import NamedTuple
 import pytest
 from list_names_elsewhere import COLUMNS, TARGET, here, opened
 
-from snellen.benchmarks.declaration.registry import data_facts, known_benchmarks, open_benchmark
-from snellen.core.benchmark import summed
+from snellen.benchmarks.declaration.registry import data_facts, list_benchmarks, open_benchmark
+from snellen.core.benchmark import final_summary
 
 
 class Row(NamedTuple):
@@ -47,7 +47,7 @@ def test_the_table_holds_both_tools() -> None:
 
 
 def test_every_benchmark_of_theirs_that_we_have_is_in_the_table() -> None:
-    unmentioned = {known.name for known in known_benchmarks()} - {
+    unmentioned = {known.name for known in list_benchmarks()} - {
         row.here.partition(":")[0] for row in KNOWN
     }
     assert unmentioned == {"core-mm", "eyechart"}
@@ -83,7 +83,9 @@ def test_a_name_means_the_split_that_it_means_there(row: Row) -> None:
 
 def test_a_ranking_under_a_name_of_generation_says_so_first_and_in_info() -> None:
     made = open_benchmark("seedbench")
-    assert summed(made, ()).notices[0].startswith("lmms-eval's seedbench has the model write")
+    assert (
+        final_summary(made, ()).notices[0].startswith("lmms-eval's seedbench has the model write")
+    )
     assert "seedbench:protocol=generate" in data_facts("seedbench")["elsewhere"]
     for plain in ("seedbench:protocol=generate", "SEED-Bench", "SEEDBench_IMG"):
         assert not open_benchmark(plain).notice

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.benchmarks.declaration.open_questions import final_answer, raw_reply, whole_reply
-from snellen.benchmarks.protocol.flows import Manner, OpenRule, asked_once
-from snellen.core.answer import Empty, Found, Truncated
-from snellen.core.flow import drive
+from snellen.benchmarks.declaration.open_questions import (
+    parse_marked_answer,
+    parse_raw_reply,
+    parse_whole_reply,
+)
+from snellen.benchmarks.protocol.flows import AskConfig, OpenScoring, single_pass_flow
+from snellen.core.answer import Empty, ParsedAnswer, Truncated
+from snellen.core.flow import run_flow
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.record import Record
 from snellen.core.request import Generation
@@ -27,14 +31,14 @@ def length(answer: str, sample: Sample) -> float:
     return min(1.0, len(answer) / 10)
 
 
-MANNER = Manner(
+MANNER = AskConfig(
     Generation(max_new_tokens=16),
-    open=OpenRule(final_answer, shared_letters, {"length": length}),
+    open=OpenScoring(parse_marked_answer, shared_letters, {"length": length}),
 )
 
 
 def asked(output: Output, sample: Sample = SAMPLE) -> Record:
-    return drive(asked_once(MANNER)(sample), lambda request: output)
+    return run_flow(single_pass_flow(MANNER)(sample), lambda request: output)
 
 
 def test_an_answer_may_earn_a_part() -> None:
@@ -60,7 +64,7 @@ def test_what_cannot_be_graded_has_no_numbers() -> None:
 
 def test_the_headline_is_the_mean_of_the_parts_and_values_stand_beside() -> None:
     records = [asked(Generated("sn")), asked(Generated("snel")), asked(Generated(""))]
-    summary = summarise(records, headline="letters", beside=("length",))
+    summary = summarise(records, headline="letters", secondary=("length",))
     assert summary.headline.value == pytest.approx(50.0)
     assert summary.metrics["length"].value == pytest.approx(20.0)
     assert summary.beside == ("length",)
@@ -90,19 +94,26 @@ def test_intervals_stay_on_the_scale_and_never_claim_certainty() -> None:
 @pytest.mark.parametrize(
     ("reply", "stop", "final", "whole"),
     [
-        ("Red.", "stop", Found("Red.", "whole reply", (0, 4)), "Red."),
-        ("<think>blue?</think>\nred", "stop", Found("red", "whole reply", (21, 24)), "red"),
-        ("It shows \\boxed{42}.", "stop", Found("42", "boxed", (16, 18)), "It shows \\boxed{42}."),
-        ("red</s>", "stop", Found("red", "whole reply", (0, 3)), "red"),
+        ("Red.", "stop", ParsedAnswer("Red.", "whole reply", (0, 4)), "Red."),
+        ("<think>blue?</think>\nred", "stop", ParsedAnswer("red", "whole reply", (21, 24)), "red"),
+        (
+            "It shows \\boxed{42}.",
+            "stop",
+            ParsedAnswer("42", "boxed", (16, 18)),
+            "It shows \\boxed{42}.",
+        ),
+        ("red</s>", "stop", ParsedAnswer("red", "whole reply", (0, 3)), "red"),
         ("<think>blue or", "length", Truncated(), None),
         (" ", "stop", Empty(), None),
     ],
 )
 def test_readings_of_open_replies(reply, stop, final, whole) -> None:
-    assert final_answer(reply, stop) == final
-    read = whole_reply(reply, stop)
-    assert (read.value if isinstance(read, Found) else None) == whole
+    assert parse_marked_answer(reply, stop) == final
+    read = parse_whole_reply(reply, stop)
+    assert (read.value if isinstance(read, ParsedAnswer) else None) == whole
 
 
 def test_the_raw_reply_keeps_the_white_space_around_it() -> None:
-    assert raw_reply(" the answer is 5.\n", "length") == Found(" the answer is 5.\n", "raw reply")
+    assert parse_raw_reply(" the answer is 5.\n", "length") == ParsedAnswer(
+        " the answer is 5.\n", "raw reply"
+    )

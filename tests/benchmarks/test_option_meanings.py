@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.benchmarks.declaration.option_docs import option_facts, option_meanings
-from snellen.benchmarks.declaration.registry import known_benchmarks, open_benchmark
+from snellen.benchmarks.declaration.option_docs import option_docs, option_meanings
+from snellen.benchmarks.declaration.registry import list_benchmarks, open_benchmark
 from snellen.core.errors import UnknownName
 
-NAMES = [known.name for known in known_benchmarks()]
+NAMES = [known.name for known in list_benchmarks()]
 
 
 def test_an_option_that_is_not_declared_is_refused_with_the_nearest() -> None:
@@ -34,5 +34,5 @@ def test_every_meaning_belongs_to_an_option() -> None:
 
 
 def test_an_option_of_a_plug_in_is_told_by_its_values() -> None:
-    (facts,) = option_facts({"flavour": ("sweet", "sour")})
+    (facts,) = option_docs({"flavour": ("sweet", "sour")})
     assert facts == ("flavour", "sweet", "`sweet`, `sour`", "")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from snellen.api import score
-from snellen.benchmarks.declaration.data_file import own_name
+from snellen.benchmarks.declaration.data_file import data_file_name
 
 ROWS = [
     {"index": i, "question": f"q{i}", "A": "cat", "B": "dog", "answer": "A", "prediction": "A"}
@@ -67,4 +67,4 @@ def test_video_dim_and_i_are_ids(tmp_path: Path) -> None:
     [("a/llava1.5_13b.jsonl.gz", "llava1.5_13b"), ("x.tsv", "x"), ("hf://org/name", "name")],
 )
 def test_the_name_is_the_file_without_its_suffixes(path: str, name: str) -> None:
-    assert own_name(path) == name
+    assert data_file_name(path) == name

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from snellen.benchmarks.declaration.image_pairs import pairs, with_yes_no_pairs
+from snellen.benchmarks.declaration.image_pairs import pair_names, with_yes_no_pairs
 from snellen.benchmarks.eyechart import benchmark as eyechart
 from snellen.core.benchmark import Variant
 from snellen.core.media import InlineSource
@@ -35,12 +35,12 @@ def rows(*cells: dict[str, str], pictures: tuple[str, ...] = ()) -> list[Row]:
     ],
 )
 def test_pairs(found: list[Row], expected: list[str]) -> None:
-    assert pairs(found, ["s"] * len(found)) == expected
+    assert pair_names(found, ["s"] * len(found)) == expected
 
 
 def test_a_picture_of_two_subtasks_is_two_pairs() -> None:
     found = rows(*[{"image": "a"}] * 4)
-    assert pairs(found, ["x", "x", "y", "y"]) == ["x/a", "x/a", "y/a", "y/a"]
+    assert pair_names(found, ["x", "x", "y", "y"]) == ["x/a", "x/a", "y/a", "y/a"]
 
 
 def test_the_pairs_of_the_eyechart_are_units() -> None:

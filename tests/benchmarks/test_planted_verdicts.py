@@ -11,7 +11,7 @@ import pytest
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import SnellenError
-from snellen.core.flow import drive
+from snellen.core.flow import run_flow
 from snellen.core.output import Generated, Output
 from snellen.core.record import Record
 from snellen.core.request import Request
@@ -50,7 +50,7 @@ def record_of(benchmark: Benchmark, sample: Sample, reply: str, verdict: str) ->
     def answer(request: Request) -> Output:
         return Generated(reply if request.to == "model" else verdict)
 
-    return drive(benchmark.flow(sample), answer)
+    return run_flow(benchmark.flow(sample), answer)
 
 
 def grade_of(benchmark: Benchmark, sample: Sample, reply: str, verdict: str) -> float | None:

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from snellen.api import score
-from snellen.benchmarks.pope.benchmark import benchmark, pope_samples, read_official
-from snellen.core.answer import Found
+from snellen.benchmarks.pope.benchmark import benchmark, parse_official, pope_samples
+from snellen.core.answer import ParsedAnswer
 from snellen.core.benchmark import Variant
-from snellen.core.flow import drive
+from snellen.core.flow import run_flow
 from snellen.core.message import Text
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.request import Request
@@ -25,7 +25,7 @@ Golden = Callable[[str], Path]
 def summary_of(found: list[Row], answer: Callable[[Request], Output], **options: str) -> Summary:
     chosen = benchmark(Variant(options=options))
     return chosen.summarise(
-        [drive(chosen.flow(sample), answer) for sample in chosen.samples(found)]
+        [run_flow(chosen.flow(sample), answer) for sample in chosen.samples(found)]
     )
 
 
@@ -122,8 +122,8 @@ def test_an_unread_reply_is_no_yes_and_wrong() -> None:
     ],
 )
 def test_the_published_reading(reply: str, said: str) -> None:
-    answer = read_official(reply)
-    assert isinstance(answer, Found)
+    answer = parse_official(reply)
+    assert isinstance(answer, ParsedAnswer)
     assert answer.value == said
 
 

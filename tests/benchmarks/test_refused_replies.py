@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from snellen.benchmarks.declaration.registry import open_benchmark
-from snellen.core.answer import Answer, Found, Unparsed
+from snellen.core.answer import Answer, ParsedAnswer, Unparsed
 from snellen.core.benchmark import Variant
-from snellen.core.flow import drive
+from snellen.core.flow import run_flow
 from snellen.core.output import Generated, Output, StopReason
 from snellen.core.record import Record
 from snellen.core.request import Request
 from snellen.core.sample import Row
-from snellen.extract.llm import RULE, read_verdict
+from snellen.extract.llm import RULE, parse_extractor_reply
 
 JUDGED = Variant(judges=1)
 FILTER = "Flagged by our safety system. The answer is 3. Answer: A. Yes, correct."
@@ -42,7 +42,7 @@ def driven(name: str, reply: Output, judges: list[str] | None = None) -> Record:
         judges.append(request.messages[-1].text())
         return Generated("8 2\nWell.")
 
-    return drive(benchmark.flow(sample), answer)
+    return run_flow(benchmark.flow(sample), answer)
 
 
 @pytest.mark.parametrize("name", ["mm-vet", "mathvista", "mmdu"])
@@ -78,11 +78,13 @@ def test_the_words_of_a_judges_filter_are_no_verdict() -> None:
     def answer(request: Request) -> Output:
         return Generated("3") if request.to == "model" else Generated("Flagged: 1.0", "refusal")
 
-    record = drive(benchmark.flow(sample), answer)
+    record = run_flow(benchmark.flow(sample), answer)
     assert (record.score, record.unscored) == (None, "ungraded")
 
 
-@pytest.mark.parametrize(("stop", "answer"), [("refusal", Unparsed()), ("stop", Found("A", RULE))])
+@pytest.mark.parametrize(
+    ("stop", "answer"), [("refusal", Unparsed()), ("stop", ParsedAnswer("A", RULE))]
+)
 def test_the_words_of_an_extractors_filter_are_no_answer(stop: StopReason, answer: Answer) -> None:
-    found = read_verdict(Generated("A", stop), {"A": "cat", "B": "dog"})
+    found = parse_extractor_reply(Generated("A", stop), {"A": "cat", "B": "dog"})
     assert isinstance(found, type(answer))

@@ -6,10 +6,10 @@ from collections import Counter
 
 import pytest
 
-from snellen.benchmarks.declaration.registry import known_benchmarks, open_benchmark
+from snellen.benchmarks.declaration.registry import list_benchmarks, open_benchmark
 from snellen.core.errors import UnknownName, UsageError
 
-KNOWN = known_benchmarks()
+KNOWN = list_benchmarks()
 ALIASES = [alias for known in KNOWN for alias in known.aliases]
 
 
@@ -19,7 +19,7 @@ def test_a_benchmark_says_what_it_is(name: str) -> None:
     assert benchmark.name == name
     assert benchmark.title
     assert benchmark.version
-    assert benchmark.source
+    assert benchmark.provenance
     assert set(benchmark.options) >= set(benchmark.parameters) & set(benchmark.options)
     if name != "eyechart":
         assert benchmark.paper.startswith("https://")

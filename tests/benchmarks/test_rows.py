@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.benchmarks.declaration.rows import samples
+from snellen.benchmarks.declaration.rows import rows_to_samples
 from snellen.core.errors import DataError
 from snellen.core.sample import Row, Sample
 
 
 def read(*rows: dict[str, str]) -> list[Sample]:
-    return list(samples(Row(number, cells) for number, cells in enumerate(rows)))
+    return list(rows_to_samples(Row(number, cells) for number, cells in enumerate(rows)))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from seed_files import seed_h
 from snellen.api import evaluate, score
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.benchmarks.seedbench.rows import DIMENSION, groups_of
-from snellen.benchmarks.seedbench.summary import summarise_seed, validity
+from snellen.benchmarks.seedbench.summary import summarise_seed, validity_note
 from snellen.cli import main
 from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError, UsageError
@@ -72,7 +72,7 @@ def test_a_level_holds_those_below_it(tmp_path: Path, level: str, questions: int
     samples = list(found.samples(found.open()))
     assert len(samples) == questions
     assert found.headline == level
-    drawn = [sample for sample in samples if sample.pictures]
+    drawn = [sample for sample in samples if sample.option_images]
     assert len(drawn) == (3 if level == "L3" else 0)
     interleaved = next(s for s in samples if s.groups[DIMENSION] == "Scene Understanding")
     assert len(interleaved.media) == 1
@@ -82,7 +82,7 @@ def test_next_image_prediction_shows_three_and_compares_four(tmp_path: Path) -> 
     data = seed_h(tmp_path, per_dimension=1, only=["Next Image Prediction"])
     found = open_benchmark("seedbench:version=H,level=L3", Variant(data=str(data)))
     (sample,) = found.samples(found.open())
-    assert (len(sample.media), list(sample.pictures)) == (3, ["A", "B", "C", "D"])
+    assert (len(sample.media), list(sample.option_images)) == (3, ["A", "B", "C", "D"])
 
 
 def test_ids_must_be_unique(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def record(outcome: str = "answered", number: int = 0, **changes: object) -> Rec
 def test_at_most_half_is_marked(valid: int, invalid: int, note: str) -> None:
     records = [record(number=n) for n in range(valid)]
     records += [record("failed", number=n) for n in range(invalid)]
-    assert validity(records) == note
+    assert validity_note(records) == note
     summary = summarise_seed(records, version="H", level="L1", ranking=True, failures="exclude")
     assert summary.groups[DIMENSION]["Scene Understanding"].note == note
     assert any(notice.startswith("Scene Understanding *") for notice in summary.notices) == (

@@ -10,17 +10,17 @@ import pytest
 from seed_files import COLOURS, disc, seed_h
 
 from snellen.benchmarks.declaration.registry import open_benchmark
-from snellen.benchmarks.protocol.ranking import ranked
+from snellen.benchmarks.protocol.ranking import ranked_flow
 from snellen.benchmarks.seedbench.image_answers import (
     LEAD_IN,
     RULE,
-    TEXT,
-    drawn_answer,
-    text_then_picture,
+    TEXT_ACCURACY,
+    drawing_flow,
+    text_then_drawing_flow,
 )
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
-from snellen.core.flow import drive
+from snellen.core.flow import run_flow
 from snellen.core.media import InlineSource
 from snellen.core.output import (
     CandidateScore,
@@ -44,7 +44,7 @@ def sample(question: str = f"{LEAD_IN} A green disc.", gold: str = "B") -> Sampl
         data = disc(colour)
         pictures[letter] = MediaRef(hashlib.sha256(data).hexdigest(), InlineSource(data))
     options = dict(zip("ABCD", COLOURS, strict=True))
-    return Sample("1", "choice", question, (gold,), options, pictures=pictures)
+    return Sample("1", "choice", question, (gold,), options, option_images=pictures)
 
 
 class Model:
@@ -68,7 +68,7 @@ class Model:
 
 def test_a_drawing_is_compared_with_every_candidate() -> None:
     model = Model()
-    record = drive(drawn_answer(Drawing(seed=3))(sample()), model)
+    record = run_flow(drawing_flow(Drawing(seed=3))(sample()), model)
     draw, compare = model.asked
     assert isinstance(draw, Draw)
     assert isinstance(compare, Compare)
@@ -84,23 +84,25 @@ def test_a_drawing_is_compared_with_every_candidate() -> None:
     assert drawn.output == Drawn((NAME,))
     assert chosen.answer is not None
     assert chosen.answer.rule == RULE  # type: ignore[union-attr]
-    assert drive(drawn_answer(Drawing())(sample(gold="A")), Model()).score == 0.0
+    assert run_flow(drawing_flow(Drawing())(sample(gold="A")), Model()).score == 0.0
 
 
 def test_a_text_that_is_wrong_draws_nothing() -> None:
     model = Model(said="red")
-    record = drive(text_then_picture(ranked, Drawing())(sample("What does it look like?")), model)
+    record = run_flow(
+        text_then_drawing_flow(ranked_flow, Drawing())(sample("What does it look like?")), model
+    )
     assert [type(one) for one in model.asked] == [Rank]
-    assert (record.score, record.saved, record.values) == (0.0, 2, {TEXT: 0.0})
+    assert (record.score, record.saved, record.values) == (0.0, 2, {TEXT_ACCURACY: 0.0})
 
 
 @pytest.mark.parametrize(("gold", "said", "score"), [("B", "green", 1.0), ("A", "red", 0.0)])
 def test_text_and_picture_must_both_be_right(gold: str, said: str, score: float) -> None:
     model = Model(said)
     question = sample("What does it look like?", gold)
-    record = drive(text_then_picture(ranked, Drawing())(question), model)
+    record = run_flow(text_then_drawing_flow(ranked_flow, Drawing())(question), model)
     assert [type(one) for one in model.asked] == [Rank, Draw, Compare]
-    assert (record.score, record.values) == (score, {TEXT: 1.0})
+    assert (record.score, record.values) == (score, {TEXT_ACCURACY: 1.0})
     assert model.asked[1].messages[0].text() == f"What does it look like?\n{said}"
 
 
@@ -111,14 +113,16 @@ def test_a_failure_anywhere_leaves_the_sample_unscored(fails: type) -> None:
     def failing(request: Request) -> Output:
         return Failure("out_of_memory", "full") if isinstance(request, fails) else model(request)
 
-    record = drive(text_then_picture(ranked, Drawing())(sample("What?")), failing)
+    record = run_flow(text_then_drawing_flow(ranked_flow, Drawing())(sample("What?")), failing)
     assert (record.score, record.unscored, record.failure) == (None, "failed", "out_of_memory")
 
 
 @pytest.mark.parametrize("letter", ["B", "A"])
-@pytest.mark.parametrize("flow", [drawn_answer(Drawing()), text_then_picture(ranked, Drawing())])
+@pytest.mark.parametrize(
+    "flow", [drawing_flow(Drawing()), text_then_drawing_flow(ranked_flow, Drawing())]
+)
 def test_recorded_letters_stand_for_drawings(flow: Callable[[Sample], object], letter: str) -> None:
-    record = drive(flow(sample()), lambda _: Generated(letter))  # type: ignore[arg-type,var-annotated]
+    record = run_flow(flow(sample()), lambda _: Generated(letter))  # type: ignore[arg-type,var-annotated]
     assert record.score == float(letter == "B")
 
 
@@ -131,7 +135,7 @@ def drawings(spec: str, data: Path) -> list[Draw]:
     found: list[Draw] = []
     for one in benchmark.samples(benchmark.open()):
         model = Model(one.options[one.gold[0]])
-        drive(benchmark.flow(one), model)
+        run_flow(benchmark.flow(one), model)
         found += [request for request in model.asked if isinstance(request, Draw)]
     return found
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from snellen.benchmarks.protocol.ranking import SUM, ranked
-from snellen.core.flow import drive
+from snellen.benchmarks.protocol.ranking import SUM, ranked_flow
+from snellen.core.flow import run_flow
 from snellen.core.output import CandidateScore, Failure, Generated, Output, Ranked
 from snellen.core.record import Record
 from snellen.core.request import Rank, Request
@@ -37,9 +37,9 @@ def answer(request: Request) -> Output:
 
 
 def test_mean_and_sum_stand_side_by_side() -> None:
-    record = drive(ranked(sample()), answer)
+    record = run_flow(ranked_flow(sample()), answer)
     assert (record.answer, record.score, record.values) == ("C", 1.0, {SUM: 0.0})
-    record = drive(ranked(sample(gold="red")), answer)
+    record = run_flow(ranked_flow(sample(gold="red")), answer)
     assert (record.answer, record.score, record.values) == ("C", 0.0, {SUM: 1.0})
 
 
@@ -50,7 +50,7 @@ def test_the_order_of_the_options_changes_nothing() -> None:
         requests.append(request)
         return answer(request)
 
-    records = [drive(ranked(sample(order)), noting) for order in permutations(TEXTS)]
+    records = [run_flow(ranked_flow(sample(order)), noting) for order in permutations(TEXTS)]
     assert {record.options[record.answer or ""] for record in records} == {"dark blue"}
     assert {(record.score, record.values[SUM]) for record in records} == {(1.0, 0.0)}
     assert {(one.messages, one.candidates) for one in requests if isinstance(one, Rank)} == {
@@ -63,16 +63,16 @@ def test_the_order_of_the_options_changes_nothing() -> None:
 
 
 def test_the_question_is_shown_without_options() -> None:
-    flow = ranked(sample())
+    flow = ranked_flow(sample())
     request = next(flow)
     assert request.messages[0].text() == "What color?"
 
 
 def test_equal_texts_are_one_answer() -> None:
-    record = drive(ranked(sample(("red", "dark blue", "dark blue", "green"))), answer)
+    record = run_flow(ranked_flow(sample(("red", "dark blue", "dark blue", "green"))), answer)
     assert (record.answer, record.score) == ("B", 1.0)
     twice = Sample("1", "choice", "?", ("B",), {"A": "dark blue", "B": "dark blue"})
-    assert drive(ranked(twice), answer).score == 1.0
+    assert run_flow(ranked_flow(twice), answer).score == 1.0
 
 
 def test_a_text_of_no_tokens_cannot_win() -> None:
@@ -82,39 +82,39 @@ def test_a_text_of_no_tokens_cannot_win() -> None:
             tuple(CandidateScore(0.0, 0) if t == "red" else SCORES[t] for t in request.candidates)
         )
 
-    assert drive(ranked(sample()), silent).answer == "C"
+    assert run_flow(ranked_flow(sample()), silent).answer == "C"
 
 
 def test_no_gold() -> None:
-    record = drive(ranked(sample(gold=None)), answer)
+    record = run_flow(ranked_flow(sample(gold=None)), answer)
     assert (record.answer, record.score, record.unscored) == ("C", None, "no_gold")
 
 
 @pytest.mark.parametrize("kind", ["nan", "out_of_memory", "unsupported"])
 def test_a_failure_is_no_wrong_answer(kind: Any) -> None:
-    record: Record = drive(ranked(sample()), lambda _: Failure(kind, "why"))
+    record: Record = run_flow(ranked_flow(sample()), lambda _: Failure(kind, "why"))
     assert (record.score, record.unscored, record.outcome) == (None, "failed", "failed")
     assert (record.failure, record.values) == (kind, {})
 
 
 @pytest.mark.parametrize(("letter", "score"), [("C", 1.0), ("A", 0.0), ("dark blue", 1.0)])
 def test_recorded_letters_are_read(letter: str, score: float) -> None:
-    record = drive(ranked(sample()), lambda _: Generated(letter))
+    record = run_flow(ranked_flow(sample()), lambda _: Generated(letter))
     assert (record.score, record.values) == (score, {})
 
 
 def test_scores_that_are_no_numbers_become_failures() -> None:
     from snellen.core.request import Ref
-    from snellen.engine.loop.check_output import fitting
+    from snellen.engine.loop.check_output import check_output
 
     request = Rank(messages=(), ref=Ref("1"), candidates=("a", "b"))
     for bad in (math.nan, -math.inf):
-        output = fitting(request, Ranked((CandidateScore(bad, 1), CandidateScore(-1.0, 1))))
+        output = check_output(request, Ranked((CandidateScore(bad, 1), CandidateScore(-1.0, 1))))
         assert isinstance(output, Failure)
         assert output.kind == "nan"
     good = Ranked((CandidateScore(-2.0, 1), CandidateScore(-1.0, 1)))
-    assert fitting(request, good) is good
-    misplaced = fitting(request, Generated("B"))
+    assert check_output(request, good) is good
+    misplaced = check_output(request, Generated("B"))
     assert isinstance(misplaced, Failure)
     assert misplaced.kind == "unsupported"
 
@@ -122,7 +122,7 @@ def test_scores_that_are_no_numbers_become_failures() -> None:
 def test_outputs_that_do_not_fit_become_failures() -> None:
     from snellen.core.output import Compared, Drawn
     from snellen.core.request import Compare, Draw, Ref
-    from snellen.engine.loop.check_output import fitting
+    from snellen.engine.loop.check_output import check_output
 
     draw = Draw(messages=(), ref=Ref("1"))
     compare = Compare(picture="a", candidates=("b", "c"), ref=Ref("1"))
@@ -133,8 +133,8 @@ def test_outputs_that_do_not_fit_become_failures() -> None:
         (compare, Compared((0.5, math.nan)), "finite"),
     ]
     for request, output, message in cases:
-        found = fitting(request, output)
+        found = check_output(request, output)
         assert isinstance(found, Failure)
         assert message in found.message
     whole = Drawn(("a",), data={"a": b"1"})
-    assert fitting(draw, whole) is whole
+    assert check_output(draw, whole) is whole

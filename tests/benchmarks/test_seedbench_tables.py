@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from snellen.benchmarks.seedbench.levels import (
-    Group,
+    DimensionGroup,
     average,
     dimensions,
+    dimensions_of_version,
+    group_by_level,
+    group_by_part,
+    group_by_subpart,
     level_of,
-    levels,
-    of_version,
-    parts,
-    subparts,
 )
 from snellen.core.model import Capabilities
 from snellen.scoring.ranks import competition_ranks
@@ -82,10 +82,19 @@ def differs(ours: float | None, theirs: float | None) -> bool:
 def test_the_hierarchy() -> None:
     asked = dimensions()
     assert [one.number for one in asked] == list(range(1, 35))
-    assert [len(group.members) for group in subparts(asked)] == [18, 2, 4, 3, 4, 2, 1]
-    assert [len(group.members) for group in parts(asked)] == [24, 7, 3]
-    assert [(g.name, len(g.members)) for g in levels(asked)] == [("L1", 24), ("L2", 31), ("L3", 34)]
-    assert [len(of_version(version)) for version in ("1", "2", "2-plus", "H")] == [12, 27, 1, 34]
+    assert [len(group.members) for group in group_by_subpart(asked)] == [18, 2, 4, 3, 4, 2, 1]
+    assert [len(group.members) for group in group_by_part(asked)] == [24, 7, 3]
+    assert [(g.name, len(g.members)) for g in group_by_level(asked)] == [
+        ("L1", 24),
+        ("L2", 31),
+        ("L3", 34),
+    ]
+    assert [len(dimensions_of_version(version)) for version in ("1", "2", "2-plus", "H")] == [
+        12,
+        27,
+        1,
+        34,
+    ]
 
 
 def test_the_hierarchy_is_the_papers() -> None:
@@ -111,7 +120,7 @@ def test_subparts_of_table_3(table: Callable[[str], Rows], file: str) -> None:
     differing, compared = set(), 0
     for model, row in table(file).items():
         cells = {name: number(row[name]) for name in row if by_dimension(name)}
-        for group in subparts([one for one in dimensions() if one.name in cells]):
+        for group in group_by_subpart([one for one in dimensions() if one.name in cells]):
             column = SUBPARTS[group.name]
             ours, theirs = average(cells, group.members), number(printed[model][column])
             compared += 1
@@ -134,8 +143,10 @@ def by_dimension(name: str) -> bool:
 def test_levels_of_table_2(table: Callable[[str], Rows]) -> None:
     """From the subparts of Table 3, each weighing as many dimensions as it has."""
     printed = table("seed_table2_levels.csv")
-    groups: dict[str, Group] = {group.name: group for group in levels(dimensions())}
-    for part in parts(dimensions()):
+    groups: dict[str, DimensionGroup] = {
+        group.name: group for group in group_by_level(dimensions())
+    }
+    for part in group_by_part(dimensions()):
         groups[part.name.replace("-", "")] = part
     differing = set()
     compared = dict.fromkeys(("L1", "part2", "L2", "part3", "L3"), 0)

@@ -9,14 +9,14 @@ import pytest
 from msgspec.structs import replace
 from test_declarations import FILES, LAYOUTS, Layout, of, roles
 
-from snellen.benchmarks.seedbench.levels import of_version
+from snellen.benchmarks.seedbench.levels import dimensions_of_version
 from snellen.benchmarks.seedbench.rows import DIMENSION
 from snellen.benchmarks.seedbench.summary import summarise_seed
 from snellen.core.output import Generated, Output
 from snellen.core.record import Record
 from snellen.core.request import Request
 from snellen.core.summary import Interval, Summary
-from snellen.engine.offline.gold_check import gold_reply, rehearsed
+from snellen.engine.offline.gold_check import answer_samples, gold_reply
 
 COPIES = 40
 """The layouts hold a few rows of each subtask; each copy of them has pictures of its own."""
@@ -32,7 +32,7 @@ def answered(name: str, right: bool) -> list[Record]:
     if name == SEED:
         return [
             Record(one.name, "choice", "?", "answered", float(right), groups={DIMENSION: one.name})
-            for one in of_version("2")
+            for one in dimensions_of_version("2")
         ]
     told = layout(name)
     benchmark = of(told, judges=int("judge" in roles(told)))
@@ -41,7 +41,9 @@ def answered(name: str, right: bool) -> list[Record]:
         raise AssertionError(request.to)
 
     reply = gold_reply if right else lambda *_: Generated("")
-    return list(rehearsed(benchmark, list(benchmark.samples(benchmark.open())), reply, elsewhere))
+    return list(
+        answer_samples(benchmark, list(benchmark.samples(benchmark.open())), reply, elsewhere)
+    )
 
 
 def summary(name: str, records: Sequence[Record]) -> Summary:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from snellen.benchmarks.declaration.rows import samples
+from snellen.benchmarks.declaration.rows import rows_to_samples
 from snellen.core.errors import DataError
 from snellen.core.sample import Row
 
@@ -30,7 +30,7 @@ class Numbered:
 @pytest.mark.parametrize("last", ["2", "word", "1000009", "0000001", "3" * 40])
 def test_the_first_sample_does_not_wait_for_the_last_row(last: str) -> None:
     rows = Numbered("0", "1", last)
-    made = samples(rows)
+    made = rows_to_samples(rows)
     assert next(made).id == "0"
     assert rows.read == 1
     assert [one.id for one in made] == ["1", last]
@@ -38,13 +38,13 @@ def test_the_first_sample_does_not_wait_for_the_last_row(last: str) -> None:
 
 def test_rows_that_may_be_rotations_are_joined() -> None:
     rows = Numbered("1000001", "0", "1", "2000001")
-    zero, one = samples(rows)
+    zero, one = rows_to_samples(rows)
     assert (zero.id, one.id) == ("0", "1")
     assert [turn.row for turn in one.rotations] == ["1000001", "2000001"]
 
 
 def test_an_id_held_twice_is_told_when_it_comes() -> None:
-    made = samples(Numbered("0", "1", "0"), path="mine.tsv")
+    made = rows_to_samples(Numbered("0", "1", "0"), path="mine.tsv")
     assert [next(made).id, next(made).id] == ["0", "1"]
     with pytest.raises(DataError, match=r"mine\.tsv: rows 1 and 3 have the same id '0'"):
         next(made)
@@ -52,4 +52,4 @@ def test_an_id_held_twice_is_told_when_it_comes() -> None:
 
 def test_rows_that_are_not_kept_are_not_read() -> None:
     rows = Numbered("0", "1", "2")
-    assert [one.id for one in samples(rows, keep=lambda row: row.number != 1)] == ["0", "2"]
+    assert [one.id for one in rows_to_samples(rows, keep=lambda row: row.index != 1)] == ["0", "2"]

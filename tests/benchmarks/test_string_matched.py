@@ -14,12 +14,12 @@ from snellen.api import evaluate, score
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.cli.main import main
 from snellen.core.benchmark import Variant
-from snellen.core.flow import drive
+from snellen.core.flow import run_flow
 from snellen.core.message import Media, Text
 from snellen.core.output import Generated
 from snellen.core.request import Generate
 from snellen.core.sample import Sample
-from snellen.prompts.pdf_pages import MOST_PAGES, pages, with_pages
+from snellen.prompts.pdf_pages import MAX_PAGES, render_pages, with_pages
 
 LAYOUTS = Path(__file__).parent / "layouts"
 FILES = {
@@ -73,7 +73,7 @@ def test_predictions_that_hold_the_gold_need_no_data_and_no_pictures(
 
     rows = []
     for row in open_table(str(LAYOUTS / FILES[name])):
-        gold = samples_of(name)[row.number].gold[0]
+        gold = samples_of(name)[row.index].gold[0]
         rows.append({**row.cells, "prediction": gold})
     file = tmp_path / "predictions.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -197,7 +197,7 @@ def test_pages_of_a_pdf_are_shown_as_pictures() -> None:
     assert [len(one.media) for one in (shown, dude.prepare(third))] == [2, 1]
     assert decode_image(shown.media[0].source.read()).size == (80, 60)
     assert shown.media == dude.prepare(second).media
-    record = drive(dude.flow(shown), lambda request: Generated("Not answerable"))
+    record = run_flow(dude.flow(shown), lambda request: Generated("Not answerable"))
     assert (record.score, len(record.media)) == (1.0, 2)
 
 
@@ -219,11 +219,11 @@ def test_only_the_first_pages_of_a_long_document_are_shown() -> None:
     import pypdfium2
 
     document = pypdfium2.PdfDocument.new()
-    for _ in range(MOST_PAGES + 3):
+    for _ in range(MAX_PAGES + 3):
         document.new_page(8, 8)
     buffer = io.BytesIO()
     document.save(buffer)
-    assert len(pages(buffer.getvalue())) == MOST_PAGES
+    assert len(render_pages(buffer.getvalue())) == MAX_PAGES
 
 
 def test_captions_are_scored_as_a_set(tmp_path: Path) -> None:

@@ -9,15 +9,20 @@ from pathlib import Path
 import pytest
 
 from snellen.api import evaluate
-from snellen.benchmarks.declaration.registry import known_benchmarks
-from snellen.benchmarks.declaration.suites import built_in, expanded, made_for, suite_named
+from snellen.benchmarks.declaration.registry import list_benchmarks
+from snellen.benchmarks.declaration.suites import (
+    builtin_suites,
+    expand_suites,
+    find_suite,
+    member_key,
+)
 from snellen.cli import main
 from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError, UnknownName
-from snellen.scoring.suites import rows_of
+from snellen.scoring.suites import suite_rows
 
 TABLES = Path(__file__).parents[1] / "paper_tables"
-NAMES = [known.name for known in known_benchmarks()]
+NAMES = [known.name for known in list_benchmarks()]
 LAYOUTS = Path(__file__).parent / "layouts"
 COLUMNS = {
     "openvlm-core": (
@@ -46,7 +51,7 @@ def as_results(suite: str, rows: list[dict[str, str]], file: Path) -> Path:
         writer = csv.writer(out)
         writer.writerow(("model", "member", "value"))
         for row in rows:
-            for member in suite_named(suite).members:
+            for member in find_suite(suite).members:
                 writer.writerow(
                     (row["model"], member.name, row[renamed.get(member.name, member.name)])
                 )
@@ -76,20 +81,20 @@ def test_averages_of_the_paper(
 
 def test_only_complete_rows_are_averaged() -> None:
     table = {"a": {"x": 80.0, "y": 60.0}, "b": {"x": 90.0}, "c": {"x": 90.0, "y": 80.0}}
-    rows = rows_of(("x", "y"), table)
+    rows = suite_rows(("x", "y"), table)
     assert [(row.model, row.average, row.rank) for row in rows] == [
         ("c", 85.0, 1), ("a", 70.0, 2), ("b", None, None),
     ]  # fmt: skip
     assert rows[2].missing == ("y",)
-    assert [row.average for row in rows_of(("x",), table, average=False)] == [None, None, None]
+    assert [row.average for row in suite_rows(("x",), table, average=False)] == [None, None, None]
 
 
-@pytest.mark.parametrize("suite", built_in())
+@pytest.mark.parametrize("suite", builtin_suites())
 def test_members_are_benchmarks_that_exist(suite: str) -> None:
-    for spec in suite_named(suite).specs():
-        name, _ = made_for(spec)
+    for spec in find_suite(suite).specs():
+        name, _ = member_key(spec)
         assert name in NAMES
-    assert len(expanded([suite])) == len(suite_named(suite).specs())
+    assert len(expand_suites([suite])) == len(find_suite(suite).specs())
 
 
 SUITE = """\
@@ -187,14 +192,14 @@ def test_an_average_of_runs_has_an_interval_and_never_two_of_one_model(
 
 def test_mistakes_are_told(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="did you mean openvlm-core"):
-        suite_named("openvlm-cor")
+        find_suite("openvlm-cor")
     file = tmp_path / "bad.toml"
     file.write_text('title = "x"\nmembers = [{ nam = "a" }]\n')
     with pytest.raises(DataError, match="name"):
-        suite_named(str(file))
+        find_suite(str(file))
     file.write_text('title = "x"\nmembers = [{ name = "a" }, { name = "A" }]\n')
     with pytest.raises(DataError, match="stands there twice"):
-        suite_named(str(file))
+        find_suite(str(file))
     file.write_text("title = \n")
     with pytest.raises(DataError, match="is no TOML"):
-        suite_named(str(file))
+        find_suite(str(file))

@@ -15,12 +15,12 @@ from made_videos import number_of, write_video
 from PIL import Image
 
 from snellen.api import evaluate, score
-from snellen.benchmarks.declaration.inline_options import inline_options, undressed
+from snellen.benchmarks.declaration.inline_options import split_inline_options, strip_label
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.benchmarks.tempcompass.benchmark import task_of
-from snellen.benchmarks.tempcompass.flow import read_reply
-from snellen.benchmarks.video_mme import read_first_letter
-from snellen.core.answer import Found, Unparsed
+from snellen.benchmarks.tempcompass.flow import parse_reply
+from snellen.benchmarks.video_mme import parse_first_letter
+from snellen.core.answer import ParsedAnswer, Unparsed
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UsageError
 from snellen.core.model import Capabilities, Identity
@@ -183,9 +183,9 @@ def samples(name: str, **options: str) -> list[Sample]:
 def test_a_model_without_eyes_is_told_before_anything_is_asked(name: str) -> None:
     blind = Capabilities(inputs=frozenset({"text"}))
     seeing = Capabilities(inputs=frozenset({"text", "image"}))
-    assert "needs image input" in (of(name).needs(blind) or "")
-    assert "needs video input" in (of(name, video="native").needs(seeing) or "")
-    assert of(name).needs(seeing) is None
+    assert "needs image input" in (of(name).requires(blind) or "")
+    assert "needs video input" in (of(name, video="native").requires(seeing) or "")
+    assert of(name).requires(seeing) is None
 
 
 def test_video_mme_options_lose_their_letters() -> None:
@@ -206,13 +206,13 @@ def test_mvbench_knows_parts_and_golds_in_brackets() -> None:
 def test_mvbench_averages_tasks() -> None:
     made = of("mvbench")
     found = list(made.samples(made.open()))
-    from snellen.engine.offline.gold_check import rehearsed
+    from snellen.engine.offline.gold_check import answer_samples
 
     def reply(sample: Sample, request: Request) -> Generated:
         right = sample.groups["task_type"] != "Action Sequence"
         return Generated(sample.gold[0] if right else "Z")
 
-    summary = made.summarise(rehearsed(made, found, reply))
+    summary = made.summarise(answer_samples(made, found, reply))
     assert summary.headline.value == pytest.approx(100 * 2 / 3)
     assert summary.metrics["accuracy"].value == pytest.approx(50.0)
 
@@ -222,11 +222,11 @@ def marked(spec: str, verdict: str) -> Benchmark:
     options = dict(pair.split("=") for pair in told.split(",") if pair)
     path = LAYOUTS / f"{name}.tsv"
     made = open_benchmark(name, Variant(data=str(path), options=options, judges=1))
-    from snellen.engine.offline.gold_check import rehearsed
+    from snellen.engine.offline.gold_check import answer_samples
 
     found = list(made.samples(made.open()))
     return made.summarise(
-        rehearsed(made, found, lambda *_: Generated("A reply."), lambda _: Generated(verdict))
+        answer_samples(made, found, lambda *_: Generated("A reply."), lambda _: Generated(verdict))
     )
 
 
@@ -266,7 +266,7 @@ def test_tempcompass_tasks_are_told_apart_without_a_column() -> None:
     made = of("tempcompass")
     rows = list(made.open())
     bare = [
-        Row(row.number, {k: v for k, v in row.cells.items() if k != "task_type"}) for row in rows
+        Row(row.index, {k: v for k, v in row.cells.items() if k != "task_type"}) for row in rows
     ]
     told = [row.cells["task_type"] for row in rows]
     assert [task_of(row) for row in bare] == told
@@ -286,18 +286,18 @@ def test_tempcompass_tasks_are_told_apart_without_a_column() -> None:
     ],
 )
 def test_tempcompass_replies(number: int, reply: str, value: str) -> None:
-    answer = read_reply(samples("tempcompass")[number], reply, "stop", "snellen")
-    assert isinstance(answer, Found)
+    answer = parse_reply(samples("tempcompass")[number], reply, "stop", "snellen")
+    assert isinstance(answer, ParsedAnswer)
     assert answer.value == value
 
 
 @pytest.mark.parametrize("reply", ["swimming", "The answer is B", "It is (B)"])
 def test_tempcompass_authors_leave_sentences_to_a_judge(reply: str) -> None:
-    assert isinstance(read_reply(samples("tempcompass")[0], reply, "stop", "official"), Unparsed)
+    assert isinstance(parse_reply(samples("tempcompass")[0], reply, "stop", "official"), Unparsed)
 
 
 def test_the_judge_of_a_caption_has_the_question_and_the_model_has_not(tmp_path: Path) -> None:
-    from snellen.core.flow import drive
+    from snellen.core.flow import run_flow
 
     made = open_benchmark(
         "tempcompass",
@@ -310,7 +310,7 @@ def test_the_judge_of_a_caption_has_the_question_and_the_model_has_not(tmp_path:
         asked[request.to] = request.messages[-1].text()
         return Generated("A" if request.to == "judge" else "The car turns left.")
 
-    record = drive(made.flow(sample), answer)
+    record = run_flow(made.flow(sample), answer)
     assert record.score == 1.0
     assert asked["model"] == "Describe the video in one sentence."
     assert "Where does the car go?" in asked["judge"]
@@ -329,11 +329,15 @@ def test_the_judge_of_a_caption_has_the_question_and_the_model_has_not(tmp_path:
     ],
 )
 def test_options_inside_a_question(question: str, stem: str, options: dict[str, str]) -> None:
-    assert inline_options(question) == (stem, options)
+    assert split_inline_options(question) == (stem, options)
 
 
 def test_an_option_keeps_a_letter_that_is_not_its_own() -> None:
-    assert [undressed("A. red", "A"), undressed("B. Smith", "A"), undressed("(C) x", "C")] == [
+    assert [
+        strip_label("A. red", "A"),
+        strip_label("B. Smith", "A"),
+        strip_label("(C) x", "C"),
+    ] == [
         "red",
         "B. Smith",
         "x",
@@ -352,8 +356,8 @@ def test_an_option_keeps_a_letter_that_is_not_its_own() -> None:
     ],
 )
 def test_video_mme_authors_take_the_first_capital(reply: str, label: str) -> None:
-    answer = read_first_letter(reply, {}, "stop")
-    assert isinstance(answer, Found)
+    answer = parse_first_letter(reply, {}, "stop")
+    assert isinstance(answer, ParsedAnswer)
     assert answer.value == label
 
 

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from rich.text import Text
 
-from snellen.analysis.parsing.unread_replies import Reply, read_labels, write_sheet
+from snellen.analysis.parsing.unread_replies import UnreadReply, read_labels, write_sheet
 from snellen.cli import main
-from snellen.core.terminal_text import visible
+from snellen.core.terminal_text import escape_controls
 from snellen.report.console import Terminal
 
 ODD = ("\x1b]0;title\x07\x1b[31mred", "=cmd|'/c calc'!A1", "@SUM(1+1)", "+1+1", "a\x9bb\x7fc\x00d")
@@ -48,8 +48,8 @@ def controls(text: str) -> list[str]:
     ],
 )
 def test_control_characters_are_letters(text: str, shown: str) -> None:
-    assert visible(text) == shown
-    assert visible(shown) == shown
+    assert escape_controls(text) == shown
+    assert escape_controls(shown) == shown
 
 
 @pytest.mark.parametrize("form", ["table", "markdown", "csv", "latex"])
@@ -123,7 +123,9 @@ def test_a_spreadsheet_runs_nothing(run: str, capsys: Any) -> None:
 
 
 def test_labels_come_back(tmp_path: Path) -> None:
-    replies = [Reply(one, at, "=q", "@o", "-r", "A") for at, one in enumerate((*ODD, "'=1", "-3"))]
+    replies = [
+        UnreadReply(one, at, "=q", "@o", "-r", "A") for at, one in enumerate((*ODD, "'=1", "-3"))
+    ]
     path = tmp_path / "sheet.csv"
     write_sheet(replies, path)
     with path.open(newline="", encoding="utf-8") as file:

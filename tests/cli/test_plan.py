@@ -9,18 +9,18 @@ import pytest
 
 from snellen.api import evaluate
 from snellen.api.plan import plan
-from snellen.api.planned_studies import Line
+from snellen.api.planned_studies import PlanLine
 from snellen.cli.main import main
 from snellen.cli.parser import build_parser
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UnknownName, UsageError
-from snellen.engine.offline.estimate import ENOUGH, Assumptions, Estimate
-from snellen.engine.ray.cluster import Cluster
+from snellen.engine.offline.estimate import MIN_REPLIES, Assumptions, Estimate
+from snellen.engine.ray.cluster import RayCluster
 from snellen.models.naming.image_tokens import (
     claude_patches,
     gemini_tiles,
+    image_token_rule,
     openai_tiles,
-    picture_rule,
 )
 
 CIRCULAR = Variant(circular="early")
@@ -55,7 +55,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("model.py").write_text(MODEL)
 
 
-def the_line(*args: str, **options: object) -> Line:
+def the_line(*args: str, **options: object) -> PlanLine:
     (line,) = plan(*args, **options).lines  # type: ignore[arg-type]
     return line
 
@@ -126,7 +126,7 @@ def test_enough_stored_replies_measure_what_was_assumed() -> None:
     more = estimated(["random"], ["eyechart"], variant=CIRCULAR, limit=120)
     (share,) = [sentence for sentence in more.said if "passes are right" in sentence]
     stored = int(share.rsplit("from ", 1)[1].split()[0])
-    assert stored >= ENOUGH
+    assert stored >= MIN_REPLIES
     assert stored == more.stored
     assert 0 < int(share.split("%")[0]) < 60
     assert more.requests > 0
@@ -319,7 +319,7 @@ def test_replicas_share_the_time() -> None:
     evaluate(["Slow"], ["eyechart"], load=["slow.py"], limit=40, html=False)
     one, four = (
         estimated(["Slow"], ["eyechart"], load=["slow.py"], cluster=cluster)
-        for cluster in (None, Cluster(replicas=4))
+        for cluster in (None, RayCluster(replicas=4))
     )
     assert one.seconds is not None
     assert one.seconds == pytest.approx(4 * (four.seconds or 0.0))
@@ -345,10 +345,10 @@ def test_tokens_of_a_picture(count: object, width: int, height: int, tokens: int
 
 
 def test_a_rule_is_taken_only_for_models_it_was_published_for() -> None:
-    rule = picture_rule("openai", "gpt-4o-2024-11-20")
+    rule = image_token_rule("openai", "gpt-4o-2024-11-20")
     assert rule is not None
     assert rule.tokens is openai_tiles
-    assert picture_rule("openai", "gpt-4o-mini-2024-07-18") is None
-    assert picture_rule("anthropic", "claude-haiku-4-5-20251001") is not None
-    assert picture_rule("anthropic", "claude-opus-4-7") is None
-    assert picture_rule("hf", "Qwen/Qwen2.5-VL-7B-Instruct") is None
+    assert image_token_rule("openai", "gpt-4o-mini-2024-07-18") is None
+    assert image_token_rule("anthropic", "claude-haiku-4-5-20251001") is not None
+    assert image_token_rule("anthropic", "claude-opus-4-7") is None
+    assert image_token_rule("hf", "Qwen/Qwen2.5-VL-7B-Instruct") is None

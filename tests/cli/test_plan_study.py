@@ -13,8 +13,8 @@ from snellen.api import evaluate
 from snellen.api.plan import plan
 from snellen.cli.main import main
 from snellen.core.benchmark import Variant
-from snellen.stats.paired import detectable, needed
-from snellen.stats.power import design_effect, needed_no_worse
+from snellen.stats.paired import detectable_difference, required_samples
+from snellen.stats.power import design_effect_of_sizes, required_samples_no_worse
 
 TWO = ["plan", "-m", "random", "-m", "random:seed=1", "-b"]
 
@@ -41,10 +41,10 @@ def one_need(found: StudyPlan) -> Need:
 def test_the_samples_are_those_of_the_formula() -> None:
     found = study(detect=10.0, discordance=0.3)
     need = one_need(found)
-    assert need.samples == needed(0.1, 0.3)
+    assert need.samples == required_samples(0.1, 0.3)
     assert (need.repeats, need.enough, need.requests) == (1, False, 2 * need.samples)
     assert (found.samples, found.clusters, found.design) == (60, 60, 1.0)
-    assert found.detectable == pytest.approx(100 * (detectable(0.3, 60) or 0))
+    assert found.detectable == pytest.approx(100 * (detectable_difference(0.3, 60) or 0))
     assert one_need(study(detect=10.0, discordance=0.3, power=0.9)).samples > need.samples
     assert one_need(study(detect=10.0, discordance=0.3, level=0.99)).samples > need.samples
     assert one_need(study(detect=40.0, discordance=0.5)).enough is True
@@ -53,9 +53,9 @@ def test_the_samples_are_those_of_the_formula() -> None:
 def test_equivalence_stands_beside_difference() -> None:
     found = study(detect=10.0, no_worse=1.0, discordance=0.3)
     assert [(need.aim, need.samples) for need in found.needs] == [
-        ("difference", needed(0.1, 0.3)),
-        ("no worse", needed_no_worse(0.01, 0.3)),
-        ("alike", needed_no_worse(0.01, 0.3, both=True)),
+        ("difference", required_samples(0.1, 0.3)),
+        ("no worse", required_samples_no_worse(0.01, 0.3)),
+        ("alike", required_samples_no_worse(0.01, 0.3, both=True)),
     ]
 
 
@@ -85,8 +85,8 @@ def test_clusters_of_the_data_count() -> None:
     Path("seen.csv").write_text("\n".join(lines) + "\n")
     found = study("seen.csv", detect=10.0, discordance=0.3, correlation=0.5)
     assert (found.samples, found.clusters) == (60, 20)
-    assert found.design == design_effect([3] * 20, 0.5) == 2.0
-    assert one_need(found).samples == needed(0.1, 0.3, design=2.0)
+    assert found.design == design_effect_of_sizes([3] * 20, 0.5) == 2.0
+    assert one_need(found).samples == required_samples(0.1, 0.3, design=2.0)
     assert "60 samples lie in 20 clusters; with a correlation of 0.5" in found.said[-1]
 
 
@@ -118,7 +118,7 @@ def test_repeats_lower_what_comes_from_drawing() -> None:
     how: dict[str, Any] = {"detect": 10.0, "discordance": 0.4, "draw_share": 0.5}
     found = study(**how)
     assert {need.repeats: need.samples for need in found.needs} == {
-        1: needed(0.1, 0.4), 2: needed(0.1, 0.3), 4: needed(0.1, 0.25), 8: needed(0.1, 0.225),
+        1: required_samples(0.1, 0.4), 2: required_samples(0.1, 0.3), 4: required_samples(0.1, 0.25), 8: required_samples(0.1, 0.225),
     }  # fmt: skip
     requests = [need.requests for need in found.needs if need.requests is not None]
     assert requests == sorted(requests)

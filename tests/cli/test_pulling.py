@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.api.pull import Step, pull
+from snellen.api.pull import PullStep, pull
 from snellen.cli import main
 
 
@@ -31,11 +31,11 @@ def test_several_are_made_ready_and_one_that_is_not_there_is_told(
 
 def test_it_says_how_far_it_is(tmp_path: Path) -> None:
     names = [table(tmp_path / f"{rows}.tsv", rows) for rows in (2, 3)]
-    steps: list[Step] = []
+    steps: list[PullStep] = []
     pulled = {one.name: one for one in pull(names, steps.append)}
     assert {name: one.rows for name, one in pulled.items()} == dict(zip(names, (2, 3), strict=True))
     last = {step.name: step for step in steps}
-    assert [(last[name].doing, last[name].done, last[name].total) for name in names] == [
+    assert [(last[name].phase, last[name].done, last[name].total) for name in names] == [
         ("preparing", 2, 2),
         ("preparing", 3, 3),
     ]

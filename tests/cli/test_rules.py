@@ -275,7 +275,7 @@ def test_parts_of_a_point_are_verdicts_too(tmp_path: Path) -> None:
     )
     scored = score_by_rules("textvqa", path)
     (found,) = disagreements({rule: one.records for rule, one in scored.items()})
-    assert found.read_alike
+    assert found.is_parsed_alike
     assert found.readings["snellen"].credit == pytest.approx(0.9)
     assert found.readings["vlmevalkit"].credit == pytest.approx(0.6)
 

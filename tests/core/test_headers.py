@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from snellen.core.errors import MediaError
-from snellen.core.image_headers import well_ended, well_headed
-from snellen.core.media import check_image, decode_image, picture_size
+from snellen.core.image_headers import has_end_marker, has_valid_header
+from snellen.core.media import check_image, decode_image, image_size
 
 
 def encoded(kind: str, mode: str = "RGB", size: tuple[int, int] = (9, 7), **how: object) -> bytes:
@@ -64,14 +64,14 @@ def png_of(width: int, height: int, depth: int = 8, colour: int = 2) -> bytes:
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_sound_pictures_need_not_be_opened(name: str) -> None:
-    assert well_headed(PICTURES[name])
+    assert has_valid_header(PICTURES[name])
 
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_a_picture_cut_anywhere_is_vouched_for_only_if_it_opens(name: str) -> None:
     data = PICTURES[name]
     cuts = [*range(0, len(data), 1 + len(data) // 400), *range(len(data) - 40, len(data))]
-    vouched = [cut for cut in cuts if well_headed(data[:cut])]
+    vouched = [cut for cut in cuts if has_valid_header(data[:cut])]
     assert all(opened(data[:cut]) for cut in vouched)
     assert vouched
     assert min(vouched) > 20
@@ -83,14 +83,14 @@ def test_a_picture_cut_anywhere_is_vouched_for_only_if_it_opens(name: str) -> No
      (2**31 - 1, 2**31 - 1, False)],
 )  # fmt: skip
 def test_a_size_that_is_no_size_has_to_be_looked_at(width: int, height: int, fine: bool) -> None:
-    assert well_headed(png_of(width, height)) is fine
+    assert has_valid_header(png_of(width, height)) is fine
 
 
 def test_a_jpeg_of_huge_size_has_to_be_looked_at() -> None:
     at = JPEG.index(b"\xff\xc0") + 5
-    assert well_headed(JPEG[:at] + b"\x00\x10\x00\x10" + JPEG[at + 4 :])
-    assert not well_headed(JPEG[:at] + b"\xff\xff\xff\xff" + JPEG[at + 4 :])
-    assert not well_headed(JPEG[:at] + b"\x00\x00\x00\x10" + JPEG[at + 4 :])
+    assert has_valid_header(JPEG[:at] + b"\x00\x10\x00\x10" + JPEG[at + 4 :])
+    assert not has_valid_header(JPEG[:at] + b"\xff\xff\xff\xff" + JPEG[at + 4 :])
+    assert not has_valid_header(JPEG[:at] + b"\x00\x00\x00\x10" + JPEG[at + 4 :])
 
 
 def test_a_bomb_is_refused() -> None:
@@ -102,7 +102,7 @@ def test_a_bomb_is_refused() -> None:
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF"])
 def test_a_picture_has_at_most_so_many_pixels(kind: str, most: int) -> None:
     data = encoded(kind)
-    for read in (check_image, decode_image, picture_size):
+    for read in (check_image, decode_image, image_size):
         if most == 63:
             read(data, most)
         else:
@@ -138,15 +138,15 @@ def test_a_jpeg_whose_thumbnail_ends_is_not_whole_for_that() -> None:
     small = encoded("JPEG", size=(8, 8))
     whole = encoded("JPEG", size=(90, 70), comment=small)
     assert small.endswith(b"\xff\xd9")
-    assert well_ended(whole)
-    assert not well_ended(whole[:-2])
-    assert not well_ended(whole[: whole.index(small) + len(small)])
+    assert has_end_marker(whole)
+    assert not has_end_marker(whole[:-2])
+    assert not has_end_marker(whole[: whole.index(small) + len(small)])
 
 
 @pytest.mark.parametrize("kind", ["EPS", "PDF", "ICO", "PCX", "TGA", "SGI"])
 def test_formats_outside_the_list_are_not_opened(kind: str) -> None:
     data = encoded(kind)
-    for read in (check_image, decode_image, picture_size):
+    for read in (check_image, decode_image, image_size):
         with pytest.raises(MediaError, match="no PNG, JPEG, WebP"):
             read(data)
 
@@ -168,7 +168,7 @@ def test_formats_outside_the_list_are_not_opened(kind: str) -> None:
     ],
 )
 def test_what_is_no_picture_is_refused(data: bytes) -> None:
-    assert not well_headed(data)
+    assert not has_valid_header(data)
     with pytest.raises(MediaError, match="the image cannot be opened"):
         check_image(data)
 
@@ -176,14 +176,14 @@ def test_what_is_no_picture_is_refused(data: bytes) -> None:
 @pytest.mark.parametrize("kind", ["GIF", "WEBP", "BMP", "TIFF"])
 def test_other_kinds_are_opened(kind: str) -> None:
     data = encoded(kind)
-    assert not well_headed(data)
+    assert not has_valid_header(data)
     check_image(data)
 
 
 @given(st.sampled_from([b"", PNG[:8], PNG[:16], JPEG[:3], JPEG[:4]]), st.binary(max_size=300))
 @settings(deadline=None)
 def test_no_bytes_break_it(head: bytes, tail: bytes) -> None:
-    assert well_headed(head + tail) in (True, False)
+    assert has_valid_header(head + tail) in (True, False)
 
 
 @given(

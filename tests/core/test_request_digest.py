@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import fields, replace
 
 from snellen.core.media import InlineSource
-from snellen.core.message import LateMessages, Media, Message, Text, user
+from snellen.core.message import LazyMessages, Media, Message, Text, user
 from snellen.core.request import (
     Compare,
     Draw,
@@ -185,5 +185,5 @@ def test_a_copy_in_another_process_has_the_same_digest(kind: str) -> None:
 
 
 def test_messages_made_late_have_the_same_digest() -> None:
-    late = Generate(messages=LateMessages(lambda: ASKED), ref=Ref("7"))
+    late = Generate(messages=LazyMessages(lambda: ASKED), ref=Ref("7"))
     assert digest(late) == digest(KNOWN["generate"][0])

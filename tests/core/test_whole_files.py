@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from snellen.core.atomic_write import save, whole_file
+from snellen.core.atomic_write import atomic_file, save
 from snellen.core.errors import StorageError
 
 
 @pytest.mark.parametrize("synced", [False, True])
 def test_a_file_appears_when_it_is_whole(tmp_path: Path, synced: bool) -> None:
     target = tmp_path / "file.tsv"
-    with whole_file(target, synced=synced) as part:
+    with atomic_file(target, sync=synced) as part:
         part.write_text("half")
         assert not target.exists()
         assert part.parent == tmp_path
@@ -28,7 +28,7 @@ def test_what_breaks_off_leaves_the_old_file(tmp_path: Path) -> None:
     target.write_text("old")
 
     def broken_off() -> None:
-        with whole_file(target) as part:
+        with atomic_file(target) as part:
             part.write_text("half")
             raise KeyboardInterrupt
 
@@ -40,11 +40,11 @@ def test_what_breaks_off_leaves_the_old_file(tmp_path: Path) -> None:
 
 def test_what_a_killed_process_left_does_not_get_in(tmp_path: Path) -> None:
     target = tmp_path / "file.tsv"
-    with whole_file(target) as part:
+    with atomic_file(target) as part:
         left = part
         part.touch()
     left.write_text("of another time")
-    with whole_file(target) as part, part.open("a") as file:
+    with atomic_file(target) as part, part.open("a") as file:
         file.write("new")
     assert target.read_text() == "new"
 
@@ -53,7 +53,7 @@ def test_threads_do_not_write_into_each_others_part(tmp_path: Path) -> None:
     target, both = tmp_path / "file", threading.Barrier(2, timeout=10)
 
     def write(word: str) -> None:
-        with whole_file(target) as part:
+        with atomic_file(target) as part:
             part.write_text(word)
             both.wait()
             assert part.read_text() == word

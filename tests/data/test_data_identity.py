@@ -16,9 +16,9 @@ from snellen.benchmarks.declaration.published import Published, PublishedFile
 from snellen.benchmarks.declaration.registry import data_facts, open_benchmark
 from snellen.cli.main import main
 from snellen.core.benchmark import Variant
-from snellen.core.errors import DataError, OtherData
+from snellen.core.errors import DataError, DataMismatch
 from snellen.core.origin import origin_of
-from snellen.data.download import Remote
+from snellen.data.download import RemoteFile
 from snellen.store.runs import find_runs
 
 NAME = "MMBench_DEV_EN.tsv"
@@ -45,7 +45,7 @@ def place(tmp_path, monkeypatch) -> Path:
 @pytest.fixture
 def published(monkeypatch) -> None:
     """The published file is `ROWS`."""
-    remote = Remote(urls=(), md5=hashlib.md5(ROWS.encode()).hexdigest())
+    remote = RemoteFile(urls=(), md5=hashlib.md5(ROWS.encode()).hexdigest())
     monkeypatch.setitem(mmbench.DATA.files, CHOSEN, PublishedFile(NAME, remote))
 
 
@@ -58,7 +58,7 @@ def run(**options) -> dict:
 def test_another_file_of_the_published_name_in_this_folder_is_refused(place, packed) -> None:
     path = place / (f"{NAME}.gz" if packed else NAME)
     path.write_bytes(gzip.compress(ROWS.encode()) if packed else ROWS.encode())
-    with pytest.raises(OtherData, match=f"is not that file .*--data {path.name}"):
+    with pytest.raises(DataMismatch, match=f"is not that file .*--data {path.name}"):
         open_benchmark("mmbench").open()
 
 
@@ -142,13 +142,13 @@ def test_info_tells_the_published_file_and_what_is_here(place, published) -> Non
 
 def test_a_file_without_a_known_checksum_is_marked_as_not_compared(place) -> None:
     (place / "x.tsv").write_text(ROWS)
-    plain = Published({}, {(): PublishedFile("x.tsv", Remote(urls=()))})
+    plain = Published({}, {(): PublishedFile("x.tsv", RemoteFile(urls=()))})
     origin = origin_of(plain.table(Variant()))
     assert origin is not None
     assert origin.kind == "unverified"
     assert "was not checked" in origin.note
     fetched = Published(
-        {}, {(): PublishedFile("y.tsv", Remote(urls=("http://127.0.0.1:9/y.tsv",)))}
+        {}, {(): PublishedFile("y.tsv", RemoteFile(urls=("http://127.0.0.1:9/y.tsv",)))}
     )
     home = place.parent / "cache" / "datasets"
     home.mkdir(parents=True)

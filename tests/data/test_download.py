@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from snellen.core.errors import DataError
-from snellen.data.download import Patience, Remote, download
-from snellen.data.locate import locate
+from snellen.data.download import DownloadRetries, RemoteFile, download
+from snellen.data.locate import locate_data_file
 from snellen.settings import Settings
 
 DATA = bytes(range(256)) * 2000
 MD5 = hashlib.md5(DATA).hexdigest()
-QUICK = Patience(attempts=4, first_wait=0.01, timeout=5)
+QUICK = DownloadRetries(attempts=4, first_wait=0.01, timeout=5)
 
 
 class Server(http.server.ThreadingHTTPServer):
@@ -95,9 +95,9 @@ def server() -> Iterator[Server]:
 
 
 def fetch(server: Server, tmp_path: Path, *paths: str, md5: str | None = MD5) -> bytes:
-    remote = Remote(urls=tuple(map(server.url, paths)), md5=md5)
+    remote = RemoteFile(urls=tuple(map(server.url, paths)), md5=md5)
     target = tmp_path / "data" / "file.tsv"
-    return download(remote, target, cache=tmp_path / "cache", patience=QUICK).read_bytes()
+    return download(remote, target, cache=tmp_path / "cache", retries=QUICK).read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -142,8 +142,10 @@ def test_a_wrong_checksum_is_not_kept(server, tmp_path) -> None:
 
 def test_a_mirror_is_tried(server, tmp_path) -> None:
     assert fetch(server, tmp_path, "/missing", "/plain") == DATA
-    remote = Remote(urls=("http://127.0.0.1:9/x", "ftp://a.org/x", server.url("/plain")), md5=MD5)
-    found = download(remote, tmp_path / "other", cache=tmp_path, patience=QUICK)
+    remote = RemoteFile(
+        urls=("http://127.0.0.1:9/x", "ftp://a.org/x", server.url("/plain")), md5=MD5
+    )
+    found = download(remote, tmp_path / "other", cache=tmp_path, retries=QUICK)
     assert found.read_bytes() == DATA
 
 
@@ -169,26 +171,28 @@ def test_what_cannot_be_had_names_the_place_to_put_it(server, tmp_path) -> None:
 
 
 def test_no_server(tmp_path) -> None:
-    remote = Remote(urls=("http://127.0.0.1:9/x",))
+    remote = RemoteFile(urls=("http://127.0.0.1:9/x",))
     with pytest.raises(DataError, match="no connection"):
-        download(remote, tmp_path / "x", cache=tmp_path, patience=Patience(attempts=1))
+        download(remote, tmp_path / "x", cache=tmp_path, retries=DownloadRetries(attempts=1))
 
 
 def test_progress_and_file_addresses(tmp_path) -> None:
     (tmp_path / "source").write_bytes(DATA)
     seen: list[tuple[int, int | None]] = []
-    remote = Remote(urls=((tmp_path / "source").as_uri(),), sha256=hashlib.sha256(DATA).hexdigest())
+    remote = RemoteFile(
+        urls=((tmp_path / "source").as_uri(),), sha256=hashlib.sha256(DATA).hexdigest()
+    )
     path = download(remote, tmp_path / "copy", cache=tmp_path, progress=lambda *at: seen.append(at))
     assert path.read_bytes() == DATA
     assert seen[-1] == (len(DATA), len(DATA))
     with pytest.raises(DataError, match="there is no such file"):
-        download(Remote(urls=("file:///no/such",)), tmp_path / "y", cache=tmp_path)
+        download(RemoteFile(urls=("file:///no/such",)), tmp_path / "y", cache=tmp_path)
 
 
 def _fetch_and_report(url: str, folder: str, results) -> None:
     path = Path(folder, "file.tsv")
-    remote = Remote(urls=(url,), md5=MD5)
-    results.put(download(remote, path, cache=Path(folder), patience=QUICK).stat().st_size)
+    remote = RemoteFile(urls=(url,), md5=MD5)
+    results.put(download(remote, path, cache=Path(folder), retries=QUICK).stat().st_size)
 
 
 def test_a_second_process_waits_for_the_first(server, tmp_path) -> None:
@@ -206,12 +210,12 @@ def test_a_second_process_waits_for_the_first(server, tmp_path) -> None:
 
 def test_offline_says_what_to_do(tmp_path) -> None:
     settings = Settings(cache=tmp_path, offline=True)
-    remote = Remote(urls=("https://a.org/x.tsv",), md5=MD5)
+    remote = RemoteFile(urls=("https://a.org/x.tsv",), md5=MD5)
     with pytest.raises(DataError, match=r"offline; fetch https://a.org/x.tsv") as caught:
-        locate("x.tsv", settings, remote=remote)
+        locate_data_file("x.tsv", settings, remote=remote)
     assert str(tmp_path / "datasets" / "x.tsv") in str(caught.value)
     (tmp_path / "datasets" / "x.tsv").write_bytes(DATA)
-    assert locate("x.tsv", settings, remote=remote).read_bytes() == DATA
+    assert locate_data_file("x.tsv", settings, remote=remote).read_bytes() == DATA
 
 
 def test_files_are_found_in_order(tmp_path, server) -> None:
@@ -219,10 +223,13 @@ def test_files_are_found_in_order(tmp_path, server) -> None:
     lmu.mkdir()
     settings = Settings(cache=tmp_path / "cache", lmu_data=lmu)
     with pytest.raises(DataError, match=r"no address is known; put it in .* or .*LMUData"):
-        locate("x.tsv", settings)
+        locate_data_file("x.tsv", settings)
     (lmu / "x.tsv").write_bytes(DATA)
-    remote = Remote(urls=(server.url("/plain"),), md5=MD5)
-    assert locate("x.tsv", settings, remote=remote) == lmu / "x.tsv"
-    assert locate(str(lmu / "x.tsv"), settings) == lmu / "x.tsv"
+    remote = RemoteFile(urls=(server.url("/plain"),), md5=MD5)
+    assert locate_data_file("x.tsv", settings, remote=remote) == lmu / "x.tsv"
+    assert locate_data_file(str(lmu / "x.tsv"), settings) == lmu / "x.tsv"
     (lmu / "x.tsv").write_bytes(b"an older release")
-    assert locate("x.tsv", settings, remote=remote) == tmp_path / "cache" / "datasets" / "x.tsv"
+    assert (
+        locate_data_file("x.tsv", settings, remote=remote)
+        == tmp_path / "cache" / "datasets" / "x.tsv"
+    )

@@ -17,11 +17,11 @@ from snellen.core.errors import MediaError
 from snellen.core.media import decode_image, digest_bytes
 from snellen.core.sample import MediaRef
 from snellen.data.media import frames
-from snellen.data.media.frame_sampling import Sampling
-from snellen.data.media.frames import frames_of, trim
-from snellen.data.media.subtitles import Cue, parse, said_at
+from snellen.data.media.frame_sampling import FrameSampling
+from snellen.data.media.frames import extract_frames, trim_cache
+from snellen.data.media.subtitles import Cue, cues_at, parse_subtitles
 from snellen.data.media.video_cells import FrameFolder, VideoFile
-from snellen.data.tables.info import table_info, verify
+from snellen.data.tables.info import table_info, verify_images
 from snellen.data.tables.open_table import open_table
 from snellen.settings import Settings
 
@@ -31,26 +31,26 @@ def ref_of(path: Path, **part: float) -> MediaRef:
     return MediaRef(digest, VideoFile(str(path), digest, **part), "video")
 
 
-def shown(ref: MediaRef, sampling: Sampling, cache: Path) -> list[int]:
+def shown(ref: MediaRef, sampling: FrameSampling, cache: Path) -> list[int]:
     return [
         number_of(decode_image(frame.ref.source.read()))
-        for frame in frames_of(ref, sampling, cache)
+        for frame in extract_frames(ref, sampling, cache)
     ]
 
 
 @pytest.mark.parametrize(
     ("sampling", "part", "expected"),
     [
-        (Sampling(count=5), {}, [5, 15, 25, 35, 45]),
-        (Sampling(count=2), {"start": 1.0, "end": 3.0}, [15, 25]),
-        (Sampling(count=9, fps=1), {}, [0, 10, 20, 30, 40]),
-        (Sampling(count=3, rule="lmms-eval"), {}, [0, 24, 49]),
-        (Sampling(count=3, rule="vlmevalkit"), {}, [12, 25, 37]),
-        (Sampling(count=3, rule="lmms-eval"), {"start": 1.0, "end": 2.0}, [10, 14, 19]),
+        (FrameSampling(count=5), {}, [5, 15, 25, 35, 45]),
+        (FrameSampling(count=2), {"start": 1.0, "end": 3.0}, [15, 25]),
+        (FrameSampling(count=9, fps=1), {}, [0, 10, 20, 30, 40]),
+        (FrameSampling(count=3, rule="lmms-eval"), {}, [0, 24, 49]),
+        (FrameSampling(count=3, rule="vlmevalkit"), {}, [12, 25, 37]),
+        (FrameSampling(count=3, rule="lmms-eval"), {"start": 1.0, "end": 2.0}, [10, 14, 19]),
     ],
 )
 def test_the_frames_of_a_rule(
-    tmp_path: Path, sampling: Sampling, part: dict[str, float], expected: list[int]
+    tmp_path: Path, sampling: FrameSampling, part: dict[str, float], expected: list[int]
 ) -> None:
     path = write_video(tmp_path / "v.mp4")
     assert shown(ref_of(path, **part), sampling, tmp_path / "cache") == expected
@@ -58,27 +58,27 @@ def test_the_frames_of_a_rule(
 
 def test_times_are_those_of_the_frames(tmp_path: Path) -> None:
     path = write_video(tmp_path / "v.mp4")
-    found = frames_of(ref_of(path), Sampling(count=2), tmp_path)
+    found = extract_frames(ref_of(path), FrameSampling(count=2), tmp_path)
     assert [frame.time for frame in found] == pytest.approx([1.2, 3.7])
 
 
 def test_an_entry_is_used_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write_video(tmp_path / "v.mp4")
-    first = frames_of(ref_of(path), Sampling(), tmp_path)
+    first = extract_frames(ref_of(path), FrameSampling(), tmp_path)
     monkeypatch.setattr(frames, "frames_at", None)
-    assert frames_of(ref_of(path), Sampling(), tmp_path) == first
+    assert extract_frames(ref_of(path), FrameSampling(), tmp_path) == first
 
 
 def test_a_frame_that_is_gone_or_damaged_is_made_again(tmp_path: Path) -> None:
     path = write_video(tmp_path / "v.mp4")
-    (frame,) = frames_of(ref_of(path), Sampling(count=1), tmp_path)
+    (frame,) = extract_frames(ref_of(path), FrameSampling(count=1), tmp_path)
     data = frame.ref.source.read()
     (kept,) = tmp_path.glob("frames/*/*/*.jpg")
     kept.write_bytes(b"not it")
     assert frame.ref.source.read() == data
     kept.unlink()
     assert frame.ref.source.read() == data
-    assert trim(tmp_path, 0) == 1
+    assert trim_cache(tmp_path, 0) == 1
     assert frame.ref.source.read() == data
 
 
@@ -86,14 +86,14 @@ def test_a_smaller_edge_is_another_entry(tmp_path: Path) -> None:
     path = write_video(tmp_path / "v.mp4")
     sizes = []
     for edge in (None, 32):
-        (frame,) = frames_of(ref_of(path), Sampling(count=1, edge=edge), tmp_path)
+        (frame,) = extract_frames(ref_of(path), FrameSampling(count=1, edge=edge), tmp_path)
         sizes.append(decode_image(frame.ref.source.read()).size)
     assert sizes == [(64, 48), (32, 24)]
     assert len(list(tmp_path.glob("frames/*/*"))) == 2
 
 
 def digests(path: Path, cache: Path) -> list[str]:
-    return [frame.ref.digest for frame in frames_of(ref_of(path), Sampling(), cache)]
+    return [frame.ref.digest for frame in extract_frames(ref_of(path), FrameSampling(), cache)]
 
 
 def entries(cache: Path) -> list[str]:
@@ -134,12 +134,12 @@ def test_processes_may_make_the_same_entry_at_once(tmp_path: Path) -> None:
 def test_what_was_unused_longest_goes_first(tmp_path: Path) -> None:
     path = write_video(tmp_path / "v.mp4")
     for count in (1, 2, 3):
-        frames_of(ref_of(path), Sampling(count=count), tmp_path)
+        extract_frames(ref_of(path), FrameSampling(count=count), tmp_path)
     lists = sorted(tmp_path.glob("frames/*/*/frames.json"), key=lambda one: one.stat().st_size)
     for age, listing in enumerate(reversed(lists)):
         os.utime(listing, (1000 + age, 1000 + age))
     one = sum(file.stat().st_size for file in lists[0].parent.iterdir())
-    assert trim(tmp_path, one) == 2
+    assert trim_cache(tmp_path, one) == 2
     assert lists[0].exists()
     assert not lists[2].exists()
 
@@ -147,7 +147,7 @@ def test_what_was_unused_longest_goes_first(tmp_path: Path) -> None:
 def test_a_part_that_begins_after_the_end_is_refused(tmp_path: Path) -> None:
     path = write_video(tmp_path / "v.mp4")
     with pytest.raises(MediaError, match=r"v\.mp4: the part begins at 7 s"):
-        frames_of(ref_of(path, start=7.0), Sampling(), tmp_path)
+        extract_frames(ref_of(path, start=7.0), FrameSampling(), tmp_path)
 
 
 ROWS = [
@@ -174,7 +174,7 @@ def test_rows_name_videos_in_every_format(tmp_path: Path, form: str) -> None:
     assert sources[0].subtitles == str(tmp_path / "videos" / "v.srt")
     with pytest.raises(MediaError, match=r"row 5: there is no video 'lost\.mp4'"):
         sources[4].read()
-    found = verify(table)
+    found = verify_images(table)
     assert [(one.row, one.id) for one in found.broken] == [(5, "e")]
     assert table_info(table).lost_pictures == 1
 
@@ -232,7 +232,7 @@ def test_a_video_inside_a_parquet_file(tmp_path: Path) -> None:
     (row,) = open_table(str(tmp_path / "rows.parquet"), settings=Settings(cache=tmp_path / "c"))
     (ref,) = row.media
     assert ref.kind == "video"
-    assert shown(ref, Sampling(count=5), tmp_path / "c") == [5, 15, 25, 35, 45]
+    assert shown(ref, FrameSampling(count=5), tmp_path / "c") == [5, 15, 25, 35, 45]
 
 
 SRT = """1
@@ -260,6 +260,6 @@ Last
 
 @pytest.mark.parametrize("text", [SRT, SRT.replace("\n", "\r\n"), VTT])
 def test_subtitles_of_both_formats(text: str) -> None:
-    cues = parse(text)
+    cues = parse_subtitles(text)
     assert cues == [Cue(1.0, 2.5, "Hello there & here"), Cue(3723.004, 3724.0, "Last")]
-    assert [cue.text for cue in said_at(cues, [0.5, 2.0, 2.4])] == ["Hello there & here"]
+    assert [cue.text for cue in cues_at(cues, [0.5, 2.0, 2.4])] == ["Hello there & here"]

@@ -20,7 +20,7 @@ from snellen.data.predictions import read_predictions
 from snellen.data.tables import unpack
 from snellen.data.tables.open_table import open_table
 from snellen.data.tables.seed_json import open_seed_json
-from snellen.settings import Settings, most_pixels
+from snellen.settings import Settings, max_image_pixels
 
 RUN = ("run", "-m", "random", "--out", "o", "-q", "-b")
 
@@ -157,8 +157,8 @@ def test_a_hostile_picture_is_a_failure(here: Path, one: hostile.Hostile) -> Non
 
     def checked() -> None:
         data = row.media[0].source.read()
-        check_image(data, most_pixels())
-        decode_image(data, most_pixels())
+        check_image(data, max_image_pixels())
+        decode_image(data, max_image_pixels())
 
     with pytest.raises(MediaError, match=one.says):
         checked()

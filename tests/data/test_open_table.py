@@ -43,7 +43,7 @@ def test_a_row_of_a_vlmevalkit_file(write, settings) -> None:
         "index": "7", "question": "two\nlines", "A": "nan", "B": "no",
         "l2-category": "colour", "split": "dev",
     }  # fmt: skip
-    assert (row.number, row_id(row), row_gold(row)) == (0, "7", ())
+    assert (row.index, row_id(row), row_gold(row)) == (0, "7", ())
     assert table.columns[:2] == ("index", "question")
     assert pictures(row) == [RED]
     assert row.media[0].digest == digest_bytes(RED)
@@ -160,9 +160,9 @@ def test_a_file_of_the_same_size_and_time_is_read_anew(tmp_path, settings, name:
 
 def test_a_file_is_trusted_only_when_its_time_of_change_tells(write) -> None:
     path = write("q.tsv", "text")
-    assert not DataFile.seen(path).excerpt(1, 2).unchanged
+    assert not DataFile.from_path(path).excerpt(1, 2).unchanged
     _age(path, 60)
-    seen = DataFile.seen(path)
+    seen = DataFile.from_path(path)
     assert seen.excerpt(1, 2) == (b"ex", True)
     _age(path, 30)
     assert seen.excerpt(1, 2) == (b"ex", False)
@@ -299,7 +299,7 @@ def test_an_unusable_index_is_made_again(write, settings, monkeypatch, damage: s
     else:
         file.write_bytes(b"" if damage == "empty" else b"SQLite format 3\0" + b"x" * 9000)
     assert len(rows(path, settings)) == 50
-    assert index._about(file).schema == index.SCHEMA
+    assert index._read_header(file).schema == index.SCHEMA
 
 
 def _open(path: str, cache: Path, results) -> None:

@@ -16,14 +16,14 @@ from PIL import Image
 
 import snellen.benchmarks.mme_realworld as mme_realworld
 import snellen.benchmarks.mvbench as mvbench
-from snellen.benchmarks.declaration.listed import listed
+from snellen.benchmarks.declaration.listed import listed_entries
 from snellen.benchmarks.declaration.published import HubSplit, Published, PublishedFile
-from snellen.benchmarks.declaration.registry import data_facts, known_benchmarks, open_benchmark
+from snellen.benchmarks.declaration.registry import data_facts, list_benchmarks, open_benchmark
 from snellen.core.errors import DataError
 from snellen.core.origin import origin_of
 from snellen.core.sample import Sample
-from snellen.data.download import Remote
-from snellen.data.json_parts import Part, Parts
+from snellen.data.download import RemoteFile
+from snellen.data.json_parts import JsonPart, JsonParts
 
 ADDRESSES = {
     "mlvu": "MLVU/MVLU/resolve/main/MLVU/json",
@@ -75,7 +75,7 @@ def test_where_there_is_none_info_and_the_mistake_say_so(name: str) -> None:
 
 
 def test_no_other_benchmark_lacks_one() -> None:
-    every = [known.name for known in known_benchmarks() if known.name != "eyechart"]
+    every = [known.name for known in list_benchmarks() if known.name != "eyechart"]
     lacking = {name for name in every if "no public address" in data_facts(name).get("data", "")}
     assert lacking == {"core-mm", "mega-bench"}
 
@@ -89,9 +89,9 @@ def samples_of(name: str) -> dict[str, Sample]:
     return {sample.id: sample for sample in made.samples(table)}
 
 
-def part(folder: Path, name: str, content: object, cells: Mapping[str, str], **more) -> Part:
+def part(folder: Path, name: str, content: object, cells: Mapping[str, str], **more) -> JsonPart:
     (folder / name).write_text(json.dumps(content))
-    return Part((folder / name).as_uri(), cells, **more)
+    return JsonPart((folder / name).as_uri(), cells, **more)
 
 
 def test_mvbench_is_made_of_its_json_files(place, monkeypatch) -> None:
@@ -105,7 +105,7 @@ def test_mvbench_is_made_of_its_json_files(place, monkeypatch) -> None:
         part(served, "state_change.json", [{**asked, "video": "b.mp4"}],
              {"task_type": "State Change", "prefix": "perception/videos"}),
     )  # fmt: skip
-    table = Parts("MVBench.jsonl", "made up", parts)
+    table = JsonParts("MVBench.jsonl", "made up", parts)
     declared = mvbench.DATA.files["main",]
     monkeypatch.setitem(mvbench.DATA.files, ("main",), declared._replace(otherwise=table))
     home = place / "cache" / "videos" / "mvbench"
@@ -128,9 +128,9 @@ def test_mvbench_as_mp4_is_one_file_with_its_folders(place, monkeypatch) -> None
     asked = {"question": "What next?", "candidates": ["sit", "run"], "answer": "sit"}
     document = {"root": {"State Change": "perception"},
                 "meta": {"State Change": [{**asked, "video": "b.mp4"}]}}  # fmt: skip
-    one = part(place, "test.json", document, {}, records=mvbench._in_one_file)
+    one = part(place, "test.json", document, {}, records=mvbench._records_of_document)
     declared = mvbench.DATA.files["mp4",]
-    table = Parts("MVBench_MP4.jsonl", "made up", (one,))
+    table = JsonParts("MVBench_MP4.jsonl", "made up", (one,))
     monkeypatch.setitem(mvbench.DATA.files, ("mp4",), declared._replace(otherwise=table))
     (sample,) = samples_of("mvbench:edition=mp4").values()
     assert sample.groups["task_type"] == "State Change"
@@ -140,7 +140,7 @@ def test_mvbench_as_mp4_is_one_file_with_its_folders(place, monkeypatch) -> None
 def test_parts_of_another_form_are_refused(place) -> None:
     one = part(place, "x.json", {"a": 1}, {})
     plain = Published(
-        {}, {(): PublishedFile("x.tsv", Remote(urls=()), Parts("x.jsonl", "x", (one,)))}
+        {}, {(): PublishedFile("x.tsv", RemoteFile(urls=()), JsonParts("x.jsonl", "x", (one,)))}
     )
     from snellen.core.benchmark import Variant
 
@@ -166,8 +166,8 @@ def test_the_rows_of_mme_realworld_on_the_hub_are_read(place, monkeypatch) -> No
         "l2-category": "small",
     }
     declared = mme_realworld.DATA.files["en",]
-    assert isinstance(declared.otherwise, HubSplit)
-    local = declared.otherwise._replace(spec=saved(place / "rows", [row]))
+    assert isinstance(declared.alternative, HubSplit)
+    local = declared.alternative._replace(spec=saved(place / "rows", [row]))
     monkeypatch.setitem(mme_realworld.DATA.files, ("en",), declared._replace(otherwise=local))
     (sample,) = samples_of("mme-realworld").values()
     assert sample.options["A"] == "red"
@@ -190,7 +190,7 @@ def test_the_rows_of_worldsense_on_the_hub_are_read(place, monkeypatch) -> None:
     home = place / "cache" / "videos" / "worldsense" / "videos"
     home.mkdir(parents=True)
     write_video(home / "abc.mp4")
-    entry = listed()["worldsense"]
+    entry = listed_entries()["worldsense"]
     monkeypatch.setattr(
         type(entry.files[0]), "published", lambda self: HubSplit(saved(place / "ws", [row]))
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from snellen.core.errors import DataError, MediaError
-from snellen.data.tables.seed_json import PICTURES, SeedTable, is_seed_json, open_seed_json
+from snellen.data.tables.seed_json import IMAGE_OPTIONS, SeedTable, is_seed_json, open_seed_json
 
 PLAIN = {
     "question_id": "5_0",
@@ -35,7 +35,7 @@ def test_a_row_in_the_common_layout(tmp_path: Path) -> None:
     assert row.cells["index"] == "5_0"
     assert [row.cells[letter] for letter in "ABCD"] == ["One", "Two", "Three", "Four"]
     assert (row.cells["answer"], row.cells["category"]) == ("A", "Instances Counting")
-    assert PICTURES not in row.cells
+    assert IMAGE_OPTIONS not in row.cells
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_options_that_are_pictures_are_counted(tmp_path: Path) -> None:
     files = ["1.jpg", "2.jpg", "3.jpg", "4.jpg"]
     drawn = PLAIN | {"data_type": "Image Generation", "data_id": ["0.jpg", *files]}
     (row,) = table(tmp_path, drawn)
-    assert row.cells[PICTURES] == "4"
+    assert row.cells[IMAGE_OPTIONS] == "4"
     assert len(row.media) == 5
 
 

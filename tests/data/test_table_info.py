@@ -10,8 +10,8 @@ import pytest
 from drawn_pictures import b64, png
 
 from snellen.core.errors import DataError
-from snellen.data.tables.convert import convert
-from snellen.data.tables.info import table_info, verify
+from snellen.data.tables.convert import convert_table
+from snellen.data.tables.info import table_info, verify_images
 from snellen.data.tables.open_table import open_table
 from snellen.settings import Settings
 
@@ -45,7 +45,7 @@ def test_info(write, settings) -> None:
 def test_verify_names_the_rows(write, settings) -> None:
     steps: list[tuple[int, int]] = []
     path = write("q.tsv", TEXT)
-    found = verify(open_table(path, settings=settings), lambda *at: steps.append(at))
+    found = verify_images(open_table(path, settings=settings), lambda *at: steps.append(at))
     assert found.pictures == 6
     assert [(item.row, item.id) for item in found.broken] == [(4, "3.5"), (5, "x")]
     assert "cannot be decoded" in found.broken[0].problem
@@ -59,7 +59,7 @@ def test_conversion_keeps_cells_and_bytes(write, settings, tmp_path: Path, suffi
     readable = "\n".join(TEXT.replace("\r\n", "\r").split("\n")[:4]) + "\n"
     table = open_table(write("q.tsv", readable), settings=settings)
     target = tmp_path / "out" / f"copy{suffix}"
-    assert convert(table, target) == 3
+    assert convert_table(table, target) == 3
     copy = list(open_table(str(target), settings=settings))
     original = list(table)
     assert [row.media and [r.source.read() for r in row.media] for row in copy] == [
@@ -73,9 +73,9 @@ def test_conversion_keeps_cells_and_bytes(write, settings, tmp_path: Path, suffi
 def test_a_picture_that_cannot_be_copied_leaves_no_file(write, settings, tmp_path) -> None:
     table = open_table(write("q.tsv", TEXT), settings=settings)
     with pytest.raises(DataError, match="row 5: the picture cannot be copied"):
-        convert(table, tmp_path / "copy.parquet")
+        convert_table(table, tmp_path / "copy.parquet")
     with pytest.raises(DataError, match=r"expected one of .tsv"):
-        convert(table, tmp_path / "copy.xml")
+        convert_table(table, tmp_path / "copy.xml")
     assert sorted(file.name for file in tmp_path.glob("copy*")) == []
 
 
@@ -97,7 +97,7 @@ def test_golden_tables(golden, settings: Settings, name: str, rows: int, size: i
     found = table_info(table)
     assert (found.rows, found.pictures, found.picture_bytes) == (rows, rows, size)
     assert (found.duplicate_ids, found.missing_answers) == ((), 0)
-    assert verify(table).broken == ()
+    assert verify_images(table).broken == ()
 
 
 @pytest.mark.external_golden("scienceqa_img_tsv")

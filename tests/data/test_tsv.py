@@ -44,11 +44,11 @@ def test_reads_what_a_csv_writer_wrote(size: int, table: list[list[str]], delimi
     out = io.StringIO()
     writer = csv.writer(out, delimiter=delimiter.decode(), quoting=csv.QUOTE_ALL)
     writer.writerows(table)
-    old, tsv.CHUNK = tsv.CHUNK, size
+    old, tsv.CHUNK_SIZE = tsv.CHUNK_SIZE, size
     try:
         assert split(out.getvalue().encode(), delimiter) == table
     finally:
-        tsv.CHUNK = old
+        tsv.CHUNK_SIZE = old
 
 
 @hypothesis_settings(max_examples=300, deadline=None)

@@ -11,7 +11,13 @@ import pytest
 from made_videos import number_of, write_video
 
 from snellen.core.errors import MediaError, MissingExtra
-from snellen.data.media.frame_sampling import Sampling, chosen, moments, numbers, steps
+from snellen.data.media.frame_sampling import (
+    FrameSampling,
+    frame_count,
+    sample_frames,
+    sample_indices,
+    sample_times,
+)
 from snellen.data.media.video import frame_times, frames_at, video_facts
 
 MOMENTS = [0.0, 0.05, 0.31, 1.0, 1.5, 2.05, 4.9, 4.99]
@@ -19,7 +25,7 @@ SHOWN = [0, 0, 3, 10, 15, 20, 49, 49]
 
 
 def shown(path: Path, wanted: list[float]) -> list[int]:
-    return [number_of(shot.picture) for shot in frames_at(str(path), wanted, path.name)]
+    return [number_of(shot.image) for shot in frames_at(str(path), wanted, path.name)]
 
 
 @pytest.mark.parametrize(
@@ -44,12 +50,12 @@ def test_an_animated_picture_is_a_video(tmp_path: Path) -> None:
     path = tmp_path / "v.gif"
     pictures[0].save(path, save_all=True, append_images=pictures[1:], duration=500)
     shots = frames_at(str(path), [0.2, 0.7, 1.2], "v.gif")
-    assert [round(shot.picture.getpixel((4, 4))[0], -2) for shot in shots] == [0, 100, 200]
+    assert [round(shot.image.getpixel((4, 4))[0], -2) for shot in shots] == [0, 100, 200]
 
 
 def test_bytes_are_read_like_a_file(tmp_path: Path) -> None:
     data = write_video(tmp_path / "v.mp4").read_bytes()
-    assert [number_of(shot.picture) for shot in frames_at(data, MOMENTS, "v")] == SHOWN
+    assert [number_of(shot.image) for shot in frames_at(data, MOMENTS, "v")] == SHOWN
 
 
 def test_variable_frame_rate_goes_by_time(tmp_path: Path) -> None:
@@ -62,8 +68,8 @@ def test_variable_frame_rate_goes_by_time(tmp_path: Path) -> None:
 def test_a_rotated_video_is_upright(tmp_path: Path) -> None:
     path = write_video(tmp_path / "v.mp4", 4, rotation=90)
     (shot,) = frames_at(str(path), [0.0], "v")
-    assert shot.picture.size == (48, 64)
-    red = [(x, y) for x in (4, 43) for y in (4, 59) if is_red(shot.picture.getpixel((x, y)))]
+    assert shot.image.size == (48, 64)
+    red = [(x, y) for x in (4, 43) for y in (4, 59) if is_red(shot.image.getpixel((x, y)))]
     assert red == [(4, 59)]  # top left, a quarter turn counter-clockwise
 
 
@@ -156,16 +162,16 @@ def test_two_hours_need_no_more_memory_than_two_minutes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("sampling", "expected"),
     [
-        (Sampling(count=4), [1.0, 3.0, 5.0, 7.0]),
-        (Sampling(count=1), [4.0]),
-        (Sampling(count=64, fps=0.5), [0.0, 2.0, 4.0, 6.0]),
-        (Sampling(count=2, fps=0.5), [2.0, 6.0]),
-        (Sampling(times=(0.5, 3.0)), [0.5, 3.0]),
+        (FrameSampling(count=4), [1.0, 3.0, 5.0, 7.0]),
+        (FrameSampling(count=1), [4.0]),
+        (FrameSampling(count=64, fps=0.5), [0.0, 2.0, 4.0, 6.0]),
+        (FrameSampling(count=2, fps=0.5), [2.0, 6.0]),
+        (FrameSampling(times=(0.5, 3.0)), [0.5, 3.0]),
     ],
 )
-def test_moments_by_rule(sampling: Sampling, expected: list[float]) -> None:
-    assert moments(sampling, 0.0, 8.0) == pytest.approx(expected)
-    assert moments(sampling, 10.0, 18.0) == pytest.approx([10 + moment for moment in expected])
+def test_moments_by_rule(sampling: FrameSampling, expected: list[float]) -> None:
+    assert sample_times(sampling, 0.0, 8.0) == pytest.approx(expected)
+    assert sample_times(sampling, 10.0, 18.0) == pytest.approx([10 + moment for moment in expected])
 
 
 @pytest.mark.parametrize(
@@ -177,14 +183,14 @@ def test_moments_by_rule(sampling: Sampling, expected: list[float]) -> None:
     ],
 )
 def test_frame_numbers_by_rule(rule: str, expected: list[int]) -> None:
-    assert numbers(Sampling(count=4, rule=rule), 100) == expected
+    assert sample_indices(FrameSampling(count=4, rule=rule), 100) == expected
 
 
 def test_a_second_more_is_a_frame_more() -> None:
-    assert [steps(length, 1.0) for length in (0.0, 1.0, 1.5, 2.0)] == [1, 1, 2, 2]
+    assert [frame_count(length, 1.0) for length in (0.0, 1.0, 1.5, 2.0)] == [1, 1, 2, 2]
 
 
 def test_frames_of_a_folder_are_thinned_by_the_same_rules() -> None:
     items = [str(number) for number in range(100)]
-    assert chosen(Sampling(count=4), items) == ["12", "37", "62", "87"]
-    assert chosen(Sampling(count=4), items[:3]) == ["0", "1", "2"]
+    assert sample_frames(FrameSampling(count=4), items) == ["12", "37", "62", "87"]
+    assert sample_frames(FrameSampling(count=4), items[:3]) == ["0", "1", "2"]

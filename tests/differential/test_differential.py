@@ -10,7 +10,7 @@ from tests.differential.__main__ import all_specs
 from tests.differential.compare import compare, covered, explanations, explanations_of, unexplained
 from tests.differential.sets import JudgedSet, all_sets, read_set
 
-from snellen.benchmarks.declaration.evidence import stored_evidence
+from snellen.benchmarks.declaration.evidence import load_evidence
 from snellen.benchmarks.declaration.registry import split_spec
 
 SETS = all_sets()
@@ -42,7 +42,7 @@ def test_explanations_name_sets() -> None:
 
 def _counted(judged: JudgedSet) -> list[tuple[int, int]]:
     """What the stored evidence says of the set: compared and agreeing verdicts."""
-    entry = stored_evidence()[split_spec(judged.benchmark).name.lower()]
+    entry = load_evidence()[split_spec(judged.benchmark).name.lower()]
     return [
         (one.compared, one.agreeing)
         for one in entry.comparisons

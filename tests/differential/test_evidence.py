@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from tests.differential.sets import all_sets, read_set
 
-from snellen.benchmarks.declaration.evidence import stored_evidence
-from snellen.benchmarks.declaration.registry import known_benchmarks, open_benchmark, split_spec
+from snellen.benchmarks.declaration.evidence import load_evidence
+from snellen.benchmarks.declaration.registry import list_benchmarks, open_benchmark, split_spec
 
 HELD = ("reproduced", "differential")
 """Levels at which somebody else's data or code says that the numbers are right."""
 
 
 def test_every_benchmark_and_every_set_is_counted() -> None:
-    evidence = stored_evidence()
-    assert list(evidence) == [known.name for known in known_benchmarks()]
+    evidence = load_evidence()
+    assert list(evidence) == [known.name for known in list_benchmarks()]
     stored = {
         (name, one.source, one.path, one.rule, one.setting)
         for name, entry in evidence.items()
@@ -34,12 +34,12 @@ def test_every_benchmark_and_every_set_is_counted() -> None:
 def test_none_is_called_exact_without_evidence() -> None:
     claimed = [
         known.name
-        for known in known_benchmarks()
+        for known in list_benchmarks()
         if open_benchmark(known.name).coverage == "exact"
-        and stored_evidence()[known.name].level not in HELD
+        and load_evidence()[known.name].level not in HELD
     ]
     assert claimed == ["eyechart"], "eyechart is Snellen's own"
 
 
 def test_sixty_benchmarks_are_held_by_somebody_elses_verdicts() -> None:
-    assert sum(entry.level in HELD for entry in stored_evidence().values()) >= 60
+    assert sum(entry.level in HELD for entry in load_evidence().values()) >= 60

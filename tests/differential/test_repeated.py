@@ -9,11 +9,11 @@ from tests.differential.compare import _scored
 from tests.differential.sets import FOLDER, read_set
 
 from snellen.benchmarks.protocol.repeats import summary_of
-from snellen.core.benchmark import summed
+from snellen.core.benchmark import final_summary
 from snellen.core.record import Record
-from snellen.core.repeats import merged
+from snellen.core.repeats import merge_draws
 from snellen.core.summary import Metric
-from snellen.store.runs import slim
+from snellen.store.runs import compact_records
 
 SETS = ("a-bench", "docvqa", "mme.authors", "pope.authors", "hallusionbench", "mmt-bench", "wemath")
 
@@ -30,9 +30,9 @@ def width(metric: Metric) -> float:
 def test_draws_that_are_the_same_change_no_number(name: str, tmp_path: Path) -> None:
     judged = read_set(stored(name))
     scored = _scored(judged, judged.rows[:300], tmp_path)
-    once = summed(scored.benchmark, slim(scored.records))
-    thrice = [merged([record, record, record]) for record in scored.records]
-    summary = summary_of(scored.benchmark, slim(thrice))
+    once = final_summary(scored.benchmark, compact_records(scored.records))
+    thrice = [merge_draws([record, record, record]) for record in scored.records]
+    summary = summary_of(scored.benchmark, compact_records(thrice))
     assert values(summary.metrics) == pytest.approx(values(once.metrics), nan_ok=True)
     assert summary.groups.keys() == once.groups.keys()
     for column, groups in once.groups.items():
@@ -49,4 +49,4 @@ def values(metrics: dict[str, Metric]) -> dict[str, float]:
 
 def test_a_single_draw_is_itself() -> None:
     record = Record("1", "open", "?", "answered", score=1.0)
-    assert merged([record]) is record
+    assert merge_draws([record]) is record

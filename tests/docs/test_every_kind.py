@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.benchmarks.declaration.registry import known_benchmarks
+from snellen.benchmarks.declaration.registry import list_benchmarks
 from snellen.cli import main
 
 EVERY_KIND = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "every_kind.py"))
@@ -19,7 +19,7 @@ PRINTED = EVERY_KIND["read_counts"]()
 
 def test_every_benchmark_is_among_them() -> None:
     names = {one.name.partition(" ")[0] for one in PRINTED}
-    assert {known.name for known in known_benchmarks()} <= names
+    assert {known.name for known in list_benchmarks()} <= names
 
 
 def test_what_has_no_score_says_why() -> None:
@@ -58,4 +58,4 @@ def test_one_command_runs_them_all(out: Path) -> None:
 
 def test_they_stand_on_one_page(out: Path) -> None:
     page = (out / "report.html").read_text(encoding="utf-8")
-    assert all(known.name in page for known in known_benchmarks())
+    assert all(known.name in page for known in list_benchmarks())

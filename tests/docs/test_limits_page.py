@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.fuzz import pieces, test_readers
 
-from snellen.core.limits import DEFAULT, RATIO_FROM, Limits, setting
+from snellen.core.limits import DEFAULT_LIMITS, RATIO_FROM, Limits, limit_variable
 from snellen.core.media import FORMATS
 from snellen.data.media import frames
 from snellen.data.tables import unpack
@@ -28,19 +28,19 @@ DEFAULTS = {option.name: option.meaning for option in options.OPTIONS}
 
 @pytest.mark.parametrize("name", [one.name for one in fields(Limits)])
 def test_a_limit_is_on_the_page_with_its_setting(name: str) -> None:
-    [row] = [row for row in ROWS if f"`{setting(name)}`" in row]
-    value = getattr(DEFAULT, name)
+    [row] = [row for row in ROWS if f"`{limit_variable(name)}`" in row]
+    value = getattr(DEFAULT_LIMITS, name)
     assert f" {value:,} " in row or f" {value // 1_000_000} million " in row or f" {value};" in row
 
 
 def test_a_setting_on_the_page_exists_and_is_read() -> None:
-    known = {setting(one.name): one.name for one in fields(Limits)}
+    known = {limit_variable(one.name): one.name for one in fields(Limits)}
     named = set(re.findall(r"SNELLEN_MAX_[A-Z_]+", TEXT))
     assert named == set(known)
     for variable, name in known.items():
         read = Settings.from_environment({"SNELLEN_CACHE": "/x", variable: "7"})
         assert getattr(read.limits, name) == 7
-        assert read.limits != DEFAULT
+        assert read.limits != DEFAULT_LIMITS
     read = Settings.from_environment({"SNELLEN_CACHE": "/x", "SNELLEN_MEDIA_FOLDERS": "/a:/b"})
     assert read.media_folders == (Path("/a"), Path("/b"))
     assert "SNELLEN_MEDIA_FOLDERS" in TEXT
@@ -55,23 +55,23 @@ def test_an_option_on_the_page_exists() -> None:
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        (http._CONNECT, "| time for a connection | 20 s |"),
-        (http._COMPLAINT / MB, "the first 1 MB is read"),
-        (probe._PAGES, "list of models | 20 |"),
-        (http._HOPS, "redirects of a drawn picture | 3,"),
-        (frames.LIMIT / GB, "cache folder | 20 GB;"),
+        (http._CONNECT_TIMEOUT, "| time for a connection | 20 s |"),
+        (http._MAX_ERROR_BYTES / MB, "the first 1 MB is read"),
+        (probe._MAX_PAGES, "list of models | 20 |"),
+        (http._MAX_REDIRECTS, "redirects of a drawn picture | 3,"),
+        (frames.CACHE_LIMIT / GB, "cache folder | 20 GB;"),
         (media.LIMIT / MB, "for servers | 64 MB |"),
         (RATIO_FROM / MB, "from 256 MB on"),
-        ((unpack._LEFT_FREE + unpack._LOOK) / 1e9, "less than\n0.3 GB is left"),
-        (server.IDLE, "silent for 10 s"),
+        ((unpack._MIN_FREE + unpack._CHECK_INTERVAL) / 1e9, "less than\n0.3 GB is left"),
+        (server.IDLE_SECONDS, "silent for 10 s"),
         (template_trial._MEMORY / GB, "4 GB of memory"),
-        (template_limit._TRIED, "the first three prompts"),
-        (mathematics._LONGEST, "| 160 characters, brackets"),
-        (mathematics._DEEPEST, "6 deep |"),
-        (mathematics._MOST_DIGITS, "| 300 digits |"),
-        (terms._LARGEST_EXPONENT, "exponents up to 1000;"),
-        (tablevqabench._LONGEST, "| 1000 characters |"),
-        (verdicts._MOST_DECODED / 1e6, "about 1 million characters"),
+        (template_limit._TRIALS_PER_TEMPLATE, "the first three prompts"),
+        (mathematics._MAX_LENGTH, "| 160 characters, brackets"),
+        (mathematics._MAX_DEPTH, "6 deep |"),
+        (mathematics._MAX_DIGITS, "| 300 digits |"),
+        (terms._MAX_EXPONENT, "exponents up to 1000;"),
+        (tablevqabench._MAX_LENGTH, "| 1000 characters |"),
+        (verdicts._MAX_DECODED / 1e6, "about 1 million characters"),
         (test_readers.SECONDS / 2, "less than 0.5 s"),
         (pieces.LENGTH // 1000, "for 100,000 characters"),
     ],

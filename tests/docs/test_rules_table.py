@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.benchmarks.declaration.registry import known_benchmarks, open_benchmark
+from snellen.benchmarks.declaration.registry import list_benchmarks, open_benchmark
 
 PAGE = Path(__file__).parents[2] / "docs" / "other-tools.md"
 HEAD = "| benchmark | `official` | `vlmevalkit` |"
@@ -20,7 +20,7 @@ def _plain(name: str) -> str:
 
 def _table() -> dict[str, tuple[bool, bool]]:
     """Whether the page gives an official rule and one of VLMEvalKit, by benchmark."""
-    known = {_plain(one.name): one.name for one in known_benchmarks()}
+    known = {_plain(one.name): one.name for one in list_benchmarks()}
     known |= {"infographicvqa": "infovqa", "cococaption": "coco-caption"}
     rules = {}
     for line in PAGE.read_text().partition(HEAD)[2].strip().splitlines()[1:]:
@@ -43,6 +43,6 @@ def test_the_table_of_rules_is_true(name: str, rules: tuple[bool, bool]) -> None
 
 def test_the_table_has_every_benchmark_with_a_rule_of_its_authors() -> None:
     official = {
-        one.name for one in known_benchmarks() if "official" in open_benchmark(one.name).rules
+        one.name for one in list_benchmarks() if "official" in open_benchmark(one.name).rules
     }
     assert official <= _table().keys()

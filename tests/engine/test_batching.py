@@ -11,7 +11,7 @@ from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Generated, Output
 from snellen.core.request import Generate, Ref, Request
 from snellen.engine.loop.batching import Batcher
-from snellen.engine.loop.request_broker import Asker
+from snellen.engine.loop.request_broker import RequestBroker
 from snellen.store.responses import ResponseStore
 
 
@@ -62,7 +62,7 @@ def test_the_engine_tells_a_model_of_what_comes() -> None:
 
     async def main() -> None:
         with ResponseStore(None) as nowhere:
-            asker = Asker({"model": Foresighted()}, nowhere)
+            asker = RequestBroker({"model": Foresighted()}, nowhere)
             await asyncio.gather(*(asker.ask(asked(name)) for name in "abc"))
             asker.close()
 

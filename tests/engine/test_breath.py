@@ -10,7 +10,7 @@ from snellen.core.flow import Flow
 from snellen.core.record import Record
 from snellen.core.sample import Sample
 from snellen.engine.loop.driving import drive_all
-from snellen.engine.loop.request_broker import Asker
+from snellen.engine.loop.request_broker import RequestBroker
 from snellen.store.responses import ResponseStore
 
 
@@ -37,7 +37,7 @@ def test_workers_that_never_wait_let_others_in_again_and_again() -> None:
 
         beside = asyncio.create_task(other())
         with ResponseStore(None) as store:
-            await drive_all(iter(samples), busy, Asker({}, store), done.append, 8)
+            await drive_all(iter(samples), busy, RequestBroker({}, store), done.append, 8)
         beside.cancel()
         return done
 

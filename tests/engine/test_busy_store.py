@@ -14,7 +14,7 @@ from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Generated, Output
 from snellen.core.request import Generate, Ref, Request
 from snellen.engine.loop import request_broker
-from snellen.engine.loop.request_broker import Asker
+from snellen.engine.loop.request_broker import RequestBroker
 from snellen.store.responses import ResponseStore, StoreBusy
 
 HELD = 0.6
@@ -31,7 +31,7 @@ class Model:
 def test_other_requests_go_on_while_the_store_is_held(tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite"
     with ResponseStore(path) as store:
-        asker = Asker({"model": Model()}, store)
+        asker = RequestBroker({"model": Model()}, store)
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         gaps: list[float] = []
@@ -65,7 +65,7 @@ def test_a_store_that_stays_held_is_an_error_in_the_end(
     path = tmp_path / "store.sqlite"
     asked = Generate(messages=(user(Text("Which?")),), ref=Ref("1"))
     with ResponseStore(path) as store:
-        asker = Asker({"model": Model()}, store)
+        asker = RequestBroker({"model": Model()}, store)
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreBusy, match="database is locked; what was stored before is safe"):

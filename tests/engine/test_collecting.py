@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from snellen.engine.loop.environment import rare_collection
+from snellen.engine.loop.environment import infrequent_gc
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +21,7 @@ def test_it_collects_seldom_and_is_set_back_after_an_error() -> None:
     gc.set_threshold(700, 10, 10)
 
     def interrupted() -> None:
-        with rare_collection():
+        with infrequent_gc():
             assert gc.get_threshold()[0] > 700
             raise KeyboardInterrupt
 
@@ -33,6 +33,6 @@ def test_it_collects_seldom_and_is_set_back_after_an_error() -> None:
 @pytest.mark.parametrize("own", [0, 1_000_000])
 def test_what_the_user_set_is_left_alone(own: int) -> None:
     gc.set_threshold(own, 10, 10)
-    with rare_collection():
+    with infrequent_gc():
         assert gc.get_threshold()[0] == own
     assert gc.get_threshold()[0] == own

@@ -17,8 +17,8 @@ from snellen.core.message import Media, Text, user
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Failure, Generated, Output, Usage
 from snellen.core.request import Generate, Ref, Request
-from snellen.engine.loop.batching import Batcher, length_of
-from snellen.engine.loop.request_broker import Asker
+from snellen.engine.loop.batching import Batcher, estimate_length
+from snellen.engine.loop.request_broker import RequestBroker
 from snellen.store.responses import ResponseStore
 
 PNG = bytes.fromhex(
@@ -210,10 +210,10 @@ def test_bad_data_is_told_before_anything_is_asked(
     assert model.sent == []
 
 
-def asked(model, requests: Sequence[Request]) -> tuple[Asker, list[Output]]:
-    async def main() -> tuple[Asker, list[Output]]:
+def asked(model, requests: Sequence[Request]) -> tuple[RequestBroker, list[Output]]:
+    async def main() -> tuple[RequestBroker, list[Output]]:
         with ResponseStore(None) as store:
-            asker = Asker({"model": model}, store)
+            asker = RequestBroker({"model": model}, store)
             pairs = await asyncio.gather(*map(asker.ask, requests))
             asker.close()
         return asker, [output for _, output in pairs]
@@ -226,14 +226,14 @@ def test_equal_requests_in_flight_are_one() -> None:
     asker, outputs = asked(model, [ask(1), ask(1), ask(2)])
     assert len(model.sent) == 2
     assert outputs == [Generated("A", usage=Usage(5, 1))] * 3
-    assert (asker.parties["model"].traffic.sent, asker.parties["model"].traffic.reused) == (2, 1)
+    assert (asker.clients["model"].usage.sent, asker.clients["model"].usage.reused) == (2, 1)
 
 
 def test_usage_is_added_up() -> None:
     asker, _ = asked(First(), [ask(1), ask(2)])
     assert (
-        asker.parties["model"].traffic.fresh.prompt,
-        asker.parties["model"].traffic.fresh.completion,
+        asker.clients["model"].usage.sent_tokens.prompt,
+        asker.clients["model"].usage.sent_tokens.completion,
     ) == (10, 2)
 
 
@@ -243,14 +243,14 @@ def test_a_broken_picture_fails_alone_and_is_never_sent() -> None:
     assert isinstance(outputs[1], Failure)
     assert outputs[1].kind == "media"
     assert len(model.sent) == 2
-    assert asker.parties["model"].traffic.failed == 1
+    assert asker.clients["model"].usage.failed == 1
 
 
 def test_batches_fill_up_and_hold_like_lengths() -> None:
     lengths: list[list[int]] = []
 
     def answer(requests: Sequence[Request]) -> list[Output]:
-        lengths.append([length_of(request) for request in requests])
+        lengths.append([estimate_length(request) for request in requests])
         return [Generated("A")] * len(requests)
 
     def long(number: int) -> Generate:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from snellen.core.message import Text, user
 from snellen.core.output import Failure, Generated
 from snellen.core.request import Generate, Ref
-from snellen.engine.loop.check_output import fitting
+from snellen.engine.loop.check_output import check_output
 
 ASKED = Generate(messages=(user(Text("?")),), ref=Ref("1"))
 
 
 def test_half_of_a_surrogate_pair_does_not_stop_the_run() -> None:
-    assert fitting(ASKED, Generated("A \ud83d")) == Generated("A \ufffd")
+    assert check_output(ASKED, Generated("A \ud83d")) == Generated("A \ufffd")
     whole = Generated("答 😀")
-    assert fitting(ASKED, whole) is whole
+    assert check_output(ASKED, whole) is whole
 
 
 def test_a_reply_that_is_no_text_is_a_failure() -> None:
-    output = fitting(ASKED, Generated(None))  # type: ignore[arg-type]
+    output = check_output(ASKED, Generated(None))  # type: ignore[arg-type]
     assert isinstance(output, Failure)
     assert "NoneType" in output.message

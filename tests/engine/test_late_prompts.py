@@ -6,28 +6,28 @@ import copy
 from pathlib import Path
 
 import snellen
-from snellen.core.message import LateMessages, Message, Text, user
+from snellen.core.message import LazyMessages, Message, Text, user
 from snellen.core.request import Generate, Ref, request_digest
 from snellen.store.runs import open_run
 
 ROWS = "index\tquestion\tA\tB\tanswer\n1\tWhich?\tred\tblue\tA\n2\tWhich?\tred\tblue\tB\n"
 
 
-def late(made: list[str]) -> LateMessages:
+def late(made: list[str]) -> LazyMessages:
     def make() -> tuple[Message, ...]:
         made.append("once")
         return (user(Text("Which?")),)
 
-    return LateMessages(make)
+    return LazyMessages(make)
 
 
 def test_messages_are_made_once_and_only_for_a_reader() -> None:
     made: list[str] = []
     messages = late(made)
-    assert (messages.looked_at(), made) == ((), [])
+    assert (messages.cached_messages(), made) == ((), [])
     assert messages[0].text() == "Which?"
     assert messages == (user(Text("Which?")),)
-    assert messages.looked_at() == tuple(messages)
+    assert messages.cached_messages() == tuple(messages)
     assert made == ["once"]
 
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from snellen import evaluate
 from snellen.engine.ray import watchdog
-from snellen.engine.ray.lost_runs import LOST
+from snellen.engine.ray.lost_runs import LOST_REASON
 from snellen.store.runs import RunWriter, open_run
 
 SCRIPT = Path(watchdog.__file__)
@@ -59,12 +59,12 @@ def watched(run: Path, raylet: Path, says: bytes) -> str:
 def test_the_node_is_gone(run: Path, raylet: socket.socket, tmp_path: Path) -> None:
     raylet.close()
     assert watched(run, tmp_path / "raylet", b"") == (
-        f"snellen: {LOST}\n"
+        f"snellen: {LOST_REASON}\n"
         f"stopped; what was finished is kept in {run}\n"
         "continue with: snellen run ...\n"
     )
     info = open_run(run).info
-    assert (info.status, info.stopped) == ("interrupted", LOST)
+    assert (info.status, info.stopped) == ("interrupted", LOST_REASON)
     assert info.spent["model"].sent == 99
     assert len(list(open_run(run).records())) == 4
 
@@ -94,5 +94,5 @@ def test_a_run_that_another_process_writes_is_left_alone(
             text=True,
             check=True,
         )
-    assert done.stderr == f"snellen: {LOST}\n"
+    assert done.stderr == f"snellen: {LOST_REASON}\n"
     assert open_run(run).info.status == "running"

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from snellen import evaluate
-from snellen.engine.loop.environment import peak
+from snellen.engine.loop.environment import peak_memory
 from snellen.report.format import size
-from snellen.report.page.facts import run_facts
+from snellen.report.page.facts import fact_sections
 
 
 def test_a_run_records_its_memory_and_the_page_shows_it(tmp_path: Path) -> None:
@@ -20,7 +20,7 @@ def test_a_run_records_its_memory_and_the_page_shows_it(tmp_path: Path) -> None:
     counts = run.info.counts
     assert counts.process_memory > 10_000_000
     facts = {group.title: {one.name: one.value for one in group.facts}
-             for group in run_facts(run.report(), run.path)}  # fmt: skip
+             for group in fact_sections(run.report(), run.path)}  # fmt: skip
     assert facts["Resources"]["process memory, highest"] == size(counts.process_memory)
     assert "wall time, latest start" in facts["Resources"]
     page = (run.path / "report.html").read_text()
@@ -29,13 +29,13 @@ def test_a_run_records_its_memory_and_the_page_shows_it(tmp_path: Path) -> None:
 
 def test_the_highest_use_does_not_fall() -> None:
     code = (
-        "from snellen.engine.loop.environment import peak\n"
-        "before = peak().process\n"
+        "from snellen.engine.loop.environment import peak_memory\n"
+        "before = peak_memory().process\n"
         "held = b'x' * 200_000_000\n"
         "del held\n"
-        "assert peak().process - before > 100_000_000, (before, peak())\n"
+        "assert peak_memory().process - before > 100_000_000, (before, peak_memory())\n"
         "import sys\n"
-        "assert 'torch' not in sys.modules and peak().device == 0\n"
+        "assert 'torch' not in sys.modules and peak_memory().device == 0\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -43,10 +43,10 @@ def test_the_highest_use_does_not_fall() -> None:
 def test_device_memory_is_what_torch_held() -> None:
     torch = pytest.importorskip("torch")
     if not torch.cuda.is_available():
-        assert peak().device == 0
+        assert peak_memory().device == 0
         return
     held = torch.zeros(1 << 20, device="cuda")
-    assert peak().device >= held.numel() * held.element_size()
+    assert peak_memory().device >= held.numel() * held.element_size()
 
 
 @pytest.mark.parametrize(

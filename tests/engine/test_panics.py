@@ -15,8 +15,8 @@ from snellen.core.model import Capabilities, Identity, Model
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.request import Generate, Ref, Request
 from snellen.engine.loop.batching import Batcher
-from snellen.engine.loop.request_broker import Asker
-from snellen.engine.ray.replicas import Pool, Slot
+from snellen.engine.loop.request_broker import RequestBroker
+from snellen.engine.ray.replicas import ReplicaPool, ReplicaSlot
 from snellen.store.responses import ResponseStore
 
 ASKED = [Generate(messages=(user(Text(name)),), ref=Ref(name)) for name in "abcd"]
@@ -59,7 +59,7 @@ class Asynchronous(Single):
 def outputs(model: Model) -> list[Output]:
     async def main() -> list[Output]:
         with ResponseStore(None) as nowhere:
-            asker = Asker({"model": model}, nowhere)
+            asker = RequestBroker({"model": model}, nowhere)
             asking = asyncio.gather(*map(asker.ask, ASKED))
             found = await asyncio.wait_for(asking, 10)
             asker.close()
@@ -145,7 +145,7 @@ class Odd:
 
 def of_pool(start: Callable[[], Awaitable[Odd]]) -> list[Output | BaseException]:
     async def main() -> list[Output | BaseException]:
-        pool = Pool([Slot(start)])
+        pool = ReplicaPool([ReplicaSlot(start)])
         asking = asyncio.gather(*map(pool.answer, ASKED), return_exceptions=True)
         try:
             return list(await asyncio.wait_for(asking, 10))

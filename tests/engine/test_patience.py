@@ -7,7 +7,12 @@ from itertools import chain, repeat
 import pytest
 
 from snellen.core.output import Failure, Generated, Output
-from snellen.engine.limits.abort import HOPELESS, Halt, MaxFailures, Patience
+from snellen.engine.limits.abort import (
+    MAX_CONSECUTIVE_FAILURES,
+    AbortSignal,
+    FailureMonitor,
+    MaxFailures,
+)
 
 ANSWER = Generated("A")
 
@@ -18,30 +23,30 @@ def failures(count: int, kind: str = "server") -> repeat:
 
 def noted(*parts: object, remote: bool = True, most: str | None = None) -> str:
     """Why the run ended after these outputs; empty where it goes on."""
-    halt = Halt()
+    halt = AbortSignal()
     limit = None if most is None else MaxFailures.parse(most)
-    patience = Patience("m", remote, limit, halt)
+    patience = FailureMonitor("m", remote, limit, halt)
     outputs: chain[Output] = chain.from_iterable(
         part if isinstance(part, repeat) else [part] for part in parts
     )
     for output in outputs:
-        patience.note(output)
+        patience.add_output(output)
     return halt.reason
 
 
-LESS = HOPELESS - 1
+LESS = MAX_CONSECUTIVE_FAILURES - 1
 
 
 @pytest.mark.parametrize(
     ("parts", "end"),
     [
         ((failures(LESS),), ""),
-        ((failures(HOPELESS),), "the first 20 requests to m failed; the last error: it is down"),
-        ((failures(HOPELESS, "refused_by_server"),), "the first 20 requests to m failed"),
+        ((failures(MAX_CONSECUTIVE_FAILURES),), "the first 20 requests to m failed; the last error: it is down"),
+        ((failures(MAX_CONSECUTIVE_FAILURES, "refused_by_server"),), "the first 20 requests to m failed"),
         # Those in a row count, not those in all.
         ((failures(LESS), ANSWER, failures(LESS)), ""),
         ((ANSWER, failures(LESS), ANSWER, failures(LESS), ANSWER, failures(LESS)), ""),
-        ((failures(LESS), ANSWER, failures(HOPELESS)), "the last 20 requests to m failed"),
+        ((failures(LESS), ANSWER, failures(MAX_CONSECUTIVE_FAILURES)), "the last 20 requests to m failed"),
         # Another failure between two outages shows that the server is there.
         ((ANSWER, failures(LESS), *failures(1, "content_filter"), failures(LESS)), ""),
         # Failures of one request's own say nothing, and neither end an outage nor add to it.
@@ -70,7 +75,7 @@ def test_a_local_model_is_given_up_only_where_a_limit_is_set() -> None:
         ("5", (failures(5),), False),
         ("5", (failures(3), ANSWER, failures(3)), True),
         # With a limit of one's own an outage alone does not end the run.
-        ("50", (failures(HOPELESS),), False),
+        ("50", (failures(MAX_CONSECUTIVE_FAILURES),), False),
         # A share is looked at from twenty requests on.
         ("10%", (failures(LESS),), False),
         ("10%", (failures(2), repeat(ANSWER, 18)), False),

@@ -8,19 +8,23 @@ import statistics
 import pytest
 
 from snellen.core.sample import Sample
-from snellen.engine.anytime.early_stop import Duel, Precision
-from snellen.engine.anytime.forecast import contest_end, contest_told, stop_of
-from snellen.engine.anytime.sample_order import Strata, units_in_order
+from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule
+from snellen.engine.anytime.forecast import (
+    comparison_forecast,
+    expected_comparison_stop,
+    expected_stop,
+)
+from snellen.engine.anytime.sample_order import AnytimeMean, stratified_order
 from snellen.stats.confidence_sequences import bets_for_samples
 
 SAMPLES = [Sample(id=str(at), kind="open", question="?") for at in range(5000)]
-UNITS = units_in_order(SAMPLES, 0)
+UNITS = stratified_order(SAMPLES, 0)
 
 
 def simulated(score: float, apart: float, seed: int) -> int:
     """Samples after which two models, right independently of each other, are told apart."""
     lots = random.Random(seed)
-    strata = Strata(UNITS, bets_for_samples(len(UNITS)))
+    strata = AnytimeMean(UNITS, bets_for_samples(len(UNITS)))
     for samples, unit in enumerate(UNITS, start=1):
         first, second = (lots.random() < score + sign * apart / 2 for sign in (1, -1))
         strata.add(unit, [(first - second + 1) / 2])
@@ -32,25 +36,27 @@ def simulated(score: float, apart: float, seed: int) -> int:
 
 @pytest.mark.parametrize(("score", "points"), [(0.5, 20), (0.5, 10), (0.7, 10)])
 def test_the_end_of_a_contest_is_near_the_median_of_contests(score: float, points: int) -> None:
-    told = contest_end(UNITS, points, score)
+    told = expected_comparison_stop(UNITS, points, score)
     seen = statistics.median(simulated(score, points / 100, seed) for seed in range(11))
     assert told == pytest.approx(seen, rel=0.25)
 
 
 def test_what_is_never_decided_is_said() -> None:
-    few = units_in_order(SAMPLES[:100], 0)
-    assert contest_end(few, 5, 0.5) is None
-    assert "not expected to be decided by 100 samples" in contest_told(few, Duel("a", "b"), 0.5)
-    told = contest_told(units_in_order(SAMPLES[:800], 0), Duel("a", "b"), 0.5)
+    few = stratified_order(SAMPLES[:100], 0)
+    assert expected_comparison_stop(few, 5, 0.5) is None
+    assert "not expected to be decided by 100 samples" in comparison_forecast(
+        few, ComparisonRule("a", "b"), 0.5
+    )
+    told = comparison_forecast(stratified_order(SAMPLES[:800], 0), ComparisonRule("a", "b"), 0.5)
     assert "if the two are 20 points apart" in told
     assert "not even by all if 5; all are counted" in told
 
 
 def test_samples_that_belong_together_are_asked_together() -> None:
     pairs = [Sample(id=str(at), kind="open", question="?", unit=str(at // 2)) for at in range(5000)]
-    whole = stop_of(UNITS, Precision(5), 0.6)
-    halves = stop_of(units_in_order(pairs, 0), Precision(5), 0.6)
+    whole = expected_stop(UNITS, PrecisionRule(5), 0.6)
+    halves = expected_stop(stratified_order(pairs, 0), PrecisionRule(5), 0.6)
     assert whole is not None
     assert halves is not None
     assert 2 * halves == pytest.approx(whole, rel=0.1)
-    assert stop_of(units_in_order(SAMPLES[:40], 0), Precision(0.1), 0.6) is None
+    assert expected_stop(stratified_order(SAMPLES[:40], 0), PrecisionRule(0.1), 0.6) is None

@@ -22,10 +22,10 @@ from snellen.core.output import Failure, Generated  # noqa: E402
 from snellen.core.record import Record  # noqa: E402
 from snellen.core.request import Generate, Ref  # noqa: E402
 from snellen.engine.loop.driving import drive_all  # noqa: E402
-from snellen.engine.loop.request_broker import Asker, concurrency_of  # noqa: E402
-from snellen.engine.ray.cluster import Cluster, Spread  # noqa: E402
-from snellen.engine.ray.replicas import AT_HAND  # noqa: E402
-from snellen.engine.ray.worker import Worker  # noqa: E402
+from snellen.engine.loop.request_broker import RequestBroker, model_concurrency  # noqa: E402
+from snellen.engine.ray.cluster import RayCluster, ReplicatedModel  # noqa: E402
+from snellen.engine.ray.replicas import BATCHES_PER_REPLICA  # noqa: E402
+from snellen.engine.ray.worker import ReplicaWorker  # noqa: E402
 from snellen.models.hf.bundled import WEIGHTS  # noqa: E402
 from snellen.models.hf.model import HuggingFace  # noqa: E402
 from snellen.models.naming.registry import open_model  # noqa: E402
@@ -60,10 +60,10 @@ def driven(model: Any, count: int, midway: Any = None) -> list[Record]:
     async def main() -> None:
         samples = benchmark.samples(benchmark.open())
         with ResponseStore(None) as nowhere:
-            asker = Asker({"model": model}, nowhere)
+            asker = RequestBroker({"model": model}, nowhere)
             chosen = (sample for sample, _ in zip(samples, range(count), strict=False))
             try:
-                await drive_all(chosen, benchmark.flow, asker, finished, concurrency_of(model))
+                await drive_all(chosen, benchmark.flow, asker, finished, model_concurrency(model))
             finally:
                 asker.close()
 
@@ -88,7 +88,7 @@ def replies(records: list[Record]) -> dict[str, list[str]]:
 def test_an_actor_and_a_node_may_die(cluster: Any) -> None:
     count = 120
     expected = replies(driven(open_model(MODEL), count))
-    spread = Spread(MODEL, Cluster(address=cluster.address, replicas=2))
+    spread = ReplicatedModel(MODEL, RayCluster(address=cluster.address, replicas=2))
     lost_node = cluster.add_node(num_cpus=1)
     started = time.monotonic()
 
@@ -99,7 +99,7 @@ def test_an_actor_and_a_node_may_die(cluster: Any) -> None:
     try:
         records = driven(spread, count, kill)
     finally:
-        spread.shut()
+        spread.shut_down()
     assert len(records) == len({record.id for record in records}) == count
     assert replies(records) == expected
     assert spread.losses >= 1
@@ -113,7 +113,7 @@ def test_models_of_one_command_make_room_for_each_other(cluster: Any, tmp_path: 
     data.write_text("index\tquestion\tA\tB\tanswer\n1\tWhich?\tone\ttwo\tB\n")
     runs = evaluate(
         ["snellen/tiny", "snellen/tiny-early"], ["eyechart", str(data)], limit=6,
-        cluster=Cluster(address=cluster.address, replicas=2), out=tmp_path / "out", html=False,
+        cluster=RayCluster(address=cluster.address, replicas=2), out=tmp_path / "out", html=False,
     ).runs  # fmt: skip
     assert [run.info.status for run in runs] == ["complete"] * 4
     assert all(run.info.counts.done == run.info.counts.samples for run in runs)
@@ -122,14 +122,14 @@ def test_models_of_one_command_make_room_for_each_other(cluster: Any, tmp_path: 
 def test_what_a_replica_cannot_load_is_said_in_one_sentence(cluster: Any, tmp_path: Path) -> None:
     folder = tmp_path / "model"
     shutil.copytree(WEIGHTS / "tiny", folder)
-    spread = Spread(str(folder), Cluster(address=cluster.address))
+    spread = ReplicatedModel(str(folder), RayCluster(address=cluster.address))
     (folder / "model.safetensors").unlink()
     question = Generate(messages=(user(Text("A?")),), ref=Ref("q"))
     try:
         with pytest.raises(UsageError, match=r"cannot load it: .* holds no weights"):
             asyncio.run(spread.answer(question))
     finally:
-        spread.shut()
+        spread.shut_down()
 
 
 def test_a_model_of_ones_own_is_sent_along(cluster: Any, tmp_path: Path) -> None:
@@ -139,13 +139,13 @@ def test_a_model_of_ones_own_is_sent_along(cluster: Any, tmp_path: Path) -> None
         "    def answer(self, request):\n"
         "        return request.messages[0].text().upper()\n"
     )
-    spread = Spread("Loud", Cluster(address=cluster.address), [own])
+    spread = ReplicatedModel("Loud", RayCluster(address=cluster.address), [own])
     own.unlink()
     question = Generate(messages=(user(Text("quiet")),), ref=Ref("q"))
     try:
         output = asyncio.run(spread.answer(question))
     finally:
-        spread.shut()
+        spread.shut_down()
     assert isinstance(output, Generated), output
     assert not isinstance(output, Failure)
     assert output.text == "QUIET"
@@ -154,12 +154,12 @@ def test_a_model_of_ones_own_is_sent_along(cluster: Any, tmp_path: Path) -> None
 def test_what_a_replica_says_of_itself_reaches_run_json(monkeypatch: pytest.MonkeyPatch) -> None:
     """E.g. why it shared nothing; `run.json` holds the remarks of the run's model."""
     monkeypatch.setattr(HuggingFace, "remarks", ("shared nothing",))
-    worker = Worker("snellen/tiny", {})
+    worker = ReplicaWorker("snellen/tiny", {})
     worker.ready()
     question = Generate(messages=(user(Text("A?")),), ref=Ref("q"))
     told = worker.answer([question], [])
     worker.end()
-    spread = Spread("snellen/tiny", Cluster())
+    spread = ReplicatedModel("snellen/tiny", RayCluster())
     assert spread.remarks == ()
     for _ in range(2):
         spread._note(told)
@@ -169,10 +169,10 @@ def test_what_a_replica_says_of_itself_reaches_run_json(monkeypatch: pytest.Monk
 
 def test_enough_is_asked_for_batches_that_have_grown() -> None:
     model = open_model("snellen/tiny")
-    spread = Spread("snellen/tiny", Cluster(replicas=3))
-    assert spread.concurrency == 3 * AT_HAND * model.batch_limit  # type: ignore[attr-defined]
-    fixed = Spread("snellen/tiny:batch_size=5", Cluster(replicas=3))
-    assert fixed.concurrency == 3 * AT_HAND * 10
+    spread = ReplicatedModel("snellen/tiny", RayCluster(replicas=3))
+    assert spread.concurrency == 3 * BATCHES_PER_REPLICA * model.batch_limit  # type: ignore[attr-defined]
+    fixed = ReplicatedModel("snellen/tiny:batch_size=5", RayCluster(replicas=3))
+    assert fixed.concurrency == 3 * BATCHES_PER_REPLICA * 10
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_enough_is_asked_for_batches_that_have_grown() -> None:
 def test_an_address_where_no_cluster_is(address: str, said: str) -> None:
     if ray.is_initialized():
         ray.shutdown()
-    spread = Spread(MODEL, Cluster(address=address))
+    spread = ReplicatedModel(MODEL, RayCluster(address=address))
     question = Generate(messages=(user(Text("A?")),), ref=Ref("q"))
     with pytest.raises(UsageError, match=said):
         asyncio.run(spread.answer(question))

@@ -30,8 +30,8 @@ from snellen.core.output import Generated, Usage  # noqa: E402
 from snellen.core.record import Record  # noqa: E402
 from snellen.core.request import Generate, Ref  # noqa: E402
 from snellen.engine.ray import placement  # noqa: E402
-from snellen.engine.ray.cluster import Cluster, Spread  # noqa: E402
-from snellen.engine.ray.lost_runs import LOST  # noqa: E402
+from snellen.engine.ray.cluster import RayCluster, ReplicatedModel  # noqa: E402
+from snellen.engine.ray.lost_runs import LOST_REASON  # noqa: E402
 from snellen.engine.ray.placement import NO_NODE  # noqa: E402
 from snellen.store.responses import ResponseStore  # noqa: E402
 from snellen.store.runs import find_runs  # noqa: E402
@@ -202,8 +202,8 @@ def test_a_node_that_dies_is_told(tmp_path: Path) -> None:
     raylet.kill()
     said = process.communicate(timeout=120)[1]
     # Ray ends the process with 1, which is Snellen's code for samples that are missing.
-    assert process.returncode == (1 if f"snellen: {LOST}" in said else 2), said
-    assert f"snellen: {LOST}" in said or NO_NODE in said
+    assert process.returncode == (1 if f"snellen: {LOST_REASON}" in said else 2), said
+    assert f"snellen: {LOST_REASON}" in said or NO_NODE in said
     assert "Traceback" not in said
     (run,) = find_runs(out)
     assert run.info.status == "interrupted"
@@ -236,7 +236,9 @@ def replied(record: Record) -> Generated:
 def test_a_run_goes_on_with_fewer_replicas_and_uses_a_node_that_comes(nodes: Any) -> None:
     # Connected here, so that the cluster can still be asked when the replicas have ended.
     ray.init(address=nodes.address, log_to_driver=False)
-    spread = Spread("snellen/tiny:batch_size=1", Cluster(address=nodes.address, replicas=3))
+    spread = ReplicatedModel(
+        "snellen/tiny:batch_size=1", RayCluster(address=nodes.address, replicas=3)
+    )
 
     async def ask(count: int) -> None:
         questions = [
@@ -261,7 +263,7 @@ def test_a_run_goes_on_with_fewer_replicas_and_uses_a_node_that_comes(nodes: Any
         asyncio.run(main())
         assert spread.remarks == ()
     finally:
-        spread.shut()
+        spread.shut_down()
     deadline = time.monotonic() + 30
     while [one for one in groups() if one["state"] != "REMOVED"]:
         assert time.monotonic() < deadline, "a placement group was left behind"
@@ -279,24 +281,24 @@ def test_what_a_node_lacks_is_said(
     nodes: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """GPUs that no node has; then Snellen itself."""
-    monkeypatch.setattr(placement, "_NODES_COME", 0.0)
+    monkeypatch.setattr(placement, "_NODE_TIMEOUT", 0.0)
     said = "1 CPU and 2 GPUs on one node, .* the largest has 1 CPU and 0 GPUs; give --gpus-per"
-    refused(Cluster(address=nodes.address, gpus=2, cpus=1), said)
+    refused(RayCluster(address=nodes.address, gpus=2, cpus=1), said)
     package = tmp_path / "snellen"
     package.mkdir()
     (package / "__init__.py").write_text("raise ImportError('not in this environment')\n")
     nodes.add_node(num_cpus=4, env_vars={"PYTHONPATH": str(tmp_path)})
     said = r"cannot start on its node: ImportError: not in this environment; every node needs"
-    refused(Cluster(address=nodes.address, cpus=4), said)
+    refused(RayCluster(address=nodes.address, cpus=4), said)
 
 
-def refused(cluster: Cluster, said: str) -> None:
-    spread = Spread("snellen/tiny", cluster)
+def refused(cluster: RayCluster, said: str) -> None:
+    spread = ReplicatedModel("snellen/tiny", cluster)
     try:
         with pytest.raises(UsageError, match=said):
             asyncio.run(spread.answer(QUESTION))
     finally:
-        spread.shut()
+        spread.shut_down()
 
 
 @pytest.mark.release
@@ -333,7 +335,9 @@ def test_what_answers_but_is_no_cluster_is_named(kind: str) -> None:
         ray.shutdown()
     try:
         with pytest.raises(UsageError, match=f"what answers at {address} is no Ray cluster"):
-            asyncio.run(Spread("snellen/tiny", Cluster(address=address)).answer(QUESTION))
+            asyncio.run(
+                ReplicatedModel("snellen/tiny", RayCluster(address=address)).answer(QUESTION)
+            )
     finally:
         server.shutdown()
         server.server_close()

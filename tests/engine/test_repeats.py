@@ -21,8 +21,8 @@ from snellen.core.output import Failure, Generated, Output, Usage
 from snellen.core.repeats import draws_of
 from snellen.core.request import Generate, Rank, Ref, Request, Sampling, request_digest
 from snellen.core.sample import Sample
-from snellen.engine.loop.progress import Progress, Silent
-from snellen.engine.loop.repeats import repeated
+from snellen.engine.loop.progress import NoProgress, Progress
+from snellen.engine.loop.repeats import repeat_flow
 from snellen.store.responses import ResponseStore
 from snellen.store.runs import RunFolder
 
@@ -33,13 +33,13 @@ class Killed(BaseException):
     """Ends a run in its midst."""
 
 
-class Killing(Silent):
+class Killing(NoProgress):
     """Ends the run when so many questions are done."""
 
     def __init__(self, after: int) -> None:
         self.after = after
 
-    def advanced(self, done: int, *_: object) -> None:
+    def on_advance(self, done: int, *_: object) -> None:
         if done >= self.after:
             raise Killed
 
@@ -218,8 +218,8 @@ def test_ranking_refuses(home: Path) -> None:
     sample = Sample("1", "choice", "?")
     for repeats, sampling in ((2, {}), (1, {"model": Sampling(temperature=1.0)})):
         with pytest.raises(UsageError, match=r"ranks the candidates.*leave out --repeats"):
-            next(repeated(flow, repeats, sampling)(sample))
-    assert repeated(flow, 1, {}) is flow
+            next(repeat_flow(flow, repeats, sampling)(sample))
+    assert repeat_flow(flow, 1, {}) is flow
 
 
 def test_other_roles_draw_nothing(home: Path) -> None:

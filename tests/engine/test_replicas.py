@@ -11,8 +11,8 @@ from snellen.core.errors import UsageError
 from snellen.core.message import Media, Text, user
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.request import Generate, Ref, Request
-from snellen.engine.loop.batching import Waiting
-from snellen.engine.ray.replicas import Pool, ReplicaLost, Slot, _fair
+from snellen.engine.loop.batching import QueuedRequest
+from snellen.engine.ray.replicas import ReplicaLost, ReplicaPool, ReplicaSlot, _fair_part
 
 
 class Counting:
@@ -41,20 +41,20 @@ def question(text: str, picture: str = "") -> Generate:
     return Generate(messages=(user(*parts, Text(text)),), ref=Ref(text))
 
 
-async def asked(pool: Pool, count: int) -> list[Output]:
+async def asked(pool: ReplicaPool, count: int) -> list[Output]:
     try:
         return list(await asyncio.gather(*(pool.answer(question(str(n))) for n in range(count))))
     finally:
         pool.close()
 
 
-def slot_of(*replicas: Counting) -> Slot:
+def slot_of(*replicas: Counting) -> ReplicaSlot:
     waiting = iter(replicas)
 
     async def start() -> Counting:
         return next(waiting)
 
-    return Slot(start)
+    return ReplicaSlot(start)
 
 
 def test_free_replicas_take_more() -> None:
@@ -62,7 +62,7 @@ def test_free_replicas_take_more() -> None:
     slow, quick = Counting(seen, pause=0.2), Counting(seen, pause=0.005)
 
     async def main() -> list[Output]:
-        return await asked(Pool([slot_of(slow), slot_of(quick)]), 60)
+        return await asked(ReplicaPool([slot_of(slow), slot_of(quick)]), 60)
 
     outputs = asyncio.run(main())
     assert [one.text for one in outputs if isinstance(one, Generated)] == list(map(str, range(60)))
@@ -75,7 +75,7 @@ def test_what_a_lost_replica_held_is_asked_again_once() -> None:
     second = slot_of(Counting(seen, pause=0.01))
 
     async def main() -> list[Output]:
-        return await asked(Pool([first, second]), 80)
+        return await asked(ReplicaPool([first, second]), 80)
 
     outputs = asyncio.run(main())
     assert [one.text for one in outputs if isinstance(one, Generated)] == list(map(str, range(80)))
@@ -88,7 +88,7 @@ def test_a_request_that_kills_replicas_is_given_up() -> None:
         return Counting([], lost_at=1)
 
     async def main() -> list[Output]:
-        return await asked(Pool([Slot(start)]), 1)
+        return await asked(ReplicaPool([ReplicaSlot(start)]), 1)
 
     [output] = asyncio.run(main())
     assert isinstance(output, Failure)
@@ -101,7 +101,7 @@ def test_a_model_that_no_replica_can_load_ends_the_run() -> None:
         raise UsageError("a replica of hf/nothing cannot load it")
 
     async def main() -> list[Output]:
-        return await asked(Pool([Slot(start), Slot(start)]), 9)
+        return await asked(ReplicaPool([ReplicaSlot(start), ReplicaSlot(start)]), 9)
 
     with pytest.raises(UsageError, match="cannot load"):
         asyncio.run(main())
@@ -125,7 +125,7 @@ def test_questions_about_a_picture_go_to_the_replica_that_has_seen_it() -> None:
     replicas = [Looking(0.01), Looking(0.013)]
 
     async def main() -> None:
-        pool = Pool([slot_of(one) for one in replicas])
+        pool = ReplicaPool([slot_of(one) for one in replicas])
 
         async def rotations(picture: str) -> None:
             for number in range(6):
@@ -144,7 +144,7 @@ def test_questions_asked_together_are_not_torn_apart() -> None:
     replicas = [Looking(0.01), Looking(0.01)]
 
     async def main() -> None:
-        pool = Pool([slot_of(one) for one in replicas])
+        pool = ReplicaPool([slot_of(one) for one in replicas])
         asked = [question(f"{picture} {number}", f"picture {picture}")
                  for number in range(2) for picture in range(16)]  # fmt: skip
         await asyncio.gather(*map(pool.answer, asked))
@@ -159,7 +159,7 @@ def test_an_idle_replica_takes_what_another_remembers() -> None:
     slow, quick = Looking(0.5), Looking(0.001)
 
     async def main() -> float:
-        pool = Pool([slot_of(slow), slot_of(quick)])
+        pool = ReplicaPool([slot_of(slow), slot_of(quick)])
         started = asyncio.get_running_loop().time()
         asked = [question(str(number), "one picture") for number in range(40)]
         await asyncio.gather(*map(pool.answer, asked))
@@ -183,13 +183,13 @@ def test_an_idle_replica_takes_what_another_remembers() -> None:
     ],
 )
 def test_a_fair_share_ends_between_pictures(pictures: str, share: int, taken: int) -> None:
-    async def main() -> list[Waiting]:
+    async def main() -> list[QueuedRequest]:
         future: asyncio.Future[Output] = asyncio.get_running_loop().create_future()
         batch = [
-            Waiting(number, 1, tuple(one.strip()), question(str(number)), future)
+            QueuedRequest(number, 1, tuple(one.strip()), question(str(number)), future)
             for number, one in enumerate(pictures)
         ]
-        return _fair(batch, share)
+        return _fair_part(batch, share)
 
     assert [one.order for one in asyncio.run(main())] == list(range(taken))
 
@@ -200,7 +200,7 @@ def test_what_is_left_is_shared_out() -> None:
         one.batch_size = 16
 
     async def main() -> list[Output]:
-        return await asked(Pool([slot_of(one) for one in replicas]), 10)
+        return await asked(ReplicaPool([slot_of(one) for one in replicas]), 10)
 
     asyncio.run(main())
     assert all(one.batches for one in replicas)
@@ -216,7 +216,7 @@ def test_a_batch_is_as_large_as_the_replica_says_by_then() -> None:
             return await super().answer(requests)
 
     async def main() -> list[Output]:
-        return await asked(Pool([slot_of(Growing([], pause=0.001))]), 60)
+        return await asked(ReplicaPool([slot_of(Growing([], pause=0.001))]), 60)
 
     asyncio.run(main())
     assert sizes[0] == 4

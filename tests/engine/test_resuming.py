@@ -19,13 +19,13 @@ from snellen.core.media import InlineSource
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Failure, Generated, Output, Usage
 from snellen.core.request import Request
-from snellen.core.run import Spent
+from snellen.core.run import RoleUsage
 from snellen.core.sample import MediaRef, Sample
 from snellen.data.media.sources import BrokenSource
 from snellen.engine.loop.request_broker import MAIN
-from snellen.engine.loop.resume import _others
+from snellen.engine.loop.resume import _has_other_images
 from snellen.report.format import notices
-from snellen.store.runs import RunFolder, RunWriter, Slim
+from snellen.store.runs import ResumeRecord, RunFolder, RunWriter
 
 SAMPLES = 10
 
@@ -175,7 +175,7 @@ def _sample(shown: str, options: str = "", *, gone: bool = False) -> Sample:
     source = BrokenSource("gone") if gone else InlineSource(b"")
     media = tuple(MediaRef(name, source) for name in shown)
     pictures = {name.upper(): MediaRef(name, source) for name in options}
-    return Sample("1", "choice", "?", media=media, pictures=pictures)
+    return Sample("1", "choice", "?", media=media, option_images=pictures)
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def _sample(shown: str, options: str = "", *, gone: bool = False) -> Sample:
     ],
 )
 def test_whether_a_row_is_about_other_pictures(sample: Sample, asked: str, changed: bool) -> None:
-    assert _others(sample, Slim("1", tuple(asked))) is changed
+    assert _has_other_images(sample, ResumeRecord("1", tuple(asked))) is changed
 
 
 @pytest.mark.parametrize("damage", ["x'00ff'", "'words'", "7", "x''"])
@@ -260,7 +260,7 @@ def run_beside(home: Path) -> RunFolder:
     "what was spent is known",
 )
 def test_what_was_spent_is_known_after_a_kill(tmp_path: Path) -> None:
-    early, late = Spent(sent=3, answered=2), Spent(sent=9, answered=8)
+    early, late = RoleUsage(sent=3, answered=2), RoleUsage(sent=9, answered=8)
     with RunWriter(tmp_path) as writer:
         writer.note_spent({MAIN: early})
         writer.note_spent({MAIN: late})
@@ -274,7 +274,7 @@ def test_what_was_spent_is_known_after_a_kill(tmp_path: Path) -> None:
                 "judge": early,
             }
             # `run.json` was written after the last line.
-            later = Spent(sent=10, answered=9)
+            later = RoleUsage(sent=10, answered=9)
             assert writer.recover_spent({MAIN: later}) == {MAIN: later}
 
 
@@ -306,7 +306,7 @@ def test_replies_that_were_stored_and_not_noted_are_counted(home: Path) -> None:
     whole = found.info.spent[MAIN]
     path = found.path / "run.json"
     content = msgspec.json.decode(path.read_bytes())
-    noted = Spent(sent=7, answered=6, usage=Usage(60, 6))
+    noted = RoleUsage(sent=7, answered=6, usage=Usage(60, 6))
     content |= {"status": "running", "spent": {MAIN: msgspec.to_builtins(noted)}}
     path.write_bytes(msgspec.json.encode(content))
     samples = found.path / "samples.jsonl"

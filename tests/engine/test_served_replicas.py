@@ -20,8 +20,8 @@ ray = pytest.importorskip("ray")
 from snellen.core.message import Text, user  # noqa: E402
 from snellen.core.output import Generated, Output  # noqa: E402
 from snellen.core.request import Generate, Ref  # noqa: E402
-from snellen.engine.ray.cluster import Cluster, Spread  # noqa: E402
-from snellen.engine.ray.worker import sweep  # noqa: E402
+from snellen.engine.ray.cluster import RayCluster, ReplicatedModel  # noqa: E402
+from snellen.engine.ray.worker import remove_stale_logs  # noqa: E402
 from snellen.engine.servers.managed import Servers, presets  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("default")
@@ -62,7 +62,7 @@ def question(text: str) -> Generate:
 def test_each_replica_serves_on_its_own_gpus_and_a_dead_server_is_replaced(notes: Path) -> None:
     names = [f"question {number}" for number in range(60)]
     names[20] = "a fatal question"
-    spread = Spread("vllm/some/model", Cluster(replicas=REPLICAS, gpus=GPUS, cpus=1))
+    spread = ReplicatedModel("vllm/some/model", RayCluster(replicas=REPLICAS, gpus=GPUS, cpus=1))
 
     async def ask(texts: list[str]) -> list[Output]:
         return list(await asyncio.gather(*(spread.answer(question(text)) for text in texts)))
@@ -85,7 +85,7 @@ def test_each_replica_serves_on_its_own_gpus_and_a_dead_server_is_replaced(notes
         outputs = asyncio.run(main())
         first, second = (note for note in noted(notes) if psutil.pid_exists(note["pid"]))
     finally:
-        spread.shut()
+        spread.shut_down()
     said = [one.text for one in outputs if isinstance(one, Generated)]
     assert said == [name.upper() for name in names]
     assert spread.losses == 1
@@ -114,7 +114,7 @@ def test_what_dead_replicas_left_is_removed_and_what_others_hold_is_kept(
                  f"snellen-replica-{os.getpid()}", "another"):  # fmt: skip
         (tmp_path / name).mkdir()
         (tmp_path / name / "server.log").write_text("ready")
-    sweep()
+    remove_stale_logs()
     assert sorted(one.name for one in tmp_path.iterdir()) == [
         "another", f"snellen-replica-{os.getpid()}",
     ]  # fmt: skip
@@ -131,7 +131,9 @@ def test_what_dead_replicas_left_is_removed_and_what_others_hold_is_kept(
 def test_a_server_is_told_of_its_gpus(provider: str, words: str) -> None:
     assert presets(4)[provider].command == f"{presets()[provider].command} {words}"
     assert presets(1)[provider] == presets()[provider]
-    four, one = (Servers(Path(), gpus=gpus).managed(f"{provider}/some/model") for gpus in (4, 1))
+    four, one = (
+        Servers(Path(), gpus=gpus).open_managed(f"{provider}/some/model") for gpus in (4, 1)
+    )
     assert four is not None
     assert one is not None
     assert four.identity == one.identity

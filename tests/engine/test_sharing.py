@@ -19,10 +19,10 @@ from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.request import Generate, Ref, Request
 from snellen.engine.loop import concurrent_runs
-from snellen.engine.loop.concurrent_runs import Sharing
-from snellen.engine.loop.request_broker import Asker
+from snellen.engine.loop.concurrent_runs import ConcurrentRuns
+from snellen.engine.loop.request_broker import RequestBroker
 from snellen.store import in_flight
-from snellen.store.in_flight import InFlight, live_askers
+from snellen.store.in_flight import InFlightRequests, count_live_runs
 from snellen.store.responses import ResponseStore
 
 KEY = b"k" * 32
@@ -54,16 +54,16 @@ def question(number: int) -> Generate:
 async def ask_all(path: Path, model: Model, count: int, wait: float = 0.0) -> list[Output]:
     await asyncio.sleep(wait)
     with ResponseStore(path) as store:
-        asker = Asker({"model": model}, store)
-        asker.sharing = Sharing(store)
-        await asker.sharing.start(asker.in_flight)
+        asker = RequestBroker({"model": model}, store)
+        asker.concurrent_runs = ConcurrentRuns(store)
+        await asker.concurrent_runs.start(asker.in_flight)
         try:
             asked = []
             for first in range(0, count, 4):
                 four = (asker.ask(question(n)) for n in range(first, min(first + 4, count)))
                 asked += await asyncio.gather(*four)
         finally:
-            await asker.sharing.stop()
+            await asker.concurrent_runs.stop()
             asker.close()
     return [one.output for one in asked]
 
@@ -120,10 +120,10 @@ def other(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     """Another process that has a request in flight and never ends it."""
     program = (
         "import sys, time; from pathlib import Path\n"
-        "from snellen.store.in_flight import InFlight\n"
-        "mine = InFlight(Path(sys.argv[1])); mine.enter(); mine.beat(())\n"
+        "from snellen.store.in_flight import InFlightRequests\n"
+        "mine = InFlightRequests(Path(sys.argv[1])); mine.enter(); mine.renew(())\n"
         "assert mine.claim(b'k' * 32); print('there', flush=True)\n"
-        "while True: time.sleep(0.05); mine.beat(())"
+        "while True: time.sleep(0.05); mine.renew(())"
     )
     store = str(tmp_path / "store.sqlite")
     process = subprocess.Popen(
@@ -139,11 +139,11 @@ def other(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 def test_nobody_waits_for_the_dead(
     tmp_path: Path, other: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mine = InFlight(tmp_path / "store.sqlite")
+    mine = InFlightRequests(tmp_path / "store.sqlite")
     mine.enter()
     assert mine.sharing
     assert not mine.claim(KEY)
-    monkeypatch.setattr(in_flight, "_runs", lambda process: True)
+    monkeypatch.setattr(in_flight, "_is_running", lambda process: True)
     assert not mine.claim(KEY)
     monkeypatch.undo()
     other.kill()
@@ -156,7 +156,7 @@ def test_nobody_waits_for_one_that_was_stopped(
     tmp_path: Path, other: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its process is there, and its lease is not renewed."""
-    mine = InFlight(tmp_path / "store.sqlite")
+    mine = InFlightRequests(tmp_path / "store.sqlite")
     mine.enter()
     os.kill(other.pid, signal.SIGSTOP)
     assert not mine.claim(KEY)
@@ -169,16 +169,16 @@ def test_nobody_waits_for_one_that_was_stopped(
 def test_nobody_waits_for_ever(
     tmp_path: Path, other: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(concurrent_runs, "PATIENCE", 0.2)
+    monkeypatch.setattr(concurrent_runs, "MAX_WAIT", 0.2)
 
     async def wait() -> Output | None:
         with ResponseStore(tmp_path / "store.sqlite") as store:
-            asker = Asker({"model": Model()}, store)
-            mine = Sharing(store)
+            asker = RequestBroker({"model": Model()}, store)
+            mine = ConcurrentRuns(store)
             await mine.start(tuple)
-            assert mine.active
+            assert mine.is_active
             started = time.monotonic()
-            found = await mine.reply_of_another(KEY, asker.halt)
+            found = await mine.wait_for_reply(KEY, asker.abort_signal)
             assert 0.1 < time.monotonic() - started < 2.0
             await mine.stop()
             return found
@@ -187,20 +187,20 @@ def test_nobody_waits_for_ever(
 
 
 def test_a_run_that_left_is_forgotten(tmp_path: Path) -> None:
-    one, two = (InFlight(tmp_path / "store.sqlite") for _ in range(2))
+    one, two = (InFlightRequests(tmp_path / "store.sqlite") for _ in range(2))
     one.enter()
     two.enter()
     assert (one.sharing, two.sharing) == (False, True)
     assert not two.others_share
-    one.beat([KEY])
-    two.beat(())
+    one.renew([KEY])
+    two.renew(())
     assert two.others_share
     assert not two.claim(KEY)
     one.leave()
-    two.beat(())
+    two.renew(())
     assert (two.sharing, two.claim(KEY)) == (False, True)
     with sqlite3.connect(tmp_path / "store.sqlite") as store:
-        assert live_askers(store) == 1
+        assert count_live_runs(store) == 1
     store.close()
     two.leave()
 
@@ -210,10 +210,10 @@ def test_a_store_that_is_held_stops_nobody(tmp_path: Path) -> None:
     with ResponseStore(path):
         holder = sqlite3.connect(path, isolation_level=None)
         holder.execute("BEGIN IMMEDIATE")
-        mine = InFlight(path)
+        mine = InFlightRequests(path)
         mine.enter()
         assert mine.claim(KEY)
-        mine.beat([KEY])
+        mine.renew([KEY])
         mine.release(KEY)
         mine.leave()
         holder.execute("COMMIT")

@@ -23,9 +23,9 @@ from snellen.core.record import Record
 from snellen.core.request import Request
 from snellen.core.run import RunInfo
 from snellen.core.sample import MediaRef, Sample
-from snellen.engine.anytime.early_stop import Precision, parse_until
-from snellen.engine.anytime.sample_order import Strata, units_in_order
-from snellen.engine.loop.comparison_run import Contest
+from snellen.engine.anytime.early_stop import PrecisionRule, parse_stop_rule
+from snellen.engine.anytime.sample_order import AnytimeMean, stratified_order
+from snellen.engine.loop.comparison_run import ComparisonStop
 from snellen.stats.confidence_sequences import bets_for_width
 from snellen.store.runs import RunFolder, find_runs
 
@@ -138,7 +138,7 @@ def test_units_stay_whole_and_strata_come_in_proportion() -> None:
         for unit in range(200)
         for part in range(2)
     ]
-    units = units_in_order(samples, seed=1)
+    units = stratified_order(samples, seed=1)
     assert Counter(len(unit.samples) for unit in units) == {2: 200}
     assert sorted(one.id for unit in units for one in unit.samples) == sorted(
         one.id for one in samples
@@ -146,8 +146,8 @@ def test_units_stay_whole_and_strata_come_in_proportion() -> None:
     for end in range(1, 201):
         rare = sum(unit.stratum == "rare" for unit in units[:end])
         assert abs(rare - end / 10) <= 1.0
-    assert units != units_in_order(samples, seed=2)
-    turned = units_in_order(list(reversed(samples)), seed=1)
+    assert units != stratified_order(samples, seed=2)
+    turned = stratified_order(list(reversed(samples)), seed=1)
     assert [one.samples[0].unit for one in units] == [one.samples[0].unit for one in turned]
 
 
@@ -158,31 +158,31 @@ def shown(name: str, picture: str, **more: str) -> Sample:
 
 def test_questions_about_one_picture_are_one_unit() -> None:
     samples = [shown(str(at), f"p{at // 5}") for at in range(50)]
-    units = units_in_order(samples, seed=0)
+    units = stratified_order(samples, seed=0)
     assert [len(unit.samples) for unit in units] == [5] * 10
     assert all(len({one.media for one in unit.samples}) == 1 for unit in units)
-    turned = units_in_order(samples[::-1], seed=0)
+    turned = stratified_order(samples[::-1], seed=0)
     assert [one.samples[0].media for one in units] == [one.samples[0].media for one in turned]
     # The score of a finite set does not depend on which samples share a picture.
-    assert len(units_in_order(samples, seed=0, by_media=False)) == 50
+    assert len(stratified_order(samples, seed=0, by_media=False)) == 50
 
 
 def test_a_picture_with_questions_of_several_strata_is_in_that_of_most() -> None:
     mixed = [shown(f"m{at}", "p", task="ab"[at > 0]) for at in range(3)]
     others = [shown(f"o{at}", f"q{at}", task="a") for at in range(3)]
-    units = units_in_order([*mixed, *others], seed=0)
+    units = stratified_order([*mixed, *others], seed=0)
     assert sorted((unit.stratum, len(unit.samples)) for unit in units) == [
         ("a", 1), ("a", 1), ("a", 1), ("b", 3),
     ]  # fmt: skip
 
 
 def test_a_contest_of_one_picture_is_never_decided() -> None:
-    contest = Contest(("first", "second"))
+    contest = ComparisonStop(("first", "second"))
     samples = [shown(str(at), "p") for at in range(400)]
-    contest.begin(samples, 0, "exclude")
+    contest.start(samples, 0, "exclude")
     for at in range(400):
         for side, score in enumerate((1.0, 0.0)):
-            contest.note(side, Record(str(at), "open", "?", "answered", score=score))
+            contest.add_record(side, Record(str(at), "open", "?", "answered", score=score))
     assert contest.reason == ""
 
 
@@ -215,8 +215,8 @@ def test_what_is_out_of_proportion_widens_the_interval() -> None:
         Sample(id=str(at), kind="open", question="?", groups={"c": "ab"[at % 2]})
         for at in range(40)
     ]
-    units = units_in_order(samples, seed=0)
-    strata = Strata(units, bets_for_width(0.05))
+    units = stratified_order(samples, seed=0)
+    strata = AnytimeMean(units, bets_for_width(0.05))
     first, second = (next(one for one in units if one.stratum == name) for name in "ab")
     for _ in range(4):
         strata.add(first, [1.0])
@@ -230,12 +230,12 @@ def test_what_is_out_of_proportion_widens_the_interval() -> None:
 def test_scores_count_by_their_weights() -> None:
     samples = [Sample(id=str(at), kind="open", question="?") for at in range(60)]
     weights = [(0.0, 1.0, 3.0)[at % 3] for at in range(60)]
-    units = units_in_order(samples, seed=0, by_media=False, weights=weights)
+    units = stratified_order(samples, seed=0, by_media=False, weights=weights)
     assert Counter(unit.stratum for unit in units) == {"0": 20, "1": 20, "3": 20}
-    strata = Strata(units, bets_for_width(0.05), finite=True)
+    strata = AnytimeMean(units, bets_for_width(0.05), finite=True)
     for unit in units:
         # Right where the weight is 3 or nothing.
-        strata.add(unit, [float(unit.weighed() != (1.0,))])
+        strata.add(unit, [float(unit.sample_weights() != (1.0,))])
     found = strata.interval()
     assert strata.mean == pytest.approx(0.75)
     assert (found.low, found.high) == pytest.approx((0.75, 0.75))
@@ -244,13 +244,13 @@ def test_scores_count_by_their_weights() -> None:
 
 @pytest.mark.parametrize("text", ["±1", "+-1", "+/- 1"])
 def test_a_width_is_read(text: str) -> None:
-    assert parse_until(text) == Precision(1.0)
+    assert parse_stop_rule(text) == PrecisionRule(1.0)
 
 
 @pytest.mark.parametrize("text", ["1", "±0", "±60", "A>", "A>A", "soon"])
 def test_a_rule_that_there_is_not_is_explained(text: str) -> None:
     with pytest.raises(UsageError, match="expected a half-width in points"):
-        parse_until(text)
+        parse_stop_rule(text)
 
 
 def test_a_duel_needs_the_two_models_of_the_run(
@@ -259,7 +259,7 @@ def test_a_duel_needs_the_two_models_of_the_run(
     argv = ["run", "-m", "random", "-b", "eyechart", "--out", str(tmp_path), "--until", "A>B"]
     assert main(argv) == 2
     assert "two models of a run" in capsys.readouterr().err
-    assert Contest(("a", "b")).text == "a>b"
+    assert ComparisonStop(("a", "b")).text == "a>b"
 
 
 def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,9 +15,9 @@ from snellen.core.benchmark import Benchmark
 from snellen.core.record import Record
 from snellen.core.sample import Sample
 from snellen.core.summary import Metric, Summary
-from snellen.engine.anytime.early_stop import ANYTIME, Precision
+from snellen.engine.anytime.early_stop import ANYTIME, PrecisionRule
 from snellen.engine.anytime.headline_weights import headline_weights
-from snellen.engine.loop.comparison_run import Contest
+from snellen.engine.loop.comparison_run import ComparisonStop
 from snellen.scoring.accuracy import counted_score
 
 SENTENCE = "not at the headline"
@@ -39,10 +39,10 @@ def copies(benchmark: Benchmark) -> Iterator[Sample]:
 def asked(layout: Layout, records: Sequence[Record]) -> tuple[Benchmark, Summary]:
     """The report of a run under `±5` that asked everything."""
     benchmark = of(layout, judges=int("judge" in roles(layout)))
-    stopper = Precision(5).stopper(list(copies(benchmark)), 0, "exclude", benchmark)
+    stopper = PrecisionRule(5).start_monitor(list(copies(benchmark)), 0, "exclude", benchmark)
     for record in records:
-        stopper.finished(record)
-    return benchmark, stopper.told(benchmark.summarise(records))
+        stopper.add_record(record)
+    return benchmark, stopper.annotate(benchmark.summarise(records))
 
 
 def says_no_mean(summary: Summary) -> bool:
@@ -90,9 +90,9 @@ def test_the_strata_are_the_samples_of_a_weight() -> None:
     uneven = [one for one in samples if one.groups["source"] != "ADE20K" or draw.random() < 0.5]
     weights = headline_weights(benchmark, uneven)
     assert weights.headline == "weighted mean"
-    assert min(weights.of_samples) == 1
+    assert min(weights.by_sample) == 1
     by_source: dict[str, set[float]] = {}
-    for sample, weight in zip(uneven, weights.of_samples, strict=True):
+    for sample, weight in zip(uneven, weights.by_sample, strict=True):
         by_source.setdefault(sample.groups["source"], set()).add(round(weight, 9))
     assert all(len(each) == 1 for each in by_source.values())
     assert by_source["ADE20K"] != by_source["COCO"]
@@ -101,11 +101,11 @@ def test_the_strata_are_the_samples_of_a_weight() -> None:
 def test_a_contest_looks_at_the_plain_mean_and_says_so() -> None:
     layout = next(one for one in FILES if one.benchmark == "pope")
     benchmark = of(layout)
-    side = Contest(("a", "b")).side(0)
+    side = ComparisonStop(("a", "b")).monitor(0)
     samples, records = list(copies(benchmark)), list(half_right(layout))
-    side.stopper(samples, 0, "exclude", benchmark)
+    side.start_monitor(samples, 0, "exclude", benchmark)
     for record in records:
         for which in (0, 1):
-            side._contest.note(which, record)
-    summary = side.told(benchmark.summarise(records))
+            side._comparison.add_record(which, record)
+    summary = side.annotate(benchmark.summarise(records))
     assert any("not at the headline f1" in notice for notice in summary.notices)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snellen.core.answer import Answer, Empty, Found, NoMatch, Refused, Truncated, Unparsed
-from snellen.extract.choice import read_choice
+from snellen.core.answer import Answer, Empty, NoMatch, ParsedAnswer, Refused, Truncated, Unparsed
+from snellen.extract.choice import parse_choice
 
 COLOURS = {"A": "red", "B": "green", "C": "blue", "D": "yellow"}
 ANIMALS = {"A": "cat", "B": "dog"}
@@ -21,7 +21,7 @@ UNKNOWN: dict[str, str] = {}
 
 
 def value_of(answer: Answer) -> str | None:
-    return answer.value if isinstance(answer, Found) else None
+    return answer.value if isinstance(answer, ParsedAnswer) else None
 
 
 LABELS = [
@@ -98,8 +98,8 @@ LABELS = [
 
 @pytest.mark.parametrize(("reply", "label", "rule"), LABELS)
 def test_a_label_is_read(reply: str, label: str, rule: str) -> None:
-    answer = read_choice(reply, COLOURS)
-    assert isinstance(answer, Found)
+    answer = parse_choice(reply, COLOURS)
+    assert isinstance(answer, ParsedAnswer)
     assert (answer.value, answer.rule) == (label, rule)
     assert answer.span is not None
     assert reply[answer.span[0] : answer.span[1]].upper() in (label, "Ｂ")
@@ -130,8 +130,8 @@ CONTENTS = [
 
 @pytest.mark.parametrize(("reply", "options", "label", "rule"), CONTENTS)
 def test_a_content_is_read(reply: str, options: dict[str, str], label: str, rule: str) -> None:
-    answer = read_choice(reply, options)
-    assert isinstance(answer, Found)
+    answer = parse_choice(reply, options)
+    assert isinstance(answer, ParsedAnswer)
     assert (answer.value, answer.rule) == (label, rule)
 
 
@@ -185,7 +185,7 @@ UNREAD = [
 
 @pytest.mark.parametrize(("reply", "options"), UNREAD)
 def test_no_answer_is_guessed(reply: str, options: dict[str, str]) -> None:
-    assert isinstance(read_choice(reply, options), Unparsed)
+    assert isinstance(parse_choice(reply, options), Unparsed)
 
 
 OUTCOMES = [
@@ -207,23 +207,23 @@ OUTCOMES = [
 
 @pytest.mark.parametrize(("reply", "outcome"), OUTCOMES)
 def test_why_nothing_was_read(reply: str, outcome: type[Answer]) -> None:
-    assert isinstance(read_choice(reply, COLOURS), outcome)
+    assert isinstance(parse_choice(reply, COLOURS), outcome)
 
 
 def test_none_of_the_above_can_be_an_option() -> None:
     options = {**COLOURS, "E": "None of the above"}
-    assert value_of(read_choice("None of the above.", options)) == "E"
+    assert value_of(parse_choice("None of the above.", options)) == "E"
 
 
 def test_z_can_be_a_label() -> None:
     options = {chr(65 + i): f"text {i}" for i in range(26)}
-    assert value_of(read_choice("Z", options)) == "Z"
+    assert value_of(parse_choice("Z", options)) == "Z"
 
 
 def test_a_cut_reply_is_truncated_unless_it_was_read() -> None:
-    assert isinstance(read_choice("Let us look at the", COLOURS, stop_reason="length"), Truncated)
-    assert isinstance(read_choice("", COLOURS, stop_reason="length"), Truncated)
-    assert value_of(read_choice("The answer is B", COLOURS, stop_reason="length")) == "B"
+    assert isinstance(parse_choice("Let us look at the", COLOURS, stop_reason="length"), Truncated)
+    assert isinstance(parse_choice("", COLOURS, stop_reason="length"), Truncated)
+    assert value_of(parse_choice("The answer is B", COLOURS, stop_reason="length")) == "B"
 
 
 @pytest.mark.attack("prose that was cut off at the token limit", "read where it states its answer")
@@ -242,32 +242,32 @@ def test_a_cut_reply_is_truncated_unless_it_was_read() -> None:
     ],
 )
 def test_of_a_reply_that_was_cut_only_what_is_firm_counts(reply: str, label: str | None) -> None:
-    answer = read_choice(reply, COLOURS, stop_reason="length")
-    assert (answer.value if isinstance(answer, Found) else None) == label
-    assert isinstance(answer, Found | Truncated)
+    answer = parse_choice(reply, COLOURS, stop_reason="length")
+    assert (answer.value if isinstance(answer, ParsedAnswer) else None) == label
+    assert isinstance(answer, ParsedAnswer | Truncated)
 
 
 def test_labels_win_over_contents_that_are_letters() -> None:
-    assert value_of(read_choice("B", {"A": "B", "B": "A"})) == "B"
+    assert value_of(parse_choice("B", {"A": "B", "B": "A"})) == "B"
 
 
 def test_options_of_the_same_text_are_one_answer() -> None:
-    assert value_of(read_choice("red", {"A": "red", "B": "red"})) == "A"
-    assert value_of(read_choice("B. red", {"A": "red", "B": "red"})) == "B"
-    assert isinstance(read_choice("cat", {"A": "a cat", "B": "the cat"}), Unparsed)
+    assert value_of(parse_choice("red", {"A": "red", "B": "red"})) == "A"
+    assert value_of(parse_choice("B. red", {"A": "red", "B": "red"})) == "B"
+    assert isinstance(parse_choice("cat", {"A": "a cat", "B": "the cat"}), Unparsed)
 
 
 def test_digits_may_be_labels() -> None:
     options = {"1": "a flower wilts", "2": "an eye opens"}
-    assert value_of(read_choice("Option 2", options)) == "2"
-    assert isinstance(read_choice("2", UNKNOWN), Unparsed)
+    assert value_of(parse_choice("Option 2", options)) == "2"
+    assert isinstance(parse_choice("2", UNKNOWN), Unparsed)
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.text(max_size=200), st.sampled_from([COLOURS, NUMBERS, YES_NO, CELLS, UNKNOWN]))
 def test_any_text_can_be_read(reply: str, options: dict[str, str]) -> None:
-    answer = read_choice(reply, options)
-    if isinstance(answer, Found):
+    answer = parse_choice(reply, options)
+    if isinstance(answer, ParsedAnswer):
         assert answer.value in options or not options
         assert answer.span is None or 0 <= answer.span[0] < answer.span[1] <= len(reply)
 
@@ -282,7 +282,7 @@ _PROSE = st.lists(st.sampled_from([*_WORDS.split(), "\n"]), max_size=25).map(" "
 @settings(max_examples=400, deadline=None)
 @given(_PROSE, st.sampled_from(["", " ", "\n", " \n\t "]), st.sampled_from(["", "\n", "  \n "]))
 def test_surrounding_space_changes_nothing(reply: str, before: str, after: str) -> None:
-    bare, spaced = read_choice(reply, COLOURS), read_choice(before + reply + after, COLOURS)
+    bare, spaced = parse_choice(reply, COLOURS), parse_choice(before + reply + after, COLOURS)
     assert type(bare) is type(spaced)
     assert value_of(bare) == value_of(spaced)
 
@@ -295,13 +295,13 @@ def test_surrounding_space_changes_nothing(reply: str, before: str, after: str) 
 def test_a_bare_label_is_always_read(count: int, data: st.DataObject, dress: str) -> None:
     labels = [chr(65 + i) for i in range(count)]
     label = data.draw(st.sampled_from(labels))
-    assert value_of(read_choice(dress.format(label), dict.fromkeys(labels, ""))) == label
+    assert value_of(parse_choice(dress.format(label), dict.fromkeys(labels, ""))) == label
 
 
 @given(st.permutations(list(COLOURS.values())), _PROSE.filter(lambda text: text.islower()))
 def test_content_rules_follow_the_texts_not_their_order(texts: list[str], reply: str) -> None:
     shuffled = dict(zip(COLOURS, texts, strict=True))
-    first, second = value_of(read_choice(reply, COLOURS)), value_of(read_choice(reply, shuffled))
+    first, second = value_of(parse_choice(reply, COLOURS)), value_of(parse_choice(reply, shuffled))
     assert (first and COLOURS[first]) == (second and shuffled[second])
 
 
@@ -311,5 +311,5 @@ def test_content_rules_follow_the_texts_not_their_order(texts: list[str], reply:
 def test_a_reply_that_never_ends_is_read_in_linear_time(bit: str) -> None:
     reply = "The answer is" + bit * (30_000 // len(bit)) + "x"
     start = time.perf_counter()
-    read_choice(reply, COLOURS)
+    parse_choice(reply, COLOURS)
     assert time.perf_counter() - start < 5

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from snellen.core.answer import Answer, Found
-from snellen.extract.choice import read_choice
-from snellen.extract.multi_label import SEPARATOR, read_letters
-from snellen.extract.yes_no import YesNoRule, read_yes_no
+from snellen.core.answer import Answer, ParsedAnswer
+from snellen.extract.choice import parse_choice
+from snellen.extract.multi_label import SEPARATOR, parse_multi_label
+from snellen.extract.yes_no import YesNoRule, parse_yes_no
 
 Golden = Callable[[str], Path]
 
@@ -31,7 +31,7 @@ def rows_of(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def value_of(answer: Answer) -> str | None:
-    return answer.value if isinstance(answer, Found) else None
+    return answer.value if isinstance(answer, ParsedAnswer) else None
 
 
 NOT_READ_AS_EXPECTED = {
@@ -45,7 +45,7 @@ def test_other_readers_vectors(golden: Golden) -> None:
     letters = [row for row in vectors if row["match_types"] == ["NativeLetters"]]
     assert len(letters) == 15
     for row in letters:
-        gold, found = (value_of(read_choice(row[key], {})) for key in ("gold", "pred"))
+        gold, found = (value_of(parse_choice(row[key], {})) for key in ("gold", "pred"))
         if {row["gold"], row["pred"]} & NOT_READ_AS_EXPECTED.keys():
             assert None in (gold, found), row
         else:
@@ -99,7 +99,7 @@ def test_blink(
         read = right = 0
         for row in rows:
             options = dict(zip(ABCD, texts.get(row["task"], ()), strict=False))
-            label = value_of(read_choice(row["full_prediction"], options))
+            label = value_of(parse_choice(row["full_prediction"], options))
             read += label is not None
             right += label is not None and label == row["prediction"][1:2]
         assert right / read >= floors[0]
@@ -119,7 +119,7 @@ def test_mmmu(golden: Golden, system: str, read: int, agreeing: float) -> None:
         for row in rows_of(golden("mmmu_val") / f"{system}.jsonl")
         if row["question_type"] == "multiple-choice" and not row["official_random_fallback"]
     ]
-    labels = [value_of(read_choice(row["response"], row["index2ans"])) for row in rows]
+    labels = [value_of(parse_choice(row["response"], row["index2ans"])) for row in rows]
     known = [
         (label, row["official_parsed"]) for label, row in zip(labels, rows, strict=True) if label
     ]
@@ -134,12 +134,12 @@ def test_tempcompass(golden: Golden, system: str) -> None:
     home = golden("tempcompass")
     for row in rows_of(home / f"{system}_multi-choice.jsonl.gz"):
         options = dict(re.findall(r"^([A-E])\. ?(.*)$", row["question"], re.MULTILINE))
-        label = value_of(read_choice(row["video-llm-prediction"] or "", options))
+        label = value_of(parse_choice(row["video-llm-prediction"] or "", options))
         if row["match_success"] and label:
             assert (label == row["gt-answer"][0]) == bool(row["rating"]), row
     rated = [row for row in rows_of(home / f"{system}_yes_no.jsonl.gz") if row["match_success"]]
     for row in rated:
-        word = value_of(read_yes_no(row["video-llm-prediction"]))
+        word = value_of(parse_yes_no(row["video-llm-prediction"]))
         assert word is not None
         assert (word.lower() == row["gt-answer"].lower()) == bool(row["rating"]), row
 
@@ -148,7 +148,7 @@ def test_logicvista(golden: Golden) -> None:
     exact = {"LLAVA13B", "LLAVA7B", "deplot"}
     read = right = 0
     for row in rows_of(golden("logicvista") / "model_answers.jsonl.gz"):
-        label = value_of(read_letters(row["raw"], "ABCDEFGHI"))
+        label = value_of(parse_multi_label(row["raw"], "ABCDEFGHI"))
         if row["model"] in exact and label is not None:
             read += 1
             right += label.lower().split(SEPARATOR) == sorted(row["extracted"])
@@ -159,14 +159,16 @@ def test_logicvista(golden: Golden) -> None:
 @pytest.mark.external_golden("scienceqa_img_tsv", "seedbench_llava15_13b")
 def test_scienceqa_and_seedbench_scores(golden: Golden) -> None:
     rows = list(rows_of(golden("scienceqa_img_tsv") / "predictions_llava15_13b.csv"))
-    right = [value_of(read_choice(row["prediction"], {})) == row["answer"] for row in rows]
+    right = [value_of(parse_choice(row["prediction"], {})) == row["answer"] for row in rows]
     assert (sum(right), len(right)) == (101, 211)
 
     path = golden("seedbench_llava15_13b")
     official = json.loads((path / "official_scores.json").read_text())
     known = [row for row in rows_of(path / "predictions.csv") if row["answer_if_known"]]
     image = [row for row in known if not row["question_id"].startswith("v")]
-    hits = [value_of(read_choice(row["prediction"], {})) == row["answer_if_known"] for row in image]
+    hits = [
+        value_of(parse_choice(row["prediction"], {})) == row["answer_if_known"] for row in image
+    ]
     assert len(hits) == official["image_n"]
     assert 100 * sum(hits) / len(hits) == pytest.approx(official["image"])
 
@@ -176,7 +178,7 @@ def mme_scores(rows: list[dict[str, Any]], rule: YesNoRule) -> dict[str, float]:
     scores = {"Perception": 0.0, "Cognition": 0.0}
     for group, category in dict.fromkeys((row["group"], row["category"]) for row in rows):
         mine = [row for row in rows if row["category"] == category]
-        hits = [value_of(read_yes_no(row["prediction"], rule)) == row["answer"] for row in mine]
+        hits = [value_of(parse_yes_no(row["prediction"], rule)) == row["answer"] for row in mine]
         pairs = list(zip(hits[::2], hits[1::2], strict=True))
         scores[group] += 100 * sum(hits) / len(hits) + 100 * sum(map(all, pairs)) / len(pairs)
     return scores
@@ -198,7 +200,7 @@ def test_pope(golden: Golden) -> None:
     rows = list(rows_of(path / "predictions.csv"))
     for split in ("adversarial", "popular", "random"):
         pairs = [
-            (value_of(read_yes_no(row["prediction"])) == "Yes", row["label"] == "yes")
+            (value_of(parse_yes_no(row["prediction"])) == "Yes", row["label"] == "yes")
             for row in rows
             if row["split"] == split
         ]

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from snellen.core.answer import Found
-from snellen.extract.published.mmmu import DRAWN, draw_pro_option, read_mmmu_pro
+from snellen.core.answer import ParsedAnswer
+from snellen.extract.published.mmmu import RANDOM_RULE, parse_mmmu_pro, parse_mmmu_pro_or_draw
 
 DATA = Path(__file__).with_name("mmmu_pro_verdicts.jsonl")
 
@@ -20,8 +20,8 @@ def test_every_verdict_is_the_one_of_the_authors_function() -> None:
     options = json.loads(head)["options"]
     differing = []
     for number, reply, verdict in map(json.loads, lines):
-        answer = read_mmmu_pro(reply, options[number])
-        if (answer.value if isinstance(answer, Found) else None) != verdict:
+        answer = parse_mmmu_pro(reply, options[number])
+        if (answer.value if isinstance(answer, ParsedAnswer) else None) != verdict:
             differing.append((reply, verdict, answer))
     assert differing == []
     assert len(lines) > 600
@@ -29,8 +29,8 @@ def test_every_verdict_is_the_one_of_the_authors_function() -> None:
 
 def test_an_option_is_drawn_where_the_authors_draw_and_always_the_same_one() -> None:
     options = {"A": "oak", "B": "elm"}
-    first, second = (draw_pro_option("I cannot tell", options) for _ in range(2))
-    assert isinstance(first, Found)
+    first, second = (parse_mmmu_pro_or_draw("I cannot tell", options) for _ in range(2))
+    assert isinstance(first, ParsedAnswer)
     assert first == second
-    assert (first.rule, first.value in options) == (DRAWN, True)
-    assert isinstance(draw_pro_option("", {}), Found)
+    assert (first.rule, first.value in options) == (RANDOM_RULE, True)
+    assert isinstance(parse_mmmu_pro_or_draw("", {}), ParsedAnswer)

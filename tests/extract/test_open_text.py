@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snellen.core.answer import Empty, Found, Refused, Truncated
-from snellen.extract.open_text import read_open
+from snellen.core.answer import Empty, ParsedAnswer, Refused, Truncated
+from snellen.extract.open_text import parse_open
 
 READ = [
     ("3", "3", "whole reply"),
@@ -33,8 +33,8 @@ READ = [
 
 @pytest.mark.parametrize(("reply", "value", "rule"), READ)
 def test_an_answer_is_read(reply: str, value: str, rule: str) -> None:
-    answer = read_open(reply)
-    assert isinstance(answer, Found)
+    answer = parse_open(reply)
+    assert isinstance(answer, ParsedAnswer)
     assert (answer.value, answer.rule) == (value, rule)
     assert answer.span is not None
     assert reply[answer.span[0] : answer.span[1]] == value
@@ -42,23 +42,23 @@ def test_an_answer_is_read(reply: str, value: str, rule: str) -> None:
 
 def test_a_long_reply_that_marks_no_answer_is_kept_whole() -> None:
     reply = "The picture shows a street with a red car and two trees beside it"
-    answer = read_open(reply + ".")
-    assert isinstance(answer, Found)
+    answer = parse_open(reply + ".")
+    assert isinstance(answer, ParsedAnswer)
     assert answer.value == reply
 
 
 def test_why_nothing_was_read() -> None:
-    assert isinstance(read_open(" \n"), Empty)
-    assert isinstance(read_open("I'm sorry, but I can't help with that."), Refused)
+    assert isinstance(parse_open(" \n"), Empty)
+    assert isinstance(parse_open("I'm sorry, but I can't help with that."), Refused)
     cut = "The picture shows a street with a red car and two trees beside"
-    assert isinstance(read_open(cut, stop_reason="length"), Truncated)
-    assert isinstance(read_open("", stop_reason="length"), Truncated)
+    assert isinstance(parse_open(cut, stop_reason="length"), Truncated)
+    assert isinstance(parse_open("", stop_reason="length"), Truncated)
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(max_size=120))
 def test_any_text_can_be_read(reply: str) -> None:
-    answer = read_open(reply)
-    if isinstance(answer, Found):
+    answer = parse_open(reply)
+    if isinstance(answer, ParsedAnswer):
         assert answer.span is not None
         assert reply[answer.span[0] : answer.span[1]] == answer.value

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.core.answer import Found
+from snellen.core.answer import ParsedAnswer
 from snellen.extract.published.official import (
-    opening_given_gold,
-    read_bracket,
-    read_mme_realworld,
-    read_mmstar,
+    opening_parser,
+    parse_before_bracket,
+    parse_mme_realworld,
+    parse_mmstar,
 )
-from snellen.extract.published.tempcompass import read_match_of
+from snellen.extract.published.tempcompass import parse_sentence_match
 
 
 @pytest.mark.parametrize(
@@ -39,8 +39,11 @@ def test_opening_letters_as_published_scripts_read_them(
     reply: str, realworld: str | None, mmstar: str | None, bracket: str | None
 ) -> None:
     options = {"A": "red dog", "B": "blue", "C": "green", "D": "grey"}
-    read = [reader(reply, options) for reader in (read_mme_realworld, read_mmstar, read_bracket)]
-    assert [one.value if isinstance(one, Found) else None for one in read] == [
+    read = [
+        reader(reply, options)
+        for reader in (parse_mme_realworld, parse_mmstar, parse_before_bracket)
+    ]
+    assert [one.value if isinstance(one, ParsedAnswer) else None for one in read] == [
         realworld,
         mmstar,
         bracket,
@@ -53,7 +56,9 @@ def test_opening_letters_as_published_scripts_read_them(
 )
 def test_mvbench_holds_the_first_word_against_the_gold(reply: str, right: str) -> None:
     options = {"A": "dog", "B": "red", "C": "blue"}
-    found = [isinstance(opening_given_gold(gold)(reply, options, "stop"), Found) for gold in "ABC"]
+    found = [
+        isinstance(opening_parser(gold)(reply, options, "stop"), ParsedAnswer) for gold in "ABC"
+    ]
     assert found == [gold in right for gold in "ABC"]
 
 
@@ -71,5 +76,5 @@ def test_mvbench_holds_the_first_word_against_the_gold(reply: str, right: str) -
     ],
 )
 def test_tempcompass_matches_sentences_letter_by_letter(reply: str, name: str | None) -> None:
-    found = read_match_of(reply, {"Sentence A": "He stands.", "Sentence B": "He sits."})
-    assert (found.value if isinstance(found, Found) else None) == name
+    found = parse_sentence_match(reply, {"Sentence A": "He stands.", "Sentence B": "He sits."})
+    assert (found.value if isinstance(found, ParsedAnswer) else None) == name

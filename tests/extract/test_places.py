@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.core.answer import Found
-from snellen.extract.letters import names_several
-from snellen.extract.options import prepared
-from snellen.extract.yes_no import read_yes_no
+from snellen.core.answer import ParsedAnswer
+from snellen.extract.letters import names_multiple
+from snellen.extract.options import prepare_options
+from snellen.extract.yes_no import parse_yes_no
 
 
 @pytest.mark.parametrize(
@@ -21,8 +21,8 @@ from snellen.extract.yes_no import read_yes_no
     ],
 )
 def test_the_words_that_decide(reply: str, value: str, words: str) -> None:
-    answer = read_yes_no(reply)
-    assert isinstance(answer, Found)
+    answer = parse_yes_no(reply)
+    assert isinstance(answer, ParsedAnswer)
     assert answer.span is not None
     assert (answer.value, reply[slice(*answer.span)]) == (value, words)
 
@@ -40,6 +40,6 @@ def test_the_words_that_decide(reply: str, value: str, words: str) -> None:
     ],
 )
 def test_a_label_of_a_list(text: str, letter: str, several: bool) -> None:
-    options = prepared((("A", "red"), ("B", "blue")))
+    options = prepare_options((("A", "red"), ("B", "blue")))
     start = text.rindex(letter)
-    assert names_several(text, start, start + 1, options) == several
+    assert names_multiple(text, start, start + 1, options) == several

@@ -8,18 +8,18 @@ from collections.abc import Callable
 import pytest
 
 from snellen.core.answer import Answer
-from snellen.extract.choice import read_choice
-from snellen.extract.multi_label import read_letters
-from snellen.extract.open_text import read_open
-from snellen.extract.yes_no import read_yes_no
+from snellen.extract.choice import parse_choice
+from snellen.extract.multi_label import parse_multi_label
+from snellen.extract.open_text import parse_open
+from snellen.extract.yes_no import parse_yes_no
 
 LENGTH = 100_000
 OPTIONS = {"A": "a red car", "B": "a blue car", "C": "two dogs", "D": "none"}
 READERS: dict[str, Callable[[str], Answer]] = {
-    "choice": lambda reply: read_choice(reply, OPTIONS),
-    "letters": lambda reply: read_letters(reply, "ABCD"),
-    "yes or no": read_yes_no,
-    "open": read_open,
+    "choice": lambda reply: parse_choice(reply, OPTIONS),
+    "letters": lambda reply: parse_multi_label(reply, "ABCD"),
+    "yes or no": parse_yes_no,
+    "open": parse_open,
 }
 PHRASES = (
     "answer: ", "the answer is ", "答案是", "选A", "\\boxed{", "A. ", "A)\n", "(A", "A\n",
@@ -46,5 +46,5 @@ def test_a_loop_is_read_in_half_a_second(reader: str, phrase: str) -> None:
 
 def test_the_last_of_many_statements_counts() -> None:
     reply = "The answer is B. " * 3000 + "So the answer is C."
-    answer = read_choice(reply, OPTIONS)
+    answer = parse_choice(reply, OPTIONS)
     assert answer.value == "C"  # type: ignore[union-attr]

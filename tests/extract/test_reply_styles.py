@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.core.answer import Answer, Found
-from snellen.extract.choice import read_choice
+from snellen.core.answer import Answer, ParsedAnswer
+from snellen.extract.choice import parse_choice
 
 TREES = {"A": "oak", "B": "elm", "C": "fir", "D": "ash"}
 COUNTS = {"A": "12 cm", "B": "14 cm", "C": "15 cm", "D": "21 cm"}
@@ -273,7 +273,7 @@ B_SAID = [
 
 @pytest.mark.parametrize("reply", B_SAID)
 def test_b_is_said(reply: str) -> None:
-    assert value_of(read_choice(reply, TREES)) == "B"
+    assert value_of(parse_choice(reply, TREES)) == "B"
 
 
 OTHERS = [
@@ -346,7 +346,7 @@ OTHERS = [
 
 @pytest.mark.parametrize(("reply", "options", "label"), OTHERS)
 def test_a_choice_is_read(reply: str, options: dict[str, str], label: str) -> None:
-    assert value_of(read_choice(reply, options)) == label
+    assert value_of(parse_choice(reply, options)) == label
 
 
 NOTHING_SAID = [
@@ -398,7 +398,7 @@ NOTHING_SAID = [
 
 @pytest.mark.parametrize(("reply", "options"), NOTHING_SAID)
 def test_nothing_is_guessed(reply: str, options: dict[str, str]) -> None:
-    assert not isinstance(read_choice(reply, options), Found)
+    assert not isinstance(parse_choice(reply, options), ParsedAnswer)
 
 
 DECLINED = [
@@ -418,8 +418,8 @@ DECLINED = [
 @pytest.mark.parametrize("options", [TREES, UNKNOWN])
 @pytest.mark.parametrize("reply", DECLINED)
 def test_declined(reply: str, options: dict[str, str]) -> None:
-    assert type(read_choice(reply, options)).__name__ in ("Refused", "NoMatch")
+    assert type(parse_choice(reply, options)).__name__ in ("Refused", "NoMatch")
 
 
 def value_of(answer: Answer) -> str | None:
-    return answer.value if isinstance(answer, Found) else None
+    return answer.value if isinstance(answer, ParsedAnswer) else None

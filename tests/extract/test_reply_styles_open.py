@@ -7,13 +7,13 @@ import time
 
 import pytest
 
-from snellen.core.answer import Answer, Found, Truncated
-from snellen.extract.choice import read_choice
-from snellen.extract.forms import form_of, read_form
-from snellen.extract.numbers import read_number
-from snellen.extract.open_text import read_final, read_open
-from snellen.extract.yes_no import read_yes_no
-from snellen.scoring.open_answer import matches, same_labels
+from snellen.core.answer import Answer, ParsedAnswer, Truncated
+from snellen.extract.choice import parse_choice
+from snellen.extract.forms import answer_form, parse_form
+from snellen.extract.numbers import parse_numeric_answer
+from snellen.extract.open_text import parse_final, parse_open
+from snellen.extract.yes_no import parse_yes_no
+from snellen.scoring.open_answer import has_same_labels, matches_gold
 
 SAID_NO = [
     "no",
@@ -122,12 +122,12 @@ SAID_NEITHER = [
     [*((reply, "Yes") for reply in SAID_YES), *((reply, "No") for reply in SAID_NO)],
 )
 def test_yes_or_no_is_said(reply: str, value: str) -> None:
-    assert value_of(read_yes_no(reply)) == value
+    assert value_of(parse_yes_no(reply)) == value
 
 
 @pytest.mark.parametrize("reply", SAID_NEITHER)
 def test_neither_is_said(reply: str) -> None:
-    assert value_of(read_yes_no(reply)) is None
+    assert value_of(parse_yes_no(reply)) is None
 
 
 NUMBERS = [
@@ -167,14 +167,14 @@ NUMBERS = [
 
 @pytest.mark.parametrize(("reply", "number"), NUMBERS)
 def test_a_number_is_given(reply: str, number: str) -> None:
-    assert value_of(read_number(reply)) == number
+    assert value_of(parse_numeric_answer(reply)) == number
 
 
 @pytest.mark.parametrize(
     "reply", ["3 or 4", "between 3 and 4", "<answer>3 or 4</answer> 3", "none", "<think>3"]
 )
 def test_no_number_is_guessed(reply: str) -> None:
-    assert value_of(read_number(reply)) is None
+    assert value_of(parse_numeric_answer(reply)) is None
 
 
 TEXTS = [
@@ -216,7 +216,7 @@ TEXTS = [
 
 @pytest.mark.parametrize(("reply", "text"), TEXTS)
 def test_a_text_is_given(reply: str, text: str) -> None:
-    assert value_of(read_open(reply)) == text
+    assert value_of(parse_open(reply)) == text
 
 
 KEPT = [
@@ -230,7 +230,7 @@ KEPT = [
 
 @pytest.mark.parametrize("reply", KEPT)
 def test_what_is_no_mark_is_left_as_it_stands(reply: str) -> None:
-    assert value_of(read_final(reply)) == reply
+    assert value_of(parse_final(reply)) == reply
 
 
 FORMS = [
@@ -267,22 +267,22 @@ FORMS = [
 
 @pytest.mark.parametrize(("reply", "gold", "right"), FORMS)
 def test_a_reply_is_read_in_the_form_of_its_gold(reply: str, gold: str, right: bool) -> None:
-    form = form_of((gold,))
+    form = answer_form((gold,))
     assert form is not None
-    value = value_of(read_form(reply, form, (gold,))) or ""
-    assert (matches(value, (gold,)) or same_labels(value, (gold,))) == right
+    value = value_of(parse_form(reply, form, (gold,))) or ""
+    assert (matches_gold(value, (gold,)) or has_same_labels(value, (gold,))) == right
 
 
 @pytest.mark.parametrize("golds", [(), ("blue",), ("b",), ("True", "maybe"), ("1, 2",)])
 def test_other_golds_have_no_form(golds: tuple[str, ...]) -> None:
-    assert form_of(golds) is None
+    assert answer_form(golds) is None
 
 
 def test_thinking_that_never_ends_is_no_answer() -> None:
     reply = "<think>The answer is A, or yes, or 4"
-    for read in (read_yes_no, read_open, read_number):
+    for read in (parse_yes_no, parse_open, parse_numeric_answer):
         assert isinstance(read(reply), Truncated)
-    assert isinstance(read_choice(reply, {}), Truncated)
+    assert isinstance(parse_choice(reply, {}), Truncated)
 
 
 @pytest.mark.parametrize(
@@ -293,11 +293,11 @@ def test_thinking_that_never_ends_is_no_answer() -> None:
 def test_a_reply_that_never_ends_is_read_in_linear_time(bit: str) -> None:
     reply = "The answer is" + bit * (8_000 // len(bit)) + "x"
     start = time.perf_counter()
-    read_yes_no(reply)
-    read_open(reply)
-    read_form(reply, "truth", ("True",))
+    parse_yes_no(reply)
+    parse_open(reply)
+    parse_form(reply, "truth", ("True",))
     assert time.perf_counter() - start < 5
 
 
 def value_of(answer: Answer) -> str | None:
-    return answer.value if isinstance(answer, Found) else None
+    return answer.value if isinstance(answer, ParsedAnswer) else None

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.core.answer import Answer, Found
+from snellen.core.answer import Answer, ParsedAnswer
 from snellen.extract.published.listed import (
-    BESIDE,
-    phyx_given_gold,
-    read_medxpertqa,
-    read_mmsi,
-    read_phyx,
-    read_spatial457,
+    REPLY_SEPARATOR,
+    parse_medxpertqa,
+    parse_mmsi,
+    parse_phyx,
+    parse_spatial457,
+    phyx_choice_parser,
 )
 from snellen.scoring.phyx import equal_phyx
 from snellen.scoring.spatial457 import equal_spatial457
@@ -20,7 +20,7 @@ OPTIONS = {"A": "red", "B": "green", "C": "blue", "D": "grey"}
 
 
 def value(answer: Answer) -> str | None:
-    return answer.value if isinstance(answer, Found) else None
+    return answer.value if isinstance(answer, ParsedAnswer) else None
 
 
 @pytest.mark.parametrize(
@@ -42,9 +42,9 @@ def value(answer: Answer) -> str | None:
 def test_listed_choices(
     reply: str, mmsi: str | None, medxpertqa: str | None, phyx: str | None
 ) -> None:
-    assert value(read_mmsi(reply, OPTIONS)) == mmsi
-    assert value(read_medxpertqa(reply, OPTIONS)) == medxpertqa
-    assert value(phyx_given_gold(("B",))(reply, OPTIONS, "stop")) == phyx
+    assert value(parse_mmsi(reply, OPTIONS)) == mmsi
+    assert value(parse_medxpertqa(reply, OPTIONS)) == medxpertqa
+    assert value(phyx_choice_parser(("B",))(reply, OPTIONS, "stop")) == phyx
 
 
 @pytest.mark.parametrize(
@@ -60,8 +60,8 @@ def test_listed_choices(
     ],
 )
 def test_open_answers_of_phyx(reply: str, gold: str, right: bool) -> None:
-    answer = value(read_phyx(reply))
-    assert (answer is not None and equal_phyx(answer, (gold,), beside=BESIDE)) == right
+    answer = value(parse_phyx(reply))
+    assert (answer is not None and equal_phyx(answer, (gold,), separator=REPLY_SEPARATOR)) == right
 
 
 @pytest.mark.parametrize(
@@ -79,6 +79,6 @@ def test_open_answers_of_phyx(reply: str, gold: str, right: bool) -> None:
     ],
 )
 def test_spatial457(reply: str, gold: str, right: bool) -> None:
-    answer = value(read_spatial457(reply))
+    answer = value(parse_spatial457(reply))
     assert answer is not None
     assert equal_spatial457(answer, (gold,)) == right

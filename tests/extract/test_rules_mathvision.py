@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.extract.published.mathvision import short_answer
+from snellen.extract.published.mathvision import parse_short_answer
 
 
 @pytest.mark.parametrize(
@@ -39,12 +39,12 @@ from snellen.extract.published.mathvision import short_answer
     ],
 )
 def test_short_answers(reply: str, answer: str) -> None:
-    assert short_answer(reply) == answer
+    assert parse_short_answer(reply) == answer
 
 
 def test_what_was_extracted_before_stays() -> None:
     left = "e}.theansweris:{e"
-    assert short_answer(left) == left
+    assert parse_short_answer(left) == left
 
 
 def test_golden_replies(golden: Callable[[str], Path]) -> None:
@@ -54,6 +54,6 @@ def test_golden_replies(golden: Callable[[str], Path]) -> None:
         if file.name.startswith("problems"):
             continue
         for row in map(json.loads, gzip.decompress(file.read_bytes()).splitlines()):
-            if short_answer(row["response"]) != row["model_answer"]:
+            if parse_short_answer(row["response"]) != row["model_answer"]:
                 differing.append(row["response"])
     assert differing == []

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.core.answer import Answer, Found
-from snellen.extract.published.vlmevalkit import read_choice_vlmevalkit
+from snellen.core.answer import Answer, ParsedAnswer
+from snellen.extract.published.vlmevalkit import parse_choice_vlmevalkit
 from snellen.extract.published.vlmevalkit_own import (
-    bracket_given_gold,
-    first_word_given_gold,
-    read_behind_answer,
-    read_first_capital,
-    read_mme_realworld,
+    bracket_parser,
+    first_word_parser,
+    parse_after_answer,
+    parse_first_capital,
+    parse_mme_realworld,
 )
 
 OPTIONS = {"A": "red dog", "B": "blue cat", "C": "green", "D": "12.5 cm"}
@@ -23,7 +23,7 @@ LONG = "C is right because the sky over there is what everybody sees"
 
 
 def value(answer: Answer) -> str | None:
-    return answer.value if isinstance(answer, Found) else None
+    return answer.value if isinstance(answer, ParsedAnswer) else None
 
 
 @pytest.mark.parametrize(
@@ -44,8 +44,8 @@ def value(answer: Answer) -> str | None:
     ],
 )
 def test_first_capitals(reply: str, video: str | None, realworld: str | None) -> None:
-    assert value(read_first_capital(reply, OPTIONS)) == video
-    assert value(read_mme_realworld(reply, {**OPTIONS, "E": "none"})) == realworld
+    assert value(parse_first_capital(reply, OPTIONS)) == video
+    assert value(parse_mme_realworld(reply, {**OPTIONS, "E": "none"})) == realworld
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_first_capitals(reply: str, video: str | None, realworld: str | None) ->
     ],
 )
 def test_readers_that_look_at_the_gold(reply: str, mvbench: str, mlvu: str) -> None:
-    for reader, right in ((first_word_given_gold, mvbench), (bracket_given_gold, mlvu)):
+    for reader, right in ((first_word_parser, mvbench), (bracket_parser, mlvu)):
         found = [gold for gold in OPTIONS if value(reader((gold,))(reply, OPTIONS, "stop")) == gold]
         assert "".join(found) == right
 
@@ -81,7 +81,7 @@ def test_the_rule_for_choices_by_release(
     reply: str, early: str | None, middle: str | None, late: str | None
 ) -> None:
     read = [
-        value(read_choice_vlmevalkit(reply, OPTIONS, release=month))
+        value(parse_choice_vlmevalkit(reply, OPTIONS, release=month))
         for month in ("2025-04", "2026-02", "2026-08")
     ]
     assert read == [early, middle, late]
@@ -98,4 +98,4 @@ def test_the_rule_for_choices_by_release(
     ],
 )
 def test_mmmu_pro_reads_what_stands_behind_the_last_answer(reply: str, label: str) -> None:
-    assert value(read_behind_answer(reply, OPTIONS)) == label
+    assert value(parse_after_answer(reply, OPTIONS)) == label

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.core.answer import Answer, Empty, Found, NoMatch, Truncated, Unparsed
+from snellen.core.answer import Answer, Empty, NoMatch, ParsedAnswer, Truncated, Unparsed
 from snellen.extract.published.official import (
-    read_blink,
-    read_equal,
-    read_mmbench,
-    read_scienceqa,
+    parse_blink,
+    parse_equal,
+    parse_mmbench,
+    parse_scienceqa,
 )
 
 OPTIONS = {"A": "red", "B": "green", "C": "blue", "D": "yellow"}
 
 
 def value(answer: Answer) -> str | None:
-    return answer.value if isinstance(answer, Found) else None
+    return answer.value if isinstance(answer, ParsedAnswer) else None
 
 
 @pytest.mark.parametrize(
@@ -39,30 +39,30 @@ def value(answer: Answer) -> str | None:
     ],
 )
 def test_mmbench_compares_words_as_they_stand(reply: str, label: str | None) -> None:
-    assert value(read_mmbench(reply, OPTIONS)) == label
+    assert value(parse_mmbench(reply, OPTIONS)) == label
 
 
 def test_mmbench_had_e_as_its_pseudo_choice() -> None:
-    assert read_mmbench("E", OPTIONS) == NoMatch("official")
-    assert value(read_mmbench("E", {**OPTIONS, "E": "pink"})) == "E"
+    assert parse_mmbench("E", OPTIONS) == NoMatch("official")
+    assert value(parse_mmbench("E", {**OPTIONS, "E": "pink"})) == "E"
 
 
 @pytest.mark.parametrize(
     ("reply", "label"), [("A", "A"), (" A\n", "A"), ("A.", None), ("a", None), ("E", None)]
 )
 def test_seed_bench_takes_the_label_alone(reply: str, label: str | None) -> None:
-    assert value(read_equal(reply, OPTIONS)) == label
+    assert value(parse_equal(reply, OPTIONS)) == label
 
 
 @pytest.mark.parametrize(
     ("reply", "label"), [("(A)", "A"), ("A", None), ("(C) Point C", None), ("(Z)", None)]
 )
 def test_blink_takes_the_label_in_parentheses_alone(reply: str, label: str | None) -> None:
-    assert value(read_blink(reply, OPTIONS)) == label
-    assert value(read_blink(reply, {})) == label
+    assert value(parse_blink(reply, OPTIONS)) == label
+    assert value(parse_blink(reply, {})) == label
 
 
-@pytest.mark.parametrize("read", [read_mmbench, read_equal, read_blink])
+@pytest.mark.parametrize("read", [parse_mmbench, parse_equal, parse_blink])
 def test_an_unread_reply_keeps_its_reason(read) -> None:
     assert read("", OPTIONS) == Empty()
     assert read("dunno", OPTIONS) == Unparsed()
@@ -85,4 +85,4 @@ def test_an_unread_reply_keeps_its_reason(read) -> None:
     ],
 )
 def test_scienceqa_as_llava_scores_it(reply: str, label: str | None) -> None:
-    assert value(read_scienceqa(reply, OPTIONS)) == label
+    assert value(parse_scienceqa(reply, OPTIONS)) == label

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.core.answer import Answer, Empty, Found, NoMatch, Refused, Truncated, Unparsed
-from snellen.extract.published.vlmevalkit import read_choice_vlmevalkit, read_yes_no_vlmevalkit
+from snellen.core.answer import Answer, Empty, NoMatch, ParsedAnswer, Refused, Truncated, Unparsed
+from snellen.extract.published.vlmevalkit import parse_choice_vlmevalkit, parse_yes_no_vlmevalkit
 
 OPTIONS = {"A": "red", "B": "green", "C": "blue", "D": "yellow"}
 
 
 def value(answer: Answer) -> str | None:
-    return answer.value if isinstance(answer, Found) else None
+    return answer.value if isinstance(answer, ParsedAnswer) else None
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def value(answer: Answer) -> str | None:
     ],
 )
 def test_choices_as_its_functions_read_them(reply: str, label: str | None) -> None:
-    assert value(read_choice_vlmevalkit(reply, OPTIONS)) == label
+    assert value(parse_choice_vlmevalkit(reply, OPTIONS)) == label
 
 
 @pytest.mark.parametrize(
@@ -54,13 +54,13 @@ def test_choices_as_its_functions_read_them(reply: str, label: str | None) -> No
     ],
 )
 def test_what_it_calls_z_keeps_its_kind(reply: str, stop_reason: str, answer: Answer) -> None:
-    assert read_choice_vlmevalkit(reply, OPTIONS, stop_reason) == answer
+    assert parse_choice_vlmevalkit(reply, OPTIONS, stop_reason) == answer
 
 
 @pytest.mark.parametrize(("label", "words"), [("B", 4), (None, 5)])
 def test_a_label_counts_among_the_last_four_words(label: str | None, words: int) -> None:
     reply = "B " + " ".join(["x"] * (words - 1))
-    assert value(read_choice_vlmevalkit(reply, OPTIONS)) == label
+    assert value(parse_choice_vlmevalkit(reply, OPTIONS)) == label
 
 
 @pytest.mark.parametrize(
@@ -68,13 +68,13 @@ def test_a_label_counts_among_the_last_four_words(label: str | None, words: int)
     [("It is cat, the answer is cat", "C"), ("the answer is a cat", "A"), ("Answer is dog", "D")],
 )
 def test_the_letter_after_answer_is_needs_no_end(reply: str, label: str) -> None:
-    assert value(read_choice_vlmevalkit(reply, OPTIONS)) == label
-    assert value(read_choice_vlmevalkit(reply, {"E": "red", "F": "green"})) is None
+    assert value(parse_choice_vlmevalkit(reply, OPTIONS)) == label
+    assert value(parse_choice_vlmevalkit(reply, {"E": "red", "F": "green"})) is None
 
 
 def test_a_reply_twice_as_long_as_all_options_has_no_text() -> None:
-    assert value(read_choice_vlmevalkit("it looks blue", {"A": "blue", "B": "xy"})) is None
-    assert value(read_choice_vlmevalkit("looks blue", {"A": "blue", "B": "x"})) == "A"
+    assert value(parse_choice_vlmevalkit("it looks blue", {"A": "blue", "B": "xy"})) is None
+    assert value(parse_choice_vlmevalkit("looks blue", {"A": "blue", "B": "x"})) == "A"
 
 
 @pytest.mark.parametrize(
@@ -92,4 +92,4 @@ def test_a_reply_twice_as_long_as_all_options_has_no_text() -> None:
     ],
 )
 def test_yes_no_as_its_function_reads_them(reply: str, label: str | None) -> None:
-    assert value(read_yes_no_vlmevalkit(reply)) == label
+    assert value(parse_yes_no_vlmevalkit(reply)) == label

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.core.answer import Found, Unparsed
-from snellen.extract.multi_label import read_letters
+from snellen.core.answer import ParsedAnswer, Unparsed
+from snellen.extract.multi_label import parse_multi_label
 
 
 @pytest.mark.parametrize(
@@ -23,11 +23,11 @@ from snellen.extract.multi_label import read_letters
     ],
 )
 def test_the_set_is_read(reply: str, value: str) -> None:
-    answer = read_letters(reply, "ABCD")
-    assert isinstance(answer, Found)
+    answer = parse_multi_label(reply, "ABCD")
+    assert isinstance(answer, ParsedAnswer)
     assert answer.value == value
 
 
 @pytest.mark.parametrize("reply", ["A or B", "The answers are not A and B.", "BE", "BB", "ABBA"])
 def test_no_set_is_guessed(reply: str) -> None:
-    assert isinstance(read_letters(reply, "ABCD"), Unparsed)
+    assert isinstance(parse_multi_label(reply, "ABCD"), Unparsed)

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from snellen.extract import phrases
-from snellen.extract.clean import holds_any
+from snellen.extract.clean import contains_any
 
 REFUSALS = [
     "i'm sorry", "i am afraid", "i apologize", "sorry, but i", "sorry, i", "my apologies",
@@ -28,10 +28,10 @@ NONE_FIT = [
 @pytest.mark.parametrize("text", REFUSALS)
 def test_stems_of_refusals(text: str) -> None:
     assert re.search(phrases.REFUSALS, text)
-    assert holds_any(text, phrases.REFUSAL_STEMS)
+    assert contains_any(text, phrases.REFUSAL_STEMS)
 
 
 @pytest.mark.parametrize("text", NONE_FIT)
 def test_stems_of_none_fits(text: str) -> None:
     assert re.search(phrases.NONE_FITS, text)
-    assert holds_any(text, phrases.NONE_FITS_STEMS)
+    assert contains_any(text, phrases.NONE_FITS_STEMS)

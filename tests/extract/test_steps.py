@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from snellen.core.answer import NoMatch, Unparsed
-from snellen.extract.choice import read_choice
-from snellen.extract.published.vlmevalkit import read_choice_vlmevalkit
+from snellen.extract.choice import parse_choice
+from snellen.extract.published.vlmevalkit import parse_choice_vlmevalkit
 from snellen.extract.steps import step_of
 
 OPTIONS = {"A": "red", "B": "green", "C": "dark blue"}
@@ -29,15 +29,15 @@ OPTIONS = {"A": "red", "B": "green", "C": "dark blue"}
     ],
 )
 def test_the_step_that_read_a_reply(reply: str, step: str | None) -> None:
-    assert step_of(read_choice(reply, OPTIONS), by_llm=False) == step
+    assert step_of(parse_choice(reply, OPTIONS), by_llm=False) == step
 
 
 @pytest.mark.parametrize(("reply", "step"), [("B", "label"), ("it is green", "content")])
 def test_the_step_of_another_tools_rules(reply: str, step: str) -> None:
-    assert step_of(read_choice_vlmevalkit(reply, OPTIONS), by_llm=False) == step
+    assert step_of(parse_choice_vlmevalkit(reply, OPTIONS), by_llm=False) == step
 
 
 def test_what_the_model_read_is_the_third_step() -> None:
-    assert step_of(read_choice("B", OPTIONS), by_llm=True) == "llm"
+    assert step_of(parse_choice("B", OPTIONS), by_llm=True) == "llm"
     assert step_of(Unparsed(), by_llm=True) is None
     assert step_of(NoMatch("extractor"), by_llm=True) is None

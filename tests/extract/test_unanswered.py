@@ -4,7 +4,7 @@ import pytest
 
 from snellen.core.answer import Answer, Empty, Refused, Truncated
 from snellen.core.output import Generated
-from snellen.extract.unanswered import own_words, unanswered
+from snellen.extract.unanswered import model_text, non_answer
 
 
 @pytest.mark.parametrize(
@@ -19,9 +19,9 @@ from snellen.extract.unanswered import own_words, unanswered
     ],
 )
 def test_replies_without_an_answer(reply: str, stop_reason: str, answer: Answer | None) -> None:
-    assert unanswered(Generated(reply, stop_reason)) == answer
+    assert non_answer(Generated(reply, stop_reason)) == answer
 
 
 def test_the_words_of_a_filter_are_not_the_models() -> None:
-    assert own_words(Generated("Flagged.", "refusal")) == ""
-    assert own_words(Generated("A cat")) == "A cat"
+    assert model_text(Generated("Flagged.", "refusal")) == ""
+    assert model_text(Generated("A cat")) == "A cat"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from snellen.extract.verdicts import (
-    read_answer,
-    read_grade,
-    read_labels,
-    read_marks,
-    read_object,
-    read_pair,
-    read_right,
+    parse_correctness,
+    parse_extracted_answer,
+    parse_grade,
+    parse_grades,
+    parse_labels,
+    parse_object,
+    parse_pair,
 )
 
 
@@ -28,7 +28,7 @@ from snellen.extract.verdicts import (
     ],
 )
 def test_a_grade(reply: str, grade: float) -> None:
-    found = read_grade(reply, 0, 1)
+    found = parse_grade(reply, 0, 1)
     assert found is not None
     assert found.values == {"grade": grade}
 
@@ -37,13 +37,13 @@ def test_a_grade(reply: str, grade: float) -> None:
     "reply", ["", "1.2", "-0.1", "0.4 or 0.6", "good", "nan", "0.5 of 3 parts"]
 )
 def test_no_grade_is_never_a_number(reply: str) -> None:
-    assert read_grade(reply, 0, 1) is None
+    assert parse_grade(reply, 0, 1) is None
 
 
 def test_a_whole_grade() -> None:
-    assert read_grade("4 out of 5", 1, 5, whole=True) is not None
-    assert read_grade("4.5", 1, 5, whole=True) is None
-    assert read_grade("0", 1, 5, whole=True) is None
+    assert parse_grade("4 out of 5", 1, 5, integers_only=True) is not None
+    assert parse_grade("4.5", 1, 5, integers_only=True) is None
+    assert parse_grade("0", 1, 5, integers_only=True) is None
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_a_whole_grade() -> None:
     ],
 )
 def test_a_pair(reply: str, pair: tuple[float, float] | None) -> None:
-    found = read_pair(reply, ("one", "two"), 0, 10)
+    found = parse_pair(reply, ("one", "two"), 0, 10)
     assert (found and tuple(found.values.values())) == pair
 
 
@@ -81,7 +81,7 @@ def test_a_pair(reply: str, pair: tuple[float, float] | None) -> None:
     ],
 )
 def test_right_or_wrong(reply: str, right: float | None) -> None:
-    found = read_right(reply)
+    found = parse_correctness(reply)
     assert (None if found is None else found.values["grade"]) == right
 
 
@@ -91,10 +91,10 @@ def test_marks_of_an_object() -> None:
         'It is close.\n{"richness": 6, "Overall Score": 7}',
         "```json\n{'Richness': '6', 'overall_score': 7}\n```",
     ):
-        found = read_marks(reply, names, 0, 10)
+        found = parse_grades(reply, names, 0, 10)
         assert found is not None
         assert found.values == {"Overall Score": 7.0, "Richness": 6.0}
-    clipped = read_marks('{"Overall Score": 12, "Richness": -1}', names, 0, 10)
+    clipped = parse_grades('{"Overall Score": 12, "Richness": -1}', names, 0, 10)
     assert clipped is not None
     assert clipped.values == {"Overall Score": 10.0, "Richness": 0.0}
 
@@ -103,14 +103,14 @@ def test_marks_of_an_object() -> None:
     "reply", ['{"Overall Score": 7}', "7", "{", '{"Overall Score": true, "Richness": 1}']
 )
 def test_marks_are_all_there_or_none(reply: str) -> None:
-    assert read_marks(reply, ("Overall Score", "Richness"), 0, 10) is None
+    assert parse_grades(reply, ("Overall Score", "Richness"), 0, 10) is None
 
 
 def test_an_object_within_words() -> None:
-    assert read_object('First {this}, then {"a": {"b": 1}} so') == {"a": {"b": 1}}
-    assert read_object("[1]") is None
+    assert parse_object('First {this}, then {"a": {"b": 1}} so') == {"a": {"b": 1}}
+    assert parse_object("[1]") is None
     for comma_behind in ("{'a': 7, 'b': [1, 2,],}", '{"a": 7,\n "b": [1, 2],\n}'):
-        assert read_object(comma_behind) == {"a": 7, "b": [1, 2]}
+        assert parse_object(comma_behind) == {"a": 7, "b": [1, 2]}
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_an_object_within_words() -> None:
     ],
 )
 def test_labels(reply: str, labels: str | None) -> None:
-    found = read_labels(reply)
+    found = parse_labels(reply)
     assert (None if found is None else found.text) == labels
 
 
@@ -146,7 +146,7 @@ def test_labels(reply: str, labels: str | None) -> None:
     ],
 )
 def test_a_short_answer(reply: str, answer: str | None) -> None:
-    found = read_answer(reply)
+    found = parse_extracted_answer(reply)
     assert (None if found is None else found.text) == answer
 
 
@@ -154,6 +154,6 @@ def test_a_short_answer(reply: str, answer: str | None) -> None:
     ("said", "grade"), [(".5", 0.5), (".1.", 0.1), ("6e-1", 0.6), ("Score: .25", 0.25)]
 )
 def test_a_grade_may_begin_with_its_dot_or_have_an_exponent(said: str, grade: float) -> None:
-    read = read_grade(said, 0.0, 1.0)
+    read = parse_grade(said, 0.0, 1.0)
     assert read is not None
     assert read.values == {"grade": grade}

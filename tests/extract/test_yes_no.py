@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snellen.core.answer import Empty, Found, Refused, Truncated, Unparsed
-from snellen.extract.yes_no import YesNoRule, read_yes_no
+from snellen.core.answer import Empty, ParsedAnswer, Refused, Truncated, Unparsed
+from snellen.extract.yes_no import YesNoRule, parse_yes_no
 
 WORDS = [
     ("yes", "Yes"),
@@ -40,8 +40,8 @@ WORDS = [
 
 @pytest.mark.parametrize(("reply", "value"), WORDS)
 def test_a_word_is_read(reply: str, value: str) -> None:
-    answer = read_yes_no(reply)
-    assert isinstance(answer, Found)
+    answer = parse_yes_no(reply)
+    assert isinstance(answer, ParsedAnswer)
     assert answer.value == value
 
 
@@ -63,7 +63,7 @@ def test_a_word_is_read(reply: str, value: str) -> None:
     ],
 )
 def test_no_word_is_guessed(reply: str) -> None:
-    assert isinstance(read_yes_no(reply), Unparsed)
+    assert isinstance(parse_yes_no(reply), Unparsed)
 
 
 @pytest.mark.parametrize(
@@ -81,22 +81,22 @@ def test_no_word_is_guessed(reply: str) -> None:
     ],
 )
 def test_the_rules_differ(reply: str, rule: YesNoRule, value: str | None) -> None:
-    answer = read_yes_no(reply, rule)
-    assert (answer.value if isinstance(answer, Found) else None) == value
+    answer = parse_yes_no(reply, rule)
+    assert (answer.value if isinstance(answer, ParsedAnswer) else None) == value
 
 
 def test_why_nothing_was_read() -> None:
-    assert isinstance(read_yes_no(" "), Empty)
-    assert isinstance(read_yes_no("I'm sorry, I can't help with that."), Refused)
-    assert isinstance(read_yes_no("无法判断"), Refused)
-    assert isinstance(read_yes_no("The picture shows", stop_reason="length"), Truncated)
+    assert isinstance(parse_yes_no(" "), Empty)
+    assert isinstance(parse_yes_no("I'm sorry, I can't help with that."), Refused)
+    assert isinstance(parse_yes_no("无法判断"), Refused)
+    assert isinstance(parse_yes_no("The picture shows", stop_reason="length"), Truncated)
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(max_size=120), st.sampled_from(["word", "official", "paper"]))
 def test_any_text_can_be_read(reply: str, rule: YesNoRule) -> None:
-    answer = read_yes_no(reply, rule)
-    if isinstance(answer, Found):
+    answer = parse_yes_no(reply, rule)
+    if isinstance(answer, ParsedAnswer):
         assert answer.span is not None
         assert answer.value in ("Yes", "No")
         assert 0 <= answer.span[0] < answer.span[1] <= len(reply)

@@ -19,7 +19,7 @@ from tests.fuzz.target import Target
 
 from snellen.analysis.parsing import unread_replies
 from snellen.analysis.samples import error_samples
-from snellen.benchmarks.declaration.toml import is_described
+from snellen.benchmarks.declaration.toml import is_description
 from snellen.core.errors import MediaError
 from snellen.core.limits import Limits
 from snellen.data.media.subtitles import read_subtitles
@@ -113,7 +113,7 @@ def _seed_json(path: Path) -> object:
 
 
 def _described(path: Path) -> object:
-    return is_described(str(path)), read_toml(str(path))
+    return is_description(str(path)), read_toml(str(path))
 
 
 PICTURE = (
@@ -237,7 +237,7 @@ TARGETS: tuple[Target, ...] = (
     Target("seed-questions", _file(".json", _seed_json), (SEED,), (b'"data_id":', b'"choice_c":')),
     Target("toml", _file(".toml", _described), (TOML,), (b"[[", b"]]", b"=", b'"""')),
     Target("label-sheet", _file(".csv", unread_replies.read_labels), (SHEET,)),
-    Target("error-sheet", _file(".csv", error_samples.read_labels), (ERROR_SHEET,)),
-    Target("error-labels", _file(".json", error_samples.read_labels), (b"{}",)),
+    Target("error-sheet", _file(".csv", error_samples.read_error_labels), (ERROR_SHEET,)),
+    Target("error-labels", _file(".json", error_samples.read_error_labels), (b"{}",)),
     Target("subtitles", _file(".srt", lambda path: read_subtitles(str(path))), (SRT,)),
 )

@@ -19,7 +19,7 @@ from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.benchmarks.protocol.judging import JUDGE
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UsageError
-from snellen.core.flow import drive
+from snellen.core.flow import run_flow
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.record import Record
 from snellen.core.request import Generate, Request
@@ -52,7 +52,7 @@ def cases() -> tuple[Case, ...]:
                     benchmark = open_benchmark(name, variant)
                 except UsageError:  # no judge beside this rule
                     continue
-                if judges and JUDGE not in benchmark.asks:
+                if judges and JUDGE not in benchmark.extra_roles:
                     continue
                 samples = tuple(benchmark.samples(benchmark.open()))
                 found.append(Case(f"{path.stem} {rule} {judges}", benchmark, samples))
@@ -68,7 +68,7 @@ def record_of(case: Case, sample: Sample, reply: str, verdict: str) -> Record:
             return Generated(reply if request.to == "model" else verdict)
         return Failure("unsupported", "only text is fuzzed")
 
-    record = drive(case.benchmark.flow(sample), answer)
+    record = run_flow(case.benchmark.flow(sample), answer)
     numbers = [*record.values.values(), *([] if record.score is None else [record.score])]
     if not all(math.isfinite(number) for number in numbers) or not 0 <= (record.score or 0) <= 1:
         raise Broken(f"{case.name}, sample {sample.id}: score {record.score}, {record.values}")

@@ -6,8 +6,8 @@ from tests.data.hostile import drawn
 from tests.fuzz.target import Target
 
 from snellen.core.errors import MediaError
-from snellen.core.image_headers import well_ended, well_headed
-from snellen.core.media import check_image, decode_image, digest_bytes, picture_size
+from snellen.core.image_headers import has_end_marker, has_valid_header
+from snellen.core.media import check_image, decode_image, digest_bytes, image_size
 
 KINDS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM", "JPEG2000")
 MOST = 200_000
@@ -21,15 +21,15 @@ def _decoded(data: bytes) -> object:
 
 def _checked(data: bytes) -> object:
     check_image(data, MOST)
-    return picture_size(data, MOST)
+    return image_size(data, MOST)
 
 
 def _headers(data: bytes) -> object:
     """What the headers vouch for, the library opens."""
-    vouched = well_headed(data, MOST) and well_ended(data)
+    vouched = has_valid_header(data, MOST) and has_end_marker(data)
     if vouched:
         try:
-            picture_size(data, MOST)
+            image_size(data, MOST)
         except MediaError as error:
             raise AssertionError(f"vouched for, and refused: {error}") from error
     return vouched

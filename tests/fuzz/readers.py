@@ -9,7 +9,7 @@ from functools import partial
 from tests.fuzz.pieces import WORDS, encoded_reply, text_of
 from tests.fuzz.target import Broken, Target
 
-from snellen.core.answer import Found
+from snellen.core.answer import ParsedAnswer
 from snellen.extract import (
     choice,
     clean,
@@ -69,74 +69,74 @@ def _with_options(read: Callable[[str, Mapping[str, str]], object]) -> Read:
 CHOICES: dict[str, Read] = {
     read.__name__ + place: _with_options(read)  # type: ignore[arg-type]
     for place, reads in {
-        "": (choice.read_choice, mmmu.read_mmmu, mmmu.read_mmmu_pro, mmmu.draw_option,
-             mmmu.draw_pro_option, listed.read_mmsi, listed.read_medxpertqa,
-             official.read_mmbench, official.read_equal, official.read_blink,
-             official.read_mme_realworld, official.read_mmstar,
-             official.read_cvbench, official.read_bracket,
-             official.read_scienceqa, vlmevalkit.read_choice_vlmevalkit,
-             tempcompass.read_choice_of),
-        " of VLMEvalKit": (vlmevalkit_own.read_first_capital,
-                           vlmevalkit_own.read_mme_realworld,
-                           vlmevalkit_own.read_behind_answer),
+        "": (choice.parse_choice, mmmu.parse_mmmu, mmmu.parse_mmmu_pro, mmmu.parse_mmmu_or_draw,
+             mmmu.parse_mmmu_pro_or_draw, listed.parse_mmsi, listed.parse_medxpertqa,
+             official.parse_mmbench, official.parse_equal, official.parse_blink,
+             official.parse_mme_realworld, official.parse_mmstar,
+             official.parse_cvbench, official.parse_before_bracket,
+             official.parse_scienceqa, vlmevalkit.parse_choice_vlmevalkit,
+             tempcompass.parse_tempcompass_choice),
+        " of VLMEvalKit": (vlmevalkit_own.parse_first_capital,
+                           vlmevalkit_own.parse_mme_realworld,
+                           vlmevalkit_own.parse_after_answer),
     }.items()
     for read in reads
 }  # fmt: skip
 CHOICES |= {
     given.__name__: _with_options(given(("B",)))
-    for given in (listed.phyx_given_gold, official.opening_given_gold,
-                  vlmevalkit_own.first_word_given_gold,
-                  vlmevalkit_own.bracket_given_gold)
+    for given in (listed.phyx_choice_parser, official.opening_parser,
+                  vlmevalkit_own.first_word_parser,
+                  vlmevalkit_own.bracket_parser)
 }  # fmt: skip
 WORDS_READ: dict[str, Read] = {
-    "read_letters": lambda reply: multi_label.read_letters(reply, "ABCD"),
-    "read_yes_no": yes_no.read_yes_no,
-    "read_yes_no prefix4": lambda reply: yes_no.read_yes_no(reply, "prefix4"),
-    "read_yes_no_vlmevalkit": vlmevalkit.read_yes_no_vlmevalkit,
-    "read_yes_no_of": tempcompass.read_yes_no_of,
-    "read_match_of": lambda reply: tempcompass.read_match_of(
-        reply, tempcompass.named_sentences("Sentence A: It runs.\nSentence B: It walks.")
+    "read_letters": lambda reply: multi_label.parse_multi_label(reply, "ABCD"),
+    "read_yes_no": yes_no.parse_yes_no,
+    "read_yes_no prefix4": lambda reply: yes_no.parse_yes_no(reply, "prefix4"),
+    "read_yes_no_vlmevalkit": vlmevalkit.parse_yes_no_vlmevalkit,
+    "read_yes_no_of": tempcompass.parse_tempcompass_yes_no,
+    "read_match_of": lambda reply: tempcompass.parse_sentence_match(
+        reply, tempcompass.sentences_by_name("Sentence A: It runs.\nSentence B: It walks.")
     ),
-    "read_match_in_any_case": lambda reply: tempcompass.read_match_in_any_case(
+    "read_match_in_any_case": lambda reply: tempcompass.parse_sentence_match_ignoring_case(
         reply, {"Sentence A": "It runs.", "Sentence B": "It walks."}
     ),
-    "named_sentences": tempcompass.named_sentences,
-    "read_open": open_text.read_open,
-    "read_final": open_text.read_final,
-    "read_whole": open_text.read_whole,
-    "read_raw": open_text.read_raw,
-    "read_number": numbers.read_number,
-    "read_list": numbers.read_list,
-    "read_mmmu_answer": mmmu.read_mmmu_answer,
-    "read_mmmu_open": mmmu.read_mmmu_open,
-    "read_spatial457": listed.read_spatial457,
-    "read_phyx": listed.read_phyx,
-    "short_answer": mathvision.short_answer,
-    "read_truth": forms.read_truth,
+    "named_sentences": tempcompass.sentences_by_name,
+    "read_open": open_text.parse_open,
+    "read_final": open_text.parse_final,
+    "read_whole": open_text.parse_whole,
+    "read_raw": open_text.parse_raw,
+    "read_number": numbers.parse_numeric_answer,
+    "read_list": numbers.parse_list_answer,
+    "read_mmmu_answer": mmmu.parse_mmmu_answer,
+    "read_mmmu_open": mmmu.parse_mmmu_open,
+    "read_spatial457": listed.parse_spatial457,
+    "read_phyx": listed.parse_phyx,
+    "short_answer": mathvision.parse_short_answer,
+    "read_truth": forms.parse_truth,
     "read_form": lambda reply: [
-        forms.read_form(reply, form, golds)
+        forms.parse_form(reply, form, golds)
         for golds in (("3",), ("yes",), ("[1, 2]",), ("12:30",), ("A",), ("true",))
-        if (form := forms.form_of(golds)) is not None
+        if (form := forms.answer_form(golds)) is not None
     ],
-    "form_of": lambda reply: forms.form_of([reply]),
-    "conclusion_of": conclusion.conclusion_of,
-    "only_thinks": clean.only_thinks,
+    "form_of": lambda reply: forms.answer_form([reply]),
+    "conclusion_of": conclusion.find_conclusion,
+    "only_thinks": clean.is_only_thinking,
     "split_reasoning": lambda reply: [
         split_reasoning(reply, stop, opened)  # type: ignore[arg-type]
         for stop in ("stop", "length") for opened in (False, True)
     ],
 }  # fmt: skip
 VERDICTS: dict[str, Read] = {
-    "read_grade": lambda reply: verdicts.read_grade(reply, 0.0, 1.0),
-    "read_grade whole": lambda reply: verdicts.read_grade(reply, 0.0, 10.0, whole=True),
-    "read_pair": lambda reply: verdicts.read_pair(reply, ("Accuracy", "Relevance"), 1.0, 5.0),
-    "read_right": verdicts.read_right,
-    "read_marks": lambda reply: verdicts.read_marks(reply, MARKS, 0.0, 10.0),
-    "read_object": verdicts.read_object,
-    "read_answer": verdicts.read_answer,
-    "read_document_answer": verdicts.read_document_answer,
-    "read_labels": verdicts.read_labels,
-    "holds_verdict": quotes.holds_verdict,
+    "read_grade": lambda reply: verdicts.parse_grade(reply, 0.0, 1.0),
+    "read_grade whole": lambda reply: verdicts.parse_grade(reply, 0.0, 10.0, integers_only=True),
+    "read_pair": lambda reply: verdicts.parse_pair(reply, ("Accuracy", "Relevance"), 1.0, 5.0),
+    "read_right": verdicts.parse_correctness,
+    "read_marks": lambda reply: verdicts.parse_grades(reply, MARKS, 0.0, 10.0),
+    "read_object": verdicts.parse_object,
+    "read_answer": verdicts.parse_extracted_answer,
+    "read_document_answer": verdicts.parse_extracted_document_answer,
+    "read_labels": verdicts.parse_labels,
+    "holds_verdict": quotes.contains_verdict,
     # A verdict is as long as a judge may write, the reply any length.
     "without_quotes": lambda reply: quotes.without_quotes(
         f'He says "{reply[:40]}". {reply[:10_000]}', reply
@@ -168,10 +168,10 @@ def _captioned(reply: str) -> object:
 
 
 GRADES: dict[str, Read] = {
-    "matches": _graded_list(open_answer.matches),
-    "same_labels": _graded_list(open_answer.same_labels),
+    "matches": _graded_list(open_answer.matches_gold),
+    "same_labels": _graded_list(open_answer.has_same_labels),
     "matches_mmmu": lambda reply: [
-        mmmu.matches_mmmu(reply, (gold,), words=words) for gold in _GOLDS for words in (False, True)
+        mmmu.matches_mmmu(reply, (gold,), whole_words=words) for gold in _GOLDS for words in (False, True)
     ],
     "anls": _graded_list(edit_distance.anls),
     "anls_by_script": _graded_list(edit_distance.anls_by_script),
@@ -182,12 +182,12 @@ GRADES: dict[str, Read] = {
     "squad_equal": _graded_list(document.squad_equal),
     "words_f1_vlmevalkit": _graded(document.words_f1_vlmevalkit),
     "equal_vlmevalkit": _graded(document.equal_vlmevalkit),
-    "anls_of_letters": _graded(document.anls_of_letters),
-    "anls_in_one_piece": _graded(document.anls_in_one_piece),
+    "anls_of_letters": _graded(document.anls_vlmevalkit),
+    "anls_in_one_piece": _graded(document.anls_vlmevalkit_joined_lines),
     "exact": lambda reply: [
         one(reply, _GOLDS)
         for one in (exact.equal_converted, exact.equal_folded, exact.equal_without_dot,
-                    exact.contained, exact.contained_authors)
+                    exact.contains_gold, exact.contains_gold_authors)
     ],
     "answer_type_of": mathvista.answer_type_of,
     "same_value": lambda reply: [
@@ -195,26 +195,26 @@ GRADES: dict[str, Read] = {
         for gold in _GOLDS for kind in _KINDS
     ],
     "normalised of MathVista": lambda reply: [
-        mathvista.normalised(reply, kind, gold, choices)  # type: ignore[arg-type]
+        mathvista.normalise_extraction(reply, kind, gold, choices)  # type: ignore[arg-type]
         for kind, gold in zip(_KINDS, ("3", "0.5", "x", "[1]"), strict=True)
         for choices in ((), ("a red car", "two"))
     ],
-    "numbers_of": mathvista.numbers_of,
+    "numbers_of": mathvista.parse_number_list,
     "holds_gold": lambda reply: [
-        ocrbench.holds_gold(reply, _GOLDS, expression=expression) for expression in (False, True)
+        ocrbench.contains_a_gold(reply, _GOLDS, expression=expression) for expression in (False, True)
     ],
-    "equal_phyx": lambda reply: phyx.equal_phyx(reply, _GOLDS, beside="\0"),
+    "equal_phyx": lambda reply: phyx.equal_phyx(reply, _GOLDS, separator="\0"),
     "relaxed_correct": lambda reply: relaxed.relaxed_correct(reply, _GOLDS),
-    "relaxed_as_it_stands": lambda reply: relaxed.relaxed_as_it_stands(reply, _GOLDS),
+    "relaxed_as_it_stands": lambda reply: relaxed.relaxed_untrimmed(reply, _GOLDS),
     "f1_authors": _graded(partial(slidevqa.f1_authors, question="how many cars are there?")),
     "equal_authors": _graded(partial(slidevqa.equal_authors, question="which city is it?")),
     "equal_spatial457": lambda reply: spatial457.equal_spatial457(reply, _GOLDS),
-    "statement_correct": _graded(tablevqabench.statement_correct),
+    "statement_correct": _graded(tablevqabench.is_statement_correct),
     "same_items": _graded(tablevqabench.same_items),
     "same_amount": _graded(tablevqabench.same_amount),
     "same_figure": _graded(tablevqabench.same_figure),
     "restored": lambda reply: [
-        text_restoration.restored(reply, gold, chinese=chinese)
+        text_restoration.score_restoration(reply, gold, chinese=chinese)
         for gold in ("the red car is here", "红色汽车") for chinese in (False, True)
     ],
     "typed_score": lambda reply: [
@@ -230,7 +230,7 @@ GRADES: dict[str, Read] = {
     "captions": _captioned,
 }  # fmt: skip
 MATHS = {
-    "undressed": mathematics.undressed,
+    "undressed": mathematics.strip_markup,
     "equal": lambda reply: [
         mathematics.equal(reply, gold) for gold in ("3", "x+1", "\\frac{1}{2}")
     ],
@@ -253,7 +253,7 @@ def check_empty(name: str, read: Read) -> None:
     for reply in _NO_ANSWER:
         found = read(reply)
         for one in found if isinstance(found, list) else [found]:
-            if isinstance(one, Found) and one.value.strip():
+            if isinstance(one, ParsedAnswer) and one.value.strip():
                 raise Broken(f"{name}: {reply!r} is read as {one.value!r}")
             if one is True or (isinstance(one, float) and one > 0):
                 raise Broken(f"{name}: {reply!r} earns {one}")

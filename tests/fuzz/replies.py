@@ -16,16 +16,18 @@ from snellen.models.remote import logprobs as server_logprobs
 from snellen.models.remote.anthropic import Anthropic
 from snellen.models.remote.chat import Chat
 from snellen.models.remote.completions import Completions
-from snellen.models.remote.dialect import Asked, Dialect
-from snellen.models.remote.errors import Unanswered, fault, reported
+from snellen.models.remote.dialect import Dialect, RemoteModelConfig
+from snellen.models.remote.errors import ReplyBlocked, error_from_status, error_in_body
 from snellen.models.remote.google import Google
-from snellen.models.remote.http import Wire, decoded
+from snellen.models.remote.http import HttpClient, decode_object
 from snellen.models.remote.options import read_setup
-from snellen.models.remote.probe import served
+from snellen.models.remote.probe import list_models
 from snellen.models.remote.profile import profiles
 
 T = TypeVar("T")
-ASKED = Asked("tiny", profiles()["openai"], read_setup("openai", {}, concurrency=1, logprobs=True))
+ASKED = RemoteModelConfig(
+    "tiny", profiles()["openai"], read_setup("openai", {}, concurrency=1, logprobs=True)
+)
 _REF = Ref("1")
 _ASKS = (Message("user", (Text("Which?"),)),)
 _PIXEL = (
@@ -39,10 +41,10 @@ class _Body(NamedTuple):
     data: bytes
 
     async def post(self, path: str, body: bytes) -> dict[str, Any]:
-        return decoded(self.data)
+        return decode_object(self.data)
 
     async def get(self, path: str) -> dict[str, Any]:
-        return decoded(self.data)
+        return decode_object(self.data)
 
     async def fetch(self, url: str) -> bytes:
         return self.data
@@ -59,10 +61,10 @@ def _done(steps: Coroutine[Any, Any, T]) -> T:
 
 def _whole(dialect: Callable[[], Dialect]) -> Callable[[bytes], object]:
     def read(data: bytes) -> object:
-        reply = decoded(data)
-        found = dialect().generated(reply, ASKED)
+        reply = decode_object(data)
+        found = dialect().to_generated(reply, ASKED)
         assert found.text == found.text.strip()
-        return found, reported(reply)
+        return found, error_in_body(reply)
 
     return read
 
@@ -71,8 +73,8 @@ def _stream(dialect: Callable[[], Dialect]) -> Callable[[bytes], object]:
     """Every line is an event."""
 
     def read(data: bytes) -> object:
-        pieces = [decoded(line) for line in data.split(b"\n") if line.strip()]
-        return dialect().generated(dialect().whole(pieces), ASKED)
+        pieces = [decode_object(line) for line in data.split(b"\n") if line.strip()]
+        return dialect().to_generated(dialect().join_stream(pieces), ASKED)
 
     return read
 
@@ -82,26 +84,26 @@ def _error(data: bytes) -> object:
     waits = ("", "1", "-1", "1e999", "nan", "Wed, 21 Oct 2099 07:28:00 GMT", "9" * 400, "²")
     status = 400 + data[0] % 200 if data else 500
     header = waits[data[1] % len(waits)] if len(data) > 1 else ""
-    meant = fault(status, {"Retry-After": header} if header else {}, data[2:])
+    meant = error_from_status(status, {"Retry-After": header} if header else {}, data[2:])
     wait = getattr(meant, "retry_after", None)
     assert wait is None or 0 <= wait < float("inf")
     # A date is told as the seconds until then.
     return type(meant).__name__, str(meant), wait if wait is None or wait < 1e6 else None
 
 
-def _with(ask: Callable[[Wire], Coroutine[Any, Any, Any]]) -> Callable[[bytes], object]:
-    return lambda data: _done(ask(cast(Wire, _Body(data))))
+def _with(ask: Callable[[HttpClient], Coroutine[Any, Any, Any]]) -> Callable[[bytes], object]:
+    return lambda data: _done(ask(cast(HttpClient, _Body(data))))
 
 
-def _drawn(wire: Wire) -> Coroutine[Any, Any, Any]:
+def _drawn(wire: HttpClient) -> Coroutine[Any, Any, Any]:
     return drawing.draw_by_images(wire, Chat(), Draw(messages=_ASKS, ref=_REF), {}, ASKED)
 
 
-def _drawn_in_chat(wire: Wire) -> Coroutine[Any, Any, Any]:
+def _drawn_in_chat(wire: HttpClient) -> Coroutine[Any, Any, Any]:
     return drawing.draw_by_chat(wire, Chat(), Draw(messages=_ASKS, ref=_REF), {}, ASKED)
 
 
-def _ranked(wire: Wire) -> Coroutine[Any, Any, Any]:
+def _ranked(wire: HttpClient) -> Coroutine[Any, Any, Any]:
     request = Rank(messages=_ASKS, ref=_REF, candidates=("A", "B"))
     return server_logprobs.rank(wire, request, {}, ASKED)
 
@@ -172,7 +174,7 @@ _WORDS = (
     *(b"null", b"true", b"[]", b"{}", b"[[]]", b'"stop"', b"1e999", b"-1", b"1" * 40),
     b'"\\ud800"',
 )
-_RAISES = (ModelError, Unanswered, MediaError)
+_RAISES = (ModelError, ReplyBlocked, MediaError)
 
 
 def _anthropic() -> Dialect:
@@ -192,7 +194,7 @@ _ONES: tuple[tuple[str, Callable[[bytes], object], tuple[bytes, ...]], ...] = (
     ("provider-pictures", _with(_drawn), _json(_PICTURES, _ERROR)),
     ("provider-chat-pictures", _with(_drawn_in_chat), _json(_IN_CHAT, _CHAT)),
     ("provider-ranks", _with(_ranked), _json(_TEXT, _CHAT)),
-    ("provider-models", _with(served), _json(_MODELS)),
+    ("provider-models", _with(list_models), _json(_MODELS)),
 )
 TARGETS: tuple[Target, ...] = tuple(
     Target(name, read, seeds, _WORDS, _RAISES) for name, read, seeds in _ONES

@@ -21,9 +21,9 @@ from tests.fuzz.target import check
 from tests.fuzz.targets import TARGETS
 
 import snellen.extract
-from snellen.core.answer import Found
-from snellen.core.benchmark import summed
-from snellen.store.runs import slim
+from snellen.core.answer import ParsedAnswer
+from snellen.core.benchmark import final_summary
+from snellen.store.runs import compact_records
 
 SECONDS = 1.0
 """Half a second on a core of its own; one that is shared is allowed twice that."""
@@ -105,7 +105,7 @@ def test_scripts_that_read_an_empty_reply(name: str) -> None:
     reply, *expected = READ_IN_EMPTY[name]
     found = read(reply)
     assert isinstance(found, list)
-    assert [one.value if isinstance(one, Found) else one for one in found] == expected
+    assert [one.value if isinstance(one, ParsedAnswer) else one for one in found] == expected
 
 
 @pytest.mark.attack(
@@ -117,8 +117,8 @@ def test_empty_replies_score_what_is_declared(empty: str) -> None:
     credited = dict.fromkeys(CREDITED, 0)
     for case in cases():
         records = [record_of(case, sample, empty, "I see nothing.") for sample in case.samples]
-        summary = summed(case.benchmark, slim(records))
-        assert summary == summed(case.benchmark, records)
+        summary = final_summary(case.benchmark, compact_records(records))
+        assert summary == final_summary(case.benchmark, records)
         right = sum(bool(record.score) for record in records)
         if not right:
             headline = summary.headline.value

@@ -14,7 +14,7 @@ import transformers
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
-from snellen.models.hf.processor import blind_to_video
+from snellen.models.hf.processor import without_video_processor
 
 TORCHVISION = importlib.util.find_spec("torchvision") is not None
 ROLES = ["<pad>", "<|end|>", "<|user|>", "<|assistant|>", "<|system|>"]
@@ -175,7 +175,7 @@ def with_video(kind: Any, video: str, pictures: Any, tokenizer: Any, **more: Any
     settings = {"draw_on_frames": False} if "Ernie" in video else {}
     films = getattr(transformers, video)(**settings) if TORCHVISION else None
     more["video_processor"] = films
-    made = kind if TORCHVISION else blind_to_video(kind)
+    made = kind if TORCHVISION else without_video_processor(kind)
     return made(image_processor=pictures, tokenizer=tokenizer, **more)
 
 

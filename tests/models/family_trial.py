@@ -16,13 +16,13 @@ from questions_for_models import ask, noise, rank
 
 from snellen.core.output import Failure, Generated, Output, Ranked
 from snellen.core.request import Generate, Generation, Rank
-from snellen.models.hf.generate import generating, is_forced
+from snellen.models.hf.generate import generate_function, is_forced
 from snellen.models.hf.model import HuggingFace
-from snellen.models.hf.prefetch import Preparing
-from snellen.models.hf.prefix_sharing import Sharing
-from snellen.models.hf.prompt import render, wants_marks
-from snellen.models.hf.tokenise import Row
-from snellen.models.image_cache import PictureCache
+from snellen.models.hf.prefetch import PromptPrefetcher
+from snellen.models.hf.prefix_sharing import PrefixSharing
+from snellen.models.hf.prompt import render, takes_token_types
+from snellen.models.hf.tokenise import TokenisedPrompt
+from snellen.models.image_cache import ImageCache
 from snellen.models.naming.registry import open_model
 
 CANDIDATES = ("red", "a dark green square", "yes")
@@ -101,7 +101,7 @@ def try_out(family: Family, folder: Path) -> Trial:
         processor=type(loaded.processor).__name__,
         pictures=family.pictures,
         words_alone=family.words_alone,
-        template="profile" if loaded.plain else "checkpoint",
+        template="profile" if loaded.uses_profile_prompt else "checkpoint",
         sharing=re.sub(r" by [\d.]+% of the largest|: .*", "", remarks[0].split(": ", 1)[1])
         if remarks
         else "yes",
@@ -115,20 +115,20 @@ def furthest(model: HuggingFace, asked: Sequence[Generate | Rank]) -> float:
     Pictures of unlike size take turns; the second time beginnings are known, the third time whole
     prompts."""
     loaded = model.load()
-    preparing = Preparing(loaded, model.images, 1)
-    alike: dict[frozenset[str], list[Row]] = defaultdict(list)
+    preparing = PromptPrefetcher(loaded, model.images, 1)
+    alike: dict[frozenset[str], list[TokenisedPrompt]] = defaultdict(list)
     for request in asked:
         if isinstance(request, Rank) and is_forced(loaded):
             continue
-        for row in preparing.rows(request):
-            alike[frozenset(row.marks)].append(row)
-    sharing = Sharing(loaded.model, budget=10**9, at_once=3)
+        for row in preparing.get(request):
+            alike[frozenset(row.token_type_inputs)].append(row)
+    sharing = PrefixSharing(loaded.model, budget=10**9, batch_size=3)
     sharing.keeps_prompts = True
     found = []
     for rows in alike.values():
-        plain = [sharing.plainly(row).float() for row in rows]
+        plain = [sharing.logits_unshared(row).float() for row in rows]
         for _ in range(3):
-            together = sharing.begin(rows).logits[:, -1].float()
+            together = sharing.prefill(rows).logits[:, -1].float()
             for one, other in zip(together, plain, strict=True):
                 found.append(float((one - other).abs().max() / max(1.0, other.abs().max())))
     return max(found)
@@ -174,14 +174,14 @@ class Forcing:
 def steps_of(model: HuggingFace, request: Generate | Rank, length: int, *changes: Any) -> Any:
     """Logits of each step of the model's own `generate` over its processor's output."""
     loaded = model.load()
-    prompt = render(request, loaded, PictureCache(), model.images)
+    prompt = render(request, loaded, ImageCache(), model.images)
     images: dict[str, Any] = {"images": [list(prompt.images)]} if prompt.images else {}
-    if wants_marks(loaded):
+    if takes_token_types(loaded):
         images["return_mm_token_type_ids"] = True
     context = loaded.processor(text=[prompt.text], return_tensors="pt", **images)
     context.pop("labels", None)
     context = context.to(dtype=torch.float32)
-    made = generating(loaded)(
+    made = generate_function(loaded)(
         **context,
         max_new_tokens=length,
         do_sample=False,
@@ -195,7 +195,7 @@ def steps_of(model: HuggingFace, request: Generate | Rank, length: int, *changes
 def by_hand(model: HuggingFace, request: Rank) -> list[float]:
     """Log-likelihoods of the candidates while the model is made to say them."""
     loaded = model.load()
-    between = loaded.profile.between if loaded.plain and loaded.profile else ""
+    between = loaded.profile.between if loaded.uses_profile_prompt and loaded.profile else ""
     found = []
     for candidate in request.candidates:
         tail = loaded.tokenizer(between + candidate, add_special_tokens=False)["input_ids"]
@@ -215,7 +215,7 @@ def spoken(model: HuggingFace, request: Generate) -> str:
     chosen = []
     for step in steps_of(model, request, request.settings.max_new_tokens):
         chosen.append(int(step.argmax()))
-        if chosen[-1] in loaded.ends:
+        if chosen[-1] in loaded.eos_token_ids:
             chosen.pop()
             break
     text: str = loaded.tokenizer.decode(chosen, skip_special_tokens=True)

@@ -10,29 +10,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import DynamicCache
 
-from snellen.models.hf.kv_cache import NOTHING, Kept, stacked, taken
+from snellen.models.hf.kv_cache import EMPTY_PREFIX, PrefixKV, batch_caches, split_cache
 
 SHAPES = [(2, 4, 4), (2, 4, 4), (1, 6, 3)]
 """Of each layer: heads, size of a key, size of a value."""
 
 
-def kept(length: int, seed: int) -> Kept:
+def kept(length: int, seed: int) -> PrefixKV:
     if not length:
-        return NOTHING
+        return EMPTY_PREFIX
     generator = torch.Generator().manual_seed(seed)
     cache = DynamicCache()
     for layer, (heads, key, value) in enumerate(SHAPES):
         keys = torch.randn(1, heads, length, key, generator=generator)
         values = torch.randn(1, heads, length, value, generator=generator)
         cache.update(keys, values, layer)
-    [one] = taken(cache, torch.ones(1, length, dtype=torch.long), [length])
+    [one] = split_cache(cache, torch.ones(1, length, dtype=torch.long), [length])
     return one
 
 
-def parts(one: Kept) -> dict[int, Any]:
+def parts(one: PrefixKV) -> dict[int, Any]:
     return {
         number: part
-        for group, piece in zip(one.plan, one.pieces, strict=True)
+        for group, piece in zip(one.layout, one.pieces, strict=True)
         for number, part in zip(group, piece, strict=True)
     }
 
@@ -48,7 +48,7 @@ def test_as_a_dynamic_cache_of_the_same_tokens(
 ) -> None:
     """What is read on goes behind what was kept, row by row, also when rows leave."""
     rows = [kept(length, seed) for seed, length in enumerate(lengths)]
-    cache, mask = stacked(rows, 3)
+    cache, mask = batch_caches(rows, 3)
     mask = torch.zeros(len(rows), 0, dtype=torch.long) if mask is None else mask
     longest = mask.shape[1]
     assert mask.sum(1).tolist() == lengths
@@ -73,7 +73,7 @@ def test_as_a_dynamic_cache_of_the_same_tokens(
         mask, alive = mask[left], [alive[at] for at in left]
     if not longest:
         return
-    found = taken(cache, mask, [7] * len(alive))
+    found = split_cache(cache, mask, [7] * len(alive))
     for one, place in zip(found, alive, strict=True):
         expected = plain[place]
         assert one.length == lengths[place] + sum(steps)
@@ -83,7 +83,7 @@ def test_as_a_dynamic_cache_of_the_same_tokens(
 
 
 def test_a_batch_grows_without_copying_what_it_holds() -> None:
-    cache, _ = stacked([kept(5, 1), kept(3, 2)], 2)
+    cache, _ = batch_caches([kept(5, 1), kept(3, 2)], 2)
     room = cache.layers[0].keys.untyped_storage().data_ptr()
     for _ in range(20):
         cache.update(torch.zeros(2, 2, 1, 4), torch.zeros(2, 2, 1, 4), 0)
@@ -93,10 +93,10 @@ def test_a_batch_grows_without_copying_what_it_holds() -> None:
 
 def test_a_beginning_holds_no_more_than_itself() -> None:
     whole = kept(8, 3)
-    begun = whole.begun(5)
+    begun = whole.copy_prefix(5)
     assert (begun.length, begun.next_position) == (5, 5)
     assert begun.nbytes == whole.nbytes * 5 // 8
-    cut = whole.cut(6, begun)
+    cut = whole.truncate(6, begun)
     assert (cut.length, cut.next_position) == (6, 6)
     for mine, theirs in zip(parts(cut).values(), parts(begun).values(), strict=True):
         assert torch.equal(mine[:, :5], theirs)
@@ -107,4 +107,4 @@ def test_a_layer_that_let_go_of_tokens_is_noticed() -> None:
     cache.update(torch.zeros(1, 2, 4, 4), torch.zeros(1, 2, 4, 4), 0)
     cache.update(torch.zeros(1, 2, 3, 4), torch.zeros(1, 2, 3, 4), 1)
     with pytest.raises(ValueError, match="let go of some tokens"):
-        taken(cache, torch.ones(1, 4, dtype=torch.long), [4])
+        split_cache(cache, torch.ones(1, 4, dtype=torch.long), [4])

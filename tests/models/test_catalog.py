@@ -12,20 +12,20 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from snellen.benchmarks.declaration.registry import known_benchmarks
+from snellen.benchmarks.declaration.registry import list_benchmarks
 from snellen.cli.main import main
-from snellen.core.entry_points import doors
+from snellen.core.entry_points import plugin_entry_points
 from snellen.core.errors import UnknownName, UsageError
 from snellen.core.model import Capabilities, Identity
 from snellen.models.naming.catalog import (
     FOLDER,
-    Entry,
+    CatalogEntry,
     catalog,
     facts_of,
     find_entry,
     sources,
 )
-from snellen.models.naming.filters import choose, fulfils
+from snellen.models.naming.filters import choose, model_filter
 from snellen.models.naming.registry import (
     GROUP,
     ModelSpec,
@@ -36,7 +36,7 @@ from snellen.models.naming.registry import (
     split_spec,
 )
 from snellen.models.remote.profile import profiles
-from snellen.prompts.recipes import recipe_for
+from snellen.prompts.recipes import find_recipe
 
 QWEN2_5_REVISION = "cc594898137f460bfe9f0759e9844b3ce807cfb5"
 FACTS = (
@@ -48,7 +48,7 @@ LISTED = {entry.name: entry for entry in catalog()}
 FAMILIES = sorted({entry.family for entry in catalog()})
 
 
-def members(family: str) -> list[Entry]:
+def members(family: str) -> list[CatalogEntry]:
     return [entry for entry in catalog() if entry.family == family]
 
 
@@ -65,7 +65,9 @@ def test_the_catalog_is_as_large_as_it_says() -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_entry_resolves_to_its_own_spec_by_every_name(family: str) -> None:
     for entry in members(family):
-        assert entry.provider in doors(GROUP) or entry.provider in profiles(), entry.name
+        assert entry.provider in plugin_entry_points(GROUP) or entry.provider in profiles(), (
+            entry.name
+        )
         assert entry.id
         parts = split_spec(entry.spec)
         assert (parts.provider, parts.name) == (entry.provider, entry.id)
@@ -110,8 +112,8 @@ def test_a_type_of_lmms_eval_is_no_word_in_a_name() -> None:
 
 def test_no_name_hides_a_provider_or_a_benchmark() -> None:
     words = {word.lower() for entry in catalog() for word in entry.names}
-    benchmarks = {word.lower() for one in known_benchmarks() for word in (one.name, *one.aliases)}
-    assert not words & {name.lower() for name in (*doors(GROUP), *profiles())}
+    benchmarks = {word.lower() for one in list_benchmarks() for word in (one.name, *one.aliases)}
+    assert not words & {name.lower() for name in (*plugin_entry_points(GROUP), *profiles())}
     assert not words & benchmarks
 
 
@@ -210,7 +212,7 @@ class Named:
 
 def test_a_recipe_holds_by_every_name_of_a_model() -> None:
     names = ("llava_v1.5_7b", "hf/llava-hf/llava-1.5-7b-hf")
-    by_alias, by_spec = (recipe_for(full_name(name, Named("hf")), "eyechart") for name in names)
+    by_alias, by_spec = (find_recipe(full_name(name, Named("hf")), "eyechart") for name in names)
     assert by_alias is not None
     assert by_alias.name == by_spec.name == "llava-1.5"  # type: ignore[union-attr]
 
@@ -274,11 +276,11 @@ def test_a_filter_that_is_off_is_one_sentence(text: str, sentence: str) -> None:
     with pytest.raises(UsageError, match=re.escape(sentence)):
         choose(catalog(), text)
     with pytest.raises(UsageError, match=re.escape(sentence)):
-        fulfils(text)
+        model_filter(text)
 
 
 def test_fulfils_names_specs_and_nobody() -> None:
-    small = fulfils("open,size<10")
+    small = model_filter("open,size<10")
     assert small("llava_v1.5_7b")
     assert small("hf/OpenGVLab/InternVL3-8B:dtype=float16")
     assert not small("Qwen2.5-VL-72B-Instruct")
@@ -287,9 +289,9 @@ def test_fulfils_names_specs_and_nobody() -> None:
 
 def test_an_unknown_field_in_the_data_is_refused() -> None:
     line = 'name="a"\nspec="hf/a/b"\naccess="open"\ninputs=["text"]\noutputs=["text"]\nsources={}\n'
-    assert msgspec.toml.decode(line, type=Entry).spec == "hf/a/b"
+    assert msgspec.toml.decode(line, type=CatalogEntry).spec == "hf/a/b"
     with pytest.raises(msgspec.ValidationError, match="colour"):
-        msgspec.toml.decode(line + 'colour="red"\n', type=Entry)
+        msgspec.toml.decode(line + 'colour="red"\n', type=CatalogEntry)
 
 
 def test_list_models_by_a_filter(capsys: pytest.CaptureFixture[str]) -> None:

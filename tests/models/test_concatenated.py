@@ -18,7 +18,7 @@ from snellen.core.output import Failure, Ranked
 from snellen.core.request import Rank, Ref
 from snellen.models.hf.model import HuggingFace
 from snellen.models.hf.prompt import encode, render
-from snellen.models.image_cache import PictureCache
+from snellen.models.image_cache import ImageCache
 
 POLICY = "concat-embeddings"
 PICTURES = (noise(1), noise(2), noise(3))
@@ -33,7 +33,7 @@ def of(families: Any, name: str, tmp_path: Path, policy: str) -> HuggingFace:
 def language_inputs(model: HuggingFace, pictures: tuple[bytes, ...]) -> Any:
     """Embeddings that the language model is given for a prompt about those pictures."""
     loaded = model.load()
-    prompt = render(ask("Same?", *pictures), loaded, PictureCache(), model.images)
+    prompt = render(ask("Same?", *pictures), loaded, ImageCache(), model.images)
     seen: list[Any] = []
     whole = loaded.model
     inner = (whole if hasattr(whole, "language_model") else whole.model).language_model

@@ -17,7 +17,7 @@ from snellen.core.media import InlineSource, decode_image, digest_bytes
 from snellen.core.model import Model
 from snellen.core.output import Compared, Drawn, Failure, Generated, Output, Ranked
 from snellen.core.request import Compare, Draw, Drawing, Ref
-from snellen.models.drawn_images import seed_of
+from snellen.models.drawn_images import request_seed
 from snellen.models.naming.registry import open_model
 
 Folder = Callable[[str], Path]
@@ -77,13 +77,13 @@ def test_drawing_is_the_models_own(drawing: Folder) -> None:
     from snellen.models.hf.drawing import draw_codes
     from snellen.models.hf.model import HuggingFace
     from snellen.models.hf.prompt import render
-    from snellen.models.image_cache import PictureCache
+    from snellen.models.image_cache import ImageCache
 
     model = open_model(f"hf/{drawing('janus')}")
     assert isinstance(model, HuggingFace)
     loaded = model.load()
     for text in ("a red disc", "two blue stars above a square"):
-        prompt = render(draw(text), loaded, PictureCache(), "native")
+        prompt = render(draw(text), loaded, ImageCache(), "native")
         ours = draw_codes(loaded, prompt, 4.0, lambda logits: logits.argmax(-1))
         inputs = loaded.processor(text=[prompt.text], generation_mode="image", return_tensors="pt")
         config = loaded.model.generation_config
@@ -156,7 +156,7 @@ def test_a_pipeline_draws_what_diffusers_draws(drawing: Folder) -> None:
         guidance_scale=2.0,
         width=32,
         height=32,
-        generator=torch.Generator("cpu").manual_seed(seed_of(request)),
+        generator=torch.Generator("cpu").manual_seed(request_seed(request)),
     ).images[0]
     picture = Image.open(io.BytesIO(drawn(answers(model, request)[0])))
     assert picture.tobytes() == made.tobytes()

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 
 from snellen.core.output import Failure
-from snellen.models.split_batch import failure_of, halving
+from snellen.models.split_batch import failure_from_error, split_and_retry
 
 
 def test_a_batch_too_large_for_memory_is_halved_until_it_fits() -> None:
@@ -17,7 +17,7 @@ def test_a_batch_too_large_for_memory_is_halved_until_it_fits() -> None:
             torch.empty(2**60, dtype=torch.uint8)
         return [item * 10 for item in items]
 
-    assert halving(range(7), work) == [0, 10, 20, 30, 40, 50, 60]
+    assert split_and_retry(range(7), work) == [0, 10, 20, 30, 40, 50, 60]
     assert sizes == [7, 3, 1, 2, 4, 2, 2]
 
 
@@ -27,7 +27,7 @@ def test_one_item_too_large_fails_alone_as_out_of_memory() -> None:
             torch.empty(2**60, dtype=torch.uint8)
         return list(items)
 
-    *rest, last = halving([0, 1, 2, 3], work)
+    *rest, last = split_and_retry([0, 1, 2, 3], work)
     assert rest == [0, 1, 2]
     assert isinstance(last, Failure)
     assert last.kind == "out_of_memory"
@@ -40,13 +40,13 @@ def test_what_libraries_say_where_memory_was_short() -> None:
         "cuDNN error: CUDNN_STATUS_ALLOC_FAILED",
         "[enforce fail at alloc_cpu.cpp:121] DefaultCPUAllocator: can't allocate memory",
     ):
-        assert failure_of(RuntimeError(said)).kind == "out_of_memory", said
-    assert failure_of(MemoryError()).kind == "out_of_memory"
-    assert failure_of(RuntimeError("CUDA error: device-side assert")).kind == "request"
+        assert failure_from_error(RuntimeError(said)).kind == "out_of_memory", said
+    assert failure_from_error(MemoryError()).kind == "out_of_memory"
+    assert failure_from_error(RuntimeError("CUDA error: device-side assert")).kind == "request"
 
 
 def test_another_error_of_one_item_is_a_failed_request() -> None:
-    assert halving(["1", "x"], lambda items: [int(item) for item in items]) == [
+    assert split_and_retry(["1", "x"], lambda items: [int(item) for item in items]) == [
         1,
         Failure("request", "invalid literal for int() with base 10: 'x'"),
     ]

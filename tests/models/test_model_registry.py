@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from snellen.core.entry_points import doors
+from snellen.core.entry_points import plugin_entry_points
 from snellen.core.errors import UnknownName, UsageError
-from snellen.models.naming.provider import KnownModel
+from snellen.models.naming.provider import ModelListing
 from snellen.models.naming.registry import (
     ModelSpec,
     describe_model,
-    known_models,
     open_model,
+    registered_models,
     split_spec,
 )
 
@@ -94,16 +94,18 @@ def test_the_checkouts_own_declaration_is_used() -> None:
     table = declared["project"]["entry-points"]["snellen.models"]
     assert (
         table.items()
-        <= {name: entry.value for name, entry in doors("snellen.models").items()}.items()
+        <= {
+            name: entry.value for name, entry in plugin_entry_points("snellen.models").items()
+        }.items()
     )
 
 
 def test_known_models_lists_every_provider() -> None:
-    known = known_models()
+    known = registered_models()
     assert {"random", "snellen/tiny", "snellen/tiny-early", "hf/<hub id>", "replay/<file>"} <= {
         model.name for model in known
     }
-    assert all(isinstance(model, KnownModel) and model.title for model in known)
+    assert all(isinstance(model, ModelListing) and model.title for model in known)
 
 
 def test_describing_a_model_loads_no_library() -> None:

@@ -7,7 +7,7 @@ from questions_for_models import noise
 
 from snellen.core.errors import MediaError
 from snellen.core.media import InlineSource
-from snellen.models.image_cache import PictureCache
+from snellen.models.image_cache import ImageCache
 
 
 @dataclass
@@ -24,7 +24,7 @@ class Counted:
 
 def test_a_picture_is_read_once_and_the_oldest_leaves_first() -> None:
     sources = {name: Counted(noise(seed, 10, 10)) for seed, name in enumerate("abc")}
-    cache = PictureCache(limit=200)
+    cache = ImageCache(max_pixels=200)
     for name in ("a", "b", "a", "c", "a", "b"):
         cache.get(name, sources)
     # b left when c came, since a had been asked for after it.
@@ -32,10 +32,10 @@ def test_a_picture_is_read_once_and_the_oldest_leaves_first() -> None:
 
 
 def test_a_picture_larger_than_the_cache_is_still_given() -> None:
-    cache = PictureCache(limit=10)
+    cache = ImageCache(max_pixels=10)
     assert cache.get("a", {"a": InlineSource(noise(1, 40, 30))}).size == (40, 30)
 
 
 def test_bytes_that_did_not_come_with_the_request() -> None:
     with pytest.raises(MediaError, match="did not come with the request"):
-        PictureCache().get("0" * 64, {})
+        ImageCache().get("0" * 64, {})

@@ -8,7 +8,7 @@ import pytest
 from snellen.core.errors import UsageError
 from snellen.core.output import Usage
 from snellen.core.price import Price, cost
-from snellen.models.naming.prices import own_prices, parse_price, price_of
+from snellen.models.naming.prices import parse_price, price_of, user_prices
 from snellen.settings import Settings
 
 NO_FILE = Settings(cache=Path("cache"))
@@ -63,12 +63,12 @@ def test_a_file_that_is_off_is_one_sentence(tmp_path: Path, text: str, sentence:
     path = tmp_path / "prices.toml"
     path.write_text(text)
     with pytest.raises(UsageError, match=re.escape(sentence)):
-        own_prices(path)
+        user_prices(path)
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"prices.toml \(SNELLEN_PRICES\) cannot be read: No such"):
-        own_prices(tmp_path / "prices.toml")
+        user_prices(tmp_path / "prices.toml")
 
 
 def test_a_typed_price() -> None:

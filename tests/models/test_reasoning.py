@@ -8,76 +8,78 @@ import pytest
 
 from snellen.core.answer import Empty, Truncated
 from snellen.core.message import Text, user
-from snellen.core.model import Profiled
+from snellen.core.model import ProfiledModel
 from snellen.core.output import Generated
 from snellen.core.request import Generate, Generation, Ref
-from snellen.extract.choice import read_choice
-from snellen.extract.open_text import read_open
-from snellen.extract.yes_no import read_yes_no
+from snellen.extract.choice import parse_choice
+from snellen.extract.open_text import parse_open
+from snellen.extract.yes_no import parse_yes_no
 from snellen.models import reasoning
 from snellen.models.hf.bundled import WEIGHTS
-from snellen.models.hf.generate import reply_of
-from snellen.models.hf.loaded import Loaded
+from snellen.models.hf.generate import decode_reply
+from snellen.models.hf.loaded import LoadedModel
 from snellen.models.naming.registry import open_model
-from snellen.models.reasoning import Split, split_reasoning
+from snellen.models.reasoning import SplitReply, split_reasoning
 
 
 @pytest.mark.parametrize(
     ("reply", "split"),
     [
-        ("B", Split("B", None, "stop")),
-        ("<think>A or B?</think>\n\nB", Split("B", "A or B?", "stop")),
-        ("\n<think>\nhm\n</think>B", Split("B", "hm", "stop")),
-        ("<think></think>B", Split("B", None, "stop")),
-        ("A or B?</think>B", Split("B", "A or B?", "stop")),
-        ("<thinking>x</thinking> C", Split("C", "x", "stop")),
-        ("◁think▷x◁/think▷C", Split("C", "x", "stop")),
-        ("[THINK]x[/THINK]C", Split("C", "x", "stop")),
+        ("B", SplitReply("B", None, "stop")),
+        ("<think>A or B?</think>\n\nB", SplitReply("B", "A or B?", "stop")),
+        ("\n<think>\nhm\n</think>B", SplitReply("B", "hm", "stop")),
+        ("<think></think>B", SplitReply("B", None, "stop")),
+        ("A or B?</think>B", SplitReply("B", "A or B?", "stop")),
+        ("<thinking>x</thinking> C", SplitReply("C", "x", "stop")),
+        ("◁think▷x◁/think▷C", SplitReply("C", "x", "stop")),
+        ("[THINK]x[/THINK]C", SplitReply("C", "x", "stop")),
         (
             "<|begin_of_thought|>x<|end_of_thought|>\n<|begin_of_solution|>C<|end_of_solution|>",
-            Split("C", "x", "stop"),
+            SplitReply("C", "x", "stop"),
         ),
-        ("<think>The answer is B", Split("", "The answer is B", "length")),
+        ("<think>The answer is B", SplitReply("", "The answer is B", "length")),
         (
             "The tag <think> opens a thought.",
-            Split("The tag <think> opens a thought.", None, "stop"),
+            SplitReply("The tag <think> opens a thought.", None, "stop"),
         ),
         (
             "Write <think>x</think> around thoughts.",
-            Split("Write <think>x</think> around thoughts.", None, "stop"),
+            SplitReply("Write <think>x</think> around thoughts.", None, "stop"),
         ),
     ],
 )
-def test_thoughts_are_split_off(reply: str, split: Split) -> None:
+def test_thoughts_are_split_off(reply: str, split: SplitReply) -> None:
     assert split_reasoning(reply) == split
 
 
 def test_a_cut_reply_to_a_prompt_that_opened_a_thought_is_a_thought() -> None:
     said = "It may be A, so the answer is A"
-    assert split_reasoning(said, "length", opened=True) == Split("", said, "length")
-    assert split_reasoning(said, "length") == Split(said, None, "length")
+    assert split_reasoning(said, "length", starts_in_thought=True) == SplitReply("", said, "length")
+    assert split_reasoning(said, "length") == SplitReply(said, None, "length")
     # It ended by itself: it answered without a thought.
-    assert split_reasoning("A", "stop", opened=True) == Split("A", None, "stop")
-    cut_later = split_reasoning("hm</think>The ans", "length", opened=True)
-    assert cut_later == Split("The ans", "hm", "length")
+    assert split_reasoning("A", "stop", starts_in_thought=True) == SplitReply("A", None, "stop")
+    cut_later = split_reasoning("hm</think>The ans", "length", starts_in_thought=True)
+    assert cut_later == SplitReply("The ans", "hm", "length")
 
 
 def test_an_answer_cut_behind_its_thought_stays_cut() -> None:
-    assert split_reasoning("<think>x</think>The ans", "length") == Split("The ans", "x", "length")
+    assert split_reasoning("<think>x</think>The ans", "length") == SplitReply(
+        "The ans", "x", "length"
+    )
 
 
 @pytest.mark.parametrize("reply", ["<think>The answer is B. Answer: B", "<think>"])
 def test_an_unfinished_thought_is_truncated_whoever_reads_it(reply: str) -> None:
     text, _, stop = split_reasoning(reply)
     options = {"A": "cat", "B": "dog"}
-    assert read_choice(text, options, stop_reason=stop) == Truncated()
-    assert read_yes_no(text, stop_reason=stop) == Truncated()
-    assert read_open(text, stop_reason=stop) == Truncated()
+    assert parse_choice(text, options, stop_reason=stop) == Truncated()
+    assert parse_yes_no(text, stop_reason=stop) == Truncated()
+    assert parse_open(text, stop_reason=stop) == Truncated()
 
 
 def test_a_thought_without_an_answer_is_empty() -> None:
     text, _, stop = split_reasoning("<think>The answer is B</think>")
-    assert read_choice(text, {"A": "cat", "B": "dog"}, stop_reason=stop) == Empty()
+    assert parse_choice(text, {"A": "cat", "B": "dog"}, stop_reason=stop) == Empty()
 
 
 def test_the_local_backend_splits_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,19 +139,19 @@ def test_tags_that_are_special_tokens_stay_in_the_reply(special: bool) -> None:
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=inner, eos_token="</s>")
     tags = [AddedToken("[THINK]", special=special), AddedToken("[/THINK]", special=special)]
     tokenizer.add_tokens(tags, special_tokens=special)
-    loaded = Loaded(None, tokenizer, tokenizer, "cpu", frozenset({4}), None, 1)
+    loaded = LoadedModel(None, tokenizer, tokenizer, "cpu", frozenset({4}), None, 1)
     opened, closed = tokenizer.convert_tokens_to_ids(["[THINK]", "[/THINK]"])
 
-    def said(*tokens: int) -> Split:
-        reply = reply_of(loaded, tokens, 3, Generation())
+    def said(*tokens: int) -> SplitReply:
+        reply = decode_reply(loaded, tokens, 3, Generation())
         return split_reasoning(reply.text, reply.stop_reason)
 
-    assert said(opened, 0, 1, 2, closed, 3, 4) == Split("B", "Is it A", "stop")
-    assert said(opened, 0, 1, 2) == Split("", "Is it A", "length")
-    assert said(3, 4) == Split("B", None, "stop")
+    assert said(opened, 0, 1, 2, closed, 3, 4) == SplitReply("B", "Is it A", "stop")
+    assert said(opened, 0, 1, 2) == SplitReply("", "Is it A", "length")
+    assert said(3, 4) == SplitReply("B", None, "stop")
 
 
 def test_the_longest_reply_of_a_local_model() -> None:
     longer: Any = open_model("snellen/tiny:max_new_tokens=9000")
     assert longer.max_new_tokens == 9000
-    assert isinstance(open_model("snellen/tiny"), Profiled)
+    assert isinstance(open_model("snellen/tiny"), ProfiledModel)

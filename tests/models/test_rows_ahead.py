@@ -16,11 +16,11 @@ from questions_for_models import ask, noise, rank
 
 from snellen.core.output import Generated
 from snellen.models.hf import tokenise
-from snellen.models.hf.loaded import Loaded
+from snellen.models.hf.loaded import LoadedModel
 from snellen.models.hf.model import HuggingFace
-from snellen.models.hf.prefetch import Preparing, lanes_of
-from snellen.models.hf.tokenise import Row
-from snellen.models.image_cache import PictureCache
+from snellen.models.hf.prefetch import PromptPrefetcher, count_workers
+from snellen.models.hf.tokenise import TokenisedPrompt
+from snellen.models.image_cache import ImageCache
 from snellen.models.naming.registry import open_model
 
 Folder = Callable[[str], Path]
@@ -35,16 +35,16 @@ REQUESTS = [
 ] + [ask("no picture"), rank("Which?", ("one", "two"))]
 
 
-def loaded_from(folder: Path) -> Loaded:
+def loaded_from(folder: Path) -> LoadedModel:
     model = open_model(f"hf/{folder}")
     assert isinstance(model, HuggingFace)
     return model.load()
 
 
-def alike(one: Row, other: Row) -> bool:
+def alike(one: TokenisedPrompt, other: TokenisedPrompt) -> bool:
     return (
-        (one.ids, one.head, one.pictures, one.scored)
-        == (other.ids, other.head, other.pictures, other.scored)
+        (one.ids, one.image_prefix_length, one.image_digests, one.scored_tokens)
+        == (other.ids, other.image_prefix_length, other.image_digests, other.scored_tokens)
         and one.media.keys() == other.media.keys()
         and all(torch.equal(one.media[name], other.media[name]) for name in one.media)
     )
@@ -55,21 +55,21 @@ def test_several_threads_make_the_same_rows_and_decode_each_picture_once(
     checkpoint: Folder, monkeypatch: pytest.MonkeyPatch, family: str
 ) -> None:
     loaded = loaded_from(checkpoint(family))
-    one = Preparing(loaded, "native", 64, lanes=1)
-    expected = [one.rows(request) for request in REQUESTS]
+    one = PromptPrefetcher(loaded, "native", 64, workers=1)
+    expected = [one.get(request) for request in REQUESTS]
     decoded: dict[str, list[int]] = defaultdict(list)
-    plain = PictureCache.get
+    plain = ImageCache.get
 
-    def get(self: PictureCache, digest: str, sources: Any) -> Any:
-        if digest not in self._pictures:
+    def get(self: ImageCache, digest: str, sources: Any) -> Any:
+        if digest not in self._images:
             decoded[digest].append(threading.get_ident())
         return plain(self, digest, sources)
 
-    monkeypatch.setattr(PictureCache, "get", get)
-    several = Preparing(loaded, "native", 64, lanes=4)
+    monkeypatch.setattr(ImageCache, "get", get)
+    several = PromptPrefetcher(loaded, "native", 64, workers=4)
     for request in REQUESTS:
-        several.ahead(request)
-    found = [several.rows(request) for request in REQUESTS]
+        several.start(request)
+    found = [several.get(request) for request in REQUESTS]
     for mine, theirs in zip(found, expected, strict=True):
         assert len(mine) == len(theirs)
         assert all(map(alike, mine, theirs))
@@ -96,36 +96,36 @@ def test_pictures_are_decoded_side_by_side(
         return plain(*given)
 
     monkeypatch.setattr(tokenise, "render", slow)
-    preparing = Preparing(loaded, "native", 64, lanes=4)
+    preparing = PromptPrefetcher(loaded, "native", 64, workers=4)
     for request in REQUESTS:
-        preparing.ahead(request)
+        preparing.start(request)
     for request in REQUESTS:
-        preparing.rows(request)
+        preparing.get(request)
     assert most > 1
 
 
 def test_no_more_is_made_ahead_than_there_is_room_for(checkpoint: Folder) -> None:
     loaded = loaded_from(checkpoint("llava"))
-    preparing = Preparing(loaded, "native", 5, lanes=2)
+    preparing = PromptPrefetcher(loaded, "native", 5, workers=2)
     for request in REQUESTS:
-        preparing.ahead(request)
-    assert len(preparing._waiting) == 5
+        preparing.start(request)
+    assert len(preparing._futures) == 5
     for request in REQUESTS:
-        preparing.rows(request)
-    assert (preparing._held, preparing._sizes, preparing._waiting) == (0, {}, {})
-    preparing._room = 1
-    preparing.ahead(REQUESTS[0])
+        preparing.get(request)
+    assert (preparing._bytes_used, preparing._ready_bytes, preparing._futures) == (0, {}, {})
+    preparing._max_bytes = 1
+    preparing.start(REQUESTS[0])
     deadline = time.monotonic() + 30
-    while not preparing._held:
+    while not preparing._bytes_used:
         assert time.monotonic() < deadline
         time.sleep(0.01)
     for request in REQUESTS[1:]:
-        preparing.ahead(request)
-    assert len(preparing._waiting) == 1
-    assert preparing._held == sum(
-        part.nbytes for part in preparing.rows(REQUESTS[0])[0].media.values()
+        preparing.start(request)
+    assert len(preparing._futures) == 1
+    assert preparing._bytes_used == sum(
+        part.nbytes for part in preparing.get(REQUESTS[0])[0].media.values()
     )
-    assert preparing._held == 0
+    assert preparing._bytes_used == 0
 
 
 def test_pictures_are_made_in_the_models_dtype(checkpoint: Folder) -> None:
@@ -133,7 +133,7 @@ def test_pictures_are_made_in_the_models_dtype(checkpoint: Folder) -> None:
     folder = checkpoint("llava")
     model = open_model(f"hf/{folder}", {"dtype": "bfloat16"})
     assert isinstance(model, HuggingFace)
-    [row] = Preparing(model.load(), "native", 4).rows(REQUESTS[0])
+    [row] = PromptPrefetcher(model.load(), "native", 4).get(REQUESTS[0])
     assert {part.dtype for part in row.media.values()} == {torch.bfloat16}
     apart = open_model(f"hf/{folder}", {"dtype": "bfloat16", "sharing": "off"})
     assert isinstance(apart, HuggingFace)
@@ -147,8 +147,8 @@ def test_pictures_are_made_in_the_models_dtype(checkpoint: Folder) -> None:
 def test_the_model_keeps_its_cores(checkpoint: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     loaded = loaded_from(checkpoint("llava"))
     monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(16)), raising=False)
-    assert lanes_of(replace(loaded, threads=16)) == 1
-    assert lanes_of(replace(loaded, threads=12)) == 4
-    assert lanes_of(replace(loaded, threads=16, device="cuda")) == 8
+    assert count_workers(replace(loaded, threads=16)) == 1
+    assert count_workers(replace(loaded, threads=12)) == 4
+    assert count_workers(replace(loaded, threads=16, device="cuda")) == 8
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0}, raising=False)
-    assert lanes_of(loaded) == 1
+    assert count_workers(loaded) == 1

@@ -9,7 +9,7 @@ import drawing_checkpoints
 import pytest
 
 from snellen.api import Results, evaluate
-from snellen.benchmarks.seedbench.image_answers import TEXT
+from snellen.benchmarks.seedbench.image_answers import TEXT_ACCURACY
 from snellen.core.benchmark import Variant
 from snellen.core.output import Compared, Drawn, Failure
 from snellen.store.responses import ResponseStore
@@ -59,8 +59,8 @@ def test_one_model_reaches_level_3(folders: dict[str, Path], tmp_path: Path) -> 
     with ResponseStore(tmp_path / "out" / "store.sqlite") as store:
         assert store.medium(picture.output.images[0])
     assert list((run.path / "media").glob(f"{picture.output.images[0]}*"))
-    assert TEXT in records["Text-Image Creation"].values
-    assert summary.metrics[TEXT].n == 1
+    assert TEXT_ACCURACY in records["Text-Image Creation"].values
+    assert summary.metrics[TEXT_ACCURACY].n == 1
     # The same command again asks nothing; a lost folder is filled from the store.
     assert level_3(name, tmp_path, folders["clip"], per_dimension=1).runs[0].info.counts.done == 34
     (run.path / "samples.jsonl").unlink()

@@ -17,7 +17,7 @@ from snellen.core.record import Record
 from snellen.core.request import Generate, Rank
 from snellen.core.sample import Sample
 from snellen.engine.loop.driving import drive_all
-from snellen.engine.loop.request_broker import Asker, concurrency_of
+from snellen.engine.loop.request_broker import RequestBroker, model_concurrency
 from snellen.models.hf.model import HuggingFace
 from snellen.models.naming.registry import open_model
 from snellen.store.responses import ResponseStore
@@ -83,11 +83,11 @@ def driven(model: HuggingFace, groups: Sequence[Asked]) -> list[Output]:
 
     async def main() -> None:
         with ResponseStore(None) as nowhere:
-            asker = Asker({"model": model}, nowhere)
+            asker = RequestBroker({"model": model}, nowhere)
             samples = (Sample(str(number), "open", "") for number in range(len(groups)))
             done: list[Any] = []
             try:
-                await drive_all(samples, flow, asker, done.append, concurrency_of(model))
+                await drive_all(samples, flow, asker, done.append, model_concurrency(model))
             finally:
                 asker.close()
             assert len(done) == len(groups)

@@ -22,10 +22,10 @@ from transformers import (
 
 from snellen.core.output import Failure, Generated, Ranked
 from snellen.core.request import Generation
-from snellen.models.hf.decode import Decoding
+from snellen.models.hf.decode import Decoder
 from snellen.models.hf.model import HuggingFace
-from snellen.models.hf.prefix_sharing import Sharing
-from snellen.models.hf.tokenise import Row
+from snellen.models.hf.prefix_sharing import PrefixSharing
+from snellen.models.hf.tokenise import TokenisedPrompt
 from snellen.models.naming.registry import open_model
 
 Folder = Callable[[str], Path]
@@ -101,20 +101,22 @@ def qwen3() -> Any:
     return Qwen3VLForConditionalGeneration(config)
 
 
-def qwen_row(height: int, width: int, tail: list[int], name: str) -> Row:
+def qwen_row(height: int, width: int, tail: list[int], name: str) -> TokenisedPrompt:
     """A prompt with one picture of height x width patches, four of which make a token."""
     generator = torch.Generator().manual_seed(ord(name))
     tokens = height * width // 4
     ids = [10, 11, 7] + [IMAGE] * tokens + [8] + tail
-    return Row(
+    return TokenisedPrompt(
         ids=tuple(ids),
-        head=3 + tokens,
+        image_prefix_length=3 + tokens,
         media={
             "pixel_values": torch.randn(height * width, 3 * 2 * 8 * 8, generator=generator),
             "image_grid_thw": torch.tensor([[1, height, width]]),
         },
-        marks={"mm_token_type_ids": torch.tensor([int(token == IMAGE) for token in ids])},
-        pictures=(name,),
+        token_type_inputs={
+            "mm_token_type_ids": torch.tensor([int(token == IMAGE) for token in ids])
+        },
+        image_digests=(name,),
     )
 
 
@@ -131,26 +133,26 @@ ROWS = [
 def test_two_pictures_of_unlike_size_in_one_batch(make: Callable[[], Any]) -> None:
     torch.manual_seed(0)
     model = make().eval()
-    sharing = Sharing(model, budget=10**8, at_once=4)
+    sharing = PrefixSharing(model, budget=10**8, batch_size=4)
     for _ in range(2):
-        together = sharing.begin(ROWS).logits[:, -1]
+        together = sharing.prefill(ROWS).logits[:, -1]
         for row, logits in zip(ROWS, together, strict=True):
-            torch.testing.assert_close(logits, sharing.plainly(row), atol=1e-4, rtol=0)
+            torch.testing.assert_close(logits, sharing.logits_unshared(row), atol=1e-4, rtol=0)
 
 
 @pytest.mark.parametrize("make", [qwen2, qwen2_5, qwen3])
 def test_words_are_those_of_transformers(make: Callable[[], Any]) -> None:
     torch.manual_seed(0)
     model = make().eval()
-    sharing = Sharing(model, budget=10**8, at_once=4)
-    decoding = Decoding(sharing, None, frozenset([17]))
-    found = decoding.words(sharing.begin(ROWS), Generation(max_new_tokens=12))
+    sharing = PrefixSharing(model, budget=10**8, batch_size=4)
+    decoding = Decoder(sharing, None, frozenset([17]))
+    found = decoding.decode(sharing.prefill(ROWS), Generation(max_new_tokens=12))
     for row, words in zip(ROWS, found, strict=True):
         ids = torch.tensor([row.ids])
         alone = model.generate(
             input_ids=ids,
             attention_mask=torch.ones_like(ids),
-            mm_token_type_ids=row.marks["mm_token_type_ids"][None],
+            mm_token_type_ids=row.token_type_inputs["mm_token_type_ids"][None],
             **row.media,
             max_new_tokens=12,
             do_sample=False,
@@ -226,10 +228,10 @@ def test_each_picture_is_looked_at_once(checkpoint: Folder) -> None:
 
 def test_a_model_that_reads_prompts_both_ways_is_asked_apart() -> None:
     """PaliGemma's words see those behind them, so that no prompt begins like another."""
-    from snellen.models.hf.batch_size import Sizes, Sizing
-    from snellen.models.hf.loaded import Loaded
+    from snellen.models.hf.batch_size import BatchSizer, BatchSizers
+    from snellen.models.hf.loaded import LoadedModel
     from snellen.models.hf.memory import MainMemory
-    from snellen.models.hf.shared_generation import Answering
+    from snellen.models.hf.shared_generation import SharedGeneration
 
     torch.manual_seed(0)
     config = PaliGemmaConfig(
@@ -257,21 +259,23 @@ def test_a_model_that_reads_prompts_both_ways_is_asked_apart() -> None:
         image_token_index=IMAGE,
     )
     model = PaliGemmaForConditionalGeneration(config).eval()
-    loaded = Loaded(model, None, None, "cpu", frozenset(), None, 1)
-    answering = Answering(loaded, Sizes(*(Sizing(4, 4, MainMemory()) for _ in Sizes._fields)))
+    loaded = LoadedModel(model, None, None, "cpu", frozenset(), None, 1)
+    answering = SharedGeneration(
+        loaded, BatchSizers(*(BatchSizer(4, 4, MainMemory()) for _ in BatchSizers._fields))
+    )
     rows = [
-        Row(
+        TokenisedPrompt(
             ids=(IMAGE,) * 4 + (10, *range(30, 50), last),
-            head=4,
+            image_prefix_length=4,
             media={"pixel_values": torch.randn(1, 3, 32, 32)},
-            marks={"token_type_ids": torch.zeros(26, dtype=torch.long)},
-            pictures=(str(last),),
+            token_type_inputs={"token_type_ids": torch.zeros(26, dtype=torch.long)},
+            image_digests=(str(last),),
         )
         for last in (60, 61)
     ]
-    assert not answering.trusted(rows)
-    assert answering.fault is not None
-    assert "differ" in answering.fault
+    assert not answering.verify(rows)
+    assert answering.disabled_reason is not None
+    assert "differ" in answering.disabled_reason
 
 
 def test_batches_are_smaller_once_memory_was_short(checkpoint: Folder) -> None:

@@ -15,8 +15,8 @@ from questions_for_models import ask, noise, rank
 
 from snellen import evaluate
 from snellen.core.output import Failure, Generated
-from snellen.models.hf.batch_size import GROWTH, Sizing, Work
-from snellen.models.hf.memory import MainMemory, meter_of
+from snellen.models.hf.batch_size import MAX_GROWTH, BatchSizer, BatchTiming
+from snellen.models.hf.memory import MainMemory, memory_meter
 from snellen.models.hf.model import HuggingFace
 from snellen.models.naming.registry import open_model
 
@@ -31,27 +31,29 @@ class Metered:
         self.per_token = per_token
         self.top = loading
 
-    def used(self) -> int:
+    def used_bytes(self) -> int:
         return 0
 
-    def highest(self) -> int:
+    def peak_bytes(self) -> int:
         return self.top
 
-    def free(self) -> int:
+    def free_bytes(self) -> int:
         return self.total
 
     def compute(self, prompts: int, tokens: int) -> None:
         self.top = max(self.top, prompts * tokens * self.per_token)
 
 
-def grown(sizing: Sizing, meter: Metered, seconds: Callable[[int], float], batches: int) -> None:
+def grown(
+    sizing: BatchSizer, meter: Metered, seconds: Callable[[int], float], batches: int
+) -> None:
     """Full batches of prompts of 100 tokens; `seconds` is what a batch of some size takes."""
     for _ in range(batches):
-        count = sizing.room(100)
-        work = Work(count, 100)
-        with sizing.measured(work):
+        count = sizing.max_prompts(100)
+        work = BatchTiming(count, 100)
+        with sizing.measure(work):
             meter.compute(count, 100)
-            work.read, work.reading = 100 * count, seconds(count)
+            work.prefill_tokens, work.prefill_seconds = 100 * count, seconds(count)
 
 
 def constant(_: int) -> float:
@@ -66,7 +68,7 @@ def proportional(count: int) -> float:
 
 def test_batches_grow_to_the_limit_while_they_save_time() -> None:
     meter = Metered(10**12, per_token=1000)
-    sizing = Sizing(4, 32, meter)
+    sizing = BatchSizer(4, 32, meter)
     grown(sizing, meter, constant, 20)
     assert (sizing.size, sizing.largest) == (32, 32)
 
@@ -75,7 +77,7 @@ def test_growth_ends_below_what_does_not_fit() -> None:
     # 16 prompts take 1.6 MB, with a quarter to spare 2 MB.
     for total, size in ((2 * MEGABYTE, 16), (2 * MEGABYTE - 1, 8)):
         meter = Metered(total, per_token=1000)
-        sizing = Sizing(4, 64, meter)
+        sizing = BatchSizer(4, 64, meter)
         grown(sizing, meter, constant, 20)
         assert sizing.size == size
         assert meter.top <= total
@@ -83,14 +85,14 @@ def test_growth_ends_below_what_does_not_fit() -> None:
 
 def test_a_size_that_saves_no_time_is_given_up() -> None:
     meter = Metered(10**12, per_token=1000)
-    sizing = Sizing(4, 64, meter)
+    sizing = BatchSizer(4, 64, meter)
     grown(sizing, meter, proportional, 20)
     assert (sizing.size, sizing.largest) == (4, 8)
 
 
 def test_other_processes_do_not_make_it_give_up() -> None:
     meter = Metered(10**12, per_token=1000)
-    sizing = Sizing(4, 16, meter)
+    sizing = BatchSizer(4, 16, meter)
     slowed = iter([1.0, 9.0, 9.0, 1.0] * 5)
     grown(sizing, meter, lambda _: next(slowed), 20)
     assert sizing.size == 16
@@ -98,7 +100,7 @@ def test_other_processes_do_not_make_it_give_up() -> None:
 
 def test_where_memory_cannot_be_measured_batches_stay() -> None:
     meter = Metered(0)
-    sizing = Sizing(4, 64, meter)
+    sizing = BatchSizer(4, 64, meter)
     grown(sizing, meter, constant, 20)
     assert sizing.size == 4
 
@@ -106,32 +108,32 @@ def test_where_memory_cannot_be_measured_batches_stay() -> None:
 def test_what_loading_took_is_an_upper_bound() -> None:
     """An earlier height hides what a batch takes; growth then counts on all of it."""
     meter = Metered(10 * MEGABYTE, per_token=1, loading=8 * MEGABYTE)
-    sizing = Sizing(4, 64, meter)
+    sizing = BatchSizer(4, 64, meter)
     grown(sizing, meter, constant, 20)
     assert sizing.size == 4, "8 prompts could take 16 MB"
     roomy = Metered(100 * MEGABYTE, per_token=1, loading=8 * MEGABYTE)
-    sizing = Sizing(4, 64, roomy)
+    sizing = BatchSizer(4, 64, roomy)
     grown(sizing, roomy, constant, 20)
     assert sizing.size == 64
 
 
 def test_longer_prompts_go_in_smaller_batches() -> None:
     meter = Metered(2 * MEGABYTE, per_token=1000)
-    sizing = Sizing(8, 8, meter)
+    sizing = BatchSizer(8, 8, meter)
     grown(sizing, meter, constant, 1)
-    assert sizing.room(100) == 8
-    assert sizing.room(400) == 4
-    assert sizing.room(10**6) == 1
+    assert sizing.max_prompts(100) == 8
+    assert sizing.max_prompts(400) == 4
+    assert sizing.max_prompts(10**6) == 1
 
 
 def test_after_a_shortage_it_does_not_grow_again() -> None:
     meter = Metered(10**12, per_token=1000)
-    sizing = Sizing(8, 64, meter)
+    sizing = BatchSizer(8, 64, meter)
     grown(sizing, meter, constant, 3)
-    sizing.short(16)
+    sizing.shrink(16)
     grown(sizing, meter, constant, 20)
     assert sizing.size == 8
-    sizing.short(3)
+    sizing.shrink(3)
     assert sizing.size == 1
 
 
@@ -148,7 +150,7 @@ def test_main_memory_is_what_the_system_tells() -> None:
         "assert meter.free() > 0\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
-    assert isinstance(meter_of(["cpu", "cpu"]), MainMemory)
+    assert isinstance(memory_meter(["cpu", "cpu"]), MainMemory)
 
 
 def test_of_several_gpus_the_fullest_counts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,10 +164,10 @@ def test_of_several_gpus_the_fullest_counts(monkeypatch: pytest.MonkeyPatch) -> 
             lambda device, place=place: (told[device][0], 80) if not place
             else told[device][place],
         )  # fmt: skip
-    meter = meter_of(["cuda:1", "cpu", "cuda:0", "cuda:1"])
-    assert (meter.used(), meter.highest()) == (50, 59)
-    assert meter.free() == 2 * int(0.9 * 5)
-    assert meter_of(["cuda:0"]).free() == int(0.9 * 40)
+    meter = memory_meter(["cuda:1", "cpu", "cuda:0", "cuda:1"])
+    assert (meter.used_bytes(), meter.peak_bytes()) == (50, 59)
+    assert meter.free_bytes() == 2 * int(0.9 * 5)
+    assert memory_meter(["cuda:0"]).free_bytes() == int(0.9 * 40)
 
 
 def test_a_limit_on_the_process_counts() -> None:
@@ -199,10 +201,10 @@ def test_a_grown_batch_answers_the_same_and_shrinks_for_good(
 ) -> None:
     folder = checkpoint("llava")
     expected = texts(opened(folder, batch_size="4", sharing=sharing).answer_batch(QUESTIONS))
-    monkeypatch.setattr(Sizing, "_pays", lambda *_: True)
+    monkeypatch.setattr(BatchSizer, "_pays", lambda *_: True)
     model = opened(folder, batch_size="2", sharing=sharing)
     # As if no size had been asked for.
-    model.batch_limit = 2 * GROWTH
+    model.batch_limit = 2 * MAX_GROWTH
     model.adopt(model.load())
     identity = model.identity.digest()
     sizes: list[int] = []
@@ -227,9 +229,9 @@ def test_a_grown_batch_answers_the_same_and_shrinks_for_good(
 def test_candidates_and_replies_have_sizes_of_their_own(
     checkpoint: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Sizing, "_pays", lambda *_: True)
+    monkeypatch.setattr(BatchSizer, "_pays", lambda *_: True)
     model = opened(checkpoint("llava"), batch_size="2")
-    model.batch_limit = 2 * GROWTH
+    model.batch_limit = 2 * MAX_GROWTH
     model.adopt(model.load())
     asked = [rank("What is it?", ("a", "b c", "d"), noise(seed)) for seed in range(12)]
     outputs = model.answer_batch(asked)

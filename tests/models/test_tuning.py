@@ -14,7 +14,7 @@ from family_trial import opened, questions
 
 from snellen.core.errors import UsageError
 from snellen.core.request import Generate
-from snellen.models.hf.lora import Lesson, Tuning, target_layers, tune
+from snellen.models.hf.lora import LoraOptions, TrainingExample, target_layers, tune
 
 EVERY = [
     family
@@ -29,10 +29,10 @@ def named(name: str) -> Family:
     return family
 
 
-def lessons(family: Family) -> list[Lesson]:
+def lessons(family: Family) -> list[TrainingExample]:
     """Unlike in length, in pictures and in their number."""
     asked = [one for one in questions(family) if isinstance(one, Generate)]
-    return [Lesson(one, reply) for one, reply in zip(asked, REPLIES, strict=False)]
+    return [TrainingExample(one, reply) for one, reply in zip(asked, REPLIES, strict=False)]
 
 
 @pytest.mark.parametrize("name", ["LLaVA-1.5", "Qwen2.5-VL", "Idefics3", "BLIP-2 (OPT)"])
@@ -40,7 +40,7 @@ def test_replies_are_learnt(name: str, tmp_path: Path) -> None:
     family = named(name)
     model = opened(family.build(tmp_path / "model"))
     loaded = model.load()
-    how = Tuning(epochs=8, learning_rate=1e-2, batch_size=2)
+    how = LoraOptions(epochs=8, learning_rate=1e-2, batch_size=2)
     tuned = tune(loaded, lessons(family), how, model.images)
     assert tuned.after.loss < tuned.before.loss / 2
     assert set(tuned.factors) == set(target_layers(loaded, "language"))
@@ -59,4 +59,4 @@ def test_a_model_with_an_encoder_is_refused(tmp_path: Path) -> None:
     family = named("BLIP-2 (Flan-T5)")
     model = opened(family.build(tmp_path / "model"))
     with pytest.raises(UsageError, match="reads prompts with an encoder of its own"):
-        tune(model.load(), lessons(family), Tuning())
+        tune(model.load(), lessons(family), LoraOptions())

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.prompts.coordinates import Size, format_of, rewrite, stated_size
+from snellen.prompts.coordinates import (
+    ImageSize,
+    coordinate_format,
+    rewrite_coordinates,
+    size_in_question,
+)
 
 NOTE = "Note that the width of the input RGB image is 640 and the height is 480."
 QUESTION = f"Detect the dog in the format [x, y, w, h]. {NOTE}"
 BOXES = {"A": "[64, 48, 320, 240]", "B": "dog: [0, 0, 640, 480], cat: [32, 24, 64, 48]"}
-SIZE = Size(640, 480)
+SIZE = ImageSize(640, 480)
 
 
 @pytest.mark.parametrize(
@@ -22,41 +27,43 @@ SIZE = Size(640, 480)
     ],
 )
 def test_the_size_a_question_states(question: str, size: tuple[int, int] | None) -> None:
-    assert stated_size(question) == size
+    assert size_in_question(question) == size
 
 
 def test_pixels_to_shares() -> None:
-    changed = rewrite(QUESTION, BOXES, "normalised", SIZE)
+    changed = rewrite_coordinates(QUESTION, BOXES, "normalised", SIZE)
     assert changed.options == {
         "A": "[0.100, 0.100, 0.500, 0.500]",
         "B": "dog: [0.000, 0.000, 1.000, 1.000], cat: [0.050, 0.050, 0.100, 0.100]",
     }
     assert changed.question.startswith("Detect the dog in the format [x, y, w, h]. Note that all")
     assert "640" not in changed.question
-    assert format_of(*changed) == "normalised"
+    assert coordinate_format(*changed) == "normalised"
 
 
 def test_there_and_back() -> None:
-    there = rewrite(QUESTION, BOXES, "normalised", SIZE)
-    back = rewrite(there.question, there.options, "pixel", SIZE)
+    there = rewrite_coordinates(QUESTION, BOXES, "normalised", SIZE)
+    back = rewrite_coordinates(there.question, there.options, "pixel", SIZE)
     assert back.options == BOXES
-    assert stated_size(back.question) == SIZE
+    assert size_in_question(back.question) == SIZE
 
 
 def test_points_in_the_question_change_with_the_options() -> None:
     question = f"Where is the point with coordinates ([0.711, 0.154]) in the second image? {NOTE}"
-    changed = rewrite(question, {"A": "[0.336, 0.241]", "B": "[0.754, 0.592]"}, "pixel", SIZE)
+    changed = rewrite_coordinates(
+        question, {"A": "[0.336, 0.241]", "B": "[0.754, 0.592]"}, "pixel", SIZE
+    )
     assert changed.question == question.replace("[0.711, 0.154]", "[455, 74]")
     assert changed.options == {"A": "[215, 116]", "B": "[483, 284]"}
 
 
 def test_the_format_there_is_changes_nothing() -> None:
-    assert rewrite(QUESTION, BOXES, "pixel", SIZE) == (QUESTION, BOXES)
+    assert rewrite_coordinates(QUESTION, BOXES, "pixel", SIZE) == (QUESTION, BOXES)
 
 
 def test_digits_are_added_where_options_would_become_one() -> None:
     near = {"A": "[1000, 1000]", "B": "[1000, 1001]"}
-    changed = rewrite("Where?", near, "normalised", Size(5000, 5000))
+    changed = rewrite_coordinates("Where?", near, "normalised", ImageSize(5000, 5000))
     assert changed.options == {"A": "[0.2000, 0.2000]", "B": "[0.2000, 0.2002]"}
 
 
@@ -65,7 +72,7 @@ def test_a_camera_and_odd_lists_are_no_coordinates() -> None:
         "What is the depth at the coordinates (0.5, 0.25)? The camera has Focal Length: 1.4, "
         "Principal Point: (320, 240), Distortion Parameters: [0.1, 0.2]; see (1, 2, 3)."
     )
-    changed = rewrite(question, {"A": "1.2", "B": "3.4"}, "pixel", SIZE)
+    changed = rewrite_coordinates(question, {"A": "1.2", "B": "3.4"}, "pixel", SIZE)
     assert changed.question.startswith("What is the depth at the coordinates (320, 120)?")
     assert "Principal Point: (320, 240), Distortion Parameters: [0.1, 0.2]; see (1, 2, 3)." in (
         changed.question
@@ -74,4 +81,4 @@ def test_a_camera_and_odd_lists_are_no_coordinates() -> None:
 
 
 def test_texts_without_coordinates_have_no_format() -> None:
-    assert format_of("What is it?", {"A": "a dog (3)"}) is None
+    assert coordinate_format("What is it?", {"A": "a dog (3)"}) is None

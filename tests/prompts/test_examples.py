@@ -14,15 +14,15 @@ import pytest
 from PIL import Image
 
 from snellen.api import evaluate, score
-from snellen.api._resolve import named_benchmark
+from snellen.api._resolve import resolve_benchmark
 from snellen.api.report import benchmark_of, report_of
 from snellen.benchmarks import a_okvqa, mmbench, mmmu, scienceqa
-from snellen.benchmarks.declaration.data_file import own_benchmark
+from snellen.benchmarks.declaration.data_file import data_file_benchmark
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.cli import main
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UsageError
-from snellen.core.flow import drive
+from snellen.core.flow import run_flow
 from snellen.core.message import Media
 from snellen.core.model import Capabilities
 from snellen.core.output import Generated
@@ -50,7 +50,7 @@ def requests(benchmark: Benchmark, reply: str = "A") -> Iterator[tuple[str, list
             seen.append(request)
             return Generated(reply)
 
-        drive(benchmark.flow(sample), answer)
+        run_flow(benchmark.flow(sample), answer)
         yield sample.id, seen
 
 
@@ -62,7 +62,7 @@ def shown(request: Generate) -> list[str]:
 def test_examples_are_set_aside_where_nothing_is_held_out(tmp_path: Path) -> None:
     benchmark = open_benchmark(f"{table(tmp_path)}:shots=2")
     asked = dict(requests(benchmark))
-    told = benchmark.examples() if benchmark.examples else None
+    told = benchmark.few_shot_info() if benchmark.few_shot_info else None
     assert told is not None
     assert told.aside == len(told.ids) == 2
     assert set(asked) == {"0", "1", "2", "3", "4", "5"} - set(told.ids)
@@ -82,8 +82,8 @@ def test_examples_follow_from_the_seed_alone(tmp_path: Path) -> None:
 
     def ids(seed: str) -> tuple[str, ...]:
         benchmark = open_benchmark(f"{path}:shots=3,shots_seed={seed}")
-        assert benchmark.examples is not None
-        return benchmark.examples().ids
+        assert benchmark.few_shot_info is not None
+        return benchmark.few_shot_info().ids
 
     assert ids("0") == ids("0")
     assert len({ids(str(seed)) for seed in range(5)}) > 1
@@ -104,8 +104,8 @@ def test_the_run_and_its_report_say_what_was_set_aside(tmp_path: Path) -> None:
     assert config.examples.digest in page
     assert not {record.id for record in run.records()} & set(config.examples.ids)
     again = benchmark_of(run)
-    assert again.examples is not None
-    assert again.examples() == config.examples
+    assert again.few_shot_info is not None
+    assert again.few_shot_info() == config.examples
     (run.path / "report.json").unlink()
     assert told in report_of(run).summary.notices
 
@@ -124,8 +124,8 @@ def test_a_file_named_by_the_user_gives_the_examples(tmp_path: Path) -> None:
     benchmark = open_benchmark(f"{path}:shots=2,shots_from={other}")
     asked = dict(requests(benchmark))
     assert len(asked) == 6
-    assert benchmark.examples is not None
-    told = benchmark.examples()
+    assert benchmark.few_shot_info is not None
+    told = benchmark.few_shot_info()
     assert told.aside == 0
     assert all(one.startswith("x") for one in told.ids)
     assert benchmark.parameters["shots_from"] == str(other)
@@ -148,8 +148,8 @@ def test_a_question_that_the_file_holds_too_is_not_asked(tmp_path: Path) -> None
     other.write_text("\n".join([HEADER, line(2).replace("2\t", "twin\t", 1), line(9)]) + "\n")
     benchmark = open_benchmark(f"{path}:shots=2,shots_from={other}")
     assert "2" not in dict(requests(benchmark))
-    assert benchmark.examples is not None
-    assert benchmark.examples().aside == 1
+    assert benchmark.few_shot_info is not None
+    assert benchmark.few_shot_info().aside == 1
 
 
 def test_rotations_of_a_question_see_the_same_examples(tmp_path: Path) -> None:
@@ -166,8 +166,8 @@ def test_each_kind_of_question_has_examples_of_its_kind(tmp_path: Path) -> None:
     for name, (request,) in requests(benchmark):
         answers = set(shown(request)[1::2])
         assert answers <= ({"Yes", "No"} if name.startswith("y") else {"A", "B"})
-    assert benchmark.examples is not None
-    assert benchmark.examples().aside == 4
+    assert benchmark.few_shot_info is not None
+    assert benchmark.few_shot_info().aside == 4
 
 
 def test_what_belongs_together_is_set_aside_together(tmp_path: Path) -> None:
@@ -209,9 +209,9 @@ def test_a_benchmark_of_ones_own_code_shows_examples_too(tmp_path: Path) -> None
     path = table(tmp_path)
 
     def factory(variant: Variant) -> Benchmark:
-        return own_benchmark(variant.data or str(path), variant)
+        return data_file_benchmark(variant.data or str(path), variant)
 
-    benchmark = named_benchmark("mine", Variant(options={"shots": "2"}), {"mine": factory})
+    benchmark = resolve_benchmark("mine", Variant(options={"shots": "2"}), {"mine": factory})
     assert {len(shown(request)) for _, (request,) in requests(benchmark)} == {4}
     with pytest.raises(UsageError, match="where a benchmark is opened by name"):
         factory(Variant(options={"shots": "2"}))
@@ -249,8 +249,8 @@ def test_examples_bring_their_pictures(tmp_path: Path) -> None:
     assert len(set(seen)) == 3
     assert set(seen) == set(request.media)
     one = Capabilities(many_images=False)
-    assert "several images" in (benchmark.needs(one) or "")
-    assert open_benchmark(str(path)).needs(one) is None
+    assert "several images" in (benchmark.requires(one) or "")
+    assert open_benchmark(str(path)).requires(one) is None
 
 
 @pytest.mark.parametrize(
@@ -271,7 +271,7 @@ def test_examples_bring_their_pictures(tmp_path: Path) -> None:
     ],
 )
 def test_what_benchmarks_declare(spec: str, held_out: str) -> None:
-    assert open_benchmark(spec).held_out == held_out
+    assert open_benchmark(spec).few_shot_pool == held_out
     expected = held_out or "aside"
     with_shots = f"{spec}{',' if ':' in spec else ':'}shots=1"
     assert open_benchmark(with_shots).parameters["shots_from"] == expected

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from snellen.benchmarks.declaration.registry import open_benchmark
-from snellen.benchmarks.mlvu.open_tasks import read_two
-from snellen.benchmarks.tempcompass.flow import _label_is_gold as label_is_gold
+from snellen.benchmarks.mlvu.open_tasks import parse_two_marks
+from snellen.benchmarks.tempcompass.flow import _parse_gold_choice as label_is_gold
 from snellen.core.benchmark import Variant
-from snellen.extract.verdicts import read_marks
-from snellen.prompts.judging import rubric
+from snellen.extract.verdicts import parse_grades
+from snellen.prompts.judging import load_rubric
 
 AUTHORS = {
     "mmbench-video": (
@@ -47,7 +47,7 @@ AUTHORS = {
         "```\n\nVideo Description:R\nMulti-Choice Question:\nQ?\n",
     ),
     "tempcompass-answer": (
-        {"rule": rubric("tempcompass-answer").rules["yes_no"], "question": "Q?", "gold": "yes",
+        {"rule": load_rubric("tempcompass-answer").rules["yes_no"], "question": "Q?", "gold": "yes",
          "reply": "R"},
         'respond "Incorrect".\n\nYes/No Question:\nQ?\nGround-Truth Answer: yes\n'
         "Model Prediction: R",
@@ -58,13 +58,13 @@ AUTHORS = {
 @pytest.mark.parametrize("name", AUTHORS)
 def test_a_rubric_ends_as_its_authors_end_it(name: str) -> None:
     fields, end = AUTHORS[name]
-    *_, asked = rubric(name).messages(**fields)
+    *_, asked = load_rubric(name).messages(**fields)
     assert asked.text().endswith(end)
-    assert rubric(name).source.startswith(("MM", "LLaVA", "MLVU", "TempCompass", "Math"))
+    assert load_rubric(name).source.startswith(("MM", "LLaVA", "MLVU", "TempCompass", "Math"))
 
 
 def test_two_answers_are_laid_out_as_llava_has_them() -> None:
-    asked = rubric("llava-bench").messages(caption="C", question="Q", reference="G", reply="R")
+    asked = load_rubric("llava-bench").messages(caption="C", question="Q", reference="G", reply="R")
     assert [message.role for message in asked] == ["system", "user"]
     assert (
         asked[1]
@@ -88,7 +88,7 @@ def test_two_answers_are_laid_out_as_llava_has_them() -> None:
 def test_marks_of_mlvu_are_read_as_they_are_asked_for(
     reply: str, marks: tuple[float, float]
 ) -> None:
-    found = read_two(reply, ("accuracy", "relevance"))
+    found = parse_two_marks(reply, ("accuracy", "relevance"))
     assert found is not None
     assert tuple(found.values.values()) == marks
 
@@ -117,7 +117,7 @@ def test_a_caption_is_graded_by_the_answer_line(reply: str, grade: float) -> Non
 
 def test_a_dictionary_of_marks_as_python_writes_it_is_read() -> None:
     names = ("Creativity", "Overall Score")
-    found = read_marks("First ... {'Creativity': 9, 'Overall Score': 7}.", names, 0.0, 10.0)
+    found = parse_grades("First ... {'Creativity': 9, 'Overall Score': 7}.", names, 0.0, 10.0)
     assert found is not None
     assert found.values == {"Creativity": 9.0, "Overall Score": 7.0}
 

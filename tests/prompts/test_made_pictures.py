@@ -10,9 +10,9 @@ from PIL import Image
 from snellen.core.errors import MediaError
 from snellen.core.media import InlineSource, decode_image, digest_bytes
 from snellen.core.sample import MediaRef, Region, Rotation, Sample
-from snellen.prompts.control import black, blind
-from snellen.prompts.referring import colour_named, refer
-from snellen.prompts.stitch import GAP, first_alone, stitch, stitched
+from snellen.prompts.control import blacken_images, remove_media
+from snellen.prompts.referring import apply_referring, marker_colour
+from snellen.prompts.stitch import GAP, combine_images, keep_first_image, stitch_images
 
 RGB = {"red": (255, 0, 0), "green": (0, 128, 0), "blue": (0, 0, 255), "white": (255, 255, 255)}
 
@@ -39,7 +39,7 @@ TWO = Sample(
 
 
 def test_stitching_keeps_the_pictures_side_by_side_at_equal_height() -> None:
-    sheet = shown(stitch((picture("red"), picture("blue", (25, 50))), ("one", "two")))
+    sheet = shown(combine_images((picture("red"), picture("blue", (25, 50))), ("one", "two")))
     middle = sheet.height - GAP - 50
     assert sheet.getpixel((GAP + 50, middle)) == RGB["red"]
     assert sheet.getpixel((GAP + 100 + GAP + 25, middle)) == RGB["blue"]
@@ -47,13 +47,15 @@ def test_stitching_keeps_the_pictures_side_by_side_at_equal_height() -> None:
 
 
 def test_more_than_five_pictures_stand_in_rows() -> None:
-    sheet = shown(stitch([picture("red")] * 8, [str(at) for at in range(8)]))
+    sheet = shown(combine_images([picture("red")] * 8, [str(at) for at in range(8)]))
     assert sheet.width == 3 * 100 + 4 * GAP
     assert 3 * 100 < sheet.height < 3 * 160
 
 
 def test_high_pictures_are_made_smaller_and_long_strips_stay_whole() -> None:
-    sheet = shown(stitch((picture("red", (1000, 2000)), picture("blue", (3000, 30))), ("a", "b")))
+    sheet = shown(
+        combine_images((picture("red", (1000, 2000)), picture("blue", (3000, 30))), ("a", "b"))
+    )
     assert sheet.height == 520
     red = [sheet.getpixel((at, 300)) for at in range(sheet.width)].count(RGB["red"])
     assert red == pytest.approx(224, abs=3)
@@ -62,41 +64,41 @@ def test_high_pictures_are_made_smaller_and_long_strips_stay_whole() -> None:
 
 
 def test_a_stitched_picture_is_named_by_its_own_bytes_and_the_same_each_time() -> None:
-    one, two = stitched(TWO), stitched(TWO)
+    one, two = stitch_images(TWO), stitch_images(TWO)
     (ref,) = one.media
     assert ref.digest == digest_bytes(ref.source.read())
     assert ref.digest == two.media[0].digest
     assert ref.digest not in {old.digest for old in TWO.media}
-    assert stitched(TWO, ("Query", "Candidate")).media[0].digest != ref.digest
+    assert stitch_images(TWO, ("Query", "Candidate")).media[0].digest != ref.digest
 
 
 def test_placeholders_become_the_names_above_the_pictures() -> None:
-    sample = stitched(TWO)
+    sample = stitch_images(TWO)
     assert sample.question == "Is Image 1 like Image 2?"
     assert sample.options == {"A": "yes", "B": "as Image 2"}
 
 
 def test_one_picture_is_left_alone() -> None:
     one = Sample("1", "choice", "What is it?", media=(picture("red"),))
-    assert stitched(one) is one
-    assert first_alone(one) is one
+    assert stitch_images(one) is one
+    assert keep_first_image(one) is one
 
 
 def test_the_first_image_alone_keeps_its_place_in_the_text() -> None:
-    sample = first_alone(TWO)
+    sample = keep_first_image(TWO)
     assert sample.media == TWO.media[:1]
     assert sample.question == "Is <image 1> like ?"
 
 
 def test_a_broken_picture_fails_when_the_stitched_one_is_read() -> None:
-    (ref,) = stitched(Sample("1", "choice", "?", media=(picture("red"), BROKEN))).media
+    (ref,) = stitch_images(Sample("1", "choice", "?", media=(picture("red"), BROKEN))).media
     with pytest.raises(MediaError, match="cannot be stitched: the image cannot be decoded"):
         ref.source.read()
 
 
 def test_blind_shows_nothing_and_names_no_picture() -> None:
     turn = Rotation("9", {"A": "as <image 2>", "B": "yes"}, "B")
-    sample = blind(Sample("1", "choice", TWO.question, ("A",), TWO.options, TWO.media,
+    sample = remove_media(Sample("1", "choice", TWO.question, ("A",), TWO.options, TWO.media,
                           rotations=(turn,)))  # fmt: skip
     assert sample.media == ()
     assert "<image" not in str((sample.question, sample.options))
@@ -104,11 +106,11 @@ def test_blind_shows_nothing_and_names_no_picture() -> None:
 
 
 def test_black_pictures_have_the_size_of_the_others() -> None:
-    sample = black(TWO)
+    sample = blacken_images(TWO)
     assert [shown(ref).size for ref in sample.media] == [(100, 100), (50, 100)]
     assert all(shown(ref).getextrema() == ((0, 0),) * 3 for ref in sample.media)
     assert sample.question == TWO.question
-    (broken,) = black(Sample("1", "choice", "?", media=(BROKEN,))).media
+    (broken,) = blacken_images(Sample("1", "choice", "?", media=(BROKEN,))).media
     with pytest.raises(MediaError):
         broken.source.read()
 
@@ -124,7 +126,7 @@ MARKED = Sample(
 
 
 def test_boxes_are_drawn_on_the_first_image_in_the_colour_the_question_names() -> None:
-    sample = refer(MARKED, "box")
+    sample = apply_referring(MARKED, "box")
     drawn = shown(sample.media[0])
     assert sample.question == ASKED
     assert drawn.getpixel((20, 30)) == (0, 255, 0)
@@ -134,7 +136,7 @@ def test_boxes_are_drawn_on_the_first_image_in_the_colour_the_question_names() -
 
 
 def test_corners_are_written_in_pixels_on_a_clean_image() -> None:
-    sample = refer(MARKED, "pixel")
+    sample = apply_referring(MARKED, "pixel")
     assert sample.media == MARKED.media
     assert sample.question == (
         "What do they feel (with each face at [20, 10, 60, 50] and [100, 20, 180, 90])? Corners "
@@ -144,20 +146,20 @@ def test_corners_are_written_in_pixels_on_a_clean_image() -> None:
 
 
 def test_corners_are_written_as_shares() -> None:
-    question = refer(MARKED, "normalised").question
+    question = apply_referring(MARKED, "normalised").question
     assert "[0.100, 0.100, 0.300, 0.500] and [0.500, 0.200, 0.900, 0.900]" in question
     assert "normalised to 0..1" in question
 
 
 def test_both_draws_and_writes() -> None:
-    sample = refer(MARKED, "both")
+    sample = apply_referring(MARKED, "both")
     assert "marked with a GREEN bounding box, at [20, 10, 60, 50]" in sample.question
-    assert sample.media[0] == refer(MARKED, "box").media[0]
+    assert sample.media[0] == apply_referring(MARKED, "box").media[0]
 
 
 def test_a_question_without_words_for_the_mark_gets_a_sentence() -> None:
     plain = Sample("1", "choice", "What is it?", media=MARKED.media, regions=MARKED.regions[:1])
-    assert refer(plain, "pixel").question.startswith(
+    assert apply_referring(plain, "pixel").question.startswith(
         "What is it? The region in question: [20, 10, 60, 50]. Corners"
     )
 
@@ -173,14 +175,16 @@ def test_a_question_without_words_for_the_mark_gets_a_sentence() -> None:
     ],
 )
 def test_the_colour_of_the_mark(question: str, colour: str) -> None:
-    assert colour_named(question) == colour
+    assert marker_colour(question) == colour
 
 
 def test_no_regions_no_change() -> None:
-    assert refer(TWO, "both") is TWO
+    assert apply_referring(TWO, "both") is TWO
 
 
 def test_a_broken_picture_with_regions_fails_when_read() -> None:
-    sample = refer(Sample("1", "choice", "?", media=(BROKEN,), regions=MARKED.regions), "pixel")
+    sample = apply_referring(
+        Sample("1", "choice", "?", media=(BROKEN,), regions=MARKED.regions), "pixel"
+    )
     with pytest.raises(MediaError, match="no regions can be shown"):
         sample.media[0].source.read()

@@ -6,7 +6,7 @@ from snellen.core.media import InlineSource
 from snellen.core.message import Media, Text
 from snellen.core.sample import MediaRef, Sample
 from snellen.prompts.choice import prompt
-from snellen.prompts.rotation import rotatable, shift
+from snellen.prompts.rotation import is_rotatable, rotate_options
 
 ONE = MediaRef("1" * 64, InlineSource(b"one"))
 TWO = MediaRef("2" * 64, InlineSource(b"two"))
@@ -64,15 +64,15 @@ def test_pictures_stand_where_the_question_names_them(question: str, order: list
 
 def test_shift_moves_options_and_gold_down() -> None:
     options = {"A": "a", "B": "b", "C": "c", "D": "d"}
-    assert shift(options, "A", 1) == ({"A": "d", "B": "a", "C": "b", "D": "c"}, "B")
-    assert shift(options, None, 4).options == options
+    assert rotate_options(options, "A", 1) == ({"A": "d", "B": "a", "C": "b", "D": "c"}, "B")
+    assert rotate_options(options, None, 4).options == options
 
 
 @pytest.mark.parametrize("by", range(5))
 def test_gold_keeps_its_text(by: int) -> None:
     options = {label: label.lower() for label in "ABCDE"}
     for gold in options:
-        moved = shift(options, gold, by)
+        moved = rotate_options(options, gold, by)
         assert moved.gold is not None
         assert moved.options[moved.gold] == options[gold]
 
@@ -95,4 +95,4 @@ def test_gold_keeps_its_text(by: int) -> None:
     ],
 )
 def test_rotatable(options: tuple[str, ...], expected: bool) -> None:
-    assert rotatable(dict(zip("ABCDE", options, strict=False))) is expected
+    assert is_rotatable(dict(zip("ABCDE", options, strict=False))) is expected

@@ -10,21 +10,21 @@ import pytest
 from PIL import Image
 
 from snellen.api import evaluate
-from snellen.api._resolve import Chosen
-from snellen.benchmarks.declaration.model_recipes import RECIPE, prescribed
+from snellen.api._resolve import NamedBenchmark
+from snellen.benchmarks.declaration.model_recipes import RECIPE, apply_recipe
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.cli import main
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UsageError
-from snellen.core.flow import drive
+from snellen.core.flow import run_flow
 from snellen.core.message import Text
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Generated
 from snellen.core.request import Generate
 from snellen.core.sample import Sample
 from snellen.prompts.choice import prompt
-from snellen.prompts.recipes import recipe_for, recipes
-from snellen.prompts.stored import stored_wording
+from snellen.prompts.recipes import find_recipe, load_recipes
+from snellen.prompts.stored import load_template
 
 LETTER = "Answer with the option's letter from the given choices directly."
 WORD = "Answer the question using a single word or phrase."
@@ -107,7 +107,7 @@ def asked(benchmark: Benchmark) -> str:
         seen.extend(part.text for part in message.parts if isinstance(part, Text))
         return Generated("A")
 
-    drive(benchmark.flow(sample), answer)
+    run_flow(benchmark.flow(sample), answer)
     return seen[0]
 
 
@@ -117,13 +117,13 @@ def test_the_prompt_is_what_the_authors_ask_with(
 ) -> None:
     variant = Variant(data=str(table(tmp_path, cells)), circular=None)
     plain = open_benchmark(benchmark, variant)
-    changed = prescribed(f"hf/{model}", benchmark, plain, variant)
-    recipe = recipe_for(f"hf/{model}", benchmark)
+    changed = apply_recipe(f"hf/{model}", benchmark, plain, variant)
+    recipe = find_recipe(f"hf/{model}", benchmark)
     assert recipe is not None
     assert asked(changed) == expected
     assert changed.parameters[RECIPE] == recipe.name
     assert changed.parameters["prompt"] == recipe.prompt
-    assert changed.parameters["prompt_digest"] == stored_wording(recipe.prompt).short_digest
+    assert changed.parameters["prompt_digest"] == load_template(recipe.prompt).short_digest
     told = {"prompt", "prompt_digest", RECIPE}
     assert {k: v for k, v in changed.parameters.items() if k not in told} == {
         k: v for k, v in plain.parameters.items() if k not in told
@@ -132,13 +132,13 @@ def test_the_prompt_is_what_the_authors_ask_with(
 
 
 def test_every_wording_of_a_recipe_is_tested() -> None:
-    shown = [recipe_for(f"hf/{model}", benchmark) for model, benchmark, _, _ in CASES]
+    shown = [find_recipe(f"hf/{model}", benchmark) for model, benchmark, _, _ in CASES]
     wordings = {recipe.prompt for recipe in shown if recipe}
-    left = {recipe.prompt for recipe in recipes()} - wordings
+    left = {recipe.prompt for recipe in load_recipes()} - wordings
     named = {"qwen2-vl", "aria-bare", "smolvlm-chartqa", "smolvlm-textvqa", "llama-vision-docvqa"}
     assert left == named, "these are tested below or in test_wordings"
     families = {recipe.name for recipe in shown if recipe}
-    untested = {recipe.name for recipe in recipes()} - families
+    untested = {recipe.name for recipe in load_recipes()} - families
     assert untested == {
         "cogvlm", "llava-1.5", "llava-next", "qwen2-vl", "llama-3.2-vision", "mplug-owl3",
     }  # fmt: skip
@@ -158,7 +158,7 @@ def test_every_wording_of_a_recipe_is_tested() -> None:
 )  # fmt: skip
 def test_longer_wordings(tmp_path: Path, name: str, first: str, last: str) -> None:
     question = Sample("1", "open", "What is it?", ("red",))
-    (message,) = prompt(question, wording=stored_wording(name).wording)
+    (message,) = prompt(question, template=load_template(name).template)
     assert message.text().startswith(first)
     assert message.text().endswith(last)
 
@@ -177,7 +177,7 @@ def test_longer_wordings(tmp_path: Path, name: str, first: str, last: str) -> No
     ],
 )
 def test_where_nothing_is_prescribed_nothing_changes(model: str, benchmark: str) -> None:
-    assert recipe_for(f"hf/{model}", benchmark) is None
+    assert find_recipe(f"hf/{model}", benchmark) is None
 
 
 def test_a_recipes_wording_is_taken_by_name_and_not_listed_with_every_benchmark() -> None:
@@ -195,7 +195,7 @@ def test_the_longest_reply_is_the_recipes_unless_asked_for(tmp_path: Path) -> No
 
     def longest(spec: str = "mmbench", tokens: int | None = None) -> int:
         variant = Variant(data=data, max_new_tokens=tokens)
-        return prescribed(model, spec, plain, variant).max_new_tokens
+        return apply_recipe(model, spec, plain, variant).max_new_tokens
 
     assert longest() == 64 != plain.max_new_tokens
     assert longest(tokens=9) == 9
@@ -205,7 +205,7 @@ def test_the_longest_reply_is_the_recipes_unless_asked_for(tmp_path: Path) -> No
 def test_strings_that_are_not_prescribed_stay_the_benchmarks_own(tmp_path: Path) -> None:
     variant = Variant(data=str(table(tmp_path, YES_NO)))
     plain = open_benchmark("mme", variant)
-    assert asked(prescribed("hf/TIGER-Lab/Mantis-8B", "mme", plain, variant)) == asked(plain)
+    assert asked(apply_recipe("hf/TIGER-Lab/Mantis-8B", "mme", plain, variant)) == asked(plain)
 
 
 def test_a_run_records_its_recipe_and_no_recipe_switches_it_off(
@@ -214,7 +214,7 @@ def test_a_run_records_its_recipe_and_no_recipe_switches_it_off(
     """The bundled model stands for one whose authors prescribe a prompt."""
     from snellen.prompts import recipes as listed
 
-    own = listed.recipes()[0]._replace(name="own", models=["tiny"], benchmarks=["*"])
+    own = listed.load_recipes()[0]._replace(name="own", models=["tiny"], benchmarks=["*"])
     monkeypatch.setattr(listed, "recipes", lambda: (own,))
     data = table(tmp_path, CHOICE)
     common = ["run", "-m", "snellen/tiny", "-b", str(data), "--no-html", "-q", "--out"]
@@ -263,6 +263,6 @@ def test_a_recipe_is_applied_whatever_serves_the_model(
         def answer(self, request: Generate) -> Generated:
             return Generated("A")
 
-    chosen = Chosen("mmstar", open_benchmark("mmstar"))
+    chosen = NamedBenchmark("mmstar", open_benchmark("mmstar"))
     made = chosen.for_model(name, Served(), Variant(), {}, recipes=True)
     assert made.parameters.get(RECIPE) == recipe

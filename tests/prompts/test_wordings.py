@@ -9,21 +9,21 @@ from pathlib import Path
 import pytest
 
 from snellen.api import evaluate, score
-from snellen.benchmarks.declaration.data_file import own_benchmark
-from snellen.benchmarks.declaration.model_recipes import prescribed
+from snellen.benchmarks.declaration.data_file import data_file_benchmark
+from snellen.benchmarks.declaration.model_recipes import apply_recipe
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.benchmarks.mmbench import benchmark as mmbench
 from snellen.cli import main
-from snellen.core.answer import Found, Truncated
+from snellen.core.answer import ParsedAnswer, Truncated
 from snellen.core.benchmark import Benchmark, Variant
-from snellen.core.flow import drive
+from snellen.core.flow import run_flow
 from snellen.core.message import Text
 from snellen.core.output import Generated
 from snellen.core.request import Generate, Request
 from snellen.core.sample import Sample
 from snellen.prompts.choice import prompt
-from snellen.prompts.recipes import recipe_for, recipes
-from snellen.prompts.stored import stored_wording
+from snellen.prompts.recipes import find_recipe, load_recipes
+from snellen.prompts.stored import load_template
 
 CHOICE = Sample("1", "choice", "Which?", ("A",), {"A": "red", "B": "blue"}, hint="Look left.")
 CHINESE = Sample("1", "choice", "哪个?", ("A",), {"A": "red", "B": "blue"})
@@ -32,7 +32,7 @@ OPEN = Sample("1", "open", "What is it?", ("red",))
 
 
 def text(sample: Sample, name: str) -> str:
-    (message,) = prompt(sample, wording=stored_wording(name).wording)
+    (message,) = prompt(sample, template=load_template(name).template)
     (part,) = message.parts
     assert isinstance(part, Text)
     return part.text
@@ -68,25 +68,25 @@ def test_every_stored_wording_has_a_source_and_the_digest_of_its_file() -> None:
     names = sorted(path.stem for path in folder.glob("*.toml"))
     assert "paper-mmbench" in names
     for name in names:
-        found = stored_wording(name)
+        found = load_template(name)
         assert found.source
-        assert found.read
+        assert found.read_on
         assert found.digest == hashlib.sha256((folder / f"{name}.toml").read_bytes()).hexdigest()
 
 
 def test_mmbench_asks_as_its_paper_unless_told_otherwise() -> None:
     plain, theirs = mmbench(Variant()), mmbench(Variant(options={"prompt": "vlmevalkit"}))
     assert plain.parameters["prompt"] == "paper"
-    assert plain.parameters["prompt_digest"] == stored_wording("paper-mmbench").short_digest
+    assert plain.parameters["prompt_digest"] == load_template("paper-mmbench").short_digest
     assert plain.parameters["prompt_digest"] != theirs.parameters["prompt_digest"]
     assert "prompt" not in mmbench(Variant(options={"prompt": "snellen"})).parameters
 
 
 def test_every_recipe_names_its_source_and_a_wording_there_is() -> None:
-    for recipe in recipes():
+    for recipe in load_recipes():
         assert recipe.source.startswith("https://")
         assert recipe.read
-        assert stored_wording(recipe.prompt).wording
+        assert load_template(recipe.prompt).template
 
 
 @pytest.mark.parametrize(
@@ -105,21 +105,21 @@ def test_every_recipe_names_its_source_and_a_wording_there_is() -> None:
     ],
 )
 def test_recipes_by_model(model: str, name: str | None) -> None:
-    recipe = recipe_for(model, "mmbench")
+    recipe = find_recipe(model, "mmbench")
     assert (recipe.name if recipe else None) == name
 
 
 def test_a_recipe_gives_way_to_a_prompt_asked_for_by_name(tmp_path: Path) -> None:
     data, model = str(table(tmp_path)), "hf/llava-hf/llava-1.5-7b-hf"
-    plain = own_benchmark(data, Variant())
-    changed = prescribed(model, data, plain, Variant())
+    plain = data_file_benchmark(data, Variant())
+    changed = apply_recipe(model, data, plain, Variant())
     assert changed.parameters["recipe"] == "llava-1.5"
     assert changed.parameters["prompt"] == "llava"
     assert "given choices" in asked(changed)[0].messages[0].text()
     chosen = Variant(options={"prompt": "vlmevalkit"})
     for spec, variant in ((f"{data}:prompt=snellen", Variant()), (data, chosen)):
-        assert prescribed(model, spec, plain, variant) is plain
-    assert prescribed("random", data, plain, Variant()) is plain
+        assert apply_recipe(model, spec, plain, variant) is plain
+    assert apply_recipe("random", data, plain, Variant()) is plain
 
 
 def test_no_recipe_is_a_flag(tmp_path: Path, capsys) -> None:
@@ -147,7 +147,7 @@ def requests(benchmark: Benchmark, reply: str = "A") -> Iterator[list[Generate]]
             seen.append(request)
             return Generated(reply)
 
-        drive(benchmark.flow(sample), answer)
+        run_flow(benchmark.flow(sample), answer)
         yield seen
 
 
@@ -173,10 +173,10 @@ def test_the_conclusion_is_what_counts(tmp_path: Path, reply: str, value: str) -
     answers = set()
     benchmark = own(table(tmp_path), cot="on")
     for sample in benchmark.samples(benchmark.open()):
-        record = drive(benchmark.flow(sample), lambda request: Generated(reply))
+        record = run_flow(benchmark.flow(sample), lambda request: Generated(reply))
         answers.add(record.answer)
         (one,) = record.passes
-        assert isinstance(one.answer, Found)
+        assert isinstance(one.answer, ParsedAnswer)
         begin, end = one.answer.span or (0, 0)
         assert value in reply[begin:end]
     assert answers == {value}
@@ -185,7 +185,7 @@ def test_the_conclusion_is_what_counts(tmp_path: Path, reply: str, value: str) -
 def test_thinking_cut_off_before_its_conclusion_is_truncated(tmp_path: Path) -> None:
     benchmark = own(table(tmp_path), cot="on")
     sample = next(iter(benchmark.samples(benchmark.open())))
-    record = drive(benchmark.flow(sample), lambda request: Generated("It is B, or", "length"))
+    record = run_flow(benchmark.flow(sample), lambda request: Generated("It is B, or", "length"))
     assert record.passes[0].answer == Truncated()
     assert benchmark.max_new_tokens > own(table(tmp_path)).max_new_tokens
     assert benchmark.parameters["cot"] == "on"
@@ -216,7 +216,7 @@ def test_yes_no_benchmarks_think_and_show_too(tmp_path: Path, name: str) -> None
         shown.append(len(request.messages))
         return Generated("no no\nAnswer: yes")
 
-    record = drive(thinking.flow(sample), answer)
+    record = run_flow(thinking.flow(sample), answer)
     assert (record.answer, record.score) == ("Yes", 1.0)
     assert record.values["official"] == 1.0
     assert shown == [3]
@@ -228,7 +228,7 @@ def test_yes_no_benchmarks_think_and_show_too(tmp_path: Path, name: str) -> None
 
 def test_an_explicit_length_wins_over_that_of_thinking(tmp_path: Path) -> None:
     variant = Variant(options={"cot": "on"}, max_new_tokens=9)
-    assert own_benchmark(str(table(tmp_path)), variant).max_new_tokens == 9
+    assert data_file_benchmark(str(table(tmp_path)), variant).max_new_tokens == 9
 
 
 def test_a_run_records_how_it_asked_and_is_another_run(tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ def test_a_run_records_how_it_asked_and_is_another_run(tmp_path: Path) -> None:
     specs: Iterable[str] = (str(path), f"{path}:shots=2", f"{path}:prompt=llava,cot=on")
     found = evaluate(["random"], list(specs), out=tmp_path / "o", html=False).runs
     assert len({run.path for run in found}) == 3
-    assert found[2].info.config.parameters["prompt_digest"] == stored_wording("llava").short_digest
+    assert found[2].info.config.parameters["prompt_digest"] == load_template("llava").short_digest
 
 
 def test_scoring_needs_no_examples(tmp_path: Path) -> None:

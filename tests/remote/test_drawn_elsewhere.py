@@ -15,8 +15,8 @@ from standin_server import StandIn, running
 
 from snellen.core.errors import ModelError
 from snellen.core.output import Drawn
-from snellen.models.remote.http import Address, Wire
-from snellen.models.remote.image_urls import Elsewhere, is_public
+from snellen.models.remote.http import Endpoint, HttpClient
+from snellen.models.remote.image_urls import ImageHostPolicy, is_public
 
 _OUT = io.BytesIO()
 Image.new("RGB", (4, 4), "green").save(_OUT, "PNG")
@@ -125,7 +125,7 @@ def test_what_is_no_address(server: StandIn, address: str) -> None:
 
 
 def test_public_addresses_by_https_pass() -> None:
-    elsewhere = Elsewhere("https://api.example.com/v1")
+    elsewhere = ImageHostPolicy("https://api.example.com/v1")
     elsewhere.check("https://cdn.example.net/a.png")
     elsewhere.check("https://8.8.8.8/a.png")
     assert elsewhere.is_trusted("https://api.example.com:443/files/a.png")
@@ -137,7 +137,7 @@ def test_names_are_looked_at_when_they_are_resolved() -> None:
     """A name may mean another address each time it is asked for."""
 
     async def fetched() -> bytes:
-        wire = Wire(Address(base_url="https://api.example.com/v1"), 1, 5, 1 << 20)
+        wire = HttpClient(Endpoint(base_url="https://api.example.com/v1"), 1, 5, 1 << 20)
         try:
             return await wire.fetch("https://0x7f000001/x.png")
         finally:

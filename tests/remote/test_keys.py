@@ -21,7 +21,7 @@ from standin_server import StandIn, chat_reply, running
 from snellen.cli import main
 from snellen.core.errors import ModelError, UsageError
 from snellen.core.output import Generated
-from snellen.core.secret import MASK, SHORTEST, Secret, hide
+from snellen.core.secret import MASK, MIN_LENGTH, Secret, hide
 from snellen.models.naming.registry import open_model
 from snellen.settings import read_secret
 
@@ -82,7 +82,7 @@ def test_a_secret_is_hidden_as_it_may_be_written(written: str) -> None:
 
 
 def test_a_word_for_a_key_is_left_in_texts() -> None:
-    short = Secret("A" * (SHORTEST - 1))
+    short = Secret("A" * (MIN_LENGTH - 1))
     assert hide(f"the answer is {short.reveal()}") == f"the answer is {short.reveal()}"
 
 

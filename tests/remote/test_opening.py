@@ -12,12 +12,12 @@ import pytest
 from asking_remote import ask, question
 from standin_server import StandIn
 
-from snellen.core.entry_points import doors
+from snellen.core.entry_points import plugin_entry_points
 from snellen.core.errors import MissingExtra, ModelError, UsageError
-from snellen.core.model import Checked, Profiled, RemoteModel
-from snellen.models.naming.registry import GROUP, known_models, open_model
+from snellen.core.model import CheckableModel, ProfiledModel, RemoteModel
+from snellen.models.naming.registry import GROUP, open_model, registered_models
 from snellen.models.remote.profile import profiles
-from snellen.settings import first_set
+from snellen.settings import first_nonblank
 
 URLS = ("http", "https")
 
@@ -30,7 +30,11 @@ def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_provider_has_its_door() -> None:
-    remote = {name for name, entry in doors(GROUP).items() if "models.remote." in entry.value}
+    remote = {
+        name
+        for name, entry in plugin_entry_points(GROUP).items()
+        if "models.remote." in entry.value
+    }
     assert remote == set(profiles())
 
 
@@ -43,15 +47,15 @@ def test_every_provider_opens(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
         monkeypatch.setenv(variable, "https://example.org/v1")
     model: Any = open_model(f"{name}/org/model-1")
     assert isinstance(model, RemoteModel)
-    assert isinstance(model, Checked)
-    assert isinstance(model, Profiled)
+    assert isinstance(model, CheckableModel)
+    assert isinstance(model, ProfiledModel)
     assert (model.identity.provider, model.identity.name) == (name, "org/model-1")
     assert model.identity.facts == {}
     assert model.capabilities.inputs == {"text", "image"}
 
 
 def test_every_provider_is_listed() -> None:
-    listed = {model.name for model in known_models()}
+    listed = {model.name for model in registered_models()}
     assert {f"{name}/<model>" for name in set(profiles()) - set(URLS)} <= listed
     assert "http://<host>:<port>/v1#<model>" in listed
 
@@ -190,8 +194,8 @@ def test_a_proxy_is_obeyed(server: StandIn, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_the_first_variable_that_is_set() -> None:
     env = {"A": " ", "B": " key ", "C": "other"}
-    assert first_set(("A", "B", "C"), env) == "key"
-    assert first_set(("A",), env) is None
+    assert first_nonblank(("A", "B", "C"), env) == "key"
+    assert first_nonblank(("A",), env) is None
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from snellen.core.media import digest_bytes
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Compared, Drawn, Failure, Generated, Output, Usage
 from snellen.core.request import Drawing, Request
-from snellen.engine.loop.check_output import fitting
+from snellen.engine.loop.check_output import check_output
 from snellen.models.naming.registry import open_model
 
 DATA = picture("green")
@@ -128,11 +128,11 @@ def test_a_model_that_refuses_in_words(server: StandIn) -> None:
     [output] = ask(f"{server.url}#tiny:draws=yes", drawing("x"))
     assert isinstance(output, Generated)
     assert (output.text, output.stop_reason) == ("I will not draw this.", "refusal")
-    assert fitting(drawing("x"), output) is output
+    assert check_output(drawing("x"), output) is output
 
 
 def test_words_that_refuse_nothing_are_no_picture() -> None:
-    output = fitting(drawing("x"), Generated("Here you are."))
+    output = check_output(drawing("x"), Generated("Here you are."))
     assert isinstance(output, Failure)
     assert output.kind == "unsupported"
 

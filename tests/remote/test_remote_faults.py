@@ -17,7 +17,7 @@ from snellen.core.errors import MediaError, ModelError
 from snellen.core.output import Generated
 from snellen.core.request import Generate
 from snellen.models.naming.registry import open_model
-from snellen.models.remote.errors import described, retry_after
+from snellen.models.remote.errors import error_details, retry_after
 
 
 def fault(server: StandIn, options: str = "") -> ModelError:
@@ -196,7 +196,7 @@ def test_retry_after_a_moment_in_time(headers: Any) -> None:
 
 
 def test_retry_after_in_googles_words() -> None:
-    complaint = described(b'{"error": {"details": [{"retryDelay": "34.5s"}]}}')
+    complaint = error_details(b'{"error": {"details": [{"retryDelay": "34.5s"}]}}')
     assert retry_after({}, complaint.delay) == 34.5
 
 

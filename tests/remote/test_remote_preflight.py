@@ -19,7 +19,7 @@ from aiohttp import web
 from standin_server import StandIn, chat_reply
 
 from snellen import evaluate
-from snellen.api._resolve import named_benchmark
+from snellen.api._resolve import resolve_benchmark
 from snellen.cli import main
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
@@ -194,7 +194,7 @@ def test_a_refused_key_is_found_before_data_are_downloaded(server: StandIn, tmp_
         fetched.append("data")
 
     (tmp_path / "q.csv").write_text(TABLE)
-    plain = named_benchmark(str(tmp_path / "q.csv"), Variant(), {})
+    plain = resolve_benchmark(str(tmp_path / "q.csv"), Variant(), {})
     with pytest.raises(UsageError, match="wants a key"):
         evaluate(f"{server.url}#tiny", [replace(plain, fetch=fetch)], out=tmp_path / "out")
     assert fetched == []

@@ -48,7 +48,7 @@ def test_what_was_packed_is_unpacked(data: bytes, times: int, packer: str, step:
     found = [
         piece
         for start in range(0, len(packed), step)
-        for piece in unpacker.unpacked(packed[start : start + step])
+        for piece in unpacker.unpack(packed[start : start + step])
     ]
     unpacker.finish()
     assert b"".join(found) == data * times
@@ -58,7 +58,7 @@ def test_what_was_packed_is_unpacked(data: bytes, times: int, packer: str, step:
 def test_several_members_in_one_reply() -> None:
     unpacker = Unpacker()
     packed = gzip.compress(b"one ") + gzip.compress(b"two")
-    assert b"".join(unpacker.unpacked(packed)) == b"one two"
+    assert b"".join(unpacker.unpack(packed)) == b"one two"
     unpacker.finish()
 
 

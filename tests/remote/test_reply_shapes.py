@@ -20,10 +20,15 @@ from snellen.models.naming.registry import open_model
 from snellen.models.remote.anthropic import Anthropic
 from snellen.models.remote.chat import Chat
 from snellen.models.remote.completions import Completions
-from snellen.models.remote.dialect import Asked, Dialect
-from snellen.models.remote.errors import Unanswered, described, fault, reported
+from snellen.models.remote.dialect import Dialect, RemoteModelConfig
+from snellen.models.remote.errors import (
+    ReplyBlocked,
+    error_details,
+    error_from_status,
+    error_in_body,
+)
 from snellen.models.remote.google import Google
-from snellen.models.remote.http import decoded
+from snellen.models.remote.http import decode_object
 from snellen.models.remote.options import read_setup
 from snellen.models.remote.profile import profiles
 
@@ -240,7 +245,7 @@ REPLY = st.dictionaries(st.sampled_from(WORDS), ANY, max_size=5) | ANY.map(chat)
 REPLIES = REPLY | ANY.map(gemini) | ANY.map(lambda one: {"choices": [one]}) | ANY.map(
     lambda one: {"candidates": [one]}
 )  # fmt: skip
-ASKED = Asked(
+ASKED = RemoteModelConfig(
     "tiny",
     profiles()["openai"],
     read_setup("openai", {}, concurrency=1, logprobs=True),
@@ -263,8 +268,8 @@ def test_any_reply_is_an_answer_or_a_typed_failure(
     reply: dict[str, Any], dialect: Callable[[], Dialect]
 ) -> None:
     try:
-        generated = dialect().generated(reply, ASKED)
-    except (ModelError, Unanswered):
+        generated = dialect().to_generated(reply, ASKED)
+    except (ModelError, ReplyBlocked):
         return
     assert generated.text == generated.text.strip()
 
@@ -279,8 +284,8 @@ def test_any_stream_is_an_answer_or_a_typed_failure(
     pieces: list[dict[str, Any]], dialect: Callable[[], Dialect]
 ) -> None:
     try:
-        generated = dialect().generated(dialect().whole(pieces), ASKED)
-    except (ModelError, Unanswered):
+        generated = dialect().to_generated(dialect().join_stream(pieces), ASKED)
+    except (ModelError, ReplyBlocked):
         return
     assert generated.text == generated.text.strip()
 
@@ -299,13 +304,13 @@ def test_any_stream_is_an_answer_or_a_typed_failure(
     "a failure with a kind",
 )
 def test_any_complaint_has_a_kind(body: bytes, status: int, headers: dict[str, str]) -> None:
-    meant = fault(status, headers, body)
-    assert isinstance(meant, ModelError | Unanswered)
+    meant = error_from_status(status, headers, body)
+    assert isinstance(meant, ModelError | ReplyBlocked)
     if isinstance(meant, ModelError) and meant.retry_after is not None:
         assert 0 <= meant.retry_after < float("inf")
-    assert "\n" not in described(body).message
+    assert "\n" not in error_details(body).message
     with contextlib.suppress(ModelError):
-        assert isinstance(reported(decoded(body)), ModelError | Unanswered | None)
+        assert isinstance(error_in_body(decode_object(body)), ModelError | ReplyBlocked | None)
 
 
 def test_a_reply_in_pieces_of_odd_shapes(server: StandIn) -> None:

@@ -50,13 +50,13 @@ def test_a_picture_that_many_ask_about_at_once_is_shrunk_once(
     server: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shrunk: list[int] = []
-    real = media.fitted
+    real = media.resize_for_api
 
     def counted(data: bytes, edge: int | None, sendable: bool) -> bytes:
         shrunk.append(len(data))
         return real(data, edge, sendable)
 
-    monkeypatch.setattr(media, "fitted", counted)
+    monkeypatch.setattr(media, "resize_for_api", counted)
     data = picture(size=(100, 50))
     outputs = ask(f"{server.url}#tiny:image_size=32", *(question(data, f"{n}?") for n in range(6)))
     assert len(outputs) == len(server.asked) == 6

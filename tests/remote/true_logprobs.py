@@ -12,7 +12,7 @@ from snellen.core.message import Media, Message, Part, Text
 from snellen.core.request import Generate, Ref
 from snellen.models.hf.model import HuggingFace
 from snellen.models.hf.prompt import encode, render, with_reply
-from snellen.models.image_cache import PictureCache
+from snellen.models.image_cache import ImageCache
 
 
 class TrueLogprobs:
@@ -33,7 +33,7 @@ class TrueLogprobs:
         assert begun is not asked["add_generation_prompt"]
         reply = messages.pop().text() if begun else None
         request = Generate(messages=tuple(messages), ref=Ref("1"), media=media)
-        prompt = render(request, self._loaded, PictureCache(), "native")
+        prompt = render(request, self._loaded, ImageCache(), "native")
         text = prompt.text
         if reply is not None:
             text = with_reply(request, prompt, reply, self._loaded, "native")  # type: ignore[arg-type]

@@ -11,12 +11,12 @@ from typing import Any
 from aiohttp import web
 from standin_server import StandIn, chat_reply
 
-from snellen.api._resolve import named_benchmark
+from snellen.api._resolve import resolve_benchmark
 from snellen.core.benchmark import Variant
 from snellen.core.price import Price
 from snellen.engine.limits.retrying import RetryPolicy
-from snellen.engine.loop.plan import Plan
-from snellen.engine.loop.request_broker import Terms
+from snellen.engine.loop.plan import RunPlan
+from snellen.engine.loop.request_broker import RequestLimits
 from snellen.engine.loop.run import run
 from snellen.models.naming.registry import open_model
 from snellen.store.responses import ResponseStore
@@ -43,20 +43,20 @@ def measured(
     server: StandIn,
     folder: Path,
     count: int,
-    terms: Terms = Terms(retries=QUICK),  # noqa: B008 - frozen
+    terms: RequestLimits = RequestLimits(retries=QUICK),  # noqa: B008 - frozen
     prices: dict[str, Price] | None = None,
     options: str = "",
 ) -> RunFolder:
     """A run of so many questions, in the folder that the same call finds again."""
     folder.mkdir(exist_ok=True)
-    benchmark = named_benchmark(str(questions(folder, count)), Variant(), {})
+    benchmark = resolve_benchmark(str(questions(folder, count)), Variant(), {})
     name = f"{server.url}#tiny"
-    plan = Plan(
+    plan = RunPlan(
         model=open_model(name + options),
         model_name=name,
         benchmark=benchmark,
         out=folder / "out",
-        terms=terms,
+        limits=terms,
         prices=prices or {},
         command="snellen run ...",
     )

@@ -14,7 +14,7 @@ from remote_runs import Scripted, asked_about, measured
 from standin_server import StandIn, chat_reply
 
 from snellen import evaluate
-from snellen.store.in_flight import InFlight
+from snellen.store.in_flight import InFlightRequests
 
 HOUR = 3600.0
 
@@ -66,12 +66,12 @@ def test_a_lease_from_the_future_holds_nothing(
     # On another machine, of whose processes nothing is known.
     monkeypatch.setattr("snellen.store.in_flight._machine", lambda: "elsewhere")
     monkeypatch.setattr(time, "time", lambda true=time.time: true() + HOUR)
-    dead = InFlight(path)
+    dead = InFlightRequests(path)
     dead.enter()
-    mine = InFlight(path)
+    mine = InFlightRequests(path)
     mine.enter()
-    dead.beat([b"request"])
-    mine.beat([])
+    dead.renew([b"request"])
+    mine.renew([])
     assert not mine.claim(b"request")
     monkeypatch.undo()
     assert mine.claim(b"request")

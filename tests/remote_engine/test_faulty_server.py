@@ -10,7 +10,7 @@ from standin_server import StandIn
 
 from snellen.core.output import Failure
 from snellen.engine.limits.retrying import RetryPolicy
-from snellen.engine.loop.request_broker import Terms
+from snellen.engine.loop.request_broker import RequestLimits
 
 COUNT = 400
 SENDS = 3
@@ -23,8 +23,8 @@ SENDS = 3
 def test_nothing_is_lost_scored_wrong_or_sent_too_often(server: StandIn, tmp_path: Path) -> None:
     script = Scripted()
     server.handler = script
-    policy = RetryPolicy(base=QUICK.base, cap=QUICK.cap, sends=SENDS)
-    folder = measured(server, tmp_path, COUNT, Terms(retries=policy))
+    policy = RetryPolicy(base=QUICK.base, cap=QUICK.cap, max_sends=SENDS)
+    folder = measured(server, tmp_path, COUNT, RequestLimits(retries=policy))
     records, failures = list(folder.records()), list(folder.failures())
     assert sorted(int(one.id) for one in records + failures) == list(range(COUNT))
     assert all(one.score == 1.0 for one in records)
@@ -51,7 +51,7 @@ def test_nothing_is_lost_scored_wrong_or_sent_too_often(server: StandIn, tmp_pat
 
     script.trouble = False
     before = script.sent.copy()
-    folder = measured(server, tmp_path, COUNT, Terms(retries=policy))
+    folder = measured(server, tmp_path, COUNT, RequestLimits(retries=policy))
     sent_again = script.sent - before
     assert sent_again == {int(one.id): 1 for one in failures}
     assert folder.info.status == "complete"

@@ -16,7 +16,7 @@ from standin_server import StandIn, chat_reply
 from snellen import evaluate
 from snellen.cli import main
 from snellen.core.errors import UsageError
-from snellen.core.reused_replies import Reused
+from snellen.core.reused_replies import ReusedReplies
 from snellen.store.runs import RunFolder, find_runs
 
 ROWS = 20
@@ -189,7 +189,7 @@ def test_a_judge_that_changes_its_mind(server: StandIn, tmp_path: Path) -> None:
     ],
 )
 def test_the_sentence(noted: list[tuple[float | None, str | None]], sentence: str) -> None:
-    reused = Reused()
+    reused = ReusedReplies()
     for at, run in noted:
-        reused = reused.and_one(at, run)
+        reused = reused.with_reply(at, run)
     assert reused.sentence("m") == sentence

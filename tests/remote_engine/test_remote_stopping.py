@@ -17,9 +17,9 @@ from aiohttp import web
 from remote_runs import Scripted, asked_about, measured, questions
 from standin_server import StandIn, chat_reply
 
-from snellen.engine.loop.request_broker import Terms
+from snellen.engine.loop.request_broker import RequestLimits
 from snellen.models.naming.registry import open_model
-from snellen.models.remote.model import Remote
+from snellen.models.remote.model import ServerModel
 from snellen.store.runs import find_runs
 
 WIDTH = 64
@@ -58,7 +58,7 @@ def test_a_mute_server_ends_the_run(server: StandIn, tmp_path: Path, options: st
         return web.Response()
 
     server.handler = mute
-    run = measured(server, tmp_path / "run", 60, Terms(), options=options)
+    run = measured(server, tmp_path / "run", 60, RequestLimits(), options=options)
     assert 1.5 < run.info.counts.seconds < 3.5
     assert run.info.status == "interrupted"
     assert "did not reply at all" in run.info.stopped
@@ -72,7 +72,7 @@ def test_the_look_at_a_mute_server_takes_half_of_the_time(server: StandIn) -> No
 
     server.handler = mute
     model = open_model(f"{server.url}#tiny:timeout=30,first_timeout=1")
-    assert isinstance(model, Remote)
+    assert isinstance(model, ServerModel)
     started = time.monotonic()
     asyncio.run(model.check())
     assert 0.4 < time.monotonic() - started < 1.5

@@ -11,12 +11,12 @@ from snellen.core.message import Text, user
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Failure, FailureKind, Generated, Output
 from snellen.core.request import Generate, Ref, Request
-from snellen.engine.limits.abort import HOPELESS, Halted, MaxFailures
+from snellen.engine.limits.abort import MAX_CONSECUTIVE_FAILURES, MaxFailures, RunAborted
 from snellen.engine.limits.retrying import RetryPolicy
-from snellen.engine.loop.request_broker import Asker, Terms
+from snellen.engine.loop.request_broker import RequestBroker, RequestLimits
 from snellen.store.responses import ResponseStore
 
-QUICK = RetryPolicy(base=0.001, cap=0.002, sends=4)
+QUICK = RetryPolicy(base=0.001, cap=0.002, max_sends=4)
 
 
 class Failing:
@@ -48,17 +48,19 @@ def ask(number: int) -> Generate:
     return Generate(messages=(user(Text(f"{number}?")),), ref=Ref(str(number)))
 
 
-def asked(model: Failing, terms: Terms, count: int = 1) -> tuple[Asker, list[Output | str]]:
+def asked(
+    model: Failing, terms: RequestLimits, count: int = 1
+) -> tuple[RequestBroker, list[Output | str]]:
     """The outputs, or why nothing was sent, of requests one after the other."""
 
-    async def main() -> tuple[Asker, list[Output | str]]:
+    async def main() -> tuple[RequestBroker, list[Output | str]]:
         found: list[Output | str] = []
         with ResponseStore(None) as store:
-            asker = Asker({"model": model}, store, terms)
+            asker = RequestBroker({"model": model}, store, terms)
             for number in range(count):
                 try:
                     found.append((await asker.ask(ask(number))).output)
-                except Halted as halted:
+                except RunAborted as halted:
                     found.append(str(halted))
             return asker, found
 
@@ -68,60 +70,60 @@ def asked(model: Failing, terms: Terms, count: int = 1) -> tuple[Asker, list[Out
 @pytest.mark.parametrize("kind", ["connection", "timeout", "rate_limit", "server"])
 def test_what_may_pass_is_sent_again(kind: FailureKind) -> None:
     model = Failing(kind, times=2)
-    asker, outputs = asked(model, Terms(retries=QUICK))
+    asker, outputs = asked(model, RequestLimits(retries=QUICK))
     assert outputs == [Generated("A")]
-    assert (model.sent, asker.parties["model"].traffic.sent) == (3, 3)
+    assert (model.sent, asker.clients["model"].usage.sent) == (3, 3)
 
 
 @pytest.mark.parametrize("kind", ["connection", "timeout", "rate_limit", "server"])
 def test_no_request_is_sent_more_often_than_the_policy_says(kind: FailureKind) -> None:
     model = Failing(kind)
-    asker, outputs = asked(model, Terms(retries=QUICK))
+    asker, outputs = asked(model, RequestLimits(retries=QUICK))
     assert outputs == [Failure(kind, "the last word", 4)]
     assert model.sent == 4
-    assert asker.parties["model"].traffic.failures == {kind: 1}
+    assert asker.clients["model"].usage.failures == {kind: 1}
 
 
 @pytest.mark.parametrize("kind", ["request", "too_long", "authentication", "unsupported", "media"])
 def test_what_would_fail_again_is_sent_once(kind: FailureKind) -> None:
     model = Failing(kind)
-    _, outputs = asked(model, Terms(retries=QUICK))
+    _, outputs = asked(model, RequestLimits(retries=QUICK))
     assert outputs == [Failure(kind, "the last word", 1)]
     assert model.sent == 1
 
 
 def test_the_deadline_ends_the_retries() -> None:
-    policy = RetryPolicy(base=0.001, cap=0.002, sends=1000, deadline=0.02)
+    policy = RetryPolicy(base=0.001, cap=0.002, max_sends=1000, deadline=0.02)
     model = Failing("server")
-    _, (output,) = asked(model, Terms(retries=policy))
+    _, (output,) = asked(model, RequestLimits(retries=policy))
     assert isinstance(output, Failure)
     assert output.sent == model.sent < 1000
 
 
 def test_a_pause_beyond_the_deadline_ends_the_run() -> None:
     model = Failing("rate_limit", retry_after=7200)
-    asker, outputs = asked(model, Terms(retries=QUICK), count=3)
+    asker, outputs = asked(model, RequestLimits(retries=QUICK), count=3)
     assert model.sent == 1
-    assert "asks for a pause of 7,200 s" in asker.halt.reason
+    assert "asks for a pause of 7,200 s" in asker.abort_signal.reason
     assert isinstance(outputs[0], Failure)
-    assert outputs[1:] == [asker.halt.reason] * 2
+    assert outputs[1:] == [asker.abort_signal.reason] * 2
 
 
 def test_waits_are_drawn_below_a_bound_that_doubles_up_to_the_cap() -> None:
     policy = RetryPolicy(base=1.0, cap=5.0)
     for sent, bound in ((1, 1.0), (2, 2.0), (3, 4.0), (4, 5.0), (400, 5.0)):
-        waits = [policy.wait(sent) for _ in range(300)]
+        waits = [policy.delay(sent) for _ in range(300)]
         assert 0 <= min(waits) < bound / 4
         assert 3 * bound / 4 < max(waits) <= bound
 
 
 def test_a_server_that_answers_nothing_is_given_up() -> None:
     model = Failing("request")
-    asker, outputs = asked(model, Terms(retries=QUICK), count=HOPELESS + 5)
-    assert model.sent == HOPELESS
+    asker, outputs = asked(model, RequestLimits(retries=QUICK), count=MAX_CONSECUTIVE_FAILURES + 5)
+    assert model.sent == MAX_CONSECUTIVE_FAILURES
     reason = "the first 20 requests to failing failed; the last error: the last word"
-    assert asker.halt.reason == reason
-    assert outputs[HOPELESS:] == [reason] * 5
+    assert asker.abort_signal.reason == reason
+    assert outputs[MAX_CONSECUTIVE_FAILURES:] == [reason] * 5
 
 
 def test_one_answer_is_hope() -> None:
@@ -133,8 +135,8 @@ def test_one_answer_is_hope() -> None:
             raise self._error
 
     model = Mixed("request")
-    asker, _ = asked(model, Terms(retries=QUICK), count=60)
-    assert (model.sent, asker.halt.reason) == (60, "")
+    asker, _ = asked(model, RequestLimits(retries=QUICK), count=60)
+    assert (model.sent, asker.abort_signal.reason) == (60, "")
 
 
 @pytest.mark.parametrize("kind", ["connection", "timeout", "server", "rate_limit"])
@@ -151,28 +153,30 @@ def test_a_server_that_is_gone_in_the_middle_is_given_up(kind: FailureKind) -> N
             raise self._error
 
     model = Gone(kind)
-    once = RetryPolicy(sends=1)
-    asker, outputs = asked(model, Terms(retries=once), count=30 + HOPELESS + 5)
-    assert model.sent == 30 + HOPELESS
+    once = RetryPolicy(max_sends=1)
+    asker, outputs = asked(
+        model, RequestLimits(retries=once), count=30 + MAX_CONSECUTIVE_FAILURES + 5
+    )
+    assert model.sent == 30 + MAX_CONSECUTIVE_FAILURES
     reason = "the last 20 requests to failing failed; the last error: the last word"
-    assert outputs[30 + HOPELESS :] == [reason] * 5
-    assert asker.halt.reason == reason
+    assert outputs[30 + MAX_CONSECUTIVE_FAILURES :] == [reason] * 5
+    assert asker.abort_signal.reason == reason
 
 
 def test_a_refused_key_ends_the_run_at_once() -> None:
     model = Failing("authentication")
-    asker, _ = asked(model, Terms(retries=QUICK), count=9)
+    asker, _ = asked(model, RequestLimits(retries=QUICK), count=9)
     assert model.sent == 1
-    assert asker.halt.reason.startswith("failing refuses the key")
+    assert asker.abort_signal.reason.startswith("failing refuses the key")
 
 
-@pytest.mark.parametrize(("text", "sent"), [("3", 4), ("0", 1), ("50%", HOPELESS)])
+@pytest.mark.parametrize(("text", "sent"), [("3", 4), ("0", 1), ("50%", MAX_CONSECUTIVE_FAILURES)])
 def test_max_failures_is_counted_or_a_share(text: str, sent: int) -> None:
     model = Failing("request")
-    terms = Terms(retries=QUICK, max_failures=MaxFailures.parse(text))
+    terms = RequestLimits(retries=QUICK, max_failures=MaxFailures.parse(text))
     asker, _ = asked(model, terms, count=40)
     assert model.sent == sent
-    assert f"{sent} of {sent} requests" in asker.halt.reason
+    assert f"{sent} of {sent} requests" in asker.abort_signal.reason
 
 
 @pytest.mark.parametrize("text", ["", "many", "-1", "2.5", "120%", "%"])

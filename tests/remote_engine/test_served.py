@@ -11,7 +11,7 @@ from remote_runs import asked_about, measured
 from standin_server import StandIn, chat_reply
 
 from snellen.cli import main
-from snellen.core.served_identity import Served, differences
+from snellen.core.served_identity import ServedIdentity, identity_differences
 from snellen.report.format import notices
 from snellen.store.runs import RunFolder
 
@@ -139,18 +139,32 @@ def test_a_server_without_a_list_is_asked_all_the_same(server: StandIn, tmp_path
 @pytest.mark.parametrize(
     ("first", "second", "unlike"),
     [
-        (Served(listed={"root": "a"}), Served(listed={"root": "b"}), ["root a, then b"]),
-        (Served(listed={"root": "a"}), Served(models={"m": 1}), []),
-        (Served(listed={"created": "1"}), Served(listed={"created": "2"}), []),
-        (Served(models={"m-1": 3}), Served(models={"m-2": 1}), ["replies by m-1, then by m-2"]),
-        # Large services have several, and not each start meets all.
-        (Served(fingerprints={"f": 1, "g": 2}), Served(fingerprints={"g": 9, "h": 1}), []),
         (
-            Served(fingerprints={"f": 1, "g": 2}),
-            Served(fingerprints={"h": 1}),
+            ServedIdentity(listed={"root": "a"}),
+            ServedIdentity(listed={"root": "b"}),
+            ["root a, then b"],
+        ),
+        (ServedIdentity(listed={"root": "a"}), ServedIdentity(models={"m": 1}), []),
+        (ServedIdentity(listed={"created": "1"}), ServedIdentity(listed={"created": "2"}), []),
+        (
+            ServedIdentity(models={"m-1": 3}),
+            ServedIdentity(models={"m-2": 1}),
+            ["replies by m-1, then by m-2"],
+        ),
+        # Large services have several, and not each start meets all.
+        (
+            ServedIdentity(fingerprints={"f": 1, "g": 2}),
+            ServedIdentity(fingerprints={"g": 9, "h": 1}),
+            [],
+        ),
+        (
+            ServedIdentity(fingerprints={"f": 1, "g": 2}),
+            ServedIdentity(fingerprints={"h": 1}),
             ["system_fingerprint g, f, then h"],
         ),
     ],
 )
-def test_what_is_a_difference(first: Served, second: Served, unlike: list[str]) -> None:
-    assert list(differences(first, second)) == unlike
+def test_what_is_a_difference(
+    first: ServedIdentity, second: ServedIdentity, unlike: list[str]
+) -> None:
+    assert list(identity_differences(first, second)) == unlike

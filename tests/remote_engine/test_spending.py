@@ -14,7 +14,7 @@ from snellen.core.errors import UsageError
 from snellen.core.output import Failure, Usage
 from snellen.core.price import Price, cost
 from snellen.engine.limits.spending import Budget
-from snellen.engine.loop.request_broker import Terms
+from snellen.engine.loop.request_broker import RequestLimits
 
 PRICE = Price(2.0, 10.0)
 """A reply of the stand-in server, 12 tokens in and 3 out, costs 54 millionths."""
@@ -46,7 +46,7 @@ def test_reused_answers_are_told_apart(server: StandIn, tmp_path: Path) -> None:
 def test_a_budget_ends_the_run_and_the_same_command_goes_on(
     server: StandIn, tmp_path: Path
 ) -> None:
-    terms = Terms(retries=QUICK, budget=Budget.parse("600tok"))
+    terms = RequestLimits(retries=QUICK, budget=Budget.parse("600tok"))
     folder = measured(server, tmp_path, 100, terms, options=":concurrency=4")
     info = folder.info
     # 40 replies of 15 tokens; what was in flight came in addition and is kept.
@@ -61,7 +61,7 @@ def test_a_budget_ends_the_run_and_the_same_command_goes_on(
 
 def test_a_budget_cannot_be_kept_where_no_usage_is_told(server: StandIn, tmp_path: Path) -> None:
     server.says({name: value for name, value in chat_reply("A").items() if name != "usage"})
-    terms = Terms(retries=QUICK, budget=Budget.parse("50tok"))
+    terms = RequestLimits(retries=QUICK, budget=Budget.parse("50tok"))
     info = measured(server, tmp_path, 100, terms, options=":concurrency=4").info
     assert info.status == "interrupted"
     assert (
@@ -73,7 +73,7 @@ def test_a_budget_cannot_be_kept_where_no_usage_is_told(server: StandIn, tmp_pat
 def test_a_budget_that_the_last_reply_spends_leaves_a_complete_run(
     server: StandIn, tmp_path: Path
 ) -> None:
-    terms = Terms(retries=QUICK, budget=Budget.parse("100tok"))
+    terms = RequestLimits(retries=QUICK, budget=Budget.parse("100tok"))
     folder = measured(server, tmp_path, 7, terms)
     assert (folder.info.status, folder.info.stopped, folder.info.counts.done) == ("complete", "", 7)
 

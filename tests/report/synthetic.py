@@ -11,7 +11,16 @@ from pathlib import Path
 import msgspec
 from PIL import Image, ImageDraw
 
-from snellen.core.answer import Answer, Empty, Found, NoMatch, Outcome, Refused, Truncated, Unparsed
+from snellen.core.answer import (
+    Answer,
+    Empty,
+    NoMatch,
+    Outcome,
+    ParsedAnswer,
+    Refused,
+    Truncated,
+    Unparsed,
+)
 from snellen.core.media import InlineSource, digest_bytes
 from snellen.core.message import Media, Message, Text, user
 from snellen.core.model import Identity
@@ -19,7 +28,7 @@ from snellen.core.output import Failure, Generated, Usage
 from snellen.core.record import Pass, Record
 from snellen.core.run import Counts, DataInfo, Report, RunConfig, RunInfo, Status
 from snellen.core.summary import Bounds, Interval, Metric, Summary
-from snellen.report.page.samples import shown_media
+from snellen.report.page.samples import page_media
 from snellen.report.page.thumbnails import write_thumbnails
 from snellen.store.runs import RunFolder, open_run, write_json
 
@@ -92,7 +101,7 @@ def _reply(rng: random.Random, label: str, text: str, fate: Outcome) -> tuple[st
     form = rng.choice((f"{label}", f"The answer is 🙂 {label}.", f"({label}) {text}"))
     at = form.index(label)
     rule = "label_alone" if form == label else "label_after_phrase"
-    return form, Found(label, rule, (at, at + len(label)))
+    return form, ParsedAnswer(label, rule, (at, at + len(label)))
 
 
 def _choice_pass(
@@ -149,7 +158,7 @@ def record(
     first = passes[0].answer
     return Record(
         id=str(number), kind="choice", question=question, outcome=fate, score=float(correct),
-        answer=first.value if isinstance(first, Found) else None, gold=passes[0].gold,
+        answer=first.value if isinstance(first, ParsedAnswer) else None, gold=passes[0].gold,
         options=passes[0].options, groups=groups, media=digests, passes=tuple(passes),
         values={"vanilla": float(passes[0].correct or 0)} if circular else {},
         saved=wanted - len(passes),
@@ -268,6 +277,6 @@ def write_run(
         ]
         if lines or not failures:
             (folder / name).write_bytes(b"".join(lines))
-    wanted = [(digest, InlineSource(pictures[digest])) for digest in shown_media(records)]
+    wanted = [(digest, InlineSource(pictures[digest])) for digest in page_media(records)]
     write_thumbnails(folder, wanted)
     return open_run(folder)

@@ -10,7 +10,7 @@ from browsing import launched
 from playwright import sync_api
 from synthetic import build_report, record, write_run
 
-from snellen.core.answer import Found
+from snellen.core.answer import ParsedAnswer
 from snellen.core.message import Media, Text, user
 from snellen.core.output import Compared, Drawn, Generated
 from snellen.core.record import Pass
@@ -233,7 +233,7 @@ def test_a_drawn_answer_says_which_picture_is_which(browser, tmp_path):
         answer="B",
         passes=(
             Pass((user(Text("A red disc.")),), Drawn((drawn,))),
-            Pass((shown,), Compared((0.2, 0.9)), Found("B", "CLIP"), options=options),
+            Pass((shown,), Compared((0.2, 0.9)), ParsedAnswer("B", "CLIP"), options=options),
         ),
     )
     run = write_run(tmp_path, report, records, pictures)

@@ -25,7 +25,7 @@ def test_axis_is_0_to_100_for_points_and_widens_in_round_steps():
 def test_an_axis_ends_with_the_highest_value_there_can_be():
     mme = Metric("total", 1487.6, 2374, None, top=2800.0)
     assert charts.axis([mme]).ticks == (0, 1000, 2000, 2800)
-    assert charts.axis([mme]).share(2800) == 1.0
+    assert charts.axis([mme]).fraction(2800) == 1.0
     assert charts.axis([Metric("grade", 3.2, 9, None, top=5.0)]).ticks == (0, 2, 4, 5)
     assert charts.axis([Metric("kappa", 0.4, 9, None, top=1.0)]).ticks == (0, 0.25, 0.5, 0.75, 1)
     assert charts.axis([Metric("more", 130.0, 9, None, top=100.0)]).ticks == (0, 50, 100, 150)

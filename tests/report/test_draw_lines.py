@@ -77,12 +77,12 @@ def test_the_page_has_every_draw(run: RunFolder) -> None:
 
 
 def test_runs_of_unlike_draws_are_told_apart(home: Path, run: RunFolder) -> None:
-    from snellen.report.format import run_names
+    from snellen.report.format import run_info_labels
 
     once = evaluate(["random"], [str(home / "q.tsv")], out=home / "out", html=False).runs[0]
-    assert run_names([once.info, run.info]) == ["random", "random (6 draws, seed 1)"]
+    assert run_info_labels([once.info, run.info]) == ["random", "random (6 draws, seed 1)"]
     named = structs.replace(run.info, model="own:seed=1")
-    assert run_names([once.info, named]) == ["random", "own:seed=1 (6 draws)"]
+    assert run_info_labels([once.info, named]) == ["random", "own:seed=1 (6 draws)"]
 
 
 @pytest.mark.parametrize(

@@ -12,16 +12,16 @@ from playwright import sync_api
 
 from snellen.analysis.samples.error_samples import (
     ERROR_TYPES,
-    Label,
-    Labels,
-    agreement,
+    ErrorLabel,
+    ErrorLabels,
     distribution,
-    drawn,
-    read_labels,
-    write_labels,
+    draw_wrong_answers,
+    label_agreement,
+    read_error_labels,
+    write_error_labels,
 )
 from snellen.api import evaluate
-from snellen.api.error_labels import judged, pictures_of, read_types
+from snellen.api.error_labels import image_urls, parse_error_types, propose_labels
 from snellen.cli import main
 from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError, UsageError
@@ -45,21 +45,21 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[RunFolder]:
 
 
 def test_few_of_each_subtask_and_the_same_again(runs: list[RunFolder]) -> None:
-    first = drawn(runs, each=2, seed=7)
+    first = draw_wrong_answers(runs, each=2, seed=7)
     counts = Counter(one.subtask for one in first)
     assert max(counts.values()) == 2
     assert len(counts) == 9
     wrong = Counter(one.groups["category"] for one in runs[0].records() if one.score == 0)
-    assert {one.subtask: one.among for one in first} == wrong
+    assert {one.subtask: one.wrong_count for one in first} == wrong
     assert all(one.record.score == 0.0 and one.answer not in one.gold for one in first)
-    assert [one.record.id for one in drawn(runs, each=2, seed=7)] == [
+    assert [one.record.id for one in draw_wrong_answers(runs, each=2, seed=7)] == [
         one.record.id for one in first
     ]
-    assert [one.record.id for one in drawn(runs, each=2, seed=8)] != [
+    assert [one.record.id for one in draw_wrong_answers(runs, each=2, seed=8)] != [
         one.record.id for one in first
     ]
     with pytest.raises(UsageError, match="--each is 0"):
-        drawn(runs, each=0)
+        draw_wrong_answers(runs, each=0)
 
 
 def test_people_label_and_save(runs: list[RunFolder], tmp_path: Path, capsys) -> None:
@@ -104,7 +104,7 @@ def test_people_label_and_save(runs: list[RunFolder], tmp_path: Path, capsys) ->
         opened.close()
     assert not said
     assert all(url.startswith(("file:", "data:", "blob:")) for url in asked)
-    first, second = (read_labels(tmp_path / f"labels.{name}") for name in ("json", "csv"))
+    first, second = (read_error_labels(tmp_path / f"labels.{name}") for name in ("json", "csv"))
     assert first == second
     assert first.labeller == "Ada"
     assert first.samples[0].labels == ("perception", "reasoning")
@@ -120,12 +120,12 @@ def test_people_label_and_save(runs: list[RunFolder], tmp_path: Path, capsys) ->
     assert shares["annotation error"] == pytest.approx(100 * one / (2 * two + one))
 
 
-def labels(*given: tuple[str, ...], labeller: str = "") -> Labels:
+def labels(*given: tuple[str, ...], labeller: str = "") -> ErrorLabels:
     samples = tuple(
-        Label("run", str(at), "m", "s", names)  # type: ignore[arg-type]
+        ErrorLabel("run", str(at), "m", "s", names)  # type: ignore[arg-type]
         for at, names in enumerate(given)
     )
-    return Labels(samples, labeller)
+    return ErrorLabels(samples, labeller)
 
 
 def test_shares_are_of_labels_and_samples_without_are_left_out() -> None:
@@ -143,7 +143,7 @@ def test_a_subtask_counts_with_all_its_wrong_answers(tmp_path: Path, capsys) -> 
     """Five of ten and five of a thousand: perception in all of the small subtask, in one of five
     of the large one."""
     samples = tuple(
-        Label("run", f"{wrong} {at}", "m", str(wrong), (name,), wrong=wrong)
+        ErrorLabel("run", f"{wrong} {at}", "m", str(wrong), (name,), wrong=wrong)
         for wrong, names in (
             (10, ("perception",) * 5),
             (1000, ("perception",) + ("reasoning",) * 4),
@@ -159,8 +159,8 @@ def test_a_subtask_counts_with_all_its_wrong_answers(tmp_path: Path, capsys) -> 
     assert held.low < 0.05
     assert held.high > 0.6, "five samples of the large subtask tell as much as five"
     for name in ("labels.json", "labels.csv"):
-        write_labels(Labels(samples, "Ada"), tmp_path / name)
-        assert read_labels(tmp_path / name).samples == samples
+        write_error_labels(ErrorLabels(samples, "Ada"), tmp_path / name)
+        assert read_error_labels(tmp_path / name).samples == samples
         assert main(["analyse", "errors", str(tmp_path / name), "--json"]) == 0
         (row, *_), *_ = (one["rows"] for one in json.loads(capsys.readouterr().out)["tables"])
         assert row["% of wrong answers"] == pytest.approx(100 * true)
@@ -180,13 +180,13 @@ def _without_sizes(file: Path) -> str:
 def test_agreement_is_cohens_kappa_of_each_type() -> None:
     first = labels(("perception",), ("perception",), ("reasoning",), ("refusal",), ())
     second = labels(("perception",), ("reasoning",), ("reasoning",), ("refusal",), ("refusal",))
-    found = {one.type: one for one in agreement(first, second)}
+    found = {one.type: one for one in label_agreement(first, second)}
     assert found["perception"].kappa == cohen_kappa([1, 1, 0, 0], [1, 0, 0, 0])
     assert (found["perception"].first, found["perception"].second) == (2, 1)
     assert (found["refusal"].kappa, found["refusal"].shared) == (1.0, 4)
     assert found["annotation"].kappa is None
     with pytest.raises(UsageError, match="no labelled sample in common"):
-        agreement(first, labels(()))
+        label_agreement(first, labels(()))
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_agreement_is_cohens_kappa_of_each_type() -> None:
 def test_other_files_are_refused(tmp_path: Path, name: str, text: str, sentence: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(DataError, match=sentence):
-        read_labels(tmp_path / name)
+        read_error_labels(tmp_path / name)
 
 
 class Looking:
@@ -223,20 +223,20 @@ class Looking:
 
 
 def test_a_judge_labels_first(runs: list[RunFolder], tmp_path: Path) -> None:
-    found, judge = drawn(runs, each=1), Looking()
-    made = judged(found, judge, tmp_path / "store.sqlite")
+    found, judge = draw_wrong_answers(runs, each=1), Looking()
+    made = propose_labels(found, judge, tmp_path / "store.sqlite")
     assert (made.unread, made.blind) == (0, 0)
     assert len(judge.asked) == len(found)
     for one, label, request in zip(found, made.labels.samples, judge.asked, strict=True):
         assert label.labels == (("perception", "reasoning") if one.reply else ("instruction",))
         assert set(request.media) == set(one.record.media)
         assert f"Right answer: {one.gold[0]}" in request.messages[0].text()
-    assert judged(found, judge, tmp_path / "store.sqlite") == made
+    assert propose_labels(found, judge, tmp_path / "store.sqlite") == made
     assert len(judge.asked) == len(found), "replies of the judge are kept"
     file = tmp_path / "judge.csv"
-    write_labels(made.labels, file)
-    assert read_labels(file) == made.labels
-    page = error_page(found, pictures_of(found), made.labels)
+    write_error_labels(made.labels, file)
+    assert read_error_labels(file) == made.labels
+    page = error_page(found, image_urls(found), made.labels)
     assert "pre-labelled by looking" in page
 
 
@@ -250,9 +250,11 @@ def test_a_judge_by_name(runs: list[RunFolder], tmp_path: Path, capsys) -> None:
 
 
 def test_a_judge_that_names_no_type_is_unread() -> None:
-    assert read_types("I think it is a perception problem.") == ()
-    assert read_types("Labels: none") == ()
-    assert read_types("Labels: reasoning\nOn reflection.\nLabels: knowledge, perception") == (
+    assert parse_error_types("I think it is a perception problem.") == ()
+    assert parse_error_types("Labels: none") == ()
+    assert parse_error_types(
+        "Labels: reasoning\nOn reflection.\nLabels: knowledge, perception"
+    ) == (
         "perception",
         "knowledge",
     )

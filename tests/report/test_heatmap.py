@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from snellen.benchmarks.seedbench.levels import Group, dimensions, subparts
+from snellen.benchmarks.seedbench.levels import DimensionGroup, dimensions, group_by_subpart
 from snellen.report.plots.heatmap import colour, heat_map, shade
 from snellen.report.plots.palette import width_of
 
@@ -21,7 +21,7 @@ VALUES = {
     "c": {"x": 70.0, "y": 10.0},
     "d": {"x": 60.0, "y": 5.0, "z": None},
 }
-GROUPS = [Group("first <group>", ("x", "y")), Group("second", ("z",))]
+GROUPS = [DimensionGroup("first <group>", ("x", "y")), DimensionGroup("second", ("z",))]
 
 
 def cells(text: str) -> dict[str, str]:
@@ -58,20 +58,20 @@ def test_the_rank_is_written_too() -> None:
 def test_names_of_groups_stand_whole_inside_the_picture() -> None:
     names = ("Multiple-Images & Text Comprehension", "one")
     root = ElementTree.fromstring(
-        heat_map(VALUES, [Group(names[0], ("x", "y")), Group(names[1], ("z",))])
+        heat_map(VALUES, [DimensionGroup(names[0], ("x", "y")), DimensionGroup(names[1], ("z",))])
     )
     bold = [one for one in root.iter(f"{SVG}text") if one.get("font-weight") and one.text]
     assert [one.text for one in bold] == list(names)
     assert all("rotate" in one.get("transform", "") for one in bold)
     assert float(root.attrib["width"]) > 50 + 0.8 * width_of(names[0], 11)
-    level = ElementTree.fromstring(heat_map(VALUES, [Group("two", ("x", "y"))]))
+    level = ElementTree.fromstring(heat_map(VALUES, [DimensionGroup("two", ("x", "y"))]))
     (told,) = [one for one in level.iter(f"{SVG}text") if one.get("font-weight") and one.text]
     assert told.get("transform") is None
 
 
 def test_numbers_have_contrast_in_every_shade() -> None:
     values = {str(at): {"x": float(at)} for at in range(30)}
-    root = ElementTree.fromstring(heat_map(values, [Group("g", ("x",))]))
+    root = ElementTree.fromstring(heat_map(values, [DimensionGroup("g", ("x",))]))
     grounds = [
         one.attrib["fill"] for one in root.iter(f"{SVG}rect") if one.find(f"{SVG}title") is not None
     ]
@@ -111,7 +111,7 @@ def test_the_papers_tables_5_and_6() -> None:
                         cell = row[one.name]
                         number = None if cell in ("-", "") else float(cell)
                         values.setdefault(row["model"], {})[one.name] = number
-    found = cells(heat_map(values, subparts(asked), "SEED-Bench-H"))
+    found = cells(heat_map(values, group_by_subpart(asked), "SEED-Bench-H"))
     assert len(found) == 33 * 16
     assert found["GPT-4V, Meme Comprehension: 89.3, rank 1 of 29"] == colour(1.0)
     assert found["SEED-LLaMA, Text-Image Creation: 65.8, rank 1 of 3"] == colour(1.0)

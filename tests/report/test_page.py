@@ -9,8 +9,8 @@ from test_thumbnails import noise
 
 from snellen.core.errors import UsageError
 from snellen.core.media import InlineSource, digest_bytes
-from snellen.report.page.html import MOST_PAGE_BYTES, write_html, write_overview
-from snellen.report.page.thumbnails import MOST_BYTES, write_thumbnails
+from snellen.report.page.html import MAX_PAGE_BYTES, write_html, write_overview
+from snellen.report.page.thumbnails import MAX_BYTES, write_thumbnails
 from snellen.store.runs import RunFolder, open_run
 
 
@@ -71,7 +71,7 @@ def heavy_run(root: Path, count: int, pictures: int) -> RunFolder:
     run = write_run(root, report, records, dict.fromkeys(digests, b""))
     write_thumbnails(run.path, [(digest_bytes(hard), InlineSource(hard))])
     thumbnail = (run.path / "media" / f"{digest_bytes(hard)}.jpg").read_bytes()
-    thumbnail += b"\0" * (MOST_BYTES - len(thumbnail))
+    thumbnail += b"\0" * (MAX_BYTES - len(thumbnail))
     for digest in digests:
         (run.path / "media" / f"{digest}.jpg").write_bytes(thumbnail)
     return open_run(run.path)
@@ -80,7 +80,7 @@ def heavy_run(root: Path, count: int, pictures: int) -> RunFolder:
 @pytest.mark.parametrize("pictures", [1, pytest.param(2, marks=pytest.mark.release)])
 def test_500_samples_of_the_heaviest_pictures_stay_under_15_mb(tmp_path, pictures):
     page = write_html(heavy_run(tmp_path, 520, pictures))
-    assert page.stat().st_size <= MOST_PAGE_BYTES
+    assert page.stat().st_size <= MAX_PAGE_BYTES
     data = page_data(page)
     assert len(data["samples"]) == 500
     text = page.read_text()

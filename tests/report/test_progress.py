@@ -4,7 +4,7 @@ from time import perf_counter
 import pytest
 from rich.console import Console
 
-from snellen.report.terminal.progress import LiveProgress, PlainProgress, watching
+from snellen.report.terminal.progress import LiveProgress, PlainProgress, show_progress
 
 
 class Clock:
@@ -18,12 +18,12 @@ def test_plain_lines_come_at_most_every_few_seconds():
     lines: list[str] = []
     clock = Clock()
     progress = PlainProgress(lines.append, seconds=5, clock=clock)
-    progress.started("snellen/tiny on eyechart", 1200, 200)
+    progress.on_start("snellen/tiny on eyechart", 1200, 200)
     for at in range(1, 81):
         clock.now += 0.125
-        progress.advanced(200 + at, 0, 2 * at, 3, at, 0.5)
-    progress.advanced(700, 2, 1000, 3, 400, 0.625)
-    progress.finished("incomplete")
+        progress.on_advance(200 + at, 0, 2 * at, 3, at, 0.5)
+    progress.on_advance(700, 2, 1000, 3, 400, 0.625)
+    progress.on_finish("incomplete")
     assert lines == [
         "snellen/tiny on eyechart: 1,200 samples, 200 done before",
         "snellen/tiny on eyechart: 240 of 1,200 (20 %), score 50.0, 8.0/s, "
@@ -38,8 +38,8 @@ def test_plain_lines_come_at_most_every_few_seconds():
 def test_nothing_done_yet_divides_by_nothing():
     lines: list[str] = []
     progress = PlainProgress(lines.append, clock=Clock())
-    progress.started("a on b", 0, 0)
-    progress.finished("complete")
+    progress.on_start("a on b", 0, 0)
+    progress.on_finish("complete")
     assert lines[-1] == "a on b: complete, 0 of 0, requests: 0 sent, took 0.0 s"
 
 
@@ -47,12 +47,12 @@ def test_the_panel_fits_80_columns():
     file = io.StringIO()
     clock = Clock()
     progress = LiveProgress(Console(file=file, force_terminal=True, width=80), clock)
-    progress.started("hf/Qwen/Qwen2.5-VL-7B-Instruct on eyechart", 600, 100)
+    progress.on_start("hf/Qwen/Qwen2.5-VL-7B-Instruct on eyechart", 600, 100)
     clock.now += 20
-    progress.advanced(350, 3, 812, 12, 210, 0.682)
+    progress.on_advance(350, 3, 812, 12, 210, 0.682)
     shown = io.StringIO()
     Console(file=shown, width=80).print(progress.panel())
-    progress.finished("complete")
+    progress.on_finish("complete")
     lines = shown.getvalue().splitlines()
     assert len(lines) == 2
     assert lines[0].rstrip().endswith("350/600 20 s left")
@@ -66,26 +66,26 @@ def test_the_panel_fits_80_columns():
 def test_a_call_costs_less_than_a_microsecond(kind):
     console = Console(file=io.StringIO(), force_terminal=True, width=80)
     progress = LiveProgress(console) if kind == "live" else PlainProgress(lambda _: None)
-    progress.started("a on b", 100_000, 0)
+    progress.on_start("a on b", 100_000, 0)
     best = float("inf")
     for _ in range(5):
         begin = perf_counter()
         for at in range(20_000):
-            progress.advanced(at, 0, at, 0, 0, 0.5)
+            progress.on_advance(at, 0, at, 0, 0, 0.5)
         best = min(best, (perf_counter() - begin) / 20_000)
-    progress.finished("complete")
+    progress.on_finish("complete")
     assert best < 1e-6
 
 
 def test_watching_chooses_by_the_console():
-    with watching(Console(file=io.StringIO())) as progress:
+    with show_progress(Console(file=io.StringIO())) as progress:
         assert isinstance(progress, PlainProgress)
     file = io.StringIO()
     terminal = Console(file=file, force_terminal=True, width=80, _environ={"TERM": "xterm"})
 
     def interrupted() -> None:
-        with watching(terminal) as progress:
-            progress.started("a on b", 10, 0)
+        with show_progress(terminal) as progress:
+            progress.on_start("a on b", 10, 0)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

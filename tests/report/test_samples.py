@@ -1,14 +1,14 @@
 import msgspec
 from synthetic import build_report, record
 
-from snellen.core.answer import Found
+from snellen.core.answer import ParsedAnswer
 from snellen.core.output import CandidateScore, Generated, Ranked
 from snellen.core.record import Pass
-from snellen.report.page.samples import describe, result_of, select_samples, shown_media
+from snellen.report.page.samples import describe, page_media, record_result, select_samples
 
 
 def outcome_set(records):
-    return [each.outcome if each.outcome != "answered" else result_of(each) for each in records]
+    return [each.outcome if each.outcome != "answered" else record_result(each) for each in records]
 
 
 def test_trouble_comes_first_and_nothing_is_lost_when_all_fit():
@@ -23,9 +23,9 @@ def test_trouble_comes_first_and_nothing_is_lost_when_all_fit():
 
 def test_selection_is_the_same_in_any_order_and_keeps_every_kind():
     _, records, _ = build_report(count=400, failed=6)
-    chosen = select_samples(records, most=30)
+    chosen = select_samples(records, max_samples=30)
     assert len(chosen) == 30
-    again = select_samples(reversed(records), most=30)
+    again = select_samples(reversed(records), max_samples=30)
     assert {each.id for each in again} == {each.id for each in chosen}
     kinds = outcome_set(chosen)
     assert kinds.count("failed") == 6
@@ -35,23 +35,25 @@ def test_selection_is_the_same_in_any_order_and_keeps_every_kind():
 
 def test_shown_media_hold_the_first_sample():
     _, records, _ = build_report(count=200)
-    first = next(each for each in records if result_of(each) == "right")
+    first = next(each for each in records if record_result(each) == "right")
     ordered = [first, *(each for each in records if each is not first)]
     chosen = {digest for each in select_samples(ordered, 10) for digest in each.media}
     assert set(first.media).isdisjoint(chosen)
-    assert set(shown_media(ordered, 10)) == chosen | set(first.media)
+    assert set(page_media(ordered, 10)) == chosen | set(first.media)
 
 
 def test_evidence_is_cut_by_characters_not_by_utf16():
     reply = "🙂🙂 The answer is B."
     at = reply.index("B")
-    turn = Pass((), Generated(reply), Found("B", "label", (at, at + 1)), options={"B": "two"})
+    turn = Pass(
+        (), Generated(reply), ParsedAnswer("B", "label", (at, at + 1)), options={"B": "two"}
+    )
     shown = describe(replaced(turn))["passes"][0]["output"]
     assert shown["text"] == ["🙂🙂 The answer is ", "B", "."]
 
 
 def test_a_span_outside_the_reply_highlights_nothing():
-    turn = Pass((), Generated("B"), Found("B", "label", (4, 9)))
+    turn = Pass((), Generated("B"), ParsedAnswer("B", "label", (4, 9)))
     assert describe(replaced(turn))["passes"][0]["output"]["text"] == ["B", "", ""]
 
 

@@ -7,8 +7,8 @@ from synthetic import picture
 
 from snellen.core.media import FileSource, InlineSource, digest_bytes
 from snellen.report.page.thumbnails import (
-    LONGEST_SIDE,
-    MOST_BYTES,
+    MAX_BYTES,
+    MAX_SIDE,
     read_thumbnail,
     write_thumbnails,
 )
@@ -26,11 +26,11 @@ def test_hard_pictures_fit_and_small_ones_keep_their_size(tmp_path):
     assert write_thumbnails(tmp_path, wanted) == 2
     sizes = {}
     for path in (tmp_path / "media").iterdir():
-        assert path.stat().st_size <= MOST_BYTES
+        assert path.stat().st_size <= MAX_BYTES
         with Image.open(path) as image:
             assert image.format == "JPEG"
             sizes[path.stem] = image.size
-    assert max(sizes[digest_bytes(hard)]) <= LONGEST_SIDE
+    assert max(sizes[digest_bytes(hard)]) <= MAX_SIDE
     assert sizes[digest_bytes(small)] == (64, 64)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from snellen.core.record import Record
 from snellen.scoring.accuracy import summarise
-from snellen.scoring.clusters import clusters
+from snellen.scoring.clusters import cluster_samples
 from snellen.stats.intervals import wilson
 
 
@@ -16,7 +16,7 @@ def record(number: int, score: float, unit: str = "", *media: str) -> Record:
 
 
 def named(*records: Record) -> list[str]:
-    return clusters(list(records))
+    return cluster_samples(list(records))
 
 
 def test_samples_without_unit_and_pictures_stand_alone() -> None:

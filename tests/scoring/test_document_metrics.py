@@ -15,15 +15,15 @@ from snellen.scoring.document import (
     words_f1_vlmevalkit,
 )
 from snellen.scoring.tablevqabench import (
-    money,
-    plain,
+    is_statement_correct,
+    normalise_cell,
+    parse_amount,
     same_amount,
     same_figure,
     same_items,
-    statement_correct,
 )
-from snellen.scoring.text_restoration import restored
-from snellen.scoring.typed_answer import items, typed_score
+from snellen.scoring.text_restoration import score_restoration
+from snellen.scoring.typed_answer import parse_items, typed_score
 
 WORDS = st.lists(st.sampled_from(["red", "green", "blue", "big"]), max_size=5)
 
@@ -67,7 +67,7 @@ def test_mmlongbench_compares_by_type(answer: str, gold: str, kind: str, score: 
     ],
 )
 def test_items_of_a_list(text: str, found: list[str]) -> None:
-    assert list(items(text)) == found
+    assert list(parse_items(text)) == found
 
 
 def test_lists_are_paired_in_any_order() -> None:
@@ -110,7 +110,7 @@ def test_squads_normalisation() -> None:
     ],
 )
 def test_statements(answer: str, gold: str, right: bool) -> None:
-    assert statement_correct(answer, gold) is right
+    assert is_statement_correct(answer, gold) is right
 
 
 @pytest.mark.parametrize(
@@ -133,12 +133,12 @@ def test_answers_from_wikipedia_tables(answer: str, gold: str, right: bool) -> N
 
 
 def test_financial_answers_with_and_without_units() -> None:
-    assert money("$3,852 million").with_units == 3852e6
+    assert parse_amount("$3,852 million").with_units == 3852e6
     assert same_amount("3.5 million dollars", "$3,500,000")
     assert not same_amount("34.2", "34.2%")
     assert same_figure("34.2", "34.2%")
     assert not same_figure("34.3", "34.2%")
-    assert plain("“Été”† [1]") == "ete"
+    assert normalise_cell("“Été”† [1]") == "ete"
 
 
 @pytest.mark.parametrize(
@@ -154,5 +154,5 @@ def test_financial_answers_with_and_without_units() -> None:
     ],
 )
 def test_covered_text(reply: str, gold: str, chinese: bool, exact: float, jaccard: float) -> None:
-    found = restored(reply, gold, chinese=chinese)
+    found = score_restoration(reply, gold, chinese=chinese)
     assert (found.exact, found.jaccard) == (exact, pytest.approx(jaccard))

@@ -10,7 +10,7 @@ import pytest
 
 from snellen.core.record import Record
 from snellen.core.sample import Kind
-from snellen.scoring.guessing import accepted_share, chance_of, guess_metrics
+from snellen.scoring.guessing import accepted_fraction, chance_of, guess_metrics
 
 FOUR = dict.fromkeys("ABCD", "")
 
@@ -52,7 +52,7 @@ def test_one_pass_where_options_cannot_be_rotated_or_rotations_are_lacking() -> 
     once = question(1, "A", values={"vanilla": 0.0}, asked_once=True)
     assert guess_metrics([once])["chance_same_letter"].value == 25.0
     short = question(1, "A", values={"vanilla": 0.0}, lacking=2)
-    assert (chance_of(short), accepted_share(short)) == (1 / 16, 1 / 4)
+    assert (chance_of(short), accepted_fraction(short)) == (1 / 16, 1 / 4)
     yes = question(1, "Yes", kind="yes_no", values={"vanilla": 0.0})
     assert chance_of(yes) == 0.5
     every = question(1, "ABCD", values={"vanilla": 0.0})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from snellen.core.record import Record
-from snellen.scoring.hallusionbench import Place, hallusion_scores
+from snellen.scoring.hallusionbench import FigureKey, hallusion_scores
 
 ANSWERS = {
     # set, figure, question: right
@@ -20,8 +20,8 @@ RECORDS = [
 ]
 
 
-def place(record: Record) -> Place:
-    return Place("VS", *record.id.split("/"))
+def place(record: Record) -> FigureKey:
+    return FigureKey("VS", *record.id.split("/"))
 
 
 def test_the_three_accuracies() -> None:

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from snellen.core.answer import Found
-from snellen.extract.numbers import read_list, read_number
-from snellen.extract.open_text import read_open
-from snellen.scoring.mathematics import equal, equal_official, number_of, undressed
-from snellen.scoring.mathvista import nearest, normalised, same_value
-from snellen.scoring.wemath import Composite, dimension, mastery
+from snellen.core.answer import ParsedAnswer
+from snellen.extract.numbers import parse_list_answer, parse_numeric_answer
+from snellen.extract.open_text import parse_open
+from snellen.scoring.mathematics import equal, equal_official, parse_number, strip_markup
+from snellen.scoring.mathvista import nearest_choice, normalise_extraction, same_value
+from snellen.scoring.wemath import CompositeProblem, dimension, mastery
 
 
 @pytest.mark.parametrize(
@@ -115,8 +115,8 @@ def test_peers_vectors(golden: Callable[[str], Path]) -> None:
     file = golden("extraction_test_vectors") / "inspect_ai_math_cases.jsonl"
     wrong = []
     for case in map(json.loads, file.read_text().splitlines()):
-        answer = read_open(case["output"])
-        found = isinstance(answer, Found) and equal(answer.value, case["target"])
+        answer = parse_open(case["output"])
+        found = isinstance(answer, ParsedAnswer) and equal(answer.value, case["target"])
         if found != (case["expected"] == "C"):
             wrong.append(case["output"])
     assert wrong == KNOWN_DIFFERENCES
@@ -141,7 +141,7 @@ KNOWN_DIFFERENCES = [
     ],
 )
 def test_plain_numbers(text: str, number: float | None) -> None:
-    assert number_of(undressed(text)) == number
+    assert parse_number(strip_markup(text)) == number
 
 
 @pytest.mark.parametrize(
@@ -157,13 +157,13 @@ def test_plain_numbers(text: str, number: float | None) -> None:
     ],
 )
 def test_a_number_in_a_reply(reply: str, value: str | None) -> None:
-    found = read_number(reply)
-    assert (found.value if isinstance(found, Found) else None) == value
+    found = parse_numeric_answer(reply)
+    assert (found.value if isinstance(found, ParsedAnswer) else None) == value
 
 
 def test_a_list_in_a_reply() -> None:
-    found = read_list("First [1], then finally [2014, 2016].")
-    assert isinstance(found, Found)
+    found = parse_list_answer("First [1], then finally [2014, 2016].")
+    assert isinstance(found, ParsedAnswer)
     assert found.value == "[2014, 2016]"
 
 
@@ -185,23 +185,23 @@ def test_mathvista_values(answer: str, gold: str, kind, same: bool) -> None:
 
 def test_mathvista_s_own_normaliser() -> None:
     choices = ("larger than", "equal to", "smaller than")
-    assert normalised("(B) equal", "text", "equal to", choices) == "equal to"
-    assert normalised("b", "text", "equal to", choices) == "equal to"
-    assert normalised("smaller tha", "text", "equal to", choices) == "smaller than"
-    assert normalised("2.0", "integer", "2", ()) is None
-    assert normalised("1.26", "float", "1.3", ()) == "1.3"
-    assert nearest("equal", choices) == 1
+    assert normalise_extraction("(B) equal", "text", "equal to", choices) == "equal to"
+    assert normalise_extraction("b", "text", "equal to", choices) == "equal to"
+    assert normalise_extraction("smaller tha", "text", "equal to", choices) == "smaller than"
+    assert normalise_extraction("2.0", "integer", "2", ()) is None
+    assert normalise_extraction("1.26", "float", "1.3", ()) == "1.3"
+    assert nearest_choice("equal", choices) == 1
 
 
 def test_we_math_s_dimensions() -> None:
-    half = Composite((True, False), True)
-    none = Composite((False, False), True)
+    half = CompositeProblem((True, False), True)
+    none = CompositeProblem((False, False), True)
     assert [dimension(one, "strict") for one in (half, none)] == ["RM", "RM"]
     assert [dimension(one, "loose") for one in (half, none)] == ["CM", "RM"]
     problems = [
-        Composite((True, True), True),  # mastered
-        Composite((True, True), False),  # inadequate generalisation
-        Composite((True, False), False),  # insufficient knowledge
+        CompositeProblem((True, True), True),  # mastered
+        CompositeProblem((True, True), False),  # inadequate generalisation
+        CompositeProblem((True, False), False),  # insufficient knowledge
         half,
     ]
     strict, loose = mastery(problems, "strict"), mastery(problems, "loose")
@@ -225,7 +225,7 @@ def test_we_math_s_dimensions() -> None:
     ],
 )
 def test_braces_around_the_whole_answer_are_left_out(text: str, core: str) -> None:
-    assert undressed(text) == core
+    assert strip_markup(text) == core
 
 
 @pytest.mark.parametrize(
@@ -243,4 +243,4 @@ def test_mathvista_s_choices_by_the_first_letter_in_parentheses(
     extraction: str, choice: str
 ) -> None:
     """As the authors' `normalize_extracted_answer` chooses."""
-    assert normalised(extraction, "text", "f", ("alpha", "f", "gamma")) == choice
+    assert normalise_extraction(extraction, "text", "f", ("alpha", "f", "gamma")) == choice

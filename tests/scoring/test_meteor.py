@@ -10,7 +10,7 @@ from snellen.api import score
 from snellen.core.errors import MissingExtra, UsageError
 from snellen.scoring.captions import meteor_program
 from snellen.scoring.captions.meteor import MeteorCounts, meteor_counts
-from snellen.scoring.captions.meteor_program import Captioned, caption_counts
+from snellen.scoring.captions.meteor_program import CaptionWithReferences, caption_counts
 
 LAYOUT = Path(__file__).parents[1] / "benchmarks" / "layouts" / "coco-caption.tsv"
 STATED = ("this is a good test", ("this is a test", "this is also a test")), 0.44434387
@@ -26,8 +26,8 @@ TOGETHER = 0.31144972769177565
 """What the program itself says of STATED and OTHERS together (its command EVAL)."""
 
 
-def captioned(caption: str, references: tuple[str, ...]) -> Captioned:
-    return Captioned(caption.split(), [one.split() for one in references])
+def captioned(caption: str, references: tuple[str, ...]) -> CaptionWithReferences:
+    return CaptionWithReferences(caption.split(), [one.split() for one in references])
 
 
 def program(folder: Path, text: str) -> None:

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import pytest
 
-from snellen.benchmarks.mmt_bench.tasks import by_meta_task, subtask_named
+from snellen.benchmarks.mmt_bench.tasks import by_meta_task, find_subtask
 from snellen.scoring.mmt_bench import (
     VISUAL_RECOGNITION,
     Accuracies,
     average_meta_ranks,
-    plain_mean,
+    mean_over_subtasks,
 )
 
 TABLES = Path(__file__).parents[1] / "paper_tables"
@@ -55,7 +55,7 @@ def table_2(
         model: {
             meta: mean
             for meta, names in metas.items()
-            if (mean := plain_mean(row, names)) is not None
+            if (mean := mean_over_subtasks(row, names)) is not None
         }
         for model, row in subtasks.items()
     }
@@ -63,8 +63,8 @@ def table_2(
     rank, rank_others = average_meta_ranks(means, list(metas)), average_meta_ranks(means, others)
     rows = {}
     for model, row in subtasks.items():
-        overall = plain_mean(row, [name for names in metas.values() for name in names])
-        rest = plain_mean(row, [name for meta in others for name in metas[meta]])
+        overall = mean_over_subtasks(row, [name for names in metas.values() for name in names])
+        rest = mean_over_subtasks(row, [name for meta in others for name in metas[meta]])
         assert overall is not None
         assert rest is not None
         rows[model] = ModelRow(overall, rank[model], rest, rank_others[model], means[model])
@@ -75,7 +75,7 @@ def accuracies(*names: str) -> dict[str, dict[str, float]]:
     """Of the first table, with the cells of the others in their place."""
     found: dict[str, dict[str, float]] = {}
     for row in chain.from_iterable(map(table, names)):
-        task = subtask_named(row["subtask"])
+        task = find_subtask(row["subtask"])
         assert task is not None
         found.setdefault(row["model"], {})[task.name] = float(row["accuracy"])
     # In the order of Tables A2 to A4, as the paper added them up.
@@ -144,8 +144,8 @@ TASKS = {"VR": ("a", "b"), "Loc": ("c",)}
 
 
 def test_a_mean_needs_all_its_members() -> None:
-    assert plain_mean({"a": 10.0, "b": 30.0}, ("a", "b")) == 20.0
-    assert plain_mean({"a": 10.0}, ("a", "b")) is None
+    assert mean_over_subtasks({"a": 10.0, "b": 30.0}, ("a", "b")) == 20.0
+    assert mean_over_subtasks({"a": 10.0}, ("a", "b")) is None
 
 
 def test_ranks_are_taken_on_printed_values_among_all_rows() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snellen.scoring.open_answer import matches, normalised
+from snellen.scoring.open_answer import matches_gold, normalise_answer
 
 EQUAL = [
     ("Red", "red"),
@@ -46,25 +46,25 @@ DIFFERENT = [
 
 @pytest.mark.parametrize(("answer", "gold"), EQUAL)
 def test_equal(answer: str, gold: str) -> None:
-    assert matches(answer, [gold])
-    assert matches(gold, ["something else", answer])
+    assert matches_gold(answer, [gold])
+    assert matches_gold(gold, ["something else", answer])
 
 
 @pytest.mark.parametrize(("answer", "gold"), DIFFERENT)
 def test_different(answer: str, gold: str) -> None:
-    assert not matches(answer, [gold])
+    assert not matches_gold(answer, [gold])
 
 
 def test_without_gold_nothing_matches() -> None:
-    assert not matches("red", [])
+    assert not matches_gold("red", [])
 
 
 @given(st.text(max_size=60))
 def test_normalising_twice_changes_nothing(text: str) -> None:
-    once = normalised(text)
-    assert normalised(once) == once
+    once = normalise_answer(text)
+    assert normalise_answer(once) == once
 
 
 @given(st.text(max_size=60))
 def test_an_answer_equals_itself(text: str) -> None:
-    assert matches(text, [text]) == (normalised(text) != "")
+    assert matches_gold(text, [text]) == (normalise_answer(text) != "")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from snellen.scoring.document import (
-    anls_in_one_piece,
-    anls_of_letters,
+    anls_vlmevalkit,
+    anls_vlmevalkit_joined_lines,
     equal_vlmevalkit,
     words_f1_vlmevalkit,
 )
-from snellen.scoring.exact import contained, contained_authors
-from snellen.scoring.relaxed import relaxed_as_it_stands, relaxed_correct
+from snellen.scoring.exact import contains_gold, contains_gold_authors
+from snellen.scoring.relaxed import relaxed_correct, relaxed_untrimmed
 from snellen.scoring.slidevqa import equal_authors, f1_authors
 from snellen.scoring.tablevqabench import same_items
 from snellen.scoring.typed_answer import typed_score, typed_score_by_script
@@ -36,20 +36,20 @@ def test_slidevqa(answer: str, gold: str, question: str, score: float) -> None:
 def test_vlmevalkit_joins_the_lines_of_a_gold() -> None:
     assert equal_vlmevalkit("roadclosed", "Road\nClosed")
     assert words_f1_vlmevalkit("road closed", "Road\nClosed") == 0.0
-    assert anls_in_one_piece("RoadClosed", "Road\nClosed") == 1.0
-    assert anls_of_letters("road closed", "Road\nClosed") == pytest.approx(10 / 11)
+    assert anls_vlmevalkit_joined_lines("RoadClosed", "Road\nClosed") == 1.0
+    assert anls_vlmevalkit("road closed", "Road\nClosed") == pytest.approx(10 / 11)
 
 
 def test_mtvqa_finds_no_gold_with_a_dot() -> None:
-    assert contained("It is 3.5 m", ["3.5"])
-    assert not contained_authors("It is 3.5 m", ["3.5"])
-    assert contained_authors("It is 35 m", ["35"])
+    assert contains_gold("It is 3.5 m", ["3.5"])
+    assert not contains_gold_authors("It is 3.5 m", ["3.5"])
+    assert contains_gold_authors("It is 35 m", ["35"])
 
 
 def test_pix2struct_leaves_white_space() -> None:
     assert relaxed_correct(" 42% ", ["42%"])
-    assert not relaxed_as_it_stands(" 42% ", ["42%"])
-    assert relaxed_as_it_stands(" 42 ", ["42"])
+    assert not relaxed_untrimmed(" 42% ", ["42%"])
+    assert relaxed_untrimmed(" 42 ", ["42"])
 
 
 @pytest.mark.parametrize(

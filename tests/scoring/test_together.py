@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.scoring.grouped import tiny_group
-from snellen.stats.stratified import tally
+from snellen.scoring.grouped import small_group_notice
+from snellen.stats.stratified import group_sums
 
 
 @pytest.mark.parametrize(
@@ -23,8 +23,8 @@ from snellen.stats.stratified import tally
 def test_a_tiny_group_that_decides_the_mean_is_told(
     sizes: dict[str, int], weights: dict[str, float] | None, about: str
 ) -> None:
-    groups = {name: tally([1.0] * size, [""] * size) for name, size in sizes.items()}
-    found = tiny_group(groups, weights)
+    groups = {name: group_sums([1.0] * size, [""] * size) for name, size in sizes.items()}
+    found = small_group_notice(groups, weights)
     if not about:
         assert found == []
         return

@@ -17,8 +17,8 @@ from snellen.api import Results, evaluate
 from snellen.cli import main
 from snellen.core.output import Failure
 from snellen.core.record import Record
-from snellen.engine.limits.abort import HOPELESS
-from snellen.engine.loop.progress import Silent
+from snellen.engine.limits.abort import MAX_CONSECUTIVE_FAILURES
+from snellen.engine.loop.progress import NoProgress
 from snellen.engine.servers.managed import Servers, presets
 from snellen.models.hf.bundled import WEIGHTS
 from snellen.models.naming.registry import open_model
@@ -38,13 +38,13 @@ def servers_running() -> list[psutil.Process]:
     return [process for process in psutil.Process().children() if "serve" in process.cmdline()]
 
 
-class KillAfter(Silent):
+class KillAfter(NoProgress):
     """Kills the server once so many samples have ended."""
 
     def __init__(self, samples: int) -> None:
         self.samples = samples
 
-    def advanced(self, done: int, failed: int, *_: object) -> None:
+    def on_advance(self, done: int, failed: int, *_: object) -> None:
         if done + failed == self.samples:
             (server,) = servers_running()
             os.kill(server.pid, signal.SIGKILL)
@@ -72,11 +72,11 @@ def test_a_server_that_dies_leaves_a_run_that_is_resumed(tmp_path: Path) -> None
     broken = run(progress=KillAfter(3))
     (first,) = broken.runs
     assert first.info.status == "interrupted"
-    assert f"the last {HOPELESS} requests to" in first.info.stopped
+    assert f"the last {MAX_CONSECUTIVE_FAILURES} requests to" in first.info.stopped
     assert 3 <= first.info.counts.done < 40
     kinds = [kind_of(record) for record in first.failures()]
     assert set(kinds) == {"connection"}
-    assert HOPELESS <= len(kinds) <= 40 - first.info.counts.done
+    assert MAX_CONSECUTIVE_FAILURES <= len(kinds) <= 40 - first.info.counts.done
     (lost,) = broken.lost
     assert "ended by itself (signal SIGKILL)" in str(lost)
     assert "POST /v1/chat/completions" in str(lost)
@@ -209,7 +209,7 @@ def test_identity_holds_no_address_and_no_path(tmp_path: Path) -> None:
     elsewhere = tmp_path / "tiny"
     shutil.copytree(WEIGHTS / "tiny", elsewhere)
     with Servers(tmp_path) as servers:
-        here, there = servers.managed(TINY), servers.managed(f"transformers/{elsewhere}")
+        here, there = servers.open_managed(TINY), servers.open_managed(f"transformers/{elsewhere}")
         assert here is not None
         assert there is not None
         assert here.identity == there.identity
@@ -217,13 +217,13 @@ def test_identity_holds_no_address_and_no_path(tmp_path: Path) -> None:
         assert here.identity.name == here.name.rpartition("/")[2] == "tiny"
         assert here.identity.facts["revision"].startswith("sha256:")
         assert "127.0.0.1" not in repr(here.identity)
-        assert servers.managed(TINY) is here
+        assert servers.open_managed(TINY) is here
 
 
 def test_the_flags_of_a_command_are_part_of_the_identity(tmp_path: Path) -> None:
     def identity(serve: str) -> str:
         with Servers(tmp_path, serve) as servers:
-            return servers.served("vllm/some/model")[1].identity.digest()
+            return servers.open_served("vllm/some/model")[1].identity.digest()
 
     plain = identity("vllm serve {model} --port {port}")
     assert plain == identity("vllm serve {model} --port {port}")
@@ -232,16 +232,16 @@ def test_the_flags_of_a_command_are_part_of_the_identity(tmp_path: Path) -> None
 
 def test_a_running_server_is_not_ours_to_start(tmp_path: Path) -> None:
     with Servers(tmp_path) as servers:
-        assert servers.managed("vllm/some/model:base_url=http://127.0.0.1:1/v1") is None
-        assert servers.managed("random") is None
+        assert servers.open_managed("vllm/some/model:base_url=http://127.0.0.1:1/v1") is None
+        assert servers.open_managed("random") is None
         for provider in presets():
-            assert servers.managed(f"{provider}/some/model") is not None
+            assert servers.open_managed(f"{provider}/some/model") is not None
 
 
 def test_a_preset_is_asked_as_its_provider(tmp_path: Path) -> None:
     running = open_model("vllm/some/model:base_url=http://127.0.0.1:1/v1,image_size=448")
     with Servers(tmp_path) as servers:
-        ours = servers.managed("vllm/some/model:image_size=448")
+        ours = servers.open_managed("vllm/some/model:image_size=448")
         assert ours is not None
         assert ours.identity == running.identity
         assert ours.capabilities == running.capabilities
@@ -267,7 +267,7 @@ def test_a_mistake_is_one_sentence(tmp_path: Path, capsys, words: list[str], sen
 
 def test_stored_replies_need_no_server(tmp_path: Path) -> None:
     with Servers(tmp_path) as servers, ResponseStore(None) as store:
-        model = servers.managed(TINY)
+        model = servers.open_managed(TINY)
         assert model is not None
         assert store.model_key(model.identity)
     assert not (tmp_path / "servers").exists()

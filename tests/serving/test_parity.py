@@ -15,9 +15,17 @@ import pytest
 from snellen.api import parity
 from snellen.cli import main
 from snellen.core.message import Text, user
-from snellen.core.model import Rendered
+from snellen.core.model import RenderedPrompt
 from snellen.core.output import Failure, Generated, Output, Usage
-from snellen.engine.offline.parity import Aspect, Check, Parity, Question, Told, compare, word_diff
+from snellen.engine.offline.parity import (
+    Aspect,
+    BackendReply,
+    Parity,
+    ParityCheck,
+    ParityQuestion,
+    compare,
+    word_diff,
+)
 from snellen.models.hf.bundled import WEIGHTS
 
 LIKELY = {"A": -0.1, "B": -2.5}
@@ -29,19 +37,19 @@ def told(
     sizes: tuple[tuple[int, int], ...] = ((8, 8),),
     tokens: int = 12,
     likely: dict[str, float] | None = None,
-) -> Told:
+) -> BackendReply:
     likely = LIKELY if likely is None else likely
     output = Generated(text, first_logprobs=likely, usage=Usage(tokens, 1))
-    return Told(output, Rendered(prompt, sizes))
+    return BackendReply(output, RenderedPrompt(prompt, sizes))
 
 
-def found(*pairs: tuple[Told, Told]) -> Parity:
+def found(*pairs: tuple[BackendReply, BackendReply]) -> Parity:
     messages = (user(Text("Which?")),)
-    questions = [Question(str(at), messages, *pair) for at, pair in enumerate(pairs)]
+    questions = [ParityQuestion(str(at), messages, *pair) for at, pair in enumerate(pairs)]
     return compare("one", "other", "mine", questions)
 
 
-def check(parity: Parity, aspect: Aspect) -> Check:
+def check(parity: Parity, aspect: Aspect) -> ParityCheck:
     return next(one for one in parity.checks if one.aspect == aspect)
 
 
@@ -64,7 +72,7 @@ def test_equal_in_everything() -> None:
         ("log-probabilities", told(likely={"A": -0.11, "B": -0.10})),
     ],
 )
-def test_each_aspect_alone_makes_a_difference(aspect: Aspect, other: Told) -> None:
+def test_each_aspect_alone_makes_a_difference(aspect: Aspect, other: BackendReply) -> None:
     parity = found((told(), told()), (told(), other))
     assert not parity.equal
     assert [one.aspect for one in parity.checks if not one.same] == [aspect]
@@ -78,7 +86,7 @@ def test_log_probabilities_may_differ_by_the_tolerance() -> None:
 
 
 def test_what_a_backend_does_not_tell_is_not_compared() -> None:
-    silent = Told(Generated("A"))
+    silent = BackendReply(Generated("A"))
     parity = found((told(), silent))
     assert parity.equal
     for one in parity.checks:
@@ -86,14 +94,14 @@ def test_what_a_backend_does_not_tell_is_not_compared() -> None:
 
 
 def test_a_question_without_log_probabilities_hides_no_later_one() -> None:
-    parity = found((told(), Told(Generated("A"))), (told(), told(likely={"C": -0.1})))
+    parity = found((told(), BackendReply(Generated("A"))), (told(), told(likely={"C": -0.1})))
     found_check = check(parity, "log-probabilities")
     assert (found_check.compared, found_check.same, found_check.silent) == (1, False, ("other",))
 
 
 def test_a_failure_is_no_difference_and_no_equality() -> None:
     broken: Output = Failure("connection", "nobody there")
-    parity = found((told(), told()), (told(), Told(broken)))
+    parity = found((told(), told()), (told(), BackendReply(broken)))
     assert not parity.equal
     assert all(one.same and one.compared == 1 for one in parity.checks)
     assert parity.failed == {"other": 1}

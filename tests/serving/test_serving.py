@@ -18,21 +18,23 @@ import pytest
 
 from snellen.core.errors import UsageError
 from snellen.engine.servers import process
-from snellen.engine.servers.process import Launch, Server, ServerNotStarted, words
+from snellen.engine.servers.process import Launch, ServerNotStarted, ServerProcess, build_command
 
 SMALL = Path(__file__).with_name("small_server.py")
 
-Make = Callable[..., Server]
+Make = Callable[..., ServerProcess]
 
 
 @pytest.fixture
 def make(tmp_path: Path) -> Iterator[Make]:
-    made: list[Server] = []
+    made: list[ServerProcess] = []
 
-    def server(command: str, **how: object) -> Server:
+    def server(command: str, **how: object) -> ServerProcess:
         said: list[str] = []
         launch = Launch(command=command, **how)  # type: ignore[arg-type]
-        made.append(Server(launch, "some/model", tmp_path / "logs" / "server.log", said.append))
+        made.append(
+            ServerProcess(launch, "some/model", tmp_path / "logs" / "server.log", said.append)
+        )
         made[-1].said = said  # type: ignore[attr-defined]
         return made[-1]
 
@@ -45,16 +47,16 @@ def small(*words: str) -> str:
     return " ".join(["python", str(SMALL), "{port}", *words])
 
 
-def ready(server: Server) -> str:
-    return asyncio.run(server.ready())
+def ready(server: ServerProcess) -> str:
+    return asyncio.run(server.ensure_ready())
 
 
-def child_of(server: Server) -> int:
+def child_of(server: ServerProcess) -> int:
     (line,) = [line for line in server.tail() if line.startswith("child ")]
     return int(line.split()[1])
 
 
-def leader_of(server: Server) -> int:
+def leader_of(server: ServerProcess) -> int:
     assert server._process is not None
     return server._process.pid
 
@@ -84,7 +86,7 @@ def test_a_server_is_started_answers_and_is_gone_after_stop(make: Make) -> None:
     server.stop()
     wait_until(lambda: not runs(child))
     assert not runs(leader)
-    assert server.lost() is None
+    assert server.exit_reason() is None
     server.stop()
 
 
@@ -101,7 +103,7 @@ def test_many_may_wait_for_one_start(make: Make) -> None:
     server = make(small())
 
     async def all_of_them() -> list[str]:
-        return await asyncio.gather(*(server.ready() for _ in range(20)))
+        return await asyncio.gather(*(server.ensure_ready() for _ in range(20)))
 
     assert len(set(asyncio.run(all_of_them()))) == 1
     assert sum("starting" in line for line in server.said) == 1  # type: ignore[attr-defined]
@@ -112,7 +114,7 @@ def test_a_stopped_server_can_be_started_again(make: Make) -> None:
     ready(server)
     server.stop()
     ready(server)
-    assert server.lost() is None
+    assert server.exit_reason() is None
 
 
 def test_one_that_fails_is_told_with_the_end_of_its_log(make: Make) -> None:
@@ -150,12 +152,12 @@ def test_one_that_dies_is_lost_and_its_children_end_with_stop(make: Make) -> Non
     url = ready(server)
     child = child_of(server)
     os.kill(leader_of(server), signal.SIGKILL)
-    wait_until(lambda: server.lost() is not None)
-    assert server.lost() == "the server ended by itself (signal SIGKILL)"
+    wait_until(lambda: server.exit_reason() is not None)
+    assert server.exit_reason() == "the server ended by itself (signal SIGKILL)"
     assert ready(server) == url, "a lost server is not started again"
     server.stop()
     wait_until(lambda: not runs(child))
-    assert server.lost() == "the server ended by itself (signal SIGKILL)"
+    assert server.exit_reason() == "the server ended by itself (signal SIGKILL)"
 
 
 def test_nobody_else_is_ended(make: Make) -> None:
@@ -172,7 +174,7 @@ def test_nobody_else_is_ended(make: Make) -> None:
 
 def test_the_command_is_filled_in_without_a_shell() -> None:
     launch = Launch(command="python serve.py '{model}' --at {host}:{port} '; rm x'")
-    assert words(launch, "a b/$c", 7) == (
+    assert build_command(launch, "a b/$c", 7) == (
         sys.executable, "serve.py", "a b/$c", "--at", "127.0.0.1:7", "; rm x",
     )  # fmt: skip
 
@@ -190,7 +192,7 @@ def test_the_command_is_filled_in_without_a_shell() -> None:
 )
 def test_a_command_that_cannot_be_run(command: str, sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
-        words(Launch(command=command), "m", 1)
+        build_command(Launch(command=command), "m", 1)
 
 
 def test_a_log_is_quoted_as_a_terminal_shows_it(make: Make) -> None:
@@ -203,7 +205,7 @@ def test_a_log_is_quoted_as_a_terminal_shows_it(make: Make) -> None:
 def test_while_one_waits_the_last_line_of_the_log_is_told(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process, "_NEWS_EVERY", 0.0)
+    monkeypatch.setattr(process, "_NOTICE_INTERVAL", 0.0)
     server = make(small(), health=("/never",), ready_seconds=1.5)
     with pytest.raises(ServerNotStarted):
         ready(server)

@@ -137,8 +137,8 @@ def test_whether_a_value_is_left_out_is_what_the_interval_says() -> None:
         found = sequence.interval()
         ends = (found.low - 1e-6, found.high + 1e-6)
         for value in (0.3, 0.5, 0.6, 0.9, *(end for end in ends if 0 < end < 1)):
-            assert sequence.above(value) is (value < found.low)
-            assert sequence.below(value) is (value > found.high)
+            assert sequence.is_above(value) is (value < found.low)
+            assert sequence.is_below(value) is (value > found.high)
 
 
 @pytest.mark.parametrize(("total", "size"), [(1.1, 1.0), (-0.1, 1.0), (0.0, 0.0), (1.0, 2.0)])

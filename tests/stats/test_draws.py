@@ -17,11 +17,11 @@ from scipy import stats as scipy_stats
 from snellen.stats.draws import (
     agreement_of,
     best_of,
-    components,
     draw_variance,
     draws_half_width,
     expected_error,
     majority_of,
+    variance_components,
 )
 
 WORTH = {"a": 1.0, "b": 0.0, "c": 0.25}
@@ -82,7 +82,7 @@ def test_agreement(answers: Sequence[str | None], share: float | None) -> None:
 def test_components_of_equal_numbers_of_draws_by_scipys_f() -> None:
     random = np.random.default_rng(5)
     scores = random.random((12, 4)) + random.random((12, 1))
-    found = components(scores.tolist())
+    found = variance_components(scores.tolist())
     assert found is not None
     within = scores.var(axis=1, ddof=1).mean()
     f = scipy_stats.f_oneway(*scores).statistic
@@ -93,18 +93,18 @@ def test_components_of_equal_numbers_of_draws_by_scipys_f() -> None:
 def test_components_of_unequal_numbers_by_hand() -> None:
     """Searle et al. (1992), Sec. 3.6: groups 1 3 | 2 | 6 8 10."""
     # Grand mean 5; SSB = 2 * 9 + 9 + 3 * 9 = 54, MSB 27; SSW = 2 + 8 = 10, MSW 10 / 3.
-    found = components([[1.0, 3.0], [2.0], [6.0, 8.0, 10.0]])
+    found = variance_components([[1.0, 3.0], [2.0], [6.0, 8.0, 10.0]])
     size = (6 - (4 + 1 + 9) / 6) / 2
     assert found == pytest.approx(((27 - 10 / 3) / size, 10 / 3))
 
 
 @pytest.mark.parametrize("scores", [[[1.0, 0.0]], [[1.0], [0.0]], [[], [1.0, 0.0]], []])
 def test_too_little_for_components(scores: list[list[float]]) -> None:
-    assert components(scores) is None
+    assert variance_components(scores) is None
 
 
 def test_a_variance_below_zero_is_cut_off() -> None:
-    found = components([[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
+    found = variance_components([[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
     assert found is not None
     assert found.questions == 0.0
 

@@ -10,7 +10,7 @@ from statistics import mean
 import pytest
 
 from snellen.stats.confidence_sequences import ConfidenceSequence, bets_for_width
-from snellen.stats.finite_sequences import FiniteSequence, Stratum
+from snellen.stats.finite_sequences import FiniteSequence, StratumSize
 
 Values = Mapping[str, Sequence[tuple[float, float]]]
 """Totals and sizes by stratum."""
@@ -28,7 +28,9 @@ def drawn(values: Values, seed: int) -> Iterator[tuple[str, float, float]]:
 
 
 def sequence_of(values: Values, half_width: float) -> FiniteSequence:
-    strata = {name: Stratum(len(held), sum(s for _, s in held)) for name, held in values.items()}
+    strata = {
+        name: StratumSize(len(held), sum(s for _, s in held)) for name, held in values.items()
+    }
     return FiniteSequence(strata, bets_for_width(half_width))
 
 
@@ -85,7 +87,7 @@ def ends(values: Values, half_width: float, seed: int) -> tuple[int, int]:
     )
     found: dict[str, int] = {}
     for at, (name, total, size) in enumerate(drawn(values, seed), start=1):
-        near = endless.predicted()
+        near = endless.prediction()
         finite.add(name, total, size, near)
         endless.add(total, size, near)
         for kind, interval in (("finite", finite.interval()), ("endless", endless.interval())):

@@ -11,21 +11,21 @@ from hypothesis import strategies as st
 
 from snellen.stats.paired import (
     CLUSTER_TEST,
-    FEWEST_CLUSTERS,
     MANY_CLUSTERS,
+    MIN_CLUSTERS,
     SCORE_TEST,
     design_effect,
-    detectable,
+    detectable_difference,
     holm,
     holm_of_sides,
     mcnemar,
-    needed,
     paired_mean,
     paired_means,
+    required_samples,
     satterthwaite,
 )
-from snellen.stats.rank_intervals import ranks, standings
-from snellen.stats.resampling import seeded, stacked_sums
+from snellen.stats.rank_intervals import rank_intervals, ranks
+from snellen.stats.resampling import bootstrap_sums, seeded_generator
 
 
 @settings(max_examples=100, deadline=None)
@@ -176,7 +176,7 @@ def test_the_test_rejects_exactly_where_the_interval_leaves_out_0(
         3: np.full(len(labels), tilt),
     }[kind]
     found = paired_mean(differences, labels, level)
-    if len(sizes) < FEWEST_CLUSTERS:
+    if len(sizes) < MIN_CLUSTERS:
         assert (found.p, found.interval) == (None, None)
         assert found.reason
         return
@@ -297,7 +297,7 @@ def test_intervals_of_differences_cover(size: int, clusters: int) -> None:
 def test_alike_rows_are_drawn_as_often_as_rows_one_by_one() -> None:
     rng = np.random.default_rng(2)
     rows = rng.choice([0.0, 1.0], (500, 2))
-    quick = stacked_sums(rows, seeded("q"), 20_000)
+    quick = bootstrap_sums(rows, seeded_generator("q"), 20_000)
     slow = np.array([rows[rng.integers(0, 500, 500)].sum(axis=0) for _ in range(20_000)])
     assert quick.mean(axis=0) == pytest.approx(rows.sum(axis=0), rel=0.005)
     assert quick.std(axis=0) == pytest.approx(slow.std(axis=0), rel=0.03)
@@ -374,7 +374,7 @@ def test_a_design_effect_below_1_needs_many_clusters() -> None:
 
 def test_samples_needed_give_the_power_that_was_asked_for() -> None:
     difference, discordance = 0.05, 0.2
-    size = needed(difference, discordance)
+    size = required_samples(difference, discordance)
     assert size is not None
     rng = np.random.default_rng(4)
     counts = rng.multinomial(
@@ -386,30 +386,30 @@ def test_samples_needed_give_the_power_that_was_asked_for() -> None:
 
 
 def test_the_least_difference_found_is_the_one_that_needs_so_many() -> None:
-    least = detectable(0.25, 812)
+    least = detectable_difference(0.25, 812)
     assert least is not None
-    size = needed(least, 0.25)
+    size = required_samples(least, 0.25)
     assert size in (812, 813)
-    assert needed(least, 0.25, design=2) == pytest.approx(2 * 812, abs=2)
-    assert (detectable(0.25, 1_000_000) or 1.0) < least / 20
-    assert detectable(0.0, 100) is None
-    assert detectable(0.01, 5) is None
-    assert needed(0.0, 0.3) is None
+    assert required_samples(least, 0.25, design=2) == pytest.approx(2 * 812, abs=2)
+    assert (detectable_difference(0.25, 1_000_000) or 1.0) < least / 20
+    assert detectable_difference(0.0, 100) is None
+    assert detectable_difference(0.01, 5) is None
+    assert required_samples(0.0, 0.3) is None
     with pytest.raises(ValueError, match="discordance"):
-        needed(0.1, 1.5)
+        required_samples(0.1, 1.5)
 
 
 def test_ranks_of_systems_far_apart_are_sure_and_of_twins_are_not() -> None:
     rng = np.random.default_rng(6)
     good = (rng.random(400) < 0.9).astype(float)
     twin, other = (rng.random((2, 400)) < 0.5).astype(float)
-    found = standings(np.stack([twin, good, other], axis=1), "x")
+    found = rank_intervals(np.stack([twin, good, other], axis=1), "x")
     assert (found[1].rank, found[1].low, found[1].high, found[1].first) == (1, 1, 1, 1.0)
     assert {found[0].rank, found[2].rank} == {2, 3}
     assert (found[0].low, found[0].high) == (2, 3)
     assert ranks(np.array([[0.1 + 0.2, 0.3, 0.1]])).tolist() == [[1.0, 1.0, 3.0]]
     with pytest.raises(ValueError, match="shape"):
-        standings(np.zeros((0, 2)), "x")
+        rank_intervals(np.zeros((0, 2)), "x")
 
 
 def test_rank_intervals_cover_the_true_rank() -> None:
@@ -418,7 +418,7 @@ def test_rank_intervals_cover_the_true_rank() -> None:
     hits = 0
     for at in range(600):
         scores = (rng.random((300, 3)) < levels).astype(float)
-        found = standings(scores, str(at), draws=400)
+        found = rank_intervals(scores, str(at), draws=400)
         hits += sum(one.low <= rank <= one.high for one, rank in zip(found, (3, 2, 1), strict=True))
     # Ranks are whole numbers, so their intervals hold the true rank more often than they claim.
     assert hits / 1_800 >= 0.95

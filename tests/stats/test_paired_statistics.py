@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from snellen.stats.paired import FEWEST_CLUSTERS, paired_mean
+from snellen.stats.paired import MIN_CLUSTERS, paired_mean
 from snellen.stats.paired_statistics import (
-    Linearised,
-    linearised,
-    lonely_clusters,
+    LinearisedStatistic,
+    linearise,
+    min_clusters_in_stratum,
     paired_statistics,
-    smallest_part,
+    single_clusters,
 )
 
 Floats = NDArray[np.float64]
@@ -36,14 +36,14 @@ def f1(sums: Floats) -> Floats:
 
 def macro(
     scores: Floats, strata: NDArray[np.int64], clusters: NDArray[np.int64]
-) -> list[Linearised]:
+) -> list[LinearisedStatistic]:
     """The mean of the strata's means, for each column of scores (samples, systems)."""
     counts = np.bincount(strata)
     places, systems = np.arange(len(strata)), []
     for column in scores.T:
         rows = np.zeros((len(strata), 2 * len(counts)))
         rows[places, 2 * strata], rows[places, 2 * strata + 1] = column, 1.0
-        systems.append(linearised(rows, clusters, shares, 1 / counts[strata]))
+        systems.append(linearise(rows, clusters, shares, 1 / counts[strata]))
     return systems
 
 
@@ -53,7 +53,7 @@ def test_a_mean_is_tested_as_a_mean(each: int) -> None:
     scores = np.round(rng.random((80, 3)), 2)
     clusters = np.arange(80) // each
     systems = [
-        linearised(np.stack([column, np.ones(80)], axis=1), clusters, shares) for column in scores.T
+        linearise(np.stack([column, np.ones(80)], axis=1), clusters, shares) for column in scores.T
     ]
     pairs = [(0, 1), (0, 2), (2, 1)]
     for (one, other), found in zip(
@@ -79,10 +79,10 @@ def test_the_test_rejects_exactly_where_the_interval_leaves_out_0(count: int) ->
             yes = np.where(rng.random(6 * count) < right, gold, ~gold)
             hit = (yes & gold).astype(float)
             rows = np.stack([2 * hit, 2 * hit + (yes != gold)], axis=1)
-            systems.append(linearised(rows, clusters, f1, rows[:, 1]))
+            systems.append(linearise(rows, clusters, f1, rows[:, 1]))
         (found,) = paired_statistics(systems, [(0, 1)], clusters, top=100.0)
         assert found.mean == pytest.approx(systems[1].value - systems[0].value)
-        if count < FEWEST_CLUSTERS:
+        if count < MIN_CLUSTERS:
             assert (found.p, found.interval) == (None, None)
             assert found.reason
             continue
@@ -119,9 +119,12 @@ def test_a_part_of_one_cluster_counts_with_all_that_it_adds() -> None:
     strata = np.arange(40)
     scores = (rng.random((40, 2)) < (0.5, 0.8)).astype(float)
     clusters = np.arange(40)
-    assert lonely_clusters(clusters, strata).tolist() == list(range(40))
-    assert lonely_clusters(clusters, None).tolist() == []
-    assert (smallest_part(clusters, strata), smallest_part(clusters, strata // 8)) == (1, 8)
+    assert single_clusters(clusters, strata).tolist() == list(range(40))
+    assert single_clusters(clusters, None).tolist() == []
+    assert (
+        min_clusters_in_stratum(clusters, strata),
+        min_clusters_in_stratum(clusters, strata // 8),
+    ) == (1, 8)
     (found,) = paired_statistics(
         macro(scores, strata, clusters), [(0, 1)], clusters, strata, top=100.0
     )
@@ -140,7 +143,7 @@ def test_a_picture_counts_in_all_of_the_parts_it_is_in(shared: int) -> None:
     error by hand."""
     rng = np.random.default_rng(3)
     parts, pictures = 8, 40
-    systems: list[Linearised] = []
+    systems: list[LinearisedStatistic] = []
     names = [
         picture if part < shared else pictures * (part + 1) + picture
         for part in range(parts)
@@ -162,7 +165,7 @@ def test_a_picture_counts_in_all_of_the_parts_it_is_in(shared: int) -> None:
             )
             slope[at] = 100 * (single - single.mean()) / (2 * pictures)
             slope[at] += 100 * (both - both.mean()) / pictures
-        systems.append(linearised(rows, clusters, lambda sums: 2 * parts * shares(sums)))
+        systems.append(linearise(rows, clusters, lambda sums: 2 * parts * shares(sums)))
         slopes.append(slope)
     strata = np.repeat(np.arange(parts), pictures)
     (found,) = paired_statistics(systems, [(0, 1)], clusters, strata, top=200.0 * parts)
@@ -175,15 +178,15 @@ def test_a_picture_counts_in_all_of_the_parts_it_is_in(shared: int) -> None:
 def test_what_cannot_be_linearised() -> None:
     nothing: Sequence[float] = []
     with pytest.raises(ValueError, match="got 0 samples"):
-        linearised(np.zeros((0, 2)), np.array(nothing, dtype=int), f1)
+        linearise(np.zeros((0, 2)), np.array(nothing, dtype=int), f1)
     with pytest.raises(ValueError, match="2 clusters"):
-        linearised(np.ones((3, 2)), np.arange(2), f1)
+        linearise(np.ones((3, 2)), np.arange(2), f1)
 
 
 def test_two_systems_that_are_the_same_do_not_differ() -> None:
     rng = np.random.default_rng(0)
     rows = np.stack([rng.random(30), np.ones(30)], axis=1)
-    one = linearised(rows, np.arange(30), f1)
+    one = linearise(rows, np.arange(30), f1)
     (found,) = paired_statistics([one, one], [(0, 1)], np.arange(30), top=100.0)
     assert (found.mean, found.p, found.interval) == (0.0, 1.0, None)
     assert found.reason

@@ -8,9 +8,9 @@ import pytest
 from snellen.stats.rasch import (
     DifficultyGrid,
     abilities,
-    elementary,
+    draw_patterns,
+    elementary_symmetric,
     mean_over,
-    patterns_of,
     wrong_chances,
 )
 
@@ -52,13 +52,13 @@ def test_who_has_all_right_or_none_has_a_large_ability() -> None:
 def test_the_distribution_of_difficulties_is_found_again(spread: float) -> None:
     right = answered(20_000, spread)
     counts = np.bincount(right.sum(axis=1).astype(int), minlength=5).astype(np.float64)
-    found = DifficultyGrid(ABLE - ABLE.mean()).likeliest(counts)
+    found = DifficultyGrid(ABLE - ABLE.mean()).fit(counts)
     assert found.mean == pytest.approx(0.3 - ABLE.mean(), abs=0.15)
     assert found.spread == pytest.approx(spread, abs=0.15 if spread else 0.3)
 
 
 def test_wrong_chances_average_to_the_share_of_wrong_answers() -> None:
-    among = DifficultyGrid(ABLE).likeliest(np.array([30.0, 60, 80, 70, 40]))
+    among = DifficultyGrid(ABLE).fit(np.array([30.0, 60, 80, 70, 40]))
     for share in (0.02, 0.5, 0.9):
         chances = wrong_chances(share, among)
         assert mean_over(chances) == pytest.approx(1 - share, abs=1e-6)
@@ -67,10 +67,10 @@ def test_wrong_chances_average_to_the_share_of_wrong_answers() -> None:
 
 def test_patterns_have_the_chances_of_the_model() -> None:
     easy = np.exp(ABLE)
-    drawn = patterns_of(ABLE, 2, 40_000, np.random.default_rng(3))
+    drawn = draw_patterns(ABLE, 2, 40_000, np.random.default_rng(3))
     assert (drawn.sum(axis=1) == 2).all()
-    whole = elementary(easy)
+    whole = elementary_symmetric(easy)
     assert whole == pytest.approx(np.poly(-easy))
     for one in range(4):
-        chance = easy[one] * elementary(np.delete(easy, one))[1] / whole[2]
+        chance = easy[one] * elementary_symmetric(np.delete(easy, one))[1] / whole[2]
         assert drawn[:, one].mean() == pytest.approx(chance, abs=0.01)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from snellen.stats.resampling import seeded, stacked_sums
+from snellen.stats.resampling import bootstrap_sums, seeded_generator
 
 
 def drawn(rows: Sequence[Sequence[float]], seed: str, draws: int = 1000) -> NDArray[np.float64]:
-    return stacked_sums(np.asarray(rows, dtype=np.float64), seeded(seed), draws)
+    return bootstrap_sums(np.asarray(rows, dtype=np.float64), seeded_generator(seed), draws)
 
 
 def test_sums_of_resampled_rows_have_the_right_mean_and_spread() -> None:
@@ -46,4 +46,4 @@ def test_the_same_seed_gives_the_same_draws() -> None:
 
 def test_nothing_is_drawn_from_nothing() -> None:
     with pytest.raises(ValueError, match="needs rows"):
-        stacked_sums(np.zeros((0, 1)), seeded("a"), 10)
+        bootstrap_sums(np.zeros((0, 1)), seeded_generator("a"), 10)

@@ -56,8 +56,8 @@ def test_moves_tell_the_least_and_the_most_over_the_orders() -> None:
     split = shapley_split(cells(none=0, m=1, p=0, mp=0))
     moved = [one[frozenset("m")] for one in split.moves.values()]
     assert sorted(moved) == [0.0, 1.0]
-    assert split.possible == 2
-    assert shapley_split(cells(none=0, m=3, mp=4)).possible == 2
+    assert split.possible_orders == 2
+    assert shapley_split(cells(none=0, m=3, mp=4)).possible_orders == 2
 
 
 @pytest.mark.parametrize("seed", range(12))

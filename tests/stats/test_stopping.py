@@ -8,8 +8,8 @@ import statistics
 import pytest
 
 from snellen.stats.confidence_sequences import ConfidenceSequence, bets, bets_for_width
-from snellen.stats.finite_sequences import FiniteSequence, Stratum
-from snellen.stats.stopping_time import draws_until
+from snellen.stats.finite_sequences import FiniteSequence, StratumSize
+from snellen.stats.stopping_time import expected_draws
 
 
 def simulated(share: float, half_width: float, seed: int) -> int:
@@ -27,7 +27,7 @@ def simulated(share: float, half_width: float, seed: int) -> int:
 @pytest.mark.parametrize("share", [0.3, 0.5, 0.8])
 @pytest.mark.parametrize("half_width", [0.1, 0.05])
 def test_the_end_is_where_half_of_all_runs_have_ended(share: float, half_width: float) -> None:
-    told = draws_until(half_width, share * (1 - share), bets_for_width(half_width))
+    told = expected_draws(half_width, share * (1 - share), bets_for_width(half_width))
     seen = statistics.median(simulated(share, half_width, seed) for seed in range(15))
     assert told == pytest.approx(seen, rel=0.1)
 
@@ -35,12 +35,14 @@ def test_the_end_is_where_half_of_all_runs_have_ended(share: float, half_width: 
 @pytest.mark.parametrize(("share", "half_width"), [(0.5, 0.1), (0.5, 0.05), (0.8, 0.05)])
 def test_the_end_is_where_it_says_for_a_finite_set(share: float, half_width: float) -> None:
     whole = 800
-    told = draws_until(half_width, share * (1 - share), bets_for_width(half_width), whole=whole)
+    told = expected_draws(
+        half_width, share * (1 - share), bets_for_width(half_width), population=whole
+    )
     ends = []
     for seed in range(9):
         values = [float(at < share * whole) for at in range(whole)]
         random.Random(seed).shuffle(values)
-        sequence = FiniteSequence({"": Stratum(whole, whole)}, bets_for_width(half_width))
+        sequence = FiniteSequence({"": StratumSize(whole, whole)}, bets_for_width(half_width))
         for draws, value in enumerate(values, start=1):
             sequence.add("", value, 1.0, share)
             interval = sequence.interval()
@@ -48,7 +50,7 @@ def test_the_end_is_where_it_says_for_a_finite_set(share: float, half_width: flo
                 ends.append(draws)
                 break
     assert told == pytest.approx(statistics.median(ends), rel=0.1)
-    endless = draws_until(half_width, share * (1 - share), bets_for_width(half_width))
+    endless = expected_draws(half_width, share * (1 - share), bets_for_width(half_width))
     assert told is not None
     assert endless is not None
     assert told < endless
@@ -56,13 +58,13 @@ def test_the_end_is_where_it_says_for_a_finite_set(share: float, half_width: flo
 
 def test_less_spread_and_wider_intervals_take_fewer_draws() -> None:
     mixture = bets_for_width(0.03)
-    assert draws_until(0.03, 0.25, mixture) > draws_until(0.03, 0.09, mixture)  # type: ignore[operator]
-    assert draws_until(0.03, 0.25, mixture) > draws_until(0.05, 0.25, mixture)  # type: ignore[operator]
-    assert draws_until(0.03, 0.25, mixture, level=0.9) < draws_until(0.03, 0.25, mixture)  # type: ignore[operator]
+    assert expected_draws(0.03, 0.25, mixture) > expected_draws(0.03, 0.09, mixture)  # type: ignore[operator]
+    assert expected_draws(0.03, 0.25, mixture) > expected_draws(0.05, 0.25, mixture)  # type: ignore[operator]
+    assert expected_draws(0.03, 0.25, mixture, level=0.9) < expected_draws(0.03, 0.25, mixture)  # type: ignore[operator]
 
 
 def test_some_widths_are_never_reached_by_bets_that_are_too_bold() -> None:
-    assert draws_until(0.01, 0.25, bets(0.5)) is None
-    assert draws_until(0.001, 0.25, bets_for_width(0.001), whole=50) is None
+    assert expected_draws(0.01, 0.25, bets(0.5)) is None
+    assert expected_draws(0.001, 0.25, bets_for_width(0.001), population=50) is None
     with pytest.raises(ValueError, match="half_width > 0"):
-        draws_until(0.0, 0.25, bets_for_width(0.05))
+        expected_draws(0.0, 0.25, bets_for_width(0.05))

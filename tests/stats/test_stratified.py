@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from snellen.core.summary import Interval
 from snellen.stats.intervals import score_interval, wilson
-from snellen.stats.stratified import mean_of_groups, tally
+from snellen.stats.stratified import group_sums, mean_of_groups
 from snellen.stats.student_t import two_sided_quantile
 
 Z = NormalDist().inv_cdf(0.975)
@@ -19,7 +19,7 @@ Groups = Sequence[tuple[Sequence[float], Sequence[str]]]
 
 
 def interval(groups: Groups, weights: Sequence[float] | None = None) -> Interval:
-    return mean_of_groups([tally(*group) for group in groups], weights=weights)
+    return mean_of_groups([group_sums(*group) for group in groups], weights=weights)
 
 
 def of_counts(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from snellen.stats.subsets import SHARES, Choice, choose_subset
+from snellen.stats.subsets import SHARES, SubsetChoice, choose_subset
 
 
 def simulated(seed: int, systems: int = 14, samples: int = 600) -> np.ndarray:
@@ -19,11 +19,11 @@ def simulated(seed: int, systems: int = 14, samples: int = 600) -> np.ndarray:
 
 
 @pytest.fixture(scope="module")
-def choice() -> Choice:
+def choice() -> SubsetChoice:
     return choose_subset(simulated(5), np.ones(600), 0.8, "x")
 
 
-def test_larger_subsets_are_nearer_to_the_whole(choice: Choice) -> None:
+def test_larger_subsets_are_nearer_to_the_whole(choice: SubsetChoice) -> None:
     found = choice.sizes
     assert [one.units for one in found] == [5 * round(share * 120) for share in SHARES]
     errors = [one.error for one in found]
@@ -33,16 +33,16 @@ def test_larger_subsets_are_nearer_to_the_whole(choice: Choice) -> None:
     assert all(one.largest >= one.error for one in found)
 
 
-def test_the_smallest_size_from_which_on_all_are_good_enough(choice: Choice) -> None:
+def test_the_smallest_size_from_which_on_all_are_good_enough(choice: SubsetChoice) -> None:
     good = [one.agreement >= 0.8 for one in choice.sizes]
     place = SHARES.index(choice.share)
-    assert choice.reached
+    assert choice.is_reached
     assert all(good[place:])
     assert place == 0 or not good[place - 1]
     assert 0.7 < choice.agreement < 1
 
 
-def test_the_chosen_subset_takes_from_every_stratum(choice: Choice) -> None:
+def test_the_chosen_subset_takes_from_every_stratum(choice: SubsetChoice) -> None:
     assert len(choice.units) == 5 * round(choice.share * 120)
     assert sorted(set(choice.units.tolist())) == choice.units.tolist()
     order = np.argsort(np.argsort(simulated(5).mean(axis=1), kind="stable"))
@@ -54,7 +54,7 @@ def test_the_chosen_subset_takes_from_every_stratum(choice: Choice) -> None:
 def test_equal_seeds_choose_alike_and_the_largest_is_given_where_none_is_good_enough() -> None:
     small = simulated(2, systems=10, samples=60)
     one, other = (choose_subset(small, np.ones(60), 1.01, "x") for _ in range(2))
-    assert not one.reached
+    assert not one.is_reached
     assert one.share == SHARES[-1]
     assert len(one.units) == 30
     assert (one.sizes, one.agreement) == (other.sizes, other.agreement)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from snellen.stats.intervals import wilson
-from snellen.stats.weighted_share import Stratum, weighted_share
+from snellen.stats.weighted_share import SampledStratum, weighted_share
 
 
 @pytest.mark.parametrize("each", [5, 20])
@@ -20,7 +20,7 @@ def test_ten_and_a_thousand_errors(each: int) -> None:
         strata = []
         for size, hits in subtasks:
             n = min(each, size)
-            strata.append(Stratum(size, n, int(rng.hypergeometric(hits, size - hits, n))))
+            strata.append(SampledStratum(size, n, int(rng.hypergeometric(hits, size - hits, n))))
         found = weighted_share(strata)
         shares.append(found.share)
         held += found.interval.low <= truth <= found.interval.high
@@ -30,20 +30,22 @@ def test_ten_and_a_thousand_errors(each: int) -> None:
 
 
 def test_one_stratum_is_a_plain_share() -> None:
-    found = weighted_share([Stratum(100, 20, 5), Stratum(50, 0, 0)])
+    found = weighted_share([SampledStratum(100, 20, 5), SampledStratum(50, 0, 0)])
     assert found.share == 0.25
     assert found.interval == wilson(5, 20)
-    assert weighted_share([Stratum(100, 20, 20)]) == (1.0, wilson(20, 20))
+    assert weighted_share([SampledStratum(100, 20, 20)]) == (1.0, wilson(20, 20))
 
 
 def test_one_of_each_stratum_has_the_spread_of_all() -> None:
-    found = weighted_share([Stratum(10, 1, at % 2) for at in range(30)])
+    found = weighted_share([SampledStratum(10, 1, at % 2) for at in range(30)])
     assert found.share == 0.5
     assert wilson(12, 24).low < found.interval.low < wilson(15, 30).low
 
 
-@pytest.mark.parametrize("stratum", [Stratum(5, 6, 1), Stratum(5, 2, 3), Stratum(5, 2, -1)])
-def test_impossible_counts_are_refused(stratum: Stratum) -> None:
+@pytest.mark.parametrize(
+    "stratum", [SampledStratum(5, 6, 1), SampledStratum(5, 2, 3), SampledStratum(5, 2, -1)]
+)
+def test_impossible_counts_are_refused(stratum: SampledStratum) -> None:
     with pytest.raises(ValueError, match="hits <= looked_at <= size"):
         weighted_share([stratum])
     with pytest.raises(ValueError, match="at least one thing"):

@@ -15,7 +15,7 @@ from snellen.cli.main import main
 from snellen.core.errors import StorageError, UsageError
 from snellen.core.model import Identity
 from snellen.core.output import Drawn, Generated
-from snellen.store.in_flight import InFlight
+from snellen.store.in_flight import InFlightRequests
 from snellen.store.migrations import MIGRATIONS
 from snellen.store.pages import rows_on_pages
 from snellen.store.repair import check, repair
@@ -40,7 +40,7 @@ def reply(number: int) -> Generated:
 def path(tmp_path: Path) -> Path:
     path = tmp_path / "store.sqlite"
     with ResponseStore(path) as store:
-        store.asked_by(tmp_path / "run")
+        store.set_run_folder(tmp_path / "run")
         for number in range(COUNT):
             store.put(key(number), reply(number), store.model_key(MODEL))
         store.put(b"drawn".ljust(32), Drawn((NAME,), "", {NAME: PICTURE}), 1)
@@ -90,9 +90,9 @@ def test_a_store_from_before_checksums_is_read_as_it_is(tmp_path: Path) -> None:
     assert check(path)[:3] == (1, 1, 0)
     with ResponseStore(path) as store:
         assert store.get(key(0)) == Generated("kept")
-        assert store.stored(key(0)) == (None, None)
+        assert store.reply_origin(key(0)) == (None, None)
         store.put(key(1), reply(1), 1)
-        at, run = store.stored(key(1)) or (None, None)
+        at, run = store.reply_origin(key(1)) or (None, None)
         assert at is not None
         assert run is None
     assert check(path)[:3] == (2, 1, 0)
@@ -100,12 +100,12 @@ def test_a_store_from_before_checksums_is_read_as_it_is(tmp_path: Path) -> None:
 
 def test_when_and_for_which_run_a_reply_was_stored(path: Path) -> None:
     with ResponseStore(path) as store:
-        stored = store.stored(key(3))
+        stored = store.reply_origin(key(3))
         assert stored is not None
         assert stored.run == str(path.parent / "run")
-        assert len(store.outputs_of(path.parent / "run", MODEL, 0.0)) == COUNT + 1
-        assert store.outputs_of(path.parent / "run", MODEL, (stored.at or 0) + 3600) == []
-        assert store.outputs_of(path.parent / "other", MODEL, 0.0) == []
+        assert len(store.outputs_since(path.parent / "run", MODEL, 0.0)) == COUNT + 1
+        assert store.outputs_since(path.parent / "run", MODEL, (stored.stored_at or 0) + 3600) == []
+        assert store.outputs_since(path.parent / "other", MODEL, 0.0) == []
 
 
 def test_a_sound_store_stays_as_it_is(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -150,7 +150,7 @@ def test_what_is_sound_is_saved(
     assert check(path).is_sound
     with ResponseStore(path) as store:
         found = [store.get(key(number)) for number in range(COUNT)]
-        assert store.knows(MODEL)
+        assert store.has_replies_of(MODEL)
     wrong = [one for number, one in enumerate(found) if one not in (None, reply(number))]
     assert wrong == []
     assert COUNT // 2 < sum(one is not None for one in found) < COUNT
@@ -184,12 +184,12 @@ def test_a_lost_page_takes_its_own_rows_alone(tmp_path: Path, lost: str) -> None
     repaired = repair(path)
     assert repaired is not None
     assert repaired.before.replies == count + 1 - rows
-    assert check(path) == repaired.before._replace(complaints=())
+    assert check(path) == repaired.before._replace(errors=())
     with ResponseStore(path) as store:
         found = [store.get(key(number)) for number in range(count)]
         assert sum(one is None for one in found) == rows - (store.get(key(count)) is None)
         assert store.get(key(count)) in (LONG, None)
-        assert store.stored(key(0)) is None or store.knows(MODEL)
+        assert store.reply_origin(key(0)) is None or store.has_replies_of(MODEL)
     assert not [one for at, one in enumerate(found) if one not in (None, reply(at))]
 
 
@@ -225,7 +225,7 @@ def test_what_is_no_store_gives_a_sentence(tmp_path: Path) -> None:
 
 def test_a_store_in_use_is_not_repaired(path: Path) -> None:
     change(path, "UPDATE responses SET output = x'00' WHERE digest = ?", key(0))
-    user = InFlight(path)
+    user = InFlightRequests(path)
     user.enter()
     with pytest.raises(UsageError, match="a run is using the store"):
         repair(path)

@@ -16,7 +16,7 @@ from kept_runs import CASES, HOME, STORE, Judge, Scripted, run
 
 from snellen.api.report import benchmark_of
 from snellen.cli import main
-from snellen.core.benchmark import summed
+from snellen.core.benchmark import final_summary
 from snellen.core.record import Record
 from snellen.store.responses import ResponseStore
 from snellen.store.runs import RunFolder, open_run
@@ -90,7 +90,7 @@ def test_records_are_read_and_written_as_they_were(name: str) -> None:
 def test_the_numbers_are_the_same_to_the_last_digit(name: str, kept: Path) -> None:
     found = folder(kept, name)
     records = [*found.records(), *found.failures()]
-    again = summed(benchmark_of(found), records, found.info.config.examples)
+    again = final_summary(benchmark_of(found), records, found.info.config.examples)
     old = without_frequent(stored(found.path, "report.json")["summary"])
     assert stands_in(old, as_json(again))
     metric, value, n = HEADLINES[name]

@@ -7,7 +7,7 @@ import pytest
 from snellen.core.errors import DataError, RunLocked, UsageError
 from snellen.core.record import Record
 from snellen.scoring.accuracy import summarise
-from snellen.store.runs import RunWriter, find_runs, open_run, read_records, slim
+from snellen.store.runs import RunWriter, compact_records, find_runs, open_run, read_records
 
 RECORDS = [Record(str(i), "choice", f"question {i}", "answered", 1.0) for i in range(3)]
 
@@ -91,7 +91,7 @@ def test_slim_records_are_summed_up_like_whole_ones() -> None:
         )
         for number in range(12)
     ]
-    thin = slim(whole)
+    thin = compact_records(whole)
     assert summarise(thin) == summarise(whole)
     assert [one.gold for one in thin] == [one.gold for one in whole]
     assert [list(one.options) for one in thin] == [list(one.options) for one in whole]

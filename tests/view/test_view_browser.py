@@ -10,11 +10,11 @@ from playwright import sync_api
 from synthetic import build_report, record, write_run
 from viewing import going_on, made_run, real_runs, served, set_status, viewed
 
-from snellen.core.answer import Found
+from snellen.core.answer import ParsedAnswer
 from snellen.core.message import Text, user
 from snellen.core.output import Generated
 from snellen.view.files import write_pages
-from snellen.view.run_view import Shelf
+from snellen.view.run_view import RunLibrary
 
 ATTACK = "</script><script>window.hurt=1</script><img src=x onerror='window.hurt=1'><!--"
 expect = sync_api.expect
@@ -35,7 +35,7 @@ def base(request, runs, tmp_path_factory):
     """The same pages, once from a server and once as files."""
     folder = runs[0].path.parent
     if request.param == "files":
-        yield write_pages(Shelf([folder]), tmp_path_factory.mktemp("pages") / "out").as_uri()
+        yield write_pages(RunLibrary([folder]), tmp_path_factory.mktemp("pages") / "out").as_uri()
         return
     with served(folder) as server:
         yield server.url
@@ -301,7 +301,7 @@ def hostile(tmp_path_factory):
             passes=(msgspec.structs.replace(
                 records[1].passes[0], prompt=(user(Text(ATTACK)),),
                 output=Generated(f"{ATTACK} {words}", reasoning=ATTACK),
-                answer=Found("A", "label_alone", (0, len(ATTACK))),
+                answer=ParsedAnswer("A", "label_alone", (0, len(ATTACK))),
             ),),
         )  # fmt: skip
         info = msgspec.structs.replace(report.run, title=ATTACK, command=ATTACK)
@@ -353,7 +353,7 @@ def test_what_a_model_said_is_text_only(browser, hostile, tmp_path, way):
             assert page.evaluate("document.querySelectorAll('img[onerror]').length") == 0
 
     if way == "files":
-        look(write_pages(Shelf([hostile]), tmp_path / "out").as_uri())
+        look(write_pages(RunLibrary([hostile]), tmp_path / "out").as_uri())
         return
     with served(hostile) as server:
         look(server.url)

@@ -10,7 +10,7 @@ from snellen.cli.main import main
 from snellen.core.errors import UsageError
 from snellen.core.media import digest_bytes
 from snellen.view.files import CHUNK, write_pages
-from snellen.view.run_view import Shelf
+from snellen.view.run_view import RunLibrary
 
 
 def value(path):
@@ -47,7 +47,7 @@ def test_the_command_writes_samples_in_chunks_and_pictures_once(tmp_path, capsys
 
 
 def test_pages_can_be_written_again_but_not_over_something_else(tmp_path):
-    shelf = Shelf([made_run(tmp_path / "runs", count=5).path])
+    shelf = RunLibrary([made_run(tmp_path / "runs", count=5).path])
     out = tmp_path / "pages"
     assert write_pages(shelf, out) == write_pages(shelf, out)
     other = tmp_path / "other"

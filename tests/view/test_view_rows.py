@@ -11,16 +11,16 @@ import pytest
 from synthetic import record
 
 from snellen.core.errors import DataError
-from snellen.report.page.samples import result_of
-from snellen.view.sample_index import RESULTS, Rows
+from snellen.report.page.samples import record_result
+from snellen.view.sample_index import RESULTS, SampleIndex
 
 
 def lines(records) -> bytes:
     return b"".join(msgspec.json.encode(each) + b"\n" for each in records)
 
 
-def found(rows: Rows, text: str, first: int = 0) -> list[int]:
-    count, bits = rows.matching(text, first)
+def found(rows: SampleIndex, text: str, first: int = 0) -> list[int]:
+    count, bits = rows.search(text, first)
     return [first + at for at in range(count) if bits[at >> 3] & (1 << (at & 7))]
 
 
@@ -35,9 +35,9 @@ def records():
 
 
 @pytest.fixture
-def rows(tmp_path, records) -> Rows:
+def rows(tmp_path, records) -> SampleIndex:
     (tmp_path / "samples.jsonl").write_bytes(lines(records))
-    rows = Rows(tmp_path)
+    rows = SampleIndex(tmp_path)
     assert rows.refresh()
     return rows
 
@@ -45,7 +45,9 @@ def rows(tmp_path, records) -> Rows:
 def test_columns_say_what_the_records_say(rows, records):
     told = rows.columns()
     assert told["ids"] == [each.id for each in records]
-    assert [RESULTS[code] for code in numbers(told["result"], "B")] == list(map(result_of, records))
+    assert [RESULTS[code] for code in numbers(told["result"], "B")] == list(
+        map(record_result, records)
+    )
     assert numbers(told["score"], "f") == [each.score for each in records]
     for column, group in told["groups"].items():
         labels = [None, *group["labels"]]
@@ -79,7 +81,7 @@ def test_search_finds_what_a_reader_finds(rows, records, text):
 
 def test_a_growing_file_is_read_from_where_it_was_left(tmp_path, records):
     file = tmp_path / "samples.jsonl"
-    rows = Rows(tmp_path)
+    rows = SampleIndex(tmp_path)
     assert (rows.refresh(), len(rows)) == (True, 0)
     whole = lines(records[:3])
     file.write_bytes(whole[:-20])
@@ -101,7 +103,7 @@ def test_a_run_that_was_started_again_is_read_anew(tmp_path, records):
     (tmp_path / "samples.jsonl").write_bytes(lines(records[:3]))
     failed = tmp_path / "failures.jsonl"
     failed.write_bytes(lines([record(9, False, (), "failed")]))
-    rows = Rows(tmp_path)
+    rows = SampleIndex(tmp_path)
     rows.refresh()
     assert rows.columns()["ids"] == ["0", "1", "2", "9"]
     failed.unlink()
@@ -114,7 +116,7 @@ def test_a_label_that_comes_late_leaves_the_earlier_samples_without_one(tmp_path
     one = record(0, False, ())
     late = msgspec.structs.replace(record(1, False, ()), groups={"split": "test"})
     (tmp_path / "samples.jsonl").write_bytes(lines([one, late]))
-    rows = Rows(tmp_path)
+    rows = SampleIndex(tmp_path)
     rows.refresh()
     groups = rows.columns()["groups"]
     assert numbers(groups["split"]["codes"], "I") == [0, 1]
@@ -123,7 +125,7 @@ def test_a_label_that_comes_late_leaves_the_earlier_samples_without_one(tmp_path
 
 def test_a_line_that_is_no_sample_is_named_each_time(tmp_path, records):
     (tmp_path / "samples.jsonl").write_bytes(lines(records[:1]) + b'{"no": 1}\n')
-    rows = Rows(tmp_path)
+    rows = SampleIndex(tmp_path)
     for _ in range(2):
         with pytest.raises(DataError, match="no sample record at byte"):
             rows.refresh()
@@ -140,7 +142,7 @@ def write_large(folder: Path, count: int) -> None:
 @pytest.mark.release
 def test_100_000_samples_stay_on_the_disk(tmp_path):
     write_large(tmp_path, 100_000)
-    rows = Rows(tmp_path)
+    rows = SampleIndex(tmp_path)
     steps = 1
     while not rows.refresh(0.05):
         steps += 1
@@ -152,9 +154,9 @@ def test_100_000_samples_stay_on_the_disk(tmp_path):
     assert (told["from"], told["rows"], told["ids"]) == (99_998, 100_000, ["99998", "99999"])
     code = (
         "import resource, sys; from pathlib import Path\n"
-        "from snellen.view.sample_index import Rows\n"
+        "from snellen.view.sample_index import SampleIndex\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
-        "rows = Rows(Path(sys.argv[1])); rows.refresh()\n"
+        "rows = SampleIndex(Path(sys.argv[1])); rows.refresh()\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"
     )
     done = subprocess.run(

@@ -18,7 +18,7 @@ from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
 from snellen.core.media import decode_image, digest_bytes
 from snellen.report.page.samples import describe
-from snellen.view.run_view import Shelf
+from snellen.view.run_view import RunLibrary
 from snellen.view.server import HOST, PageServer
 
 
@@ -267,7 +267,7 @@ def test_a_run_whose_benchmark_is_gone_shows_its_samples(tmp_path):
 
 
 def test_a_taken_port_is_one_sentence(runs):
-    shelf = Shelf([runs[0].path])
+    shelf = RunLibrary([runs[0].path])
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

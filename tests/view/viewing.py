@@ -20,7 +20,7 @@ from synthetic import build_report, write_run
 import snellen
 from snellen.core.benchmark import Variant
 from snellen.store.runs import RunFolder
-from snellen.view.run_view import Shelf
+from snellen.view.run_view import RunLibrary
 from snellen.view.server import HOST, PageServer
 
 
@@ -36,7 +36,7 @@ class Answer(NamedTuple):
 
 @contextmanager
 def served(*paths: Path) -> Iterator[PageServer]:
-    with PageServer(Shelf(paths), 0) as server:
+    with PageServer(RunLibrary(paths), 0) as server:
         thread = Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:

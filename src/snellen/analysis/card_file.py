@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from snellen.analysis.cards import PARTS, Card, Roles, make_card
+from snellen.analysis.cards import PARTS, ProtocolCard, RoleReplies, build_card
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.core.atomic_write import save
 from snellen.core.benchmark import Variant
@@ -30,8 +30,8 @@ FILE = "cards.json"
 _ROLES = ".roles"
 
 
-class Canonical(NamedTuple):
-    """A small file in a benchmark's layout: `name.tsv`, or `name@option=value.tsv`."""
+class CanonicalFile(NamedTuple):
+    """A small file in a benchmark's layout: `add_options.tsv`, or `name@option=value.tsv`."""
 
     key: str
     """The file's name without its suffix: the key of the card."""
@@ -40,17 +40,17 @@ class Canonical(NamedTuple):
     options: dict[str, str]
 
 
-def canonical_files(folder: Path) -> Iterator[Canonical]:
+def canonical_files(folder: Path) -> Iterator[CanonicalFile]:
     for path in sorted(folder.iterdir()):
         if path.suffix == ".md" or f"{_ROLES}." in path.name or path.is_dir():
             continue
         key = path.name.removesuffix(path.suffix)
-        name, _, told = key.partition("@")
-        pairs = (pair.split("=", 1) for pair in told.split(",") if pair)
-        yield Canonical(key, path, name, dict(pairs))
+        name, _, option_text = key.partition("@")
+        pairs = (pair.split("=", 1) for pair in option_text.split(",") if pair)
+        yield CanonicalFile(key, path, name, dict(pairs))
 
 
-def card_of(canonical: Canonical) -> Card:
+def card_of(canonical: CanonicalFile) -> ProtocolCard:
     """The card as the code makes it now."""
     roles = _roles(canonical)
     variant = Variant(
@@ -63,53 +63,53 @@ def card_of(canonical: Canonical) -> Card:
         if rule != benchmark.parameters.get("rule", "snellen")
     }
     layout = hashlib.sha256(canonical.path.read_bytes()).hexdigest()
-    return make_card(benchmark, benchmark.open(), roles, layout, others)
+    return build_card(benchmark, benchmark.open(), roles, layout, others)
 
 
-def stored_cards() -> Mapping[str, Card]:
+def stored_cards() -> Mapping[str, ProtocolCard]:
     """The cards that come with the package, by the name of their canonical file."""
-    return _read()
+    return _read_cards()
 
 
-def stored_card(name: str, version: str) -> Card | None:
+def stored_card(name: str, version: str) -> ProtocolCard | None:
     """The card of a benchmark of this very version."""
     card = stored_cards().get(name)
     return card if card is not None and card.version == version else None
 
 
-def complaint(made: Card, stored: Card | None) -> str:
+def complaint(current: ProtocolCard, stored: ProtocolCard | None) -> str:
     """What is wrong with a stored card; empty where it is the one that is made now."""
     renew = "python -m snellen.analysis.card_file tests/benchmarks/layouts"
     if stored is None:
-        return f"{made.name} has no stored card; write it with: {renew}"
-    if made == stored:
+        return f"{current.name} has no stored card; write it with: {renew}"
+    if current == stored:
         return ""
-    if made.version != stored.version or made.layout != stored.layout:
-        return f"the card of {made.name} is out of date; write it anew with: {renew}"
-    changed = [part for part in PARTS if made.parts[part] != stored.parts.get(part)]
+    if current.version != stored.version or current.layout != stored.layout:
+        return f"the card of {current.name} is out of date; write it anew with: {renew}"
+    changed = [part for part in PARTS if current.parts[part] != stored.parts.get(part)]
     if not changed:
-        return f"the words on the card of {made.name} changed; write it anew with: {renew}"
+        return f"the words on the card of {current.name} changed; write it anew with: {renew}"
     return (
-        f"{made.name}: {', '.join(changed)} changed and its version {made.version} did not; raise "
+        f"{current.name}: {', '.join(changed)} changed and its version {current.version} did not; raise "
         f"the version, then: {renew}"
     )
 
 
-def renew(folder: Path, target: Path, *, same_version: bool = False) -> list[str]:
+def rewrite_cards(folder: Path, target: Path, *, same_version: bool = False) -> list[str]:
     """Write the cards of the folder's files; what may not be written keeps its old card and is
     told."""
     old = stored_cards()
     cards, refused = {}, []
     for canonical in canonical_files(folder):
-        made, stored = card_of(canonical), old.get(canonical.key)
-        said = complaint(made, stored)
-        if stored is not None and "raise the version" in said and not same_version:
-            refused.append(said)
-            made = stored
-        cards[canonical.key] = made
+        current, stored = card_of(canonical), old.get(canonical.key)
+        problem = complaint(current, stored)
+        if stored is not None and "raise the version" in problem and not same_version:
+            refused.append(problem)
+            current = stored
+        cards[canonical.key] = current
     text = msgspec.json.format(msgspec.json.encode(cards, order="deterministic"), indent=1)
     save(target, text + b"\n")
-    _read.cache_clear()
+    _read_cards.cache_clear()
     return refused
 
 
@@ -120,31 +120,31 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--same-version", action="store_true", help="the change cannot move a score"
     )
     arguments = parser.parse_args(argv)
-    refused = renew(
+    refused = rewrite_cards(
         arguments.folder,
         Path(str(files("snellen.benchmarks") / "data" / FILE)),
         same_version=arguments.same_version,
     )
-    for said in refused:
-        print(said, file=sys.stderr)
+    for problem in refused:
+        print(problem, file=sys.stderr)
     return 1 if refused else 0
 
 
-def _roles(canonical: Canonical) -> Roles:
+def _roles(canonical: CanonicalFile) -> RoleReplies:
     """What the roles beside the model reply, where a file says it."""
     path = canonical.path.parent / f"{canonical.benchmark}{_ROLES}.json"
     if not path.exists():
         return {}
-    told = msgspec.json.decode(path.read_bytes(), type=dict[str, dict[str, str]])
-    return {role: replies["gold"] for role, replies in told.items()}
+    stored = msgspec.json.decode(path.read_bytes(), type=dict[str, dict[str, str]])
+    return {role: replies["gold"] for role, replies in stored.items()}
 
 
 @functools.cache
-def _read() -> dict[str, Card]:
+def _read_cards() -> dict[str, ProtocolCard]:
     file = files("snellen.benchmarks") / "data" / FILE
     if not file.is_file():
         return {}
-    return msgspec.json.decode(file.read_bytes(), type=dict[str, Card])
+    return msgspec.json.decode(file.read_bytes(), type=dict[str, ProtocolCard])
 
 
 if __name__ == "__main__":

@@ -17,9 +17,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
-from snellen.benchmarks.protocol.flows import turns
-from snellen.core.benchmark import Benchmark, Table, summed
-from snellen.core.flow import drive
+from snellen.benchmarks.protocol.flows import planned_passes
+from snellen.core.benchmark import Benchmark, Table, final_summary
+from snellen.core.flow import run_flow
 from snellen.core.message import Media, Message, Text
 from snellen.core.origin import origin_of
 from snellen.core.output import CandidateScore, Failure, Generated, Output, Ranked
@@ -30,17 +30,17 @@ from snellen.core.summary import Summary
 from snellen.engine.loop.request_broker import MAIN
 
 PARTS = ("prompt", "decoding", "media", "reader", "judge", "metric", "data")
-_SAMPLES = 12
+_MAX_SAMPLES = 12
 """Rows of a file that are rehearsed."""
-_EXAMPLE = 1200
+_MAX_EXAMPLE = 1200
 _DIGITS = 16
-_PLACES = 6
+_DECIMALS = 6
 
-Roles = Mapping[str, str]
+RoleReplies = Mapping[str, str]
 """What others than the model answer, by role."""
 
 
-class Card(Struct, frozen=True, omit_defaults=True):
+class ProtocolCard(Struct, frozen=True, omit_defaults=True):
     """`digest` is over all parts; `parts` maps each to the first 16 hex of its SHA-256."""
 
     name: str
@@ -67,7 +67,7 @@ class Card(Struct, frozen=True, omit_defaults=True):
 
 def canonical_replies(sample: Sample, turn: int) -> dict[str, str]:
     """What a model may say to a question, by the name of its manner."""
-    planned = turns(sample)
+    planned = planned_passes(sample)
     gold = planned[turn].gold if turn < len(planned) else sample.gold
     right = gold[0] if gold else ""
     return {
@@ -87,31 +87,34 @@ def canonical_replies(sample: Sample, turn: int) -> dict[str, str]:
     }
 
 
-MANNERS = tuple(canonical_replies(Sample(id="", kind="open", question=""), 0))
+REPLY_KINDS = tuple(canonical_replies(Sample(id="", kind="open", question=""), 0))
 
 
-def make_card(
+def build_card(
     benchmark: Benchmark,
     table: Table,
-    roles: Roles | None = None,
+    roles: RoleReplies | None = None,
     layout: str = "",
     by_rule: Mapping[str, Benchmark] | None = None,
-) -> Card:
+) -> ProtocolCard:
     """The card of a benchmark over its first samples; `by_rule` holds it under its other rules."""
-    chosen = list(itertools.islice(benchmark.samples(table), _SAMPLES))
+    chosen = list(itertools.islice(benchmark.samples(table), _MAX_SAMPLES))
     origin = origin_of(table)
-    shown = [benchmark.prepare(one) if benchmark.prepare else one for one in chosen]
-    asked = [_first(benchmark, one) for one in shown]
+    prepared = [benchmark.prepare(one) if benchmark.prepare else one for one in chosen]
+    requests = [_first_request(benchmark, one) for one in prepared]
     contents: dict[str, object] = {
-        "prompt": [_prompt(one) for one in asked],
-        "decoding": [_settings(one) for one in asked],
-        "media": [_media(sample) for sample in shown],
-        "data": [benchmark.source, {name: list(told) for name, told in benchmark.options.items()}],
-        **_rehearsed(benchmark, chosen, roles or {}, by_rule or {}),
+        "prompt": [_prompt(one) for one in requests],
+        "decoding": [_settings(one) for one in requests],
+        "media": [_media(sample) for sample in prepared],
+        "data": [
+            benchmark.provenance,
+            {name: list(told) for name, told in benchmark.options.items()},
+        ],
+        **_parts_from_replies(benchmark, chosen, roles or {}, by_rule or {}),
     }
     parts = {name: _digest(contents[name]) for name in PARTS}
-    first = next((one for one in asked if one is not None), None)
-    return Card(
+    first = next((one for one in requests if one is not None), None)
+    return ProtocolCard(
         name=benchmark.name,
         version=benchmark.version,
         title=benchmark.title,
@@ -119,11 +122,11 @@ def make_card(
         digest=_digest(parts),
         parts=parts,
         example=_example(first),
-        decoding=_told_settings(first),
-        media=_told_media(shown),
+        decoding=_settings_text(first),
+        media=_media_text(prepared),
         reader=", ".join(benchmark.rules),
-        judge=", ".join(benchmark.asks),
-        source=benchmark.source,
+        judge=", ".join(benchmark.extra_roles),
+        source=benchmark.provenance,
         paper=benchmark.paper,
         coverage=benchmark.coverage,
         parameters=dict(benchmark.parameters),
@@ -132,59 +135,68 @@ def make_card(
     )
 
 
-def _rehearsed(
-    benchmark: Benchmark, samples: Sequence[Sample], roles: Roles, by_rule: Mapping[str, Benchmark]
+def _parts_from_replies(
+    benchmark: Benchmark,
+    samples: Sequence[Sample],
+    roles: RoleReplies,
+    by_rule: Mapping[str, Benchmark],
 ) -> dict[str, object]:
     """The parts that canonical replies bring to light."""
-    heard = _Heard(roles)
-    records = heard.records(benchmark, samples)
+    replier = _CannedReplies(roles)
+    records = replier.records(benchmark, samples)
     others = {
-        rule: _readings(_Heard(roles).records(other, samples)) for rule, other in by_rule.items()
+        rule: _parsed_results(_CannedReplies(roles).records(other, samples))
+        for rule, other in by_rule.items()
     }
-    numbers = {manner: _numbers(summed(benchmark, found)) for manner, found in records.items()}
+    numbers = {
+        manner: _numbers(final_summary(benchmark, found)) for manner, found in records.items()
+    }
     declared = [benchmark.headline, benchmark.oracle, benchmark.blank, benchmark.chance]
     return {
-        "reader": [_readings(records), others],
-        "judge": list(heard.said),
+        "reader": [_parsed_results(records), others],
+        "judge": list(replier.role_requests),
         "metric": [declared, numbers],
     }
 
 
-class _Heard:
+class _CannedReplies:
     """Answers by manner, and notes what others than the model are asked."""
 
-    def __init__(self, roles: Roles) -> None:
+    def __init__(self, roles: RoleReplies) -> None:
         self._roles = roles
-        self.said: dict[str, None] = {}
+        self.role_requests: dict[str, None] = {}
 
     def records(self, benchmark: Benchmark, samples: Sequence[Sample]) -> dict[str, list[Record]]:
         """What becomes of the samples, by the manner of the replies."""
         return {
-            manner: [self.record(benchmark, one, manner) for one in samples] for manner in MANNERS
+            manner: [self.record(benchmark, one, manner) for one in samples]
+            for manner in REPLY_KINDS
         }
 
-    def record(self, benchmark: Benchmark, sample: Sample, manner: str) -> Record:
+    def record(self, benchmark: Benchmark, sample: Sample, reply_kind: str) -> Record:
         def answer(request: Request) -> Output:
             if request.to == MAIN:
-                return _reply(sample, request, manner)
-            self.said[f"{request.to}: {_digest([_prompt(request), _settings(request)])}"] = None
-            told = self._roles.get(request.to)
-            return Generated(told) if told else Failure("missing", f"no role {request.to}")
+                return _reply(sample, request, reply_kind)
+            self.role_requests[
+                f"{request.to}: {_digest([_prompt(request), _settings(request)])}"
+            ] = None
+            reply = self._roles.get(request.to)
+            return Generated(reply) if reply else Failure("missing", f"no role {request.to}")
 
-        return drive(benchmark.flow(sample), answer)
+        return run_flow(benchmark.flow(sample), answer)
 
 
-def _reply(sample: Sample, request: Request, manner: str) -> Output:
+def _reply(sample: Sample, request: Request, reply_kind: str) -> Output:
     if isinstance(request, Generate):
-        return Generated(canonical_replies(sample, request.ref.turn)[manner])
+        return Generated(canonical_replies(sample, request.ref.turn)[reply_kind])
     if isinstance(request, Rank):
-        place = MANNERS.index(manner) % max(1, len(request.candidates))
+        best = REPLY_KINDS.index(reply_kind) % max(1, len(request.candidates))
         count = len(request.candidates)
-        return Ranked(tuple(CandidateScore(-float((at - place) % count), 1) for at in range(count)))
+        return Ranked(tuple(CandidateScore(-float((at - best) % count), 1) for at in range(count)))
     return Failure("unsupported", "pictures are not drawn in a rehearsal")
 
 
-def _first(benchmark: Benchmark, sample: Sample) -> Request | None:
+def _first_request(benchmark: Benchmark, sample: Sample) -> Request | None:
     """The first request of a flow; None where it ends without one."""
     return next(benchmark.flow(sample), None)
 
@@ -212,26 +224,26 @@ def _media(sample: Sample) -> list[str]:
     return [ref.kind for ref in sample.media]
 
 
-def _readings(records: Mapping[str, Sequence[Record]]) -> object:
-    return {manner: [*map(_reading, found)] for manner, found in records.items()}
+def _parsed_results(records: Mapping[str, Sequence[Record]]) -> object:
+    return {manner: [*map(_parsed_result, found)] for manner, found in records.items()}
 
 
-def _reading(record: Record) -> object:
-    return [record.outcome, record.answer, _rounded(record.score), record.unscored]
+def _parsed_result(record: Record) -> object:
+    return [record.outcome, record.answer, _round(record.score), record.unscored]
 
 
 def _numbers(summary: Summary) -> object:
     return [
-        {name: [_rounded(one.value), one.n, one.unit] for name, one in summary.metrics.items()},
+        {name: [_round(one.value), one.n, one.unit] for name, one in summary.metrics.items()},
         {
-            column: {label: _rounded(one.value) for label, one in labels.items()}
+            column: {label: _round(one.value) for label, one in labels.items()}
             for column, labels in summary.groups.items()
         },
     ]
 
 
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, _PLACES) + 0.0
+def _round(value: float | None) -> float | None:
+    return None if value is None else round(value, _DECIMALS) + 0.0
 
 
 def _digest(value: object) -> str:
@@ -241,36 +253,36 @@ def _digest(value: object) -> str:
 def _example(request: Request | None) -> str:
     if request is None:
         return ""
-    several = len(request.messages) > 1
-    text = "\n".join(_lines(request.messages, several))
-    return text if len(text) <= _EXAMPLE else f"{text[:_EXAMPLE]} ..."
+    multiple = len(request.messages) > 1
+    text = "\n".join(_lines(request.messages, multiple))
+    return text if len(text) <= _MAX_EXAMPLE else f"{text[:_MAX_EXAMPLE]} ..."
 
 
-def _lines(messages: Sequence[Message], several: bool) -> Iterator[str]:
+def _lines(messages: Sequence[Message], with_roles: bool) -> Iterator[str]:
     for message in messages:
-        if several:
+        if with_roles:
             yield f"[{message.role}]"
         yield from map(_part, message.parts)
 
 
-def _told_settings(request: Request | None) -> str:
+def _settings_text(request: Request | None) -> str:
     if isinstance(request, Rank):
         return "log-likelihood of each candidate"
     if isinstance(request, Draw):
         return "a drawn picture"
     if not isinstance(request, Generate):
         return ""
-    how = request.settings
-    manner = "greedy" if how.temperature == 0 else f"temperature {how.temperature:g}"
-    return f"{manner}, at most {how.max_new_tokens} new tokens"
+    settings = request.settings
+    manner = "greedy" if settings.temperature == 0 else f"temperature {settings.temperature:g}"
+    return f"{manner}, at most {settings.max_new_tokens} new tokens"
 
 
-def _told_media(shown: Sequence[Sample]) -> str:
+def _media_text(samples: Sequence[Sample]) -> str:
     """How many media of which kind the samples show, from the fewest to the most."""
-    kinds = sorted({ref.kind for sample in shown for ref in sample.media})
-    told = []
+    kinds = sorted({ref.kind for sample in samples for ref in sample.media})
+    texts = []
     for kind in kinds:
-        counts = [sum(ref.kind == kind for ref in sample.media) for sample in shown]
+        counts = [sum(ref.kind == kind for ref in sample.media) for sample in samples]
         span = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
-        told.append(f"{span} {kind}{'' if span == '1' else 's'} each")
-    return ", ".join(told) or "none"
+        texts.append(f"{span} {kind}{'' if span == '1' else 's'} each")
+    return ", ".join(texts) or "none"

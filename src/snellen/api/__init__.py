@@ -1,8 +1,8 @@
 """What one does from Python: `evaluate` models, `plan` them, `score` recorded
 predictions, report runs."""
 
-from snellen.api._resolve import named_benchmark, named_model
-from snellen.api.evaluate import Results, Skipped, evaluate
+from snellen.api._resolve import resolve_benchmark, resolve_model
+from snellen.api.evaluate import Results, SkippedRun, evaluate
 from snellen.api.options import DEFAULT_OUT, STORE_FILE
 from snellen.api.parity import parity
 from snellen.api.plan import Planned, plan
@@ -15,13 +15,13 @@ __all__ = [
     "Planned",
     "Results",
     "Scored",
-    "Skipped",
+    "SkippedRun",
     "evaluate",
-    "named_benchmark",
-    "named_model",
     "parity",
     "plan",
     "report_of",
+    "resolve_benchmark",
+    "resolve_model",
     "score",
     "score_by_rules",
     "write_page",

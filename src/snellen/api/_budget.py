@@ -8,23 +8,23 @@ from snellen.core.errors import UsageError
 from snellen.core.model import Model, RemoteModel
 from snellen.core.price import Price
 from snellen.engine.limits.abort import MaxFailures
-from snellen.engine.limits.retrying import SENDS, RetryPolicy
+from snellen.engine.limits.retrying import MAX_SENDS, RetryPolicy
 from snellen.engine.limits.spending import Budget
-from snellen.engine.loop.plan import Plan
-from snellen.engine.loop.request_broker import MAIN, Terms
-from snellen.engine.servers.managed import Managed
+from snellen.engine.loop.plan import RunPlan
+from snellen.engine.loop.request_broker import MAIN, RequestLimits
+from snellen.engine.servers.managed import ManagedModel
 from snellen.models.naming.prices import parse_price, price_of
 
 
-def terms_of(
+def request_limits(
     retries: int | None = None, max_failures: str | None = None, budget: str | None = None
-) -> Terms:
+) -> RequestLimits:
     """Raises UsageError for what cannot be read."""
-    again = SENDS - 1 if retries is None else retries
+    again = MAX_SENDS - 1 if retries is None else retries
     if again < 0:
         raise UsageError(f"--retries is {again}; expected 0 or more")
-    return Terms(
-        retries=RetryPolicy(sends=again + 1),
+    return RequestLimits(
+        retries=RetryPolicy(max_sends=again + 1),
         max_failures=None if max_failures is None else MaxFailures.parse(max_failures),
         budget=None if budget is None else Budget.parse(budget),
     )
@@ -33,31 +33,31 @@ def terms_of(
 class Prices:
     """What models cost: as typed for this command, else as listed.
 
-    `typed` are of the form MODEL:input=2.5,output=10. Raises UsageError."""
+    `overrides` are of the form MODEL:input=2.5,output=10. Raises UsageError."""
 
-    def __init__(self, typed: Sequence[str]) -> None:
-        self._typed: dict[str, Price] = {}
-        for one in typed:
+    def __init__(self, overrides: Sequence[str]) -> None:
+        self._overrides: dict[str, Price] = {}
+        for one in overrides:
             name, _, price = one.rpartition(":")
             if not name:
                 raise UsageError(f"--price {one!r}: expected MODEL:input=2.5,output=10")
             # A model named by its server's address goes by the name behind it.
-            self._typed[name.rpartition("#")[2]] = parse_price(price)
+            self._overrides[name.rpartition("#")[2]] = parse_price(price)
 
-    def of(self, model: Model, called: str = "") -> Price | None:
+    def price(self, model: Model, alias: str = "") -> Price | None:
         """None where no price is known. Models that run on one's own machine have none, unless
         one was typed."""
-        for name in (called, *_names(model)):
-            if name in self._typed:
-                return self._typed[name]
-        if not _hosted(model):
+        for name in (alias, *_names(model)):
+            if name in self._overrides:
+                return self._overrides[name]
+        if not _is_hosted(model):
             return None
         return price_of(_names(model)[0])
 
-    def of_plan(self, plan: Plan) -> dict[str, Price]:
+    def plan_prices(self, plan: RunPlan) -> dict[str, Price]:
         """By role."""
-        found = {role: self.of(model) for role, model in plan.roles.items()}
-        found[MAIN] = self.of(plan.model, plan.model_name)
+        found = {role: self.price(model) for role, model in plan.roles.items()}
+        found[MAIN] = self.price(plan.model, plan.model_name)
         return {role: price for role, price in found.items() if price is not None}
 
     def check(self, models: Iterable[tuple[str, Model]], budget: Budget | None) -> None:
@@ -65,15 +65,15 @@ class Prices:
         price is not known."""
         asked = list(models)
         names = {name for called, model in asked for name in (called, *_names(model))}
-        for name in self._typed:
+        for name in self._overrides:
             if name not in names:
                 raise UsageError(f"--price names {name}, and no such model is asked")
-        if budget is None or not budget.in_money:
+        if budget is None or not budget.is_money:
             return
         for called, model in asked:
-            if not _hosted(model):
+            if not _is_hosted(model):
                 continue
-            price = self.of(model, called)
+            price = self.price(model, called)
             name = called or _names(model)[0]
             if price is None:
                 raise UsageError(
@@ -87,9 +87,9 @@ class Prices:
                 )
 
 
-def _hosted(model: Model) -> bool:
+def _is_hosted(model: Model) -> bool:
     """Whether somebody else's server is asked."""
-    return isinstance(model, RemoteModel) and not isinstance(model, Managed)
+    return isinstance(model, RemoteModel) and not isinstance(model, ManagedModel)
 
 
 def _names(model: Model) -> tuple[str, str]:

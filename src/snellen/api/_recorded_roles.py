@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from snellen.analysis.parsing.labelled_replies import (
-    READER,
+    BY_MODEL,
     RULES,
-    Readings,
-    labels_meant,
-    readings_of,
+    LabelComparison,
+    compare_with_labels,
+    parse_label_column,
 )
-from snellen.api._resolve import served_model
+from snellen.api._resolve import resolve_served_model
 from snellen.benchmarks.protocol.flows import MATCH_RATE
 from snellen.benchmarks.protocol.judging import judge_roles
 from snellen.benchmarks.protocol.similarity import compares_open_answers
@@ -30,18 +30,18 @@ from snellen.models.replay import Replay
 COLUMN = "column:"
 """Before the name of a column of the predictions file that holds a judge's verdicts, or what an
 extractor said; `column:A+B` joins two."""
-_SHOWN = 40
+_EXCERPT_LENGTH = 40
 """Characters of a verdict that are shown in a warning."""
 
 
-def all_recorded(judges: Sequence[str | Model]) -> bool:
+def are_verdicts_recorded(judges: Sequence[str | Model]) -> bool:
     """Whether there are judges, and the verdicts of all of them stand in the predictions file."""
     return bool(judges) and all(
         isinstance(judge, str) and judge.startswith(COLUMN) for judge in judges
     )
 
 
-class Bench(NamedTuple):
+class RecordedRoles(NamedTuple):
     """The judges and the extractor as they were named, where their verdicts are kept, and the
     labels they are measured by."""
 
@@ -52,58 +52,61 @@ class Bench(NamedTuple):
     store: Path
     servers: Servers
 
-    def models(self, read: Predictions, benchmark: Benchmark) -> dict[str, Model]:
+    def open_models(self, predictions: Predictions, benchmark: Benchmark) -> dict[str, Model]:
         """By role. Raises UsageError for judges of a benchmark that asks none."""
         roles = judge_roles(len(self.judges))
-        if not set(roles) <= set(benchmark.asks):
+        if not set(roles) <= set(benchmark.extra_roles):
             raise UsageError(
                 f"{benchmark.name} asks no judge: its replies are read and compared by rules; "
                 "leave out --judge (replies that no rule can match are for --extractor)"
             )
         found = {
-            role: self._one(judge, read) for role, judge in zip(roles, self.judges, strict=True)
+            role: self._open_model(judge, predictions)
+            for role, judge in zip(roles, self.judges, strict=True)
         }
         if self.extractor is not None:
-            found[EXTRACTOR] = self._one(self.extractor, read, silent=True)
+            found[EXTRACTOR] = self._open_model(self.extractor, predictions, absent_as_empty=True)
         return found
 
-    def _one(self, asked: str | Model, read: Predictions, *, silent: bool = False) -> Model:
-        """`silent`: whoever left a cell empty said nothing, where it is else not known."""
-        if isinstance(asked, str) and asked.startswith(COLUMN):
-            name = asked.removeprefix(COLUMN)
-            cells = _column(read, name)
-            held = {**dict.fromkeys(read.names(), ""), **cells} if silent else cells
-            return Replay(held, read.digest, name)
-        return served_model(asked, {}, self.servers)[1]
+    def _open_model(
+        self, spec: str | Model, predictions: Predictions, *, absent_as_empty: bool = False
+    ) -> Model:
+        """`absent_as_empty`: whoever left a cell empty said nothing, where it is else not known."""
+        if isinstance(spec, str) and spec.startswith(COLUMN):
+            name = spec.removeprefix(COLUMN)
+            cells = _column_cells(predictions, name)
+            held = {**dict.fromkeys(predictions.names(), ""), **cells} if absent_as_empty else cells
+            return Replay(held, predictions.digest, name)
+        return resolve_served_model(spec, {}, self.servers)[1]
 
 
-def measured_by_labels(
-    bench: Bench,
-    read: Predictions,
+def measure_by_labels(
+    roles: RecordedRoles,
+    predictions: Predictions,
     benchmark: Benchmark,
     models: Mapping[str, Model],
     records: Sequence[Record],
-) -> Readings | None:
+) -> LabelComparison | None:
     """How well the replies were read, where labels are named. Raises UsageError where no label
     belongs to a reply."""
-    if not bench.labels:
+    if not roles.labels:
         return None
-    meaning, column = labels_meant(bench.labels)
+    meaning, column = parse_label_column(roles.labels)
     names = {RULES: f"rule {benchmark.parameters.get('rule', 'snellen')}"}
     if models:
-        names[READER] = ", ".join(model.identity.name for model in models.values())
-    found = readings_of(records, _column(read, column), meaning, names)
-    if not found.labelled:
+        names[BY_MODEL] = ", ".join(model.identity.name for model in models.values())
+    found = compare_with_labels(records, _column_cells(predictions, column), meaning, names)
+    if not found.labelled_count:
         raise UsageError(f"no reply has a label in the column {column!r}")
     return found
 
 
-def _column(read: Predictions, name: str) -> dict[str, str]:
+def _column_cells(predictions: Predictions, name: str) -> dict[str, str]:
     """The cells of a column by row; of `a+b` those of both with a blank between, where a row has
     both. Raises UnknownName."""
-    if "+" not in name or name in read.columns:
-        return read.column(name)
-    parts = [read.column(part) for part in name.split("+")]
+    if "+" not in name or name in predictions.columns:
+        return predictions.column(name)
+    parts = [predictions.column(part) for part in name.split("+")]
     return {
         row: " ".join([part[row] for part in parts])
         for row in parts[0]
@@ -111,17 +114,19 @@ def _column(read: Predictions, name: str) -> dict[str, str]:
     }
 
 
-def refuse_the_idle(benchmark: Benchmark, bench: Bench, records: Sequence[Record]) -> None:
+def refuse_idle_roles(
+    benchmark: Benchmark, roles: RecordedRoles, records: Sequence[Record]
+) -> None:
     """Raises UsageError for judges or an extractor that no question of the data is for. Nothing
     was asked of them then."""
-    if bench.judges and compares_open_answers(benchmark) and not _any_kind(records, "open"):
+    if roles.judges and compares_open_answers(benchmark) and not _has_kind(records, "open"):
         raise UsageError(
             f"no question of {benchmark.name} is open, so that a judge would be asked nothing; "
             "leave out --judge (replies that no rule can match are for --extractor)"
         )
-    if bench.extractor is None or not any(one.score is not None for one in records):
+    if roles.extractor is None or not any(one.score is not None for one in records):
         return
-    if not any(_may_be_extracted(one) for one in records):
+    if not any(_is_extractable(one) for one in records):
         raise UsageError(
             f"an extractor would be asked nothing about {benchmark.name}: it reads yes/no replies, "
             "choices whose options are known, and replies about documents (DUDE, SlideVQA, "
@@ -130,11 +135,11 @@ def refuse_the_idle(benchmark: Benchmark, bench: Bench, records: Sequence[Record
         )
 
 
-def _any_kind(records: Sequence[Record], kind: str) -> bool:
+def _has_kind(records: Sequence[Record], kind: str) -> bool:
     return any(one.kind == kind for one in records)
 
 
-def _may_be_extracted(record: Record) -> bool:
+def _is_extractable(record: Record) -> bool:
     """Whether the record's flow asks an extractor where the rules find nothing."""
     if any(one.extraction is not None for one in record.passes):
         return True
@@ -142,7 +147,9 @@ def _may_be_extracted(record: Record) -> bool:
     return closed and MATCH_RATE in record.values
 
 
-def unread_verdicts(models: Mapping[str, Model], records: Sequence[Record]) -> Iterator[str]:
+def unread_verdict_warnings(
+    models: Mapping[str, Model], records: Sequence[Record]
+) -> Iterator[str]:
     """A warning for each recorded judge of whose verdicts none could be read."""
     for role, model in models.items():
         given = [
@@ -152,11 +159,11 @@ def unread_verdicts(models: Mapping[str, Model], records: Sequence[Record]) -> I
             for verdict in one.verdicts
             if verdict.judge == role and isinstance(verdict.output, Generated)
         ]
-        if isinstance(model, Replay) and given and not any(one.legible for one in given):
+        if isinstance(model, Replay) and given and not any(one.is_legible for one in given):
             first = given[0].output
-            said = first.text.strip() if isinstance(first, Generated) else ""
+            first_text = first.text.strip() if isinstance(first, Generated) else ""
             yield (
                 f"none of the {len(given)} verdicts of the column {model.identity.name} could be "
-                f"read (the first is {said[:_SHOWN]!r}); name the columns that hold whole "
+                f"read (the first is {first_text[:_EXCERPT_LENGTH]!r}); name the columns that hold whole "
                 "verdicts, e.g. --judge column:NAME, or column:A+B for two numbers"
             )

@@ -7,30 +7,36 @@ from typing import NamedTuple
 
 from snellen.benchmarks.protocol.judging import judge_roles
 from snellen.core.errors import UsageError
-from snellen.core.model import Model, Sampler
+from snellen.core.model import Model, RestrictedSampler
 from snellen.core.request import Sampling
-from snellen.models.sampling import Sampled, check_sampler, checked, read_sampled, together
+from snellen.models.sampling import (
+    SamplingSpec,
+    check_sampler,
+    check_sampling,
+    merge_sampling,
+    split_sampling,
+)
 
 
-class Samplings(NamedTuple):
+class SamplingOptions(NamedTuple):
     """Models as they are to be opened, without the options that say how they are sampled."""
 
-    each: list[Sampled | None]
+    specs: list[SamplingSpec | None]
     """None for a model that is an object."""
     models: Sequence[str | Model]
     default: Sampling
 
-    def named(
-        self, opened: Sequence[tuple[str, Model]], repeats: int
+    def resolve(
+        self, opened_models: Sequence[tuple[str, Model]], repeats: int
     ) -> tuple[list[tuple[str, Model]], dict[str, Sampling]]:
         """The opened models by the names they go by, with how each is sampled. Raises UsageError
         where one cannot be asked so."""
         # Behind --serve stands a model that nobody named.
-        each = self.each or [None for _ in opened]
+        each = self.specs or [None for _ in opened_models]
         models, found = [], {}
-        for (name, model), sampled in zip(opened, each, strict=True):
-            how = together(sampled.sampling if sampled else None, self.default)
-            full = sampled.name(name) if sampled else name
+        for (name, model), sampled in zip(opened_models, each, strict=True):
+            how = merge_sampling(sampled.sampling if sampled else None, self.default)
+            full = sampled.add_options(name) if sampled else name
             check_sampler(full, model, how, repeats)
             models.append((full, model))
             if how is not None:
@@ -38,27 +44,27 @@ class Samplings(NamedTuple):
         return models, found
 
 
-def samplings(
-    models: Sequence[str | Model], default: Sampling, own: Collection[str] = ()
-) -> Samplings:
+def split_model_sampling(
+    models: Sequence[str | Model], default: Sampling, custom: Collection[str] = ()
+) -> SamplingOptions:
     """Raises UsageError for values that cannot be."""
-    checked(default, "sampling")
-    each = [read_sampled(one, own) if isinstance(one, str) else None for one in models]
+    check_sampling(default, "sampling")
+    each = [split_sampling(one, custom) if isinstance(one, str) else None for one in models]
     plain = [
         one.spec if one is not None else model for one, model in zip(each, models, strict=True)
     ]
-    return Samplings(each, plain, default)
+    return SamplingOptions(each, plain, default)
 
 
-def judges_sampling(
-    judges: Sequence[str | Model], own: Collection[str] = ()
+def split_judge_sampling(
+    judges: Sequence[str | Model], custom: Collection[str] = ()
 ) -> tuple[list[str | Model], dict[str, Sampling]]:
     """Judges as they are to be opened, and how each is sampled, by role."""
-    read = samplings(judges, Sampling(), own)
+    read = split_model_sampling(judges, Sampling(), custom)
     roles = judge_roles(len(judges))
     found = {
         role: one.sampling
-        for role, one in zip(roles, read.each, strict=True)
+        for role, one in zip(roles, read.specs, strict=True)
         if one is not None and one.sampling is not None
     }
     return list(read.models), found
@@ -67,15 +73,17 @@ def judges_sampling(
 def refuse_sampling(who: str, *names: str | Model | None) -> None:
     """Raises UsageError where a model that is asked once, and greedily, has such options."""
     for name in names:
-        if isinstance(name, str) and read_sampled(name).options:
+        if isinstance(name, str) and split_sampling(name).options:
             raise UsageError(
                 f"{who} is asked once, at temperature 0; leave temperature, top_p and seed out of "
                 f"{name}"
             )
 
 
-def greedy(model: Model, sampling: Sampling | None) -> bool:
+def is_greedy(model: Model, sampling: Sampling | None) -> bool:
     """Whether a model that could draw freely is asked for the likeliest reply."""
     if sampling is not None and sampling.temperature:
         return False
-    return not (isinstance(model, Sampler) and model.cannot_sample(Sampling(temperature=1.0)))
+    return not (
+        isinstance(model, RestrictedSampler) and model.cannot_sample(Sampling(temperature=1.0))
+    )

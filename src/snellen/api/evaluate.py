@@ -8,27 +8,32 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from snellen.api._budget import Prices, terms_of
-from snellen.api._resolve import Chosen, named_benchmark, served_model
-from snellen.api._roles import Asked, Programme, cast_of
-from snellen.api._sampling import greedy, judges_sampling, refuse_sampling, samplings
-from snellen.api.options import DEFAULT_OUT, STORE_FILE, check_arguments, several, with_roles
+from snellen.api._budget import Prices, request_limits
+from snellen.api._resolve import NamedBenchmark, resolve_benchmark, resolve_served_model
+from snellen.api._roles import RunCell, RunMatrix, open_roles
+from snellen.api._sampling import (
+    is_greedy,
+    refuse_sampling,
+    split_judge_sampling,
+    split_model_sampling,
+)
+from snellen.api.options import DEFAULT_OUT, STORE_FILE, as_list, check_arguments, with_roles
 from snellen.api.report import write_page
-from snellen.benchmarks.declaration.suites import expanded
+from snellen.benchmarks.declaration.suites import expand_suites
 from snellen.core.benchmark import Benchmark, FetchProgress, Variant
 from snellen.core.errors import UsageError
 from snellen.core.model import Model
 from snellen.core.request import Sampling
-from snellen.engine.anytime.early_stop import Precision, parse_until
-from snellen.engine.loop.comparison_run import run_contest
+from snellen.engine.anytime.early_stop import PrecisionRule, parse_stop_rule
+from snellen.engine.loop.comparison_run import run_comparison
 from snellen.engine.loop.fresh import LATEST, check_fresh, fresh_name
-from snellen.engine.loop.plan import Plan
+from snellen.engine.loop.plan import RunPlan
 from snellen.engine.loop.preflight import check_models, check_roles
-from snellen.engine.loop.progress import Progress, Silent
-from snellen.engine.loop.run import Interrupted, UnsupportedBenchmark, run
-from snellen.engine.ray.cluster import Cluster, Replicas
+from snellen.engine.loop.progress import NoProgress, Progress
+from snellen.engine.loop.run import RunInterrupted, UnsupportedBenchmark, run
+from snellen.engine.ray.cluster import RayCluster, ReplicatedModels
 from snellen.engine.servers.managed import LostServer, Servers
-from snellen.engine.servers.process import GRACE, Say
+from snellen.engine.servers.process import GRACE, Notify
 from snellen.models.naming.custom import load_files
 from snellen.store.responses import ResponseStore
 from snellen.store.runs import RunFolder
@@ -39,7 +44,7 @@ _NO_TEMPERATURE = (
 )
 
 
-class Skipped(NamedTuple):
+class SkippedRun(NamedTuple):
     """A model that cannot take a benchmark, with the reason."""
 
     model: str
@@ -49,7 +54,7 @@ class Skipped(NamedTuple):
 
 class Results(NamedTuple):
     runs: list[RunFolder]
-    skipped: list[Skipped]
+    skipped: list[SkippedRun]
     lost: list[LostServer]
     """Servers of Snellen's own that ended while they were needed."""
 
@@ -60,7 +65,7 @@ def evaluate(
     *,
     serve: str | None = None,
     serve_timeout: float | None = None,
-    serving: Say | None = None,
+    serving: Notify | None = None,
     out: Path | str = DEFAULT_OUT,
     store: Path | str | None = None,
     variant: Variant = Variant(),  # noqa: B008 - frozen
@@ -73,7 +78,7 @@ def evaluate(
     command: str = "",
     progress: Progress | None = None,
     fetching: FetchProgress | None = None,
-    warned: Say | None = None,
+    warned: Notify | None = None,
     html: bool = True,
     recipes: bool = True,
     retries: int | None = None,
@@ -81,7 +86,7 @@ def evaluate(
     budget: str | None = None,
     prices: Sequence[str] = (),
     until: str | None = None,
-    cluster: Cluster | None = None,
+    cluster: RayCluster | None = None,
     repeats: int = 1,
     judge_repeats: int = 1,
     sampling: Sampling = Sampling(),  # noqa: B008 - frozen
@@ -121,30 +126,30 @@ def evaluate(
     `cluster` says where the models run as replicas on Ray, instead of in this process.
 
     Raises a UsageError subclass before anything is asked if a name, option or file cannot be
-    used, and `Interrupted` on Ctrl-C.
+    used, and `RunInterrupted` on Ctrl-C.
     """
     out = Path(out)
     check_arguments(limit, variant, out, repeats)
-    terms, known = terms_of(retries, max_failures, budget), Prices(prices)
+    terms, known = request_limits(retries, max_failures, budget), Prices(prices)
     check_fresh(fresh)
-    rule = parse_until(until) if until is not None else None
+    rule = parse_stop_rule(until) if until is not None else None
     with (
         Servers(out, serve, serve_timeout, serving) as servers,
-        Replicas(cluster, load, out) as spread,
+        ReplicatedModels(cluster, load, out) as spread,
         _saying_how_to_go_on(command, serving, servers, spread),
     ):
         own = load_files(load)
-        opener = _Opener(own.models, servers, spread)
-        drawn = samplings(several(models), sampling, own.models)
+        opener = _ModelOpener(own.models, servers, spread)
+        drawn = split_model_sampling(as_list(models), sampling, own.models)
         refuse_sampling("an extractor", *extractors)
         refuse_sampling("a model that compares pictures", clip)
-        graders, judging = judges_sampling(judges, own.models)
-        opened, how = drawn.named(opener.asked(drawn.models), repeats)
-        cast = cast_of(opened, extractors, clip, graders, opener.other, how, judging)
+        graders, judging = split_judge_sampling(judges, own.models)
+        opened, how = drawn.resolve(opener.requested_models(drawn.models), repeats)
+        cast = open_roles(opened, extractors, clip, graders, opener.role_model, how, judging)
         variant = with_roles(variant, extractors, clip, judges, judge_repeats)
         chosen = [
-            Chosen(one, named_benchmark(one, variant, own.benchmarks))
-            for one in expanded(several(benchmarks))
+            NamedBenchmark(one, resolve_benchmark(one, variant, own.benchmarks))
+            for one in expand_suites(as_list(benchmarks))
         ]
         fetched = [one.benchmark for one in chosen if one.benchmark.fetch is not None]
         for one in chosen:
@@ -152,111 +157,115 @@ def evaluate(
                 _prepare(one.benchmark, fetching, warned)
         for roles in cast.roles():
             check_roles(roles)
-        known.check(cast.everyone(), terms.budget)
+        known.check(cast.all_models(), terms.budget)
         if repeats > 1 and warned is not None:
             for name, model in opened:
-                if greedy(model, how.get(name)):
+                if is_greedy(model, how.get(name)):
                     warned(f"{name}: {_NO_TEMPERATURE}")
-        programme = Programme(cast, chosen, variant, own.benchmarks, recipes, repeats)
+        programme = RunMatrix(cast, chosen, variant, own.benchmarks, recipes, repeats)
 
-        def planned(asked: Asked) -> Plan:
+        def planned(asked: RunCell) -> RunPlan:
             plan = replace(
-                programme.plan(asked, out, limit, seed),
+                programme.run_plan(asked, out, limit, seed),
                 command=command,
-                progress=progress or Silent(),
-                terms=terms,
-                until=rule if isinstance(rule, Precision) else None,
+                progress=progress or NoProgress(),
+                limits=terms,
+                stop_rule=rule if isinstance(rule, PrecisionRule) else None,
                 fresh=fresh or "",
             )
-            return replace(plan, prices=known.of_plan(plan))
+            return replace(plan, prices=known.plan_prices(plan))
 
         results = Results([], [], [])
         with ResponseStore(Path(store) if store else out / STORE_FILE) as responses:
             models_asked = [model for _, model in cast.models]
-            check_models(models_asked, responses, anew=fresh is not None)
+            check_models(models_asked, responses, fresh=fresh is not None)
             # Only here: that a key is refused is not found out after hours of downloading.
             for benchmark in fetched:
                 _prepare(benchmark, fetching, warned)
             if fresh == LATEST:
-                fresh = fresh_name([planned(asked) for asked in programme.each()])
-            for together in programme.together(rule):
-                _run_together(list(map(planned, together)), responses, servers, html, results)
-        results.lost.extend(servers.lost())
+                fresh = fresh_name([planned(asked) for asked in programme.cells()])
+            for together in programme.run_groups(rule):
+                _run_group(list(map(planned, together)), responses, servers, html, results)
+        results.lost.extend(servers.lost_servers())
         return results
 
 
 @contextmanager
 def _saying_how_to_go_on(
-    command: str, say: Say | None, *ended: Servers | Replicas
+    command: str, say: Notify | None, *ended: Servers | ReplicatedModels
 ) -> Iterator[None]:
     """Where Ctrl-C has servers or replicas to end, which takes seconds, say first how the command
     goes on."""
     try:
         yield
-    except (Interrupted, KeyboardInterrupt):
+    except (RunInterrupted, KeyboardInterrupt):
         if command and say is not None and any(one.running for one in ended):
             what = f"stopping; servers and replicas have {GRACE:.0f} s to end"
             say(f"{what}, none at a second Ctrl-C; continue with: {command}")
         raise
 
 
-def _prepare(benchmark: Benchmark, fetching: FetchProgress | None, warned: Say | None) -> None:
+def _prepare(benchmark: Benchmark, fetching: FetchProgress | None, warned: Notify | None) -> None:
     """Bring what the benchmark needs, so that nothing is asked in vain."""
     if benchmark.fetch is not None:
         benchmark.fetch(fetching)
     benchmark.open()
-    if benchmark.examples is not None:
-        benchmark.examples()
+    if benchmark.few_shot_info is not None:
+        benchmark.few_shot_info()
     if benchmark.unscorable and warned is not None:
         warned(f"{benchmark.name}: {benchmark.unscorable}")
 
 
-def _run_together(
-    plans: Sequence[Plan], responses: ResponseStore, servers: Servers, html: bool, results: Results
+def _run_group(
+    plans: Sequence[RunPlan],
+    responses: ResponseStore,
+    servers: Servers,
+    html: bool,
+    results: Results,
 ) -> None:
     """A run, or two that are one another's opponents."""
     first = plans[0]
     try:
         if len(plans) > 1:
-            finished = run_contest(plans, responses, servers.keep)
+            finished = run_comparison(plans, responses, servers.keep_only)
         else:
-            servers.keep(first.model, *first.roles.values())
+            servers.keep_only(first.model, *first.roles.values())
             finished = [run(first, responses)]
     except UnsupportedBenchmark as error:
-        results.skipped.append(Skipped(first.model_name, first.benchmark.name, str(error)))
+        results.skipped.append(SkippedRun(first.model_name, first.benchmark.name, str(error)))
         return
     results.runs.extend(finished)
     for folder, plan in zip(finished, plans, strict=False) if html else ():
         write_page(folder, plan.benchmark, responses)
 
 
-class _Opener(NamedTuple):
+class _ModelOpener(NamedTuple):
     """Opens models: those of loaded files, those with a server of Snellen's own, replicas."""
 
-    own: Mapping[str, Model]
+    custom: Mapping[str, Model]
     servers: Servers
-    spread: Replicas
+    replicas: ReplicatedModels
 
-    def asked(self, models: Sequence[str | Model]) -> list[tuple[str, Model]]:
+    def requested_models(self, models: Sequence[str | Model]) -> list[tuple[str, Model]]:
         """The models to be evaluated, with the name each goes by. Raises UsageError."""
         if not self.servers.serve:
             if not models:
                 raise UsageError(
                     "no model is named; name one with -m, or start a server with --serve"
                 )
-            return [self._spread(model) or self._alone(model) for model in models]
+            return [self._open_replicas(model) or self._open_single(model) for model in models]
         if len(models) > 1 or not all(isinstance(model, str) for model in models):
             raise UsageError(f"--serve starts the server of one model; got {len(models)} models")
         named = next((model for model in models if isinstance(model, str)), None)
-        return [self.servers.served(named)]
+        return [self.servers.open_served(named)]
 
-    def other(self, model: str | Model) -> Model:
+    def role_model(self, model: str | Model) -> Model:
         """A model with another role."""
-        return self._alone(model)[1]
+        return self._open_single(model)[1]
 
-    def _spread(self, model: str | Model) -> tuple[str, Model] | None:
-        replicas = self.spread.of(model) if isinstance(model, str) else None
+    def _open_replicas(self, model: str | Model) -> tuple[str, Model] | None:
+        replicas = self.replicas.open_model(model) if isinstance(model, str) else None
         return (replicas.name, replicas) if replicas is not None else None
 
-    def _alone(self, model: str | Model) -> tuple[str, Model]:
-        return served_model(model, self.own, self.servers)
+    def _open_single(self, model: str | Model) -> tuple[str, Model]:
+        return resolve_served_model(model, self.custom, self.servers)

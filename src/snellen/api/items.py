@@ -6,21 +6,21 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from snellen.analysis.comparison.reopened_data import benchmark_with_data
-from snellen.analysis.data_check import near_pictures
+from snellen.analysis.data_check import find_similar_images
 from snellen.data.columns import row_id
 from snellen.store.runs import RunFolder
 
 
-class Alike(NamedTuple):
+class SimilarPair(NamedTuple):
     """Two samples whose pictures have other bytes and look alike."""
 
     first: str
     second: str
 
 
-def alike_pictures(run: RunFolder, moved: Sequence[str] = ()) -> list[Alike]:
+def similar_images(run: RunFolder, moved: Sequence[str] = ()) -> list[SimilarPair]:
     """Near-duplicate pictures in the data of a run, which may be in the files `moved` now. Raises
     UsageError subclasses where the data are not there any more."""
     rows = list(benchmark_with_data(run, moved).open())
-    ids = {row.number + 1: row_id(row) for row in rows}
-    return [Alike(*(ids[number] for number in one.rows)) for one in near_pictures(rows)]
+    ids = {row.index + 1: row_id(row) for row in rows}
+    return [SimilarPair(*(ids[number] for number in one.rows)) for one in find_similar_images(rows)]

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
-from snellen.data.columns import check_roles_of
+from snellen.data.columns import check_column_keys
 
 STORE_FILE = "store.sqlite"
 DEFAULT_OUT = "snellen-results"
@@ -17,9 +17,9 @@ DEFAULT_OUT = "snellen-results"
 T = TypeVar("T")
 
 
-def several(given: Sequence[T] | str) -> Sequence[T | str]:
+def as_list(value: Sequence[T] | str) -> Sequence[T | str]:
     """One name, or several."""
-    return [given] if isinstance(given, str) else given
+    return [value] if isinstance(value, str) else value
 
 
 def check_arguments(limit: int | None, variant: Variant, out: Path, repeats: int = 1) -> None:
@@ -27,7 +27,7 @@ def check_arguments(limit: int | None, variant: Variant, out: Path, repeats: int
     check_repeats("--repeats", repeats)
     if limit is not None and limit < 1:
         raise UsageError(f"the limit is {limit}; expected at least 1 sample")
-    check_roles_of(variant.columns)
+    check_column_keys(variant.columns)
     if out.exists() and not out.is_dir():
         raise UsageError(f"{out} is a file; --out expects a folder")
 

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from snellen.api._resolve import named_benchmark, served_model
+from snellen.api._resolve import resolve_benchmark, resolve_served_model
 from snellen.api.options import DEFAULT_OUT, STORE_FILE
 from snellen.core.benchmark import Benchmark, FetchProgress, Variant
 from snellen.core.errors import UsageError
 from snellen.core.model import Model
-from snellen.engine.loop.plan import Plan
+from snellen.engine.loop.plan import RunPlan
 from snellen.engine.loop.preflight import check_models
 from snellen.engine.offline.parity import TOLERANCE, Parity, ask_both, compare, first_requests
 from snellen.engine.servers.managed import Servers
-from snellen.engine.servers.process import Say
+from snellen.engine.servers.process import Notify
 from snellen.models.naming.custom import load_files
 from snellen.store.responses import ResponseStore
 
@@ -32,7 +32,7 @@ def parity(
     load: Sequence[Path | str] = (),
     tolerance: float = TOLERANCE,
     serve_timeout: float | None = None,
-    serving: Say | None = None,
+    serving: Notify | None = None,
     fetching: FetchProgress | None = None,
 ) -> Parity:
     """Ask two models the same first requests of a benchmark's samples and compare, aspect by
@@ -50,13 +50,13 @@ def parity(
         raise UsageError(f"the tolerance is {tolerance:g} nats; expected 0 or more")
     out = Path(out)
     own = load_files(load)
-    chosen = named_benchmark(benchmark, variant, own.benchmarks)
+    chosen = resolve_benchmark(benchmark, variant, own.benchmarks)
     if chosen.fetch is not None:
         chosen.fetch(fetching)
     with ExitStack() as opened:
-        servers = opened.enter_context(Servers(out, timeout=serve_timeout, say=serving))
+        servers = opened.enter_context(Servers(out, timeout=serve_timeout, notify=serving))
         (first, one), (second, other) = (
-            served_model(model, own.models, servers) for model in models
+            resolve_served_model(model, own.models, servers) for model in models
         )
         if one.identity.digest() == other.identity.digest():
             stores = (
@@ -64,13 +64,15 @@ def parity(
                 opened.enter_context(ResponseStore(None)),
             )
         else:
-            kept = ResponseStore(Path(store) if store else out / STORE_FILE)
-            stores = (opened.enter_context(kept), kept)
-        plan = Plan(model=one, model_name=first, benchmark=chosen, out=out, limit=limit, seed=seed)
-        asked = first_requests(plan)
+            shared_store = ResponseStore(Path(store) if store else out / STORE_FILE)
+            stores = (opened.enter_context(shared_store), shared_store)
+        plan = RunPlan(
+            model=one, model_name=first, benchmark=chosen, out=out, limit=limit, seed=seed
+        )
+        requests = first_requests(plan)
         for model, responses in zip((one, other), stores, strict=True):
             check_models((model,), responses)
-        questions = ask_both(chosen, (one, other), asked, stores, servers.keep)
+        questions = ask_both(chosen, (one, other), requests, stores, servers.keep_only)
     return compare(*_names(models, first, second), chosen.name, questions, tolerance)
 
 

@@ -11,35 +11,35 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from snellen.analysis.comparison.planned_study import Aims, StudyPlan
-from snellen.api._budget import Prices, terms_of
-from snellen.api._resolve import Look, Missing, StandIn
-from snellen.api._roles import Programme, cast_of, contestants
-from snellen.api._sampling import judges_sampling, refuse_sampling, samplings
-from snellen.api.options import DEFAULT_OUT, STORE_FILE, check_arguments, several, with_roles
-from snellen.api.planned_studies import Line, check_aims, planned_studies
-from snellen.benchmarks.declaration.suites import expanded
+from snellen.api._budget import Prices, request_limits
+from snellen.api._resolve import MissingRequirement, OfflineResolver, UnavailableModel
+from snellen.api._roles import RunMatrix, open_roles, resolve_comparison
+from snellen.api._sampling import refuse_sampling, split_judge_sampling, split_model_sampling
+from snellen.api.options import DEFAULT_OUT, STORE_FILE, as_list, check_arguments, with_roles
+from snellen.api.planned_studies import PlanLine, check_aims, plan_studies
+from snellen.benchmarks.declaration.suites import expand_suites
 from snellen.core.benchmark import Variant
 from snellen.core.model import RemoteModel
 from snellen.core.output import Usage
 from snellen.core.price import cost
 from snellen.core.request import Sampling
-from snellen.engine.anytime.early_stop import Duel, Precision, parse_until
+from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule, parse_stop_rule
 from snellen.engine.limits.spending import Budget
 from snellen.engine.loop.fresh import LATEST, check_fresh, fresh_name
-from snellen.engine.loop.plan import Plan
+from snellen.engine.loop.plan import RunPlan
 from snellen.engine.offline.estimate import Assumptions, estimate
-from snellen.engine.ray.cluster import Cluster
+from snellen.engine.ray.cluster import RayCluster
 from snellen.engine.servers.managed import Servers
 from snellen.models.naming.custom import load_files
-from snellen.models.naming.image_tokens import picture_rule
+from snellen.models.naming.image_tokens import image_token_rule
 from snellen.models.naming.prices import price_of
-from snellen.settings import unplugged
+from snellen.settings import force_offline
 from snellen.store.responses import ResponseStore
 
 
 class Planned(Struct, frozen=True, kw_only=True):
-    lines: list[Line]
-    missing: list[Missing]
+    lines: list[PlanLine]
+    missing: list[MissingRequirement]
     downloads: list[str]
     """What would be fetched first."""
     notes: list[str]
@@ -72,7 +72,7 @@ def plan(
     budget: str | None = None,
     prices: Sequence[str] = (),
     until: str | None = None,
-    cluster: Cluster | None = None,
+    cluster: RayCluster | None = None,
     repeats: int = 1,
     judge_repeats: int = 1,
     sampling: Sampling = Sampling(),  # noqa: B008 - frozen
@@ -84,110 +84,127 @@ def plan(
 ) -> Planned:
     """What `evaluate` would do with the same arguments. Nobody is asked and no server started.
 
-    With `until`, the requests are those before the expected end (`engine.planned_stop`). With
+    With `rule`, the requests are those before the expected end (`engine.planned_stop`). With
     `probe`, readers, judges and model servers are sent one small request each. With `aims`, also
     what it takes to compare the two models, by how two finished runs (`like`) differ, where they
     are given. Raises UsageError subclasses for names and options that are off.
     """
     out = Path(out)
     check_aims(aims, until, like)
-    models = several(models)
+    models = as_list(models)
     check_arguments(limit, variant, out, repeats)
     check_fresh(fresh)
-    terms, known = terms_of(retries, max_failures, budget), Prices(prices)
+    terms, known = request_limits(retries, max_failures, budget), Prices(prices)
     own = load_files(load)
-    look = Look(own.models, Servers(out, serve, serve_timeout))
-    drawn = samplings(models, sampling, own.models)
+    look = OfflineResolver(own.models, Servers(out, serve, serve_timeout))
+    drawn = split_model_sampling(models, sampling, own.models)
     refuse_sampling("an extractor", *extractors)
     refuse_sampling("a model that compares pictures", clip)
-    graders, judging = judges_sampling(judges, own.models)
-    opened, how = drawn.named(look.asked([str(one) for one in drawn.models]), repeats)
+    graders, judging = split_judge_sampling(judges, own.models)
+    opened, how = drawn.resolve(look.requested_models([str(one) for one in drawn.models]), repeats)
     named = [str(one) for one in graders]
-    cast = cast_of(opened, extractors, clip, named, look.model, how, judging)
-    rule = _rule(until, [name for name, _ in cast.models])
-    known.check(cast.everyone(), terms.budget)
+    cast = open_roles(opened, extractors, clip, named, look.model, how, judging)
+    rule = _stop_rule(until, [name for name, _ in cast.models])
+    known.check(cast.all_models(), terms.budget)
     variant = with_roles(variant, extractors, clip, judges, judge_repeats)
     chosen = [
-        look.benchmark(name, variant, own.benchmarks) for name in expanded(several(benchmarks))
+        look.benchmark(name, variant, own.benchmarks) for name in expand_suites(as_list(benchmarks))
     ]
     if probe:
         look.probe([model for _, model in cast.models], cast.roles())
-    programme = Programme(cast, chosen, variant, own.benchmarks, recipes, repeats)
+    programme = RunMatrix(cast, chosen, variant, own.benchmarks, recipes, repeats)
     path = Path(store) if store else out / STORE_FILE
-    lines: list[Line] = []
-    runs: list[Plan] = []
+    lines: list[PlanLine] = []
+    runs: list[RunPlan] = []
     with ResponseStore(path if path.exists() else None) as responses:
-        look_up = _LookUp(responses, assumed, known, cluster.replicas if cluster else 1, rule)
-        with unplugged():
-            wanted = [(one, programme.plan(one, out, limit, seed)) for one in programme.each()]
+        look_up = _LineEstimator(
+            responses, assumed, known, cluster.replicas if cluster else 1, rule
+        )
+        with force_offline():
+            wanted = [(one, programme.run_plan(one, out, limit, seed)) for one in programme.cells()]
             if fresh == LATEST:
-                here = [run for one, run in wanted if str(one.chosen.spec) not in look.absent]
+                here = [
+                    run
+                    for one, run in wanted
+                    if str(one.benchmark.spec) not in look.names_without_data
+                ]
                 fresh = fresh_name(here)
         for asked, plain in wanted:
             run = replace(plain, fresh=fresh or "")
             runs.append(run)
-            lines.append(look_up.line(run, here=str(asked.chosen.spec) not in look.absent))
-    dollars = _total(lines)
-    studies = [] if aims is None else planned_studies(runs, lines, aims, like, assumed, repeats)
+            lines.append(
+                look_up.line(run, has_data=str(asked.benchmark.spec) not in look.names_without_data)
+            )
+    dollars = _total_dollars(lines)
+    studies = [] if aims is None else plan_studies(runs, lines, aims, like, assumed, repeats)
     return Planned(
         lines=lines,
         studies=studies,
         missing=look.missing,
         downloads=look.downloads,
-        notes=[*look.notes(chosen), *_budgeted(terms.budget, lines, dollars)],
+        notes=[*look.notes(chosen), *_budget_notes(terms.budget, lines, dollars)],
         dollars=dollars,
-        disk_free=_free(out),
+        disk_free=_free_bytes(out),
     )
 
 
-def planned_runs(
-    runs: Sequence[Plan], responses: ResponseStore, prices: Prices, budget: Budget | None, out: Path
+def plan_runs(
+    runs: Sequence[RunPlan],
+    responses: ResponseStore,
+    prices: Prices,
+    budget: Budget | None,
+    out: Path,
 ) -> Planned:
     """What runs that are ready to be made would ask, take and cost. Nobody is asked."""
-    look_up = _LookUp(responses, Assumptions(), prices, 1, None)
-    lines = [look_up.line(run, here=True) for run in runs]
-    dollars = _total(lines)
-    notes = list(_budgeted(budget, lines, dollars))
+    look_up = _LineEstimator(responses, Assumptions(), prices, 1, None)
+    lines = [look_up.line(run, has_data=True) for run in runs]
+    dollars = _total_dollars(lines)
+    notes = list(_budget_notes(budget, lines, dollars))
     return Planned(
-        lines=lines, missing=[], downloads=[], notes=notes, dollars=dollars, disk_free=_free(out)
+        lines=lines,
+        missing=[],
+        downloads=[],
+        notes=notes,
+        dollars=dollars,
+        disk_free=_free_bytes(out),
     )
 
 
-def _rule(until: str | None, names: Sequence[str]) -> Precision | Duel | None:
+def _stop_rule(until: str | None, names: Sequence[str]) -> PrecisionRule | ComparisonRule | None:
     if until is None:
         return None
-    rule = parse_until(until)
-    return contestants(rule, names) if isinstance(rule, Duel) else rule
+    rule = parse_stop_rule(until)
+    return resolve_comparison(rule, names) if isinstance(rule, ComparisonRule) else rule
 
 
-class _LookUp(NamedTuple):
+class _LineEstimator(NamedTuple):
     """What the estimates of all lines rest on."""
 
     responses: ResponseStore
-    assumed: Assumptions
+    assumptions: Assumptions
     prices: Prices
     replicas: int
-    until: Precision | Duel | None
+    rule: PrecisionRule | ComparisonRule | None
 
-    def line(self, run: Plan, here: bool) -> Line:
-        """`here`: whether the data are on this machine."""
+    def line(self, run: RunPlan, has_data: bool) -> PlanLine:
+        """`has_data`: whether the data are on this machine."""
         name, model = run.model_name, run.model
-        lacking = run.benchmark.needs(model.capabilities)
-        if lacking:
-            return Line(model=name, benchmark=run.benchmark.name, skipped=lacking)
-        if not here:
-            return Line(model=name, benchmark=run.benchmark.name)
+        missing_requirement = run.benchmark.requires(model.capabilities)
+        if missing_requirement:
+            return PlanLine(model=name, benchmark=run.benchmark.name, skipped=missing_requirement)
+        if not has_data:
+            return PlanLine(model=name, benchmark=run.benchmark.name)
         each = model.concurrency if isinstance(model, RemoteModel) else 1
-        with unplugged():
-            rule = picture_rule(model.identity.provider, model.identity.name)
+        with force_offline():
+            rule = image_token_rule(model.identity.provider, model.identity.name)
             found = estimate(
-                run, self.responses, self.assumed, rule, each * self.replicas, self.until
+                run, self.responses, self.assumptions, rule, each * self.replicas, self.rule
             )
-        price = self.prices.of(model, name)
-        if price is None and isinstance(model, StandIn):
+        price = self.prices.price(model, name)
+        if price is None and isinstance(model, UnavailableModel):
             price = price_of(name)
         tokens = Usage(round(found.prompt_tokens), round(found.completion_tokens))
-        return Line(
+        return PlanLine(
             model=name,
             benchmark=run.benchmark.name,
             estimate=found,
@@ -196,14 +213,16 @@ class _LookUp(NamedTuple):
         )
 
 
-def _budgeted(budget: Budget | None, lines: Sequence[Line], dollars: float | None) -> Iterator[str]:
+def _budget_notes(
+    budget: Budget | None, lines: Sequence[PlanLine], dollars: float | None
+) -> Iterator[str]:
     """How far the budget goes. Readers and judges spend of it too; they are not priced here."""
     if budget is None:
         return
     found = [line.estimate for line in lines if line.estimate is not None]
     tokens = sum(one.prompt_tokens + one.completion_tokens for one in found)
-    expected = dollars if budget.in_money else tokens
-    unit, digits = ("USD", ".2f") if budget.in_money else ("tokens", ",.0f")
+    expected = dollars if budget.is_money else tokens
+    unit, digits = ("USD", ".2f") if budget.is_money else ("tokens", ",.0f")
     amount = f"{budget.amount:{digits}} {unit}"
     if any(line.estimate is None and not line.skipped for line in lines):
         yield f"budget: whether {amount} are enough is not known: data are not here yet"
@@ -218,13 +237,13 @@ def _budgeted(budget: Budget | None, lines: Sequence[Line], dollars: float | Non
         )
 
 
-def _total(lines: Sequence[Line]) -> float | None:
+def _total_dollars(lines: Sequence[PlanLine]) -> float | None:
     asked = [line for line in lines if not line.skipped]
     known = [line.dollars for line in asked if line.dollars is not None]
     return sum(known) if len(known) == len(asked) else None
 
 
-def _free(out: Path) -> int:
+def _free_bytes(out: Path) -> int:
     out = out.absolute()
     existing = next(parent for parent in (out, *out.parents) if parent.exists())
     return shutil.disk_usage(existing).free

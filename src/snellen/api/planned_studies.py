@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from snellen.analysis.comparison.planned_study import (
     Aims,
-    Extent,
+    BenchmarkSize,
     Spread,
     StudyPlan,
     assumed_spread,
@@ -18,14 +18,14 @@ from snellen.analysis.comparison.planned_study import (
 )
 from snellen.core.errors import UsageError
 from snellen.core.price import Price
-from snellen.engine.loop.plan import Plan
+from snellen.engine.loop.plan import RunPlan
 from snellen.engine.offline.estimate import Assumptions, Estimate
 from snellen.engine.offline.study_size import cluster_sizes
-from snellen.settings import unplugged
+from snellen.settings import force_offline
 from snellen.store.runs import distinct_runs
 
 
-class Line(Struct, frozen=True, kw_only=True):
+class PlanLine(Struct, frozen=True, kw_only=True):
     """One model on one benchmark. Where a number is None, nobody can know it here."""
 
     model: str
@@ -68,12 +68,12 @@ def check_aims(aims: Aims | None, until: str | None, like: Sequence[Path | str])
         raise UsageError("--from measures what --discordance assumes: give one of them")
 
 
-def planned_studies(
-    runs: Sequence[Plan],
-    lines: Sequence[Line],
+def plan_studies(
+    runs: Sequence[RunPlan],
+    lines: Sequence[PlanLine],
     aims: Aims,
     like: Sequence[Path | str],
-    assumed: Assumptions,
+    assumptions: Assumptions,
     repeats: int,
 ) -> list[StudyPlan]:
     """A study of each benchmark; `lines` are those of the `runs`. Raises UsageError for other than
@@ -97,7 +97,7 @@ def planned_studies(
                 f"({', '.join(models)}): name two with -m"
             )
         first, second = (runs[at].model_name for at in members)
-        spread: Spread = measured or assumed_spread(aims, assumed.accuracy)
+        spread: Spread = measured or assumed_spread(aims, assumptions.accuracy)
         extent = _extent(runs[members[0]], [lines[at] for at in members], repeats)
         is_mean = runs[members[0]].benchmark.headline_sums is None
         study = plan_study(name, (first, second), aims, spread, extent, repeats, is_mean=is_mean)
@@ -105,21 +105,21 @@ def planned_studies(
     return found
 
 
-def _extent(run: Plan, lines: Sequence[Line], repeats: int) -> Extent | None:
+def _extent(run: RunPlan, lines: Sequence[PlanLine], repeats: int) -> BenchmarkSize | None:
     estimates = [line.estimate for line in lines if line.estimate is not None]
     if not estimates:
         return None
-    with unplugged():
+    with force_offline():
         sizes = tuple(cluster_sizes(run))
     if len(estimates) < len(lines):
-        return Extent(sizes)
+        return BenchmarkSize(sizes)
     asked = [one.requests + one.stored + one.equal for one in estimates]
     requests = sum(asked) / repeats
-    return Extent(sizes, requests, _dollars(lines, estimates, asked, repeats))
+    return BenchmarkSize(sizes, requests, _dollars(lines, estimates, asked, repeats))
 
 
 def _dollars(
-    lines: Sequence[Line], estimates: Sequence[Estimate], asked: Sequence[float], repeats: int
+    lines: Sequence[PlanLine], estimates: Sequence[Estimate], asked: Sequence[float], repeats: int
 ) -> float | None:
     """What asking everything once costs, whatever the store has; None where a price is missing, or
     where everything is stored, so that it is not known what a request costs."""

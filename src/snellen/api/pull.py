@@ -17,13 +17,13 @@ from typing import Any
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.core.errors import SnellenError
 
-_MOST_WORKERS = 8
-_EVERY_ROWS = 1000
+_MAX_WORKERS = 8
+_ROWS_PER_STEP = 1000
 """Rows between two words about how far the preparing is."""
 
 
 @dataclass(frozen=True, slots=True)
-class Pulled:
+class PullResult:
     """A benchmark's data on this machine, or the sentence that says why they are not."""
 
     name: str
@@ -34,80 +34,80 @@ class Pulled:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PullStep:
     """How far one benchmark is: bytes while it is `fetching`, rows while it is `preparing`."""
 
     name: str
-    doing: str
+    phase: str
     done: int
     total: int | None
 
 
-Watch = Callable[[Step], None]
+StepCallback = Callable[[PullStep], None]
 
 
-def pull(names: Sequence[str], watch: Watch | None = None) -> Iterator[Pulled]:
+def pull(names: Sequence[str], on_step: StepCallback | None = None) -> Iterator[PullResult]:
     """Fetch, index and digest the data of each benchmark; those of several in as many processes
     as there are cores, each result as soon as it is there.
 
-    A benchmark that cannot be had is told in `Pulled.problem`; the others go on.
+    A benchmark that cannot be had is told in `PullResult.problem`; the others go on.
     """
     names = list(dict.fromkeys(names))
     if len(names) == 1:
-        yield _pulled(names[0], watch)
+        yield _pull_benchmark(names[0], on_step)
         return
     context = multiprocessing.get_context("spawn")
     steps = context.SimpleQueue()
-    workers = min(len(names), os.cpu_count() or 1, _MOST_WORKERS)
+    workers = min(len(names), os.cpu_count() or 1, _MAX_WORKERS)
     with (
-        _watched(steps, watch),
-        ProcessPoolExecutor(workers, context, _begin, (steps if watch else None,)) as pool,
+        _forward_steps(steps, on_step),
+        ProcessPoolExecutor(workers, context, _start_worker, (steps if on_step else None,)) as pool,
     ):
-        running = {pool.submit(_pulled_apart, name): name for name in names}
+        running = {pool.submit(_pull_in_worker, name): name for name in names}
         for future in as_completed(running):
             yield _result(future, running[future])
 
 
-def _pulled(name: str, watch: Watch | None) -> Pulled:
-    def told(doing: str) -> Callable[[int, int | None], None]:
-        return lambda done, total: watch(Step(name, doing, done, total)) if watch else None
+def _pull_benchmark(name: str, on_step: StepCallback | None) -> PullResult:
+    def phase_callback(phase: str) -> Callable[[int, int | None], None]:
+        return lambda done, total: on_step(PullStep(name, phase, done, total)) if on_step else None
 
     try:
         benchmark = open_benchmark(name)
         if benchmark.fetch is not None:
-            benchmark.fetch(told("fetching"))
-        table, preparing, media = benchmark.open(), told("preparing"), 0
+            benchmark.fetch(phase_callback("fetching"))
+        table, preparing, media = benchmark.open(), phase_callback("preparing"), 0
         # Whatever is only known when rows are read is remembered: digests of files, frames.
         for number, row in enumerate(table):
             media += len(row.media)
-            if number % _EVERY_ROWS == 0:
+            if number % _ROWS_PER_STEP == 0:
                 preparing(number, len(table))
         preparing(len(table), len(table))
     except SnellenError as error:
-        return Pulled(name, problem=str(error))
-    return Pulled(name, str(table.path), len(table), media)
+        return PullResult(name, problem=str(error))
+    return PullResult(name, str(table.path), len(table), media)
 
 
-_steps: Any = None
+_step_queue: Any = None
 """In a worker process: where it says how far it is."""
 
 
-def _begin(steps: SimpleQueue[Step] | None) -> None:
-    global _steps
-    _steps = steps
+def _start_worker(steps: SimpleQueue[PullStep] | None) -> None:
+    global _step_queue
+    _step_queue = steps
     # Ctrl-C is for the process that waits.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _pulled_apart(name: str) -> Pulled:
-    return _pulled(name, _steps.put if _steps is not None else None)
+def _pull_in_worker(name: str) -> PullResult:
+    return _pull_benchmark(name, _step_queue.put if _step_queue is not None else None)
 
 
-def _result(future: Future[Pulled], name: str) -> Pulled:
+def _result(future: Future[PullResult], name: str) -> PullResult:
     try:
         return future.result()
     except BrokenProcessPool:
-        return Pulled(
+        return PullResult(
             name,
             problem=f"{name}: the process that prepared it was killed, e.g. for want of memory; "
             "pull fewer benchmarks at a time",
@@ -115,15 +115,17 @@ def _result(future: Future[Pulled], name: str) -> Pulled:
 
 
 @contextmanager
-def _watched(steps: SimpleQueue[Step | None], watch: Watch | None) -> Iterator[None]:
+def _forward_steps(
+    steps: SimpleQueue[PullStep | None], on_step: StepCallback | None
+) -> Iterator[None]:
     """Hands on what the workers say, until the block ends."""
 
-    def hand_on() -> None:
+    def forward() -> None:
         while (step := steps.get()) is not None:
-            if watch is not None:
-                watch(step)
+            if on_step is not None:
+                on_step(step)
 
-    listener = threading.Thread(target=hand_on, daemon=True)
+    listener = threading.Thread(target=forward, daemon=True)
     listener.start()
     try:
         yield
@@ -132,4 +134,4 @@ def _watched(steps: SimpleQueue[Step | None], watch: Watch | None) -> Iterator[N
         listener.join()
 
 
-__all__ = ["Pulled", "Step", "pull"]
+__all__ = ["PullResult", "PullStep", "pull"]

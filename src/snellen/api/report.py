@@ -15,10 +15,10 @@ from snellen.core.errors import UsageError
 from snellen.core.media import InlineSource, Source
 from snellen.core.run import Report
 from snellen.report.page.html import write_html
-from snellen.report.page.samples import shown_media
+from snellen.report.page.samples import page_media
 from snellen.report.page.thumbnails import thumbnail_path, write_thumbnails
 from snellen.store.responses import ResponseStore
-from snellen.store.runs import RunFolder, slim
+from snellen.store.runs import RunFolder, compact_records
 
 
 def report_of(run: RunFolder) -> Report:
@@ -27,25 +27,25 @@ def report_of(run: RunFolder) -> Report:
     if run.info.status in ("complete", "incomplete") and run.has_report:
         return run.report()
     info, benchmark = run.info, benchmark_of(run)
-    records = slim(chain(run.records(), run.failures()))
+    records = compact_records(chain(run.records(), run.failures()))
     failed = sum(record.unscored == "failed" for record in records)
     counts = msgspec.structs.replace(info.counts, done=len(records) - failed, failed=failed)
     info = msgspec.structs.replace(info, counts=counts)
     return Report(info, summary_of(benchmark, records, info.config.examples))
 
 
-def _made(run: RunFolder, benchmark: Benchmark, wanted: set[str]) -> dict[str, Source]:
+def _derived_images(run: RunFolder, benchmark: Benchmark, digests: set[str]) -> dict[str, Source]:
     """Pictures that were made for the asking: stitched, boxed or black."""
-    if benchmark.prepare is None or not wanted:
+    if benchmark.prepare is None or not digests:
         return {}
     records = chain(run.records(), run.failures())
-    ids = {record.id for record in records if wanted.intersection(record.media)}
+    ids = {record.id for record in records if digests.intersection(record.media)}
     return {
         ref.digest: ref.source
         for sample in benchmark.samples(benchmark.open())
         if sample.id in ids
         for ref in benchmark.prepare(sample).media
-        if ref.digest in wanted
+        if ref.digest in digests
     }
 
 
@@ -53,38 +53,38 @@ def write_page(
     run: RunFolder, benchmark: Benchmark, responses: ResponseStore | None = None
 ) -> Path:
     """Thumbnails and `report.html` of a finished run; `responses` has what models drew."""
-    wanted = set(shown_media(chain(run.records(), run.failures())))
+    wanted = set(page_media(chain(run.records(), run.failures())))
     if wanted:
-        _write_pictures(run, benchmark, wanted, responses)
+        _write_images(run, benchmark, wanted, responses)
     return write_html(run)
 
 
-def write_missing_pictures(run: RunFolder, moved: Sequence[str] = ()) -> str:
+def write_missing_images(run: RunFolder, moved: Sequence[str] = ()) -> str:
     """Thumbnails for a run whose folder lacks them, from its own data, where these are still there,
     or in the files `moved`. Gives the sentence that says why not; empty where nothing is amiss."""
-    wanted = set(shown_media(chain(run.records(), run.failures())))
+    wanted = set(page_media(chain(run.records(), run.failures())))
     paths = {digest: thumbnail_path(run.path, digest) for digest in wanted}
     lacking = {digest for digest, path in paths.items() if path and not path.is_file()}
     if lacking != wanted or not wanted:
         return ""
     try:
-        _write_pictures(run, benchmark_with_data(run, moved), wanted, None)
+        _write_images(run, benchmark_with_data(run, moved), wanted, None)
     except UsageError as error:
         return str(error)
     return ""
 
 
-def _write_pictures(
-    run: RunFolder, benchmark: Benchmark, wanted: set[str], responses: ResponseStore | None
+def _write_images(
+    run: RunFolder, benchmark: Benchmark, digests: set[str], responses: ResponseStore | None
 ) -> None:
     sources: dict[str, Source] = {
         ref.digest: ref.source
         for row in benchmark.open()
         for ref in row.media
-        if ref.digest in wanted and ref.kind == "image"
+        if ref.digest in digests and ref.kind == "image"
     }
-    sources |= _made(run, benchmark, wanted - sources.keys())
-    for digest in wanted - sources.keys() if responses else ():
+    sources |= _derived_images(run, benchmark, digests - sources.keys())
+    for digest in digests - sources.keys() if responses else ():
         drawn = responses.medium(digest) if responses else None
         if drawn is not None:
             sources[digest] = InlineSource(drawn)

@@ -15,48 +15,48 @@ from typing import NamedTuple, Self
 from msgspec import structs
 
 from snellen.analysis.causes.factors import (
-    DECODING,
-    SHOWING,
+    DECODING_FACTS,
+    MEDIA_FACTS,
     Cause,
-    Side,
-    keys,
-    media_of,
-    settings_of,
-    words_of,
+    RunRecords,
+    cause_keys,
+    comparable_settings,
+    prompt_media,
+    prompt_text,
 )
-from snellen.analysis.causes.why import Why, open_combinations
+from snellen.analysis.causes.why import DifferenceSplit, open_combinations
 from snellen.analysis.comparison.reopened_data import benchmark_as_recorded
-from snellen.api._budget import Prices, terms_of
-from snellen.api._resolve import served_model
+from snellen.api._budget import Prices, request_limits
+from snellen.api._resolve import resolve_served_model
 from snellen.api.options import STORE_FILE
-from snellen.api.plan import Planned, planned_runs
+from snellen.api.plan import Planned, plan_runs
 from snellen.api.report import write_page
-from snellen.api.why import CROSSED_RUNS
+from snellen.api.why import CROSSED_FOLDER
 from snellen.benchmarks.protocol.control import OPTION as CONTROL
 from snellen.core.benchmark import Benchmark
 from snellen.core.errors import UsageError
-from snellen.core.model import Checked, Identity, Model
+from snellen.core.model import CheckableModel, Identity, Model
 from snellen.core.record import Record
 from snellen.core.request import Sampling
 from snellen.core.run import RunConfig, RunInfo
-from snellen.engine.loop.plan import Plan, flow_of
-from snellen.engine.loop.progress import Progress, Silent
+from snellen.engine.loop.plan import RunPlan, build_flow
+from snellen.engine.loop.progress import NoProgress, Progress
 from snellen.engine.loop.request_broker import MAIN
 from snellen.engine.loop.run import run
 from snellen.engine.servers.managed import Servers
-from snellen.engine.servers.process import Say
+from snellen.engine.servers.process import Notify
 from snellen.models.naming.custom import load_files
 from snellen.models.naming.registry import split_options
 from snellen.store.responses import ResponseStore
 from snellen.store.runs import RunFolder
 
-_SHOWN_BY = (CONTROL, "images", "frames")
+_MEDIA_PARAMETERS = (CONTROL, "images", "frames")
 """Parameters of a run that say what is shown."""
-_LOOKED_AT = 20
+_MAX_CHECKED_PROMPTS = 20
 """Samples whose prompts are looked at before anything is asked."""
 
 
-class AskTerms(NamedTuple):
+class AskOptions(NamedTuple):
     """How and on what terms further runs are asked."""
 
     models: Sequence[str] = ()
@@ -73,7 +73,7 @@ class AskTerms(NamedTuple):
     serve_timeout: float | None = None
 
 
-class Crossing:
+class CrossedRuns:
     """The further runs, ready to be asked. Use as a context manager: servers end with it.
 
     Raises UsageError where a run cannot be made: a model that cannot be opened as it was, data that
@@ -82,44 +82,44 @@ class Crossing:
 
     def __init__(
         self,
-        pair: tuple[Side, Side],
-        found: Why,
+        pair: tuple[RunRecords, RunRecords],
+        why: DifferenceSplit,
         folder: Path,
-        terms: AskTerms,
+        options: AskOptions,
         *,
         moved: Sequence[str] = (),
-        serving: Say | None = None,
+        serving: Notify | None = None,
     ) -> None:
-        self._pair, self._terms, self._moved = pair, terms, moved
-        self._infos = _infos(pair)
+        self._pair, self._options, self._moved = pair, options, moved
+        self._infos = _run_infos(pair)
         beside = folder.resolve().parent
-        self._out = Path(terms.out) if terms.out is not None else beside / CROSSED_RUNS
-        self._store = Path(terms.store) if terms.store is not None else (
-            (beside if terms.out is None else self._out) / STORE_FILE
+        self._out = Path(options.out) if options.out is not None else beside / CROSSED_FOLDER
+        self._store = Path(options.store) if options.store is not None else (
+            (beside if options.out is None else self._out) / STORE_FILE
         )  # fmt: skip
-        self._known = Prices(terms.prices)
-        self._asked = terms_of(terms.retries, terms.max_failures, terms.budget)
-        self._owed = open_combinations(found)
-        self._open = ExitStack()
-        self._servers = Servers(self._out, None, terms.serve_timeout, serving)
-        self._own: Mapping[str, Model] = {}
-        self._models: dict[str, tuple[str, Model]] = {}
+        self._prices = Prices(options.prices)
+        self._limits = request_limits(options.retries, options.max_failures, options.budget)
+        self._combinations = open_combinations(why)
+        self._stack = ExitStack()
+        self._servers = Servers(self._out, None, options.serve_timeout, serving)
+        self._custom_models: Mapping[str, Model] = {}
+        self._opened_models: dict[str, tuple[str, Model]] = {}
 
     def __enter__(self) -> Self:
-        self._open.__enter__()
+        self._stack.__enter__()
         try:
-            self._open.enter_context(self._servers)
-            self._own = load_files(self._terms.load).models
-            self._responses = self._open.enter_context(ResponseStore(self._store))
-            self._plans = [self._plan(one) for one in self._owed]
+            self._stack.enter_context(self._servers)
+            self._custom_models = load_files(self._options.load).models
+            self._responses = self._stack.enter_context(ResponseStore(self._store))
+            self._plans = [self._run_plan(one) for one in self._combinations]
             everyone = [(plan.model_name, plan.model) for plan in self._plans]
             everyone += [("", model) for plan in self._plans for model in plan.roles.values()]
-            self._known.check(everyone, self._asked.budget)
-            self.planned: Planned = planned_runs(
-                self._plans, self._responses, self._known, self._asked.budget, self._out
+            self._prices.check(everyone, self._limits.budget)
+            self.plan: Planned = plan_runs(
+                self._plans, self._responses, self._prices, self._limits.budget, self._out
             )
         except BaseException:
-            self._open.close()
+            self._stack.close()
             raise
         return self
 
@@ -129,53 +129,55 @@ class Crossing:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._open.__exit__(kind, error, trace)
+        self._stack.__exit__(kind, error, trace)
 
     @property
-    def requests(self) -> int:
+    def max_requests(self) -> int:
         """The most that may have to be sent, to judges and readers too."""
-        lines = [line.estimate for line in self.planned.lines if line.estimate is not None]
+        lines = [line.estimate for line in self.plan.lines if line.estimate is not None]
         return sum(one.most_requests + sum(one.asked_of_others.values()) for one in lines)
 
     def ask(self, command: str = "", progress: Progress | None = None) -> list[RunFolder]:
         """Make the runs. Raises UsageError before anything is asked where a server cannot answer,
-        and `Interrupted` on Ctrl-C."""
-        for plan, line in zip(self._plans, self.planned.lines, strict=True):
+        and `RunInterrupted` on Ctrl-C."""
+        for plan, line in zip(self._plans, self.plan.lines, strict=True):
             if line.skipped:
                 raise UsageError(f"{plan.model_name} on {plan.benchmark.name}: {line.skipped}")
             owes = line.estimate is not None and line.estimate.most_requests > 0
-            if owes and isinstance(plan.model, Checked):
+            if owes and isinstance(plan.model, CheckableModel):
                 asyncio.run(plan.model.check())
         made = []
         for plan in self._plans:
-            plan = replace(plan, command=command, progress=progress or Silent(), terms=self._asked)
-            plan = replace(plan, prices=self._known.of_plan(plan))
-            self._servers.keep(plan.model, *plan.roles.values())
+            plan = replace(
+                plan, command=command, progress=progress or NoProgress(), limits=self._limits
+            )
+            plan = replace(plan, prices=self._prices.plan_prices(plan))
+            self._servers.keep_only(plan.model, *plan.roles.values())
             made.append(run(plan, self._responses))
             write_page(made[-1], plan.benchmark, self._responses)
         return made
 
-    def _plan(self, switched: frozenset[Cause]) -> Plan:
+    def _run_plan(self, switched: frozenset[Cause]) -> RunPlan:
         first, second = self._infos
         sides = {
             cause: second if cause in switched else first
-            for cause in frozenset[Cause]().union(*self._owed)
+            for cause in frozenset[Cause]().union(*self._combinations)
         }
         model_of = sides.get("model", first)
         prompt_of = sides.get("prompt", first)
         media_of_run = sides.get("media", prompt_of)
         # The longest reply belongs to a model's profile, unless it is told apart itself.
         decoding_of = sides.get("decoding", model_of)
-        name, model = self._model(model_of, decoding_of, sides.get("media", model_of))
-        benchmark = self._benchmark(prompt_of, media_of_run, decoding_of)
+        name, model = self._model_with_settings(model_of, decoding_of, sides.get("media", model_of))
+        benchmark = self._crossed_benchmark(prompt_of, media_of_run, decoding_of)
         smaller = min(self._pair, key=lambda side: len(side.records)).info
         assert smaller is not None
-        plan = Plan(
+        plan = RunPlan(
             model=model,
             model_name=name,
             benchmark=benchmark,
             out=self._out,
-            roles={role: self._role(role, one) for role, one in first.config.roles.items()},
+            roles={role: self._open_role(role, one) for role, one in first.config.roles.items()},
             limit=smaller.config.limit,
             seed=smaller.config.seed,
             failures=first.failures,
@@ -187,63 +189,69 @@ class Crossing:
         self._check_prompts(plan, prompt_of, media_of_run)
         return plan
 
-    def _model(self, whose: RunInfo, decoding: RunInfo, media: RunInfo) -> tuple[str, Model]:
+    def _model_with_settings(
+        self, run_info: RunInfo, decoding: RunInfo, media: RunInfo
+    ) -> tuple[str, Model]:
         """A run's model with the settings of others. Raises UsageError where it cannot be had."""
         first, second = (info.config for info in self._infos)
-        settings = settings_of(first, second)
-        wanted = keys(whose.config, settings)["model"]
-        drawn = keys(decoding.config, settings)["decoding"]
-        shown = keys(media.config, settings)["media"]
+        settings = comparable_settings(first, second)
+        wanted = cause_keys(run_info.config, settings)["model"]
+        drawn = cause_keys(decoding.config, settings)["decoding"]
+        shown = cause_keys(media.config, settings)["media"]
         problems = []
-        for spec in self._specs(whose):
+        for spec in self._model_specs(run_info):
             try:
-                name, model = self._opened(_with_settings(spec, whose, decoding, media, settings))
+                name, model = self._open_model(
+                    _with_settings(spec, run_info, decoding, media, settings)
+                )
             except UsageError as error:
                 problems.append(str(error))
                 continue
             found = structs.replace(
                 decoding.config,
                 identity=model.identity,
-                sampling=_sampling(whose.config, decoding.config),
+                sampling=_sampling(run_info.config, decoding.config),
                 parameters=media.config.parameters,
             )
-            mine = keys(found, settings)
+            mine = cause_keys(found, settings)
             if (mine["model"], mine["decoding"], mine["media"]) == (wanted, drawn, shown):
                 return name, model
         raise UsageError(
-            f"the model {whose.model} cannot be opened as it was when it was run"
+            f"the model {run_info.model} cannot be opened as it was when it was run"
             f"{f' ({problems[0]})' if problems else ''}; say how it is reached, e.g. with "
             "-m http://localhost:8000/v1#NAME or --load FILE.py"
         )
 
-    def _opened(self, spec: str) -> tuple[str, Model]:
+    def _open_model(self, spec: str) -> tuple[str, Model]:
         """Each model once, however many runs it is in."""
-        if spec not in self._models:
-            self._models[spec] = served_model(spec, self._own, self._servers)
-        return self._models[spec]
+        if spec not in self._opened_models:
+            self._opened_models[spec] = resolve_served_model(
+                spec, self._custom_models, self._servers
+            )
+        return self._opened_models[spec]
 
-    def _specs(self, whose: RunInfo) -> Iterator[str]:
+    def _model_specs(self, run_info: RunInfo) -> Iterator[str]:
         """Names by which a run's model may be opened: those that were given come first."""
-        yield from self._terms.models
-        yield whose.model
-        yield f"{whose.config.identity.provider}/{whose.config.identity.name}"
+        yield from self._options.models
+        yield run_info.model
+        yield f"{run_info.config.identity.provider}/{run_info.config.identity.name}"
 
-    def _role(self, role: str, wanted: Identity) -> Model:
-        for spec in (*self._terms.models, f"{wanted.provider}/{wanted.name}", wanted.name):
+    def _open_role(self, role: str, identity: Identity) -> Model:
+        for spec in (*self._options.models, f"{identity.provider}/{identity.name}", identity.name):
             try:
-                _, model = self._opened(spec)
+                _, model = self._open_model(spec)
             except UsageError:
                 continue
-            if model.identity == wanted:
+            if model.identity == identity:
                 return model
         raise UsageError(
-            f"the {role} {wanted.provider}/{wanted.name} cannot be asked again as it was; say how "
+            f"the {role} {identity.provider}/{identity.name} cannot be asked again as it was; say how "
             "it is reached with -m"
         )
 
-    def _benchmark(self, prompt: RunInfo, media: RunInfo, decoding: RunInfo) -> Benchmark:
+    def _crossed_benchmark(self, prompt: RunInfo, media: RunInfo, decoding: RunInfo) -> Benchmark:
         like, shown = dict(prompt.config.parameters), media.config.parameters
-        for name in _SHOWN_BY:
+        for name in _MEDIA_PARAMETERS:
             like.pop(name, None)
             if name in shown:
                 like[name] = shown[name]
@@ -257,20 +265,20 @@ class Crossing:
         limit = decoding.config.max_new_tokens
         return benchmark_as_recorded(info, self._moved, max_new_tokens=limit)
 
-    def _check_prompts(self, plan: Plan, prompt: RunInfo, media: RunInfo) -> None:
+    def _check_prompts(self, plan: RunPlan, prompt: RunInfo, media: RunInfo) -> None:
         """Raises UsageError where the first prompts are not those of the runs they come from."""
         asked, shown = (self._records(info) for info in (prompt, media))
-        flow = flow_of(plan)
+        flow = build_flow(plan)
         known = (one for one in plan.benchmark.samples(plan.benchmark.open())
                  if one.id in asked and one.id in shown)  # fmt: skip
-        for sample in islice(known, _LOOKED_AT):
+        for sample in islice(known, _MAX_CHECKED_PROMPTS):
             passes = asked[sample.id].passes, shown[sample.id].passes
             request = next(flow(sample), None)
             if request is None or not all(passes):
                 continue
-            if (words_of(request.messages), media_of(request.messages)) != (
-                words_of(passes[0][0].prompt),
-                media_of(passes[1][0].prompt),
+            if (prompt_text(request.messages), prompt_media(request.messages)) != (
+                prompt_text(passes[0][0].prompt),
+                prompt_media(passes[1][0].prompt),
             ):
                 raise UsageError(
                     f"{plan.model_name} with the prompt of {prompt.name} would not be asked what "
@@ -281,7 +289,7 @@ class Crossing:
         return next(side.records for side in self._pair if side.info is info)
 
 
-def _infos(pair: tuple[Side, Side]) -> tuple[RunInfo, RunInfo]:
+def _run_infos(pair: tuple[RunRecords, RunRecords]) -> tuple[RunInfo, RunInfo]:
     """What the two runs say of themselves. Raises UsageError where they cannot be crossed."""
     for side in pair:
         if side.info is None:
@@ -301,14 +309,14 @@ def _infos(pair: tuple[Side, Side]) -> tuple[RunInfo, RunInfo]:
 
 
 def _with_settings(
-    spec: str, whose: RunInfo, decoding: RunInfo, media: RunInfo, settings: frozenset[str]
+    spec: str, run_info: RunInfo, decoding: RunInfo, media: RunInfo, settings: frozenset[str]
 ) -> str:
     """A model's name with the settings of other runs among its options."""
-    if decoding is whose and media is whose:
+    if decoding is run_info and media is run_info:
         return spec
     stem, options = split_options(spec)
-    for names, info in ((DECODING, decoding), (SHOWING, media)):
-        if info is whose or _same(whose.config, info.config, names & settings):
+    for names, info in ((DECODING_FACTS, decoding), (MEDIA_FACTS, media)):
+        if info is run_info or _have_same_facts(run_info.config, info.config, names & settings):
             continue
         theirs = split_options(info.model)[1]
         for name in names & settings:
@@ -326,6 +334,6 @@ def _sampling(one: RunConfig, decoding: RunConfig) -> dict[str, Sampling]:
     return others if mine is None else {**others, MAIN: mine}
 
 
-def _same(one: RunConfig, other: RunConfig, names: frozenset[str]) -> bool:
+def _have_same_facts(one: RunConfig, other: RunConfig, names: frozenset[str]) -> bool:
     facts = one.identity.facts, other.identity.facts
     return all(facts[0].get(name) == facts[1].get(name) for name in names)

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from snellen.benchmarks.declaration.published import Published, PublishedFile, withheld
+from snellen.benchmarks.declaration.published import Published, PublishedFile, hide_answers
 from snellen.benchmarks.declaration.questions import question_benchmark
-from snellen.core.benchmark import Benchmark, Variant, needs
-from snellen.data.download import Remote
+from snellen.core.benchmark import Benchmark, Variant, requires
+from snellen.data.download import RemoteFile
 
 VERSION = "3"
 ALIASES = {
@@ -26,16 +26,16 @@ ALIASES = {
 _HOME = "https://huggingface.co/datasets/zhangzicheng/abench_tsv/resolve/main"
 
 
-def _file(split: str, md5: str) -> PublishedFile:
-    remote = Remote(urls=(f"{_HOME}/A-bench_{split}.tsv",), md5=md5)
+def _published_file(split: str, md5: str) -> PublishedFile:
+    remote = RemoteFile(urls=(f"{_HOME}/A-bench_{split}.tsv",), md5=md5)
     return PublishedFile(f"A-Bench_{split}.tsv", remote)
 
 
 DATA = Published(
     {"split": ("val", "test")},
     {
-        ("val",): _file("VAL", "218563ec50d34bb336c814143a5bb9c1"),
-        ("test",): _file("TEST", "567013fb033a20cf23f51d8e865bd16c"),
+        ("val",): _published_file("VAL", "218563ec50d34bb336c814143a5bb9c1"),
+        ("test",): _published_file("TEST", "567013fb033a20cf23f51d8e865bd16c"),
     },
     held_out={"test": "val"},
 )
@@ -50,9 +50,9 @@ def benchmark(variant: Variant) -> Benchmark:
         open=partial(DATA.table, variant),
         fetch=partial(DATA.fetch, variant),
         options=DATA.options,
-        needs=needs("text", "image"),
+        requires=requires("text", "image"),
         paper="https://arxiv.org/abs/2406.03070",
         source="A-Bench of its authors (q-future/A-Bench-HF on the hub), as their TSV",
-        held_out=DATA.examples_of(variant),
+        held_out=DATA.few_shot_source(variant),
     )
-    return withheld(asked, variant, "split", "test")
+    return hide_answers(asked, variant, "split", "test")

@@ -17,18 +17,18 @@ from msgspec import structs
 
 from snellen.benchmarks.declaration.published import Published, PublishedFile
 from snellen.benchmarks.declaration.questions import question_benchmark
-from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.core.benchmark import Benchmark, Variant, requires
 from snellen.core.sample import Row, Sample
-from snellen.data.download import Remote
+from snellen.data.download import RemoteFile
 
 VERSION = "3"
 _URL = "https://huggingface.co/datasets/Allen8/A-OKVQA/resolve/main/a-okvqa.tsv"
 DATA = Published(
     {},
-    {(): PublishedFile("A-OKVQA.tsv", Remote(urls=(_URL,)))},
+    {(): PublishedFile("A-OKVQA.tsv", RemoteFile(urls=(_URL,)))},
     held_out={"": "hf://HuggingFaceM4/A-OKVQA?split=train"},
 )
-_RIGHT = "correct_choice_idx"
+_GOLD_INDEX = "correct_choice_idx"
 """Column of the authors' own data: the place of the right choice, from 0."""
 
 
@@ -40,17 +40,17 @@ def benchmark(variant: Variant) -> Benchmark:
         title="A-OKVQA, questions that need knowledge of the world",
         open=partial(DATA.table, variant),
         fetch=partial(DATA.fetch, variant),
-        needs=needs("text", "image"),
+        requires=requires("text", "image"),
         paper="https://arxiv.org/abs/2206.01718",
         source="A-OKVQA (Apache-2.0) over COCO images, as VLMEvalKit's TSV",
-        shape=_shaped,
-        held_out=DATA.examples_of(variant),
+        adjust=_gold_from_index,
+        held_out=DATA.few_shot_source(variant),
     )
 
 
-def _shaped(sample: Sample, row: Row) -> Sample:
+def _gold_from_index(sample: Sample, row: Row) -> Sample:
     """A row of the authors' data names the right choice by its place."""
-    place = row.cells.get(_RIGHT, "")
-    if not place.isdecimal() or int(place) >= len(sample.options):
+    index = row.cells.get(_GOLD_INDEX, "")
+    if not index.isdecimal() or int(index) >= len(sample.options):
         return sample
-    return structs.replace(sample, kind="choice", gold=(list(sample.options)[int(place)],))
+    return structs.replace(sample, kind="choice", gold=(list(sample.options)[int(index)],))

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from snellen.benchmarks.declaration.published import Published, tsv, withheld
+from snellen.benchmarks.declaration.published import Published, hide_answers, published_tsv
 from snellen.benchmarks.declaration.questions import question_benchmark
-from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.core.benchmark import Benchmark, Variant, requires
 
 VERSION = "3"
 ALIASES = {"AesBench_VAL": {"split": "val"}, "AesBench_TEST": {"split": "test"}}
@@ -22,8 +22,8 @@ _HOME = "https://huggingface.co/datasets/VLMEval/AesBench/resolve/main"
 DATA = Published(
     {"split": ("val", "test")},
     {
-        ("val",): tsv(f"{_HOME}/AesBench_VAL.tsv", "3edb0c319e9187aa0b97fe7a11700a8c"),
-        ("test",): tsv(f"{_HOME}/AesBench_TEST.tsv", "58b1f7ba2cc32e1d68896d6ee716bbf8"),
+        ("val",): published_tsv(f"{_HOME}/AesBench_VAL.tsv", "3edb0c319e9187aa0b97fe7a11700a8c"),
+        ("test",): published_tsv(f"{_HOME}/AesBench_TEST.tsv", "58b1f7ba2cc32e1d68896d6ee716bbf8"),
     },
     held_out={"test": "val"},
 )
@@ -38,9 +38,9 @@ def benchmark(variant: Variant) -> Benchmark:
         open=partial(DATA.table, variant),
         fetch=partial(DATA.fetch, variant),
         options=DATA.options,
-        needs=needs("text", "image"),
+        requires=requires("text", "image"),
         paper="https://arxiv.org/abs/2401.08276",
         source="AesBench of its authors, as VLMEvalKit's TSV",
-        held_out=DATA.examples_of(variant),
+        held_out=DATA.few_shot_source(variant),
     )
-    return withheld(asked, variant, "split", "test")
+    return hide_answers(asked, variant, "split", "test")

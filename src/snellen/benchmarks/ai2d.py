@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from snellen.benchmarks.declaration.published import Published, tsv
+from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.questions import question_benchmark
-from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.core.benchmark import Benchmark, Variant, requires
 
 VERSION = "3"
 ALIASES = {
@@ -29,8 +29,10 @@ _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
 DATA = Published(
     {"mask": ("on", "off")},
     {
-        ("on",): tsv(f"{_HOME}/AI2D_TEST.tsv", "0f593e0d1c7df9a3d69bf1f947e71975"),
-        ("off",): tsv(f"{_HOME}/AI2D_TEST_NO_MASK.tsv", "fd8f463634d4fe9fbd23b876e8eea5be"),
+        ("on",): published_tsv(f"{_HOME}/AI2D_TEST.tsv", "0f593e0d1c7df9a3d69bf1f947e71975"),
+        ("off",): published_tsv(
+            f"{_HOME}/AI2D_TEST_NO_MASK.tsv", "fd8f463634d4fe9fbd23b876e8eea5be"
+        ),
     },
 )
 
@@ -44,7 +46,7 @@ def benchmark(variant: Variant) -> Benchmark:
         open=partial(DATA.table, variant),
         fetch=partial(DATA.fetch, variant),
         options=DATA.options,
-        needs=needs("text", "image"),
+        requires=requires("text", "image"),
         paper="https://arxiv.org/abs/1603.07396",
         source="AI2D of the Allen Institute (CC BY-SA), as VLMEvalKit's TSV",
     )

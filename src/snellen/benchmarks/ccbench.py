@@ -11,17 +11,17 @@ from __future__ import annotations
 
 from functools import partial
 
-from snellen.benchmarks.declaration.published import Published, tsv
+from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.questions import question_benchmark
-from snellen.benchmarks.protocol.flows import words_reader
-from snellen.benchmarks.protocol.parsers import Readers
-from snellen.core.benchmark import Benchmark, Variant, needs
-from snellen.extract.published.official import read_mmbench
+from snellen.benchmarks.protocol.flows import parse_yes_no_by_words
+from snellen.benchmarks.protocol.parsers import ParserSet
+from snellen.core.benchmark import Benchmark, Variant, requires
+from snellen.extract.published.official import parse_mmbench
 
 VERSION = "3"
 ALIASES: dict[str, dict[str, str]] = {"mmbench_cc_test": {}}
 _URL = "https://opencompass.openxlab.space/utils/VLMEval/CCBench.tsv"
-DATA = Published({}, {(): tsv(_URL, "f5dde47f24dc5a6fb6e595b409b466ac")})
+DATA = Published({}, {(): published_tsv(_URL, "f5dde47f24dc5a6fb6e595b409b466ac")})
 
 
 def benchmark(variant: Variant) -> Benchmark:
@@ -33,9 +33,9 @@ def benchmark(variant: Variant) -> Benchmark:
         open=partial(DATA.table, variant),
         fetch=partial(DATA.fetch, variant),
         options=DATA.options,
-        needs=needs("text", "image"),
+        requires=requires("text", "image"),
         circular_default="early",
-        official=Readers(read_mmbench, words_reader),
+        official=ParserSet(parse_mmbench, parse_yes_no_by_words),
         paper="https://arxiv.org/abs/2307.06281",
         source="CCBench of the MMBench authors (Apache-2.0)",
     )

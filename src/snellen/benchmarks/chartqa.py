@@ -16,21 +16,21 @@ official`, which leaves the white space of a reply where it is, as Pix2Struct's 
 from __future__ import annotations
 
 from snellen.benchmarks.declaration.open_questions import (
-    on_golds,
+    against_gold,
     open_question_benchmark,
     open_rules,
 )
-from snellen.benchmarks.declaration.published import Published, tsv
+from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.scoring.exact import equal_folded
-from snellen.scoring.relaxed import relaxed_as_it_stands, relaxed_correct
+from snellen.scoring.relaxed import relaxed_correct, relaxed_untrimmed
 
 VERSION = "3"
 ALIASES: dict[str, dict[str, str]] = {"ChartQA_TEST": {}}
 DATA = Published(
     {},
     {
-        (): tsv(
+        (): published_tsv(
             "https://opencompass.openxlab.space/utils/VLMEval/ChartQA_TEST.tsv",
             "c902e0aa9be5582a7aad6dcf52734b42",
         )
@@ -47,9 +47,9 @@ def benchmark(variant: Variant) -> Benchmark:
         metric="relaxed_accuracy",
         data=DATA,
         rules=open_rules(
-            on_golds(relaxed_correct),
-            official=on_golds(relaxed_as_it_stands),
-            beside={"exact_match": on_golds(equal_folded)},
+            against_gold(relaxed_correct),
+            official=against_gold(relaxed_untrimmed),
+            secondary={"exact_match": against_gold(equal_folded)},
         ),
         groups=("split", "type"),
         paper="https://arxiv.org/abs/2203.10244",

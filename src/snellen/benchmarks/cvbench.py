@@ -20,25 +20,25 @@ from functools import partial
 
 import msgspec
 
-from snellen.benchmarks.declaration.published import HubSplit, Published, tsv
+from snellen.benchmarks.declaration.published import HubSplit, Published, published_tsv
 from snellen.benchmarks.declaration.questions import failures_of, question_benchmark
-from snellen.benchmarks.protocol.flows import words_reader
-from snellen.benchmarks.protocol.parsers import Readers
-from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.benchmarks.protocol.flows import parse_yes_no_by_words
+from snellen.benchmarks.protocol.parsers import ParserSet
+from snellen.core.benchmark import Benchmark, Variant, requires
 from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.sample import Row
 from snellen.core.summary import Metric, Summary
-from snellen.extract.published.official import read_cvbench
+from snellen.extract.published.official import parse_cvbench
 from snellen.scoring.accuracy import FailurePolicy
 from snellen.scoring.grouped import (
+    apply_failure_policy,
     bounds_of,
     group_scores,
     interval_of_mean,
     mean_of_means,
-    tallies,
-    tiny_group,
-    under,
+    small_group_notice,
+    sums_by_label,
 )
 from snellen.scoring.headlines import mean_of_groups
 
@@ -57,13 +57,13 @@ DATA = Published(
     {"dimension": ("all", "2D", "3D")},
     {
         ("all",): HubSplit("hf://nyu-visionx/CV-Bench?split=test"),
-        ("2D",): tsv(f"{_HOME}/CV-Bench-2D.tsv", "a7cff4cc2857cc237ee2b89e62bccb2d"),
-        ("3D",): tsv(f"{_HOME}/CV-Bench-3D.tsv", "bb94c0d568d652d15b60e001ac40a170"),
+        ("2D",): published_tsv(f"{_HOME}/CV-Bench-2D.tsv", "a7cff4cc2857cc237ee2b89e62bccb2d"),
+        ("3D",): published_tsv(f"{_HOME}/CV-Bench-3D.tsv", "bb94c0d568d652d15b60e001ac40a170"),
     },
 )
-_DIMENSIONS = ("split", "type")
+_DIMENSION_COLUMNS = ("split", "type")
 """Columns that may name a question's dimension: VLMEvalKit's and the authors'."""
-_OF_SOURCE = {"ADE20K": "2D", "COCO": "2D", "Omni3D": "3D"}
+_DIMENSION_OF_SOURCE = {"ADE20K": "2D", "COCO": "2D", "Omni3D": "3D"}
 
 
 def benchmark(variant: Variant) -> Benchmark:
@@ -76,10 +76,10 @@ def benchmark(variant: Variant) -> Benchmark:
         open=partial(DATA.table, variant),
         fetch=partial(DATA.fetch, variant),
         options=DATA.options,
-        keep=lambda row: dimension == "all" or _dimension(row) in (dimension, ""),
-        needs=needs("text", "image"),
-        official=Readers(read_cvbench, words_reader),
-        groups=(*_DIMENSIONS, "source", "task", "category"),
+        keep=lambda row: dimension == "all" or _dimension_of_row(row) in (dimension, ""),
+        requires=requires("text", "image"),
+        official=ParserSet(parse_cvbench, parse_yes_no_by_words),
+        groups=(*_DIMENSION_COLUMNS, "source", "task", "category"),
         paper="https://arxiv.org/abs/2406.16860",
         source="CV-Bench of its authors (Apache-2.0), VLMEvalKit's TSV for a single dimension",
     )
@@ -87,53 +87,53 @@ def benchmark(variant: Variant) -> Benchmark:
     return replace(
         asked,
         headline=HEADLINE,
-        summarise=partial(_by_sources, asked, failures),
-        headline_sums=partial(_sums, failures),
+        summarise=partial(_summarise, asked, failures),
+        headline_sums=partial(_source_sums, failures),
         weighs_scores=True,
     )
 
 
-def _dimension(row: Row) -> str:
-    told = next((row.cells[name] for name in _DIMENSIONS if row.cells.get(name)), "")
-    return _OF_SOURCE.get(row.cells.get("source", ""), told)
+def _dimension_of_row(row: Row) -> str:
+    told = next((row.cells[name] for name in _DIMENSION_COLUMNS if row.cells.get(name)), "")
+    return _DIMENSION_OF_SOURCE.get(row.cells.get("source", ""), told)
 
 
-def _by_sources(asked: Benchmark, failures: FailurePolicy, records: Sequence[Record]) -> Summary:
-    summary = asked.summarise(records)
-    value = _mean(under(records, failures))
+def _summarise(benchmark: Benchmark, failures: FailurePolicy, records: Sequence[Record]) -> Summary:
+    summary = benchmark.summarise(records)
+    value = _mean_of_sources(apply_failure_policy(records, failures))
     notices = summary.notices
     if summary.headline.value is None:
         found = msgspec.structs.replace(summary.headline, name=HEADLINE)
     elif value is None:
         found = Metric(HEADLINE, None, summary.n, note="the questions name no source")
     else:
-        sources = group_scores(under(records, failures), "source")
+        sources = group_scores(apply_failure_policy(records, failures), "source")
         shares = _weights(sources)
-        parts = tallies(records, "source", failures)
+        parts = sums_by_label(records, "source", failures)
         interval = interval_of_mean([parts[name] for name in shares], list(shares.values()))
         found = Metric(HEADLINE, value, summary.n, interval)
-        notices = (*notices, *tiny_group({name: parts[name] for name in shares}, shares))
+        notices = (*notices, *small_group_notice({name: parts[name] for name in shares}, shares))
     return msgspec.structs.replace(
         summary,
         headline=found,
         metrics={HEADLINE: found, **summary.metrics},
-        bounds=bounds_of(records, _mean),
+        bounds=bounds_of(records, _mean_of_sources),
         notices=notices,
-        beside=(asked.headline, *summary.beside),
+        beside=(benchmark.headline, *summary.beside),
     )
 
 
 def _weights(sources: Iterable[str]) -> dict[str, float]:
     """What each source weighs: an equal part of its dimension, which is an equal part of all."""
     sources = list(sources)
-    dimensions = [_OF_SOURCE.get(name, name) for name in sources]
+    dimensions = [_DIMENSION_OF_SOURCE.get(name, name) for name in sources]
     return {
-        name: 1 / len(set(dimensions)) / dimensions.count(_OF_SOURCE.get(name, name))
+        name: 1 / len(set(dimensions)) / dimensions.count(_DIMENSION_OF_SOURCE.get(name, name))
         for name in sources
     }
 
 
-def _sums(failures: FailurePolicy, records: Sequence[Record]) -> HeadlineSums | None:
+def _source_sums(failures: FailurePolicy, records: Sequence[Record]) -> HeadlineSums | None:
     return mean_of_groups(
         records,
         lambda one: one.groups.get("source"),
@@ -142,11 +142,11 @@ def _sums(failures: FailurePolicy, records: Sequence[Record]) -> HeadlineSums | 
     )
 
 
-def _mean(records: Sequence[Record]) -> float | None:
+def _mean_of_sources(records: Sequence[Record]) -> float | None:
     sources = group_scores(records, "source")
     dimensions: dict[str, list[float]] = {}
     for name, scores in sources.items():
         mean = mean_of_means({name: scores})
-        dimensions.setdefault(_OF_SOURCE.get(name, name), []).append(mean or 0.0)
+        dimensions.setdefault(_DIMENSION_OF_SOURCE.get(name, name), []).append(mean or 0.0)
     value = mean_of_means(dimensions)
     return None if value is None else 100 * value

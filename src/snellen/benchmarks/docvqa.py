@@ -14,7 +14,7 @@ a reply earns similarity (`--rule official`, `--rule vlmevalkit`).
 from __future__ import annotations
 
 from snellen.benchmarks.declaration.open_questions import anls_rules, open_question_benchmark
-from snellen.benchmarks.declaration.published import Published, tsv, withheld
+from snellen.benchmarks.declaration.published import Published, hide_answers, published_tsv
 from snellen.core.benchmark import Benchmark, Variant
 
 VERSION = "3"
@@ -23,8 +23,8 @@ _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
 DATA = Published(
     {"split": ("val", "test")},
     {
-        ("val",): tsv(f"{_HOME}/DocVQA_VAL.tsv", "d5ee77e1926ff10690d469c56b73eabf"),
-        ("test",): tsv(f"{_HOME}/DocVQA_TEST.tsv", "6a2f28cac26ef2d3447374e8c6f6c8e9"),
+        ("val",): published_tsv(f"{_HOME}/DocVQA_VAL.tsv", "d5ee77e1926ff10690d469c56b73eabf"),
+        ("test",): published_tsv(f"{_HOME}/DocVQA_TEST.tsv", "6a2f28cac26ef2d3447374e8c6f6c8e9"),
     },
     held_out={"test": "val"},
 )
@@ -42,4 +42,4 @@ def benchmark(variant: Variant) -> Benchmark:
         paper="https://arxiv.org/abs/2007.00398",
         source="DocVQA (its own terms), as VLMEvalKit's TSV",
     )
-    return withheld(made, variant, "split", "test")
+    return hide_answers(made, variant, "split", "test")

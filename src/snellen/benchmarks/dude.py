@@ -20,20 +20,20 @@ from msgspec import structs
 
 from snellen.benchmarks.declaration.documents import (
     PAGES,
-    about_documents,
-    document_reader,
-    with_extraction,
+    add_extraction,
+    document_benchmark,
+    parse_document_answer,
 )
 from snellen.benchmarks.declaration.open_questions import BARE, open_question_benchmark, open_rules
-from snellen.benchmarks.declaration.other_tools import Elsewhere
-from snellen.benchmarks.declaration.published import Published, tsv
+from snellen.benchmarks.declaration.other_tools import OtherToolName
+from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.sample import Row, Sample
-from snellen.scoring.document import NOT_ANSWERABLE, anls_of_letters, document_anls, list_anls
-from snellen.scoring.typed_answer import items
+from snellen.scoring.document import NOT_ANSWERABLE, anls_vlmevalkit, document_anls, list_anls
+from snellen.scoring.typed_answer import parse_items
 
 ELSEWHERE = {
-    "dude": Elsewhere("lmms-eval", "asks a subset of the validation split, of 100 documents"),
+    "dude": OtherToolName("lmms-eval", "asks a subset of the validation split, of 100 documents"),
 }
 VERSION = "3"
 ALIASES = {"DUDE_MINI": {"set": "mini"}}
@@ -41,8 +41,8 @@ _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
 DATA = Published(
     {"set": ("full", "mini")},
     {
-        ("full",): tsv(f"{_HOME}/DUDE.tsv", "130d860d08206e1e407cd77150c10d88"),
-        ("mini",): tsv(f"{_HOME}/DUDE_MINI.tsv", "e0c0d998114f0cca7516d12039d2b538"),
+        ("full",): published_tsv(f"{_HOME}/DUDE.tsv", "130d860d08206e1e407cd77150c10d88"),
+        ("mini",): published_tsv(f"{_HOME}/DUDE_MINI.tsv", "e0c0d998114f0cca7516d12039d2b538"),
     },
 )
 _LIST = "list"
@@ -56,32 +56,32 @@ def benchmark(variant: Variant) -> Benchmark:
         title="DUDE, documents of several pages",
         metric="anls",
         data=DATA,
-        rules=with_extraction(
-            open_rules(grade, vlmevalkit=_grade_vlmevalkit, read=document_reader)
+        rules=add_extraction(
+            open_rules(grade, vlmevalkit=_grade_vlmevalkit, parse=parse_document_answer)
         ),
-        wording=BARE,
-        shape=_answered,
+        template=BARE,
+        adjust=_adjust,
         groups=("answer_type",),
-        needs=PAGES,
+        requires=PAGES,
         paper="https://arxiv.org/abs/2305.08455",
         source="DUDE (CC BY 4.0), as VLMEvalKit's TSV",
         max_new_tokens=256,
     )
-    return about_documents(made, variant)
+    return document_benchmark(made, variant)
 
 
 def grade(answer: str, sample: Sample) -> float:
     """ANLS, of lists where the data say that the answer is one."""
     if sample.groups.get("answer_type", "").startswith(_LIST):
-        return list_anls(items(answer), items(sample.gold[0]))
+        return list_anls(parse_items(answer), parse_items(sample.gold[0]))
     return document_anls(answer, sample.gold)
 
 
 def _grade_vlmevalkit(answer: str, sample: Sample) -> float:
-    return anls_of_letters(answer, sample.gold[0])
+    return anls_vlmevalkit(answer, sample.gold[0])
 
 
-def _answered(sample: Sample, row: Row) -> Sample:
+def _adjust(sample: Sample, row: Row) -> Sample:
     """The gold of a list stays one text; where there is none the document holds no answer."""
     gold = sample.gold or (NOT_ANSWERABLE,)
     if sample.groups.get("answer_type", "").startswith(_LIST):

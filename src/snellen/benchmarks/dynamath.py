@@ -24,12 +24,17 @@ from functools import partial
 
 from msgspec import structs
 
-from snellen.benchmarks.declaration.judged import Declared, as_is, cell, graded_benchmark
-from snellen.benchmarks.declaration.published import Published, tsv
-from snellen.benchmarks.protocol.judged_flows import Extracting, extracted
-from snellen.benchmarks.protocol.judged_summary import Told, summarise_graded
-from snellen.benchmarks.protocol.judging import Panel
-from snellen.core.answer import Answer, Found, Unparsed
+from snellen.benchmarks.declaration.judged import (
+    JudgedDeclaration,
+    first_cell,
+    judged_benchmark,
+    plain_messages,
+)
+from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.protocol.judged_flows import ExtractedScoring, extracted_flow
+from snellen.benchmarks.protocol.judged_summary import GradedSummaryOptions, summarise_judged
+from snellen.benchmarks.protocol.judging import JudgePanel
+from snellen.core.answer import Answer, ParsedAnswer, Unparsed
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.flow import Flow
 from snellen.core.headline import HeadlineSums
@@ -38,22 +43,22 @@ from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Metric, Summary
 from snellen.data.columns import row_id
-from snellen.extract.choice import read_choice
-from snellen.extract.numbers import read_number
-from snellen.extract.open_text import read_open
-from snellen.extract.verdicts import read_object
-from snellen.prompts.judging import rubric
+from snellen.extract.choice import parse_choice
+from snellen.extract.numbers import parse_numeric_answer
+from snellen.extract.open_text import parse_open
+from snellen.extract.verdicts import parse_object
+from snellen.prompts.judging import load_rubric
 from snellen.scoring.accuracy import mean_metric
-from snellen.scoring.headlines import share_of_units, sum_of_ratios
-from snellen.scoring.mathematics import number_of, undressed
-from snellen.scoring.open_answer import matches
+from snellen.scoring.headlines import sum_of_ratios, unit_terms
+from snellen.scoring.mathematics import parse_number, strip_markup
+from snellen.scoring.open_answer import matches_gold
 
 VERSION = "4"
 ALIASES = {"DynaMath": {"prompt": "json"}, "DynaMath_noprompt": {"prompt": "plain"}}
 DATA = Published(
     {},
     {
-        (): tsv(
+        (): published_tsv(
             "https://opencompass.openxlab.space/utils/VLMEval/DynaMath.tsv",
             "b8425ad9a7114571fc9366e013699494",
         )
@@ -64,7 +69,7 @@ WORST, AVERAGE = "worst_case", "average"
 TYPE = "answer_type"
 FLOAT, CHOICE = "float", "multiple choice"
 TOLERANCE = 0.001
-SHORT = "short answer"
+SHORT_ANSWER = "short answer"
 _PI = re.compile(r"(?P<times>-?\d*\.?\d*)\s*\*?\s*(?:\\pi|π|pi)")
 _TASKS = {
     FLOAT: "Format the answer as a three-digit floating-point number and provide it in the "
@@ -82,14 +87,14 @@ Example of the expected reply:
 
 def benchmark(variant: Variant) -> Benchmark:
     json = variant.options.get("prompt", "json") == "json"
-    return graded_benchmark(
+    return judged_benchmark(
         variant,
-        Declared(
+        JudgedDeclaration(
             name="dynamath",
             version=VERSION,
             title="DynaMath, ten variants of each question",
             data=DATA,
-            samples=partial(samples, instructed=json),
+            samples=partial(dynamath_samples, add_instruction=json),
             flow=_flow,
             paper="https://arxiv.org/abs/2411.00836",
             source="DynaMath (Apache-2.0), as VLMEvalKit's TSV",
@@ -97,20 +102,20 @@ def benchmark(variant: Variant) -> Benchmark:
             rubrics=(RUBRIC,),
             headline=WORST,
             options={"prompt": ("json", "plain")},
-            summarise=summarise,
-            headline_sums=_sums,
+            summarise=summarise_worst_case,
+            headline_sums=_worst_case_sums,
             max_new_tokens=2048,
         ),
     )
 
 
-def samples(rows: Iterable[Row], *, instructed: bool = True) -> Iterator[Sample]:
+def dynamath_samples(rows: Iterable[Row], *, add_instruction: bool = True) -> Iterator[Sample]:
     """A sample for each row; the variants of a seed question are one unit."""
     for row in rows:
-        kind = cell(row.cells, TYPE)
-        gold = cell(row.cells, "answer").strip()
-        question = cell(row.cells, "question")
-        if instructed:
+        kind = first_cell(row.cells, TYPE)
+        gold = first_cell(row.cells, "answer").strip()
+        question = first_cell(row.cells, "question")
+        if add_instruction:
             task = _INSTRUCTION.format(task=_TASKS.get(kind, _ANY_TASK))
             question = f"## Question\n{question}\n{task}"
         names = ("subject", "knowledge_level", TYPE)
@@ -122,97 +127,101 @@ def samples(rows: Iterable[Row], *, instructed: bool = True) -> Iterator[Sample]
             gold=(gold,) if gold else (),
             media=row.media,
             groups=groups,
-            unit=cell(row.cells, "qid"),
+            unit=first_cell(row.cells, "qid"),
         )
 
 
 def _flow(
-    settings: Generation, panel: Panel, options: Mapping[str, str]
+    settings: Generation, panel: JudgePanel, options: Mapping[str, str]
 ) -> Callable[[Sample], Flow]:
-    return extracted(
-        Extracting(
+    return extracted_flow(
+        ExtractedScoring(
             settings=settings,
             panel=panel,
             rubric=RUBRIC,
             fields=_fields,
-            read=_read,
-            short=lambda sample, text: _typed(sample, text) or Unparsed(),
-            right=_right,
-            shown=as_is,
+            parse=_parse,
+            parse_short=lambda sample, text: _parse_typed(sample, text) or Unparsed(),
+            is_right=_is_right,
+            build_messages=plain_messages,
         )
     )
 
 
-def _read(sample: Sample, reply: str, stop_reason: str) -> Answer:
+def _parse(sample: Sample, reply: str, stop_reason: str) -> Answer:
     """The object's short answer, else the plain rules on the whole reply."""
-    told = read_object(reply.replace("\\", ""))
-    if told is not None and SHORT in told:
-        found = _typed(sample, str(told[SHORT]).strip())
+    reply_object = parse_object(reply.replace("\\", ""))
+    if reply_object is not None and SHORT_ANSWER in reply_object:
+        found = _parse_typed(sample, str(reply_object[SHORT_ANSWER]).strip())
         if found is not None:
-            return Found(found.value, SHORT)
+            return ParsedAnswer(found.value, SHORT_ANSWER)
     if sample.groups.get(TYPE) == CHOICE:
-        return read_choice(reply, {}, stop_reason=stop_reason)
+        return parse_choice(reply, {}, stop_reason=stop_reason)
     if sample.groups.get(TYPE) == FLOAT:
-        return read_number(reply, stop_reason=stop_reason)
-    answer = read_open(reply, stop_reason=stop_reason)
-    long = isinstance(answer, Found) and answer.rule == "whole reply" and len(answer.value) > 40
+        return parse_numeric_answer(reply, stop_reason=stop_reason)
+    answer = parse_open(reply, stop_reason=stop_reason)
+    long = (
+        isinstance(answer, ParsedAnswer) and answer.rule == "whole reply" and len(answer.value) > 40
+    )
     return Unparsed() if long else answer
 
 
-def _typed(sample: Sample, text: str) -> Found | None:
+def _parse_typed(sample: Sample, text: str) -> ParsedAnswer | None:
     """A short answer as its type wants it; None where it is not of that type."""
     kind = sample.groups.get(TYPE)
     if kind == FLOAT:
-        value = _float(text)
-        return None if value is None else Found(repr(value), SHORT)
+        value = _parse_float(text)
+        return None if value is None else ParsedAnswer(repr(value), SHORT_ANSWER)
     if kind == CHOICE:
         letters = re.findall(r"(?<![A-Za-z])[A-Ea-e](?![A-Za-z])", text)
-        return Found(letters[0].upper(), SHORT) if len(set(letters)) == 1 else None
-    return Found(text, SHORT) if text else None
+        return ParsedAnswer(letters[0].upper(), SHORT_ANSWER) if len(set(letters)) == 1 else None
+    return ParsedAnswer(text, SHORT_ANSWER) if text else None
 
 
-def _float(text: str) -> float | None:
+def _parse_float(text: str) -> float | None:
     """A number, alone or before its unit; multiples of pi are multiplied."""
     pi = _PI.fullmatch(text.strip())
     if pi:
-        times = number_of(pi["times"]) if pi["times"] not in ("", "-") else float(pi["times"] + "1")
+        times = (
+            parse_number(pi["times"]) if pi["times"] not in ("", "-") else float(pi["times"] + "1")
+        )
         return None if times is None else times * 3.141592653589793
     first = text.split()[0] if text.split() else ""
-    whole = number_of(undressed(text))
-    return whole if whole is not None else number_of(undressed(first))
+    whole = parse_number(strip_markup(text))
+    return whole if whole is not None else parse_number(strip_markup(first))
 
 
-def _right(sample: Sample, answer: str) -> bool:
+def _is_right(sample: Sample, answer: str) -> bool:
     gold = sample.gold[0]
     if sample.groups.get(TYPE) == FLOAT:
-        value, right = _float(answer), _float(gold)
+        value, right = _parse_float(answer), _parse_float(gold)
         return value is not None and right is not None and abs(value - right) <= TOLERANCE
     if sample.groups.get(TYPE) == CHOICE:
         return answer.strip().upper() == gold.strip().upper()
-    return matches(answer, (gold,))
+    return matches_gold(answer, (gold,))
 
 
 def _fields(sample: Sample, reply: str) -> Mapping[str, str]:
-    rules = rubric(RUBRIC).rules
+    rules = load_rubric(RUBRIC).rules
     form = rules.get(sample.groups.get(TYPE, ""), rules["text"])
     return {"question": sample.question, "reply": reply, "form": form}
 
 
-def summarise(records: Sequence[Record], told: Told) -> Summary:
+def summarise_worst_case(records: Sequence[Record], options: GradedSummaryOptions) -> Summary:
     """Worst case over seed questions, overall and by group; the average over rows beside it."""
-    average = summarise_graded(records, told)
+    average = summarise_judged(records, options)
     withheld = average.headline.value is None
     plain = structs.replace(average.headline, name=AVERAGE)
-    lost = 0.0 if told.failures == "count-wrong" else None
-    worst = average.headline if withheld else _worst(records, lost)
+    lost = 0.0 if options.failures == "count-wrong" else None
+    worst = average.headline if withheld else _worst_metric(records, lost)
     groups = {
         column: {
-            label: _worst([one for one in records if one.groups.get(column) == label], lost)
+            label: _worst_metric([one for one in records if one.groups.get(column) == label], lost)
             for label in labels
         }
         for column, labels in average.groups.items()
     }
-    others = {name: one for name, one in average.metrics.items() if name != told.headline}
+    others = {name: one for name, one in average.metrics.items() if name != options.headline}
     return structs.replace(
         average,
         headline=worst,
@@ -223,16 +232,18 @@ def summarise(records: Sequence[Record], told: Told) -> Summary:
     )
 
 
-def _sums(told: Told, records: Sequence[Record]) -> HeadlineSums | None:
-    seeds = _worst_scores(records, 0.0 if told.failures == "count-wrong" else None)
-    return sum_of_ratios(share_of_units(records, seeds, _seed, WORST))
+def _worst_case_sums(
+    options: GradedSummaryOptions, records: Sequence[Record]
+) -> HeadlineSums | None:
+    seeds = _worst_scores(records, 0.0 if options.failures == "count-wrong" else None)
+    return sum_of_ratios(unit_terms(records, seeds, _seed_question, WORST))
 
 
-def _seed(record: Record) -> str:
+def _seed_question(record: Record) -> str:
     return record.unit or record.id
 
 
-def _worst(records: Sequence[Record], lost: float | None) -> Metric:
+def _worst_metric(records: Sequence[Record], lost: float | None) -> Metric:
     return mean_metric(WORST, list(_worst_scores(records, lost).values()))
 
 
@@ -241,7 +252,7 @@ def _worst_scores(records: Sequence[Record], lost: float | None) -> dict[str, fl
     score are left out, unless failed ones count as `lost`."""
     seeds: dict[str, list[float | None]] = defaultdict(list)
     for record in records:
-        seeds[_seed(record)].append(lost if record.owed else record.score)
+        seeds[_seed_question(record)].append(lost if record.is_retryable else record.score)
     return {
         seed: min(score for score in variants if score is not None)
         for seed, variants in seeds.items()

@@ -16,9 +16,9 @@ from dataclasses import replace
 from importlib.resources import files
 
 from snellen.benchmarks.declaration.image_pairs import with_yes_no_pairs
-from snellen.benchmarks.declaration.published import packaged, with_origin
+from snellen.benchmarks.declaration.published import packaged_origin, with_origin
 from snellen.benchmarks.declaration.questions import question_benchmark
-from snellen.core.benchmark import Benchmark, Table, Variant, needs
+from snellen.core.benchmark import Benchmark, Table, Variant, requires
 from snellen.data.tables.open_table import open_table
 
 VERSION = "3"
@@ -31,7 +31,7 @@ def benchmark(variant: Variant) -> Benchmark:
     def open() -> Table:
         shipped = str(files("snellen.benchmarks") / "data" / _FILES[split])
         table = open_table(variant.data or shipped, columns=variant.columns)
-        return with_origin(table, packaged(_FILES[split], table, variant))
+        return with_origin(table, packaged_origin(_FILES[split], table, variant))
 
     asked = question_benchmark(
         variant,
@@ -40,7 +40,7 @@ def benchmark(variant: Variant) -> Benchmark:
         title="Eyechart: coloured shapes, counting, places, words and several pictures",
         open=open,
         options={"split": tuple(_FILES)},
-        needs=needs("text", "image", many_images=True),
+        requires=requires("text", "image", many_images=True),
         source="drawn by this repository (Apache-2.0); photographs: see benchmarks/data/README.md",
     )
     return replace(asked, samples=lambda rows: with_yes_no_pairs(asked.samples(rows)))

@@ -13,10 +13,15 @@ from __future__ import annotations
 
 from functools import partial
 
-from snellen.benchmarks.declaration.published import Published, PublishedFile, tsv, withheld
+from snellen.benchmarks.declaration.published import (
+    Published,
+    PublishedFile,
+    hide_answers,
+    published_tsv,
+)
 from snellen.benchmarks.declaration.questions import question_benchmark
-from snellen.core.benchmark import Benchmark, Variant, needs
-from snellen.data.download import Remote
+from snellen.core.benchmark import Benchmark, Variant, requires
+from snellen.data.download import RemoteFile
 
 VERSION = "3"
 ALIASES = {
@@ -25,7 +30,7 @@ ALIASES = {
     "GMAI-MMBench_TEST": {"split": "test"},
 }
 _HOME = "https://huggingface.co/datasets/VLMEval/GMAI-MMBench/resolve/main"
-_PARTS = (
+_HOW_BUILT = (
     "its eleven parts stand behind a form at "
     "https://huggingface.co/datasets/OpenGVLab/GMAI-MMBench as GMAI_mm_bench_TEST_part_1.tsv "
     "to _11.tsv: join them into one"
@@ -33,8 +38,12 @@ _PARTS = (
 DATA = Published(
     {"split": ("val", "test")},
     {
-        ("val",): tsv(f"{_HOME}/GMAI-MMBench_VAL.tsv", "254bd581627866f1c499d3d6b4422324"),
-        ("test",): PublishedFile("GMAI-MMBench_TEST.tsv", Remote(urls=()), made=_PARTS),
+        ("val",): published_tsv(
+            f"{_HOME}/GMAI-MMBench_VAL.tsv", "254bd581627866f1c499d3d6b4422324"
+        ),
+        ("test",): PublishedFile(
+            "GMAI-MMBench_TEST.tsv", RemoteFile(urls=()), how_built=_HOW_BUILT
+        ),
     },
     held_out={"test": "val"},
 )
@@ -49,10 +58,10 @@ def benchmark(variant: Variant) -> Benchmark:
         open=partial(DATA.table, variant),
         fetch=partial(DATA.fetch, variant),
         options=DATA.options,
-        needs=needs("text", "image"),
+        requires=requires("text", "image"),
         groups=("clinical vqa task", "department", "perceptual granularity", "modality", "split"),
         paper="https://arxiv.org/abs/2408.03361",
         source="OpenGVLab/GMAI-MMBench (conditions to accept), as VLMEvalKit's TSV",
-        held_out=DATA.examples_of(variant),
+        held_out=DATA.few_shot_source(variant),
     )
-    return withheld(asked, variant, "split", "test")
+    return hide_answers(asked, variant, "split", "test")

@@ -17,11 +17,11 @@ computed.
 from __future__ import annotations
 
 from snellen.benchmarks.declaration.open_questions import (
-    on_golds,
+    against_gold,
     open_question_benchmark,
     open_rules,
 )
-from snellen.benchmarks.declaration.published import Published, tsv
+from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.scoring.exact import equal_converted, equal_folded, equal_without_dot
 
@@ -30,7 +30,7 @@ ALIASES: dict[str, dict[str, str]] = {"GQA_TestDev_Balanced": {}}
 DATA = Published(
     {},
     {
-        (): tsv(
+        (): published_tsv(
             "https://opencompass.openxlab.space/utils/VLMEval/GQA_TestDev_Balanced.tsv",
             "99b62f22e224d9b2f32dcbe41359d1c9",
         )
@@ -47,9 +47,9 @@ def benchmark(variant: Variant) -> Benchmark:
         metric="exact_match",
         data=DATA,
         rules=open_rules(
-            on_golds(equal_without_dot),
-            vlmevalkit=on_golds(equal_folded),
-            official=on_golds(equal_converted),
+            against_gold(equal_without_dot),
+            vlmevalkit=against_gold(equal_folded),
+            official=against_gold(equal_converted),
         ),
         paper="https://arxiv.org/abs/1902.09506",
         source="GQA balanced test-dev set (CC BY 4.0), as VLMEvalKit's TSV",

@@ -17,7 +17,7 @@ a reply earns similarity (`--rule official`, `--rule vlmevalkit`).
 from __future__ import annotations
 
 from snellen.benchmarks.declaration.open_questions import anls_rules, open_question_benchmark
-from snellen.benchmarks.declaration.published import Published, tsv, withheld
+from snellen.benchmarks.declaration.published import Published, hide_answers, published_tsv
 from snellen.core.benchmark import Benchmark, Variant
 
 VERSION = "3"
@@ -26,8 +26,8 @@ _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
 DATA = Published(
     {"split": ("val", "test")},
     {
-        ("val",): tsv(f"{_HOME}/InfoVQA_VAL.tsv", "2342e9c225222f0ef4dec545ebb126fe"),
-        ("test",): tsv(f"{_HOME}/InfoVQA_TEST.tsv", "df535bf51b88dc9718252c34131a6227"),
+        ("val",): published_tsv(f"{_HOME}/InfoVQA_VAL.tsv", "2342e9c225222f0ef4dec545ebb126fe"),
+        ("test",): published_tsv(f"{_HOME}/InfoVQA_TEST.tsv", "df535bf51b88dc9718252c34131a6227"),
     },
     held_out={"test": "val"},
 )
@@ -45,4 +45,4 @@ def benchmark(variant: Variant) -> Benchmark:
         paper="https://arxiv.org/abs/2104.12756",
         source="InfographicVQA (its own terms), as VLMEvalKit's TSV",
     )
-    return withheld(made, variant, "split", "test")
+    return hide_answers(made, variant, "split", "test")

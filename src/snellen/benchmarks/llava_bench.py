@@ -24,12 +24,17 @@ from functools import partial
 from msgspec import structs
 from msgspec.structs import replace
 
-from snellen.benchmarks.declaration.judged import Declared, as_is, cell, graded_benchmark
-from snellen.benchmarks.declaration.published import Published, tsv
-from snellen.benchmarks.protocol.judged_flows import asked, record_of, ungraded
-from snellen.benchmarks.protocol.judged_summary import Told, summarise_graded
-from snellen.benchmarks.protocol.judging import Panel, judged, spread_of
-from snellen.core.answer import Found
+from snellen.benchmarks.declaration.judged import (
+    JudgedDeclaration,
+    first_cell,
+    judged_benchmark,
+    plain_messages,
+)
+from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.protocol.judged_flows import ask_model, build_record, ungraded_record
+from snellen.benchmarks.protocol.judged_summary import GradedSummaryOptions, summarise_judged
+from snellen.benchmarks.protocol.judging import JudgePanel, ask_judges, judge_values
+from snellen.core.answer import ParsedAnswer
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.flow import Flow
 from snellen.core.headline import HeadlineSums
@@ -39,10 +44,10 @@ from snellen.core.request import Generation, Ref
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Metric, Summary
 from snellen.data.columns import row_id
-from snellen.extract.unanswered import own_words, unanswered
-from snellen.extract.verdicts import read_pair
-from snellen.scoring.clusters import clusters
-from snellen.scoring.headlines import Share, sum_of_ratios
+from snellen.extract.unanswered import model_text, non_answer
+from snellen.extract.verdicts import parse_pair
+from snellen.scoring.clusters import cluster_samples
+from snellen.scoring.headlines import RatioTerm, sum_of_ratios
 from snellen.stats.linearised import unbounded_interval_of_sums
 
 VERSION = "4"
@@ -54,7 +59,7 @@ ALIASES: dict[str, dict[str, str]] = {
 DATA = Published(
     {},
     {
-        (): tsv(
+        (): published_tsv(
             "https://opencompass.openxlab.space/utils/VLMEval/LLaVABench.tsv",
             "d382a093f749a697820d3dadd61c8428",
         )
@@ -71,68 +76,68 @@ _PREFIX = "llava_bench_"
 
 
 def benchmark(variant: Variant) -> Benchmark:
-    return graded_benchmark(
+    return judged_benchmark(
         variant,
-        Declared(
+        JudgedDeclaration(
             name="llava-bench",
             version=VERSION,
             title="LLaVA-Bench (In-the-Wild), answers beside a reference",
             data=DATA,
-            samples=samples,
+            samples=llava_samples,
             flow=_flow,
             paper="https://arxiv.org/abs/2304.08485",
             source="LLaVA-Bench (Apache-2.0), as VLMEvalKit's TSV",
             rubrics=(RUBRIC,),
             headline=RELATIVE,
             must_judge=True,
-            summarise=summarise,
-            headline_sums=_sums,
+            summarise=summarise_relative,
+            headline_sums=_relative_sums,
             max_new_tokens=1024,
-            judge_tokens=1024,
+            max_judge_tokens=1024,
         ),
     )
 
 
-def samples(rows: Iterable[Row]) -> Iterator[Sample]:
+def llava_samples(rows: Iterable[Row]) -> Iterator[Sample]:
     """A sample for each row: the reference is its gold, the caption its hint."""
     for row in rows:
-        reference = cell(row.cells, "gpt4_ans", "reference", "gpt_answer", "answer")
-        category = cell(row.cells, CATEGORY).strip().removeprefix(_PREFIX)
+        reference = first_cell(row.cells, "gpt4_ans", "reference", "gpt_answer", "answer")
+        category = first_cell(row.cells, CATEGORY).strip().removeprefix(_PREFIX)
         yield Sample(
             id=row_id(row),
             kind="open",
             question=row.cells.get("question", ""),
             gold=(reference,) if reference else (),
             media=row.media,
-            hint=cell(row.cells, CAPTION),
+            hint=first_cell(row.cells, CAPTION),
             groups={CATEGORY: category} if category else {},
         )
 
 
 def _flow(
-    settings: Generation, panel: Panel, options: Mapping[str, str]
+    settings: Generation, panel: JudgePanel, options: Mapping[str, str]
 ) -> Callable[[Sample], Flow]:
-    read = partial(read_pair, names=(REFERENCE, MODEL), low=0.0, high=_TOP)
+    read = partial(parse_pair, names=(REFERENCE, MODEL), low=0.0, high=_TOP)
 
     def flow(sample: Sample) -> Flow:
         # The caption is for the judge's eyes alone.
-        shown = as_is(replace(sample, hint=""))
-        output = yield from asked(sample, shown, settings)
+        messages = plain_messages(replace(sample, hint=""))
+        output = yield from ask_model(sample, messages, settings)
         if not isinstance(output, Generated):
-            return record_of(sample, (Pass(shown, output, gold=sample.gold),))
-        said = own_words(output)
-        found = yield from judged(
-            panel, RUBRIC, _fields(sample, said), read, Ref(sample.id), about=said
+            return build_record(sample, (Pass(messages, output, gold=sample.gold),))
+        reply_text = model_text(output)
+        found = yield from ask_judges(
+            panel, RUBRIC, _fields(sample, reply_text), read, Ref(sample.id), about=reply_text
         )
-        nothing = unanswered(output)
-        answer = nothing or Found(said.strip(), "whole reply")
-        one = Pass(shown, output, answer, sample.gold, verdicts=found.verdicts)
+        no_answer = non_answer(output)
+        answer = no_answer or ParsedAnswer(reply_text.strip(), "whole reply")
+        one = Pass(messages, output, answer, sample.gold, verdicts=found.verdicts)
         model, reference = found.grade(MODEL), found.grade(REFERENCE)
         if model is None or reference is None or found.failure is not None:
-            return ungraded(sample, (one,), found)
+            return ungraded_record(sample, (one,), found)
         values = {MODEL: model / _TOP, REFERENCE: reference / _TOP}
-        values |= dict(spread_of(found, lambda grade: grade / _TOP, MODEL))
-        return record_of(sample, (one,), score=model / _TOP, values=values)
+        values |= dict(judge_values(found, lambda grade: grade / _TOP, MODEL))
+        return build_record(sample, (one,), score=model / _TOP, values=values)
 
     return flow
 
@@ -146,14 +151,16 @@ def _fields(sample: Sample, reply: str) -> Mapping[str, str]:
     }
 
 
-def summarise(records: Sequence[Record], told: Told) -> Summary:
+def summarise_relative(records: Sequence[Record], options: GradedSummaryOptions) -> Summary:
     """The relative score over all and per category, in place of the model's own mean."""
-    found = summarise_graded(records, told)
-    if not told.panel:
+    found = summarise_judged(records, options)
+    if not options.panel:
         return found
-    headline = _relative(records, found.headline)
+    headline = _relative_metric(records, found.headline)
     labels = {
-        label: _relative([one for one in records if one.groups.get(CATEGORY) == label], metric)
+        label: _relative_metric(
+            [one for one in records if one.groups.get(CATEGORY) == label], metric
+        )
         for label, metric in found.groups.get(CATEGORY, {}).items()
     }
     return structs.replace(
@@ -166,30 +173,32 @@ def summarise(records: Sequence[Record], told: Told) -> Summary:
     )
 
 
-def _sums(told: Told, records: Sequence[Record]) -> HeadlineSums | None:
-    return _ratio(records)
+def _relative_sums(options: GradedSummaryOptions, records: Sequence[Record]) -> HeadlineSums | None:
+    return _score_ratio(records)
 
 
-def _ratio(records: Sequence[Record]) -> HeadlineSums | None:
+def _score_ratio(records: Sequence[Record]) -> HeadlineSums | None:
     """100 times the model's scores over those of the reference."""
     added = [
-        [Share(RELATIVE, one.values[MODEL], one.values[REFERENCE])] if _graded(one) else []
+        [RatioTerm(RELATIVE, one.values[MODEL], one.values[REFERENCE])]
+        if _has_reference_score(one)
+        else []
         for one in records
     ]
     return sum_of_ratios(added)
 
 
-def _graded(record: Record) -> bool:
+def _has_reference_score(record: Record) -> bool:
     return record.score is not None and REFERENCE in record.values
 
 
-def _relative(records: Sequence[Record], plain: Metric) -> Metric:
+def _relative_metric(records: Sequence[Record], plain: Metric) -> Metric:
     """100 times the ratio of the means; questions about one picture are drawn together. What was
     withheld stays withheld."""
-    found = _ratio(records)
+    found = _score_ratio(records)
     if plain.value is None or found is None or not found.rows[:, 1].any():
         return plain
     value = found.of_all()
-    spread = unbounded_interval_of_sums(found.rows, found.value, clusters(records))
+    spread = unbounded_interval_of_sums(found.rows, found.value, cluster_samples(records))
     n = int(found.rows.any(axis=1).sum())
     return Metric(RELATIVE, value, n, spread, unit="points", top=max(100.0, value))

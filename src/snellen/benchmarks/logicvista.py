@@ -21,31 +21,31 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from snellen.benchmarks.declaration.judged import (
     OFFICIAL,
     OWN_RULE,
-    Declared,
-    as_is,
-    cell,
-    graded_benchmark,
-    listed,
+    JudgedDeclaration,
+    first_cell,
+    judged_benchmark,
+    plain_messages,
+    split_list,
 )
-from snellen.benchmarks.declaration.published import Published, tsv
-from snellen.benchmarks.protocol.judged_flows import Extracting, extracted
+from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.protocol.judged_flows import ExtractedScoring, extracted_flow
 from snellen.benchmarks.protocol.judged_summary import SEPARATOR
-from snellen.benchmarks.protocol.judging import Panel
-from snellen.core.answer import Answer, Found
+from snellen.benchmarks.protocol.judging import JudgePanel
+from snellen.core.answer import Answer, ParsedAnswer
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.flow import Flow
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_id
-from snellen.extract.multi_label import read_letters
-from snellen.extract.verdicts import read_labels
+from snellen.extract.multi_label import parse_multi_label
+from snellen.extract.verdicts import parse_labels
 
 VERSION = "3"
 ALIASES: dict[str, dict[str, str]] = {"LogicVista": {}}
 DATA = Published(
     {},
     {
-        (): tsv(
+        (): published_tsv(
             "https://opencompass.openxlab.space/utils/VLMEval/LogicVista.tsv",
             "41c5d33adf33765c399e0e6ae588c061",
         )
@@ -57,65 +57,65 @@ LABELS = "ABCDEFGHI"
 
 
 def benchmark(variant: Variant) -> Benchmark:
-    return graded_benchmark(
+    return judged_benchmark(
         variant,
-        Declared(
+        JudgedDeclaration(
             name="logicvista",
             version=VERSION,
             title="LogicVista, logic puzzles with drawn options",
             data=DATA,
-            samples=samples,
+            samples=logicvista_samples,
             flow=_flow,
             paper="https://arxiv.org/abs/2407.04973",
             source="LogicVista (Apache-2.0), as VLMEvalKit's TSV",
             coverage="generic type",
             rubrics=(RUBRIC,),
             rules=(OWN_RULE, OFFICIAL),
-            several=(SKILL,),
+            multi_label=(SKILL,),
             max_new_tokens=1024,
-            judge_tokens=64,
+            max_judge_tokens=64,
         ),
     )
 
 
-def samples(rows: Iterable[Row]) -> Iterator[Sample]:
+def logicvista_samples(rows: Iterable[Row]) -> Iterator[Sample]:
     """A sample for each row; its gold is one value, the letters in order."""
     for row in rows:
-        skills = listed(cell(row.cells, SKILL, "skills"))
-        gold = labels_of(cell(row.cells, "answer"))
+        skills = split_list(first_cell(row.cells, SKILL, "skills"))
+        gold = join_labels(first_cell(row.cells, "answer"))
         yield Sample(
             id=row_id(row),
             kind="open",
-            question=cell(row.cells, "question"),
+            question=first_cell(row.cells, "question"),
             gold=(gold,) if gold else (),
             media=row.media,
             groups={SKILL: SEPARATOR.join(skills)} if skills else {},
         )
 
 
-def labels_of(text: str) -> str:
+def join_labels(text: str) -> str:
     """Letters in any spelling ("b,d", ["b", "d"]) as "B, D"."""
-    return ", ".join(sorted(label.upper() for label in listed(text)))
+    return ", ".join(sorted(label.upper() for label in split_list(text)))
 
 
 def _flow(
-    settings: Generation, panel: Panel, options: Mapping[str, str]
+    settings: Generation, panel: JudgePanel, options: Mapping[str, str]
 ) -> Callable[[Sample], Flow]:
-    return extracted(
-        Extracting(
+    return extracted_flow(
+        ExtractedScoring(
             settings=settings,
             panel=panel,
             rubric=RUBRIC,
             fields=lambda sample, reply: {"question": sample.question, "reply": reply},
-            read=_read,
+            parse=_parse,
             always=True,
-            short=lambda sample, text: Found(text, "letters"),
-            right=lambda sample, answer: answer in sample.gold,
-            verdict=read_labels,
-            shown=as_is,
+            parse_short=lambda sample, text: ParsedAnswer(text, "letters"),
+            is_right=lambda sample, answer: answer in sample.gold,
+            parse_verdict=parse_labels,
+            build_messages=plain_messages,
         )
     )
 
 
-def _read(sample: Sample, reply: str, stop_reason: str) -> Answer:
-    return read_letters(reply, LABELS, stop_reason=stop_reason)
+def _parse(sample: Sample, reply: str, stop_reason: str) -> Answer:
+    return parse_multi_label(reply, LABELS, stop_reason=stop_reason)

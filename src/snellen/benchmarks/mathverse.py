@@ -26,17 +26,22 @@ from functools import partial
 from msgspec import structs
 from msgspec.structs import replace
 
-from snellen.benchmarks.declaration.judged import Declared, as_is, cell, graded_benchmark
-from snellen.benchmarks.declaration.published import Published, PublishedFile, tsv
+from snellen.benchmarks.declaration.judged import (
+    JudgedDeclaration,
+    first_cell,
+    judged_benchmark,
+    plain_messages,
+)
+from snellen.benchmarks.declaration.published import Published, PublishedFile, published_tsv
 from snellen.benchmarks.protocol.judged_flows import (
     BY_RULES,
-    Extracting,
-    asked_and_read,
-    record_of,
-    ungraded,
+    ExtractedScoring,
+    ask_and_extract,
+    build_record,
+    ungraded_record,
 )
-from snellen.benchmarks.protocol.judging import Judgement, Panel, judged
-from snellen.core.answer import Answer, Found, Unparsed
+from snellen.benchmarks.protocol.judging import JudgePanel, PanelVerdicts, ask_judges
+from snellen.core.answer import Answer, ParsedAnswer, Unparsed
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.flow import Flow
 from snellen.core.output import Generated
@@ -44,9 +49,9 @@ from snellen.core.record import Pass, Record
 from snellen.core.request import Generation, Ref
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_id
-from snellen.extract.choice import read_choice
-from snellen.extract.open_text import read_open
-from snellen.extract.verdicts import read_grade, read_object
+from snellen.extract.choice import parse_choice
+from snellen.extract.open_text import parse_open
+from snellen.extract.verdicts import parse_grade, parse_object
 from snellen.scoring import mathematics
 
 VERSION = "4"
@@ -69,12 +74,12 @@ _FILES: dict[str, tuple[str, str, str]] = {
 }
 
 
-def _published(file: tuple[str, str, str]) -> PublishedFile:
-    return tsv(f"{_HOME}/{file[0]}.tsv", file[1])
+def _published_file(file: tuple[str, str, str]) -> PublishedFile:
+    return published_tsv(f"{_HOME}/{file[0]}.tsv", file[1])
 
 
 DATA = Published(
-    {"version": tuple(_FILES)}, {(name,): _published(file) for name, file in _FILES.items()}
+    {"version": tuple(_FILES)}, {(name,): _published_file(file) for name, file in _FILES.items()}
 )
 ALIASES = {
     **{f"MathVerse_MINI{file[2]}": {"version": name} for name, file in _FILES.items()},
@@ -90,48 +95,48 @@ EXTRACT, COMPARE = "mathverse-answer", "mathverse-same"
 PROMPT = "prompt"
 _GROUPS = ("problem_version", "subject", "subfield")
 _CHOICE = re.compile(r"^\(?([A-H])[:.)]\s*(.*)$", re.MULTILINE)
-_LONGEST = 80
+_MAX_ANSWER_LENGTH = 80
 
 
 def benchmark(variant: Variant) -> Benchmark:
     asks_cot = variant.options.get(PROMPT) == "cot"
-    return graded_benchmark(
+    return judged_benchmark(
         variant,
-        Declared(
+        JudgedDeclaration(
             name="mathverse",
             version=VERSION,
             title="MathVerse testmini, geometry with more and more in the picture",
             data=DATA,
-            samples=partial(samples, cot=asks_cot),
+            samples=partial(mathverse_samples, cot=asks_cot),
             flow=_flow,
             paper="https://arxiv.org/abs/2403.14624",
             source="MathVerse (MIT), as VLMEvalKit's TSV",
             coverage="generic type",
             rubrics=(EXTRACT, COMPARE),
             options={PROMPT: ("plain", "cot")},
-            check=mathematics.require,
+            check=mathematics.require_math_verify,
             max_new_tokens=2048,
         ),
     )
 
 
-def samples(rows: Iterable[Row], *, cot: bool = False) -> Iterator[Sample]:
+def mathverse_samples(rows: Iterable[Row], *, cot: bool = False) -> Iterator[Sample]:
     """A sample for each row; options are those that the question lists."""
     for row in rows:
-        question = cell(row.cells, "question")
-        judged_question = cell(row.cells, "question_for_eval") or question
+        question = first_cell(row.cells, "question")
+        judged_question = first_cell(row.cells, "question_for_eval") or question
         options = dict(_CHOICE.findall(judged_question.partition("Choices")[2]))
-        gold = cell(row.cells, "answer").strip()
+        gold = first_cell(row.cells, "answer").strip()
         choice = bool(options) and gold in options
-        told = read_object(cell(row.cells, "metadata")) or {}
+        metadata = parse_object(first_cell(row.cells, "metadata")) or {}
         groups = {
-            name: cell(row.cells, name, f"metadata.{name}") or str(told.get(name, ""))
+            name: first_cell(row.cells, name, f"metadata.{name}") or str(metadata.get(name, ""))
             for name in _GROUPS
         }
         yield Sample(
             id=row_id(row),
             kind="choice" if choice else "open",
-            question=(cell(row.cells, "query_cot") or question) if cot else question,
+            question=(first_cell(row.cells, "query_cot") or question) if cot else question,
             gold=(gold,) if gold else (),
             options=options if choice else {},
             media=row.media,
@@ -142,65 +147,71 @@ def samples(rows: Iterable[Row], *, cot: bool = False) -> Iterator[Sample]:
 
 
 def _flow(
-    settings: Generation, panel: Panel, options: Mapping[str, str]
+    settings: Generation, panel: JudgePanel, options: Mapping[str, str]
 ) -> Callable[[Sample], Flow]:
-    how = Extracting(
+    scoring = ExtractedScoring(
         settings=settings,
         panel=panel,
         rubric=EXTRACT,
         fields=_fields,
-        read=_read,
-        short=_read_short,
-        right=_right,
-        shown=lambda sample: as_is(replace(sample, hint="")),
+        parse=_parse,
+        parse_short=_parse_short,
+        is_right=_is_right,
+        build_messages=lambda sample: plain_messages(replace(sample, hint="")),
     )
 
     def flow(sample: Sample) -> Flow:
-        read = yield from asked_and_read(sample, how)
+        read = yield from ask_and_extract(sample, scoring)
         if isinstance(read, Record):
             return read
         one, first = read
-        value = first.answer.value if isinstance(first.answer, Found) else None
-        right = value is not None and _right(sample, value)
-        compared = Judgement(())
+        value = first.answer.value if isinstance(first.answer, ParsedAnswer) else None
+        right = value is not None and _is_right(sample, value)
+        compared = PanelVerdicts(())
         if panel and value is not None and not right:
-            asks = {"question": sample.hint, "gold": sample.gold[0], "answer": value}
-            grade = partial(read_grade, low=0.0, high=1.0, whole=True)
-            compared = yield from judged(
-                panel, COMPARE, asks, grade, Ref(sample.id), about=_text_of(one), step="comparison"
+            fields = {"question": sample.hint, "gold": sample.gold[0], "answer": value}
+            grade = partial(parse_grade, low=0.0, high=1.0, integers_only=True)
+            compared = yield from ask_judges(
+                panel,
+                COMPARE,
+                fields,
+                grade,
+                Ref(sample.id),
+                about=_reply_text(one),
+                step="comparison",
             )
             one = structs.replace(one, verdicts=(*one.verdicts, *compared.verdicts))
-            if compared.failure is not None or not compared.read:
-                return ungraded(sample, (one,), compared)
+            if compared.failure is not None or not compared.readable:
+                return ungraded_record(sample, (one,), compared)
         score = compared.grade() if compared.verdicts else float(right)
         values = {BY_RULES: float(first.by_rules and right)} if panel else {}
         one = structs.replace(one, correct=bool(score and score > 0.5))
-        return record_of(sample, (one,), score=score, values=values)
+        return build_record(sample, (one,), score=score, values=values)
 
     return flow
 
 
-def _text_of(one: Pass) -> str:
-    return one.output.text if isinstance(one.output, Generated) else ""
+def _reply_text(result: Pass) -> str:
+    return result.output.text if isinstance(result.output, Generated) else ""
 
 
-def _read(sample: Sample, reply: str, stop_reason: str) -> Answer:
+def _parse(sample: Sample, reply: str, stop_reason: str) -> Answer:
     if sample.options:
-        return read_choice(reply, sample.options, stop_reason=stop_reason)
-    answer = read_open(reply, stop_reason=stop_reason)
-    long = isinstance(answer, Found) and answer.rule == "whole reply"
-    return Unparsed() if long and len(reply) > _LONGEST else answer
+        return parse_choice(reply, sample.options, stop_reason=stop_reason)
+    answer = parse_open(reply, stop_reason=stop_reason)
+    long = isinstance(answer, ParsedAnswer) and answer.rule == "whole reply"
+    return Unparsed() if long and len(reply) > _MAX_ANSWER_LENGTH else answer
 
 
-def _read_short(sample: Sample, text: str) -> Answer:
+def _parse_short(sample: Sample, text: str) -> Answer:
     if sample.options:
-        chosen = read_choice(text, sample.options)
-        if isinstance(chosen, Found):
+        chosen = parse_choice(text, sample.options)
+        if isinstance(chosen, ParsedAnswer):
             return chosen
-    return Found(text, "short answer")
+    return ParsedAnswer(text, "short answer")
 
 
-def _right(sample: Sample, answer: str) -> bool:
+def _is_right(sample: Sample, answer: str) -> bool:
     """By label; else by the text of the gold, or of the gold option."""
     gold = sample.gold[0]
     if sample.options:

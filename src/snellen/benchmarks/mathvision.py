@@ -25,25 +25,25 @@ from snellen.benchmarks.declaration.judged import (
     OFFICIAL,
     OWN_RULE,
     RULE,
-    Declared,
-    as_is,
-    cell,
-    graded_benchmark,
+    JudgedDeclaration,
+    first_cell,
+    judged_benchmark,
+    plain_messages,
 )
-from snellen.benchmarks.declaration.published import Published, tsv
+from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.rows import option_cells
-from snellen.benchmarks.protocol.judged_flows import Extracting, extracted
-from snellen.benchmarks.protocol.judging import Panel
-from snellen.core.answer import Answer, Empty, Found, Unparsed
+from snellen.benchmarks.protocol.judged_flows import ExtractedScoring, extracted_flow
+from snellen.benchmarks.protocol.judging import JudgePanel
+from snellen.core.answer import Answer, Empty, ParsedAnswer, Unparsed
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.flow import Flow
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_id
-from snellen.extract.choice import read_choice
-from snellen.extract.open_text import read_open
-from snellen.extract.published.mathvision import short_answer
-from snellen.prompts.judging import rubric
+from snellen.extract.choice import parse_choice
+from snellen.extract.open_text import parse_open
+from snellen.extract.published.mathvision import parse_short_answer
+from snellen.prompts.judging import load_rubric
 from snellen.scoring import mathematics
 from snellen.scoring.mathematics import equal
 
@@ -58,46 +58,51 @@ _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
 DATA = Published(
     {"split": ("test", "mini")},
     {
-        ("test",): tsv(f"{_HOME}/MathVision.tsv", "93f6de14f7916e598aa1b7165589831e"),
-        ("mini",): tsv(f"{_HOME}/MathVision_MINI.tsv", "060fe4fa5d868987ce179307bd5f8a33"),
+        ("test",): published_tsv(f"{_HOME}/MathVision.tsv", "93f6de14f7916e598aa1b7165589831e"),
+        ("mini",): published_tsv(
+            f"{_HOME}/MathVision_MINI.tsv", "060fe4fa5d868987ce179307bd5f8a33"
+        ),
     },
 )
 RUBRIC = "short-answer"
-_LONGEST = 80
+_MAX_ANSWER_LENGTH = 80
 """Characters of a reply that may be taken whole for an answer."""
 
 
 def benchmark(variant: Variant) -> Benchmark:
-    return graded_benchmark(
+    return judged_benchmark(
         variant,
-        Declared(
+        JudgedDeclaration(
             name="mathvision",
             version=VERSION,
             title="MATH-Vision, competition mathematics with pictures",
             data=DATA,
-            samples=samples,
+            samples=mathvision_samples,
             flow=_flow,
             paper="https://arxiv.org/abs/2402.14804",
             source="MATH-Vision (MIT), as VLMEvalKit's TSV",
             coverage="generic type",
             rubrics=(RUBRIC,),
             rules=(OWN_RULE, OFFICIAL),
-            check=mathematics.require,
+            check=mathematics.require_math_verify,
             max_new_tokens=2048,
         ),
     )
 
 
-def samples(rows: Iterable[Row]) -> Iterator[Sample]:
+def mathvision_samples(rows: Iterable[Row]) -> Iterator[Sample]:
     """A sample for each row; choices that are bare letters stay options of that text."""
     for row in rows:
         options = option_cells(row.cells)
-        gold = cell(row.cells, "answer").strip()
-        subject, level = cell(row.cells, "category", "subject"), cell(row.cells, "level")
+        gold = first_cell(row.cells, "answer").strip()
+        subject, level = (
+            first_cell(row.cells, "category", "subject"),
+            first_cell(row.cells, "level"),
+        )
         yield Sample(
             id=row_id(row),
             kind="choice" if options else "open",
-            question=_question(cell(row.cells, "question"), options),
+            question=_question_with_choices(first_cell(row.cells, "question"), options),
             gold=(gold,) if gold else (),
             options=options,
             media=row.media,
@@ -108,7 +113,7 @@ def samples(rows: Iterable[Row]) -> Iterator[Sample]:
         )
 
 
-def _question(question: str, options: Mapping[str, str]) -> str:
+def _question_with_choices(question: str, options: Mapping[str, str]) -> str:
     """The question with its choices below, where it does not list them itself."""
     listed = question if not options or "\nChoices:" in question or "\n(A)" in question else ""
     if listed or not options:
@@ -117,74 +122,78 @@ def _question(question: str, options: Mapping[str, str]) -> str:
 
 
 def _flow(
-    settings: Generation, panel: Panel, options: Mapping[str, str]
+    settings: Generation, panel: JudgePanel, options: Mapping[str, str]
 ) -> Callable[[Sample], Flow]:
     official = options[RULE] == OFFICIAL
-    short = _short_official if official else _read_short
-    return extracted(
-        Extracting(
+    short = _parse_short_official if official else _parse_short
+    return extracted_flow(
+        ExtractedScoring(
             settings=settings,
             panel=panel,
             rubric=RUBRIC,
             fields=_fields,
-            read=_read_official if official else _read,
+            parse=_parse_official if official else _parse,
             always=official,
-            short=short,
-            right=_right_official if official else _right,
-            shown=as_is,
+            parse_short=short,
+            is_right=_is_right_official if official else _is_right,
+            build_messages=plain_messages,
         )
     )
 
 
-def _read(sample: Sample, reply: str, stop_reason: str) -> Answer:
+def _parse(sample: Sample, reply: str, stop_reason: str) -> Answer:
     if sample.options:
-        chosen = read_choice(reply, sample.options, stop_reason=stop_reason)
+        chosen = parse_choice(reply, sample.options, stop_reason=stop_reason)
         if not isinstance(chosen, Unparsed):
             return chosen
-    answer = read_open(reply, stop_reason=stop_reason)
-    if not isinstance(answer, Found):
+    answer = parse_open(reply, stop_reason=stop_reason)
+    if not isinstance(answer, ParsedAnswer):
         return answer
-    if answer.rule == "whole reply" and len(answer.value) > _LONGEST:
+    if answer.rule == "whole reply" and len(answer.value) > _MAX_ANSWER_LENGTH:
         return Unparsed()
-    return _chosen(sample, answer) if sample.options else answer
+    return _matching_option(sample, answer) if sample.options else answer
 
 
-def _read_short(sample: Sample, text: str) -> Answer:
+def _parse_short(sample: Sample, text: str) -> Answer:
     if sample.options:
-        chosen = read_choice(text, sample.options)
-        return _chosen(sample, Found(text, "short answer")) if _unread(chosen) else chosen
-    return Found(text, "short answer")
+        chosen = parse_choice(text, sample.options)
+        return (
+            _matching_option(sample, ParsedAnswer(text, "short answer"))
+            if _is_unread(chosen)
+            else chosen
+        )
+    return ParsedAnswer(text, "short answer")
 
 
-def _unread(answer: Answer) -> bool:
-    return not isinstance(answer, Found)
+def _is_unread(answer: Answer) -> bool:
+    return not isinstance(answer, ParsedAnswer)
 
 
-def _chosen(sample: Sample, answer: Found) -> Answer:
+def _matching_option(sample: Sample, answer: ParsedAnswer) -> Answer:
     """The only option with this text or value."""
     same = [label for label, text in sample.options.items() if equal(answer.value, text)]
-    return Found(same[0], answer.rule, answer.span) if len(same) == 1 else Unparsed()
+    return ParsedAnswer(same[0], answer.rule, answer.span) if len(same) == 1 else Unparsed()
 
 
-def _right(sample: Sample, answer: str) -> bool:
+def _is_right(sample: Sample, answer: str) -> bool:
     if sample.options:
         return answer in sample.gold
     return equal(answer, sample.gold[0])
 
 
-def _read_official(sample: Sample, reply: str, stop_reason: str) -> Answer:
+def _parse_official(sample: Sample, reply: str, stop_reason: str) -> Answer:
     if not reply.strip():
         return Empty()
-    answer = short_answer(reply)
-    return Found(answer, "short answer") if answer else Unparsed()
+    answer = parse_short_answer(reply)
+    return ParsedAnswer(answer, "short answer") if answer else Unparsed()
 
 
-def _short_official(sample: Sample, text: str) -> Answer:
+def _parse_short_official(sample: Sample, text: str) -> Answer:
     """What a judge copied out is the short answer."""
-    return Found(text.strip(), "short answer") if text.strip() else Empty()
+    return ParsedAnswer(text.strip(), "short answer") if text.strip() else Empty()
 
 
-def _right_official(sample: Sample, answer: str) -> bool:
+def _is_right_official(sample: Sample, answer: str) -> bool:
     gold = sample.gold[0]
     if mathematics.equal_official(answer, gold):
         return True
@@ -193,5 +202,5 @@ def _right_official(sample: Sample, answer: str) -> bool:
 
 
 def _fields(sample: Sample, reply: str) -> Mapping[str, str]:
-    form = rubric(RUBRIC).rules["choice" if sample.options else "text"]
+    form = load_rubric(RUBRIC).rules["choice" if sample.options else "text"]
     return {"question": sample.question, "choices": "", "reply": reply, "form": form}

@@ -24,29 +24,34 @@ from snellen.benchmarks.declaration.judged import (
     OFFICIAL,
     OWN_RULE,
     RULE,
-    Declared,
-    as_is,
-    cell,
-    graded_benchmark,
-    listed,
+    JudgedDeclaration,
+    first_cell,
+    judged_benchmark,
+    plain_messages,
+    split_list,
 )
-from snellen.benchmarks.declaration.published import Published, tsv
+from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.rows import option_cells
-from snellen.benchmarks.protocol.judged_flows import Extracting, extracted
+from snellen.benchmarks.protocol.judged_flows import ExtractedScoring, extracted_flow
 from snellen.benchmarks.protocol.judged_summary import SEPARATOR
-from snellen.benchmarks.protocol.judging import Panel
-from snellen.core.answer import Answer, Empty, Found, NoMatch
+from snellen.benchmarks.protocol.judging import JudgePanel
+from snellen.core.answer import Answer, Empty, NoMatch, ParsedAnswer
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.flow import Flow
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_id
-from snellen.extract.choice import read_choice
-from snellen.extract.numbers import read_list, read_number
-from snellen.extract.open_text import read_open
-from snellen.extract.verdicts import Reading, read_answer
-from snellen.prompts.judging import rubric
-from snellen.scoring.mathvista import answer_type_of, normalised, places, same_value
+from snellen.extract.choice import parse_choice
+from snellen.extract.numbers import parse_list_answer, parse_numeric_answer
+from snellen.extract.open_text import parse_open
+from snellen.extract.verdicts import ParsedVerdict, parse_extracted_answer
+from snellen.prompts.judging import load_rubric
+from snellen.scoring.mathvista import (
+    answer_type_of,
+    decimal_places,
+    normalise_extraction,
+    same_value,
+)
 
 VERSION = "3"
 ALIASES: dict[str, dict[str, str]] = {
@@ -58,7 +63,7 @@ ALIASES: dict[str, dict[str, str]] = {
 DATA = Published(
     {},
     {
-        (): tsv(
+        (): published_tsv(
             "https://opencompass.openxlab.space/utils/VLMEval/MathVista_MINI.tsv",
             "f199b98e178e5a2a20e7048f5dcb0464",
         )
@@ -76,46 +81,46 @@ _HINTS = {
     "list, e.g., [1, 2, 3], [1.2, 1.3, 1.4], at the end.",
     "text": "",
 }
-_FLOATS = ("zero", "one", "two", "three")
-_EXAMPLES = ("1, 2, 3", "1.2, 1.3, 1.4", "1.23, 1.34, 1.45", "1.234, 1.345, 1.456")
+_DIGIT_WORDS = ("zero", "one", "two", "three")
+_FLOAT_EXAMPLES = ("1, 2, 3", "1.2, 1.3, 1.4", "1.23, 1.34, 1.45", "1.234, 1.345, 1.456")
 
 
 def benchmark(variant: Variant) -> Benchmark:
-    return graded_benchmark(
+    return judged_benchmark(
         variant,
-        Declared(
+        JudgedDeclaration(
             name="mathvista",
             version=VERSION,
             title="MathVista testmini, mathematics about pictures",
             data=DATA,
-            samples=samples,
+            samples=mathvista_samples,
             flow=_flow,
             paper="https://arxiv.org/abs/2310.02255",
             source="MathVista (CC BY-SA 4.0), as VLMEvalKit's TSV",
             coverage="generic type",
             rubrics=(RUBRIC,),
             rules=(OWN_RULE, OFFICIAL),
-            several=(SKILLS,),
+            multi_label=(SKILLS,),
             max_new_tokens=1024,
         ),
     )
 
 
-def samples(rows: Iterable[Row]) -> Iterator[Sample]:
+def mathvista_samples(rows: Iterable[Row]) -> Iterator[Sample]:
     """A sample for each row; the gold of a choice is its label."""
     for row in rows:
         options = option_cells(row.cells)
-        gold = cell(row.cells, "answer")
-        kind = answer_type_of(cell(row.cells, TYPE))
-        groups = {name: cell(row.cells, name, f"metadata.{name}") for name in _GROUPS}
-        skills = listed(cell(row.cells, SKILLS, f"metadata.{SKILLS}"))
-        label = cell(row.cells, "answer_option") or next(
+        gold = first_cell(row.cells, "answer")
+        kind = answer_type_of(first_cell(row.cells, TYPE))
+        groups = {name: first_cell(row.cells, name, f"metadata.{name}") for name in _GROUPS}
+        skills = split_list(first_cell(row.cells, SKILLS, f"metadata.{SKILLS}"))
+        label = first_cell(row.cells, "answer_option") or next(
             (name for name, text in options.items() if text.strip() == gold.strip()), gold
         )
         yield Sample(
             id=row_id(row),
             kind="choice" if options else "open",
-            question=_question(row.cells, options, kind, gold),
+            question=_question_with_hint(row.cells, options, kind, gold),
             gold=((label if options else gold),) if gold else (),
             options=options,
             media=row.media,
@@ -126,20 +131,22 @@ def samples(rows: Iterable[Row]) -> Iterator[Sample]:
         )
 
 
-def _question(cells: Mapping[str, str], options: Mapping[str, str], kind: str, gold: str) -> str:
+def _question_with_hint(
+    cells: Mapping[str, str], options: Mapping[str, str], kind: str, gold: str
+) -> str:
     """The question as the TSV has it, with hint and choices; built the same way from the
     authors' JSON, which has them apart."""
-    question = cell(cells, "query", "question")
+    question = first_cell(cells, "query", "question")
     if not question or "Hint:" in question:
         return question
     if options:
         hint = f"{_CHOOSE}the end."
     elif kind == "float":
-        digits = min(places(gold), len(_FLOATS) - 1)
+        digits = min(decimal_places(gold), len(_DIGIT_WORDS) - 1)
         noun = "place" if digits == 1 else "places"
         hint = (
-            f"Please answer the question requiring a floating-point number with {_FLOATS[digits]} "
-            f"decimal {noun} and provide the final value, e.g., {_EXAMPLES[digits]}, at the end."
+            f"Please answer the question requiring a floating-point number with {_DIGIT_WORDS[digits]} "
+            f"decimal {noun} and provide the final value, e.g., {_FLOAT_EXAMPLES[digits]}, at the end."
         )
     else:
         hint = _HINTS[kind]
@@ -152,66 +159,66 @@ def _question(cells: Mapping[str, str], options: Mapping[str, str], kind: str, g
 
 
 def _flow(
-    settings: Generation, panel: Panel, options: Mapping[str, str]
+    settings: Generation, panel: JudgePanel, options: Mapping[str, str]
 ) -> Callable[[Sample], Flow]:
     official = options[RULE] == OFFICIAL
-    return extracted(
-        Extracting(
+    return extracted_flow(
+        ExtractedScoring(
             settings=settings,
             panel=panel,
             rubric=RUBRIC,
             fields=_fields,
-            read=_read_official if official else _read,
+            parse=_parse_official if official else _parse,
             always=official,
-            verdict=_as_it_stands if official else read_answer,
-            short=_read_official if official else None,
-            right=_right_official if official else _right,
-            shown=as_is,
+            parse_verdict=_parse_verbatim if official else parse_extracted_answer,
+            parse_short=_parse_official if official else None,
+            is_right=_is_right_official if official else _is_right,
+            build_messages=plain_messages,
         )
     )
 
 
-def _as_it_stands(said: str) -> Reading | None:
+def _parse_verbatim(reply: str) -> ParsedVerdict | None:
     """All that a judge copied out: the script takes no marks off it."""
-    return Reading(text=said) if said.strip() else None
+    return ParsedVerdict(text=reply) if reply.strip() else None
 
 
-def _kind(sample: Sample) -> str:
+def _answer_type(sample: Sample) -> str:
     return sample.groups.get(TYPE, "text")
 
 
-def _read(sample: Sample, reply: str, stop_reason: str) -> Answer:
+def _parse(sample: Sample, reply: str, stop_reason: str) -> Answer:
     if sample.options:
-        return read_choice(reply, sample.options, stop_reason=stop_reason)
-    if _kind(sample) == "list":
-        return read_list(reply, stop_reason=stop_reason)
-    if _kind(sample) in ("integer", "float"):
-        return read_number(reply, stop_reason=stop_reason)
-    return read_open(reply, stop_reason=stop_reason)
+        return parse_choice(reply, sample.options, stop_reason=stop_reason)
+    if _answer_type(sample) == "list":
+        return parse_list_answer(reply, stop_reason=stop_reason)
+    if _answer_type(sample) in ("integer", "float"):
+        return parse_numeric_answer(reply, stop_reason=stop_reason)
+    return parse_open(reply, stop_reason=stop_reason)
 
 
-def _right(sample: Sample, answer: str) -> bool:
+def _is_right(sample: Sample, answer: str) -> bool:
     if sample.options:
         same = sample.options.get(sample.gold[0], "").strip()
         return answer in sample.gold or (same != "" and sample.options.get(answer) == same)
-    return same_value(answer, sample.gold[0], answer_type_of(_kind(sample)))
+    return same_value(answer, sample.gold[0], answer_type_of(_answer_type(sample)))
 
 
-def _read_official(sample: Sample, text: str, stop_reason: str = "stop") -> Answer:
+def _parse_official(sample: Sample, text: str, stop_reason: str = "stop") -> Answer:
     """A short answer in the question's form, as the authors' script makes it."""
     if not text.strip():
         return Empty()
     gold = sample.gold[0] if sample.gold else ""
     choices = tuple(sample.options.values())
-    made = normalised(text, answer_type_of(_kind(sample)), gold, choices)
+    made = normalise_extraction(text, answer_type_of(_answer_type(sample)), gold, choices)
     if made is None:
         return NoMatch("normalised")
     if choices:
         made = next(label for label, choice in sample.options.items() if choice == made)
-    return Found(made, "normalised")
+    return ParsedAnswer(made, "normalised")
 
 
-def _right_official(sample: Sample, answer: str) -> bool:
+def _is_right_official(sample: Sample, answer: str) -> bool:
     """Equality of texts: of two choices that read the same both are right."""
     options = sample.options
     if options:
@@ -220,6 +227,6 @@ def _right_official(sample: Sample, answer: str) -> bool:
 
 
 def _fields(sample: Sample, reply: str) -> Mapping[str, str]:
-    rules = rubric(RUBRIC).rules
-    kind = "choice" if sample.options else _kind(sample)
+    rules = load_rubric(RUBRIC).rules
+    kind = "choice" if sample.options else _answer_type(sample)
     return {"question": sample.question, "choices": "", "reply": reply, "form": rules[kind]}

@@ -14,15 +14,15 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from snellen.benchmarks.declaration.published import Published, tsv
+from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.questions import question_benchmark
-from snellen.core.benchmark import Benchmark, Variant, needs
-from snellen.prompts.choice import Wording
+from snellen.core.benchmark import Benchmark, Variant, requires
+from snellen.prompts.choice import PromptTemplate
 
 VERSION = "2"
 ALIASES: dict[str, dict[str, str]] = {"MLLMGuard_DS": {}}
 _URL = "https://opencompass.openxlab.space/utils/VLMEval/MLLMGuard_DS.tsv"
-DATA = Published({}, {(): tsv(_URL, "975fc0dd7119386e198c37d71e274b3f")})
+DATA = Published({}, {(): published_tsv(_URL, "975fc0dd7119386e198c37d71e274b3f")})
 
 
 def benchmark(variant: Variant) -> Benchmark:
@@ -33,9 +33,9 @@ def benchmark(variant: Variant) -> Benchmark:
         title="MLLMGuard, safety of replies",
         open=partial(DATA.table, variant),
         fetch=partial(DATA.fetch, variant),
-        needs=needs("text", "image"),
+        requires=requires("text", "image"),
         kind="open",
-        wording=Wording(open=""),
+        template=PromptTemplate(open=""),
         paper="https://arxiv.org/abs/2406.07594",
         source="MLLMGuard of its authors (Carol0110/MLLMGuard on the hub), as VLMEvalKit's TSV",
     )

@@ -18,17 +18,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
-from snellen.benchmarks.declaration.judged import Declared, as_is, cell, graded_benchmark, listed
-from snellen.benchmarks.declaration.published import Published, tsv
-from snellen.benchmarks.protocol.judged_flows import Grading, graded
+from snellen.benchmarks.declaration.judged import (
+    JudgedDeclaration,
+    first_cell,
+    judged_benchmark,
+    plain_messages,
+    split_list,
+)
+from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.protocol.judged_flows import JudgedScoring, judged_flow
 from snellen.benchmarks.protocol.judged_summary import SEPARATOR
-from snellen.benchmarks.protocol.judging import Panel
+from snellen.benchmarks.protocol.judging import JudgePanel
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.flow import Flow
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_gold, row_id
-from snellen.extract.verdicts import read_grade
+from snellen.extract.verdicts import parse_grade
 
 VERSION = "4"
 ALIASES = {
@@ -40,8 +46,8 @@ _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
 DATA = Published(
     {"split": ("all", "hard")},
     {
-        ("all",): tsv(f"{_HOME}/MMVet.tsv", "748aa6d4aa9d4de798306a63718455e3"),
-        ("hard",): tsv(f"{_HOME}/MMVet_Hard.tsv", "63a598819a936a2e77c410a78a21ff16"),
+        ("all",): published_tsv(f"{_HOME}/MMVet.tsv", "748aa6d4aa9d4de798306a63718455e3"),
+        ("hard",): published_tsv(f"{_HOME}/MMVet_Hard.tsv", "63a598819a936a2e77c410a78a21ff16"),
     },
 )
 RUBRIC = "mm-vet"
@@ -52,31 +58,31 @@ MAX_NEW_TOKENS = 1024
 
 
 def benchmark(variant: Variant) -> Benchmark:
-    return graded_benchmark(
+    return judged_benchmark(
         variant,
-        Declared(
+        JudgedDeclaration(
             name="mm-vet",
             version=VERSION,
             title="MM-Vet, open questions graded by a judge",
             data=DATA,
-            samples=samples,
+            samples=mm_vet_samples,
             flow=_flow,
             paper="https://arxiv.org/abs/2308.02490",
             source="MM-Vet (CC BY-NC 4.0), as VLMEvalKit's TSV",
             rubrics=(RUBRIC,),
             headline="score",
             must_judge=True,
-            several=(ABILITY,),
+            multi_label=(ABILITY,),
             max_new_tokens=MAX_NEW_TOKENS,
-            judge_tokens=64,
+            max_judge_tokens=64,
         ),
     )
 
 
-def samples(rows: Iterable[Row]) -> Iterator[Sample]:
+def mm_vet_samples(rows: Iterable[Row]) -> Iterator[Sample]:
     """A sample for each row; the gold is kept in one piece, with its <AND> and <OR>."""
     for row in rows:
-        needed = listed(cell(row.cells, "capability", "capabilities", "category"))
+        abilities = split_list(first_cell(row.cells, "capability", "capabilities", "category"))
         golds = row_gold(row)
         yield Sample(
             id=row_id(row),
@@ -85,25 +91,25 @@ def samples(rows: Iterable[Row]) -> Iterator[Sample]:
             gold=("<OR>".join(golds),) if golds else (),
             media=row.media,
             groups={
-                ABILITY: SEPARATOR.join(needed),
-                COMBINATION: "+".join(sorted(needed)),
+                ABILITY: SEPARATOR.join(abilities),
+                COMBINATION: "+".join(sorted(abilities)),
             }
-            if needed
+            if abilities
             else {},
         )
 
 
 def _flow(
-    settings: Generation, panel: Panel, options: Mapping[str, str]
+    settings: Generation, panel: JudgePanel, options: Mapping[str, str]
 ) -> Callable[[Sample], Flow]:
-    return graded(
-        Grading(
+    return judged_flow(
+        JudgedScoring(
             settings=settings,
             panel=panel,
             rubric=RUBRIC,
             fields=_fields,
-            read=partial(read_grade, low=0.0, high=1.0),
-            shown=as_is,
+            parse=partial(parse_grade, low=0.0, high=1.0),
+            build_messages=plain_messages,
         )
     )
 

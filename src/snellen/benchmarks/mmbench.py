@@ -22,14 +22,19 @@ from functools import partial
 
 from msgspec import structs
 
-from snellen.benchmarks.declaration.other_tools import Elsewhere
-from snellen.benchmarks.declaration.published import Published, PublishedFile, tsv, withheld
+from snellen.benchmarks.declaration.other_tools import OtherToolName
+from snellen.benchmarks.declaration.published import (
+    Published,
+    PublishedFile,
+    hide_answers,
+    published_tsv,
+)
 from snellen.benchmarks.declaration.questions import question_benchmark
-from snellen.benchmarks.protocol.flows import words_reader
-from snellen.benchmarks.protocol.parsers import Readers
-from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.benchmarks.protocol.flows import parse_yes_no_by_words
+from snellen.benchmarks.protocol.parsers import ParserSet
+from snellen.core.benchmark import Benchmark, Variant, requires
 from snellen.core.sample import Row, Sample
-from snellen.extract.published.official import read_mmbench
+from snellen.extract.published.official import parse_mmbench
 
 VERSION = "3"
 ALIASES = {
@@ -62,18 +67,18 @@ _MD5 = {
 }
 
 
-def _published(split: str, lang: str, version: str) -> PublishedFile:
+def _published_file(split: str, lang: str, version: str) -> PublishedFile:
     edition = "" if version == "1.0" else "_V11"
     name = f"MMBench_{split.upper()}_{lang.upper()}{edition}.tsv"
-    return tsv(f"{_HOME}/{name}", _MD5[split, lang, version])
+    return published_tsv(f"{_HOME}/{name}", _MD5[split, lang, version])
 
 
 ELSEWHERE = {
-    "mmbench": Elsewhere("lmms-eval", "is a group of splits and languages"),
+    "mmbench": OtherToolName("lmms-eval", "is a group of splits and languages"),
 }
 DATA = Published(
     {"split": ("dev", "test"), "lang": ("en", "cn"), "version": ("1.0", "1.1")},
-    {key: _published(*key) for key in _MD5},
+    {key: _published_file(*key) for key in _MD5},
     held_out={"test": "dev"},
 )
 LEVEL_1 = {
@@ -96,22 +101,22 @@ def benchmark(variant: Variant) -> Benchmark:
         open=partial(DATA.table, variant),
         fetch=partial(DATA.fetch, variant),
         options=DATA.options,
-        needs=needs("text", "image"),
+        requires=requires("text", "image"),
         circular_default="early",
         paper_prompt="paper-mmbench",
-        official=Readers(read_mmbench, words_reader),
+        official=ParserSet(parse_mmbench, parse_yes_no_by_words),
         paper="https://arxiv.org/abs/2307.06281",
         source="MMBench (Apache-2.0), the TSV files its authors publish",
-        held_out=DATA.examples_of(variant),
+        held_out=DATA.few_shot_source(variant),
     )
-    levelled = replace(questions, samples=partial(_in_three_levels, questions.samples))
-    return withheld(levelled, variant, "split", "test")
+    levelled = replace(questions, samples=partial(_add_first_level, questions.samples))
+    return hide_answers(levelled, variant, "split", "test")
 
 
-def _in_three_levels(
-    read: Callable[[Iterable[Row]], Iterator[Sample]], rows: Iterable[Row]
+def _add_first_level(
+    samples_of_rows: Callable[[Iterable[Row]], Iterator[Sample]], rows: Iterable[Row]
 ) -> Iterator[Sample]:
-    for sample in read(rows):
+    for sample in samples_of_rows(rows):
         top = LEVEL_1.get(sample.groups.get("l2-category", ""))
         yield (
             structs.replace(sample, groups={"l1-category": top, **sample.groups}) if top else sample

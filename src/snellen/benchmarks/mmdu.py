@@ -26,13 +26,13 @@ from typing import NamedTuple
 import msgspec
 from msgspec import structs
 
-from snellen.benchmarks.declaration.judged import Declared, cell, graded_benchmark
-from snellen.benchmarks.declaration.published import Published, tsv
-from snellen.benchmarks.protocol.judged_flows import record_of, ungraded
-from snellen.benchmarks.protocol.judged_summary import Told, summarise_graded
-from snellen.benchmarks.protocol.judging import Judgement, Panel, judged
-from snellen.core.answer import Found
-from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.benchmarks.declaration.judged import JudgedDeclaration, first_cell, judged_benchmark
+from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.protocol.judged_flows import build_record, ungraded_record
+from snellen.benchmarks.protocol.judged_summary import GradedSummaryOptions, summarise_judged
+from snellen.benchmarks.protocol.judging import JudgePanel, PanelVerdicts, ask_judges
+from snellen.core.answer import ParsedAnswer
+from snellen.core.benchmark import Benchmark, Variant, requires
 from snellen.core.errors import DataError
 from snellen.core.flow import Flow, Steps
 from snellen.core.headline import HeadlineSums
@@ -43,16 +43,16 @@ from snellen.core.request import Generate, Generation, Ref
 from snellen.core.sample import MediaRef, Row, Sample
 from snellen.core.summary import Metric, Summary
 from snellen.data.columns import parse_list, row_id
-from snellen.extract.unanswered import unanswered
-from snellen.extract.verdicts import read_marks
-from snellen.scoring.headlines import Share, interval_of, sum_of_ratios
+from snellen.extract.unanswered import non_answer
+from snellen.extract.verdicts import parse_grades
+from snellen.scoring.headlines import RatioTerm, headline_interval, sum_of_ratios
 
 VERSION = "5"
 ALIASES: dict[str, dict[str, str]] = {"MMDU": {}}
 DATA = Published(
     {},
     {
-        (): tsv(
+        (): published_tsv(
             "https://opencompass.openxlab.space/utils/VLMEval/MMDU.tsv",
             "848b635a88a078f49aebcc6e39792061",
         )
@@ -78,39 +78,39 @@ _SLOT = re.compile(r"<ImageHere>", re.IGNORECASE)
 
 
 def benchmark(variant: Variant) -> Benchmark:
-    return graded_benchmark(
+    return judged_benchmark(
         variant,
-        Declared(
+        JudgedDeclaration(
             name="mmdu",
             version=VERSION,
             title="MMDU, long dialogues about several pictures",
             data=DATA,
-            samples=samples,
+            samples=mmdu_samples,
             flow=_flow,
             paper="https://arxiv.org/abs/2406.11833",
             source="MMDU (CC BY-NC 4.0), as VLMEvalKit's TSV",
             rubrics=(RUBRIC,),
             headline="score",
             must_judge=True,
-            summarise=summarise,
-            headline_sums=_sums,
-            needs=needs("text", "image", many_images=True),
+            summarise=summarise_turns,
+            headline_sums=_overall_sums,
+            requires=requires("text", "image", many_images=True),
             max_new_tokens=1024,
-            judge_tokens=1024,
+            max_judge_tokens=1024,
         ),
     )
 
 
-def samples(rows: Iterable[Row]) -> Iterator[Sample]:
+def mmdu_samples(rows: Iterable[Row]) -> Iterator[Sample]:
     """A sample for each dialogue: its golds are the references in order, and its hint holds the
     questions as a JSON list. Raises DataError for lists that differ in length."""
     path = str(getattr(rows, "path", "mmdu"))
     for row in rows:
-        questions = _texts(cell(row.cells, "question"))
-        references = _texts(cell(row.cells, "answer"))
+        questions = _parse_texts(first_cell(row.cells, "question"))
+        references = _parse_texts(first_cell(row.cells, "answer"))
         if not questions or (references and len(references) != len(questions)):
             raise DataError(
-                f"{path}, row {row.number + 1}: {len(questions)} questions and {len(references)} "
+                f"{path}, row {row.index + 1}: {len(questions)} questions and {len(references)} "
                 "answers; expected two lists of the same length"
             )
         yield Sample(
@@ -123,39 +123,39 @@ def samples(rows: Iterable[Row]) -> Iterator[Sample]:
         )
 
 
-def _texts(text: str) -> tuple[str, ...]:
+def _parse_texts(text: str) -> tuple[str, ...]:
     items = parse_list(text)
     return (text,) if items is None and text else tuple(map(str, items or ()))
 
 
-class _Turn(NamedTuple):
-    done: Pass
-    judgement: Judgement
+class _DialogueTurn(NamedTuple):
+    result: Pass
+    verdicts: PanelVerdicts
 
 
 def _flow(
-    settings: Generation, panel: Panel, options: Mapping[str, str]
+    settings: Generation, panel: JudgePanel, options: Mapping[str, str]
 ) -> Callable[[Sample], Flow]:
     def flow(sample: Sample) -> Flow:
         questions = msgspec.json.decode(sample.hint, type=tuple[str, ...])
-        asked = user_messages(questions, sample.media)
-        said: tuple[Message, ...] = ()
-        turns: list[_Turn] = []
-        for number, (question, message) in enumerate(zip(questions, asked, strict=True)):
-            said = (*said, message)
+        user_turns = user_messages(questions, sample.media)
+        dialogue: tuple[Message, ...] = ()
+        turns: list[_DialogueTurn] = []
+        for number, (question, message) in enumerate(zip(questions, user_turns, strict=True)):
+            dialogue = (*dialogue, message)
             output = yield Generate(
-                messages=said,
+                messages=dialogue,
                 ref=Ref(sample.id, number),
                 settings=settings,
                 media=sample.sources(),
             )
-            turn = yield from _marked(sample, number, question, said, output, panel)
+            turn = yield from _judge_turn(sample, number, question, dialogue, output, panel)
             turns.append(turn)
-            if isinstance(output, Failure) or turn.judgement.failure is not None:
+            if isinstance(output, Failure) or turn.verdicts.failure is not None:
                 break
             if isinstance(output, Generated):
-                said = (*said, Message("assistant", (Text(output.text),)))
-        return _record(sample, turns, len(questions), panel)
+                dialogue = (*dialogue, Message("assistant", (Text(output.text),)))
+        return _dialogue_record(sample, turns, len(questions), panel)
 
     return flow
 
@@ -181,100 +181,103 @@ def user_messages(questions: Sequence[str], media: Sequence[MediaRef]) -> tuple[
     return tuple(messages)
 
 
-def _marked(
+def _judge_turn(
     sample: Sample,
-    number: int,
+    index: int,
     question: str,
-    said: tuple[Message, ...],
+    dialogue: tuple[Message, ...],
     output: Output,
-    panel: Panel,
-) -> Steps[_Turn]:
-    reference = sample.gold[number] if sample.gold else ""
+    panel: JudgePanel,
+) -> Steps[_DialogueTurn]:
+    reference = sample.gold[index] if sample.gold else ""
     gold = (reference,) if reference else ()
     if not isinstance(output, Generated):
-        return _Turn(Pass(said, output, gold=gold), Judgement(()))
+        return _DialogueTurn(Pass(dialogue, output, gold=gold), PanelVerdicts(()))
     text = output.text.strip()
-    nothing = unanswered(output)
-    if nothing is not None:
-        return _Turn(Pass(said, output, nothing, gold), Judgement(()))
-    answer = Found(text, "whole reply")
+    no_answer = non_answer(output)
+    if no_answer is not None:
+        return _DialogueTurn(Pass(dialogue, output, no_answer, gold), PanelVerdicts(()))
+    answer = ParsedAnswer(text, "whole reply")
     fields = {
         "question": question,
         "reference": reference,
         "reply": text,
     }
-    read = partial(read_marks, names=MARKS, low=0.0, high=_TOP)
-    found = yield from judged(panel, RUBRIC, fields, read, Ref(sample.id, number), about=text)
-    return _Turn(Pass(said, output, answer, gold, verdicts=found.verdicts), found)
+    read = partial(parse_grades, names=MARKS, low=0.0, high=_TOP)
+    found = yield from ask_judges(panel, RUBRIC, fields, read, Ref(sample.id, index), about=text)
+    return _DialogueTurn(Pass(dialogue, output, answer, gold, verdicts=found.verdicts), found)
 
 
-def _record(sample: Sample, turns: Sequence[_Turn], planned: int, panel: Panel) -> Record:
-    passes = tuple(turn.done for turn in turns)
+def _dialogue_record(
+    sample: Sample, turns: Sequence[_DialogueTurn], turn_count: int, panel: JudgePanel
+) -> Record:
+    passes = tuple(turn.result for turn in turns)
     last = turns[-1]
-    overflow = isinstance(last.done.output, Failure) and last.done.output.kind == "too_long"
-    if isinstance(last.done.output, Failure) and not overflow:
-        return record_of(sample, passes)
+    overflow = isinstance(last.result.output, Failure) and last.result.output.kind == "too_long"
+    if isinstance(last.result.output, Failure) and not overflow:
+        return build_record(sample, passes)
     answered = turns[:-1] if overflow else turns
-    silent = [turn for turn in answered if not isinstance(turn.done.answer, Found)]
-    marked = [turn for turn in answered if turn.judgement.read]
-    if last.judgement.failure is not None:
-        return ungraded(sample, passes, last.judgement)
-    if not panel or len(marked) + len(silent) < len(answered):
-        return record_of(
+    silent = [turn for turn in answered if not isinstance(turn.result.answer, ParsedAnswer)]
+    judged_turns = [turn for turn in answered if turn.verdicts.readable]
+    if last.verdicts.failure is not None:
+        return ungraded_record(sample, passes, last.verdicts)
+    if not panel or len(judged_turns) + len(silent) < len(answered):
+        return build_record(
             sample, passes, outcome="truncated" if overflow else None, unscored="ungraded"
         )
     totals = {
-        name: sum(turn.judgement.grade(name) or 0.0 for turn in marked) / _TOP for name in MARKS
+        name: sum(turn.verdicts.grade(name) or 0.0 for turn in judged_turns) / _TOP
+        for name in MARKS
     }
-    values = {name: total / planned for name, total in totals.items()}
-    values[FITTED] = len(answered) / planned
+    values = {name: total / turn_count for name, total in totals.items()}
+    values[FITTED] = len(answered) / turn_count
     if answered:
         values[ANSWERED] = totals[OVERALL] / len(answered)
-    record = record_of(
+    record = build_record(
         sample,
         passes,
         score=values[OVERALL],
         values=values,
-        outcome="truncated" if overflow else "answered" if marked else None,
+        outcome="truncated" if overflow else "answered" if judged_turns else None,
     )
     return structs.replace(record, failure="too_long") if overflow else record
 
 
-def summarise(records: Sequence[Record], told: Told) -> Summary:
+def summarise_turns(records: Sequence[Record], options: GradedSummaryOptions) -> Summary:
     """Means over turns rather than dialogues, which have up to 27 and as few as one."""
-    found = summarise_graded(records, told)
+    found = summarise_judged(records, options)
     if found.headline.value is None:
         return found
-    overall = _over_turns(records, found.headline, OVERALL)
+    overall = _turn_metric(records, found.headline, OVERALL)
     metrics = {
-        name: _over_turns(records, metric, name) if name in (*MARKS, FITTED) else metric
+        name: _turn_metric(records, metric, name) if name in (*MARKS, FITTED) else metric
         for name, metric in found.metrics.items()
-        if name not in (told.headline, OVERALL)
+        if name not in (options.headline, OVERALL)
     }
     return structs.replace(
-        found, headline=overall, metrics={told.headline: overall, **metrics}, bounds=None
+        found, headline=overall, metrics={options.headline: overall, **metrics}, bounds=None
     )
 
 
-def _sums(told: Told, records: Sequence[Record]) -> HeadlineSums | None:
-    return _weighted(records, OVERALL)
+def _overall_sums(options: GradedSummaryOptions, records: Sequence[Record]) -> HeadlineSums | None:
+    return _turn_sums(records, OVERALL)
 
 
-def _weighted(records: Sequence[Record], name: str) -> HeadlineSums | None:
+def _turn_sums(records: Sequence[Record], name: str) -> HeadlineSums | None:
     """The mean of a value over turns: a dialogue weighs as many as it has."""
     added = [
         []
         if one.score is None or name not in one.values or not one.gold
-        else [Share(name, one.values[name] * len(one.gold), len(one.gold))]
+        else [RatioTerm(name, one.values[name] * len(one.gold), len(one.gold))]
         for one in records
     ]
     return sum_of_ratios(added)
 
 
-def _over_turns(records: Sequence[Record], plain: Metric, name: str) -> Metric:
+def _turn_metric(records: Sequence[Record], plain: Metric, name: str) -> Metric:
     """The mean of a value with the number of a dialogue's turns as weight."""
-    found = _weighted(records, name)
+    found = _turn_sums(records, name)
     if found is None:
         return plain
     value = found.of_all()
-    return structs.replace(plain, value=value, interval=interval_of(found, records))
+    return structs.replace(plain, value=value, interval=headline_interval(found, records))

@@ -22,14 +22,14 @@ from msgspec.structs import replace
 
 from snellen.benchmarks.declaration.published import HubSplit, Published, PublishedFile
 from snellen.benchmarks.declaration.questions import question_benchmark
-from snellen.benchmarks.protocol.flows import words_reader
-from snellen.benchmarks.protocol.parsers import Readers
-from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.benchmarks.protocol.flows import parse_yes_no_by_words
+from snellen.benchmarks.protocol.parsers import ParserSet
+from snellen.core.benchmark import Benchmark, Variant, requires
 from snellen.core.sample import Row, Sample
-from snellen.data.download import Remote
+from snellen.data.download import RemoteFile
 from snellen.extract.published import vlmevalkit_own
-from snellen.extract.published.official import read_mme_realworld
-from snellen.prompts.choice import Wording
+from snellen.extract.published.official import parse_mme_realworld
+from snellen.prompts.choice import PromptTemplate
 
 VERSION = "4"
 ALIASES = {
@@ -48,43 +48,43 @@ _LITE = (
 _HUB = "hf://yifanzhang114/MME-RealWorld"
 
 
-def _made(name: str, md5: str, hub: str) -> PublishedFile:
+def _hub_or_file(name: str, md5: str, hub: str) -> PublishedFile:
     """A file that VLMEvalKit makes from the authors' JSON files, else their rows on the hub."""
     rows = HubSplit(f"{hub}?split=train", {"image": "bytes", "options": "multi-choice options"})
-    return PublishedFile(name, Remote(urls=(), md5=md5), rows)
+    return PublishedFile(name, RemoteFile(urls=(), md5=md5), rows)
 
 
 DATA = Published(
     {"edition": ("en", "cn", "lite")},
     {
-        ("en",): _made(
+        ("en",): _hub_or_file(
             "MME-RealWorld.tsv", "fd341132362fc41e707cb37ee6e4dcda", f"{_HUB}-Lmms-eval"
         ),
-        ("cn",): _made(
+        ("cn",): _hub_or_file(
             "MME-RealWorld-CN.tsv", "daaa763d52a760a38606d5dedb3fe444", f"{_HUB}-CN-Lmms-eval"
         ),
         ("lite",): PublishedFile(
             "MME-RealWorld-Lite.tsv",
-            Remote(urls=(_LITE,), md5="4c17057d7d3b6c4a0d4397c3dae0881c"),
+            RemoteFile(urls=(_LITE,), md5="4c17057d7d3b6c4a0d4397c3dae0881c"),
         ),
     },
 )
-_CHINESE = Wording(
+_CHINESE_TEMPLATE = PromptTemplate(
     question="{question}",
     options="选项如下所示:",
     option="({label}) {text}",
     choose="根据图像选择上述多项选择题的最佳答案。"
     "只需回答正确选项的字母（A, B, C, D 或 E）。\n最佳答案为：",
 )
-_WORDING = Wording(
+_TEMPLATE = PromptTemplate(
     question="{question}",
     options="The choices are listed below:",
     option="({label}) {text}",
     choose="Select the best answer to the above multiple-choice question based on the image. "
     "Respond with only the letter (A, B, C, D, or E) of the correct option.\nThe best answer is:",
-    chinese=_CHINESE,
+    chinese=_CHINESE_TEMPLATE,
 )
-_LABELLED = re.compile(r"\(([A-E])\)\s*")
+_LABEL_PREFIX = re.compile(r"\(([A-E])\)\s*")
 
 
 def benchmark(variant: Variant) -> Benchmark:
@@ -96,23 +96,23 @@ def benchmark(variant: Variant) -> Benchmark:
         open=partial(DATA.table, variant),
         fetch=partial(DATA.fetch, variant),
         options=DATA.options,
-        needs=needs("text", "image"),
+        requires=requires("text", "image"),
         groups=("category", "l2-category"),
-        wording=_WORDING,
-        shape=_shaped,
-        official=Readers(read_mme_realworld, words_reader),
-        vlmevalkit=Readers(vlmevalkit_own.read_mme_realworld, words_reader),
+        template=_TEMPLATE,
+        adjust=_adjust,
+        official=ParserSet(parse_mme_realworld, parse_yes_no_by_words),
+        vlmevalkit=ParserSet(vlmevalkit_own.parse_mme_realworld, parse_yes_no_by_words),
         max_new_tokens=128,
         paper="https://arxiv.org/abs/2408.13257",
         source="MME-RealWorld of its authors (CC BY-NC-SA 4.0), as VLMEvalKit's TSV",
     )
 
 
-def _shaped(sample: Sample, row: Row) -> Sample:
+def _adjust(sample: Sample, row: Row) -> Sample:
     """Options without their own letters; task and subtask as groups of their own."""
     options = {
         label: text[found.end() :]
-        if (found := _LABELLED.match(text)) and found[1] == label
+        if (found := _LABEL_PREFIX.match(text)) and found[1] == label
         else text
         for label, text in sample.options.items()
     }

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from snellen.benchmarks.declaration.published import Published, tsv
+from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.questions import question_benchmark
-from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.core.benchmark import Benchmark, Variant, requires
 
 VERSION = "3"
 ALIASES = {
@@ -27,12 +27,12 @@ _HOME = "https://huggingface.co/datasets/AIDC-AI/Parrot-dataset/resolve/main"
 DATA = Published(
     {"lang": ("en", "cn", "ar", "pt", "ru", "tr")},
     {
-        ("en",): tsv(f"{_HOME}/mmmb/mmmb_en.tsv", "1cd781a71ec5a2983c090b84105d6a01"),
-        ("cn",): tsv(f"{_HOME}/mmmb/mmmb_cn.tsv", "13ed82fa89730037292fcaa27f08f430"),
-        ("ar",): tsv(f"{_HOME}/mmmb/mmmb_ar.tsv", "f3a18b6385f1d9701840aa42de27aead"),
-        ("pt",): tsv(f"{_HOME}/mmmb/mmmb_pt.tsv", "548ea2b3bb2da991790386f0015d30d1"),
-        ("ru",): tsv(f"{_HOME}/mmmb/mmmb_ru.tsv", "ce1cc8a0533425ab0d86b326ebfc2984"),
-        ("tr",): tsv(f"{_HOME}/mmmb/mmmb_tr.tsv", "0733739d43090327975294292bc5cd67"),
+        ("en",): published_tsv(f"{_HOME}/mmmb/mmmb_en.tsv", "1cd781a71ec5a2983c090b84105d6a01"),
+        ("cn",): published_tsv(f"{_HOME}/mmmb/mmmb_cn.tsv", "13ed82fa89730037292fcaa27f08f430"),
+        ("ar",): published_tsv(f"{_HOME}/mmmb/mmmb_ar.tsv", "f3a18b6385f1d9701840aa42de27aead"),
+        ("pt",): published_tsv(f"{_HOME}/mmmb/mmmb_pt.tsv", "548ea2b3bb2da991790386f0015d30d1"),
+        ("ru",): published_tsv(f"{_HOME}/mmmb/mmmb_ru.tsv", "ce1cc8a0533425ab0d86b326ebfc2984"),
+        ("tr",): published_tsv(f"{_HOME}/mmmb/mmmb_tr.tsv", "0733739d43090327975294292bc5cd67"),
     },
 )
 
@@ -46,7 +46,7 @@ def benchmark(variant: Variant) -> Benchmark:
         open=partial(DATA.table, variant),
         fetch=partial(DATA.fetch, variant),
         options=DATA.options,
-        needs=needs("text", "image"),
+        requires=requires("text", "image"),
         paper="https://arxiv.org/abs/2406.02539",
         source="AIDC-AI/Parrot-dataset",
     )

@@ -29,20 +29,20 @@ from string import ascii_uppercase
 
 from msgspec.structs import replace
 
-from snellen.benchmarks.declaration.published import Published, tsv, withheld
+from snellen.benchmarks.declaration.published import Published, hide_answers, published_tsv
 from snellen.benchmarks.declaration.questions import question_benchmark
-from snellen.benchmarks.protocol.flows import OpenRule, words_reader
-from snellen.benchmarks.protocol.parsers import READERS, Readers
-from snellen.core.answer import Answer, Empty, Found
-from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.benchmarks.protocol.flows import OpenScoring, parse_yes_no_by_words
+from snellen.benchmarks.protocol.parsers import PARSERS, ParserSet
+from snellen.core.answer import Answer, Empty, ParsedAnswer
+from snellen.core.benchmark import Benchmark, Variant, requires
 from snellen.core.sample import Row, Sample
 from snellen.extract.published.mmmu import (
-    draw_option,
     matches_mmmu,
-    read_mmmu_answer,
-    read_mmmu_open,
+    parse_mmmu_answer,
+    parse_mmmu_open,
+    parse_mmmu_or_draw,
 )
-from snellen.extract.published.vlmevalkit import read_choice_vlmevalkit
+from snellen.extract.published.vlmevalkit import parse_choice_vlmevalkit
 
 VERSION = "3"
 ALIASES = {
@@ -52,13 +52,13 @@ ALIASES = {
     "mmmu_test": {"split": "test"},
 }
 _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
-_DEV_VAL = tsv(f"{_HOME}/MMMU_DEV_VAL.tsv", "585e8ad75e73f75dcad265dfd0417d64")
+_DEV_VAL = published_tsv(f"{_HOME}/MMMU_DEV_VAL.tsv", "585e8ad75e73f75dcad265dfd0417d64")
 DATA = Published(
     {"split": ("val", "dev", "test")},
     {
         ("val",): _DEV_VAL,
         ("dev",): _DEV_VAL,
-        ("test",): tsv(f"{_HOME}/MMMU_TEST.tsv", "c19875d11a2d348d07e5eb4bdf33166d"),
+        ("test",): published_tsv(f"{_HOME}/MMMU_TEST.tsv", "c19875d11a2d348d07e5eb4bdf33166d"),
     },
     held_out={"val": "dev", "test": "dev"},
 )
@@ -67,33 +67,35 @@ _SPLITS = {"validation": "val"}
 """What the file calls a split, where it is not our name."""
 
 
-def _held(answer: str, sample: Sample) -> float:
-    return float(matches_mmmu(answer, sample.gold, words=True))
+def _holds_gold(answer: str, sample: Sample) -> float:
+    return float(matches_mmmu(answer, sample.gold, whole_words=True))
 
 
-def _held_official(answer: str, sample: Sample) -> float:
+def _holds_gold_official(answer: str, sample: Sample) -> float:
     return float(matches_mmmu(answer, sample.gold))
 
 
-def _chosen_vlmevalkit(reply: str, sample: Sample) -> float:
+def _chooses_gold_vlmevalkit(reply: str, sample: Sample) -> float:
     """A list of golds stands as it is written; a gold that is a capital letter is taken for the
     label of an option, which here are the gold and others."""
     written = sample.gold[0] if len(sample.gold) == 1 else str(list(sample.gold))
     label = written if len(written) == 1 and written in ascii_uppercase else "A"
-    found = read_choice_vlmevalkit(reply, {"A": written, "B": "Other Answers"})
-    return float(isinstance(found, Found) and found.value == label)
+    found = parse_choice_vlmevalkit(reply, {"A": written, "B": "Other Answers"})
+    return float(isinstance(found, ParsedAnswer) and found.value == label)
 
 
-def _whole_reply(reply: str, stop_reason: str = "stop") -> Answer:
-    return Found(reply, "vlmevalkit: whole reply") if reply.strip() else Empty()
+def _parse_whole_reply(reply: str, stop_reason: str = "stop") -> Answer:
+    return ParsedAnswer(reply, "vlmevalkit: whole reply") if reply.strip() else Empty()
 
 
-OPEN = OpenRule(read_mmmu_answer, _held)
-OFFICIAL_OPEN = OpenRule(read_mmmu_open, _held_official)
+OPEN = OpenScoring(parse_mmmu_answer, _holds_gold)
+OFFICIAL_OPEN = OpenScoring(parse_mmmu_open, _holds_gold_official)
 RULES = {
-    "snellen": READERS["snellen"]._replace(open=OPEN),
-    "vlmevalkit": READERS["vlmevalkit"]._replace(open=OpenRule(_whole_reply, _chosen_vlmevalkit)),
-    "official": Readers(draw_option, words_reader, OFFICIAL_OPEN),
+    "snellen": PARSERS["snellen"]._replace(open=OPEN),
+    "vlmevalkit": PARSERS["vlmevalkit"]._replace(
+        open=OpenScoring(_parse_whole_reply, _chooses_gold_vlmevalkit)
+    ),
+    "official": ParserSet(parse_mmmu_or_draw, parse_yes_no_by_words, OFFICIAL_OPEN),
 }
 
 
@@ -106,25 +108,25 @@ def benchmark(variant: Variant) -> Benchmark:
         open=partial(DATA.table, variant),
         fetch=partial(DATA.fetch, variant),
         options=DATA.options,
-        keep=partial(_of_split, variant.options.get("split", "val")),
-        needs=needs("text", "image", many_images=True),
+        keep=partial(_is_in_split, variant.options.get("split", "val")),
+        requires=requires("text", "image", many_images=True),
         groups=("l2-category", "category", "subject", "topic_difficulty"),
         rules=RULES,
-        shape=_shaped,
+        adjust=_adjust,
         max_new_tokens=1024,
         paper="https://arxiv.org/abs/2311.16502",
         source="MMMU of its authors (Apache-2.0, MMMU/MMMU on the hub), as VLMEvalKit's TSV",
-        held_out=DATA.examples_of(variant),
+        held_out=DATA.few_shot_source(variant),
     )
-    return withheld(asked, variant, "split", "test")
+    return hide_answers(asked, variant, "split", "test")
 
 
-def _of_split(split: str, row: Row) -> bool:
+def _is_in_split(split: str, row: Row) -> bool:
     told = row.cells.get("split", split).lower()
     return _SPLITS.get(told, told) == split
 
 
-def _shaped(sample: Sample, row: Row) -> Sample:
+def _adjust(sample: Sample, row: Row) -> Sample:
     """A question that its row calls so, or that has no options, is open, whatever its answer looks
     like. Rows of recorded replies may have neither question nor options."""
     told = row.cells.get("question_type", "")

@@ -22,15 +22,15 @@ from functools import partial
 
 from msgspec import structs
 
-from snellen.benchmarks.declaration.published import HubSplit, Published, tsv
+from snellen.benchmarks.declaration.published import HubSplit, Published, published_tsv
 from snellen.benchmarks.declaration.questions import question_benchmark
-from snellen.benchmarks.protocol.flows import words_reader
-from snellen.benchmarks.protocol.parsers import READERS, VLMEVALKIT, Readers
-from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.benchmarks.protocol.flows import parse_yes_no_by_words
+from snellen.benchmarks.protocol.parsers import PARSERS, VLMEVALKIT, ParserSet
+from snellen.core.benchmark import Benchmark, Variant, requires
 from snellen.core.sample import Row, Sample
-from snellen.extract.published.mmmu import draw_pro_option
-from snellen.extract.published.vlmevalkit_own import read_behind_answer
-from snellen.prompts.choice import Wording
+from snellen.extract.published.mmmu import parse_mmmu_pro_or_draw
+from snellen.extract.published.vlmevalkit_own import parse_after_answer
+from snellen.prompts.choice import PromptTemplate
 
 VERSION = "3"
 ALIASES = {
@@ -47,15 +47,15 @@ _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
 DATA = Published(
     {"setting": ("10", "4", "vision")},
     {
-        ("10",): tsv(f"{_HOME}/MMMU_Pro_10c.tsv", "22cee868fe6b680d14b99bfff6db8172"),
+        ("10",): published_tsv(f"{_HOME}/MMMU_Pro_10c.tsv", "22cee868fe6b680d14b99bfff6db8172"),
         ("4",): HubSplit("hf://MMMU/MMMU_Pro?config=standard (4 options)&split=test"),
-        ("vision",): tsv(f"{_HOME}/MMMU_Pro_V.tsv", "d01441a87b3dbe721b5a04652ae38009"),
+        ("vision",): published_tsv(f"{_HOME}/MMMU_Pro_V.tsv", "d01441a87b3dbe721b5a04652ae38009"),
     },
 )
-_DIRECTLY = "Answer with the option letter from the given choices directly."
-_IN_PICTURE = "Answer the following multiple-choice question in the image."
+_LETTER_INSTRUCTION = "Answer with the option letter from the given choices directly."
+_IMAGE_INSTRUCTION = "Answer the following multiple-choice question in the image."
 _OPTIONS = 10
-_VLMEVALKIT_COT = READERS[VLMEVALKIT]._replace(choice=read_behind_answer)
+_VLMEVALKIT_COT = PARSERS[VLMEVALKIT]._replace(choice=parse_after_answer)
 
 
 def benchmark(variant: Variant) -> Benchmark:
@@ -68,11 +68,13 @@ def benchmark(variant: Variant) -> Benchmark:
         open=partial(DATA.table, variant),
         fetch=partial(DATA.fetch, variant),
         options=DATA.options,
-        needs=needs("text", "image", many_images=not vision),
+        requires=requires("text", "image", many_images=not vision),
         groups=("category", "subject", "topic_difficulty", "l2-category"),
-        official=Readers(draw_pro_option, words_reader),
-        vlmevalkit=_VLMEVALKIT_COT if variant.options.get("cot") == "on" else READERS[VLMEVALKIT],
-        wording=Wording(question="{question}", options="", choose=_DIRECTLY, listed=not vision),
+        official=ParserSet(parse_mmmu_pro_or_draw, parse_yes_no_by_words),
+        vlmevalkit=_VLMEVALKIT_COT if variant.options.get("cot") == "on" else PARSERS[VLMEVALKIT],
+        template=PromptTemplate(
+            question="{question}", options="", choose=_LETTER_INSTRUCTION, listed=not vision
+        ),
         kind="choice",
         max_new_tokens=1024,
         paper="https://arxiv.org/abs/2409.02813",
@@ -80,21 +82,24 @@ def benchmark(variant: Variant) -> Benchmark:
     )
     if not vision:
         return asked
-    moved = variant.circular not in (None, "off") or _shuffled(variant.control or "")
-    samples = partial(_in_pictures, asked.samples, known=not moved)
+    moved = variant.circular not in (None, "off") or _shuffles_options(variant.control or "")
+    samples = partial(_samples_in_images, asked.samples, use_options=not moved)
     return replace(asked, samples=samples, chance=100 / _OPTIONS)
 
 
-def _shuffled(control: str) -> bool:
+def _shuffles_options(control: str) -> bool:
     return control.startswith("shuffled-options")
 
 
-def _in_pictures(
-    read: Callable[[Iterable[Row]], Iterator[Sample]], rows: Iterable[Row], *, known: bool
+def _samples_in_images(
+    samples_of_rows: Callable[[Iterable[Row]], Iterator[Sample]],
+    rows: Iterable[Row],
+    *,
+    use_options: bool,
 ) -> Iterator[Sample]:
-    """`known`: options that the data hold beside the picture are used to read replies. In the
+    """`use_options`: options that the data hold beside the picture are used to read replies. In the
     picture their order is fixed: where they would be moved they are left out."""
-    asking = f"{_IN_PICTURE} {_DIRECTLY}"
+    asking = f"{_IMAGE_INSTRUCTION} {_LETTER_INSTRUCTION}"
     worded = (structs.replace(row, cells={**row.cells, "question": asking}) for row in rows)
-    for sample in read(worded):
-        yield sample if known else structs.replace(sample, options={})
+    for sample in samples_of_rows(worded):
+        yield sample if use_options else structs.replace(sample, options={})

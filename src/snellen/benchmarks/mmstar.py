@@ -17,16 +17,16 @@ from __future__ import annotations
 
 from functools import partial
 
-from snellen.benchmarks.declaration.published import Published, tsv
+from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.questions import question_benchmark
-from snellen.benchmarks.protocol.flows import words_reader
-from snellen.benchmarks.protocol.parsers import Readers
-from snellen.core.benchmark import Benchmark, Variant, needs
-from snellen.extract.published.official import read_mmstar
+from snellen.benchmarks.protocol.flows import parse_yes_no_by_words
+from snellen.benchmarks.protocol.parsers import ParserSet
+from snellen.core.benchmark import Benchmark, Variant, requires
+from snellen.extract.published.official import parse_mmstar
 
 VERSION = "3"
 _URL = "https://opencompass.openxlab.space/utils/VLMEval/MMStar.tsv"
-DATA = Published({}, {(): tsv(_URL, "e1ecd2140806c1b1bbf54b43372efb9e")})
+DATA = Published({}, {(): published_tsv(_URL, "e1ecd2140806c1b1bbf54b43372efb9e")})
 
 
 def benchmark(variant: Variant) -> Benchmark:
@@ -37,9 +37,9 @@ def benchmark(variant: Variant) -> Benchmark:
         title="MMStar, questions that need the image",
         open=partial(DATA.table, variant),
         fetch=partial(DATA.fetch, variant),
-        needs=needs("text", "image"),
+        requires=requires("text", "image"),
         groups=("category", "l2-category", "l2_category"),
-        official=Readers(read_mmstar, words_reader),
+        official=ParserSet(parse_mmstar, parse_yes_no_by_words),
         paper="https://arxiv.org/abs/2403.20330",
         source="MMStar of its authors (Lin-Chen/MMStar on the hub), as VLMEvalKit's TSV",
     )

@@ -20,17 +20,17 @@ from functools import partial
 
 from msgspec import structs
 
-from snellen.benchmarks.declaration.published import Published, tsv
+from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.questions import failures_of, question_benchmark
 from snellen.benchmarks.declaration.units import summarise_units, unit_sums
-from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.core.benchmark import Benchmark, Variant, requires
 from snellen.core.sample import Row, Sample
 
 VERSION = "3"
 HEADLINE = "pair_accuracy"
 _URL = "https://opencompass.openxlab.space/utils/VLMEval/MMVP.tsv"
-DATA = Published({}, {(): tsv(_URL, "8cb732b141a0cba5b42159df2839e557")})
-_JOINED = re.compile(r"\(a\)\s*(.+?)\s*\(b\)\s*(.+)", re.IGNORECASE | re.DOTALL)
+DATA = Published({}, {(): published_tsv(_URL, "8cb732b141a0cba5b42159df2839e557")})
+_OPTIONS_CELL = re.compile(r"\(a\)\s*(.+?)\s*\(b\)\s*(.+)", re.IGNORECASE | re.DOTALL)
 
 
 def benchmark(variant: Variant) -> Benchmark:
@@ -41,7 +41,7 @@ def benchmark(variant: Variant) -> Benchmark:
         title="MMVP, pairs of images that CLIP takes for alike",
         open=partial(DATA.table, variant),
         fetch=partial(DATA.fetch, variant),
-        needs=needs("text", "image"),
+        requires=requires("text", "image"),
         paper="https://arxiv.org/abs/2401.06209",
         source="MMVP of its authors (MIT, MMVP/MMVP on the hub), as VLMEvalKit's TSV",
     )
@@ -50,21 +50,25 @@ def benchmark(variant: Variant) -> Benchmark:
         asked,
         headline=HEADLINE,
         chance=25.0,
-        samples=partial(_paired, asked.samples),
+        samples=partial(_pair_samples, asked.samples),
         summarise=partial(summarise_units, asked, failures, HEADLINE),
         headline_sums=partial(unit_sums, failures),
     )
 
 
-def _paired(
-    read: Callable[[Iterable[Row]], Iterator[Sample]], rows: Iterable[Row]
+def _pair_samples(
+    samples_of_rows: Callable[[Iterable[Row]], Iterator[Sample]], rows: Iterable[Row]
 ) -> Iterator[Sample]:
     """Samples in order, the pair's number as their unit. Where ids are numbers they tell the
     pairs, so that a part of the rows keeps its pairs."""
-    held = list(read(_split_options(rows)))
-    numbers = [int(one.id) for one in held] if all(one.id.isdecimal() for one in held) else []
+    sample_list = list(samples_of_rows(_split_options(rows)))
+    numbers = (
+        [int(one.id) for one in sample_list]
+        if all(one.id.isdecimal() for one in sample_list)
+        else []
+    )
     first = min(numbers, default=0) % 2
-    for position, sample in enumerate(held):
+    for position, sample in enumerate(sample_list):
         number = numbers[position] - first if numbers else position
         yield structs.replace(sample, unit=f"pair {number // 2 + 1}")
 
@@ -72,7 +76,7 @@ def _paired(
 def _split_options(rows: Iterable[Row]) -> Iterator[Row]:
     """Rows of the authors' file in the common layout."""
     for row in rows:
-        joined = _JOINED.fullmatch(row.cells.get("options", "").strip())
+        joined = _OPTIONS_CELL.fullmatch(row.cells.get("options", "").strip())
         if joined and "A" not in row.cells:
             gold = row.cells.get("correct answer", "").strip("() ").upper()
             cells = {**row.cells, "A": joined[1], "B": joined[2], "answer": gold}

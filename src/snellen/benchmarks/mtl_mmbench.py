@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from functools import partial
 
-from snellen.benchmarks.declaration.published import Published, tsv
+from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.questions import question_benchmark
-from snellen.benchmarks.protocol.flows import words_reader
-from snellen.benchmarks.protocol.parsers import Readers
-from snellen.core.benchmark import Benchmark, Variant, needs
-from snellen.extract.published.official import read_mmbench
+from snellen.benchmarks.protocol.flows import parse_yes_no_by_words
+from snellen.benchmarks.protocol.parsers import ParserSet
+from snellen.core.benchmark import Benchmark, Variant, requires
+from snellen.extract.published.official import parse_mmbench
 
 VERSION = "3"
 ALIASES = {
@@ -30,12 +30,24 @@ _HOME = "https://huggingface.co/datasets/AIDC-AI/Parrot-dataset/resolve/main"
 DATA = Published(
     {"lang": ("en", "cn", "ar", "pt", "ru", "tr")},
     {
-        ("en",): tsv(f"{_HOME}/mmbench/mmbench_dev_en.tsv", "d9ab776fc018b3d45785e9a5c23431c2"),
-        ("cn",): tsv(f"{_HOME}/mmbench/mmbench_dev_cn.tsv", "2ed5135326fed02c8e51ea50dda8222f"),
-        ("ar",): tsv(f"{_HOME}/mmbench/mmbench_dev_ar.tsv", "4271b4a0d0200e1a86380a878e0d64a4"),
-        ("pt",): tsv(f"{_HOME}/mmbench/mmbench_dev_pt.tsv", "4ddfbcd27ef12444b908c03831cd0295"),
-        ("ru",): tsv(f"{_HOME}/mmbench/mmbench_dev_ru.tsv", "5ba1171ff2e68f80637bf78349e402a5"),
-        ("tr",): tsv(f"{_HOME}/mmbench/mmbench_dev_tr.tsv", "4fab39d501389d3d6cc90264bb708f11"),
+        ("en",): published_tsv(
+            f"{_HOME}/mmbench/mmbench_dev_en.tsv", "d9ab776fc018b3d45785e9a5c23431c2"
+        ),
+        ("cn",): published_tsv(
+            f"{_HOME}/mmbench/mmbench_dev_cn.tsv", "2ed5135326fed02c8e51ea50dda8222f"
+        ),
+        ("ar",): published_tsv(
+            f"{_HOME}/mmbench/mmbench_dev_ar.tsv", "4271b4a0d0200e1a86380a878e0d64a4"
+        ),
+        ("pt",): published_tsv(
+            f"{_HOME}/mmbench/mmbench_dev_pt.tsv", "4ddfbcd27ef12444b908c03831cd0295"
+        ),
+        ("ru",): published_tsv(
+            f"{_HOME}/mmbench/mmbench_dev_ru.tsv", "5ba1171ff2e68f80637bf78349e402a5"
+        ),
+        ("tr",): published_tsv(
+            f"{_HOME}/mmbench/mmbench_dev_tr.tsv", "4fab39d501389d3d6cc90264bb708f11"
+        ),
     },
 )
 
@@ -49,9 +61,9 @@ def benchmark(variant: Variant) -> Benchmark:
         open=partial(DATA.table, variant),
         fetch=partial(DATA.fetch, variant),
         options=DATA.options,
-        needs=needs("text", "image"),
+        requires=requires("text", "image"),
         circular_default="early",
-        official=Readers(read_mmbench, words_reader),
+        official=ParserSet(parse_mmbench, parse_yes_no_by_words),
         paper="https://arxiv.org/abs/2406.02539",
         source="AIDC-AI/Parrot-dataset",
     )

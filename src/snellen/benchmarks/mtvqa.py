@@ -21,39 +21,39 @@ from functools import partial
 from msgspec import structs
 
 from snellen.benchmarks.declaration.open_questions import (
-    on_golds,
+    against_gold,
     open_question_benchmark,
     open_rules,
-    whole_reply,
+    parse_whole_reply,
 )
-from snellen.benchmarks.declaration.published import Published, tsv
+from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.questions import failures_of
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.record import Record
 from snellen.core.summary import Metric, Summary
-from snellen.prompts.choice import Wording
+from snellen.prompts.choice import PromptTemplate
 from snellen.scoring.accuracy import FailurePolicy
-from snellen.scoring.exact import contained, contained_authors
-from snellen.scoring.grouped import interval_of_mean, tallies
+from snellen.scoring.exact import contains_gold, contains_gold_authors
+from snellen.scoring.grouped import interval_of_mean, sums_by_label
 
 VERSION = "3"
 ALIASES: dict[str, dict[str, str]] = {"MTVQA_TEST": {}}
 DATA = Published(
     {},
     {
-        (): tsv(
+        (): published_tsv(
             "https://opencompass.openxlab.space/utils/VLMEval/MTVQA_TEST.tsv",
             "d87c17dbab934b7cd89c0a3c1c5657f4",
         )
     },
 )
-WORDING = Wording(
+TEMPLATE = PromptTemplate(
     open="Answer the question using a word or phrase in the language of the question."
 )
 
 
 LANGUAGE = "category"
-MEAN = "mean_of_languages"
+MEAN_OF_LANGUAGES = "mean_of_languages"
 
 
 def benchmark(variant: Variant) -> Benchmark:
@@ -65,25 +65,29 @@ def benchmark(variant: Variant) -> Benchmark:
         metric="accuracy",
         data=DATA,
         rules=open_rules(
-            on_golds(contained), official=on_golds(contained_authors), read=whole_reply
+            against_gold(contains_gold),
+            official=against_gold(contains_gold_authors),
+            parse=parse_whole_reply,
         ),
-        wording=WORDING,
+        template=TEMPLATE,
         paper="https://arxiv.org/abs/2405.11985",
         source="MTVQA test set (CC BY-NC 4.0), as VLMEvalKit's TSV",
     )
     return replace(made, summarise=partial(_summarise, made, failures_of(variant)))
 
 
-def _summarise(made: Benchmark, failures: FailurePolicy, records: Sequence[Record]) -> Summary:
+def _summarise(benchmark: Benchmark, failures: FailurePolicy, records: Sequence[Record]) -> Summary:
     """The mean of the languages' means beside the mean over questions."""
-    summary = made.summarise(records)
-    found = tallies(records, LANGUAGE, failures)
+    summary = benchmark.summarise(records)
+    found = sums_by_label(records, LANGUAGE, failures)
     values = [one.value for one in summary.groups.get(LANGUAGE, {}).values()]
     known = [value for value in values if value is not None]
     if summary.headline.value is None or not known:
         return summary
     interval = interval_of_mean(list(found.values()))
-    mean = Metric(MEAN, sum(known) / len(known), summary.n, interval)
+    mean = Metric(MEAN_OF_LANGUAGES, sum(known) / len(known), summary.n, interval)
     return structs.replace(
-        summary, metrics={**summary.metrics, MEAN: mean}, beside=(MEAN, *summary.beside)
+        summary,
+        metrics={**summary.metrics, MEAN_OF_LANGUAGES: mean},
+        beside=(MEAN_OF_LANGUAGES, *summary.beside),
     )

@@ -14,15 +14,15 @@ from __future__ import annotations
 
 from functools import partial
 
-from snellen.benchmarks.declaration.published import Published, tsv
+from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.questions import question_benchmark
-from snellen.core.benchmark import Benchmark, Variant, needs
-from snellen.prompts.choice import Wording
+from snellen.core.benchmark import Benchmark, Variant, requires
+from snellen.prompts.choice import PromptTemplate
 
 VERSION = "3"
 _URL = "https://opencompass.openxlab.space/utils/VLMEval/MUIRBench.tsv"
-DATA = Published({}, {(): tsv(_URL, "2e5e6fd7699761b08a7cb3ab8c0c2ec8")})
-_WORDING = Wording(
+DATA = Published({}, {(): published_tsv(_URL, "2e5e6fd7699761b08a7cb3ab8c0c2ec8")})
+_TEMPLATE = PromptTemplate(
     question="{question}",
     options="",
     choose="Answer with the option's letter from the given choices directly.",
@@ -37,9 +37,9 @@ def benchmark(variant: Variant) -> Benchmark:
         title="MuirBench, several images in one question",
         open=partial(DATA.table, variant),
         fetch=partial(DATA.fetch, variant),
-        needs=needs("text", "image", many_images=True),
+        requires=requires("text", "image", many_images=True),
         groups=("task", "image_relation", "image_type", "category"),
-        wording=_WORDING,
+        template=_TEMPLATE,
         paper="https://arxiv.org/abs/2406.09411",
         source="MuirBench (MUIRBENCH/MUIRBENCH on the hub), as VLMEvalKit's TSV",
     )

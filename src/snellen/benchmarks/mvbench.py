@@ -23,14 +23,14 @@ from __future__ import annotations
 from typing import Any
 
 from snellen.benchmarks.declaration.published import Published, PublishedFile
-from snellen.benchmarks.declaration.video_questions import VideoQuestions, video_benchmark
-from snellen.benchmarks.protocol.parsers import OWN, READERS, VLMEVALKIT
+from snellen.benchmarks.declaration.video_questions import VideoDeclaration, video_benchmark
+from snellen.benchmarks.protocol.parsers import OWN, PARSERS, VLMEVALKIT
 from snellen.core.benchmark import Benchmark, Variant
-from snellen.data.download import Remote
-from snellen.data.json_parts import Part, Parts, Records
-from snellen.extract.published.official import opening_given_gold
-from snellen.extract.published.vlmevalkit_own import first_word_given_gold
-from snellen.prompts.choice import Wording
+from snellen.data.download import RemoteFile
+from snellen.data.json_parts import JsonPart, JsonParts, Records
+from snellen.extract.published.official import opening_parser
+from snellen.extract.published.vlmevalkit_own import first_word_parser
+from snellen.prompts.choice import PromptTemplate
 
 VERSION = "4"
 HEADLINE = "task_mean"
@@ -68,58 +68,60 @@ _FOLDERS = {
 """The tasks, each with the folder of the unpacked archives that holds its videos."""
 
 
-def _in_one_file(document: Any) -> Records:
+def _records_of_document(document: Any) -> Records:
     """The records of the branch `video`, whose folders stand beside them."""
     for task, records in document["meta"].items():
         for record in records:
             yield {"task_type": task, "prefix": document["root"][task], **record}
 
 
-_MAIN = Parts(
+_MAIN = JsonParts(
     "MVBench.jsonl",
     f"{_HOME}/main/json",
     tuple(
-        Part(
+        JsonPart(
             f"{_HOME}/main/json/{task.lower().replace(' ', '_').replace('-', '_')}.json",
             {"task_type": task, "prefix": folder},
         )
         for task, folder in _FOLDERS.items()
     ),
 )
-_MP4 = Parts(
+_MP4 = JsonParts(
     "MVBench_MP4.jsonl",
     f"{_HOME}/video/test.json",
-    (Part(f"{_HOME}/video/test.json", records=_in_one_file),),
+    (JsonPart(f"{_HOME}/video/test.json", records=_records_of_document),),
 )
 DATA = Published(
     {"edition": ("main", "mp4")},
     {
         ("main",): PublishedFile(
-            "MVBench.tsv", Remote(urls=(), md5="fd21d36522cdedd46d84dc46715ad832"), _MAIN
+            "MVBench.tsv", RemoteFile(urls=(), md5="fd21d36522cdedd46d84dc46715ad832"), _MAIN
         ),
         ("mp4",): PublishedFile(
-            "MVBench_MP4.tsv", Remote(urls=(), md5="5c8c6f8b7972c2de65a629590f7c42f5"), _MP4
+            "MVBench_MP4.tsv", RemoteFile(urls=(), md5="5c8c6f8b7972c2de65a629590f7c42f5"), _MP4
         ),
     },
 )
-WORDING = Wording(hint="{hint}", option="({label}) {text}", choose="Only give the best option.")
+TEMPLATE = PromptTemplate(
+    hint="{hint}", option="({label}) {text}", choose="Only give the best option."
+)
 
 
 def benchmark(variant: Variant) -> Benchmark:
     return video_benchmark(
         variant,
-        VideoQuestions(
+        VideoDeclaration(
             name="mvbench",
             version=VERSION,
             title="MVBench, 20 tasks of temporal understanding",
             data=DATA,
-            wording=WORDING,
+            template=TEMPLATE,
             groups=("task_type",),
             headline=HEADLINE,
             mean_of="task_type",
             defaults={"frames": "16"},
-            official=READERS[OWN]._replace(given_gold=opening_given_gold),
-            vlmevalkit=READERS[VLMEVALKIT]._replace(given_gold=first_word_given_gold),
+            official=PARSERS[OWN]._replace(choice_with_gold=opening_parser),
+            vlmevalkit=PARSERS[VLMEVALKIT]._replace(choice_with_gold=first_word_parser),
             paper="https://arxiv.org/abs/2311.17005",
             source="MVBench of OpenGVLab (licences of its sources apply), joined into one table",
         ),

@@ -23,25 +23,25 @@ from snellen.benchmarks.declaration.open_questions import (
     BARE,
     open_question_benchmark,
     open_rules,
-    whole_reply,
+    parse_whole_reply,
 )
-from snellen.benchmarks.declaration.published import Published, tsv
+from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.record import Record
 from snellen.core.sample import Sample
 from snellen.core.summary import Interval, Metric, Summary
-from snellen.scoring.ocrbench import EXPRESSIONS, holds_gold
+from snellen.scoring.ocrbench import EXPRESSIONS, contains_a_gold
 
 VERSION = "3"
 FINAL = "final_score"
-_KIND = ("category", "type", "question_type", "dataset")
+_KIND_COLUMNS = ("category", "type", "question_type", "dataset")
 _EXPRESSIONS = frozenset({EXPRESSIONS, "HME100k"})
 """What the handwritten expressions are called as a kind, and as the data set they come from."""
-_QUESTIONS = 1000
+_QUESTION_COUNT = 1000
 DATA = Published(
     {},
     {
-        (): tsv(
+        (): published_tsv(
             "https://opencompass.openxlab.space/utils/VLMEval/OCRBench.tsv",
             "e953d98a987cc6e26ef717b61260b778",
         )
@@ -57,9 +57,9 @@ def benchmark(variant: Variant) -> Benchmark:
         title="OCRBench, text of ten kinds",
         metric="accuracy",
         data=DATA,
-        rules=open_rules(_grade, read=whole_reply),
-        wording=BARE,
-        groups=_KIND,
+        rules=open_rules(_grade, parse=parse_whole_reply),
+        template=BARE,
+        groups=_KIND_COLUMNS,
         paper="https://arxiv.org/abs/2305.07895",
         source="OCRBench (MIT), as VLMEvalKit's TSV",
     )
@@ -67,17 +67,21 @@ def benchmark(variant: Variant) -> Benchmark:
 
 
 def _grade(answer: str, sample: Sample) -> float:
-    kinds = [sample.groups[name] for name in _KIND if name in sample.groups]
-    return float(holds_gold(answer, sample.gold, expression=not _EXPRESSIONS.isdisjoint(kinds)))
+    kinds = [sample.groups[name] for name in _KIND_COLUMNS if name in sample.groups]
+    return float(
+        contains_a_gold(answer, sample.gold, expression=not _EXPRESSIONS.isdisjoint(kinds))
+    )
 
 
-def _summarise(made: Benchmark, records: Sequence[Record]) -> Summary:
+def _summarise(benchmark: Benchmark, records: Sequence[Record]) -> Summary:
     """The number of right answers beside the accuracy, where all 1,000 were scored."""
-    summary = made.summarise(records)
+    summary = benchmark.summarise(records)
     if summary.headline.value is None:
         return summary
     right = summary.headline.value / 100 * summary.n
-    note = "" if summary.n == _QUESTIONS else f"of {summary.n} questions, not {_QUESTIONS}"
+    note = (
+        "" if summary.n == _QUESTION_COUNT else f"of {summary.n} questions, not {_QUESTION_COUNT}"
+    )
     share = summary.n / 100
     spread = summary.headline.interval
     if spread is not None:

@@ -14,11 +14,11 @@ Our rule is equality in lower case. So "by Sandra Boynton" is wrong, as in all p
 from __future__ import annotations
 
 from snellen.benchmarks.declaration.open_questions import (
-    on_golds,
+    against_gold,
     open_question_benchmark,
     open_rules,
 )
-from snellen.benchmarks.declaration.published import Published, tsv
+from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.scoring.exact import equal_folded
 
@@ -28,8 +28,10 @@ _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
 DATA = Published(
     {"set": ("testcore", "test")},
     {
-        ("testcore",): tsv(f"{_HOME}/OCRVQA_TESTCORE.tsv", "c5239fe77db8bdc1f2ad8e55e0d1fe97"),
-        ("test",): tsv(f"{_HOME}/OCRVQA_TEST.tsv", "ca46a6d74b403e9d6c0b670f6fc00db9"),
+        ("testcore",): published_tsv(
+            f"{_HOME}/OCRVQA_TESTCORE.tsv", "c5239fe77db8bdc1f2ad8e55e0d1fe97"
+        ),
+        ("test",): published_tsv(f"{_HOME}/OCRVQA_TEST.tsv", "ca46a6d74b403e9d6c0b670f6fc00db9"),
     },
 )
 
@@ -42,7 +44,7 @@ def benchmark(variant: Variant) -> Benchmark:
         title="OCR-VQA, covers of books",
         metric="exact_match",
         data=DATA,
-        rules=open_rules(on_golds(equal_folded)),
+        rules=open_rules(against_gold(equal_folded)),
         paper="https://doi.org/10.1109/ICDAR.2019.00156",
         source="OCR-VQA (research use), as VLMEvalKit's TSV",
     )

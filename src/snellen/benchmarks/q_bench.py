@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from snellen.benchmarks.declaration.published import Published, tsv, withheld
+from snellen.benchmarks.declaration.published import Published, hide_answers, published_tsv
 from snellen.benchmarks.declaration.questions import question_benchmark
-from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.core.benchmark import Benchmark, Variant, requires
 
 VERSION = "3"
 ALIASES = {
@@ -27,8 +27,8 @@ _HOME = "https://huggingface.co/datasets/zhangzicheng/qbench_tsv/resolve/main"
 DATA = Published(
     {"split": ("val", "test")},
     {
-        ("val",): tsv(f"{_HOME}/Q-Bench1_VAL.tsv", "837bdb6cd2da571713543462815187b7"),
-        ("test",): tsv(f"{_HOME}/Q-Bench1_TEST.tsv", "15e759bfd58c9d5f30b23a317d347153"),
+        ("val",): published_tsv(f"{_HOME}/Q-Bench1_VAL.tsv", "837bdb6cd2da571713543462815187b7"),
+        ("test",): published_tsv(f"{_HOME}/Q-Bench1_TEST.tsv", "15e759bfd58c9d5f30b23a317d347153"),
     },
     held_out={"test": "val"},
 )
@@ -43,9 +43,9 @@ def benchmark(variant: Variant) -> Benchmark:
         open=partial(DATA.table, variant),
         fetch=partial(DATA.fetch, variant),
         options=DATA.options,
-        needs=needs("text", "image"),
+        requires=requires("text", "image"),
         paper="https://arxiv.org/abs/2309.14181",
         source="Q-Bench of its authors (q-future/Q-Bench-HF on the hub), as their TSV",
-        held_out=DATA.examples_of(variant),
+        held_out=DATA.few_shot_source(variant),
     )
-    return withheld(asked, variant, "split", "test")
+    return hide_answers(asked, variant, "split", "test")

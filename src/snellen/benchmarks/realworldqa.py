@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from functools import partial
 
-from snellen.benchmarks.declaration.published import Published, tsv
+from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.questions import question_benchmark
-from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.core.benchmark import Benchmark, Variant, requires
 
 VERSION = "3"
 _URL = "https://opencompass.openxlab.space/utils/VLMEval/RealWorldQA.tsv"
-DATA = Published({}, {(): tsv(_URL, "4de008f55dc4fd008ca9e15321dc44b7")})
+DATA = Published({}, {(): published_tsv(_URL, "4de008f55dc4fd008ca9e15321dc44b7")})
 
 
 def benchmark(variant: Variant) -> Benchmark:
@@ -30,7 +30,7 @@ def benchmark(variant: Variant) -> Benchmark:
         title="RealWorldQA, space in photographs",
         open=partial(DATA.table, variant),
         fetch=partial(DATA.fetch, variant),
-        needs=needs("text", "image"),
+        requires=requires("text", "image"),
         paper="https://x.ai/news/grok-1.5v",
         source="RealWorldQA of xAI (CC BY-ND 4.0), as VLMEvalKit's TSV",
     )

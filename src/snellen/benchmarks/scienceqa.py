@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from functools import partial
 
-from snellen.benchmarks.declaration.other_tools import Elsewhere
-from snellen.benchmarks.declaration.published import Published, tsv
+from snellen.benchmarks.declaration.other_tools import OtherToolName
+from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.questions import question_benchmark
-from snellen.benchmarks.protocol.flows import words_reader
-from snellen.benchmarks.protocol.parsers import Readers
-from snellen.core.benchmark import Benchmark, Variant, needs
-from snellen.extract.published.official import read_scienceqa
+from snellen.benchmarks.protocol.flows import parse_yes_no_by_words
+from snellen.benchmarks.protocol.parsers import ParserSet
+from snellen.core.benchmark import Benchmark, Variant, requires
+from snellen.extract.published.official import parse_scienceqa
 
 VERSION = "3"
 ALIASES = {
@@ -30,14 +30,14 @@ ALIASES = {
     "scienceqa_img": {"split": "test"},
 }
 ELSEWHERE = {
-    "scienceqa": Elsewhere("lmms-eval", "also asks the questions without a picture"),
+    "scienceqa": OtherToolName("lmms-eval", "also asks the questions without a picture"),
 }
 _HOME = "https://opencompass.openxlab.space/utils/benchmarks/ScienceQA"
 DATA = Published(
     {"split": ("test", "val")},
     {
-        ("test",): tsv(f"{_HOME}/ScienceQA_TEST.tsv", "e42e9e00f9c59a80d8a5db35bc32b71f"),
-        ("val",): tsv(f"{_HOME}/ScienceQA_VAL.tsv", "96320d05e142e585e7204e72affd29f3"),
+        ("test",): published_tsv(f"{_HOME}/ScienceQA_TEST.tsv", "e42e9e00f9c59a80d8a5db35bc32b71f"),
+        ("val",): published_tsv(f"{_HOME}/ScienceQA_VAL.tsv", "96320d05e142e585e7204e72affd29f3"),
     },
     held_out={"test": "val"},
 )
@@ -52,9 +52,9 @@ def benchmark(variant: Variant) -> Benchmark:
         open=partial(DATA.table, variant),
         fetch=partial(DATA.fetch, variant),
         options=DATA.options,
-        needs=needs("text", "image"),
+        requires=requires("text", "image"),
         paper="https://arxiv.org/abs/2209.09513",
-        official=Readers(read_scienceqa, words_reader),
+        official=ParserSet(parse_scienceqa, parse_yes_no_by_words),
         source="ScienceQA, CC BY-NC-SA 4.0, as VLMEvalKit's TSV",
-        held_out=DATA.examples_of(variant),
+        held_out=DATA.few_shot_source(variant),
     )

@@ -19,22 +19,22 @@ from collections.abc import Callable
 
 from snellen.benchmarks.declaration.documents import (
     PAGES,
-    about_documents,
-    document_reader,
-    with_extraction,
+    add_extraction,
+    document_benchmark,
+    parse_document_answer,
 )
 from snellen.benchmarks.declaration.open_questions import (
     BARE,
-    on_golds,
+    against_gold,
     open_question_benchmark,
     open_rules,
 )
-from snellen.benchmarks.declaration.other_tools import Elsewhere
-from snellen.benchmarks.declaration.published import Published, tsv
-from snellen.benchmarks.protocol.flows import Grade
+from snellen.benchmarks.declaration.other_tools import OtherToolName
+from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.protocol.flows import GradeFunction
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.scoring.document import (
-    anls_in_one_piece,
+    anls_vlmevalkit_joined_lines,
     bag_of_words_f1,
     equal_vlmevalkit,
     squad_equal,
@@ -46,13 +46,13 @@ from snellen.scoring.slidevqa import equal_authors, f1_authors
 VERSION = "3"
 EXACT, ANLS = "exact_match", "anls"
 ALIASES = {"SLIDEVQA_MINI": {"set": "mini"}}
-ELSEWHERE = {"slidevqa": Elsewhere("lmms-eval", "asks the validation split")}
+ELSEWHERE = {"slidevqa": OtherToolName("lmms-eval", "asks the validation split")}
 _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
 DATA = Published(
     {"set": ("full", "mini")},
     {
-        ("full",): tsv(f"{_HOME}/SLIDEVQA.tsv", "5e822c2f800e94c1e23badfd478326b6"),
-        ("mini",): tsv(f"{_HOME}/SLIDEVQA_MINI.tsv", "6d9a8d8814fa5b7669deb2af3a3208eb"),
+        ("full",): published_tsv(f"{_HOME}/SLIDEVQA.tsv", "5e822c2f800e94c1e23badfd478326b6"),
+        ("mini",): published_tsv(f"{_HOME}/SLIDEVQA_MINI.tsv", "6d9a8d8814fa5b7669deb2af3a3208eb"),
     },
 )
 
@@ -65,34 +65,34 @@ def benchmark(variant: Variant) -> Benchmark:
         title="SlideVQA, decks of slides",
         metric="f1",
         data=DATA,
-        rules=with_extraction(
+        rules=add_extraction(
             open_rules(
-                on_golds(bag_of_words_f1),
-                official=_asked(f1_authors),
-                vlmevalkit=_first(words_f1_vlmevalkit),
-                read=document_reader,
-                beside={EXACT: on_golds(squad_equal), ANLS: on_golds(anls)},
-                beside_official={EXACT: _asked(equal_authors)},
-                beside_vlmevalkit={
-                    EXACT: _first(equal_vlmevalkit),
-                    ANLS: _first(anls_in_one_piece),
+                against_gold(bag_of_words_f1),
+                official=_against_question(f1_authors),
+                vlmevalkit=_against_first_gold(words_f1_vlmevalkit),
+                parse=parse_document_answer,
+                secondary={EXACT: against_gold(squad_equal), ANLS: against_gold(anls)},
+                secondary_official={EXACT: _against_question(equal_authors)},
+                secondary_vlmevalkit={
+                    EXACT: _against_first_gold(equal_vlmevalkit),
+                    ANLS: _against_first_gold(anls_vlmevalkit_joined_lines),
                 },
             )
         ),
-        wording=BARE,
-        needs=PAGES,
+        template=BARE,
+        requires=PAGES,
         paper="https://arxiv.org/abs/2301.04883",
         source="SlideVQA (NTT's evaluation licence), as VLMEvalKit's TSV",
         max_new_tokens=256,
     )
-    return about_documents(made, variant)
+    return document_benchmark(made, variant)
 
 
-def _first(metric: Callable[[str, str], float]) -> Grade:
+def _against_first_gold(metric: Callable[[str, str], float]) -> GradeFunction:
     """A metric of an answer and one gold."""
     return lambda answer, sample: float(metric(answer, sample.gold[0]))
 
 
-def _asked(metric: Callable[[str, str, str], float]) -> Grade:
+def _against_question(metric: Callable[[str, str, str], float]) -> GradeFunction:
     """A metric that looks at the question too."""
     return lambda answer, sample: float(metric(answer, sample.gold[0], sample.question))

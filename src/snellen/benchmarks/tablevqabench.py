@@ -27,18 +27,18 @@ import msgspec
 from msgspec import structs
 
 from snellen.benchmarks.declaration.open_questions import BARE, open_question_benchmark, open_rules
-from snellen.benchmarks.declaration.published import Published, tsv
+from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.questions import failures_of
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Metric, Summary
-from snellen.prompts.stored import stored_templates
+from snellen.prompts.stored import load_full_prompts
 from snellen.scoring.accuracy import FailurePolicy
-from snellen.scoring.grouped import interval_of_mean, tallies, tiny_group
+from snellen.scoring.grouped import interval_of_mean, small_group_notice, sums_by_label
 from snellen.scoring.headlines import mean_of_groups
-from snellen.scoring.tablevqabench import same_amount, same_figure, same_items, statement_correct
+from snellen.scoring.tablevqabench import is_statement_correct, same_amount, same_figure, same_items
 
 VERSION = "3"
 HEADLINE = "mean_of_parts"
@@ -49,7 +49,7 @@ _PREFIX = re.compile(r"^Answer: ")
 DATA = Published(
     {},
     {
-        (): tsv(
+        (): published_tsv(
             "https://pai-aigc-photog.oss-cn-hangzhou.aliyuncs.com/mentor-vil/datasets/"
             "tablevqa-bench.tsv",
             "2550adc61bdc82d8e62f3b003de7c62d",
@@ -68,12 +68,12 @@ def benchmark(variant: Variant) -> Benchmark:
         data=DATA,
         rules=open_rules(
             grade,
-            official=grade_whole,
-            beside={"exact_amount": exact_amount},
-            beside_official={"exact_amount": exact_amount_whole},
+            official=grade_raw,
+            secondary={"exact_amount": exact_amount},
+            secondary_official={"exact_amount": exact_amount_raw},
         ),
-        wording=BARE,
-        shape=_asked,
+        template=BARE,
+        adjust=_adjust,
         groups=("split",),
         paper="https://arxiv.org/abs/2404.19205",
         source="TableVQA-Bench (MIT), as VLMEvalKit's TSV",
@@ -83,42 +83,42 @@ def benchmark(variant: Variant) -> Benchmark:
         made,
         headline=HEADLINE,
         summarise=partial(_summarise, made, failures),
-        headline_sums=partial(_sums, failures),
+        headline_sums=partial(_part_sums, failures),
         weighs_scores=True,
     )
 
 
 def grade(answer: str, sample: Sample) -> float:
     """By the rule of the part that the sample is of, without a leading "Answer: "."""
-    return grade_whole(_PREFIX.sub("", answer), sample)
+    return grade_raw(_PREFIX.sub("", answer), sample)
 
 
-def grade_whole(answer: str, sample: Sample) -> float:
+def grade_raw(answer: str, sample: Sample) -> float:
     """The same, of the reply as it is."""
     said, gold = answer, sample.gold[0]
     part = sample.groups.get("split", "").removesuffix(_SYNTHETIC)
-    rule = {"vtabfact": statement_correct, "fintabnetqa": same_figure}.get(part, same_items)
+    rule = {"vtabfact": is_statement_correct, "fintabnetqa": same_figure}.get(part, same_items)
     return float(rule(said, gold))
 
 
 def exact_amount(answer: str, sample: Sample) -> float:
     """The same but for financial tables, whose units must be right."""
-    return exact_amount_whole(_PREFIX.sub("", answer), sample)
+    return exact_amount_raw(_PREFIX.sub("", answer), sample)
 
 
-def exact_amount_whole(answer: str, sample: Sample) -> float:
+def exact_amount_raw(answer: str, sample: Sample) -> float:
     """The same, of the reply as it is."""
     if sample.groups.get("split") != "fintabnetqa":
-        return grade_whole(answer, sample)
+        return grade_raw(answer, sample)
     return float(same_amount(answer, sample.gold[0]))
 
 
 @cache
 def _templates() -> Mapping[str, str]:
-    return stored_templates("tablevqabench")
+    return load_full_prompts("tablevqabench")
 
 
-def _asked(sample: Sample, row: Row) -> Sample:
+def _adjust(sample: Sample, row: Row) -> Sample:
     """The question in its part's prompt; the gold as it is to be replied, and whole, even where
     it looks like a list."""
     template = _templates().get(sample.groups.get("split", "").removesuffix(_SYNTHETIC))
@@ -129,9 +129,9 @@ def _asked(sample: Sample, row: Row) -> Sample:
     return structs.replace(sample, question=question, gold=(gold,) if gold else ())
 
 
-def _summarise(made: Benchmark, failures: FailurePolicy, records: Sequence[Record]) -> Summary:
+def _summarise(benchmark: Benchmark, failures: FailurePolicy, records: Sequence[Record]) -> Summary:
     """The plain mean of the parts beside the mean over questions; none where a part is absent."""
-    summary = made.summarise(records)
+    summary = benchmark.summarise(records)
     parts = summary.groups.get("split", {})
     values = [parts[name].value for name in PARTS if name in parts]
     known = [value for value in values if value is not None]
@@ -140,10 +140,10 @@ def _summarise(made: Benchmark, failures: FailurePolicy, records: Sequence[Recor
         note = summary.headline.note or f"only {len(known)} of the {len(PARTS)} parts are here"
         mean = Metric(HEADLINE, None, summary.n, note=note)
     else:
-        found = tallies(records, "split", failures)
+        found = sums_by_label(records, "split", failures)
         interval = interval_of_mean([found[name] for name in PARTS])
         mean = Metric(HEADLINE, sum(known) / len(PARTS), summary.n, interval)
-        notices = (*notices, *tiny_group({name: found[name] for name in PARTS}))
+        notices = (*notices, *small_group_notice({name: found[name] for name in PARTS}))
     metrics = {HEADLINE: mean, **summary.metrics}
     return msgspec.structs.replace(
         summary,
@@ -155,7 +155,7 @@ def _summarise(made: Benchmark, failures: FailurePolicy, records: Sequence[Recor
     )
 
 
-def _sums(failures: FailurePolicy, records: Sequence[Record]) -> HeadlineSums | None:
+def _part_sums(failures: FailurePolicy, records: Sequence[Record]) -> HeadlineSums | None:
     found = mean_of_groups(
         records,
         lambda one: part if (part := one.groups.get("split")) in PARTS else None,

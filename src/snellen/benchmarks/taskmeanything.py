@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from snellen.benchmarks.declaration.published import Published, tsv
+from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.questions import question_benchmark
-from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.core.benchmark import Benchmark, Variant, requires
 
 VERSION = "3"
 ALIASES: dict[str, dict[str, str]] = {"TaskMeAnything_v1_imageqa_random": {}}
@@ -22,7 +22,7 @@ _URL = (
     "https://huggingface.co/datasets/weikaih/TaskMeAnything-v1-imageqa-random/resolve/main/"
     "TaskMeAnything-v1-imageqa-random.tsv"
 )
-DATA = Published({}, {(): tsv(_URL, "023fef69e2ca21827afb77c5ec3bc889")})
+DATA = Published({}, {(): published_tsv(_URL, "023fef69e2ca21827afb77c5ec3bc889")})
 
 
 def benchmark(variant: Variant) -> Benchmark:
@@ -33,7 +33,7 @@ def benchmark(variant: Variant) -> Benchmark:
         title="TaskMeAnything v1, ImageQA-Random",
         open=partial(DATA.table, variant),
         fetch=partial(DATA.fetch, variant),
-        needs=needs("text", "image"),
+        requires=requires("text", "image"),
         paper="https://arxiv.org/abs/2406.11775",
         source="weikaih/TaskMeAnything-v1-imageqa-random on the hub",
     )

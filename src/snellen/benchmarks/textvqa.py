@@ -17,7 +17,7 @@ gives 0 to every answer where a row has a single gold (`--rule vlmevalkit`), whi
 from __future__ import annotations
 
 from snellen.benchmarks.declaration.open_questions import open_question_benchmark, vqa_rules
-from snellen.benchmarks.declaration.published import Published, tsv
+from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.scoring.vqa_accuracy import vqa_accuracy_m4c
 
@@ -26,7 +26,7 @@ ALIASES: dict[str, dict[str, str]] = {"TextVQA_VAL": {}}
 DATA = Published(
     {},
     {
-        (): tsv(
+        (): published_tsv(
             "https://opencompass.openxlab.space/utils/VLMEval/TextVQA_VAL.tsv",
             "b233b31f551bbf4056f2f955da3a92cd",
         )

@@ -26,24 +26,24 @@ from msgspec import structs
 from snellen.benchmarks.declaration.open_questions import (
     open_question_benchmark,
     open_rules,
-    whole_reply,
+    parse_whole_reply,
 )
-from snellen.benchmarks.declaration.published import Published, PublishedFile, tsv
+from snellen.benchmarks.declaration.published import Published, PublishedFile, published_tsv
 from snellen.benchmarks.declaration.questions import failures_of
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Metric, Summary
-from snellen.prompts.choice import Wording
+from snellen.prompts.choice import PromptTemplate
 from snellen.scoring.accuracy import FailurePolicy
-from snellen.scoring.headlines import interval_of, weighted_mean
-from snellen.scoring.text_restoration import Restored, restored
+from snellen.scoring.headlines import headline_interval, weighted_mean
+from snellen.scoring.text_restoration import RestorationScore, score_restoration
 
 VERSION = "3"
 HEADLINE = "exact_match"
 JACCARD = "jaccard"
-_ASKS = {
+_QUESTIONS = {
     "en": "What is the covered texts in the image? Please restore the covered texts without "
     "outputting the explanations.",
     "zh": "图像中被覆盖的文本是什么？请在不输出解释的情况下还原被覆盖的文本。",
@@ -65,10 +65,10 @@ _MD5 = {
 }
 
 
-def _published(lang: str, level: str, rows: str) -> PublishedFile:
+def _published_file(lang: str, level: str, rows: str) -> PublishedFile:
     part = "" if rows == "all" else f"-{rows}"
     name = f"VCR-wiki-{lang}-{level}-test{part}"
-    return tsv(
+    return published_tsv(
         f"https://huggingface.co/datasets/vcr-org/{name}/resolve/main/{name}.tsv",
         _MD5[lang, level, rows],
     )
@@ -76,7 +76,7 @@ def _published(lang: str, level: str, rows: str) -> PublishedFile:
 
 DATA = Published(
     {"lang": ("en", "zh"), "level": ("easy", "hard"), "rows": ("500", "100", "all")},
-    {key: _published(*key) for key in _MD5},
+    {key: _published_file(*key) for key in _MD5},
 )
 ALIASES = {
     f"VCR_{lang}_{level}_{rows}".upper(): {"lang": lang, "level": level, "rows": rows}
@@ -102,13 +102,13 @@ def benchmark(variant: Variant) -> Benchmark:
         metric=HEADLINE,
         data=DATA,
         rules=open_rules(
-            partial(_mean, lambda one: one.exact, chinese),
-            read=whole_reply,
-            beside={JACCARD: partial(_mean, lambda one: one.jaccard, chinese)},
+            partial(_mean_over_texts, lambda one: one.exact, chinese),
+            parse=parse_whole_reply,
+            secondary={JACCARD: partial(_mean_over_texts, lambda one: one.jaccard, chinese)},
         ),
-        wording=Wording(open=""),
-        shape=_in_lines,
-        question=_ASKS.get(lang, ""),
+        template=PromptTemplate(open=""),
+        adjust=_join_golds,
+        question=_QUESTIONS.get(lang, ""),
         paper="https://arxiv.org/abs/2406.06462",
         source="VCR-wiki (CC BY-SA 4.0), its authors' TSV files",
         max_new_tokens=512,
@@ -118,48 +118,50 @@ def benchmark(variant: Variant) -> Benchmark:
         made,
         coverage="generic type",
         summarise=partial(_summarise, made, failures),
-        headline_sums=partial(_sums, failures),
+        headline_sums=partial(_text_sums, failures),
         weighs_scores=True,
     )
 
 
-def _in_lines(sample: Sample, row: Row) -> Sample:
+def _join_golds(sample: Sample, row: Row) -> Sample:
     """The gold is one answer with a line for each covered text."""
     gold = ("\n".join(sample.gold),) if sample.gold else ()
     return structs.replace(sample, gold=gold)
 
 
-def _mean(part: Callable[[Restored], float], chinese: bool, answer: str, sample: Sample) -> float:
+def _mean_over_texts(
+    part: Callable[[RestorationScore], float], chinese: bool, answer: str, sample: Sample
+) -> float:
     texts = sample.gold[0].split("\n")
-    return sum(part(restored(answer, one, chinese=chinese)) for one in texts) / len(texts)
+    return sum(part(score_restoration(answer, one, chinese=chinese)) for one in texts) / len(texts)
 
 
-def _summarise(made: Benchmark, failures: FailurePolicy, records: Sequence[Record]) -> Summary:
+def _summarise(benchmark: Benchmark, failures: FailurePolicy, records: Sequence[Record]) -> Summary:
     """Means over covered texts: a picture weighs as many as it has."""
-    summary = made.summarise(records)
+    summary = benchmark.summarise(records)
     if summary.headline.value is None:
         return summary
-    exact = _over_texts(HEADLINE, _sums(failures, records), records)
+    exact = _text_metric(HEADLINE, _text_sums(failures, records), records)
     jaccard = weighted_mean(
-        records, _texts, failures, lambda record, _: record.values.get(JACCARD, 0.0)
+        records, _text_count, failures, lambda record, _: record.values.get(JACCARD, 0.0)
     )
-    metrics = {HEADLINE: exact, JACCARD: _over_texts(JACCARD, jaccard, records)}
+    metrics = {HEADLINE: exact, JACCARD: _text_metric(JACCARD, jaccard, records)}
     return msgspec.structs.replace(
         summary, headline=exact, metrics={**summary.metrics, **metrics}, bounds=None
     )
 
 
-def _sums(failures: FailurePolicy, records: Sequence[Record]) -> HeadlineSums | None:
+def _text_sums(failures: FailurePolicy, records: Sequence[Record]) -> HeadlineSums | None:
     """The mean over covered texts: a picture weighs as many as it has."""
-    return weighted_mean(records, _texts, failures)
+    return weighted_mean(records, _text_count, failures)
 
 
-def _texts(record: Record) -> float:
+def _text_count(record: Record) -> float:
     return len(record.gold[0].split("\n")) if record.gold else 0
 
 
-def _over_texts(name: str, found: HeadlineSums | None, records: Sequence[Record]) -> Metric:
-    if found is None:
+def _text_metric(name: str, sums: HeadlineSums | None, records: Sequence[Record]) -> Metric:
+    if sums is None:
         return Metric(name, None, 0)
-    value = found.of_all()
-    return Metric(name, value, int(found.rows.any(axis=1).sum()), interval_of(found, records))
+    value = sums.of_all()
+    return Metric(name, value, int(sums.rows.any(axis=1).sum()), headline_interval(sums, records))

@@ -25,14 +25,14 @@ import re
 from collections.abc import Mapping
 
 from snellen.benchmarks.declaration.published import HubSplit, Published
-from snellen.benchmarks.declaration.video_questions import VideoQuestions, video_benchmark
-from snellen.benchmarks.protocol.flows import words_reader
-from snellen.benchmarks.protocol.parsers import Readers
-from snellen.core.answer import Answer, Empty, Found, Unparsed
+from snellen.benchmarks.declaration.video_questions import VideoDeclaration, video_benchmark
+from snellen.benchmarks.protocol.flows import parse_yes_no_by_words
+from snellen.benchmarks.protocol.parsers import ParserSet
+from snellen.core.answer import Answer, Empty, ParsedAnswer, Unparsed
 from snellen.core.benchmark import Benchmark, Variant
-from snellen.extract.published.vlmevalkit import read_yes_no_vlmevalkit
-from snellen.extract.published.vlmevalkit_own import read_first_capital
-from snellen.prompts.choice import Wording
+from snellen.extract.published.vlmevalkit import parse_yes_no_vlmevalkit
+from snellen.extract.published.vlmevalkit_own import parse_first_capital
+from snellen.prompts.choice import PromptTemplate
 
 VERSION = "4"
 ALIASES = {
@@ -47,7 +47,7 @@ ALIASES = {
     "videomme_w_subtitle": {"sampling": "lmms-eval", "subtitles": "frames"},
 }
 DATA = Published({}, {(): HubSplit("hf://lmms-lab/Video-MME?split=test")})
-WORDING = Wording(
+TEMPLATE = PromptTemplate(
     hint="{hint}",
     question="Select the best answer to the following multiple-choice question based on the video."
     " Respond with only the letter (A, B, C, or D) of the correct option.\n{question}",
@@ -69,23 +69,23 @@ _LETTER = re.compile(r"[ABCD]")
 def benchmark(variant: Variant) -> Benchmark:
     return video_benchmark(
         variant,
-        VideoQuestions(
+        VideoDeclaration(
             name="video-mme",
             version=VERSION,
             title="Video-MME, short to long videos",
             data=DATA,
-            wording=WORDING,
+            template=TEMPLATE,
             groups=("duration", "domain", "sub_category", "task_type"),
-            official=Readers(read_first_letter, words_reader),
-            of_answered=True,
-            vlmevalkit=Readers(read_first_capital, read_yes_no_vlmevalkit),
+            official=ParserSet(parse_first_letter, parse_yes_no_by_words),
+            answered_only=True,
+            vlmevalkit=ParserSet(parse_first_capital, parse_yes_no_vlmevalkit),
             paper="https://arxiv.org/abs/2405.21075",
             source="Video-MME (its authors' licence, academic use), the parquet file on the hub",
         ),
     )
 
 
-def read_first_letter(reply: str, options: Mapping[str, str], stop_reason: str) -> Answer:
+def parse_first_letter(reply: str, options: Mapping[str, str], stop_reason: str) -> Answer:
     """The authors' reading: lead-ins are taken away, then the first capital A to D counts."""
     text = reply.strip()
     for prefix in _PREFIXES:
@@ -95,4 +95,4 @@ def read_first_letter(reply: str, options: Mapping[str, str], stop_reason: str) 
     found = _LETTER.search(text)
     if found is None:
         return Unparsed()
-    return Found(found[0], "first letter")
+    return ParsedAnswer(found[0], "first letter")

@@ -18,12 +18,12 @@ from __future__ import annotations
 from snellen.benchmarks.declaration.open_questions import open_question_benchmark, vqa_rules
 from snellen.benchmarks.declaration.published import HubSplit, Published
 from snellen.core.benchmark import Benchmark, Variant
-from snellen.prompts.choice import Wording
+from snellen.prompts.choice import PromptTemplate
 
 VERSION = "3"
 ALIASES: dict[str, dict[str, str]] = {"vizwiz_vqa": {}, "vizwiz_vqa_val": {}}
 DATA = Published({}, {(): HubSplit("hf://lmms-lab-encoder/VizWiz-VQA?split=val")})
-WORDING = Wording(
+TEMPLATE = PromptTemplate(
     open="When the provided information is insufficient, respond with 'Unanswerable'.\n"
     "Answer the question using a single word or phrase."
 )
@@ -40,7 +40,7 @@ def benchmark(variant: Variant) -> Benchmark:
         data=DATA,
         rules=vqa_rules(),
         groups=("category", "answer_type"),
-        wording=WORDING,
+        template=TEMPLATE,
         paper="https://arxiv.org/abs/1802.08218",
         source="VizWiz-VQA validation set (CC BY 4.0), lmms-eval's copy",
     )

@@ -24,13 +24,13 @@ from functools import partial
 from msgspec import structs
 from msgspec.structs import replace
 
-from snellen.benchmarks.declaration.judged import Declared, cell, graded_benchmark
-from snellen.benchmarks.declaration.published import Published, tsv
+from snellen.benchmarks.declaration.judged import JudgedDeclaration, first_cell, judged_benchmark
+from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.rows import option_cells
-from snellen.benchmarks.protocol.judged_flows import Extracting, extracted
-from snellen.benchmarks.protocol.judged_summary import Told, summarise_graded
-from snellen.benchmarks.protocol.judging import Panel
-from snellen.core.answer import Answer, Found
+from snellen.benchmarks.protocol.judged_flows import ExtractedScoring, extracted_flow
+from snellen.benchmarks.protocol.judged_summary import GradedSummaryOptions, summarise_judged
+from snellen.benchmarks.protocol.judging import JudgePanel
+from snellen.core.answer import Answer, ParsedAnswer
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.flow import Flow
 from snellen.core.headline import HeadlineSums
@@ -39,16 +39,16 @@ from snellen.core.record import Record
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Metric, Summary
-from snellen.extract.choice import read_choice
-from snellen.prompts.choice import Wording, prompt
-from snellen.prompts.judging import rubric
+from snellen.extract.choice import parse_choice
+from snellen.prompts.choice import PromptTemplate, prompt
+from snellen.prompts.judging import load_rubric
 from snellen.scoring.accuracy import mean_metric
-from snellen.scoring.clusters import clusters
-from snellen.scoring.headlines import Share, sum_of_ratios
+from snellen.scoring.clusters import cluster_samples
+from snellen.scoring.headlines import RatioTerm, sum_of_ratios
 from snellen.scoring.wemath import (
     MODES,
     WORTH,
-    Composite,
+    CompositeProblem,
     Mode,
     dimension,
     mastery,
@@ -59,7 +59,7 @@ ALIASES = {"WeMath": {"cot": "off"}, "WeMath_COT": {"cot": "on"}}
 DATA = Published(
     {},
     {
-        (): tsv(
+        (): published_tsv(
             "https://opencompass.openxlab.space/utils/VLMEval/WeMath.tsv",
             "b5e969a075f01290a542411fb7766388",
         )
@@ -69,20 +69,20 @@ RUBRIC = "short-answer"
 STRICT = "score_strict"
 KEY, CONCEPT = "key", "knowledge concept"
 COMPOSITE = "multi"
-_STATED = re.compile(r"<?\bAnswer\b>?\s*:?\s*(?P<rest>[^\n]*)\Z", re.IGNORECASE)
+_STATED_ANSWER = re.compile(r"<?\bAnswer\b>?\s*:?\s*(?P<rest>[^\n]*)\Z", re.IGNORECASE)
 _STEPS = {"S1": "one-step", "2steps_multi": "two-step", "3steps_multi": "three-step"}
 
 
 def benchmark(variant: Variant) -> Benchmark:
     cot = variant.options.get("cot") == "on"
-    return graded_benchmark(
+    return judged_benchmark(
         variant,
-        Declared(
+        JudgedDeclaration(
             name="wemath",
             version=VERSION,
             title="We-Math, composite problems beside their steps",
             data=DATA,
-            samples=partial(samples, cot=cot),
+            samples=partial(wemath_samples, cot=cot),
             flow=_flow,
             paper="https://arxiv.org/abs/2407.01284",
             source="We-Math (CC BY-NC 4.0), as VLMEvalKit's TSV",
@@ -90,62 +90,62 @@ def benchmark(variant: Variant) -> Benchmark:
             rubrics=(RUBRIC,),
             headline=STRICT,
             options={"cot": ("off", "on")},
-            summarise=summarise,
-            headline_sums=_sums,
+            summarise=summarise_wemath,
+            headline_sums=_strict_sums,
             max_new_tokens=1024,
         ),
     )
 
 
-def samples(rows: Iterable[Row], *, cot: bool = False) -> Iterator[Sample]:
+def wemath_samples(rows: Iterable[Row], *, cot: bool = False) -> Iterator[Sample]:
     """A sample for each row; a problem's steps and the composite are one unit."""
     for row in rows:
-        gold = cell(row.cells, "answer").strip().upper()
+        gold = first_cell(row.cells, "answer").strip().upper()
         groups = {name: row.cells[name] for name in (KEY, CONCEPT) if name in row.cells}
         yield Sample(
             id=row.cells.get("index")
-            or f"{row.cells.get('id', row.number)}/{row.cells.get(KEY, '')}",
+            or f"{row.cells.get('id', row.index)}/{row.cells.get(KEY, '')}",
             kind="choice",
-            question=cell(row.cells, "question"),
+            question=first_cell(row.cells, "question"),
             gold=(gold,) if gold else (),
             options=option_cells(row.cells),
             media=row.media,
             # Shown below the options.
-            hint=cell(row.cells, "requirement") if cot else "",
+            hint=first_cell(row.cells, "requirement") if cot else "",
             groups=groups,
-            unit=cell(row.cells, "id"),
+            unit=first_cell(row.cells, "id"),
         )
 
 
 def _flow(
-    settings: Generation, panel: Panel, options: Mapping[str, str]
+    settings: Generation, panel: JudgePanel, options: Mapping[str, str]
 ) -> Callable[[Sample], Flow]:
-    return extracted(
-        Extracting(
+    return extracted_flow(
+        ExtractedScoring(
             settings=settings,
             panel=panel,
             rubric=RUBRIC,
             fields=_fields,
-            read=_read,
-            right=lambda sample, answer: answer in sample.gold,
-            shown=_shown,
+            parse=_parse,
+            is_right=lambda sample, answer: answer in sample.gold,
+            build_messages=_messages,
         )
     )
 
 
-def _shown(sample: Sample) -> tuple[Message, ...]:
+def _messages(sample: Sample) -> tuple[Message, ...]:
     """Question and options; the requirement stands below them."""
-    return prompt(replace(sample, hint=""), None, Wording(choose=sample.hint))
+    return prompt(replace(sample, hint=""), None, PromptTemplate(choose=sample.hint))
 
 
-def _read(sample: Sample, reply: str, stop_reason: str) -> Answer:
+def _parse(sample: Sample, reply: str, stop_reason: str) -> Answer:
     """What follows the last "Answer", as the instruction asks for it, else the whole reply."""
-    stated = _STATED.search(reply)
+    stated = _STATED_ANSWER.search(reply)
     if sample.hint and stated is not None:
-        found = read_choice(stated["rest"].strip(" <>:."), sample.options)
-        if isinstance(found, Found):
-            return Found(found.value, "stated answer", stated.span("rest"))
-    return read_choice(reply, sample.options, stop_reason=stop_reason)
+        found = parse_choice(stated["rest"].strip(" <>:."), sample.options)
+        if isinstance(found, ParsedAnswer):
+            return ParsedAnswer(found.value, "stated answer", stated.span("rest"))
+    return parse_choice(reply, sample.options, stop_reason=stop_reason)
 
 
 def _fields(sample: Sample, reply: str) -> Mapping[str, str]:
@@ -154,27 +154,27 @@ def _fields(sample: Sample, reply: str) -> Mapping[str, str]:
         "question": sample.question,
         "choices": f"Choices: {listed}\n",
         "reply": reply,
-        "form": rubric(RUBRIC).rules["choice"],
+        "form": load_rubric(RUBRIC).rules["choice"],
     }
 
 
-def summarise(records: Sequence[Record], told: Told) -> Summary:
+def summarise_wemath(records: Sequence[Record], options: GradedSummaryOptions) -> Summary:
     """The four dimensions, strict and loose, and the accuracy of single steps and composites."""
-    plain = summarise_graded(records, told)
+    plain = summarise_judged(records, options)
     if plain.headline.value is None:
         return plain
-    lost = 0.0 if told.failures == "count-wrong" else None
+    lost = 0.0 if options.failures == "count-wrong" else None
     problems = [problem for _, problem in composites(records, lost)]
     found: dict[str, Metric] = {}
     for mode in MODES:
-        found |= _metrics(problems, mode)
+        found |= _mode_metrics(problems, mode)
     kinds: dict[str, list[tuple[float, str]]] = defaultdict(list)
-    for record, cluster in zip(records, clusters(records), strict=True):
+    for record, cluster in zip(records, cluster_samples(records), strict=True):
         if record.score is not None:
             key = record.groups.get(KEY, "")
             kinds[_STEPS.get(key, _STEPS["S1"])].append((record.score, cluster))
     steps = {name: mean_metric(name, *zip(*kinds[name], strict=True)) for name in kinds}
-    others = {name: one for name, one in plain.metrics.items() if name != told.headline}
+    others = {name: one for name, one in plain.metrics.items() if name != options.headline}
     return structs.replace(
         plain,
         headline=found[STRICT],
@@ -184,26 +184,28 @@ def summarise(records: Sequence[Record], told: Told) -> Summary:
     )
 
 
-def _sums(told: Told, records: Sequence[Record]) -> HeadlineSums | None:
+def _strict_sums(options: GradedSummaryOptions, records: Sequence[Record]) -> HeadlineSums | None:
     """The strict score is a mean over problems."""
-    lost = 0.0 if told.failures == "count-wrong" else None
+    lost = 0.0 if options.failures == "count-wrong" else None
     worth: dict[str, list[float]] = defaultdict(list)
     for unit, problem in composites(records, lost):
         worth[unit].append(WORTH[dimension(problem, "strict")])
     first = {record.unit: at for at, record in reversed(list(enumerate(records)))}
-    added: list[list[Share]] = [[] for _ in records]
+    added: list[list[RatioTerm]] = [[] for _ in records]
     for unit, scores in worth.items():
-        added[first[unit]] = [Share(STRICT, sum(scores), len(scores))]
+        added[first[unit]] = [RatioTerm(STRICT, sum(scores), len(scores))]
     return sum_of_ratios(added)
 
 
-def composites(records: Sequence[Record], lost: float | None) -> list[tuple[str, Composite]]:
+def composites(
+    records: Sequence[Record], failed_score: float | None
+) -> list[tuple[str, CompositeProblem]]:
     """Problems with all of their parts, each with the unit it is of; those with a part that has no
-    score are left out, unless failed parts count as `lost`."""
+    score are left out, unless failed parts count as `failed_score`."""
     parts: dict[str, dict[str, float | None]] = defaultdict(dict)
     for record in records:
-        owed = record.owed
-        parts[record.unit][record.groups.get(KEY, "")] = lost if owed else record.score
+        owed = record.is_retryable
+        parts[record.unit][record.groups.get(KEY, "")] = failed_score if owed else record.score
     found = []
     for unit, held in parts.items():
         for steps in ("2steps", "3steps"):
@@ -212,11 +214,11 @@ def composites(records: Sequence[Record], lost: float | None) -> list[tuple[str,
             scores = [score for score in mine.values() if score is not None]
             if whole is not None and len(scores) == len(mine) == int(steps[0]):
                 right = tuple(score == 1.0 for score in scores)
-                found.append((unit, Composite(right, whole == 1.0)))
+                found.append((unit, CompositeProblem(right, whole == 1.0)))
     return found
 
 
-def _metrics(problems: Sequence[Composite], mode: Mode) -> dict[str, Metric]:
+def _mode_metrics(problems: Sequence[CompositeProblem], mode: Mode) -> dict[str, Metric]:
     rates = mastery(problems, mode)
     if rates is None:
         name = f"score_{mode}"
@@ -228,14 +230,14 @@ def _metrics(problems: Sequence[Composite], mode: Mode) -> dict[str, Metric]:
         f"complete_mastery_{mode}": rates.complete,
         f"rote_memorisation_{mode}": rates.rote,
     }
-    worth = _worth(problems, mode)
+    worth = _rate_scores(problems, mode)
     return {
         name: Metric(name, 100 * value, rates.n, mean_metric(name, worth[at]).interval)
         for at, (name, value) in enumerate(named.items())
     }
 
 
-def _worth(problems: Sequence[Composite], mode: Mode) -> list[list[float]]:
+def _rate_scores(problems: Sequence[CompositeProblem], mode: Mode) -> list[list[float]]:
     """What the rates are means of, in the order of `Mastery`."""
     kinds = [dimension(one, mode) for one in problems]
     shares = [[float(kind == name) for kind in kinds] for name in ("IK", "IG", "CM")]

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 
-from snellen.cli.parser import parsed
+from snellen.cli.parser import parse_arguments
 from snellen.core.errors import SnellenError
-from snellen.core.terminal_text import visible
-from snellen.settings import hush_bars
+from snellen.core.terminal_text import escape_controls
+from snellen.settings import disable_progress_bars
 
 COMPLETE, INCOMPLETE, MISTAKE, INTERRUPTED = 0, 1, 2, 130
 _ADVICE = {
@@ -30,7 +30,7 @@ _ADVICE = {
 """What to do about an error of the operating system."""
 
 
-_MEMORY = (
+_OUT_OF_MEMORY = (
     "there is not enough memory for this; read smaller files, or use a machine with more "
     "(docs/limits.md says what is held in memory)"
 )
@@ -40,11 +40,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command: 0 complete, 1 samples failed or are missing, 2 the user's mistake,
     130 stopped by Ctrl-C."""
     argv = list(sys.argv[1:] if argv is None else argv)
-    arguments = parsed(argv)
-    arguments.command_line = " ".join(["snellen", *map(_quoted, argv)])
+    arguments = parse_arguments(argv)
+    arguments.command_line = " ".join(["snellen", *map(_quote, argv)])
     try:
-        if getattr(arguments, "quiet", False) or not _watched_by_a_person():
-            hush_bars()
+        if getattr(arguments, "quiet", False) or not _is_interactive():
+            disable_progress_bars()
         command = import_module(f"snellen.cli.commands.{arguments.module}")
         with _sigterm_as_ctrl_c():
             code: int = command.main(arguments)
@@ -52,33 +52,35 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
         return code
     except SnellenError as error:
-        print(visible(f"snellen: {error}"), file=sys.stderr)
+        print(escape_controls(f"snellen: {error}"), file=sys.stderr)
         return MISTAKE
     except MemoryError:
-        print(f"snellen: {_MEMORY}", file=sys.stderr)
+        print(f"snellen: {_OUT_OF_MEMORY}", file=sys.stderr)
         return MISTAKE
     except BrokenPipeError:
         # The reader went away (`| head`): nothing more can be said to it.
-        _forget_stdout()
+        _discard_stdout()
         return COMPLETE
     except SystemExit as exit:
         # Rich ends the process with 1 in this case, which means failed samples here.
         if not isinstance(exit.__context__, BrokenPipeError):
             raise
-        _forget_stdout()
+        _discard_stdout()
         return COMPLETE
     except OSError as error:
         where = error.filename or "standard output"
         advice = _ADVICE.get(error.errno or 0, "")
-        print(visible(f"snellen: {where}: {error.strerror or error}{advice}"), file=sys.stderr)
-        _forget_stdout()
+        print(
+            escape_controls(f"snellen: {where}: {error.strerror or error}{advice}"), file=sys.stderr
+        )
+        _discard_stdout()
         return MISTAKE
     except KeyboardInterrupt:
         print("snellen: stopped", file=sys.stderr)
         return INTERRUPTED
 
 
-def _watched_by_a_person() -> bool:
+def _is_interactive() -> bool:
     return sys.stderr is not None and sys.stderr.isatty()
 
 
@@ -88,26 +90,26 @@ def _sigterm_as_ctrl_c() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, _end)
+    before = signal.signal(signal.SIGTERM, _raise_interrupt)
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
 
 
-def _end(*_: object) -> None:
+def _raise_interrupt(*_: object) -> None:
     """What a script starts with `&` ignores Ctrl-C; SIGTERM ends it all the same."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.raise_signal(signal.SIGINT)
 
 
-def _forget_stdout() -> None:
+def _discard_stdout() -> None:
     """What cannot be written must not be tried again when the interpreter ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _quoted(word: str) -> str:
+def _quote(argument: str) -> str:
     import shlex
 
-    return shlex.quote(word)
+    return shlex.quote(argument)

@@ -19,38 +19,38 @@ from snellen.cli import (
 )
 
 
-class Parser(argparse.ArgumentParser):
+class CommandLineParser(argparse.ArgumentParser):
     """Argparse that suggests the flag or command meant."""
 
     def error(self, message: str) -> NoReturn:
         choice = re.search(r"invalid choice: '(.+?)' \(choose from (.+)\)", message)
         if choice:
             known = re.findall(r"[\w-]+", choice[2])
-            message += _meant(choice[1], known)
+            message += _suggestion(choice[1], known)
         number = re.fullmatch(r"argument (.+): invalid (int|float) value: (.+)", message)
         if number:
             kind = "whole number" if number[2] == "int" else "number"
             message = f"argument {number[1]}: got {number[3]}; expected a {kind}"
         self.exit(2, f"snellen: {message}\ntry: {self.prog} --help\n")
 
-    def unknown(self, words: Sequence[str]) -> NoReturn:
+    def refuse_unknown(self, arguments: Sequence[str]) -> NoReturn:
         """Words that are no flag of this command."""
-        word = words[0].partition("=")[0]
+        word = arguments[0].partition("=")[0]
         flags = self._option_string_actions
         if not word.startswith("-"):
             again = "; to name several, repeat the flag: -b A -b B" if "-b" in flags else ""
-            self.error(f"unexpected argument {words[0]!r}{again}")
+            self.error(f"unexpected argument {arguments[0]!r}{again}")
         option = word.lstrip("-").replace("-", "_")
         if "-m" in flags and option in _model_options():
             self.error(
                 f"{word} is no flag but an option of the model; put it behind the model's name: "
                 f"-m MODEL:{option}=VALUE"
             )
-        near = _meant(word, list(flags))
-        self.error(f"unrecognized arguments: {' '.join(words)}{near}")
+        near = _suggestion(word, list(flags))
+        self.error(f"unrecognized arguments: {' '.join(arguments)}{near}")
 
 
-def parsed(argv: Sequence[str]) -> argparse.Namespace:
+def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     """The arguments of a command; exits with 2 and one sentence where they are off."""
     parser = build_parser()
     arguments, unknown = parser.parse_known_args(argv)
@@ -59,8 +59,8 @@ def parsed(argv: Sequence[str]) -> argparse.Namespace:
     return arguments
 
 
-def build_parser() -> Parser:
-    parser = Parser(
+def build_parser() -> CommandLineParser:
+    parser = CommandLineParser(
         prog="snellen",
         description="Measure multimodal models: one command, a number you can trust, "
         "and the reason behind it.",
@@ -88,6 +88,6 @@ def _model_options() -> frozenset[str]:
     return frozenset(option.name for option in all_options())
 
 
-def _meant(word: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(word, known, n=1)
+def _suggestion(word: str, candidates: Sequence[str]) -> str:
+    near = difflib.get_close_matches(word, candidates, n=1)
     return f" (did you mean {near[0]}?)" if near else ""

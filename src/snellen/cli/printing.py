@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
-from snellen.core.terminal_text import visible
+from snellen.core.terminal_text import escape_controls
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,23 +18,23 @@ TABLE = "table"
 T = TypeVar("T")
 
 
-def say(text: object = "", *, error: bool = False, flush: bool = False) -> None:
+def print_line(text: object = "", *, error: bool = False, flush: bool = False) -> None:
     """Print a line, on standard error for an `error`, with control characters in letters: it may
     hold words of a data file, a model or a server."""
-    print(visible(str(text)), file=sys.stderr if error else sys.stdout, flush=flush)
+    print(escape_controls(str(text)), file=sys.stderr if error else sys.stdout, flush=flush)
 
 
-def print_in(
+def print_result(
     form: str,
-    found: T,
-    tables: Callable[[T, Console], None],
+    result: T,
+    print_tables: Callable[[T, Console], None],
     exports: Mapping[str, Callable[[T], str]],
 ) -> None:
-    """Print `found` by `tables`, or as the text that `exports` has for another form."""
+    """Print `result` by `print_tables`, or as the text that `exports` has for another form."""
     if form != TABLE:
-        text = exports[form](found)
-        sys.stdout.write(text if form == JSON else visible(text))
+        text = exports[form](result)
+        sys.stdout.write(text if form == JSON else escape_controls(text))
         return
     from snellen.report.console import Terminal
 
-    tables(found, Terminal())
+    print_tables(result, Terminal())

@@ -22,11 +22,13 @@ needs and was not asked) are left out of scores; the others but `answered` count
 (MMBench Sec. 4.1, MMT-Bench Sec. 4.1: pseudo choice Z)."""
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
-OWED: tuple[Literal["failed"], Literal["missing"]] = ("failed", "missing")
+RETRYABLE: tuple[Literal["failed"], Literal["missing"]] = ("failed", "missing")
 """Ends that say nothing of the model: the same command asks such a sample again."""
 
 
-class Found(Struct, frozen=True, gc=False, tag="found", tag_field="type", omit_defaults=True):
+class ParsedAnswer(
+    Struct, frozen=True, gc=False, tag="found", tag_field="type", omit_defaults=True
+):
     value: str
     rule: str
     """Name of the rule that read the reply."""
@@ -56,11 +58,11 @@ class Empty(Struct, frozen=True, gc=False, tag="empty", tag_field="type"):
     """The model said nothing."""
 
 
-Answer = Found | NoMatch | Unparsed | Refused | Truncated | Empty
+Answer = ParsedAnswer | NoMatch | Unparsed | Refused | Truncated | Empty
 
 
 def outcome_of(answer: Answer) -> Outcome:
-    if isinstance(answer, Found):
+    if isinstance(answer, ParsedAnswer):
         return "answered"
     if isinstance(answer, NoMatch):
         return "no_match"

@@ -11,7 +11,7 @@ from pathlib import Path
 from snellen.core.errors import StorageError
 
 
-def changed_ns(stat: os.stat_result) -> str:
+def modification_stamp(stat: os.stat_result) -> str:
     """When a file was written, and when it was put in its place, both in ns. The time of writing
     can be set to that of the file before, as copies and archives do, or to one in the future; the
     time of the entry cannot."""
@@ -19,11 +19,11 @@ def changed_ns(stat: os.stat_result) -> str:
 
 
 @contextmanager
-def whole_file(target: Path, *, synced: bool = False) -> Iterator[Path]:
+def atomic_file(target: Path, *, sync: bool = False) -> Iterator[Path]:
     """A path beside `target` to write to. It takes the place of `target` when the block ends
     without an error, and is gone otherwise.
 
-    `synced` waits until the content is on the disk, for a file that is trusted by its name alone.
+    `sync` waits until the content is on the disk, for a file that is trusted by its name alone.
     A link stays and its target is replaced; a device or pipe is written straight. The folder must
     be there. Raises OSError.
     """
@@ -35,7 +35,7 @@ def whole_file(target: Path, *, synced: bool = False) -> Iterator[Path]:
     part.unlink(missing_ok=True)  # of a process that was killed and had the same number
     try:
         yield part
-        if synced:
+        if sync:
             with part.open("rb") as file:
                 os.fsync(file.fileno())
         part.replace(target)
@@ -48,7 +48,7 @@ def save(target: Path, content: bytes | str) -> None:
     """Write a whole file, text as UTF-8. Raises StorageError."""
     data = content.encode() if isinstance(content, str) else content
     try:
-        with whole_file(target) as part:
+        with atomic_file(target) as part:
             part.write_bytes(data)
     except OSError as error:
         raise StorageError(f"cannot write {target}: {error.strerror or error}") from error

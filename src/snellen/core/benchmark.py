@@ -14,7 +14,7 @@ from snellen.core.headline import SumsOf
 from snellen.core.model import Capabilities, Modality
 from snellen.core.record import Record, credits_empty_reply
 from snellen.core.repeats import draws_of
-from snellen.core.run import Examples
+from snellen.core.run import FewShotInfo
 from snellen.core.sample import Kind, Row, Sample
 from snellen.core.summary import Metric, Summary
 
@@ -37,7 +37,7 @@ class Table(Protocol):
 
 
 @runtime_checkable
-class Listed(Protocol):
+class HasIds(Protocol):
     """A table that knows the ids of its rows, in their order, without reading the rows."""
 
     def ids(self) -> Iterator[str]: ...
@@ -47,27 +47,27 @@ FetchProgress = Callable[[int, int | None], None]
 """Told the bytes received so far, and the total where it is known."""
 
 
-class Needs(Protocol):
+class Requirement(Protocol):
     """Says why a model cannot take a benchmark, or None."""
 
     def __call__(self, capabilities: Capabilities) -> str | None: ...
 
 
-def needs(*inputs: Modality, many_images: bool = False) -> Needs:
+def requires(*inputs: Modality, many_images: bool = False) -> Requirement:
     """A benchmark whose samples hold these kinds of input."""
 
-    def missing(capabilities: Capabilities) -> str | None:
-        lacking = sorted(set(inputs) - capabilities.inputs)
-        if lacking:
-            return f"needs {' and '.join(lacking)} input, which the model does not take"
+    def missing_input(capabilities: Capabilities) -> str | None:
+        missing = sorted(set(inputs) - capabilities.inputs)
+        if missing:
+            return f"needs {' and '.join(missing)} input, which the model does not take"
         if many_images and not capabilities.many_images:
             return "needs several images in one prompt, which the model does not take"
         return None
 
-    return missing
+    return missing_input
 
 
-TEXT = needs("text")
+REQUIRES_TEXT = requires("text")
 
 CHANCE = "chance"
 """The metric that says what guessing would score."""
@@ -98,16 +98,16 @@ class Benchmark:
     from the samples' groups and gold alone."""
     fetch: Callable[[FetchProgress | None], Path] | None = None
     """Brings the data to this machine, where they are not shipped: the file's path."""
-    needs: Needs = TEXT
-    beyond: Callable[[Sample, Capabilities], str | None] | None = None
+    requires: Requirement = REQUIRES_TEXT
+    unsupported_reason: Callable[[Sample, Capabilities], str | None] | None = None
     """Says why a model cannot take one sample, or None: it is then counted as unsupported."""
     prepare: Callable[[Sample], Sample] | None = None
     """Makes of a sample what is shown, right before it is asked: images stitched, boxed or
     black. Recorded replies are scored without it, so it changes neither options nor gold."""
-    asks: tuple[str, ...] = ()
+    extra_roles: tuple[str, ...] = ()
     """Roles of further models that its flows ask, e.g. `clip`; an `extractor` may always be."""
     paper: str = ""
-    source: str = ""
+    provenance: str = ""
     """Where the data come from and under which licence."""
     options: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Variants there are: option name to its values, the default first."""
@@ -126,19 +126,19 @@ class Benchmark:
     parameters: Mapping[str, str] = field(default_factory=dict)
     """Resolved variant, e.g. {"split": "test", "circular": "early"}: part of the run's config."""
     max_new_tokens: int = 512
-    held_out: str = ""
+    few_shot_pool: str = ""
     """Where examples may come from that are never asked: a value of the option `split`, or a data
     file or set; "" where nothing of the kind is published."""
-    repeats: bool = False
+    counts_duplicates: bool = False
     """Its authors count every row of a file of results, also where an id stands there twice."""
     notice: str = ""
     """What a reader must know of the number beside its name, such as that another tool means
     something else by it."""
-    examples: Callable[[], Examples] | None = None
+    few_shot_info: Callable[[], FewShotInfo] | None = None
     """Says what is shown before each question, where something is (`shots=k`). Reads the data."""
 
 
-Shots = Callable[[Kind], Sequence[Sample]]
+FewShotSelector = Callable[[Kind], Sequence[Sample]]
 """The examples for questions of a kind, in the order in which they are shown."""
 
 
@@ -175,24 +175,24 @@ class Variant:
     failures: str = "exclude"
     """`exclude`, `count-wrong`, `withhold`, or `withhold>5%` (only where more than that share of
     the samples did): what failed and missing samples do to scores."""
-    shots: Shots | None = None
+    shots: FewShotSelector | None = None
     """Gives the examples that the options ask for; `open_benchmark` draws them."""
 
 
 BenchmarkFactory = Callable[[Variant], Benchmark]
 
 
-def summed(
-    benchmark: Benchmark, records: Sequence[Record], examples: Examples | None = None
+def final_summary(
+    benchmark: Benchmark, records: Sequence[Record], examples: FewShotInfo | None = None
 ) -> Summary:
     """The benchmark's numbers, with the `chance` it declares where guessing is one pass: the
     data do not tell it row by row then, the reason where it has no score, and how many empty
-    replies were given credit. `examples` are those the records were asked with."""
+    replies were given credit. `few_shot_info` are those the records were asked with."""
     summary = benchmark.summarise(records)
     if benchmark.unscorable and summary.headline.value is None:
-        told = (benchmark.unscorable, *summary.notices)
+        notices = (benchmark.unscorable, *summary.notices)
         headline = structs.replace(summary.headline, note=benchmark.unscorable)
-        summary = structs.replace(summary, headline=headline, notices=told)
+        summary = structs.replace(summary, headline=headline, notices=notices)
     if examples is not None and examples.aside:
         questions = "question" if examples.aside == 1 else "questions"
         notice = f"{examples.aside} {questions} set aside as examples, {summary.n} scored"

@@ -15,15 +15,16 @@ from snellen.core.errors import UsageError
 
 
 @functools.cache
-def doors(group: str) -> dict[str, EntryPoint]:
+def plugin_entry_points(group: str) -> dict[str, EntryPoint]:
     """Entry points of a group by name; a checkout's own declaration wins over its metadata."""
     found = {entry.name: entry for entry in entry_points(group=group)}
     return found | {
-        name: EntryPoint(name, value, group) for name, value in _declared(group).items()
+        name: EntryPoint(name, value, group)
+        for name, value in _checkout_entry_points(group).items()
     }
 
 
-def load(entry: EntryPoint) -> Any:
+def load_entry_point(entry: EntryPoint) -> Any:
     """The object behind an entry point. Raises UsageError when a plug-in cannot be imported."""
     try:
         return entry.load()
@@ -35,7 +36,7 @@ def load(entry: EntryPoint) -> Any:
         ) from error
 
 
-def _declared(group: str) -> dict[str, str]:
+def _checkout_entry_points(group: str) -> dict[str, str]:
     import tomllib
 
     checkout = Path(__file__).parents[3] / "pyproject.toml"

@@ -32,25 +32,25 @@ class UsageError(SnellenError):
 class UnknownName(UsageError):
     """A name that is not registered."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
-        known = sorted(known)
-        lower = {one.lower(): one for one in known}
+    def __init__(self, kind: str, name: str, registered: Iterable[str], hint: str = "") -> None:
+        registered = sorted(registered)
+        lower = {one.lower(): one for one in registered}
         near = [lower[one] for one in difflib.get_close_matches(name.lower(), lower, 3, 0.5)]
         if near:
             advice = "did you mean " + " or ".join(near) + "?"
-        elif known and len(known) <= 12:
-            advice = "known: " + ", ".join(known) + (";" if hint else "")
+        elif registered and len(registered) <= 12:
+            advice = "known: " + ", ".join(registered) + (";" if hint else "")
         else:
-            advice = "" if hint else f"{len(known)} are known."
+            advice = "" if hint else f"{len(registered)} are known."
         super().__init__(f"unknown {kind} {name!r}; " + " ".join(filter(None, (advice, hint))))
 
 
 class MissingExtra(UsageError):
     """An optional library is missing."""
 
-    def __init__(self, what: str, extra: str, missing: str) -> None:
+    def __init__(self, what: str, extra: str, library: str) -> None:
         super().__init__(
-            f"{what} needs {missing}, which is not installed; "
+            f"{what} needs {library}, which is not installed; "
             f"install it with: pip install 'snellen[{extra}]'"
         )
 
@@ -59,7 +59,7 @@ class DataError(UsageError):
     """A data or predictions file that cannot be used; the sentence names file and row."""
 
 
-class OtherData(DataError):
+class DataMismatch(DataError):
     """A file in the current folder that has the name of a published one and is another."""
 
 

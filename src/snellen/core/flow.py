@@ -22,7 +22,7 @@ Steps = Generator[Request, Output, T]
 Flow = Steps[Record]
 
 
-def drive(flow: Steps[T], answer: Callable[[Request], Output]) -> T:
+def run_flow(flow: Steps[T], answer: Callable[[Request], Output]) -> T:
     """Run a flow to its end against a plain function: tests, scoring of recorded replies."""
     try:
         request = next(flow)

@@ -41,20 +41,20 @@ class Limits:
     """Connections of browsers to `snellen view` at one time."""
 
 
-DEFAULT = Limits()
+DEFAULT_LIMITS = Limits()
 PREFIX = "SNELLEN_MAX_"
 RATIO_FROM = 256 * MB
 """Bytes up to which no file is taken for one that was made to fill a disk."""
 
 
-def setting(name: str) -> str:
+def limit_variable(name: str) -> str:
     """The environment variable of a limit."""
     return PREFIX + name.upper()
 
 
-def raise_it(name: str) -> str:
+def raising_advice(name: str) -> str:
     """What to do about a limit, as the end of a sentence."""
-    return f"to go on all the same, raise {setting(name)}"
+    return f"to go on all the same, raise {limit_variable(name)}"
 
 
 def is_too_deep(value: object, depth: int) -> bool:
@@ -72,29 +72,29 @@ def is_too_deep(value: object, depth: int) -> bool:
     return bool(level)
 
 
-def too_deep(where: str, depth: int) -> DataError:
+def nesting_error(where: str, depth: int) -> DataError:
     """The sentence for a JSON value that `is_too_deep`."""
     return DataError(
         f"{where}: its lists and objects stand more than {depth} deep in each other; "
-        f"{raise_it('depth')}"
+        f"{raising_advice('depth')}"
     )
 
 
-def check_size(size: int, most: int, name: str, where: str) -> None:
-    """Raises DataError where `size` bytes are more than `most`, the bytes of the limit `name`."""
-    if size > most:
+def check_size(size: int, max_size: int, name: str, where: str) -> None:
+    """Raises DataError where `size` bytes are more than `max_size`, the bytes of the limit `name`."""
+    if size > max_size:
         raise DataError(
-            f"{where} is {_size(size)} long, and at most {_size(most)} are read; {raise_it(name)}"
+            f"{where} is {_size(size)} long, and at most {_size(max_size)} are read; {raising_advice(name)}"
         )
 
 
-def check_ratio(held: int, packed: int, limits: Limits, where: str) -> None:
-    """Raises DataError for `held` bytes that are unpacked of `packed` and more than any real
+def check_ratio(unpacked: int, packed: int, limits: Limits, where: str) -> None:
+    """Raises DataError for `unpacked` bytes that are unpacked of `packed` and more than any real
     table packs to."""
-    if held > RATIO_FROM and held > packed * limits.ratio:
+    if unpacked > RATIO_FROM and unpacked > packed * limits.ratio:
         raise DataError(
             f"{where} is {_size(packed)} long and holds more than {limits.ratio} times as much, "
-            f"as files do that were made to fill a disk; {raise_it('ratio')}"
+            f"as files do that were made to fill a disk; {raising_advice('ratio')}"
         )
 
 

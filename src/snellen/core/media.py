@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from msgspec import Struct
 
 from snellen.core.errors import MediaError
-from snellen.core.image_headers import well_ended, well_headed
-from snellen.core.limits import DEFAULT, raise_it
+from snellen.core.image_headers import has_end_marker, has_valid_header
+from snellen.core.limits import DEFAULT_LIMITS, raising_advice
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -25,9 +25,9 @@ MediaKind = Literal["image", "video", "audio"]
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM", "JPEG2000", "AVIF")
 """Of pictures that are read, as Pillow calls them; its JPEG has also those of several pictures
 (MPO). Not EPS, for which it would run Ghostscript."""
-MOST_PIXELS = DEFAULT.megapixels * 1_000_000
+MAX_PIXELS = DEFAULT_LIMITS.megapixels * 1_000_000
 
-_OPENING = Lock()
+_PILLOW_LOCK = Lock()
 """While a picture is opened, Pillow's own limit, which is one for the process, is off."""
 
 
@@ -65,48 +65,48 @@ def digest_bytes(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def decode_image(data: bytes, most_pixels: int = MOST_PIXELS) -> Picture:
+def decode_image(data: bytes, max_pixels: int = MAX_PIXELS) -> Picture:
     """The picture in RGB, turned upright by its EXIF orientation; of an animation, its first
     frame. Raises MediaError, also for one of more pixels."""
     from PIL import ImageOps
 
     try:
-        with _opened(data, most_pixels) as image:
+        with _open_image(data, max_pixels) as image:
             # In place: most pictures are upright, and would only be copied.
             ImageOps.exif_transpose(image, in_place=True)
             return image.convert("RGB")
-    except _undecodable() as error:
+    except _decode_errors() as error:
         raise MediaError(f"the image cannot be decoded: {_reason(error)}") from error
 
 
-def check_image(data: bytes, most_pixels: int = MOST_PIXELS) -> None:
+def check_image(data: bytes, max_pixels: int = MAX_PIXELS) -> None:
     """Open a picture's header, and decode one that seems to be cut short. Raises MediaError when
     it is no picture, has more pixels, or ends before its time."""
-    if well_headed(data, most_pixels) and well_ended(data):
+    if has_valid_header(data, max_pixels) and has_end_marker(data):
         return
     try:
-        with _opened(data, most_pixels) as image:
-            if not well_ended(data):
+        with _open_image(data, max_pixels) as image:
+            if not has_end_marker(data):
                 image.load()
-    except _undecodable() as error:
+    except _decode_errors() as error:
         raise MediaError(f"the image cannot be opened: {_reason(error)}") from error
 
 
-def picture_size(data: bytes, most_pixels: int = MOST_PIXELS) -> tuple[int, int]:
+def image_size(data: bytes, max_pixels: int = MAX_PIXELS) -> tuple[int, int]:
     """Width and height as the header gives them. Raises MediaError."""
     try:
-        with _opened(data, most_pixels) as image:
+        with _open_image(data, max_pixels) as image:
             width, height = image.size
             return width, height
-    except _undecodable() as error:
+    except _decode_errors() as error:
         raise MediaError(f"the image cannot be opened: {_reason(error)}") from error
 
 
-def _opened(data: bytes, most_pixels: int) -> ImageFile:
-    """A picture whose header is read. Raises what `_undecodable` names."""
+def _open_image(data: bytes, max_pixels: int) -> ImageFile:
+    """A picture whose header is read. Raises what `_decode_errors` names."""
     from PIL import Image
 
-    with _OPENING:
+    with _PILLOW_LOCK:
         # Pillow warns above one number of pixels and refuses above another; here there is one
         # limit, which the user can raise.
         before, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, None
@@ -114,12 +114,12 @@ def _opened(data: bytes, most_pixels: int) -> ImageFile:
             image = Image.open(io.BytesIO(data), formats=_formats())
         finally:
             Image.MAX_IMAGE_PIXELS = before
-    if image.width * image.height > most_pixels:
+    if image.width * image.height > max_pixels:
         size = f"{image.width:,} x {image.height:,}"
         image.close()
         raise MediaError(
-            f"the image has {size} pixels, more than {most_pixels / 1e6:g} million; "
-            f"{raise_it('megapixels')}"
+            f"the image has {size} pixels, more than {max_pixels / 1e6:g} million; "
+            f"{raising_advice('megapixels')}"
         )
     return image
 
@@ -135,7 +135,7 @@ def _formats() -> tuple[str, ...]:
     return tuple(name for name in FORMATS if name in Image.OPEN)
 
 
-def _undecodable() -> tuple[type[Exception], ...]:
+def _decode_errors() -> tuple[type[Exception], ...]:
     """What Pillow raises for damaged pictures, most of it in one format or another."""
     from PIL import Image
 

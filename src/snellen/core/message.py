@@ -45,26 +45,26 @@ def user(*parts: Part) -> Message:
 Messages = Sequence[Message]
 
 
-class LateMessages(Sequence[Message]):
+class LazyMessages(Sequence[Message]):
     """Messages that are made when somebody looks at them: recorded replies are scored without.
 
     Equal to the tuple of what it makes, and pickled as that.
     """
 
-    __slots__ = ("_made", "_make")
+    __slots__ = ("_build", "_built")
 
-    def __init__(self, make: Callable[[], tuple[Message, ...]]) -> None:
-        self._make = make
-        self._made: tuple[Message, ...] | None = None
+    def __init__(self, build: Callable[[], tuple[Message, ...]]) -> None:
+        self._build = build
+        self._built: tuple[Message, ...] | None = None
 
-    def looked_at(self) -> tuple[Message, ...]:
+    def cached_messages(self) -> tuple[Message, ...]:
         """The messages if anybody looked at them, else none."""
-        return () if self._made is None else self._made
+        return () if self._built is None else self._built
 
     def _all(self) -> tuple[Message, ...]:
-        if self._made is None:
-            self._made = self._make()
-        return self._made
+        if self._built is None:
+            self._built = self._build()
+        return self._built
 
     @overload
     def __getitem__(self, place: int) -> Message: ...
@@ -82,7 +82,7 @@ class LateMessages(Sequence[Message]):
         return iter(self._all())
 
     def __eq__(self, other: object) -> bool:
-        return self._all() == (tuple(other) if isinstance(other, LateMessages) else other)
+        return self._all() == (tuple(other) if isinstance(other, LazyMessages) else other)
 
     def __hash__(self) -> int:
         return hash(self._all())

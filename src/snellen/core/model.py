@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from snellen.core.output import Output
 from snellen.core.request import Request, Sampling
-from snellen.core.served_identity import Served
+from snellen.core.served_identity import ServedIdentity
 
 Modality = Literal["text", "image", "video", "audio"]
 
@@ -61,14 +61,14 @@ class Model(Protocol):
 
 
 @runtime_checkable
-class Profiled(Protocol):
+class ProfiledModel(Protocol):
     """A model whose profile sets the longest reply, whatever the benchmark would allow: one that
     thinks before it answers needs more."""
 
     max_new_tokens: int | None
 
 
-class Rendered(Struct, frozen=True):
+class RenderedPrompt(Struct, frozen=True):
     """What a request becomes before the model reads it."""
 
     text: str | None
@@ -79,10 +79,10 @@ class Rendered(Struct, frozen=True):
 
 
 @runtime_checkable
-class Rendering(Protocol):
+class PromptRenderer(Protocol):
     """A model that can tell what its prompts look like."""
 
-    async def rendered(self, request: Request) -> Rendered | None:
+    async def render_prompt(self, request: Request) -> RenderedPrompt | None:
         """None where this prompt cannot be told."""
         ...
 
@@ -132,7 +132,7 @@ class RemoteModel(Model, Protocol):
 
 
 @runtime_checkable
-class Sampler(Protocol):
+class RestrictedSampler(Protocol):
     """A model that does not take every temperature, top_p or seed. One without this method is
     asked with them as they are."""
 
@@ -142,7 +142,7 @@ class Sampler(Protocol):
 
 
 @runtime_checkable
-class Checked(Protocol):
+class CheckableModel(Protocol):
     """A model that can be looked at before anything is spent on it."""
 
     async def check(self) -> None:
@@ -151,14 +151,14 @@ class Checked(Protocol):
 
 
 @runtime_checkable
-class SelfReporting(Protocol):
+class SelfReportingModel(Protocol):
     """A model whose server says what it serves: in its list of models, and in its replies."""
 
-    def begin_served(self) -> None:
+    def reset_served(self) -> None:
         """Called when a run begins: forget what was said before."""
         ...
 
-    def served(self) -> Served:
+    def served_identity(self) -> ServedIdentity:
         """What was said since."""
         ...
 

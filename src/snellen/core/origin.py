@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-Kind = Literal["published", "custom", "unverified", "own", "predictions"]
+OriginKind = Literal["published", "custom", "unverified", "own", "predictions"]
 """`published`: the file (by its checksum), the data set of the hub, or the data of this package;
 `custom`: a file of the user's own in its place; `unverified`: a file of the published name, of
 whose content no checksum is known; `own`: the benchmark is that file; `predictions`: the rows of a
@@ -14,7 +14,7 @@ file of predictions that holds the gold answers itself."""
 
 
 class Origin(Struct, frozen=True, omit_defaults=True):
-    kind: Kind
+    kind: OriginKind
     note: str = ""
     """A sentence for readers of a number; empty where the data are what the benchmark's name
     says."""
@@ -30,5 +30,5 @@ class Origin(Struct, frozen=True, omit_defaults=True):
 
 def origin_of(table: object) -> Origin | None:
     """None for tables that do not say it, such as those of plug-ins."""
-    found = getattr(table, "origin", None)
-    return found if isinstance(found, Origin) else None
+    origin = getattr(table, "origin", None)
+    return origin if isinstance(origin, Origin) else None

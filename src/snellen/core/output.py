@@ -50,7 +50,7 @@ class Generated(
     """Wall time of the call; for a batch, its share of the batch."""
 
     @property
-    def refused(self) -> bool:
+    def is_refusal(self) -> bool:
         """Whether a provider's filter wrote the words, cut them off or kept them back: whatever
         letters stand in them, the model chose none."""
         return self.stop_reason == "refusal"

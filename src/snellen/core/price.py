@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from snellen.core.output import Usage
 
-_PER = 1_000_000
+_TOKENS_PER_PRICE = 1_000_000
 
 
 class Price(Struct, frozen=True, omit_defaults=True):
@@ -28,4 +28,4 @@ def cost(usage: Usage, price: Price) -> float:
     cached = min(usage.cached_tokens, usage.prompt_tokens)
     dear = (usage.prompt_tokens - cached) * price.input
     cheap = cached * (price.input if price.cached is None else price.cached)
-    return (dear + cheap + usage.completion_tokens * price.output) / _PER
+    return (dear + cheap + usage.completion_tokens * price.output) / _TOKENS_PER_PRICE

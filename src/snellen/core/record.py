@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from snellen.core.answer import OWED, Answer, Outcome
+from snellen.core.answer import RETRYABLE, Answer, Outcome
 from snellen.core.message import Message
 from snellen.core.output import FailureKind, Generated, Output
 from snellen.core.sample import Kind
@@ -38,7 +38,7 @@ class Verdict(Struct, frozen=True, gc=False, omit_defaults=True):
     """Which of its repeated verdicts this is, from 0."""
 
     @property
-    def legible(self) -> bool:
+    def is_legible(self) -> bool:
         """Whether it could be read."""
         return bool(self.values) or self.text is not None
 
@@ -120,9 +120,9 @@ class Record(Struct, frozen=True, gc=False, omit_defaults=True):
     `answer` and `outcome` what most of them have, `passes` are those of the first draw."""
 
     @property
-    def owed(self) -> bool:
+    def is_retryable(self) -> bool:
         """Whether it has no score because it failed or its reply is missing."""
-        return self.unscored in OWED
+        return self.unscored in RETRYABLE
 
 
 def credits_empty_reply(score: float | None, passes: Sequence[Pass]) -> bool:

@@ -14,7 +14,7 @@ from snellen.core.record import Pass, Record, Repeat
 T = TypeVar("T")
 
 
-def merged(draws: Sequence[Record]) -> Record:
+def merge_draws(draws: Sequence[Record]) -> Record:
     """One record of a question that was asked once or more, each time as a whole.
 
     The score is the mean of the draws that have one. While a draw is owed (it failed, or its reply
@@ -23,20 +23,20 @@ def merged(draws: Sequence[Record]) -> Record:
     first = draws[0]
     if len(draws) == 1:
         return first
-    owed = next((draw for draw in draws if draw.owed), None)
+    retryable = next((draw for draw in draws if draw.is_retryable), None)
     scores = [draw.score for draw in draws if draw.score is not None]
     answers = [draw.answer for draw in draws if draw.answer is not None]
     unscored = None if scores else first.unscored
     return replace(
         first,
-        outcome=owed.outcome if owed else _commonest(draw.outcome for draw in draws),
-        score=None if owed or not scores else fmean(scores),
-        unscored=owed.unscored if owed else unscored,
-        answer=_commonest(answers) if answers else None,
+        outcome=retryable.outcome if retryable else _most_common(draw.outcome for draw in draws),
+        score=None if retryable or not scores else fmean(scores),
+        unscored=retryable.unscored if retryable else unscored,
+        answer=_most_common(answers) if answers else None,
         media=tuple(dict.fromkeys(digest for draw in draws for digest in draw.media)),
         values=_mean_values(draws),
         saved=sum(draw.saved for draw in draws),
-        failure=owed.failure if owed else first.failure,
+        failure=retryable.failure if retryable else first.failure,
         repeats=tuple(_repeat(draw, first) for draw in draws),
     )
 
@@ -80,19 +80,19 @@ def _repeat(draw: Record, first: Record) -> Repeat:
         values=draw.values,
         saved=draw.saved,
         failure=draw.failure,
-        passes=() if draw is first else tuple(_lean(draw.passes, first.passes)),
+        passes=() if draw is first else tuple(_without_equal_prompts(draw.passes, first.passes)),
     )
 
 
-def _lean(passes: Sequence[Pass], firsts: Sequence[Pass]) -> Iterator[Pass]:
+def _without_equal_prompts(passes: Sequence[Pass], firsts: Sequence[Pass]) -> Iterator[Pass]:
     for number, one in enumerate(passes):
         same = number < len(firsts) and one.prompt == firsts[number].prompt
         yield replace(one, prompt=()) if same else one
 
 
-def _commonest(found: Iterable[T]) -> T:
+def _most_common(values: Iterable[T]) -> T:
     """Of several that are as common the one that came first."""
-    return Counter(found).most_common(1)[0][0]
+    return Counter(values).most_common(1)[0][0]
 
 
 def _mean_values(draws: Sequence[Record]) -> dict[str, float]:

@@ -21,10 +21,10 @@ class _Settings(Struct, frozen=True, omit_defaults=True):
     have the very same objects where the original has them: else its digest is another."""
 
     def __reduce__(self) -> tuple[Callable[..., Self], tuple[type[Self], bytes]]:
-        return _unpickled, (type(self), msgspec.json.encode(self))
+        return _unpickle, (type(self), msgspec.json.encode(self))
 
 
-def _unpickled(kind: type[S], data: bytes) -> S:
+def _unpickle(kind: type[S], data: bytes) -> S:
     return msgspec.json.decode(data, type=kind)
 
 
@@ -53,7 +53,7 @@ class Sampling(_Settings, frozen=True, omit_defaults=True):
     seed: int | None = None
     """Of the first draw; draw r, counted from 0, has seed + r."""
 
-    def applied(self, settings: Generation, repeat: int = 0) -> Generation:
+    def apply_to(self, settings: Generation, repeat: int = 0) -> Generation:
         """The settings of draw `repeat`."""
         return structs.replace(
             settings,

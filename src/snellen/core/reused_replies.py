@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 
 from msgspec import Struct
 
-_MOST = 8
+_MAX_RUNS = 8
 """Runs that are counted by name."""
-_OTHERS = "other runs"
+_OTHER_RUNS = "other runs"
 
 
-class Reused(Struct, frozen=True, omit_defaults=True):
+class ReusedReplies(Struct, frozen=True, omit_defaults=True):
     """Over all starts of a run, all roles together. What the run itself had stored is not among
     them: that is how it goes on."""
 
@@ -22,16 +22,16 @@ class Reused(Struct, frozen=True, omit_defaults=True):
     runs: dict[str, int] = {}
     """Replies by the folder of the run that asked for them, as far as the store noted it."""
 
-    def and_one(self, at: float | None, run: str | None) -> Reused:
+    def with_reply(self, stored_at: float | None, run: str | None) -> ReusedReplies:
         """With one more reply: when it was stored, in seconds since 1970, and for which run."""
-        when = _iso(at)
+        when = _iso(stored_at)
         times = [time for time in (self.first, self.last, when) if time]
         runs = dict(self.runs)
         if run:
-            name = run if run in runs or len(runs) < _MOST else _OTHERS
+            name = run if run in runs or len(runs) < _MAX_RUNS else _OTHER_RUNS
             runs[name] = runs.get(name, 0) + 1
         first, last = min(times, default=""), max(times, default="")
-        return Reused(self.replies + 1, first, last, runs)
+        return ReusedReplies(self.replies + 1, first, last, runs)
 
     def sentence(self, model: str) -> str:
         """Nothing where all was asked."""
@@ -49,8 +49,12 @@ class Reused(Struct, frozen=True, omit_defaults=True):
         return f"{said}; --fresh asks anew"
 
 
-def _iso(at: float | None) -> str:
+def _iso(seconds: float | None) -> str:
     try:
-        return "" if at is None else datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
+        return (
+            ""
+            if seconds is None
+            else datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+        )
     except (ValueError, OverflowError, OSError):
         return ""

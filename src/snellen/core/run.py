@@ -11,12 +11,12 @@ from snellen.core.origin import Origin
 from snellen.core.output import FailureKind, Usage
 from snellen.core.price import Price
 from snellen.core.request import Sampling
-from snellen.core.reused_replies import Reused
-from snellen.core.served_identity import Served
+from snellen.core.reused_replies import ReusedReplies
+from snellen.core.served_identity import ServedIdentity
 from snellen.core.summary import Summary
 
 
-class Examples(Struct, frozen=True, omit_defaults=True):
+class FewShotInfo(Struct, frozen=True, omit_defaults=True):
     """Questions that stood with their answers before every question of their kind. Where they
     come from and by which seed stands in the run's parameters (`shots_from`, `shots_seed`)."""
 
@@ -65,7 +65,7 @@ class RunConfig(Struct, frozen=True, omit_defaults=True):
     """Other models that were asked, e.g. an `extractor`."""
     until: str = ""
     """The rule by which the run may end before all samples are asked: `±1`, `A>B`."""
-    examples: Examples | None = None
+    examples: FewShotInfo | None = None
     """What was shown before each question, where something was."""
     repeats: int = 1
     """How often each question was asked."""
@@ -102,7 +102,7 @@ class Counts(Struct, frozen=True, omit_defaults=True):
     known."""
 
 
-class Spent(Struct, frozen=True, omit_defaults=True):
+class RoleUsage(Struct, frozen=True, omit_defaults=True):
     """What one model cost, over all starts of a run."""
 
     sent: int = 0
@@ -150,13 +150,13 @@ class RunInfo(Struct, frozen=True, omit_defaults=True):
     """What the model says about how its replies were computed, where a reader should know."""
     capabilities: Capabilities | None = None
     """What the model declared it can take and give; None in runs that did not note it."""
-    spent: dict[str, Spent] = {}
+    spent: dict[str, RoleUsage] = {}
     """By role: `model`, `judge`, `extractor`, ..."""
     repairs: tuple[str, ...] = ()
     """What was left out of the folder's files or asked again, and why, over all starts."""
-    reused: Reused = Reused()
+    reused: ReusedReplies = ReusedReplies()
     """Replies that were in the store before the run asked for them."""
-    served: dict[str, tuple[Served, ...]] = {}
+    served: dict[str, tuple[ServedIdentity, ...]] = {}
     """By role: what servers said of the models behind them; more than one where that changed
     between two starts."""
     stopped: str = ""

@@ -11,7 +11,7 @@ from msgspec import Struct
 from snellen.core.media import MediaKind, Source
 
 
-def lot(seed: int | str, name: str) -> bytes:
+def sampling_key(seed: int | str, name: str) -> bytes:
     """What names are sorted by: SHA-256 of seed and name. The first of an order are also the first
     of every longer one (100 samples are part of 200)."""
     return hashlib.sha256(f"{seed}:{name}".encode()).digest()
@@ -35,7 +35,7 @@ class Row(Struct, frozen=True, gc=False):
     joined by the data room. Empty cells are absent.
     """
 
-    number: int
+    index: int
     """Position in the source, from 0; messages to users count from 1."""
     cells: Mapping[str, str]
     media: tuple[MediaRef, ...] = ()
@@ -75,7 +75,7 @@ class Sample(Struct, frozen=True, gc=False):
     groups: Mapping[str, str] = {}
     """Where the sample is counted: column name to label, e.g. {"category": "colour"}."""
     rotations: tuple[Rotation, ...] = ()
-    pictures: Mapping[str, MediaRef] = {}
+    option_images: Mapping[str, MediaRef] = {}
     """Options that are pictures, by label: what a drawn answer is compared with. Not shown."""
     regions: tuple[Region, ...] = ()
     """Places in the first image that the question speaks of, where the data hold them apart."""

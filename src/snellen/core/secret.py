@@ -8,10 +8,10 @@ from typing import NoReturn
 from weakref import WeakSet
 
 MASK = "***"
-SHORTEST = 8
+MIN_LENGTH = 8
 """Characters from which a secret is looked for in texts: a shorter one, such as the `EMPTY` that
 servers of one's own are given, cannot be told from other words."""
-UNLIKE_WORDS = 20
+MIN_REPLY_LENGTH = 20
 """Characters from which a secret is like no answer that a model could give."""
 
 
@@ -26,8 +26,8 @@ class Secret:
 
     def __init__(self, value: str) -> None:
         self._value = value
-        self._form = re.compile("".join(map(_forms, value)))
-        _EXISTING.add(self)
+        self._form = re.compile("".join(map(_escaped_forms, value)))
+        _LIVE_SECRETS.add(self)
 
     def __repr__(self) -> str:
         return MASK
@@ -50,24 +50,24 @@ class Secret:
         """Eight hexadecimal digits of its SHA-256, to tell two secrets apart."""
         return hashlib.sha256(self._value.encode()).hexdigest()[:8]
 
-    def hidden_in(self, text: str, shortest: int = SHORTEST) -> str:
+    def hide_in(self, text: str, min_length: int = MIN_LENGTH) -> str:
         """The text with `***` in place of the secret."""
-        return self._form.sub(MASK, text) if len(self._value) >= shortest else text
+        return self._form.sub(MASK, text) if len(self._value) >= min_length else text
 
 
-_EXISTING: WeakSet[Secret] = WeakSet()
+_LIVE_SECRETS: WeakSet[Secret] = WeakSet()
 
 
-def hide(text: str, shortest: int = SHORTEST) -> str:
+def hide(text: str, min_length: int = MIN_LENGTH) -> str:
     """The text without the secrets of at least so many characters that this process holds, also
     as a URL (`%2B`) or JSON (`\\u002b`, `\\/`) writes them. To be called before a text is cut: the
     beginning of a secret is not recognised."""
-    for secret in list(_EXISTING):
-        text = secret.hidden_in(text, shortest)
+    for secret in list(_LIVE_SECRETS):
+        text = secret.hide_in(text, min_length)
     return text
 
 
-def _forms(sign: str) -> str:
+def _escaped_forms(sign: str) -> str:
     """A pattern for one character, plain or escaped in full."""
     url = "".join(f"%{byte:02x}" for byte in sign.encode())
     escaped = f"u{ord(sign):04x}"

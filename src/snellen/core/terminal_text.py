@@ -8,7 +8,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 """Control characters (C0, DEL and C1) but tab and line feed."""
 
 
-def visible(text: str) -> str:
+def escape_controls(text: str) -> str:
     r"""The text with control characters in letters: ESC as `\x1b`.
 
     What a data file, a model or a server says may move the cursor, hide lines or set the title of

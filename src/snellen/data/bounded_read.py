@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from snellen.core.errors import DataError
-from snellen.core.limits import MB, Limits, check_size, raise_it
+from snellen.core.limits import MB, Limits, check_size, raising_advice
 
 
-def read_whole(path: Path, limits: Limits, name: str) -> bytes:
+def read_bounded(path: Path, limits: Limits, name: str) -> bytes:
     """The content of a file. Raises DataError for one that is too long, OSError."""
     check_size(path.stat().st_size, limits.document_mb * MB, "document_mb", name)
     return path.read_bytes()
@@ -18,12 +18,12 @@ def read_whole(path: Path, limits: Limits, name: str) -> bytes:
 
 def read_lines(stream: BinaryIO, limits: Limits, name: str) -> Iterator[bytes]:
     """The lines of a stream with their ends. Raises DataError for one that is too long."""
-    longest = limits.row_mb * MB
+    max_bytes = limits.row_mb * MB
     number = 0
-    while line := stream.readline(longest + 1):
+    while line := stream.readline(max_bytes + 1):
         number += 1
-        if len(line) > longest:
+        if len(line) > max_bytes:
             raise DataError(
-                f"{name}, line {number}: longer than {limits.row_mb} MB; {raise_it('row_mb')}"
+                f"{name}, line {number}: longer than {limits.row_mb} MB; {raising_advice('row_mb')}"
             )
         yield line

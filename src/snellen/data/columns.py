@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from snellen.core.errors import UnknownName
 from snellen.core.sample import Row
-from snellen.data.json_values import in_unicode
+from snellen.data.json_values import replace_surrogates
 
 ID_COLUMNS = ("index", "id", "idx", "question_id", "pid")
 GOLD_COLUMNS = (
@@ -36,10 +36,10 @@ REPLY_COLUMNS = (
     "pred",
     "predict",
 )
-SUBMITTED = ("caption", "answer")
+SUBMISSION_COLUMNS = ("caption", "answer")
 """Columns that hold the reply in files handed in to a server: `[{"image_id", "caption"}]` and
 `[{"question_id", "answer"}]`, where no column of another name does."""
-JOINED_IDS = (("image",), ("image_id",), ("questionid",), ("video", "dim", "i"))
+COMPOSITE_IDS = (("image",), ("image_id",), ("questionid",), ("video", "dim", "i"))
 """Columns that serve as an id together where none of `ID_COLUMNS` exists, the last first."""
 FIGURE_IDS = ("category", "subcategory", "set_id", "figure_id", "question_id")
 """Columns that are HallusionBench's id together: its `question_id` counts within a figure."""
@@ -50,14 +50,14 @@ VIDEO_COLUMNS = ("video_path", "video")
 OPTION_LISTS = ("choices", "options", "index2ans")
 """Columns whose list (or letter -> text object) is spread over the cells A, B, C, ..."""
 
-_MANY_GOLDS = frozenset({"answers", "refs"})
-_WHOLE_FLOAT = re.compile(r"-?\d+\.0+")
-_OPTION = re.compile(r"(?:choice|option)[_ ]([a-z])")
-_IMAGE = re.compile(r"images?(?:[_ ]?\d+)?|image_path|image_paths")
+_LIST_GOLDS = frozenset({"answers", "refs"})
+_INTEGRAL_FLOAT = re.compile(r"-?\d+\.0+")
+_OPTION_COLUMN = re.compile(r"(?:choice|option)[_ ]([a-z])")
+_IMAGE_COLUMN = re.compile(r"images?(?:[_ ]?\d+)?|image_path|image_paths")
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-ROLES = (
+COLUMN_KEYS = (
     "id",
     "question",
     "gold",
@@ -76,12 +76,14 @@ ROLES = (
 """What a column may be named to be with `--columns`, beside the option letters."""
 
 
-def check_roles_of(columns: Mapping[str, str]) -> None:
+def check_column_keys(columns: Mapping[str, str]) -> None:
     """Raises UnknownName for a role that nothing reads."""
     for role in columns:
-        if role not in ROLES and role not in _LETTERS:
+        if role not in COLUMN_KEYS and role not in _LETTERS:
             letters = f"and the option letters {_LETTERS[0]} to {_LETTERS[-1]}"
-            raise UnknownName("column role", role, ROLES, f"known: {', '.join(ROLES)}, {letters}")
+            raise UnknownName(
+                "column role", role, COLUMN_KEYS, f"known: {', '.join(COLUMN_KEYS)}, {letters}"
+            )
 
 
 def column_name(name: str, position: int) -> str:
@@ -95,13 +97,13 @@ def column_name(name: str, position: int) -> str:
     if len(name) == 1 and name in _LETTERS:
         return name
     name = name.lower()
-    option = _OPTION.fullmatch(name)
+    option = _OPTION_COLUMN.fullmatch(name)
     return option[1].upper() if option else name
 
 
 def is_image_column(name: str) -> bool:
     """`image`, `images`, `image_1`, `image_path` ... of a text format hold pictures."""
-    return _IMAGE.fullmatch(name) is not None
+    return _IMAGE_COLUMN.fullmatch(name) is not None
 
 
 def is_video_column(name: str) -> bool:
@@ -118,7 +120,7 @@ def id_text(cell: str) -> str:
     """An id as it is compared: spreadsheets write 241 as 241.0."""
     if cell.isalnum():
         return cell
-    return cell.split(".")[0] if _WHOLE_FLOAT.fullmatch(cell) else cell.strip()
+    return cell.split(".")[0] if _INTEGRAL_FLOAT.fullmatch(cell) else cell.strip()
 
 
 def id_of(cells: Mapping[str, str]) -> str | None:
@@ -133,7 +135,7 @@ def id_of(cells: Mapping[str, str]) -> str | None:
 
 def row_id(row: Row) -> str:
     """The row's id: `index`, `id`, `idx`, `question_id` or `pid`, else its number from 0."""
-    return id_of(row.cells) or str(row.number)
+    return id_of(row.cells) or str(row.index)
 
 
 def gold_column(columns: Iterable[str]) -> str | None:
@@ -155,7 +157,7 @@ def gold_answers(cells: Mapping[str, str], column: str | None) -> tuple[str, ...
     if not cell:
         return ()
     items = parse_list(cell) if cell.startswith("[") else None
-    if items and (column in _MANY_GOLDS or all(isinstance(item, str) for item in items)):
+    if items and (column in _LIST_GOLDS or all(isinstance(item, str) for item in items)):
         return tuple(text for item in items if (text := str(item).strip()))
     return (cell,)
 
@@ -179,54 +181,56 @@ def parse_list(text: str) -> Sequence[object] | None:
             return None
     if not isinstance(value, list) or any(isinstance(item, list | dict) for item in value):
         return None
-    return [in_unicode(item) for item in value]
+    return [replace_surrogates(item) for item in value]
 
 
-def renamed(columns: Sequence[str], chosen: Mapping[str, str]) -> tuple[str, ...]:
+def rename_columns(columns: Sequence[str], column_map: Mapping[str, str]) -> tuple[str, ...]:
     """The names of `columns` after the user's choice (our name -> name in the file).
 
     A chosen column takes our name; another one that already bore it is called `<name> (unused)`.
     `a+b` is left to `join_columns`. Raises UnknownName for a column the file does not have.
     """
-    if not chosen:
+    if not column_map:
         return tuple(columns)
     named: dict[str, str] = {}
-    for ours, theirs in chosen.items():
-        parts = [_existing(part, columns) for part in theirs.split("+")]
+    for ours, theirs in column_map.items():
+        parts = [_find_column(part, columns) for part in theirs.split("+")]
         if len(parts) == 1:
-            named[parts[0]] = canonical(ours)
-    taken = {canonical(ours) for ours in chosen}
+            named[parts[0]] = canonical_column(ours)
+    taken = {canonical_column(ours) for ours in column_map}
     return tuple(
         named.get(name) or (f"{name} (unused)" if name in taken else name) for name in columns
     )
 
 
-def rename_cells(cells: dict[str, str], chosen: Mapping[str, str]) -> dict[str, str]:
-    """`renamed` for formats whose rows need not all have the same cells."""
-    if not chosen:
+def rename_cells(cells: dict[str, str], column_map: Mapping[str, str]) -> dict[str, str]:
+    """`rename_columns` for formats whose rows need not all have the same cells."""
+    if not column_map:
         return cells
     here = {
         ours: theirs
-        for ours, theirs in chosen.items()
+        for ours, theirs in column_map.items()
         if all(part in cells or column_name(part, 0) in cells for part in theirs.split("+"))
     }
-    new = dict(zip(renamed(tuple(cells), here), cells.values(), strict=True))
+    new = dict(zip(rename_columns(tuple(cells), here), cells.values(), strict=True))
     join_columns(new, here)
     return new
 
 
-def join_columns(cells: dict[str, str], chosen: Mapping[str, str]) -> None:
+def join_columns(cells: dict[str, str], column_map: Mapping[str, str]) -> None:
     """Make the cells the user asked for as `id=split+question_id`: values joined by `/`.
 
     The cells have their new names already: a part that another role took stands under that role.
     """
-    joined = {canonical(ours): theirs for ours, theirs in chosen.items() if "+" in theirs}
+    joined = {
+        canonical_column(ours): theirs for ours, theirs in column_map.items() if "+" in theirs
+    }
     if not joined:
         return
-    taken = {canonical(ours) for ours in chosen}
+    taken = {canonical_column(ours) for ours in column_map}
     now_called = {
-        column_name(theirs, 0): canonical(ours)
-        for ours, theirs in chosen.items()
+        column_name(theirs, 0): canonical_column(ours)
+        for ours, theirs in column_map.items()
         if "+" not in theirs
     }
 
@@ -239,14 +243,14 @@ def join_columns(cells: dict[str, str], chosen: Mapping[str, str]) -> None:
     cells.update({ours: "/".join(values) for ours, values in made.items()})
 
 
-def _existing(name: str, columns: Sequence[str]) -> str:
+def _find_column(name: str, columns: Sequence[str]) -> str:
     found = name if name in columns else column_name(name, 0)
     if found not in columns:
         raise UnknownName("column", name, columns)
     return found
 
 
-def canonical(name: str) -> str:
+def canonical_column(name: str) -> str:
     """`id`, `gold` and `prediction` of `--columns` by the name that is looked for first."""
     heads = {"id": ID_COLUMNS[0], "gold": GOLD_COLUMNS[0], "reply": REPLY_COLUMNS[0]}
     return heads.get(name, name)

@@ -18,16 +18,16 @@ from urllib.parse import urlsplit
 from snellen.core.errors import DataError, StorageError
 from snellen.data.media.image_files import Algorithm, FileDigests
 
-Progress = Callable[[int, int | None], None]
+DownloadProgress = Callable[[int, int | None], None]
 """Called with the bytes that are there, and the bytes there will be if that is known."""
 
 _CHUNK = 1 << 20
-_TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
+_TRANSIENT_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 _SCHEMES = frozenset({"http", "https", "file"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remote:
+class RemoteFile:
     """A file on the network. `urls` are tried in turn; a checksum, if known, must fit."""
 
     urls: tuple[str, ...]
@@ -42,7 +42,7 @@ class Remote:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
+class DownloadRetries:
     """How often a cut or refused connection is tried again. Times in seconds."""
 
     attempts: int = 5
@@ -52,22 +52,22 @@ class Patience:
     timeout: float = 30.0
 
 
-class _Retry(Exception):
+class _TransientError(Exception):
     """This attempt failed in a way that may pass."""
 
 
-class _NotThere(Exception):
+class _PermanentError(Exception):
     """This address will not give the file."""
 
 
 def download(
-    remote: Remote,
+    remote: RemoteFile,
     target: Path,
     *,
     cache: Path,
-    progress: Progress | None = None,
+    progress: DownloadProgress | None = None,
     offline: bool = False,
-    patience: Patience | None = None,
+    retries: DownloadRetries | None = None,
 ) -> Path:
     """Fetch a file to `target`, unless it is there with the right checksum already.
 
@@ -84,14 +84,15 @@ def download(
                 return _check_existing(remote, target, cache)
             if offline:
                 raise DataError(
-                    f"{target.name} is not here and Snellen is offline; " + by_hand(remote, target)
+                    f"{target.name} is not here and Snellen is offline; "
+                    + manual_instructions(remote, target)
                 )
-            return _fetch(remote, target, cache, progress, patience or Patience())
+            return _fetch(remote, target, cache, progress, retries or DownloadRetries())
     except OSError as error:
         raise StorageError(f"cannot write {target}: {error.strerror or error}") from error
 
 
-def checksum_found(path: Path, remote: Remote, cache: Path) -> str | None:
+def wrong_checksum(path: Path, remote: RemoteFile, cache: Path) -> str | None:
     """None if the file is what it should be, else the checksum it has. Remembered by time of
     change, so that a large file is read once."""
     wanted = remote.checksum()
@@ -102,156 +103,171 @@ def checksum_found(path: Path, remote: Remote, cache: Path) -> str | None:
     return None if found == wanted[1] else found
 
 
-def by_hand(remote: Remote, target: Path) -> str:
+def manual_instructions(remote: RemoteFile, target: Path) -> str:
     """Says how the user can put the file there."""
     wanted = remote.checksum()
     check = f" ({wanted[0]} {wanted[1]})" if wanted else ""
     return f"fetch {' or '.join(remote.urls)}{check} elsewhere and put it at {target}"
 
 
-def _check_existing(remote: Remote, target: Path, cache: Path) -> Path:
-    found = checksum_found(target, remote, cache)
+def _check_existing(remote: RemoteFile, target: Path, cache: Path) -> Path:
+    found = wrong_checksum(target, remote, cache)
     if found:
-        raise DataError(_wrong(remote, target, found) + f"; delete {target} to fetch it again")
+        raise DataError(
+            _mismatch_message(remote, target, found) + f"; delete {target} to fetch it again"
+        )
     return target
 
 
-def _wrong(remote: Remote, target: Path, found: str) -> str:
+def _mismatch_message(remote: RemoteFile, target: Path, checksum: str) -> str:
     wanted = remote.checksum()
     assert wanted is not None
-    return f"{target.name} has the {wanted[0]} {found}, but {wanted[1]} was expected"
+    return f"{target.name} has the {wanted[0]} {checksum}, but {wanted[1]} was expected"
 
 
 def _fetch(
-    remote: Remote, target: Path, cache: Path, progress: Progress | None, patience: Patience
+    remote: RemoteFile,
+    target: Path,
+    cache: Path,
+    progress: DownloadProgress | None,
+    retries: DownloadRetries,
 ) -> Path:
     part = target.with_name(target.name + ".part")
-    resumed = _size(part) > 0
-    _collect(remote, target, part, progress, patience)
-    found = checksum_found(part, remote, cache)
+    resumed = _part_size(part) > 0
+    _download_part(remote, target, part, progress, retries)
+    found = wrong_checksum(part, remote, cache)
     if found and resumed:
         # The beginning may be of an older file: once more from the start.
         part.unlink()
-        _collect(remote, target, part, progress, patience)
-        found = checksum_found(part, remote, cache)
+        _download_part(remote, target, part, progress, retries)
+        found = wrong_checksum(part, remote, cache)
     if found:
         part.unlink()
-        _etag(part).unlink(missing_ok=True)
+        _etag_file(part).unlink(missing_ok=True)
         raise DataError(
-            _wrong(remote, target, found) + "; it was not kept, the file there may have changed"
+            _mismatch_message(remote, target, found)
+            + "; it was not kept, the file there may have changed"
         )
     with part.open("rb") as file:
         os.fsync(file.fileno())
     part.replace(target)
-    _etag(part).unlink(missing_ok=True)
+    _etag_file(part).unlink(missing_ok=True)
     return target
 
 
-def _collect(
-    remote: Remote, target: Path, part: Path, progress: Progress | None, patience: Patience
+def _download_part(
+    remote: RemoteFile,
+    target: Path,
+    part: Path,
+    progress: DownloadProgress | None,
+    retries: DownloadRetries,
 ) -> None:
     """Fill `part`, from address to address and attempt to attempt."""
     problems: dict[str, str] = {}
     failures = 0
-    while failures < patience.attempts:
+    while failures < retries.attempts:
         hopeful = grown = False
         for url in remote.urls:
-            had = _size(part)
+            had = _part_size(part)
             try:
-                _receive(url, part, progress, patience.timeout)
+                _attempt_download(url, part, progress, retries.timeout)
                 return
-            except _NotThere as error:
+            except _PermanentError as error:
                 problems[url] = str(error)
-            except _Retry as error:
+            except _TransientError as error:
                 problems[url] = str(error)
                 hopeful = True
-                grown = _size(part) > had
+                grown = _part_size(part) > had
             if grown:
                 break  # The same address goes on best.
         if not hopeful:
             break
         failures = 0 if grown else failures + 1
-        if failures < patience.attempts:
-            time.sleep(patience.first_wait * 2 ** max(0, failures - 1))
+        if failures < retries.attempts:
+            time.sleep(retries.first_wait * 2 ** max(0, failures - 1))
     told = "; ".join(f"{url}: {problem}" for url, problem in problems.items())
-    raise DataError(f"{target.name} cannot be fetched ({told}); " + by_hand(remote, target))
+    raise DataError(
+        f"{target.name} cannot be fetched ({told}); " + manual_instructions(remote, target)
+    )
 
 
-def _size(part: Path) -> int:
+def _part_size(part: Path) -> int:
     return part.stat().st_size if part.exists() else 0
 
 
-def _receive(url: str, part: Path, progress: Progress | None, timeout: float) -> None:
+def _attempt_download(
+    url: str, part: Path, progress: DownloadProgress | None, timeout: float
+) -> None:
     """One attempt, going on where `part` ends. Raises _Retry or _NotThere."""
     if urlsplit(url).scheme not in _SCHEMES:
-        raise _NotThere("only http, https and file addresses are fetched")
-    have = _size(part)
-    with _failing(part), _opened(url, part, have, timeout) as response:
+        raise _PermanentError("only http, https and file addresses are fetched")
+    offset = _part_size(part)
+    with _translate_errors(part), _open_url(url, part, offset, timeout) as response:
         resumed = getattr(response, "status", 200) == http.HTTPStatus.PARTIAL_CONTENT
-        if have and not resumed:
-            have = 0  # The server does not resume, or the file there is another now.
-        rest = response.headers.get("Content-Length")
-        total = have + int(rest) if rest else None
-        _check_room(part, total, have)
+        if offset and not resumed:
+            offset = 0  # The server does not resume, or the file there is another now.
+        remaining = response.headers.get("Content-Length")
+        total = offset + int(remaining) if remaining else None
+        _check_free_space(part, total, offset)
         validator = response.headers.get("ETag")
         if validator:
-            _etag(part).write_text(validator)
-        with part.open("ab" if have else "wb") as file:
-            while chunk := _read(response):
+            _etag_file(part).write_text(validator)
+        with part.open("ab" if offset else "wb") as file:
+            while chunk := _read_chunk(response):
                 file.write(chunk)
-                have += len(chunk)
+                offset += len(chunk)
                 if progress:
-                    progress(have, total)
-    if total is not None and have < total:
-        raise _Retry(f"the connection was cut after {have:,} of {total:,} bytes")
+                    progress(offset, total)
+    if total is not None and offset < total:
+        raise _TransientError(f"the connection was cut after {offset:,} of {total:,} bytes")
 
 
-def _opened(url: str, part: Path, have: int, timeout: float) -> Any:
+def _open_url(url: str, part: Path, offset: int, timeout: float) -> Any:
     headers = {"User-Agent": "snellen", "Accept-Encoding": "identity"}
-    if have and url.startswith("http"):
-        headers["Range"] = f"bytes={have}-"
-        if _etag(part).exists():
-            headers["If-Range"] = _etag(part).read_text()
+    if offset and url.startswith("http"):
+        headers["Range"] = f"bytes={offset}-"
+        if _etag_file(part).exists():
+            headers["If-Range"] = _etag_file(part).read_text()
     return urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=timeout)
 
 
-def _read(response: Any) -> bytes:
+def _read_chunk(response: Any) -> bytes:
     """The next bytes. Errors of the connection are told apart from those of the disk."""
     try:
         chunk: bytes = response.read(_CHUNK)
     except (http.client.HTTPException, OSError) as error:
-        raise _Retry(f"the connection broke: {error}") from error
+        raise _TransientError(f"the connection broke: {error}") from error
     return chunk
 
 
 @contextmanager
-def _failing(part: Path) -> Iterator[None]:
+def _translate_errors(part: Path) -> Iterator[None]:
     try:
         yield
     except urllib.error.HTTPError as error:
         problem = f"the server answered {error.code} {error.reason}"
-        if error.code in _TRANSIENT:
-            raise _Retry(problem) from error
+        if error.code in _TRANSIENT_STATUSES:
+            raise _TransientError(problem) from error
         if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             part.unlink(missing_ok=True)  # More is here than there: another file, begin anew.
-            raise _Retry(problem) from error
-        raise _NotThere(problem) from error
+            raise _TransientError(problem) from error
+        raise _PermanentError(problem) from error
     except urllib.error.URLError as error:
         if isinstance(error.reason, FileNotFoundError):
-            raise _NotThere("there is no such file") from error
-        raise _Retry(f"no connection ({error.reason})") from error
+            raise _PermanentError("there is no such file") from error
+        raise _TransientError(f"no connection ({error.reason})") from error
     except (http.client.HTTPException, TimeoutError, ConnectionError) as error:
-        raise _Retry(f"no connection ({error!r})") from error
+        raise _TransientError(f"no connection ({error!r})") from error
 
 
-def _check_room(part: Path, total: int | None, have: int) -> None:
+def _check_free_space(part: Path, total: int | None, offset: int) -> None:
     free = shutil.disk_usage(part.parent).free
-    if total is not None and total - have > free:
+    if total is not None and total - offset > free:
         raise StorageError(
-            f"{part.parent} has {free / 1e9:.1f} GB free, but {(total - have) / 1e9:.1f} GB are "
+            f"{part.parent} has {free / 1e9:.1f} GB free, but {(total - offset) / 1e9:.1f} GB are "
             "needed; make room, or set SNELLEN_CACHE to a folder on another disk"
         )
 
 
-def _etag(part: Path) -> Path:
+def _etag_file(part: Path) -> Path:
     return part.with_name(part.name + ".etag")

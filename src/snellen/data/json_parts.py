@@ -8,38 +8,38 @@ from typing import Any
 
 import msgspec
 
-from snellen.core.atomic_write import whole_file
+from snellen.core.atomic_write import atomic_file
 from snellen.core.errors import DataError, StorageError
-from snellen.data.download import Progress, Remote, download
+from snellen.data.download import DownloadProgress, RemoteFile, download
 from snellen.data.locate import datasets_folder
 from snellen.settings import Settings
 
 Records = Iterable[Mapping[str, Any]]
 
 
-def listed_records(document: Any) -> Records:
+def list_records(document: Any) -> Records:
     """The records of a document that is a list of them."""
     return document if isinstance(document, list) else ()
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class JsonPart:
     """A JSON file; `cells` are those that its records lack, such as the task it is about."""
 
     url: str
     cells: Mapping[str, str] = field(default_factory=dict)
-    records: Callable[[Any], Records] = listed_records
+    records: Callable[[Any], Records] = list_records
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class JsonParts:
     """The files of which the table `name` (JSON Lines) is made; rows are numbered through all."""
 
     name: str
     about: str
-    parts: tuple[Part, ...]
+    parts: tuple[JsonPart, ...]
 
-    def fetch(self, settings: Settings, progress: Progress | None = None) -> str:
+    def fetch(self, settings: Settings, progress: DownloadProgress | None = None) -> str:
         """The path of the table, made if it is not there. Raises DataError, StorageError."""
         target = datasets_folder(settings) / self.name
         if target.is_file():
@@ -48,7 +48,7 @@ class Parts:
         for part in self.parts:
             path = target.parent / target.stem / part.url.rsplit("/", 1)[-1]
             download(
-                Remote(urls=(part.url,)),
+                RemoteFile(urls=(part.url,)),
                 path,
                 cache=settings.cache,
                 progress=progress,
@@ -65,7 +65,7 @@ class Parts:
             for record in found:
                 lines.append(msgspec.json.encode({"index": len(lines), **part.cells, **record}))
         try:
-            with whole_file(target) as file:
+            with atomic_file(target) as file:
                 file.write_bytes(b"\n".join(lines) + b"\n")
         except OSError as error:
             raise StorageError(f"cannot write {target}: {error.strerror or error}") from error

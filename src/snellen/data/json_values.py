@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from snellen.core.errors import DataError
-from snellen.core.limits import Limits, is_too_deep, too_deep
+from snellen.core.limits import Limits, is_too_deep, nesting_error
 
 
 def decode_json(data: bytes, where: str, limits: Limits) -> Any:
@@ -17,9 +17,9 @@ def decode_json(data: bytes, where: str, limits: Limits) -> Any:
     try:
         value = _decode(data, where)
     except RecursionError:
-        raise too_deep(where, limits.depth) from None
+        raise nesting_error(where, limits.depth) from None
     if is_too_deep(value, limits.depth):
-        raise too_deep(where, limits.depth)
+        raise nesting_error(where, limits.depth)
     return value
 
 
@@ -29,7 +29,7 @@ def _decode(data: bytes, where: str) -> Any:
     except (msgspec.DecodeError, UnicodeDecodeError):
         pass
     try:
-        return in_unicode(json.loads(data))
+        return replace_surrogates(json.loads(data))
     except UnicodeDecodeError as error:
         raise DataError(
             f"{where}: not UTF-8 text (byte 0x{error.object[error.start]:02x} at {error.start}); "
@@ -39,12 +39,12 @@ def _decode(data: bytes, where: str) -> Any:
         raise DataError(f"{where}: not valid JSON: {error}") from None
 
 
-def in_unicode(value: Any) -> Any:
+def replace_surrogates(value: Any) -> Any:
     """The value without halves of surrogate pairs, which no UTF-8 text can hold."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "replace").decode()
     if isinstance(value, list):
-        return [in_unicode(item) for item in value]
+        return [replace_surrogates(item) for item in value]
     if isinstance(value, dict):
-        return {in_unicode(key): in_unicode(item) for key, item in value.items()}
+        return {replace_surrogates(key): replace_surrogates(item) for key, item in value.items()}
     return value

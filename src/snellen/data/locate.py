@@ -5,10 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from snellen.core.errors import DataError, OtherData
-from snellen.core.limits import DEFAULT, Limits
-from snellen.data.download import Patience, Progress, Remote, by_hand, checksum_found, download
-from snellen.data.tables.unpack import plain_file
+from snellen.core.errors import DataError, DataMismatch
+from snellen.core.limits import DEFAULT_LIMITS, Limits
+from snellen.data.download import (
+    DownloadProgress,
+    DownloadRetries,
+    RemoteFile,
+    download,
+    manual_instructions,
+    wrong_checksum,
+)
+from snellen.data.tables.unpack import unpacked_file
 from snellen.settings import Settings
 
 
@@ -17,7 +24,7 @@ def datasets_folder(settings: Settings) -> Path:
     return settings.cache / "datasets"
 
 
-def find(name: str, settings: Settings) -> list[Path]:
+def find_files(name: str, settings: Settings) -> list[Path]:
     """The files that may be meant by `name`, best first: as a path, in the cache, in LMUData.
 
     Each is also looked for with `.gz`.
@@ -29,13 +36,13 @@ def find(name: str, settings: Settings) -> list[Path]:
     return [path for path in both if path.is_file()]
 
 
-def locate(
+def locate_data_file(
     name: str,
     settings: Settings,
     *,
-    remote: Remote | None = None,
-    progress: Progress | None = None,
-    patience: Patience | None = None,
+    remote: RemoteFile | None = None,
+    progress: DownloadProgress | None = None,
+    retries: DownloadRetries | None = None,
     hint: str = "",
 ) -> Path:
     """The data file called `name`, fetched if need be.
@@ -45,7 +52,7 @@ def locate(
     one in the current folder may be meant, and is refused with the way to say so. `hint` tells how
     one comes by a file without an address. Raises DataError, StorageError.
     """
-    here, differing = verified(name, settings, remote)
+    here, differing = find_verified(name, settings, remote)
     if here is not None:
         return here
     target = datasets_folder(settings) / name
@@ -58,57 +65,59 @@ def locate(
             + (f"; {'; '.join(differing)}" if differing else "")
         )
     if settings.offline and not target.exists() and differing:
-        raise DataError(f"{'; '.join(differing)}; offline: {by_hand(remote, target)}")
+        raise DataError(f"{'; '.join(differing)}; offline: {manual_instructions(remote, target)}")
     return download(
         remote,
         target,
         cache=settings.cache,
         progress=progress,
         offline=settings.offline,
-        patience=patience,
+        retries=retries,
     )
 
 
-class Verified(NamedTuple):
+class VerifiedFile(NamedTuple):
     """The file that may be used, or those that have its name and may not."""
 
     path: Path | None
     differing: tuple[str, ...] = ()
 
 
-def verified(name: str, settings: Settings, remote: Remote | None) -> Verified:
+def find_verified(name: str, settings: Settings, remote: RemoteFile | None) -> VerifiedFile:
     """The file called `name` on this machine whose content is that of `remote`. Raises OtherData
     for another one in the current folder."""
     differing: list[str] = []
-    for path in find(name, settings):
+    for path in find_files(name, settings):
         wrong = (
             None
             if remote is None
-            else other_checksum(path, remote, settings.cache, settings.limits)
+            else wrong_content_checksum(path, remote, settings.cache, settings.limits)
         )
         if wrong is None:
-            return Verified(path)
+            return VerifiedFile(path)
         if remote is not None and path.parent == Path(name).expanduser().parent:
-            raise OtherData(_another(path, remote, wrong))
+            raise DataMismatch(_other_release_message(path, remote, wrong))
         differing.append(f"{path} is another release (checksum {wrong})")
-    return Verified(None, tuple(differing))
+    return VerifiedFile(None, tuple(differing))
 
 
-def other_checksum(path: Path, remote: Remote, cache: Path, limits: Limits = DEFAULT) -> str | None:
+def wrong_content_checksum(
+    path: Path, remote: RemoteFile, cache: Path, limits: Limits = DEFAULT_LIMITS
+) -> str | None:
     """The checksum of a file's content, unpacked, where it is not that of `remote`; None where it
     is, or where none is known. Remembered by size and time of change. Raises DataError."""
     if remote.checksum() is None:
         return None
     try:
-        return checksum_found(plain_file(path, cache, limits), remote, cache)
+        return wrong_checksum(unpacked_file(path, cache, limits), remote, cache)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
-def _another(path: Path, remote: Remote, found: str) -> str:
+def _other_release_message(path: Path, remote: RemoteFile, checksum: str) -> str:
     algorithm, wanted = remote.checksum() or ("checksum", "none")
     return (
         f"{path} in the current folder has the name of the published file and is not that file "
-        f"({algorithm} {found}, the published file has {wanted}); to use it all the same, name it: "
+        f"({algorithm} {checksum}, the published file has {wanted}); to use it all the same, name it: "
         f"--data {path}; to use the published file, move this one or work in another folder"
     )

@@ -15,13 +15,13 @@ from snellen.core.errors import DataError, UnknownName
 from snellen.core.output import Failure, Generated, StopReason
 from snellen.core.sample import Row
 from snellen.data.columns import (
+    COMPOSITE_IDS,
     FIGURE_IDS,
     GOLD_COLUMNS,
     ID_COLUMNS,
-    JOINED_IDS,
     REPLY_COLUMNS,
-    SUBMITTED,
-    canonical,
+    SUBMISSION_COLUMNS,
+    canonical_column,
     column_name,
     gold_answers,
     gold_column,
@@ -30,40 +30,40 @@ from snellen.data.columns import (
 )
 from snellen.data.foreign import detect
 from snellen.data.tables.index import Scan
-from snellen.data.tables.unpack import plain_file
+from snellen.data.tables.unpack import unpacked_file
 from snellen.settings import Settings
 
-QUESTIONS = ("question", "prompt", "input")
+QUESTION_COLUMNS = ("question", "prompt", "input")
 """Columns that hold what was asked, the first that exists."""
-AS_GIVEN, ONCE = "counted as given", "counted once"
+EACH_COUNTED, COUNTED_ONCE = "counted as given", "counted once"
 """What becomes of rows that repeat an earlier one: alone, and beside data that hold it once."""
 _WORD = re.compile(r"\w+")
-_SIGN = re.compile(r"<[^<>]*>")
+_MEDIA_SIGN = re.compile(r"<[^<>]*>")
 """Where a picture or a video stands in a prompt."""
 
 
-def question_words(cells: Mapping[str, str]) -> str:
+def normalised_question(cells: Mapping[str, str]) -> str:
     """What was asked, as words in small letters: tools put signs and blanks around it."""
-    for column in QUESTIONS:
+    for column in QUESTION_COLUMNS:
         if cells.get(column):
-            return words_of(cells[column])
+            return normalised_text(cells[column])
     return ""
 
 
-def words_of(text: str) -> str:
+def normalised_text(text: str) -> str:
     """A text's words in small letters with blanks between them."""
-    return " ".join(_WORD.findall(_SIGN.sub(" ", text).lower()))
+    return " ".join(_WORD.findall(_MEDIA_SIGN.sub(" ", text).lower()))
 
 
-def repeated_rows(
+def check_repeats(
     rows: Sequence[Prediction],
     id_columns: Sequence[str],
     columns: Sequence[str],
     name: str,
-    counted: bool = False,
+    count_each: bool = False,
 ) -> tuple[str, ...]:
     """Warnings about rows whose id stands there already: with the same content, or, where the id
-    is a picture's, with another question. With `counted` two replies to one question are both
+    is a picture's, with another question. With `count_each` two replies to one question are both
     taken. Raises DataError where they are not.
     """
     first: dict[str, Prediction] = {}
@@ -75,16 +75,16 @@ def repeated_rows(
             continue
         if known.cells == row.cells:
             same.append(row)
-        elif counted or _asks_another(known, row):
+        elif count_each or _has_other_question(known, row):
             others.append(row)
         else:
-            raise DataError(_differ(known, row, rows, id_columns, columns, name))
+            raise DataError(_clash_message(known, row, rows, id_columns, columns, name))
     warnings = []
     if same:
         again = same[0]
         rows_repeat = "1 row repeats" if len(same) == 1 else f"{len(same)} rows repeat"
         warnings.append(
-            f"{name}: {rows_repeat} an earlier one, {AS_GIVEN} "
+            f"{name}: {rows_repeat} an earlier one, {EACH_COUNTED} "
             f"(id {again.id!r}: rows {first[again.id].number} and {again.number})"
         )
     if others:
@@ -97,15 +97,15 @@ def repeated_rows(
     return tuple(warnings)
 
 
-def _asks_another(one: Prediction, other: Prediction) -> bool:
+def _has_other_question(first: Prediction, second: Prediction) -> bool:
     """Whether two rows hold two questions, as those of a picture whose id they have."""
-    asked = question_words(one.cells), question_words(other.cells)
+    asked = normalised_question(first.cells), normalised_question(second.cells)
     return all(asked) and asked[0] != asked[1]
 
 
-def _differ(
-    one: Prediction,
-    other: Prediction,
+def _clash_message(
+    first: Prediction,
+    second: Prediction,
     rows: Sequence[Prediction],
     id_columns: Sequence[str],
     columns: Sequence[str],
@@ -114,34 +114,34 @@ def _differ(
     """Says which rows clash, and which column would tell them apart, if there is one."""
     advice = "leave one of them out"
     for column in columns:
-        if column in id_columns or one.cells.get(column) == other.cells.get(column):
+        if column in id_columns or first.cells.get(column) == second.cells.get(column):
             continue
         pairs = Counter((row.id, row.cells.get(column)) for row in rows)
         values = {row.cells.get(column) for row in rows}
         if max(pairs.values()) == 1 and 1 < len(values) <= len(rows) // 2:
             advice = (
                 f"the file holds {len(values)} values of {column!r}: choose one with --where "
-                f"{column}={other.cells.get(column, '')}, or count each with "
+                f"{column}={second.cells.get(column, '')}, or count each with "
                 f"--columns id={column}+{'+'.join(id_columns)}"
             )
             break
     return (
-        f"{name}: rows {one.number} and {other.number} have the same id {one.id!r} "
+        f"{name}: rows {first.number} and {second.number} have the same id {first.id!r} "
         f"but differ; {advice}"
     )
 
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".xlsx", ".parquet")
-_SHOWN = 12
-_FAILED = re.compile(
+_MAX_LISTED = 12
+_FAILURE_TEXT = re.compile(
     r"Failed to obtain answer|\[LMMS_EVAL_REQUEST_FAILED"
     r"|Video \S+ generate failed, check the source$"
 )
 """What VLMEvalKit and lmms-eval write where a reply should be that they did not get."""
-_ERROR = "error"
-_OF_A_SUBMISSION = frozenset({"answer", "answer_id", "model_id", "metadata", "score"})
+_ERROR_COLUMN = "error"
+_SUBMISSION_EXTRAS = frozenset({"answer", "answer_id", "model_id", "metadata", "score"})
 """What may stand beside the ids in a file handed in to a server, whose `answer` is the reply."""
-_ANNOTATION = "annotation"
+_ANNOTATION_COLUMN = "annotation"
 """The gold in Qwen-VL's files of results, where `answer` is the reply."""
 
 
@@ -196,9 +196,9 @@ class Predictions:
         """Replies by the names of their rows; a row with an error is a failure, never text, and
         one without a reply is left out."""
         named = zip(self.names(), self.rows, strict=True)
-        return {name: _reply(row) for name, row in named if not row.missing}
+        return {name: _as_output(row) for name, row in named if not row.missing}
 
-    def with_silence(self) -> Predictions:
+    def with_empty_replies(self) -> Predictions:
         """The same with an answer of no words where there is none."""
         return replace(self, rows=tuple(structs.replace(row, missing=False) for row in self.rows))
 
@@ -210,7 +210,7 @@ class Predictions:
             for row in self.rows
             if (known := first.setdefault(row.id, row)) is row or known.cells != row.cells
         ]
-        warnings = tuple(warning.replace(AS_GIVEN, ONCE) for warning in self.warnings)
+        warnings = tuple(warning.replace(EACH_COUNTED, COUNTED_ONCE) for warning in self.warnings)
         return replace(self, rows=tuple(kept), warnings=warnings)
 
     def column(self, name: str) -> dict[str, str]:
@@ -260,7 +260,7 @@ class PredictionTable:
             yield Row(number, cells)
 
 
-def _reply(row: Prediction) -> Generated | Failure:
+def _as_output(row: Prediction) -> Generated | Failure:
     if row.failure is not None:
         return Failure("request", row.failure)
     return Generated(row.reply, row.stop_reason)
@@ -283,31 +283,35 @@ def read_predictions(
     where two replies to one question differ. Raises DataError (unreadable, no ids or replies, rows
     with one id that differ) and UnknownName (no such column).
     """
-    chosen, where = dict(columns or {}), dict(where or {})
+    column_map, where = dict(columns or {}), dict(where or {})
     name = str(path)
-    scan = _scan(Path(path).expanduser(), chosen, name, settings or Settings.from_environment())
+    scan = _scan_file(
+        Path(path).expanduser(), column_map, name, settings or Settings.from_environment()
+    )
     numbered = [(number, row.cells) for number, row in enumerate(scan.rows, 1)]
     names = tuple(
         dict.fromkeys([*scan.columns, *(column for _, cells in numbered for column in cells)])
     )
-    now_called = {column_name(theirs, 0): canonical(ours) for ours, theirs in chosen.items()}
-    numbered = _selected(numbered, where, now_called, names, name)
+    new_names = {
+        column_name(theirs, 0): canonical_column(ours) for ours, theirs in column_map.items()
+    }
+    numbered = _select_rows(numbered, where, new_names, names, name)
     id_columns = _id_columns(names)
     reply_column = _reply_column(names, id_columns, name)
     gold = gold_column(column for column in names if column != reply_column)
     if not id_columns and gold is None:
         raise DataError(
             f"{name}: no column says which question a row answers; expected one of "
-            f"{', '.join(ID_COLUMNS)}, but the columns are {_listed(names)}; "
+            f"{', '.join(ID_COLUMNS)}, but the columns are {_column_list(names)}; "
             "choose one with --columns id=..."
         )
     # A table has a cell in every row: an empty one is a reply of no words.
-    complete = reply_column in scan.columns
+    has_reply_column = reply_column in scan.columns
     rows = tuple(
-        _prediction(cells, number, id_columns, reply_column, gold, complete, name)
+        _prediction(cells, number, id_columns, reply_column, gold, has_reply_column, name)
         for number, cells in numbered
     )
-    warnings = repeated_rows(rows, id_columns, names, name, counted=repeats)
+    warnings = check_repeats(rows, id_columns, names, name, count_each=repeats)
     return Predictions(name, scan.digest(), names, rows, id_columns, reply_column, gold, warnings)
 
 
@@ -317,31 +321,31 @@ def _prediction(
     id_columns: Sequence[str],
     reply_column: str,
     gold: str | None,
-    complete: bool,
+    has_reply_column: bool,
     name: str,
 ) -> Prediction:
-    failure = _failure(cells, reply_column)
+    failure = _failure_message(cells, reply_column)
     return Prediction(
-        _id(cells, id_columns, number, name),
+        _row_id(cells, id_columns, number, name),
         cells.get(reply_column, ""),
         gold_answers(cells, gold),
         cells,
         number,
         failure,
         "length" if cells.get("stop_reason") == "length" else "stop",
-        failure is None and not complete and reply_column not in cells,
+        failure is None and not has_reply_column and reply_column not in cells,
     )
 
 
-def _failure(cells: Mapping[str, str], reply_column: str) -> str | None:
+def _failure_message(cells: Mapping[str, str], reply_column: str) -> str | None:
     """Why a row has no reply: its `error`, or what other tools write where a reply should be."""
     reply = cells.get(reply_column, "").strip()
-    if _FAILED.match(reply):
+    if _FAILURE_TEXT.match(reply):
         return reply
-    return None if reply else cells.get(_ERROR, "").strip() or None
+    return None if reply else cells.get(_ERROR_COLUMN, "").strip() or None
 
 
-def _scan(path: Path, chosen: Mapping[str, str], name: str, settings: Settings) -> Scan:
+def _scan_file(path: Path, column_map: Mapping[str, str], name: str, settings: Settings) -> Scan:
     limits = settings.limits
     packed = path.suffix.lower() == ".gz"
     suffix = Path(path.stem if packed else path.name).suffix.lower()
@@ -357,50 +361,52 @@ def _scan(path: Path, chosen: Mapping[str, str], name: str, settings: Settings) 
     try:
         if not path.is_dir() and not path.stat().st_size:
             raise DataError(f"{name} is empty: expected rows with an id and a prediction")
-        plain = path if path.is_dir() else plain_file(path, settings.cache, limits)
-        scan = detect.foreign_scan(plain, suffix, chosen, name, limits)
+        plain = path if path.is_dir() else unpacked_file(path, settings.cache, limits)
+        scan = detect.scan_foreign(plain, suffix, column_map, name, limits)
         if scan is not None:
             return scan._replace(rows=iter(list(scan.rows)))
         if suffix in (".csv", ".tsv"):
             from snellen.data.tables.tsv import scan_tsv
 
             delimiter = b"," if suffix == ".csv" else b"\t"
-            return scan_tsv(plain, delimiter, chosen, name, limits)
+            return scan_tsv(plain, delimiter, column_map, name, limits)
         if suffix == ".xlsx":
             from snellen.data.tables.workbook import scan_xlsx
 
-            return scan_xlsx(plain, chosen, name, limits)
+            return scan_xlsx(plain, column_map, name, limits)
         if suffix == ".parquet":
             from snellen.data.tables.parquet import scan_parquet
 
-            return scan_parquet([plain], chosen, name, limits)
+            return scan_parquet([plain], column_map, name, limits)
         from snellen.data.tables.json_records import scan_document, scan_jsonl
 
-        return (scan_jsonl if suffix == ".jsonl" else scan_document)(plain, chosen, name, limits)
+        return (scan_jsonl if suffix == ".jsonl" else scan_document)(
+            plain, column_map, name, limits
+        )
     except OSError as error:
         raise DataError(f"{name} cannot be read: {error.strerror or error}") from error
 
 
-def _selected(
+def _select_rows(
     rows: list[tuple[int, dict[str, str]]],
     where: Mapping[str, str],
-    now_called: Mapping[str, str],
+    new_names: Mapping[str, str],
     columns: Sequence[str],
     name: str,
 ) -> list[tuple[int, dict[str, str]]]:
-    """The rows with the wanted values; `now_called` has the columns that were renamed."""
+    """The rows with the wanted values; `new_names` has the columns that were renamed."""
     for asked, value in where.items():
         column = asked if asked in columns else column_name(asked, 0)
-        column = now_called.get(column, column)
+        column = new_names.get(column, column)
         if column not in columns:
             raise UnknownName("column", asked, columns)
         found = [row for row in rows if row[1].get(column, "") == value]
         if not found:
             values = sorted({cells.get(column, "") for _, cells in rows})
-            more = f" and {len(values) - _SHOWN} more" if len(values) > _SHOWN else ""
+            more = f" and {len(values) - _MAX_LISTED} more" if len(values) > _MAX_LISTED else ""
             raise DataError(
                 f"{name}: no row has {asked}={value}; "
-                f"values of {column!r}: {', '.join(map(repr, values[:_SHOWN]))}{more}"
+                f"values of {column!r}: {', '.join(map(repr, values[:_MAX_LISTED]))}{more}"
             )
         rows = found
     return rows
@@ -412,32 +418,32 @@ def _id_columns(columns: Sequence[str]) -> tuple[str, ...]:
     for column in ID_COLUMNS:
         if column in columns:
             return FIGURE_IDS if figures and column == FIGURE_IDS[-1] else (column,)
-    return next((one for one in JOINED_IDS[::-1] if set(one) <= set(columns)), ())
+    return next((one for one in COMPOSITE_IDS[::-1] if set(one) <= set(columns)), ())
 
 
 def _reply_column(columns: Sequence[str], ids: Sequence[str], name: str) -> str:
     for column in REPLY_COLUMNS:
         if column in columns:
             return column
-    if _ERROR in columns:
+    if _ERROR_COLUMN in columns:
         return REPLY_COLUMNS[0]
-    for column in SUBMITTED:
+    for column in SUBMISSION_COLUMNS:
         beside = {one for one in columns if one not in ids and not is_image_column(one)}
-        submitted = beside <= _OF_A_SUBMISSION or _ANNOTATION in beside
+        submitted = beside <= _SUBMISSION_EXTRAS or _ANNOTATION_COLUMN in beside
         if column in columns and (column != "answer" or submitted):
             return column
     raise DataError(
         f"{name}: no column holds the replies; expected prediction or response, but the columns "
-        f"are {_listed(columns)}; choose one with --columns prediction=..."
+        f"are {_column_list(columns)}; choose one with --columns prediction=..."
     )
 
 
-def _listed(columns: Sequence[str]) -> str:
-    more = f" and {len(columns) - _SHOWN} more" if len(columns) > _SHOWN else ""
-    return ", ".join(columns[:_SHOWN]) + more
+def _column_list(columns: Sequence[str]) -> str:
+    more = f" and {len(columns) - _MAX_LISTED} more" if len(columns) > _MAX_LISTED else ""
+    return ", ".join(columns[:_MAX_LISTED]) + more
 
 
-def _id(cells: Mapping[str, str], columns: Sequence[str], number: int, name: str) -> str:
+def _row_id(cells: Mapping[str, str], columns: Sequence[str], number: int, name: str) -> str:
     if not columns:
         return str(number - 1)
     if len(columns) == 1 and (only := id_text(cells.get(columns[0], ""))):

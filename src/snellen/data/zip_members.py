@@ -10,14 +10,14 @@ from typing import IO
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from snellen.core.errors import DataError
-from snellen.core.limits import GB, MB, Limits, check_ratio, check_size, raise_it
+from snellen.core.limits import GB, MB, Limits, check_ratio, check_size, raising_advice
 
 ZSTANDARD = 93
 """Method of compression, as APPNOTE.TXT 4.4.5 numbers it."""
 _ENCRYPTED = 0x1
-_HEADER = struct.Struct("<4s22xHH")
+_LOCAL_HEADER = struct.Struct("<4s22xHH")
 """Of a member's local header: its mark, and how long its name and its extra field are."""
-_MARK = b"PK\x03\x04"
+_SIGNATURE = b"PK\x03\x04"
 
 
 def check_members(archive: ZipFile, limits: Limits, where: str) -> None:
@@ -29,7 +29,7 @@ def check_members(archive: ZipFile, limits: Limits, where: str) -> None:
     members = archive.infolist()
     if sum(info.file_size for info in members) > limits.unpacked_gb * GB:
         raise DataError(
-            f"{where} holds more than {limits.unpacked_gb} GB; {raise_it('unpacked_gb')}"
+            f"{where} holds more than {limits.unpacked_gb} GB; {raising_advice('unpacked_gb')}"
         )
     for info in members:
         about = f"{where}, {info.filename[:80]},"
@@ -48,24 +48,24 @@ def read_member(archive: ZipFile, name: str) -> bytes:
             return archive.read(name)
         except (zlib.error, lzma.LZMAError, EOFError, OSError) as error:
             raise BadZipFile(f"{info.filename!r} cannot be unpacked: {error}") from None
-    data = _unpacked(_packed_bytes(archive.fp, info), info)
+    data = _unpack_zstandard(_read_packed(archive.fp, info), info)
     if zlib.crc32(data) != info.CRC:
         raise BadZipFile(f"Bad CRC-32 for file {name!r}")
     return data
 
 
-def _packed_bytes(file: IO[bytes], info: ZipInfo) -> bytes:
+def _read_packed(file: IO[bytes], info: ZipInfo) -> bytes:
     file.seek(info.header_offset)
-    header = file.read(_HEADER.size)
-    if len(header) < _HEADER.size or not header.startswith(_MARK):
+    header = file.read(_LOCAL_HEADER.size)
+    if len(header) < _LOCAL_HEADER.size or not header.startswith(_SIGNATURE):
         raise BadZipFile(f"Bad magic number for file header of {info.filename!r}")
-    _, name, extra = _HEADER.unpack(header)
+    _, name, extra = _LOCAL_HEADER.unpack(header)
     file.seek(name + extra, 1)
     # What is read is no longer than the file, whatever the archive says.
     return file.read(info.compress_size)
 
 
-def _unpacked(packed: bytes, info: ZipInfo) -> bytes:
+def _unpack_zstandard(packed: bytes, info: ZipInfo) -> bytes:
     from pyarrow import ArrowException, BufferReader, CompressedInputStream
 
     try:

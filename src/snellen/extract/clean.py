@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-_FOLDED = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
-_FOLDED |= {
+_FOLD_TABLE = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
+_FOLD_TABLE |= {
     ord(sign): plain
     for signs, plain in (
         ("。｡", "."),
@@ -31,27 +31,27 @@ _MARKUP = re.compile(
     r"|\\(?:text|mathrm|mathbf|textbf|textit|mathbb|mbox|boxed|fbox|rm|bf)\b|[{}~]",
     re.IGNORECASE,
 )
-_MAY_HOLD_MARKUP = re.compile(r"[<*`_\\{}~#]|\[/?INST")
+_MARKUP_HINT = re.compile(r"[<*`_\\{}~#]|\[/?INST")
 
 
-_THOUGHTS = (
+_THINKING_TAGS = (
     r"think|thinking|thoughts?|thought_process|reason|reasoning|scratchpad|seed:think|analysis"
     r"|reflection|cot"
 )
-_THOUGHT_END = re.compile(
-    rf"</(?:{_THOUGHTS})>|◁/think▷|\[/think\]|<\|end_of_thought\|>|<\|/think(?:ing)?\|>|<unused95>"
+_THINKING_END = re.compile(
+    rf"</(?:{_THINKING_TAGS})>|◁/think▷|\[/think\]|<\|end_of_thought\|>|<\|/think(?:ing)?\|>|<unused95>"
     r"|<\|channel\|>\s{0,3}final\s{0,3}<\|message\|>|(?<=[a-z.!?\s\"')])assistantfinal(?=[^a-z])",
     re.IGNORECASE,
 )
-_THOUGHT_START = re.compile(
-    rf"\s*(?:<(?:{_THOUGHTS})>|◁think▷|\[think\]|<\|begin_of_thought\|>|<\|think(?:ing)?\|>"
+_THINKING_START = re.compile(
+    rf"\s*(?:<(?:{_THINKING_TAGS})>|◁think▷|\[think\]|<\|begin_of_thought\|>|<\|think(?:ing)?\|>"
     r"|<unused94>|<\|channel\|>\s{0,3}analysis\s{0,3}<\|message\|>)",
     re.IGNORECASE,
 )
-_MAY_HOLD_THOUGHT = ("</", "/think", "/THINK", "_of_thought", "<unused95>", "final")
+_THINKING_HINTS = ("</", "/think", "/THINK", "_of_thought", "<unused95>", "final")
 
 
-class Text(NamedTuple):
+class CleanedReply(NamedTuple):
     """A cleaned reply and the same in lower case, character by character."""
 
     plain: str
@@ -66,23 +66,23 @@ def fold(text: str) -> str:
     """Full-width letters, digits and signs as their plain forms; same length."""
     if text.isascii():
         return text.replace("\t", " ").replace("\r", " ")
-    return text.translate(_FOLDED)
+    return text.translate(_FOLD_TABLE)
 
 
-def unmarked(text: str) -> str:
+def blank_markup(text: str) -> str:
     """Folded text with bold, code, LaTeX and special-token marks blanked out; same length."""
-    if _MAY_HOLD_MARKUP.search(text):
+    if _MARKUP_HINT.search(text):
         return _MARKUP.sub(_blank, text)
     return text
 
 
-def text_of(folded: str) -> Text:
+def clean_reply(folded: str) -> CleanedReply:
     """A folded reply without markup; U+0130, whose lower case is longer, is folded away before."""
-    plain = unmarked(folded)
-    return Text(plain, plain.lower())
+    plain = blank_markup(folded)
+    return CleanedReply(plain, plain.lower())
 
 
-def holds_any(text: str, stems: tuple[str, ...]) -> bool:
+def contains_any(text: str, stems: tuple[str, ...]) -> bool:
     """Whether the text holds one of the stems: a cheap look before a regular expression."""
     for stem in stems:  # noqa: SIM110 - a generator costs more than all the looks
         if stem in text:
@@ -90,26 +90,26 @@ def holds_any(text: str, stems: tuple[str, ...]) -> bool:
     return False
 
 
-def without_thought(folded: str) -> str:
+def without_thinking(folded: str) -> str:
     """The reply with everything up to the end of its thinking blanked out, unless nothing follows;
     same length."""
-    start = end_of_thought(folded)
+    start = thinking_end(folded)
     return " " * start + folded[start:] if start else folded
 
 
-def end_of_thought(text: str) -> int:
+def thinking_end(text: str) -> int:
     """Where the reply begins behind its thinking (</think> and its like); 0 where it has none, or
     nothing follows."""
-    if not holds_any(text, _MAY_HOLD_THOUGHT):
+    if not contains_any(text, _THINKING_HINTS):
         return 0
     last = None
-    for last in _THOUGHT_END.finditer(text):  # noqa: B007
+    for last in _THINKING_END.finditer(text):  # noqa: B007
         pass
-    if last is None or not unmarked(text[last.end() :]).strip():
+    if last is None or not blank_markup(text[last.end() :]).strip():
         return 0
     return last.end()
 
 
-def only_thinks(text: str) -> bool:
+def is_only_thinking(text: str) -> bool:
     """Does the reply open with thinking that never ends?"""
-    return _THOUGHT_START.match(text) is not None and _THOUGHT_END.search(text) is None
+    return _THINKING_START.match(text) is not None and _THINKING_END.search(text) is None

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from snellen.core.answer import Answer, Found
+from snellen.core.answer import Answer, ParsedAnswer
 
 _ANSWER = re.compile(r"(?:final\s+)?answer\s*(?:\*\*|__)?\s*[::]\s*(?:\*\*|__)?\s*", re.IGNORECASE)
 _HEADING = re.compile(
@@ -31,7 +31,7 @@ class Conclusion(NamedTuple):
     """Where it begins in the reply, in characters."""
 
 
-def conclusion_of(reply: str) -> Conclusion | None:
+def find_conclusion(reply: str) -> Conclusion | None:
     """The text after the last "Answer:" of a reply; None where it has none, or nothing follows."""
     last = None
     for match in _ANSWER.finditer(reply):
@@ -41,9 +41,9 @@ def conclusion_of(reply: str) -> Conclusion | None:
     return Conclusion(reply[last.end() :], last.end())
 
 
-def moved(answer: Answer, by: int) -> Answer:
+def shift_span(answer: Answer, offset: int) -> Answer:
     """An answer read from a part of a reply, its evidence placed in the whole."""
-    if not isinstance(answer, Found):
+    if not isinstance(answer, ParsedAnswer):
         return answer
-    span = answer.span and (answer.span[0] + by, answer.span[1] + by)
+    span = answer.span and (answer.span[0] + offset, answer.span[1] + offset)
     return msgspec.structs.replace(answer, rule=f"conclusion: {answer.rule}", span=span)

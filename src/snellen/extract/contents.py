@@ -5,188 +5,197 @@ from __future__ import annotations
 import re
 
 from snellen.extract import phrases
-from snellen.extract.clean import Text
-from snellen.extract.letters import Reading, denied
-from snellen.extract.options import DIGIT_WORDS, NUMBER, Options, plain
+from snellen.extract.clean import CleanedReply
+from snellen.extract.letters import LabelMatch, is_denied
+from snellen.extract.options import DIGIT_WORDS, NUMBER, Options, normalise_content
 
-_LEADING = re.compile(
+_LEADING_CONTENT = re.compile(
     r"[\s\"'(\[]{0,40}(?P<content>(?:[^.,;:!?\n–—]|[.,:](?=\d)){1,200}?)\s{0,9}(?:[.,:](?!\d)|[;!?\n–—]|\s-\s)"
 )
-_LABELLED = re.compile(r"\b([A-Z0-9])\s*[.):]\W*(?:(?:an?|the)\s)?\Z", re.IGNORECASE)
+_LABEL_BEFORE = re.compile(r"\b([A-Z0-9])\s*[.):]\W*(?:(?:an?|the)\s)?\Z", re.IGNORECASE)
 """A label right before a content: another one than its own leaves the reply unread."""
 _LABEL_REACH = 12
 _LABEL_AFTER = re.compile(r"[\"'.]?\s?\(([A-Z])\)")
 _SENTENCE_END = re.compile(r"[.!?\n]")
-_TOO_COMMON = frozenset({"yes", "no", "not", "none", "true", "false", "it", "is", "all", "a", "i"})
-_LONGEST_MENTION = 400
-_DRESS = 12
-_LINES = 30
-_FEW = 20
-_TELLING = 12
+_COMMON_CONTENTS = frozenset(
+    {"yes", "no", "not", "none", "true", "false", "it", "is", "all", "a", "i"}
+)
+_MAX_MENTION_LENGTH = 400
+_EDGE_LENGTH = 12
+_MAX_LINES = 30
+_MAX_MENTIONS = 20
+_MIN_DISTINCTIVE_LENGTH = 12
 """A content of several words and at least so many characters is hardly named in passing."""
 _CONCLUSION = re.compile(
     rf"(?:^|[.!?]\s|\n)[\s\"'>\-]{{0,9}}"
-    rf"(?:{phrases.CONCLUDING}|consequently|to conclude|in summary)\b"
+    rf"(?:{phrases.CONCLUSION_WORDS}|consequently|to conclude|in summary)\b"
 )
 
 
-def equal_content(text: Text, options: Options) -> Reading | None:
+def equal_content(text: CleanedReply, options: Options) -> LabelMatch | None:
     """The whole reply is the text of one option."""
-    if len(text.plain) > options.longest + _DRESS and len(text.plain.strip()) > (
-        options.longest + _DRESS
+    if len(text.plain) > options.max_length + _EDGE_LENGTH and len(text.plain.strip()) > (
+        options.max_length + _EDGE_LENGTH
     ):
         return None
-    label = options.equal_to(text.plain)
+    label = options.label_of(text.plain)
     if label is None:
         return None
     start = len(text.plain) - len(text.plain.lstrip())
-    return Reading(label, "content", start, len(text.plain.rstrip()))
+    return LabelMatch(label, "content", start, len(text.plain.rstrip()))
 
 
-def leading_content(text: Text, options: Options) -> Reading | None:
+def leading_content(text: CleanedReply, options: Options) -> LabelMatch | None:
     """The reply opens with the text of an option, then a pause: "Yes, there is ..."."""
-    match = _LEADING.match(text.plain)
-    label = match and options.by_content.get(plain(match["content"]))
+    match = _LEADING_CONTENT.match(text.plain)
+    label = match and options.by_content.get(normalise_content(match["content"]))
     if not match or label is None or text.plain[match.end() - 1] == "?":
         return None
-    if options.contents[label] not in _TOO_COMMON and _others(text, match.end(), label, options):
+    if options.contents[label] not in _COMMON_CONTENTS and _mentions_other(
+        text, match.end(), label, options
+    ):
         return None
-    return Reading(label, "leading content", *match.span("content"))
+    return LabelMatch(label, "leading content", *match.span("content"))
 
 
-def part_of_content(text: Text, options: Options) -> Reading | None:
+def part_of_content(text: CleanedReply, options: Options) -> LabelMatch | None:
     """A few words or a number that stand in the text of exactly one option: "12" for "12 cm"."""
-    said = plain(text.plain)
-    if not said or said in _TOO_COMMON or len(said) > options.longest:
+    part = normalise_content(text.plain)
+    if not part or part in _COMMON_CONTENTS or len(part) > options.max_length:
         return None
-    held = [label for label, content in options.contents.items() if _holds(content, said)]
-    if not held or not all(options.same(held[0], label) for label in held):
+    held = [label for label, content in options.contents.items() if _contains_whole(content, part)]
+    if not held or not all(options.has_same_content(held[0], label) for label in held):
         return None
     label = min(held)
-    return Reading(label, "part of content", 0, len(text.plain.rstrip()))
+    return LabelMatch(label, "part of content", 0, len(text.plain.rstrip()))
 
 
-def _holds(content: str, said: str) -> bool:
-    place = content.find(said)
+def _contains_whole(content: str, part: str) -> bool:
+    place = content.find(part)
     while place >= 0:
-        if _is_whole(content, place, place + len(said)):
+        if _is_whole_word(content, place, place + len(part)):
             return True
-        place = content.find(said, place + 1)
+        place = content.find(part, place + 1)
     return False
 
 
-def leading_line(text: Text, options: Options) -> Reading | None:
+def leading_line(text: CleanedReply, options: Options) -> LabelMatch | None:
     """The first line is the text of an option, and no other line is that of another."""
-    lines = text.plain.lstrip().split("\n", _LINES)
-    if len(lines) < 2 or len(lines[0]) > options.longest + _DRESS:
+    lines = text.plain.lstrip().split("\n", _MAX_LINES)
+    if len(lines) < 2 or len(lines[0]) > options.max_length + _EDGE_LENGTH:
         return None
-    label = options.equal_to(lines[0])
-    if label is None or any(options.equal_to(line) not in (None, label) for line in lines[1:]):
+    label = options.label_of(lines[0])
+    if label is None or any(options.label_of(line) not in (None, label) for line in lines[1:]):
         return None
     start = len(text.plain) - len(text.plain.lstrip())
-    return Reading(label, "leading content", start, start + len(lines[0].rstrip()))
+    return LabelMatch(label, "leading content", start, start + len(lines[0].rstrip()))
 
 
-def mentioned_content(text: Text, options: Options) -> Reading | None:
+def mentioned_content(text: CleanedReply, options: Options) -> LabelMatch | None:
     """Exactly one option's text is asserted: in a reply of a few sentences, or in its last sentence
     that opens as a conclusion ("Therefore ..."); in a longer one, if it is of several words."""
     size = len(text.plain)
-    if size <= _LONGEST_MENTION or _names_one(text.low, options):
-        found = mentioned(text, 0, size, options, "mentioned content")
+    if size <= _MAX_MENTION_LENGTH or _mentions_single_option(text.low, options):
+        found = find_mention(text, 0, size, options, "mentioned content")
         if found:
             return found
     last = None
     for last in _CONCLUSION.finditer(text.low):  # noqa: B007
         pass
-    if last is None or size - last.start() > _LONGEST_MENTION:
+    if last is None or size - last.start() > _MAX_MENTION_LENGTH:
         return None
-    return mentioned(text, last.end(), size, options, "concluded content")
+    return find_mention(text, last.end(), size, options, "concluded content")
 
 
-def _names_one(low: str, options: Options) -> bool:
+def _mentions_single_option(low: str, options: Options) -> bool:
     """Does a long reply hold the text of one option alone, of several words, a few times?"""
     held = [content for content in options.contents.values() if content in low]
-    one = len(held) == 1 and " " in held[0] and len(held[0]) >= _TELLING
-    return one and low.count(held[0]) <= _FEW
+    one = len(held) == 1 and " " in held[0] and len(held[0]) >= _MIN_DISTINCTIVE_LENGTH
+    return one and low.count(held[0]) <= _MAX_MENTIONS
 
 
-def mentioned(text: Text, start: int, end: int, options: Options, rule: str) -> Reading | None:
+def find_mention(
+    text: CleanedReply, start: int, end: int, options: Options, rule: str
+) -> LabelMatch | None:
     """The one option whose text is asserted between start and end; longest texts come first,
     so that "light blue" is no mention of "blue"."""
-    taken: list[tuple[int, int]] = []
-    found: Reading | None = None
+    spans: list[tuple[int, int]] = []
+    found: LabelMatch | None = None
     for label, content in options.contents.items():
-        for place, stop in _places(text.low, content, start, end):
-            if any(place < last and first < stop for first, last in taken):
+        for place, stop in _find_spans(text.low, content, start, end):
+            if any(place < last and first < stop for first, last in spans):
                 continue
-            taken.append((place, stop))
-            if denied(text.plain, place, stop) or _asked(text.plain, stop):
+            spans.append((place, stop))
+            if is_denied(text.plain, place, stop) or _is_question(text.plain, stop):
                 continue
-            labelled = _LABELLED.search(text.plain, max(0, place - _LABEL_REACH), place)
+            labelled = _LABEL_BEFORE.search(text.plain, max(0, place - _LABEL_REACH), place)
             named = labelled[1] if labelled else label
-            if named in options.labels and not options.same(named, label):
+            if named in options.labels and not options.has_same_content(named, label):
                 return None
             after = _LABEL_AFTER.match(text.plain, stop)
-            if after and not options.same(after[1], label):
+            if after and not options.has_same_content(after[1], label):
                 return None
             if content not in options.by_content or (found and found.label != label):
                 return None
-            found = found or Reading(label, rule, place, stop)
+            found = found or LabelMatch(label, rule, place, stop)
     if found and options.numeric and _other_number(text.low, start, end, found):
         return None
     return found
 
 
-def _asked(text: str, position: int) -> bool:
+def _is_question(text: str, position: int) -> bool:
     """Does the sentence end with a question mark?"""
     stop = _SENTENCE_END.search(text, position)
     return stop is not None and stop[0] == "?"
 
 
-def _others(text: Text, start: int, label: str, options: Options) -> bool:
+def _mentions_other(text: CleanedReply, start: int, label: str, options: Options) -> bool:
     """Is the text of another option mentioned after `start`?"""
     return any(
-        not options.same(label, other) and _places(text.low, content, start, len(text.low))
+        not options.has_same_content(label, other)
+        and _find_spans(text.low, content, start, len(text.low))
         for other, content in options.contents.items()
     )
 
 
-def _places(low: str, content: str, start: int, end: int) -> list[tuple[int, int]]:
+def _find_spans(low: str, content: str, start: int, end: int) -> list[tuple[int, int]]:
     """Where `content` stands as whole words (whole numbers) in low[start:end]."""
     if content not in DIGIT_WORDS and low.find(content, start, end) < 0:
         return []
-    if content in _TOO_COMMON or (len(content) == 1 and content.isascii() and content.isalpha()):
+    if content in _COMMON_CONTENTS or (
+        len(content) == 1 and content.isascii() and content.isalpha()
+    ):
         return []
     found = []
     for form in (content, DIGIT_WORDS.get(content, "")):
         place = low.find(form, start, end) if form else -1
         while place >= 0:
-            if _is_whole(low, place, place + len(form)):
+            if _is_whole_word(low, place, place + len(form)):
                 found.append((place, place + len(form)))
             place = low.find(form, place + 1, end)
     return found
 
 
-def _is_whole(low: str, start: int, end: int) -> bool:
+def _is_whole_word(low: str, start: int, end: int) -> bool:
     if start and _continues(low[start], low[start - 1], low[start - 2 : start - 1]):
         return False
     return end == len(low) or not _continues(low[end - 1], low[end], low[end + 1 : end + 2])
 
 
-def _continues(edge: str, next_: str, beyond: str) -> bool:
+def _continues(edge: str, following: str, after_next: str) -> bool:
     """Does the word or number with this edge character go on with the next ones?"""
     if not _is_latin(edge):
         return False
-    if _is_latin(next_) or next_ == "-" or (next_ == "'" and _is_latin(beyond)):
+    if _is_latin(following) or following == "-" or (following == "'" and _is_latin(after_next)):
         return True
-    return edge.isdigit() and next_ in ".,/:^" and beyond.isdigit()
+    return edge.isdigit() and following in ".,/:^" and after_next.isdigit()
 
 
 def _is_latin(character: str) -> bool:
     return (character.isascii() and character.isalnum()) or "\u00c0" <= character <= "\u024f"
 
 
-def _other_number(low: str, start: int, end: int, found: Reading) -> bool:
+def _other_number(low: str, start: int, end: int, found: LabelMatch) -> bool:
     return any(
         match.end() <= found.start or match.start() >= found.end
         for match in NUMBER.finditer(low, start, end)

@@ -9,7 +9,7 @@ from snellen.extract import phrases
 from snellen.extract.options import Options
 
 
-class Reading(NamedTuple):
+class LabelMatch(NamedTuple):
     """A label with the rule that found it and its place.
 
     No label means that several were named there, so that no weaker rule may pick one of them.
@@ -34,9 +34,9 @@ TOKEN = re.compile(rf"[A-Z]{END}(?<![{WORD}'\-/&$][A-Z])(?<![A-Za-z]\.[A-Z])")
 CLOSERS = r"[)\]\"'$>]{0,6}"
 
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_LIST_SIZE = 3
-_WINDOW = 80
-_SENTENCE = 300
+_MIN_LIST_SIZE = 3
+_NEGATION_REACH = 80
+_MAX_SENTENCE = 300
 _CLAUSE_BREAK = re.compile(
     r"[.!?;,\n]|\b(?:but|(?<!think )(?<!think that )(?<!believe )(?<!believe that )"
     r"(?:it'?s|it is)|therefore|so)\b|而是|但|所以",
@@ -44,20 +44,20 @@ _CLAUSE_BREAK = re.compile(
 )
 _SENTENCE_END = re.compile(r"[.!?;]\s|\n")
 _NEGATOR = re.compile(phrases.NEGATORS, re.IGNORECASE)
-_DENIED_AFTER = re.compile(CLOSERS + phrases.DENIED_AFTER, re.IGNORECASE)
-_CONNECTED = re.compile(
+_DENIED_AFTER = re.compile(CLOSERS + phrases.DENIAL_PHRASES, re.IGNORECASE)
+_FUNCTION_WORD = re.compile(
     r" (?:and|or|because|as|since|which|with|for|in|is|was|are|not|but|so|if|the|due|while|given|on"
     r"|that|then|from|based|of|by|would|must|should|can|seems|appears|et|ou|und|oder|car|weil|parce"
     r"|non|porque)\b"
 )
-_JOIN = r"(?:/|&|\b(?:and/or|and|or|und|oder|et|ou)\b|和|或者?|、|以及|与)"
+_JOINER = r"(?:/|&|\b(?:and/or|and|or|und|oder|et|ou)\b|和|或者?|、|以及|与)"
 _NEXT_LETTER = re.compile(
-    rf"[\s\]\"'$]{{0,6}}(?:\)?[\s\"']{{0,6}}(?:(?P<comma>,)|,?\s{{0,6}}{_JOIN})|\)\s{{0,6}}(?=\())"
+    rf"[\s\]\"'$]{{0,6}}(?:\)?[\s\"']{{0,6}}(?:(?P<comma>,)|,?\s{{0,6}}{_JOINER})|\)\s{{0,6}}(?=\())"
     rf"\s{{0,6}}(?:and\s|or\s)?(?:(?i:option|choice)\s)?[(\[\"' ]{{0,6}}(?P<letter>[A-Z]){END}"
     r"[)\]\"']{0,6}(?P<verb>\s(?!and\b|or\b|und\b|oder\b|et\b|ou\b)[a-z])?"
 )
 _LETTER_BEFORE = re.compile(
-    rf"(?:^|[\s(\[\"'])(?P<letter>[A-Z])[)\]\"']{{0,6}},?\s{{0,6}}{_JOIN}"
+    rf"(?:^|[\s(\[\"'])(?P<letter>[A-Z])[)\]\"']{{0,6}},?\s{{0,6}}{_JOINER}"
     r"\s{0,6}(?:(?i:option|choice)\s)?[(\[\"']{0,6}$"
 )
 _LINE_LETTER = re.compile(
@@ -68,11 +68,11 @@ _LATER_LETTER = re.compile(r"(?:,|\band|\bor)\s*[(\[]([A-Z])[)\]]")
 _INLINE_LETTER = re.compile(rf"([A-Z])(?<![{WORD}][A-Z])[.):\]、]\s*")
 
 
-def any_of(fragments: tuple[str, ...]) -> str:
+def any_pattern(fragments: tuple[str, ...]) -> str:
     return "(?:" + "|".join(fragments) + ")"
 
 
-def denied(text: str, start: int, end: int) -> bool:
+def is_denied(text: str, start: int, end: int) -> bool:
     """Is the mention at start..end under a negation or a condition, or called wrong after it?"""
     if _DENIED_AFTER.match(text, end):
         return True
@@ -81,7 +81,7 @@ def denied(text: str, start: int, end: int) -> bool:
         return True
     if start == 0:
         return False
-    before = text[max(0, start - _WINDOW) : start]
+    before = text[max(0, start - _NEGATION_REACH) : start]
     return any(
         not _CLAUSE_BREAK.search(before, negator.end()) for negator in _NEGATOR.finditer(before)
     )
@@ -97,10 +97,10 @@ def is_article(text: str, start: int, end: int, options: Options) -> bool:
     content = options.contents.get(letter)
     if content and text.lower().startswith(content, end + 1):
         return False
-    return letter == "I" or not _CONNECTED.match(text, end)
+    return letter == "I" or not _FUNCTION_WORD.match(text, end)
 
 
-def begins_content(text: str, start: int, options: Options) -> bool:
+def is_content_start(text: str, start: int, options: Options) -> bool:
     """Is the letter at `start` the beginning of another option's text: "E. coli", "B cells"?"""
     if not options.contents:
         return False
@@ -111,7 +111,7 @@ def begins_content(text: str, start: int, options: Options) -> bool:
     )
 
 
-def names_several(text: str, start: int, end: int, options: Options) -> bool:
+def names_multiple(text: str, start: int, end: int, options: Options) -> bool:
     """Is the label at start..end one of a list: "A or B", "(A), (C)"?"""
     after = _NEXT_LETTER.match(text, end)
     if after and _is_other(after["letter"], text[start], options):
@@ -119,7 +119,7 @@ def names_several(text: str, start: int, end: int, options: Options) -> bool:
         if not clause and not _DENIED_AFTER.match(text, after.end("letter")):
             return True
     for later in _LATER_LETTER.finditer(text, end, _sentence_end(text, end)):
-        if _is_other(later[1], text[start], options) and not denied(text, *later.span(1)):
+        if _is_other(later[1], text[start], options) and not is_denied(text, *later.span(1)):
             return True
     if start < 3:
         return False
@@ -128,8 +128,8 @@ def names_several(text: str, start: int, end: int, options: Options) -> bool:
 
 
 def _sentence_end(text: str, start: int) -> int:
-    found = _SENTENCE_END.search(text, start, start + _SENTENCE)
-    return found.start() if found else min(len(text), start + _SENTENCE)
+    found = _SENTENCE_END.search(text, start, start + _MAX_SENTENCE)
+    return found.start() if found else min(len(text), start + _MAX_SENTENCE)
 
 
 def _is_other(letter: str, label: str, options: Options) -> bool:
@@ -148,10 +148,10 @@ def lists_options(text: str, options: Options) -> bool:
     low = text.lower()
     if not options.contents:
         marked = dict.fromkeys(_INLINE_LETTER.findall(text))
-        return len(marked) >= _LIST_SIZE and "".join(marked) == ALPHABET[: len(marked)]
+        return len(marked) >= _MIN_LIST_SIZE and "".join(marked) == ALPHABET[: len(marked)]
     named = {
         match[1]
         for match in _INLINE_LETTER.finditer(text)
         if match[1] in options.contents and low.startswith(options.contents[match[1]], match.end())
     }
-    return len(named) >= _LIST_SIZE or (len(named) >= 2 and len(named) == len(options.contents))
+    return len(named) >= _MIN_LIST_SIZE or (len(named) >= 2 and len(named) == len(options.contents))

@@ -14,12 +14,12 @@ from importlib.resources import files
 
 from msgspec import Struct
 
-from snellen.core.answer import Answer, Found, NoMatch, Unparsed
+from snellen.core.answer import Answer, NoMatch, ParsedAnswer, Unparsed
 from snellen.core.flow import Steps
 from snellen.core.message import Text, user
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.request import Generate, Generation, Ref
-from snellen.extract.choice import read_choice
+from snellen.extract.choice import parse_choice
 
 EXTRACTOR = "extractor"
 RULE = "extractor"
@@ -27,9 +27,9 @@ NONE_FITS = "Z"
 SETTINGS = Generation(max_new_tokens=64)
 
 _LABEL = re.compile(r"\b[A-Z]\b")
-_SHORT = 5
+_MAX_WORDS = 5
 """A verdict of up to so many words that names one label means it: it was asked for a letter."""
-_CHINESE = re.compile(r"[\u4e00-\u9fff]")
+_CHINESE_CHARACTER = re.compile(r"[\u4e00-\u9fff]")
 
 
 class Extraction(Struct, frozen=True):
@@ -42,16 +42,18 @@ class Extraction(Struct, frozen=True):
 def is_unmatched(output: Generated, answer: Answer | None) -> bool:
     """Whether the extractor is to read a reply: the model wrote it, and the rules found no answer
     in it, whatever they took it for (unread, refused, no option, cut short)."""
-    return not isinstance(answer, Found) and not output.refused and bool(output.text.strip())
+    return (
+        not isinstance(answer, ParsedAnswer) and not output.is_refusal and bool(output.text.strip())
+    )
 
 
-def settled(by_rules: Answer | None, extracted: Answer | None) -> Answer | None:
+def resolve_answer(by_rules: Answer | None, extracted: Answer | None) -> Answer | None:
     """What a reply means once the extractor has read it. Where it finds no answer either, a reply
     that the rules know as refused, cut short or without an option stays what it is. None where the
     extractor failed."""
-    if extracted is None or isinstance(extracted, Found):
+    if extracted is None or isinstance(extracted, ParsedAnswer):
         return extracted
-    return extracted if isinstance(by_rules, Found | Unparsed | None) else by_rules
+    return extracted if isinstance(by_rules, ParsedAnswer | Unparsed | None) else by_rules
 
 
 def extract_choice(
@@ -65,12 +67,12 @@ def extract_choice(
         choices=(*options, NONE_FITS),
         to=EXTRACTOR,
     )
-    return Extraction(output, read_verdict(output, options))
+    return Extraction(output, parse_extractor_reply(output, options))
 
 
 def extraction_prompt(question: str, options: Mapping[str, str], reply: str) -> str:
     """Figure 21 of the paper, filled in."""
-    language = "zh" if _CHINESE.search(question) else "en"
+    language = "zh" if _CHINESE_CHARACTER.search(question) else "en"
     labels = ", ".join(options)
     listed = " ".join(f"{label}. {text}" for label, text in options.items())
     filled = {"{labels}": labels, "{question}": question, "{options}": listed, "{answer}": reply}
@@ -78,27 +80,27 @@ def extraction_prompt(question: str, options: Mapping[str, str], reply: str) -> 
     return re.sub(
         r"\{(?:labels|question|options|answer)\}",
         lambda match: filled[match[0]],
-        _template(language),
+        _load_template(language),
     )
 
 
-def read_verdict(output: Output, options: Mapping[str, str]) -> Answer | None:
+def parse_extractor_reply(output: Output, options: Mapping[str, str]) -> Answer | None:
     """The extractor's reply as an answer. None when it failed; never a guess."""
     if isinstance(output, Failure) or not isinstance(output, Generated):
         return None
-    if output.refused:
+    if output.is_refusal:
         return Unparsed()
     labels = {label: label for label in (*options, NONE_FITS)}
-    answer = read_choice(output.text, labels, stop_reason=output.stop_reason)
+    answer = parse_choice(output.text, labels, stop_reason=output.stop_reason)
     named = set(_LABEL.findall(output.text)) & labels.keys()
-    if isinstance(answer, Unparsed) and len(named) == 1 and len(output.text.split()) <= _SHORT:
-        answer = Found(named.pop(), RULE)
-    if not isinstance(answer, Found):
+    if isinstance(answer, Unparsed) and len(named) == 1 and len(output.text.split()) <= _MAX_WORDS:
+        answer = ParsedAnswer(named.pop(), RULE)
+    if not isinstance(answer, ParsedAnswer):
         return NoMatch(RULE) if isinstance(answer, NoMatch) else Unparsed()
-    return NoMatch(RULE) if answer.value == NONE_FITS else Found(answer.value, RULE)
+    return NoMatch(RULE) if answer.value == NONE_FITS else ParsedAnswer(answer.value, RULE)
 
 
 @functools.cache
-def _template(language: str) -> str:
+def _load_template(language: str) -> str:
     folder = files("snellen.extract") / "prompts"
     return (folder / f"choice_extraction_{language}.txt").read_text(encoding="utf-8").rstrip("\n")

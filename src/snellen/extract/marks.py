@@ -11,36 +11,36 @@ import re
 from typing import NamedTuple
 
 
-class Mark(NamedTuple):
-    """The content of a mark between start and end; `stop` is the end of the mark itself."""
+class AnswerMark(NamedTuple):
+    """The content of a mark between start and end; `outer_end` is the end of the mark itself."""
 
     kind: str
     start: int
     end: int
-    stop: int
+    outer_end: int
 
 
 BOX = "boxed"
 TAG = "answer"
 KEY = "key"
 
-_CONCLUSIONS = (
+_CONCLUSION_NAMES = (
     r"answers?|ans|(?:final|correct|my|short)[ _\-]?(?:answer|response|choice|option|result|output)"
     r"|final|conclusion|(?:final )?verdict|answer[ _\-]?final"
     r"|最终答案|答案|结论|回答|答え|정답|답"
     r"|r[ée]ponse|antwort|respuesta|resposta|risposta|ответ|cevap|jawaban|الإجابة"
 )
 """Names of tags that hold a conclusion wherever they stand."""
-_WRAPPERS = r"response|result|output|solution|choice|option|prediction|selection"
+_WRAPPER_NAMES = r"response|result|output|solution|choice|option|prediction|selection"
 """Names that may stand for other things too: they count as the last thing of a reply alone."""
 _TAG = re.compile(
-    rf"<\s?(?P<close>/?)\s?(?P<name>{_CONCLUSIONS}|{_WRAPPERS})\s?>"
-    rf"|\[(?P<shut>/?)(?P<bracket>{_CONCLUSIONS})\]"
+    rf"<\s?(?P<close>/?)\s?(?P<name>{_CONCLUSION_NAMES}|{_WRAPPER_NAMES})\s?>"
+    rf"|\[(?P<shut>/?)(?P<bracket>{_CONCLUSION_NAMES})\]"
     r"|<\|(?P<token>begin|end|start)_?of_?(?P<what>box|answer|solution)\|>",
     re.IGNORECASE,
 )
-_WRAPPER = re.compile(_WRAPPERS, re.IGNORECASE)
-_REST = re.compile(r"(?:\s|</?\w{1,20}>|<\|[^|<>\n]{1,30}\|>|[`*$.)\]}])*\Z")
+_WRAPPER = re.compile(_WRAPPER_NAMES, re.IGNORECASE)
+_ONLY_MARKUP = re.compile(r"(?:\s|</?\w{1,20}>|<\|[^|<>\n]{1,30}\|>|[`*$.)\]}])*\Z")
 _BOX = re.compile(r"(?:\\?\bf?b|\x08)oxed\s{0,3}\{|\\fbox\s{0,3}\{")
 _KEY = re.compile(
     r"(?P<quote>[\"'])(?:(?:final|correct|my|short|selected|chosen|best)[ _\-]?)?"
@@ -51,25 +51,25 @@ _KEY = re.compile(
     re.IGNORECASE,
 )
 _JSON_VALUES = ("double", "single", "list", "bare")
-_BRACES = re.compile(r"\\.|[{}]", re.DOTALL)
-_SIGNS = ("<", "oxed", "fbox", "[", '"', "'")
+_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+_MARK_HINTS = ("<", "oxed", "fbox", "[", '"', "'")
 
 
-def last_mark(text: str, start: int = 0, end: int | None = None) -> Mark | None:
+def last_mark(text: str, start: int = 0, end: int | None = None) -> AnswerMark | None:
     """The last conclusion that is marked in text[start:end] and is not empty, if there is one.
 
     A tag that is never closed reaches to the end. Marks inside a mark are its content.
     """
     stop = len(text) if end is None else end
-    if not any(sign in text for sign in _SIGNS):
+    if not any(sign in text for sign in _MARK_HINTS):
         return None
-    found = [mark for mark in _marks(text, start, stop) if text[mark.start : mark.end].strip()]
+    found = [mark for mark in _find_marks(text, start, stop) if text[mark.start : mark.end].strip()]
     if not found:
         return None
-    return max(found, key=lambda mark: (mark.stop, -mark.start))
+    return max(found, key=lambda mark: (mark.outer_end, -mark.start))
 
 
-def innermost_mark(text: str, start: int = 0) -> Mark | None:
+def innermost_mark(text: str, start: int = 0) -> AnswerMark | None:
     """The last mark, or the last one inside it, and so on."""
     found = last_mark(text, start)
     inner = found
@@ -79,12 +79,14 @@ def innermost_mark(text: str, start: int = 0) -> Mark | None:
     return found
 
 
-def joined_boxes(text: str, mark: Mark, start: int = 0) -> bool:
+def has_joined_boxes(text: str, mark: AnswerMark, start: int = 0) -> bool:
     """Is the mark the last of several that are named together: "\\boxed{A} or \\boxed{C}"?"""
-    boxes = [box for box in _boxes(text, start, mark.stop) if box.stop < mark.stop]
+    boxes = [
+        box for box in _find_boxes(text, start, mark.outer_end) if box.outer_end < mark.outer_end
+    ]
     if mark.kind != BOX or not boxes:
         return False
-    between = text[boxes[-1].stop : text.rfind("\\", 0, mark.start)]
+    between = text[boxes[-1].outer_end : text.rfind("\\", 0, mark.start)]
     other = text[boxes[-1].start : boxes[-1].end].strip()
     same = other == text[mark.start : mark.end].strip()
     return (
@@ -92,15 +94,19 @@ def joined_boxes(text: str, mark: Mark, start: int = 0) -> bool:
     )
 
 
-def _marks(text: str, start: int, end: int) -> list[Mark]:
-    return [*_tags(text, start, end), *_boxes(text, start, end), *_keys(text, start, end)]
+def _find_marks(text: str, start: int, end: int) -> list[AnswerMark]:
+    return [
+        *_find_tags(text, start, end),
+        *_find_boxes(text, start, end),
+        *_find_keys(text, start, end),
+    ]
 
 
-def _tags(text: str, start: int, end: int) -> list[Mark]:
+def _find_tags(text: str, start: int, end: int) -> list[AnswerMark]:
     """Tags with their contents: from the last opening one before a closing one."""
     if "<" not in text and "[" not in text:
         return []
-    found: list[Mark] = []
+    found: list[AnswerMark] = []
     opened: dict[str, re.Match[str]] = {}
     repeated = set()
     for tag in _TAG.finditer(text, start, end):
@@ -111,20 +117,20 @@ def _tags(text: str, start: int, end: int) -> list[Mark]:
         elif name in opened:
             opener = opened.pop(name)
             wraps = _WRAPPER.fullmatch(name) is not None
-            if not wraps or (name not in repeated and _REST.match(text, tag.end(), end)):
-                found.append(Mark(TAG, opener.end(), tag.start(), tag.end()))
+            if not wraps or (name not in repeated and _ONLY_MARKUP.match(text, tag.end(), end)):
+                found.append(AnswerMark(TAG, opener.end(), tag.start(), tag.end()))
             repeated.add(name)
     open_ones = [
         tag for name, tag in opened.items() if not _WRAPPER.fullmatch(name) and not tag["bracket"]
     ]
     if open_ones:
         last = max(open_ones, key=lambda tag: tag.start())
-        if not found or last.start() > found[-1].stop:
-            found.append(Mark(TAG, last.end(), end, end))
+        if not found or last.start() > found[-1].outer_end:
+            found.append(AnswerMark(TAG, last.end(), end, end))
     return found
 
 
-def _boxes(text: str, start: int, end: int) -> list[Mark]:
+def _find_boxes(text: str, start: int, end: int) -> list[AnswerMark]:
     found = []
     reached = start
     for box in _BOX.finditer(text, start, end):
@@ -133,14 +139,14 @@ def _boxes(text: str, start: int, end: int) -> list[Mark]:
         closing = _closing_brace(text, box.end(), end)
         if closing is None:
             break
-        found.append(Mark(BOX, box.end(), closing, closing + 1))
+        found.append(AnswerMark(BOX, box.end(), closing, closing + 1))
         reached = closing
     return found
 
 
 def _closing_brace(text: str, start: int, end: int) -> int | None:
     depth = 1
-    for brace in _BRACES.finditer(text, start, end):
+    for brace in _BRACE.finditer(text, start, end):
         if brace[0] == "{":
             depth += 1
         elif brace[0] == "}":
@@ -150,11 +156,11 @@ def _closing_brace(text: str, start: int, end: int) -> int | None:
     return None
 
 
-def _keys(text: str, start: int, end: int) -> list[Mark]:
+def _find_keys(text: str, start: int, end: int) -> list[AnswerMark]:
     if ":" not in text:
         return []
     found = []
     for key in _KEY.finditer(text, start, end):
         group = next(name for name in _JSON_VALUES if key[name] is not None)
-        found.append(Mark(KEY, *key.span(group), key.end()))
+        found.append(AnswerMark(KEY, *key.span(group), key.end()))
     return found

@@ -8,43 +8,47 @@ from __future__ import annotations
 
 import re
 
-from snellen.core.answer import Answer, Found, Unparsed
-from snellen.extract.open_text import read_open
+from snellen.core.answer import Answer, ParsedAnswer, Unparsed
+from snellen.extract.open_text import parse_open
 
 _NUMBER = re.compile(
     r"(?<![\w.])[-+−]?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w]*\d)"
     r"|(?<![\w.])[-+−]?\.\d+"
 )
-_LIST = re.compile(r"\[[^\[\]]*\]")
-_MARKED = frozenset({"boxed", "answer", "stated answer"})
+_BRACKET_LIST = re.compile(r"\[[^\[\]]*\]")
+_MARKED_RULES = frozenset({"boxed", "answer", "stated answer"})
 _FRACTION = re.compile(r"\\[dt]?frac\s*\{[^{}]*\}\s*\{[^{}]*\}|(?<![\w.])-?\d+\s*/\s*\d+(?!\w)")
 
 
-def read_number(reply: str, *, stop_reason: str = "stop") -> Answer:
+def parse_numeric_answer(reply: str, *, stop_reason: str = "stop") -> Answer:
     """The number a reply gives, as it is written there; fractions are kept as such."""
-    answer = read_open(reply, stop_reason=stop_reason)
-    if not isinstance(answer, Found):
+    answer = parse_open(reply, stop_reason=stop_reason)
+    if not isinstance(answer, ParsedAnswer):
         return answer
     start = answer.span[0] if answer.span else 0
-    found = _only(answer.value, answer.rule, start)
+    found = _single_number(answer.value, answer.rule, start)
     if found is not None:
         return found
-    if answer.rule in _MARKED:
+    if answer.rule in _MARKED_RULES:
         return Unparsed()
     begin = reply.rstrip().rfind("\n") + 1
-    return _only(reply[begin:], "last line", begin) or _only(reply, "only number", 0) or Unparsed()
+    return (
+        _single_number(reply[begin:], "last line", begin)
+        or _single_number(reply, "only number", 0)
+        or Unparsed()
+    )
 
 
-def read_list(reply: str, *, stop_reason: str = "stop") -> Answer:
+def parse_list_answer(reply: str, *, stop_reason: str = "stop") -> Answer:
     """The last list in brackets."""
-    lists = list(_LIST.finditer(reply))
+    lists = list(_BRACKET_LIST.finditer(reply))
     if lists:
-        return Found(lists[-1][0], "last list", lists[-1].span())
-    answer = read_open(reply, stop_reason=stop_reason)
-    return Unparsed() if isinstance(answer, Found) else answer
+        return ParsedAnswer(lists[-1][0], "last list", lists[-1].span())
+    answer = parse_open(reply, stop_reason=stop_reason)
+    return Unparsed() if isinstance(answer, ParsedAnswer) else answer
 
 
-def _only(text: str, rule: str, offset: int) -> Found | None:
+def _single_number(text: str, rule: str, offset: int) -> ParsedAnswer | None:
     fractions = list(_FRACTION.finditer(text))
     rest = _FRACTION.sub(" ", text)
     numbers = list(_NUMBER.finditer(text)) if not fractions else list(_NUMBER.finditer(rest))
@@ -55,4 +59,4 @@ def _only(text: str, rule: str, offset: int) -> Found | None:
     else:
         return None
     value = match[0].replace("−", "-").replace(" ", "")
-    return Found(value, rule, (offset + match.start(), offset + match.end()))
+    return ParsedAnswer(value, rule, (offset + match.start(), offset + match.end()))

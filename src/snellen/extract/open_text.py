@@ -11,24 +11,24 @@ from __future__ import annotations
 
 import re
 
-from snellen.core.answer import Answer, Empty, Found, Refused, Truncated
+from snellen.core.answer import Answer, Empty, ParsedAnswer, Refused, Truncated
 from snellen.extract import phrases
-from snellen.extract.clean import end_of_thought, fold, only_thinks, unmarked
+from snellen.extract.clean import blank_markup, fold, is_only_thinking, thinking_end
 from snellen.extract.conclusion import heading_end
 from snellen.extract.marks import innermost_mark, last_mark
 
-_DRESSED = re.compile(
+_FORMULA_OR_COMMAND = re.compile(
     r"\\(?:text|mathrm|mathbf|textbf|textit|mbox)\s*\{(?P<command>[^{}]+)\}"
     r"|\$(?P<formula>[^$]+)\$|\\\((?P<round>[^()]+)\\\)|\\\[(?P<square>[^\[\]]+)\\\]",
     re.DOTALL,
 )
-_NOUN = (
+_ANSWER_NOUN = (
     r"\b(?:final |correct |short )?answers?|\bans(?=[.:])\.?|\br[ée]ponse|\bantwort|\brespuesta"
     r"|\bresposta|\brisposta|\bответ|\bcevap|\byan[ıi]t|الإجابة|الجواب|\bđáp án"
     r"|\bjawaban|\bodpowied[źz]|उत्तर|答案|答え|正解|解答|정답"
 )
-_STATED = re.compile(
-    rf"(?:{_NOUN})(?: (?:to (?:the|this) question|correcta|correta|finale?))?\s*"
+_STATED_ANSWER = re.compile(
+    rf"(?:{_ANSWER_NOUN})(?: (?:to (?:the|this) question|correcta|correta|finale?))?\s*"
     r"(?::|=|(?:(?:is|are|would be|(?:should|must) be(?! (?:an?|some) )"
     r"|est|ist|lautet|es|é|è|это|هي|هو|là|adalah|jest|है)"
     r"(?=[\s:])|应该是|应为|是|为|為|は|은|는)(?:\s*:)?)"
@@ -36,134 +36,136 @@ _STATED = re.compile(
     re.IGNORECASE,
 )
 _REFUSAL = re.compile(phrases.REFUSALS, re.IGNORECASE)
-_TOKEN = r"</?s>|<\|[^|<>\n]{1,30}\|>"
-_LEFT_EDGE = re.compile(rf"(?:[\s\"'`*,;:!]|#{{2,}}\s|{_TOKEN})*")
-_LAST_TOKEN = re.compile(rf"(?:{_TOKEN}|(?<=.)(?:です|でした|입니다|이다))\Z")
-_LAST_TOKENS = re.compile(rf"(?:\s|{_TOKEN})*\Z")
-_RIGHT_DRESS = " \n\t\"'`*.,;:!"
-_SHORT_LINE = 40
-WHOLE = "whole reply"
+_SPECIAL_TOKEN = r"</?s>|<\|[^|<>\n]{1,30}\|>"
+_LEFT_EDGE = re.compile(rf"(?:[\s\"'`*,;:!]|#{{2,}}\s|{_SPECIAL_TOKEN})*")
+_LAST_TOKEN = re.compile(rf"(?:{_SPECIAL_TOKEN}|(?<=.)(?:です|でした|입니다|이다))\Z")
+_LAST_TOKENS = re.compile(rf"(?:\s|{_SPECIAL_TOKEN})*\Z")
+_RIGHT_EDGE = " \n\t\"'`*.,;:!"
+_MAX_SHORT_LINE = 40
+WHOLE_REPLY = "whole reply"
 """The rule that takes a reply as it stands, where it marks no answer."""
 
 
-def read_open(reply: str, *, stop_reason: str = "stop") -> Answer:
-    """The answer text of a free reply as `Found`, or the typed reason why not.
+def parse_open(reply: str, *, stop_reason: str = "stop") -> Answer:
+    """The answer text of a free reply as `ParsedAnswer`, or the typed reason why not.
 
     A reply cut off at the token limit (`stop_reason` "length") is `Truncated` unless it marks its
     answer or is one short line.
     """
     if not reply.strip():
         return Truncated() if stop_reason == "length" else Empty()
-    start = end_of_thought(reply)
-    marked = _marked(reply, start)
+    start = thinking_end(reply)
+    marked = _find_marked(reply, start)
     if marked:
         return marked
-    if start == 0 and only_thinks(reply):
+    if start == 0 and is_only_thinking(reply):
         return Truncated()
     low = reply.lower()
     if _REFUSAL.search(fold(low)):
         return Refused("refusal phrase")
-    whole = _undressed(reply, start, len(reply), WHOLE)
-    if whole and "\n" not in whole.value and len(whole.value) <= _SHORT_LINE:
+    whole = _strip_markup(reply, start, len(reply), WHOLE_REPLY)
+    if whole and "\n" not in whole.value and len(whole.value) <= _MAX_SHORT_LINE:
         return whole
     if stop_reason == "length":
         return Truncated()
-    return _last_line(reply, start) or whole or Empty()
+    return _parse_last_line(reply, start) or whole or Empty()
 
 
-def read_final(reply: str, *, stop_reason: str = "stop") -> Answer:
+def parse_final(reply: str, *, stop_reason: str = "stop") -> Answer:
     """The answer that a reply marks, else the whole reply as it stands: for metrics that compare
     texts by themselves (edit distance, VQA accuracy), where a plain reply is to be left alone.
 
     A long reply that was cut off (`stop_reason` "length") and marks no answer is `Truncated`.
     """
-    whole = read_whole(reply, stop_reason=stop_reason)
-    if not isinstance(whole, Found) or whole.span is None:
+    whole = parse_whole(reply, stop_reason=stop_reason)
+    if not isinstance(whole, ParsedAnswer) or whole.span is None:
         return whole
-    marked = _marked(reply, whole.span[0])
+    marked = _find_marked(reply, whole.span[0])
     if marked:
         return marked
-    long = len(whole.value) > _SHORT_LINE or "\n" in whole.value
+    long = len(whole.value) > _MAX_SHORT_LINE or "\n" in whole.value
     return Truncated() if stop_reason == "length" and long else whole
 
 
-def read_whole(reply: str, *, stop_reason: str = "stop") -> Answer:
+def parse_whole(reply: str, *, stop_reason: str = "stop") -> Answer:
     """The whole reply without its thinking, white space around it and special tokens at its end:
     for captions, transcripts and metrics that look for the gold in the reply.
 
     Thinking that was cut off before it ended is `Truncated`; of other cut replies the text counts.
     """
-    start = end_of_thought(reply)
-    if start == 0 and stop_reason == "length" and only_thinks(reply):
+    start = thinking_end(reply)
+    if start == 0 and stop_reason == "length" and is_only_thinking(reply):
         return Truncated()
     first = start + len(reply[start:]) - len(reply[start:].lstrip())
     last = first + len(_LAST_TOKENS.sub("", reply[first:]))
     if last == first:
         return Truncated() if stop_reason == "length" else Empty()
-    return Found(reply[first:last], WHOLE, (first, last))
+    return ParsedAnswer(reply[first:last], WHOLE_REPLY, (first, last))
 
 
-def read_raw(reply: str, *, stop_reason: str = "stop") -> Answer:
+def parse_raw(reply: str, *, stop_reason: str = "stop") -> Answer:
     """The reply as other tools take it: all of it, with the white space around it, which some of
     them count."""
-    return Found(reply, "raw reply") if reply.strip() else Empty()
+    return ParsedAnswer(reply, "raw reply") if reply.strip() else Empty()
 
 
-def _undressed(reply: str, start: int, end: int, rule: str) -> Found | None:
+def _strip_markup(reply: str, start: int, end: int, rule: str) -> ParsedAnswer | None:
     """The text between start and end without quotes, marks, special tokens and a final dot, nor the
     signs of a formula or a command for upright letters around all of it."""
     edge = _LEFT_EDGE.match(fold(reply[start:end]))
     first = start + (edge.end() if edge else 0)
-    last = first + len(_trimmed(fold(reply[first:end])))
-    inner = _DRESSED.fullmatch(reply, first, last)
+    last = first + len(_trim_end(fold(reply[first:end])))
+    inner = _FORMULA_OR_COMMAND.fullmatch(reply, first, last)
     if inner:
-        return _undressed(reply, *inner.span(inner.lastgroup or 0), rule)
-    return Found(reply[first:last], rule, (first, last)) if last > first else None
+        return _strip_markup(reply, *inner.span(inner.lastgroup or 0), rule)
+    return ParsedAnswer(reply[first:last], rule, (first, last)) if last > first else None
 
 
-def _trimmed(text: str) -> str:
+def _trim_end(text: str) -> str:
     before = None
     while before != text:
         before = text
-        text = _LAST_TOKEN.sub("", text.rstrip(_RIGHT_DRESS))
+        text = _LAST_TOKEN.sub("", text.rstrip(_RIGHT_EDGE))
     return text
 
 
-def _marked(reply: str, start: int) -> Found | None:
+def _find_marked(reply: str, start: int) -> ParsedAnswer | None:
     """What the reply marks as its answer, or states behind a mark or without one."""
     mark = last_mark(reply, start)
-    text = unmarked(fold(reply))
+    text = blank_markup(fold(reply))
     if mark is None:
         return (
             None
-            if only_thinks(reply)
-            else _stated(reply, text, start) or _headed(reply, text, start)
+            if is_only_thinking(reply)
+            else _find_stated(reply, text, start) or _find_under_heading(reply, text, start)
         )
     deepest = innermost_mark(reply, start) or mark
-    inner = _stated(reply, text, deepest.start, deepest.end)
+    inner = _find_stated(reply, text, deepest.start, deepest.end)
     if inner:
         return inner
-    return _undressed(reply, deepest.start, deepest.end, deepest.kind)
+    return _strip_markup(reply, deepest.start, deepest.end, deepest.kind)
 
 
-def _stated(reply: str, text: str, start: int, end: int | None = None) -> Found | None:
+def _find_stated(reply: str, text: str, start: int, end: int | None = None) -> ParsedAnswer | None:
     """The last "the answer is ..." between start and end; `text` is the reply without markup."""
     last = None
-    for last in _STATED.finditer(text, start, len(text) if end is None else end):  # noqa: B007
+    for last in _STATED_ANSWER.finditer(text, start, len(text) if end is None else end):  # noqa: B007
         pass
-    return _undressed(reply, last.start("gap"), last.end("text"), "stated answer") if last else None
+    return (
+        _strip_markup(reply, last.start("gap"), last.end("text"), "stated answer") if last else None
+    )
 
 
-def _headed(reply: str, text: str, start: int) -> Found | None:
+def _find_under_heading(reply: str, text: str, start: int) -> ParsedAnswer | None:
     """The only line under the last heading such as "Final answer"."""
     begin = heading_end(text[start:].lower())
     if begin is None or "\n" in text[start + begin :].strip():
         return None
-    return _undressed(reply, start + begin, len(reply), "conclusion")
+    return _strip_markup(reply, start + begin, len(reply), "conclusion")
 
 
-def _last_line(reply: str, start: int) -> Found | None:
+def _parse_last_line(reply: str, start: int) -> ParsedAnswer | None:
     begin = reply.rstrip().rfind("\n") + 1
-    if begin <= start or len(reply[begin:].strip()) > _SHORT_LINE:
+    if begin <= start or len(reply[begin:].strip()) > _MAX_SHORT_LINE:
         return None
-    return _undressed(reply, begin, len(reply), "last line")
+    return _strip_markup(reply, begin, len(reply), "last line")

@@ -32,17 +32,17 @@ ANSWER_NOUNS: tuple[str, ...] = (
 OPTION_NOUNS = r"option|choice|caption|sentence|statement|description"
 """Nouns that a benchmark or a reply puts before a label: "Option B"."""
 
-CHOSEN_CJK = r"(?:应该?|故|因此|所以|我)选择?|选择(?!题)"
+CHOICE_VERBS_CJK = r"(?:应该?|故|因此|所以|我)选择?|选择(?!题)"
 """Chinese verbs that state a choice at once: 故选B."""
 
-STATED = (
+STATING_VERBS = (
     r"is|are|was|would be|should be|must be|has to be|will be|might be|may be|could be|seems to be"
     r"|appears to be|becomes|est|serait|ist|lautet|w[äa]re|es|ser[íi]a|é|seria|è|sarebbe|это"
     r"|هي|هو|là|adalah|jest|है"
 )
 """Verbs between the noun and what is chosen."""
 
-STATED_CJK = r"应该是|应该为|应该选|应为|应是|应选|只能是|就是|是|为|選|选|は|은|는"
+STATING_VERBS_CJK = r"应该是|应该为|应该选|应为|应是|应选|只能是|就是|是|为|選|选|は|은|는"
 
 FILLERS = (
     r"for sure|most likely|very likely|most probably|likely|probably|definitely|certainly|clearly"
@@ -56,7 +56,7 @@ FILLERS = (
 
 FILLERS_CJK = r"选项|選項|选择"
 
-JUDGED_CORRECT: tuple[str, ...] = (
+CORRECT_PHRASES: tuple[str, ...] = (
     r"(?:is|are|was|seems?(?: to be)?|appears?(?: to be)?|looks?|(?:would|must|should|has to) be)"
     r"(?: (?:the|clearly|definitely|most likely|probably|likely|therefore|thus|most|more|also|"
     r"actually|indeed|only|a))*"
@@ -67,7 +67,7 @@ JUDGED_CORRECT: tuple[str, ...] = (
 )
 """What follows a label that is called the right one: "B is correct"."""
 
-CHOOSING = (
+CHOICE_PHRASES = (
     r"choose|chose|select|pick|opt for|vote for|suggest|choosing|selecting|picking"
     r"|(?:go|going|went) with"
     r"|(?:think|believe|guess|feel|conclude|say)"
@@ -77,10 +77,10 @@ CHOOSING = (
 )
 """Weaker announcements, believed only when no answer is stated outright."""
 
-CONCLUDING = r"therefore|thus|hence|so|finally|in conclusion|overall|所以|因此|综上|故"
+CONCLUSION_WORDS = r"therefore|thus|hence|so|finally|in conclusion|overall|所以|因此|综上|故"
 """Words that open a conclusion: what is chosen after one stands against what came before."""
 
-CHOOSING_CJK = r"我认为是?|我觉得是?|应该?是|选"
+CHOICE_PHRASES_CJK = r"我认为是?|我觉得是?|应该?是|选"
 
 CORRECTIONS = (
     r"\b(?:wait|actually|correction|instead|rather|on second thoughts?|sorry|no,|oops|hmm|however)"
@@ -99,7 +99,7 @@ NEGATORS = (
 )
 """Words that take the assertion out of what follows in the same clause."""
 
-DENIED_AFTER = (
+DENIAL_PHRASES = (
     r"\s{0,6}(?:(?:is|are|was|were|would be|can be|could be|seems|does|do|did|can|has)\s{0,6}"
     r"(?:(?:clearly|also|definitely|obviously|therefore)\s+)?"
     r"(?:not\b|n'?t\b|wrong|incorrect|false|unlikely|excluded|ruled out|eliminated|never)"

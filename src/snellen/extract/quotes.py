@@ -4,7 +4,7 @@ A reply may hold a grade of its own ("Score: 10"), by chance or to talk to the j
 quote what they judge. So before a verdict is read, three things are blanked out in it:
 
 - text in quotation marks, code marks or a block quote that also stands in the reply;
-- a run of at least `RUN` words that also stands in the reply;
+- a run of at least `MIN_RUN` words that also stands in the reply;
 - a shorter run that the reply states as a verdict ("Score: 10"), where the judge says more than
   that.
 
@@ -18,27 +18,27 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-RUN = 6
+MIN_RUN = 6
 """Words and signs of a run that is taken for a quote without any marks around it."""
-_ALONE = 3
+_MAX_OTHER_WORDS = 3
 """Words and signs beside a repeated verdict up to which it is all that the judge says."""
 _WORD = re.compile(r"\w+|[^\w\s]")
-_QUOTED = re.compile(
+_QUOTE = re.compile(
     r"```.*?(?:```|\Z)|(?:^[ \t]*>[^\n]*(?:\n|\Z))+|\"[^\"]{1,4000}\"|“[^”]{1,4000}”|«[^»]{1,4000}»"
     r"|「[^」]{1,4000}」|『[^』]{1,4000}』|`[^`\n]{1,4000}`|(?<!\w)'[^'\n]{1,4000}'(?!\w)"
     r"|(?<!\w)‘[^’\n]{1,4000}’(?!\w)",
     re.DOTALL | re.MULTILINE,
 )
 _GRADES = r"(?:-?\d+(?:\.\d+)?|\.\d+)(?:\s*(?:/|out of)\s*\d+)?"
-_SAYS = r"correct|incorrect|right|wrong|true|false|yes|no|consistent|inconsistent"
+_VERDICT_WORDS = r"correct|incorrect|right|wrong|true|false|yes|no|consistent|inconsistent"
 _VERDICT = re.compile(
     rf"\b(?:score|grade|rating|correctness|judge?ment|verdict|mark|overall|evaluation)s?[\"'*_\s]*"
-    rf"(?:[:=]|is\b)[\"'*_\s]*(?:{_GRADES}|(?:{_SAYS})\b)"
+    rf"(?:[:=]|is\b)[\"'*_\s]*(?:{_GRADES}|(?:{_VERDICT_WORDS})\b)"
     rf"|\[\[\s*(?:{_GRADES}|[A-C])\s*\]\]"
-    rf"|(?:\A\s*|\n[^\S\n]*)(?:{_SAYS})\s*[:.](?=\s|\Z)",
+    rf"|(?:\A\s*|\n[^\S\n]*)(?:{_VERDICT_WORDS})\s*[:.](?=\s|\Z)",
     re.IGNORECASE,
 )
-_PLEA = re.compile(
+_APPEAL = re.compile(
     r"\b(?:ignore|disregard|forget)\s{1,9}(?:all\s{1,9}|any\s{1,9})?(?:the\s{1,9}|your\s{1,9})?"
     r"(?:previous|above|prior|earlier)\s{1,9}(?:instructions?|rules?|rubrics?|prompts?)"
     r"|\b(?:give|award|assign|grant|return|output)\s{1,9}"
@@ -48,7 +48,7 @@ _PLEA = re.compile(
 )
 
 
-_MARKS = frozenset("\"“”«»「」『』`'‘’>")
+_QUOTE_MARKS = frozenset("\"“”«»「」『』`'‘’>")
 
 
 class _Token(NamedTuple):
@@ -57,65 +57,65 @@ class _Token(NamedTuple):
     end: int
 
 
-def holds_verdict(reply: str) -> bool:
+def contains_verdict(reply: str) -> bool:
     """Whether a reply states what looks like a judge's verdict, or asks the judge for one."""
-    return _VERDICT.search(reply) is not None or _PLEA.search(reply) is not None
+    return _VERDICT.search(reply) is not None or _APPEAL.search(reply) is not None
 
 
 def without_quotes(verdict: str, reply: str) -> str:
     """The verdict with what it repeats from the judged reply blanked out; same length. A verdict
     that is nothing else, such as a bare grade, stays as it is."""
     words = [token.text for token in _tokens(reply)]
-    places: dict[str, list[int]] = {}
-    for at, word in enumerate(words):
-        places.setdefault(word, []).append(at)
-    left = verdict
+    positions: dict[str, list[int]] = {}
+    for position, word in enumerate(words):
+        positions.setdefault(word, []).append(position)
+    remaining = verdict
     opening, closing = verdict.find("{"), verdict.rfind("}")
-    for quote in _QUOTED.finditer(verdict):
+    for quote in _QUOTE.finditer(verdict):
         # In an object of JSON or Python quotation marks are no quotes.
         if 0 <= opening < quote.start() and quote.end() <= closing:
             continue
-        inside = [token.text for token in _tokens(quote[0]) if token.text not in _MARKS]
-        if inside and _stands_in(inside, words, places):
-            left = _blank(left, quote.start(), quote.end())
-    for start, end in _runs(left, words):
-        left = _blank(left, start, end)
-    left = _without_repeated_verdicts(left, reply)
-    return left if _WORD.search(left) else verdict
+        inside = [token.text for token in _tokens(quote[0]) if token.text not in _QUOTE_MARKS]
+        if inside and _contains_run(inside, words, positions):
+            remaining = _blank(remaining, quote.start(), quote.end())
+    for start, end in _repeated_runs(remaining, words):
+        remaining = _blank(remaining, start, end)
+    remaining = _blank_repeated_verdicts(remaining, reply)
+    return remaining if _WORD.search(remaining) else verdict
 
 
 def _tokens(text: str) -> list[_Token]:
     return [_Token(one[0].casefold(), *one.span()) for one in _WORD.finditer(text)]
 
 
-def _stands_in(
-    part: Sequence[str], words: Sequence[str], places: Mapping[str, Sequence[int]]
+def _contains_run(
+    part: Sequence[str], words: Sequence[str], positions: Mapping[str, Sequence[int]]
 ) -> bool:
-    """`places` are those of each word in `words`."""
-    starts = places.get(part[0], ())
+    """`positions` are those of each word in `words`."""
+    starts = positions.get(part[0], ())
     # A word that the reply repeats without end would be compared as often; a loop is no quote.
     return any(list(words[at : at + len(part)]) == list(part) for at in starts[:1000])
 
 
-def _runs(verdict: str, words: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Places in the verdict of runs of at least `RUN` words that stand in the reply."""
-    known = {tuple(words[at : at + RUN]) for at in range(len(words) - RUN + 1)}
+def _repeated_runs(verdict: str, words: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Places in the verdict of runs of at least `MIN_RUN` words that stand in the reply."""
+    known = {tuple(words[at : at + MIN_RUN]) for at in range(len(words) - MIN_RUN + 1)}
     own = _tokens(verdict)
     end = -1
     start = 0
-    for at in range(len(own) - RUN + 1):
-        if tuple(token.text for token in own[at : at + RUN]) not in known:
+    for at in range(len(own) - MIN_RUN + 1):
+        if tuple(token.text for token in own[at : at + MIN_RUN]) not in known:
             continue
         if at > end:
             if end >= 0:
                 yield own[start].start, own[end].end
             start = at
-        end = at + RUN - 1
+        end = at + MIN_RUN - 1
     if end >= 0:
         yield own[start].start, own[end].end
 
 
-def _without_repeated_verdicts(verdict: str, reply: str) -> str:
+def _blank_repeated_verdicts(verdict: str, reply: str) -> str:
     """Short statements such as "Score: 10" that stand in both, where the judge says more."""
     planted = {tuple(token.text for token in _tokens(one[0])) for one in _VERDICT.finditer(reply)}
     if not planted:
@@ -127,7 +127,7 @@ def _without_repeated_verdicts(verdict: str, reply: str) -> str:
             if tuple(token.text for token in own[at : at + length]) in planted:
                 left = _blank(left, own[at].start, own[at + length - 1].end)
                 covered += length
-    return left if len(own) - covered > _ALONE else verdict
+    return left if len(own) - covered > _MAX_OTHER_WORDS else verdict
 
 
 def _blank(text: str, start: int, end: int) -> str:

@@ -7,19 +7,19 @@ from collections import deque
 from collections.abc import Iterator
 
 from snellen.extract import contents, phrases
-from snellen.extract.clean import Text, holds_any
+from snellen.extract.clean import CleanedReply, contains_any
 from snellen.extract.letters import (
     CLOSERS,
     LETTER,
     TOKEN,
     WORD,
-    Reading,
-    any_of,
-    begins_content,
-    denied,
+    LabelMatch,
+    any_pattern,
     is_article,
+    is_content_start,
+    is_denied,
     line_letters,
-    names_several,
+    names_multiple,
 )
 from snellen.extract.options import Options
 
@@ -28,23 +28,25 @@ _OPEN = r"[\s(\[\"'<$:=>,.\-]{0,40}"
 _FILLERS = (
     rf"(?:(?:{phrases.FILLERS_CJK}|(?i:{phrases.FILLERS})(?![{WORD}]))[\s:,\-\"']{{0,40}}){{0,8}}"
 )
-_NOUN = re.compile(any_of(phrases.ANSWER_NOUNS))
-_CHOSEN_CJK = re.compile(phrases.CHOSEN_CJK)
-_VERB = re.compile(rf"[:=]|->|→|{phrases.STATED_CJK}|(?:{phrases.STATED})(?![{WORD}])")
+_NOUN = re.compile(any_pattern(phrases.ANSWER_NOUNS))
+_CHOSEN_CJK = re.compile(phrases.CHOICE_VERBS_CJK)
+_VERB = re.compile(
+    rf"[:=]|->|→|{phrases.STATING_VERBS_CJK}|(?:{phrases.STATING_VERBS})(?![{WORD}])"
+)
 _GAP_END = re.compile(r"[.!?;\n]")
-_DIRECT = re.compile(
+_DIRECT_LABEL = re.compile(
     rf"[\s(\[\"'<$:=>\-\]]{{0,40}}(?:{phrases.FILLERS_CJK})?\s*(?P<letter>{LETTER})"
 )
 TARGET = re.compile(rf"[\s:\-\"']{{0,40}}{_FILLERS}{_OPEN}(?P<letter>{LETTER})")
 _CLAUSE = re.compile(
     rf"[\s:\-\"']{{0,40}}{_FILLERS}[\s:\-\"']{{0,40}}(?P<clause>(?:[^.!?\n]|\.(?=\d)){{0,400}})"
 )
-_CHOOSING = re.compile(
-    rf"(?:{phrases.CHOOSING})(?![{WORD}])|(?:therefore|thus|hence|so)(?![{WORD}]),?|{phrases.CHOOSING_CJK}"
+_CHOICE_PHRASE = re.compile(
+    rf"(?:{phrases.CHOICE_PHRASES})(?![{WORD}])|(?:therefore|thus|hence|so)(?![{WORD}]),?|{phrases.CHOICE_PHRASES_CJK}"
 )
-_JUDGED_AFTER = re.compile(rf"{CLOSERS}\s{{0,6}}(?i:{any_of(phrases.JUDGED_CORRECT)})")
-_CORRECTION = re.compile(phrases.CORRECTIONS + "|" + rf"\b(?:{phrases.CONCLUDING})\b")
-_STEMS = (
+_CORRECT_AFTER = re.compile(rf"{CLOSERS}\s{{0,6}}(?i:{any_pattern(phrases.CORRECT_PHRASES)})")
+_CORRECTION = re.compile(phrases.CORRECTIONS + "|" + rf"\b(?:{phrases.CONCLUSION_WORDS})\b")
+_ANSWER_STEMS = (
     *("ans:", "ans.", "answer", "correct", "option", "choice", "letter", "response", "label"),
     "antwo",
     "respuest",
@@ -58,24 +60,24 @@ _STEMS = (
 )
 _REACH = 45
 _END_OF_LATIN = "\u0250"
-_ENUMERATING = ("options", "choices")
+_LIST_NOUNS = ("options", "choices")
 _LIST_REACH = 1500
-_MOST = 200
+_MAX_ANNOUNCEMENTS = 200
 """Announcements, or labels, of one reply that are looked at, the last ones: a reply with more is a
 loop, and all of them would take seconds."""
 
 
-def may_state(text: Text) -> bool:
+def may_state(text: CleanedReply) -> bool:
     """A cheap test that rules out a stated answer in most short replies."""
-    return holds_any(text.low, _STEMS) or not text.plain.isascii()
+    return contains_any(text.low, _ANSWER_STEMS) or not text.plain.isascii()
 
 
-def stated_answer(text: Text, options: Options) -> Reading | None:
+def stated_answer(text: CleanedReply, options: Options) -> LabelMatch | None:
     """The last "answer is ...": a label, or a clause that is or mentions one option's text.
 
     "is not B" and "is a cat" (the article) state no label.
     """
-    last: Reading | None = None
+    last: LabelMatch | None = None
     for noun_end, starts in announcements(text):
         reading = None
         for start in starts:
@@ -83,16 +85,16 @@ def stated_answer(text: Text, options: Options) -> Reading | None:
             if reading:
                 break
         if reading is None and options.by_content and len(starts) > 1:
-            aside = "," in text.plain[noun_end : starts[1]] or enumerates(text, noun_end)
+            aside = "," in text.plain[noun_end : starts[1]] or announces_list(text, noun_end)
             reading = None if aside else _content_at(text, starts[1], options)
         if reading and (last is None or reading.start > last.start):
             last = reading
     return last
 
 
-def announcements(text: Text) -> Iterator[tuple[int, list[int]]]:
+def announcements(text: CleanedReply) -> Iterator[tuple[int, list[int]]]:
     """Where each noun ends, and where what it states may begin: there, or after a verb."""
-    for noun in deque(_NOUN.finditer(text.low), maxlen=_MOST):
+    for noun in deque(_NOUN.finditer(text.low), maxlen=_MAX_ANNOUNCEMENTS):
         if _inside_word(text.low, noun.start()):
             continue
         end = noun.end()
@@ -103,13 +105,13 @@ def announcements(text: Text) -> Iterator[tuple[int, list[int]]]:
             [end, *(verb.end() for verb in verbs if not _inside_word(text.low, verb.start()))],
         )
     if not text.plain.isascii():
-        for chosen in deque(_CHOSEN_CJK.finditer(text.low), maxlen=_MOST):
+        for chosen in deque(_CHOSEN_CJK.finditer(text.low), maxlen=_MAX_ANNOUNCEMENTS):
             yield chosen.end(), [chosen.end()]
 
 
-def enumerates(text: Text, noun_end: int) -> bool:
+def announces_list(text: CleanedReply, noun_end: int) -> bool:
     """Does the noun announce what there is to choose from: "the options: ..."?"""
-    return text.low.endswith(_ENUMERATING, 0, noun_end)
+    return text.low.endswith(_LIST_NOUNS, 0, noun_end)
 
 
 def _inside_word(low: str, start: int) -> bool:
@@ -119,71 +121,73 @@ def _inside_word(low: str, start: int) -> bool:
     return low[start - 1] < _END_OF_LATIN and low[start] < _END_OF_LATIN
 
 
-def _label_at(text: Text, noun_end: int, position: int, options: Options) -> Reading | None:
-    match = (_DIRECT if position == noun_end else TARGET).match(text.plain, position)
+def _label_at(
+    text: CleanedReply, noun_end: int, position: int, options: Options
+) -> LabelMatch | None:
+    match = (_DIRECT_LABEL if position == noun_end else TARGET).match(text.plain, position)
     if not match:
         return None
     start, end = match.span("letter")
     letter = match["letter"].upper()
     if not options.has(letter) or is_article(text.plain, start, end, options):
         return None
-    if denied(text.plain, start, end) or begins_content(text.plain, start, options):
+    if is_denied(text.plain, start, end) or is_content_start(text.plain, start, options):
         return None
     if _begins_list(text, noun_end, start, options):
         return None
-    several = names_several(text.plain, start, end, options)
-    return Reading(None if several else letter, "stated answer", start, end)
+    several = names_multiple(text.plain, start, end, options)
+    return LabelMatch(None if several else letter, "stated answer", start, end)
 
 
-def _begins_list(text: Text, announced: int, start: int, options: Options) -> bool:
+def _begins_list(text: CleanedReply, noun_end: int, start: int, options: Options) -> bool:
     """Does a list of several labelled lines follow the announcement?"""
     return (
-        "\n" in text.plain[announced:start]
-        and len(line_letters(text.plain[announced : announced + _LIST_REACH], options)) > 1
+        "\n" in text.plain[noun_end:start]
+        and len(line_letters(text.plain[noun_end : noun_end + _LIST_REACH], options)) > 1
     )
 
 
-def _content_at(text: Text, position: int, options: Options) -> Reading | None:
+def _content_at(text: CleanedReply, position: int, options: Options) -> LabelMatch | None:
     match = _CLAUSE.match(text.plain, position)
-    if not match or denied(text.plain, *match.span("clause")):
+    if not match or is_denied(text.plain, *match.span("clause")):
         return None
     start, end = match.span("clause")
     if _begins_list(text, position, start, options):
         return None
-    label = options.equal_to(match["clause"])
+    label = options.label_of(match["clause"])
     if label:
-        return Reading(label, "stated content", start, end)
+        return LabelMatch(label, "stated content", start, end)
     if "\n" in text.plain[position:start]:
         return None
-    return contents.mentioned(text, start, end, options, "stated content")
+    return contents.find_mention(text, start, end, options, "stated content")
 
 
-def chosen_label(text: Text, options: Options, start: int = 0) -> Reading | None:
+def chosen_label(text: CleanedReply, options: Options, start: int = 0) -> LabelMatch | None:
     """The label that is chosen in passing ("I would go with B") or called right ("B is correct"),
     after `start`.
 
     Two different ones leave the choice open, unless the second takes the first back.
     """
-    last: Reading | None = None
-    for token in deque(TOKEN.finditer(text.plain, start), maxlen=_MOST):
+    last: LabelMatch | None = None
+    for token in deque(TOKEN.finditer(text.plain, start), maxlen=_MAX_ANNOUNCEMENTS):
         letter, place = token[0], token.span()
         if not options.has(letter) or is_article(text.plain, *place, options):
             continue
-        if not (_is_judged(text, place[1]) or _is_chosen(text, place[0], options)):
+        if not (_is_called_correct(text, place[1]) or _is_chosen(text, place[0], options)):
             continue
-        if denied(text.plain, *place):
+        if is_denied(text.plain, *place):
             continue
-        reading = Reading(letter, "chosen label", *place)
-        if names_several(text.plain, *place, options) or (
-            last and last.label != letter and not corrected(text, last, reading)
+        reading = LabelMatch(letter, "chosen label", *place)
+        if names_multiple(text.plain, *place, options) or (
+            last and last.label != letter and not is_corrected(text, last, reading)
         ):
             reading = reading._replace(label=None)
         last = reading
     return last
 
 
-def _is_chosen(text: Text, start: int, options: Options) -> bool:
-    for choosing in _CHOOSING.finditer(text.low, max(0, start - _REACH), start):
+def _is_chosen(text: CleanedReply, start: int, options: Options) -> bool:
+    for choosing in _CHOICE_PHRASE.finditer(text.low, max(0, start - _REACH), start):
         match = TARGET.match(text.plain, choosing.end())
         if match and match.start("letter") == start:
             inside = _inside_word(text.low, choosing.start())
@@ -191,11 +195,11 @@ def _is_chosen(text: Text, start: int, options: Options) -> bool:
     return False
 
 
-def _is_judged(text: Text, end: int) -> bool:
-    return _JUDGED_AFTER.match(text.plain, end) is not None
+def _is_called_correct(text: CleanedReply, end: int) -> bool:
+    return _CORRECT_AFTER.match(text.plain, end) is not None
 
 
-def corrected(text: Text, earlier: Reading, later: Reading) -> bool:
+def is_corrected(text: CleanedReply, earlier: LabelMatch, later: LabelMatch) -> bool:
     """Does the reply take back the earlier choice before the later one?"""
     return later.start > earlier.start and bool(
         _CORRECTION.search(text.low, earlier.end, later.start)

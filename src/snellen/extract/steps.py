@@ -8,24 +8,26 @@ from __future__ import annotations
 
 from typing import Literal
 
-from snellen.core.answer import Answer, Found
+from snellen.core.answer import Answer, ParsedAnswer
 
 Step = Literal["label", "content", "llm"]
 STEPS: tuple[Step, ...] = ("label", "content", "llm")
 
 LABEL_WITH_CONTENT = "label and content"
 """A label followed by its own option's text ("B. green") is read by the label."""
-_CONTENT = ("content", "text")
+_CONTENT_RULE_ENDS = ("content", "text")
 """How content rules end, Snellen's and VLMEvalKit's."""
 
 
 def step_of(answer: Answer | None, *, by_llm: bool) -> Step | None:
     """The step that found the option, or None if none did. `by_llm`: the extractor was asked."""
-    if not isinstance(answer, Found):
+    if not isinstance(answer, ParsedAnswer):
         return None
     if by_llm:
         return "llm"
     # Rules inside <answer> or \boxed are called "answer: ..." and "boxed: ...", VLMEvalKit's
     # "vlmevalkit: ...".
     rule = answer.rule.rsplit(": ", 1)[-1]
-    return "content" if rule.endswith(_CONTENT) and rule != LABEL_WITH_CONTENT else "label"
+    return (
+        "content" if rule.endswith(_CONTENT_RULE_ENDS) and rule != LABEL_WITH_CONTENT else "label"
+    )

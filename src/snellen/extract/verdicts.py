@@ -12,10 +12,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from snellen.extract.clean import without_thought
+from snellen.extract.clean import without_thinking
 
 
-class Reading(NamedTuple):
+class ParsedVerdict(NamedTuple):
     """What a verdict says: grades by dimension, in the rubric's own range, or a text."""
 
     values: Mapping[str, float] = {}
@@ -27,66 +27,68 @@ GRADE = "grade"
 _NUMBER = re.compile(r"[-+]?(?:(?<!\d)\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?(?![\w.]{0,40}\d)")
 """What is looked ahead, and how much space may stand between words, is bounded: else a reply that
 repeats one sign for ever takes minutes."""
-_DRESS = " \t\n\"'`*_.[](){}"
-_LABELLED = re.compile(
+_EDGE_SIGNS = " \t\n\"'`*_.[](){}"
+_LABELLED_GRADE = re.compile(
     r"(?:score|grade|rating|correctness|judge?ment|verdict|mark)\b\W{0,12}?(?:is\W{1,4})?"
     r"(-?(?:\d+(?:\.\d+)?|\.\d+))(?![\d.]{0,40}\d)",
     re.IGNORECASE,
 )
-_OF = re.compile(r"\s*(?:/|out of)\s*\d+(?:\.\d+)?\s*\Z", re.IGNORECASE)
-_PAIR = re.compile(
+_OUT_OF = re.compile(r"\s*(?:/|out of)\s*\d+(?:\.\d+)?\s*\Z", re.IGNORECASE)
+_GRADE_PAIR = re.compile(
     r"(?<![\d.])(\d+(?:\.\d+)?)\s{0,20}(?:,|\s|/|;|and)\s{0,20}(\d+(?:\.\d+)?)(?![\d.]{0,40}\d)"
 )
 _POSITIVE = frozenset({"yes", "correct", "true", "right", "consistent", "1"})
 _NEGATIVE = frozenset({"no", "incorrect", "false", "wrong", "inconsistent", "0"})
-_SAID = _POSITIVE | _NEGATIVE
+_VERDICT_WORDS = _POSITIVE | _NEGATIVE
 _WORD = re.compile(r"[a-z]+|\d+")
-_UNSURE = frozenset({"yes", "no", "1", "0"})
+_AMBIGUOUS_WORDS = frozenset({"yes", "no", "1", "0"})
 """Words that often mean something else ("no difference", "option 1"): behind the opening they count
 where they are a clause of their own, or said of something."""
-_PLACE = re.compile(r"\b(?:the|on|to|at|upper|lower|top|bottom|far)\s+(?P<word>right)\b")
-_SHORT_WORDS = re.compile(
+_RIGHT_HAND_SIDE = re.compile(r"\b(?:the|on|to|at|upper|lower|top|bottom|far)\s+(?P<word>right)\b")
+_LONE_WORDS = re.compile(
     r"(?:(?:^|[.,;:!?\n]\s{0,40})|\b(?:is|are|was|be|it's)\s+(?:not\s+)?)"
     r"(?P<word>yes|no|1|0)(?=\s*(?:[.,;:!?\n]|\Z))"
 )
-_STATED = re.compile(
+_STATED_VERDICT = re.compile(
     r"(?:\A|\n|\b(?:verdict|judge?ment|conclusion|answer|result|evaluation|grade|score)"
     r"[\s\"'*_`]{0,40}(?:[:=]|is\b))[\s\"'*_`(\[]{0,60}(?P<verdict>(?:not\s+)?"
     r"(?:correct|incorrect|right|wrong|true|false|yes|no|consistent|inconsistent|1|0))\b"
 )
-_LEAD = re.compile(
+_LEAD_IN = re.compile(
     r"\A(?:the\s+)?(?:extracted|final|short)?\s*(?:answer|result)s?\s*(?:is)?\s*[:：]?\s*",
     re.IGNORECASE,
 )
-_LABELS_LEAD = re.compile(r"\A(?:letters?|answers?)\s*:\s*", re.IGNORECASE)
+_LABELS_LEAD_IN = re.compile(r"\A(?:letters?|answers?)\s*:\s*", re.IGNORECASE)
 _TOKEN = re.compile(r"[^\W_]+")
-_NONE = re.compile(r"[zZ]+")
-_NONE_OF = re.compile(r"(?:none|neither|no option)\b", re.IGNORECASE)
-_RUN = re.compile(r"[A-Y]{1,9}")
+_NO_OPTION_LABEL = re.compile(r"[zZ]+")
+_NO_OPTION = re.compile(r"(?:none|neither|no option)\b", re.IGNORECASE)
+_LABEL_RUN = re.compile(r"[A-Y]{1,9}")
 _LABEL = re.compile(r"[A-Za-z]|\d+")
 FAILS_TO_ANSWER = "fail to answer"
 """In small letters: what an extractor writes where a reply says that the pages cannot be seen."""
-_EXTRACTED = re.compile(r"extracted answer\W{0,4}?:", re.IGNORECASE)
-_FORMAT = re.compile(r"[\s*`]{0,20}answer format\W{0,4}?:", re.IGNORECASE)
+_EXTRACTED_MARK = re.compile(r"extracted answer\W{0,4}?:", re.IGNORECASE)
+_FORMAT_MARK = re.compile(r"[\s*`]{0,20}answer format\W{0,4}?:", re.IGNORECASE)
 _FENCE = re.compile(r"```(?:json|python)?(.*?)```", re.DOTALL)
 _PYTHON_QUOTES = re.compile(r"'((?:[^'\\]|\\.)*)'(?=\s*[:,}\]])")
-_COMMA_BEHIND = re.compile(r",(?=\s*[}\]])")
+_TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
 """After the last item, as Python and many judges write it; JSON has none there."""
-_MOST_DECODED = 1_000_000
+_MAX_DECODED = 1_000_000
 """Characters of attempts to read an object: in a long reply of many braces the first and the last
 ones are tried."""
 _NO_ANSWER = frozenset({"none", "null", "n/a", "na", "z", "no answer", "not answered", "unknown"})
 
 
-def read_grade(reply: str, low: float, high: float, *, whole: bool = False) -> Reading | None:
+def parse_grade(
+    reply: str, low: float, high: float, *, integers_only: bool = False
+) -> ParsedVerdict | None:
     """One number in low..high: the whole reply, a labelled one ("Score: 4"), or the only number
     there is. Of several labelled ones that differ, the one in the last line counts; without one
-    there, none does. `whole` accepts integers alone."""
-    text = without_thought(reply).strip()
-    bare = _OF.sub("", _undressed(text))
-    labelled = _LABELLED.findall(text)
-    last = _LABELLED.findall(text[text.rfind("\n") + 1 :])
-    numbers = _NUMBER.findall(_OF.sub("", text))
+    there, none does. `integers_only` accepts integers alone."""
+    text = without_thinking(reply).strip()
+    bare = _OUT_OF.sub("", _strip_markup(text))
+    labelled = _LABELLED_GRADE.findall(text)
+    last = _LABELLED_GRADE.findall(text[text.rfind("\n") + 1 :])
+    numbers = _NUMBER.findall(_OUT_OF.sub("", text))
     if _NUMBER.fullmatch(bare):
         found = bare
     elif len(set(last)) == 1:
@@ -98,129 +100,129 @@ def read_grade(reply: str, low: float, high: float, *, whole: bool = False) -> R
     else:
         return None
     value = float(found)
-    if not low <= value <= high or (whole and value != int(value)):
+    if not low <= value <= high or (integers_only and value != int(value)):
         return None
-    return Reading({GRADE: value})
+    return ParsedVerdict({GRADE: value})
 
 
-def read_pair(reply: str, names: tuple[str, str], low: float, high: float) -> Reading | None:
+def parse_pair(reply: str, names: tuple[str, str], low: float, high: float) -> ParsedVerdict | None:
     """Two numbers in low..high in the first line that is not empty, as LLaVA-Bench's judge is
     told to begin: "8 10", "8, 10"."""
-    lines = [line for line in without_thought(reply).splitlines() if line.strip()]
+    lines = [line for line in without_thinking(reply).splitlines() if line.strip()]
     if not lines:
         return None
-    found = _PAIR.search(lines[0])
+    found = _GRADE_PAIR.search(lines[0])
     if found is None or len(_NUMBER.findall(lines[0])) != 2:
         return None
     pair = [float(found[1]), float(found[2])]
     if not all(low <= value <= high for value in pair):
         return None
-    return Reading(dict(zip(names, pair, strict=True)))
+    return ParsedVerdict(dict(zip(names, pair, strict=True)))
 
 
-def read_right(reply: str) -> Reading | None:
+def parse_correctness(reply: str) -> ParsedVerdict | None:
     """Right (1) or wrong (0): yes/no, correct/incorrect, true/false, 1/0. The verdict that is
     stated last counts, on a line of its own or behind "verdict:" and its like; without one, what
     the opening word and all others say together. None where they differ: "Correct. ... However, it
     is wrong." is no verdict."""
-    text = without_thought(reply).lower().replace("n't", " not").strip()
-    end = len(text.rstrip(_DRESS))
-    stated = [one for one in _STATED.finditer(text) if one.end() >= end]
+    text = without_thinking(reply).lower().replace("n't", " not").strip()
+    end = len(text.rstrip(_EDGE_SIGNS))
+    stated = [one for one in _STATED_VERDICT.finditer(text) if one.end() >= end]
     if stated:
         words = _WORD.findall(stated[-1]["verdict"])
-        return Reading({GRADE: float((words[-1] in _POSITIVE) != ("not" in words))})
+        return ParsedVerdict({GRADE: float((words[-1] in _POSITIVE) != ("not" in words))})
     words = _WORD.findall(text)
-    alone = {match.start("word") for match in _SHORT_WORDS.finditer(text)}
-    places = {match.start("word") for match in _PLACE.finditer(text)}
-    said = [
+    alone = {match.start("word") for match in _LONE_WORDS.finditer(text)}
+    directions = {match.start("word") for match in _RIGHT_HAND_SIDE.finditer(text)}
+    verdicts = [
         (match[0] in _POSITIVE) != (position > 0 and words[position - 1] == "not")
         for position, match in enumerate(_WORD.finditer(text))
-        if match[0] in _SAID
-        and match.start() not in places
-        and (position == 0 or match[0] not in _UNSURE or match.start() in alone)
+        if match[0] in _VERDICT_WORDS
+        and match.start() not in directions
+        and (position == 0 or match[0] not in _AMBIGUOUS_WORDS or match.start() in alone)
     ]
-    return Reading({GRADE: float(said[0])}) if len(set(said)) == 1 else None
+    return ParsedVerdict({GRADE: float(verdicts[0])}) if len(set(verdicts)) == 1 else None
 
 
-def read_marks(reply: str, names: Sequence[str], low: float, high: float) -> Reading | None:
+def parse_grades(reply: str, names: Sequence[str], low: float, high: float) -> ParsedVerdict | None:
     """A mark for every name, from an object of JSON or as Python writes it. Marks outside
     low..high are clipped (MMDU's rule); a name that is absent leaves the whole unread."""
-    found = read_object(reply)
+    found = parse_object(reply)
     if found is None:
         return None
-    given = {re.sub(r"[\s_]+", " ", str(key)).strip().casefold(): v for key, v in found.items()}
+    grade_of = {re.sub(r"[\s_]+", " ", str(key)).strip().casefold(): v for key, v in found.items()}
     marks: dict[str, float] = {}
     for name in names:
-        mark = _number(given.get(name.casefold()))
+        mark = _as_number(grade_of.get(name.casefold()))
         if mark is None:
             return None
         marks[name] = min(max(mark, low), high)
-    return Reading(marks)
+    return ParsedVerdict(marks)
 
 
-def read_object(reply: str) -> Mapping[str, object] | None:
+def parse_object(reply: str) -> Mapping[str, object] | None:
     """The last object in a reply, bare or fenced."""
-    text = without_thought(reply)
+    text = without_thinking(reply)
     fenced = _FENCE.findall(text)
     for piece in (*reversed(fenced), text):
         starts = [match.start() for match in re.finditer(r"\{", piece)]
-        half = _MOST_DECODED // (2 * len(piece) + 1) + 1
+        half = _MAX_DECODED // (2 * len(piece) + 1) + 1
         for start in starts if len(starts) <= 2 * half else (*starts[:half], *starts[-half:]):
             end = piece.rfind("}")
-            value = _decoded(piece[start : end + 1]) if end > start else None
+            value = _decode_object(piece[start : end + 1]) if end > start else None
             if value is not None:
                 return value
     return None
 
 
-def read_answer(reply: str) -> Reading | None:
+def parse_extracted_answer(reply: str) -> ParsedVerdict | None:
     """The short answer that a judge extracted: the reply's last line without a lead-in. A judge
     that found none gives the empty text."""
-    text = without_thought(reply).strip()
+    text = without_thinking(reply).strip()
     if not text:
         return None
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    core = _LEAD.sub("", lines[-1]).strip().strip("\"'`*").strip()
-    if core.casefold().strip(_DRESS) in _NO_ANSWER:
-        return Reading(text="")
-    return Reading(text=core) if core else None
+    core = _LEAD_IN.sub("", lines[-1]).strip().strip("\"'`*").strip()
+    if core.casefold().strip(_EDGE_SIGNS) in _NO_ANSWER:
+        return ParsedVerdict(text="")
+    return ParsedVerdict(text=core) if core else None
 
 
-def read_document_answer(reply: str) -> Reading | None:
+def parse_extracted_document_answer(reply: str) -> ParsedVerdict | None:
     """The short answer that was to be written as `Extracted answer: ...` before a line `Answer
     format: ...`; a reply without the first mark is the answer itself. The empty text where the
     mark has nothing behind it, None for a reply of nothing."""
-    text = without_thought(reply).strip()
+    text = without_thinking(reply).strip()
     if not text:
         return None
-    marks = list(_EXTRACTED.finditer(text))
+    marks = list(_EXTRACTED_MARK.finditer(text))
     core = text[marks[-1].end() :] if marks else text
-    core = _FORMAT.split(core, maxsplit=1)[0].strip()
-    return Reading(text=core.strip("`*").strip())
+    core = _FORMAT_MARK.split(core, maxsplit=1)[0].strip()
+    return ParsedVerdict(text=core.strip("`*").strip())
 
 
-def read_labels(reply: str) -> Reading | None:
+def parse_labels(reply: str) -> ParsedVerdict | None:
     """The labels a judge was to write, in alphabetical order ("B, D"): capitals in one run, or
     single letters and numbers of any case apart. Z, an empty list, a single word that is no label
     and "None of the options" are the empty text. None for any other sentence."""
-    core = _LABELS_LEAD.sub("", without_thought(reply).strip())
-    tokens = [token for token in _TOKEN.findall(core) if not _NONE.fullmatch(token)]
+    core = _LABELS_LEAD_IN.sub("", without_thinking(reply).strip())
+    tokens = [token for token in _TOKEN.findall(core) if not _NO_OPTION_LABEL.fullmatch(token)]
     if not core or core.isspace():
         return None
-    if _NONE_OF.match(core):
-        return Reading(text="")
-    if len(tokens) == 1 and _RUN.fullmatch(tokens[0]):
+    if _NO_OPTION.match(core):
+        return ParsedVerdict(text="")
+    if len(tokens) == 1 and _LABEL_RUN.fullmatch(tokens[0]):
         tokens = list(tokens[0])
     elif len(tokens) == 1 and not _LABEL.fullmatch(tokens[0]):
         tokens = []
     if not all(_LABEL.fullmatch(token) for token in tokens):
         return None
-    return Reading(text=", ".join(sorted({token.upper() for token in tokens})))
+    return ParsedVerdict(text=", ".join(sorted({token.upper() for token in tokens})))
 
 
-def _decoded(piece: str) -> Mapping[str, object] | None:
+def _decode_object(piece: str) -> Mapping[str, object] | None:
     quoted = _PYTHON_QUOTES.sub(lambda match: json.dumps(match[1]), piece)
-    for text in (piece, quoted, _COMMA_BEHIND.sub("", quoted)):
+    for text in (piece, quoted, _TRAILING_COMMA.sub("", quoted)):
         try:
             value = json.loads(text)
         except (ValueError, RecursionError):
@@ -230,17 +232,17 @@ def _decoded(piece: str) -> Mapping[str, object] | None:
     return None
 
 
-def _number(value: object) -> float | None:
+def _as_number(value: object) -> float | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
         return float(value) if math.isfinite(value) else None
     if isinstance(value, str):
-        bare = _OF.sub("", _undressed(value))
+        bare = _OUT_OF.sub("", _strip_markup(value))
         return float(bare) if _NUMBER.fullmatch(bare) else None
     return None
 
 
-def _undressed(text: str) -> str:
+def _strip_markup(text: str) -> str:
     """Without marks around it; a dot before digits is theirs (".5")."""
-    return text.lstrip(_DRESS.replace(".", "")).rstrip(_DRESS)
+    return text.lstrip(_EDGE_SIGNS.replace(".", "")).rstrip(_EDGE_SIGNS)

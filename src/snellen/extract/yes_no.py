@@ -16,51 +16,52 @@ from typing import Literal
 
 import msgspec
 
-from snellen.core.answer import Answer, Empty, Found, Refused, Truncated, Unparsed
+from snellen.core.answer import Answer, Empty, ParsedAnswer, Refused, Truncated, Unparsed
 from snellen.extract import phrases
-from snellen.extract.clean import fold, only_thinks, unmarked, without_thought
+from snellen.extract.clean import blank_markup, fold, is_only_thinking, without_thinking
 from snellen.extract.conclusion import heading_end
-from snellen.extract.marks import BOX, Mark, innermost_mark
+from snellen.extract.marks import BOX, AnswerMark, innermost_mark
 
 YesNoRule = Literal["word", "official", "paper"]
 
 YES, NO = "Yes", "No"
 _OFFICIAL_REACH = 4
 
-_LEFT = r"(?<![A-Za-z0-9_\u00c0-\u024f\-'])"
-_RIGHT = r"(?![A-Za-z0-9_\u00c0-\u024f]|['-][A-Za-z])"
+_WORD_START = r"(?<![A-Za-z0-9_\u00c0-\u024f\-'])"
+_WORD_END = r"(?![A-Za-z0-9_\u00c0-\u024f]|['-][A-Za-z])"
 _PAIR = r"(?:yes|no)\s*(?:/|\bor\b|\band\b|\()\s*(?:yes|no)\)?"
 _WORD = re.compile(
-    rf"{_LEFT}(?:(?P<pair>{_PAIR})|(?P<yes>yes|yeah|yep)|(?P<no>no|nope)){_RIGHT}", re.IGNORECASE
+    rf"{_WORD_START}(?:(?P<pair>{_PAIR})|(?P<yes>yes|yeah|yep)|(?P<no>no|nope)){_WORD_END}",
+    re.IGNORECASE,
 )
 _NO_AS_DETERMINER = re.compile(r"(?:\s*\.)?\s+[a-z]", re.IGNORECASE)
-_STATED = re.compile(
-    rf"{_LEFT}(?:answer|response|conclusion)\b[^.!?\n]{{0,60}}?(?:\bis\b|\bwould be\b|\bshould be\b"
+_STATED_WORD = re.compile(
+    rf"{_WORD_START}(?:answer|response|conclusion)\b[^.!?\n]{{0,60}}?(?:\bis\b|\bwould be\b|\bshould be\b"
     r"|:)\s{0,40}(?:likely|probably|most likely|clearly|definitely|therefore|simply)?"
     r"[\s:\"'(]{0,40}"
-    rf"(?:(?P<pair>{_PAIR})|(?P<yes>yes)|(?P<no>no)){_RIGHT}",
+    rf"(?:(?P<pair>{_PAIR})|(?P<yes>yes)|(?P<no>no)){_WORD_END}",
     re.IGNORECASE,
 )
-_OPENING = re.compile(
+_OPENING_WORD = re.compile(
     rf"[\W_]*(?:(?P<pair>{_PAIR})|(?P<yes>yes|yeah|yep)|(?P<no>no(?! (?:one|doubt|problem|matter|"
-    rf"idea)\b)|nope)){_RIGHT}",
+    rf"idea)\b)|nope)){_WORD_END}",
     re.IGNORECASE,
 )
-_SECOND = re.compile(r"\W{1,4}(yes|no)(?=[.,;!?\n]|\s*$)", re.IGNORECASE)
+_SECOND_WORD = re.compile(r"\W{1,4}(yes|no)(?=[.,;!?\n]|\s*$)", re.IGNORECASE)
 """A second word of its own right after the opening one: "Yes. No."."""
 _YES_WORDS = r"oui|ja|s[íi]|sim|si|да|evet|tak|hai|はい|네|예|हाँ|हां|نعم|có|ya|true|correct|right"
 _NO_WORDS = (
     r"non|nein|nee|não|nao|нет|hayır|hayir|nie|いいえ|いえ|아니요|아니오|नहीं|لا|không|tidak"
     r"|false|incorrect|wrong"
 )
-_LEAD = (
+_LEAD_IN = (
     r"(?:(?:the |la |die |a |o )?(?:final |correct |richtige )?"
     r"(?:answer|statement|réponse|reponse|respuesta|resposta|risposta|antwort|ответ|cevap"
     r"|答え|정답)(?: (?:is|est|es|é|è|ist|lautet))?(?: correcta)?"
     r"\s{0,9}:?\s{0,9})?"
 )
 _OTHER_WORD = re.compile(
-    rf"[\W_]{{0,30}}+{_LEAD}[\W_]{{0,9}}(?:(?P<yes>{_YES_WORDS})|(?P<no>{_NO_WORDS}))(?:です|입니다)?"
+    rf"[\W_]{{0,30}}+{_LEAD_IN}[\W_]{{0,9}}(?:(?P<yes>{_YES_WORDS})|(?P<no>{_NO_WORDS}))(?:です|입니다)?"
     r"(?=\s{0,9}(?:[.,;:!\n)、]|\Z|-\s|[–—]))(?![.,]\w)",
     re.IGNORECASE,
 )
@@ -77,8 +78,8 @@ _NEGATOR = re.compile(r"(?:\bnot|n't|\bif|\bwhether)\s+(?:\w+\s+){0,3}\Z", re.IG
 _NEGATOR_REACH = 60
 
 
-def read_yes_no(reply: str, rule: YesNoRule = "word", *, stop_reason: str = "stop") -> Answer:
-    """The reply as `Found` "Yes" or "No", or the typed reason why not.
+def parse_yes_no(reply: str, rule: YesNoRule = "word", *, stop_reason: str = "stop") -> Answer:
+    """The reply as `ParsedAnswer` "Yes" or "No", or the typed reason why not.
 
     `stop_reason` "length" turns an unread reply into `Truncated`.
     """
@@ -86,12 +87,12 @@ def read_yes_no(reply: str, rule: YesNoRule = "word", *, stop_reason: str = "sto
         return Truncated() if stop_reason == "length" else Empty()
     answer: Answer | None
     if rule == "official":
-        answer = _official(reply)
+        answer = _parse_official(reply)
     elif rule == "paper":
-        answer = _opening(unmarked(fold(reply)), rule)
+        answer = _parse_opening(blank_markup(fold(reply)), rule)
     else:
-        answer = _by_words(reply)
-    if isinstance(answer, Found):
+        answer = _parse_by_words(reply)
+    if isinstance(answer, ParsedAnswer):
         return answer
     if stop_reason == "length":
         return Truncated()
@@ -100,112 +101,114 @@ def read_yes_no(reply: str, rule: YesNoRule = "word", *, stop_reason: str = "sto
     return Refused("refusal phrase") if _REFUSAL.search(fold(reply)) else Unparsed()
 
 
-def _official(reply: str) -> Found | None:
+def _parse_official(reply: str) -> ParsedAnswer | None:
     # Blanks before the word count: the script cuts nothing off.
     head = reply.lower()[:_OFFICIAL_REACH]
     for word, value in (("yes", YES), ("no", NO)):
         place = head.find(word)
         if place >= 0:
-            return Found(value, "official", (place, place + len(word)))
+            return ParsedAnswer(value, "official", (place, place + len(word)))
     return None
 
 
-def _found(match: re.Match[str], rule: str) -> Found | None:
+def _answer_from_match(match: re.Match[str], rule: str) -> ParsedAnswer | None:
     if match["pair"]:
         return None
     value = YES if match["yes"] else NO
-    return Found(value, rule, match.span("yes" if match["yes"] else "no"))
+    return ParsedAnswer(value, rule, match.span("yes" if match["yes"] else "no"))
 
 
-def _opening(text: str, rule: str) -> Found | None:
-    match = _OPENING.match(text)
+def _parse_opening(text: str, rule: str) -> ParsedAnswer | None:
+    match = _OPENING_WORD.match(text)
     if not match:
         return None
-    found = _found(match, rule)
-    second = _SECOND.match(text, match.end())
+    found = _answer_from_match(match, rule)
+    second = _SECOND_WORD.match(text, match.end())
     if found and second and second[1].lower() != found.value.lower():
         return None
     return found
 
 
-def _by_words(reply: str) -> Answer | None:
-    folded = without_thought(fold(reply))
+def _parse_by_words(reply: str) -> Answer | None:
+    folded = without_thinking(fold(reply))
     mark = innermost_mark(folded)
     if mark:
-        return _in_mark(folded, mark)
-    if only_thinks(folded):
+        return _parse_mark(folded, mark)
+    if is_only_thinking(folded):
         return Truncated()
-    text = unmarked(folded)
+    text = blank_markup(folded)
     start = heading_end(text.lower())
-    under = _by_rules(" " * start + text[start:]) if start else None
-    return under or _by_rules(text)
+    under = _apply_rules(" " * start + text[start:]) if start else None
+    return under or _apply_rules(text)
 
 
-def _by_rules(text: str) -> Found | None:
+def _apply_rules(text: str) -> ParsedAnswer | None:
     return (
-        _stated(text)
-        or _opening(text, "opening word")
-        or _other_word(text)
-        or _only_word(text)
-        or _chinese(text)
+        _parse_stated(text)
+        or _parse_opening(text, "opening word")
+        or _parse_other_word(text)
+        or _parse_only_word(text)
+        or _parse_chinese(text)
     )
 
 
-def _in_mark(folded: str, mark: Mark) -> Answer | None:
+def _parse_mark(folded: str, mark: AnswerMark) -> Answer | None:
     """What a marked conclusion says; beside a box of something else, a stated answer."""
-    text = unmarked(folded)
+    text = blank_markup(folded)
     inside = " " * mark.start + text[mark.start : mark.end]
-    found = _by_rules(inside)
+    found = _apply_rules(inside)
     if found:
         return msgspec.structs.replace(found, rule=mark.kind)
     if mark.kind == BOX:
-        return _by_rules(" " * mark.stop + text[mark.stop :]) or _stated(text[: mark.start])
+        return _apply_rules(" " * mark.outer_end + text[mark.outer_end :]) or _parse_stated(
+            text[: mark.start]
+        )
     return Refused("refusal phrase") if _REFUSAL.search(inside) else Unparsed()
 
 
-def _other_word(text: str) -> Found | None:
+def _parse_other_word(text: str) -> ParsedAnswer | None:
     match = _OTHER_WORD.match(text)
     if not match:
         return None
     group = "yes" if match["yes"] else "no"
-    return Found(YES if match["yes"] else NO, "opening word", match.span(group))
+    return ParsedAnswer(YES if match["yes"] else NO, "opening word", match.span(group))
 
 
-def _stated(text: str) -> Found | None:
+def _parse_stated(text: str) -> ParsedAnswer | None:
     """The last "the answer is yes", unless it is denied or hangs on an "if"."""
     last = None
-    for match in _STATED.finditer(text):
-        if not _negated(text, match.start()):
-            last = _found(match, "stated answer") or last
+    for match in _STATED_WORD.finditer(text):
+        if not _is_negated(text, match.start()):
+            last = _answer_from_match(match, "stated answer") or last
     return last
 
 
-def _only_word(text: str) -> Found | None:
+def _parse_only_word(text: str) -> ParsedAnswer | None:
     """The one of yes and no that the reply holds; "no" before a noun ("has no tail") is none."""
-    found: Found | None = None
+    found: ParsedAnswer | None = None
     for match in _WORD.finditer(text):
         if match["pair"]:
             return None
-        if _negated(text, match.start()):
+        if _is_negated(text, match.start()):
             continue
         if match["no"] and _NO_AS_DETERMINER.match(text, match.end()):
             continue
-        word = _found(match, "only word")
+        word = _answer_from_match(match, "only word")
         if found and word and found.value != word.value:
             return None
         found = found or word
     return found
 
 
-def _chinese(text: str) -> Found | None:
+def _parse_chinese(text: str) -> ParsedAnswer | None:
     if not _CJK.search(text):
         return None
     match = _CJK_OPENING.match(text)
     if not match or match["question"]:
         return None
     value = NO if match["no"] else YES
-    return Found(value, "opening word", match.span("no" if match["no"] else "true"))
+    return ParsedAnswer(value, "opening word", match.span("no" if match["no"] else "true"))
 
 
-def _negated(text: str, position: int) -> bool:
+def _is_negated(text: str, position: int) -> bool:
     return _NEGATOR.search(text, max(0, position - _NEGATOR_REACH), position) is not None

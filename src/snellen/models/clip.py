@@ -16,26 +16,28 @@ from snellen.core.model import Capabilities, Identity, Model
 from snellen.core.output import Compared, Failure, Output
 from snellen.core.request import Compare, Request, Sampling
 from snellen.models.hf.checkpoint import Checkpoint, find_checkpoint
-from snellen.models.hf.loading import choose_device, quiet, require
-from snellen.models.image_cache import PictureCache
-from snellen.models.naming.provider import KnownModel, ModelOption, read_options
-from snellen.models.split_batch import halving
+from snellen.models.hf.loading import choose_device, require, silence_library
+from snellen.models.image_cache import ImageCache
+from snellen.models.naming.provider import ModelListing, ModelOption, read_options
+from snellen.models.split_batch import split_and_retry
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-KNOWN = (KnownModel("clip/<hub id or folder>", "A CLIP model: compares drawn pictures (--clip)."),)
+KNOWN = (
+    ModelListing("clip/<hub id or folder>", "A CLIP model: compares drawn pictures (--clip)."),
+)
 OPTIONS = (
     ModelOption("device", "auto (cuda where there is one), cpu, cuda, cuda:<number>, mps"),
     ModelOption("dtype", "default float32", ("float32", "bfloat16", "float16")),
     ModelOption("revision", "branch, tag or commit of a hub model"),
     ModelOption("batch_size", "pictures embedded at once; default 16", kind="count"),
 )
-_KEPT = 4096
+_MAX_CACHED_FEATURES = 4096
 """Pictures whose features are kept: candidates come back, e.g. with another model's drawing."""
 
 
-class Clip:
+class ClipModel:
     """A checkpoint that embeds pictures. Weights load on the first request."""
 
     def __init__(
@@ -47,7 +49,7 @@ class Clip:
         )
         self.batch_size = batch_size
         self._checkpoint, self._device, self._dtype = checkpoint, device, dtype
-        self._pictures = PictureCache()
+        self._image_cache = ImageCache()
         self._features: OrderedDict[str, Tensor] = OrderedDict()
         self._loaded: tuple[Any, Any] | None = None
 
@@ -62,40 +64,44 @@ class Clip:
         if not isinstance(request, Compare):
             return Failure("unsupported", "a CLIP model compares pictures and does nothing else")
         started = time.perf_counter()
-        wanted = list(dict.fromkeys((request.picture, *request.candidates)))
+        digests = list(dict.fromkeys((request.picture, *request.candidates)))
         try:
-            self._embed([name for name in wanted if name not in self._features], request)
+            self._embed([name for name in digests if name not in self._features], request)
         except MediaError as error:
             return Failure("media", str(error))
-        except _Failed as failed:
+        except _EmbeddingFailed as failed:
             return failed.failure
-        picture = self._features[request.picture]
-        found = tuple(float(picture @ self._features[name]) for name in request.candidates)
-        for name in wanted:
+        image_features = self._features[request.picture]
+        similarities = tuple(
+            float(image_features @ self._features[name]) for name in request.candidates
+        )
+        for name in digests:
             self._features.move_to_end(name)
-        while len(self._features) > max(_KEPT, len(wanted)):
+        while len(self._features) > max(_MAX_CACHED_FEATURES, len(digests)):
             self._features.popitem(last=False)
-        return Compared(found, seconds=round(time.perf_counter() - started, 6))
+        return Compared(similarities, seconds=round(time.perf_counter() - started, 6))
 
-    def _embed(self, names: Sequence[str], request: Compare) -> None:
-        for start in range(0, len(names), self.batch_size):
-            batch = names[start : start + self.batch_size]
-            pictures = [self._pictures.get(name, request.media) for name in batch]
-            for name, features in zip(batch, halving(pictures, self._features_of), strict=True):
+    def _embed(self, digests: Sequence[str], request: Compare) -> None:
+        for start in range(0, len(digests), self.batch_size):
+            batch = digests[start : start + self.batch_size]
+            images = [self._image_cache.get(name, request.media) for name in batch]
+            for name, features in zip(
+                batch, split_and_retry(images, self._compute_features), strict=True
+            ):
                 if isinstance(features, Failure):
-                    raise _Failed(features)
+                    raise _EmbeddingFailed(features)
                 self._features[name] = features
 
-    def _features_of(self, pictures: Sequence[Any]) -> Sequence[Tensor]:
+    def _compute_features(self, images: Sequence[Any]) -> Sequence[Tensor]:
         """Image features of length 1, in float32 on the CPU."""
         import torch
 
         model, processor = self._load()
-        inputs = processor(images=list(pictures), return_tensors="pt")
+        inputs = processor(images=list(images), return_tensors="pt")
         pixels = inputs["pixel_values"].to(self._device, dtype=model.dtype)
         with torch.inference_mode():
-            found = model.get_image_features(pixel_values=pixels)
-        features = getattr(found, "pooler_output", found).float().cpu()
+            output = model.get_image_features(pixel_values=pixels)
+        features = getattr(output, "pooler_output", output).float().cpu()
         return list(torch.nn.functional.normalize(features, dim=-1))
 
     def _load(self) -> tuple[Any, Any]:
@@ -104,14 +110,14 @@ class Clip:
         return self._loaded
 
 
-class _Read(NamedTuple):
+class _LoadedClip(NamedTuple):
     model: Any
     processor: Any
     absent: list[str]
     """Names of weights that the checkpoint lacks."""
 
 
-class _Failed(Exception):
+class _EmbeddingFailed(Exception):
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)
         self.failure = failure
@@ -121,20 +127,20 @@ def provider(name: str, options: Mapping[str, str]) -> Model:
     """Open `clip/<name>`. Raises UsageError (name, folder, option) and MissingExtra."""
     if not name:
         raise UsageError("clip needs a model: clip/<hub id> or clip/<folder>")
-    given = read_options("clip", options, OPTIONS)
+    values = read_options("clip", options, OPTIONS)
     require(f"clip/{name}", "torch", "transformers")
-    checkpoint = find_checkpoint(name, given.get("revision"))
-    device = choose_device(given.get("device", "auto"))
-    dtype = given.get("dtype", "float32")
+    checkpoint = find_checkpoint(name, values.get("revision"))
+    device = choose_device(values.get("device", "auto"))
+    dtype = values.get("dtype", "float32")
     facts = {"revision": checkpoint.revision, "dtype": dtype, "processor": "pil"}
     identity = Identity("clip", checkpoint.name, facts)
-    return Clip(checkpoint, identity, device, dtype, int(given.get("batch_size", 16)))
+    return ClipModel(checkpoint, identity, device, dtype, int(values.get("batch_size", 16)))
 
 
 def _load(checkpoint: Checkpoint, device: str, dtype: str) -> tuple[Any, Any]:
     folder = checkpoint.fetch()
-    with quiet():
-        model, processor, absent = _read(checkpoint.name, folder, dtype)
+    with silence_library():
+        model, processor, absent = _read_weights(checkpoint.name, folder, dtype)
     if not hasattr(model, "get_image_features"):
         kind = type(model).__name__
         raise ModelError(f"{checkpoint.name} ({kind}) has no image features to compare")
@@ -146,7 +152,7 @@ def _load(checkpoint: Checkpoint, device: str, dtype: str) -> tuple[Any, Any]:
     return model.to(device).eval(), processor
 
 
-def _read(name: str, folder: str, dtype: str) -> _Read:
+def _read_weights(name: str, folder: str, dtype: str) -> _LoadedClip:
     import torch
     from safetensors import SafetensorError
     from transformers import AutoImageProcessor, AutoModel
@@ -158,4 +164,4 @@ def _read(name: str, folder: str, dtype: str) -> _Read:
         )
     except (ImportError, OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
         raise ModelError(f"{name} cannot be loaded: {error}") from error
-    return _Read(model, processor, sorted(report.get("missing_keys") or ()))
+    return _LoadedClip(model, processor, sorted(report.get("missing_keys") or ()))

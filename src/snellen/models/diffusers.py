@@ -23,15 +23,15 @@ from snellen.core.message import Media, Message
 from snellen.core.model import Capabilities, Identity, Modality, Model
 from snellen.core.output import Drawn, Failure, Output
 from snellen.core.request import Draw, Request, Sampling
-from snellen.models.drawn_images import Setting, as_drawn, not_honoured, seed_of
+from snellen.models.drawn_images import DrawingSetting, as_drawn, request_seed, unsupported_settings
 from snellen.models.file_hash import file_digest
-from snellen.models.hf.loading import choose_device, quiet, require
-from snellen.models.image_cache import PictureCache
-from snellen.models.naming.provider import KnownModel, ModelOption, read_options
-from snellen.models.split_batch import Unsupported, halving
+from snellen.models.hf.loading import choose_device, require, silence_library
+from snellen.models.image_cache import ImageCache
+from snellen.models.naming.provider import ModelListing, ModelOption, read_options
+from snellen.models.split_batch import Unsupported, split_and_retry
 from snellen.settings import Settings
 
-KNOWN = (KnownModel("diffusers/<hub id or folder>", "A diffusers pipeline: draws pictures."),)
+KNOWN = (ModelListing("diffusers/<hub id or folder>", "A diffusers pipeline: draws pictures."),)
 OPTIONS = (
     ModelOption("device", "auto (cuda where there is one), cpu, cuda, cuda:<number>, mps"),
     ModelOption(
@@ -40,14 +40,14 @@ OPTIONS = (
     ModelOption("revision", "branch, tag or commit of a hub model"),
 )
 _INDEX = "model_index.json"
-_ARGUMENTS: Mapping[Setting, tuple[str, ...]] = {
+_ARGUMENTS: Mapping[DrawingSetting, tuple[str, ...]] = {
     "size": ("width", "height"),
     "steps": ("num_inference_steps",),
     "guidance": ("guidance_scale",),
     "seed": ("generator",),
 }
 """What a pipeline's call takes for each setting."""
-_READ = ("*.json", "*.safetensors", "*.bin", "*.txt", "*.model")
+_DIGEST_FILES = ("*.json", "*.safetensors", "*.bin", "*.txt", "*.model")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,29 +57,29 @@ class Pipeline:
     name: str
     folder: Path
     revision: str
-    kind: str
+    class_name: str
     """Class of the pipeline."""
 
 
-class Diffusing:
+class DiffusersModel:
     """A pipeline behind the batch protocol, one picture at a time: pictures of a batch would
     differ from those drawn alone. Weights load on the first request."""
 
     batch_size = 1
 
-    def __init__(self, found: Pipeline, identity: Identity, device: str, dtype: str) -> None:
+    def __init__(self, source: Pipeline, identity: Identity, device: str, dtype: str) -> None:
         self.identity = identity
-        self._takes = _parameters(found.kind)
-        shows = "image" in self._takes
-        inputs: tuple[Modality, ...] = ("text", "image") if shows else ("text",)
+        self._accepted_arguments = _call_parameters(source.class_name)
+        takes_images = "image" in self._accepted_arguments
+        inputs: tuple[Modality, ...] = ("text", "image") if takes_images else ("text",)
         self.capabilities = Capabilities(
             inputs=frozenset(inputs),
             outputs=frozenset({"image"}),
-            many_images=shows,
+            many_images=takes_images,
             interleaved=False,
         )
-        self._found, self._device, self._dtype = found, device, dtype
-        self._pictures = PictureCache()
+        self._source, self._device, self._dtype = source, device, dtype
+        self._image_cache = ImageCache()
         self._pipeline: Any = None
 
     def cannot_sample(self, sampling: Sampling) -> str | None:
@@ -93,53 +93,55 @@ class Diffusing:
             return Failure("unsupported", "a diffusers pipeline draws pictures and nothing else")
         started = time.perf_counter()
         try:
-            shown = [self._pictures.get(one.digest, request.media) for one in _media(request)]
+            images = [self._image_cache.get(one.digest, request.media) for one in _media(request)]
         except MediaError as error:
             return Failure("media", str(error))
-        if shown and "image" not in self._takes:
-            kind = self._found.kind
+        if images and "image" not in self._accepted_arguments:
+            kind = self._source.class_name
             return Failure(
                 "unsupported", f"{kind} draws from text alone; the prompt holds pictures"
             )
-        drawn = halving([request], lambda batch: [self._draw(batch[0], shown)])[0]
+        drawn = split_and_retry([request], lambda batch: [self._draw(batch[0], images)])[0]
         if isinstance(drawn, Drawn):
             seconds = round(time.perf_counter() - started, 6)
             return msgspec.structs.replace(drawn, seconds=seconds)
         return drawn
 
-    def _draw(self, request: Draw, shown: Sequence[Any]) -> Drawn:
+    def _draw(self, request: Draw, images: Sequence[Any]) -> Drawn:
         import torch
 
-        given = self._arguments(request)
-        if shown:
-            given["image"] = shown[0] if len(shown) == 1 else list(shown)
-        if "generator" in self._takes:
-            given["generator"] = torch.Generator("cpu").manual_seed(seed_of(request))
+        arguments = self._arguments(request)
+        if images:
+            arguments["image"] = images[0] if len(images) == 1 else list(images)
+        if "generator" in self._accepted_arguments:
+            arguments["generator"] = torch.Generator("cpu").manual_seed(request_seed(request))
         pipeline = self._load()
         with torch.inference_mode():
-            made = pipeline(prompt=_text(request.messages), output_type="pil", **given)
-        flagged = getattr(made, "nsfw_content_detected", None)
+            result = pipeline(prompt=_text(request.messages), output_type="pil", **arguments)
+        flagged = getattr(result, "nsfw_content_detected", None)
         if flagged and any(flagged):
             raise ModelError("the pipeline's own safety checker blanked the picture")
-        return as_drawn(made.images[:1])
+        return as_drawn(result.images[:1])
 
     def _arguments(self, request: Draw) -> dict[str, Any]:
         settings = request.settings
-        honoured = [name for name, taken in _ARGUMENTS.items() if self._takes >= set(taken)]
-        lacking = not_honoured(settings, self._found.kind, honoured)
-        if lacking:
-            raise Unsupported(lacking)
-        given = {
+        supported = [
+            name for name, taken in _ARGUMENTS.items() if self._accepted_arguments >= set(taken)
+        ]
+        reason = unsupported_settings(settings, self._source.class_name, supported)
+        if reason:
+            raise Unsupported(reason)
+        values = {
             "width": settings.width,
             "height": settings.height,
             "num_inference_steps": settings.steps,
             "guidance_scale": settings.guidance,
         }
-        return {name: value for name, value in given.items() if value is not None}
+        return {name: value for name, value in values.items() if value is not None}
 
     def _load(self) -> Any:
         if self._pipeline is None:
-            self._pipeline = _load(self._found, self._device, self._dtype)
+            self._pipeline = _load(self._source, self._device, self._dtype)
         return self._pipeline
 
 
@@ -147,15 +149,15 @@ def provider(name: str, options: Mapping[str, str]) -> Model:
     """Open `diffusers/<name>`. Raises UsageError (name, folder, option) and MissingExtra."""
     if not name:
         raise UsageError("diffusers needs a pipeline: diffusers/<hub id> or diffusers/<folder>")
-    given = read_options("diffusers", options, OPTIONS)
+    values = read_options("diffusers", options, OPTIONS)
     if importlib.util.find_spec("diffusers") is None:
         raise MissingExtra(f"diffusers/{name}", "draw", "diffusers")
     require(f"diffusers/{name}", "torch")
-    found = find_pipeline(name, given.get("revision"))
-    device = choose_device(given.get("device", "auto"))
-    dtype = given.get("dtype", "float16" if device.startswith("cuda") else "float32")
-    facts = {"revision": found.revision, "pipeline": found.kind, "dtype": dtype}
-    return Diffusing(found, Identity("diffusers", found.name, facts), device, dtype)
+    source = find_pipeline(name, values.get("revision"))
+    device = choose_device(values.get("device", "auto"))
+    dtype = values.get("dtype", "float16" if device.startswith("cuda") else "float32")
+    facts = {"revision": source.revision, "pipeline": source.class_name, "dtype": dtype}
+    return DiffusersModel(source, Identity("diffusers", source.name, facts), device, dtype)
 
 
 def find_pipeline(name: str, revision: str | None = None) -> Pipeline:
@@ -164,15 +166,15 @@ def find_pipeline(name: str, revision: str | None = None) -> Pipeline:
     if folder.is_dir():
         if revision is not None:
             raise UsageError(f"option revision={revision!r}: {name} is a folder, not a hub id")
-        kind = _kind(folder)
-        return Pipeline(folder.resolve().name, folder, f"sha256:{_digest(folder)}", kind)
+        kind = _read_pipeline_class(folder)
+        return Pipeline(folder.resolve().name, folder, f"sha256:{_folder_digest(folder)}", kind)
     if name.startswith((".", "/", "~")) or name.count("/") != 1:
         raise UsageError(f"there is no folder {name}; expected a pipeline's, with a {_INDEX}")
-    fetched = _fetched(name, revision)
-    return Pipeline(name, fetched, fetched.name, _kind(fetched))
+    snapshot = _fetch_pipeline(name, revision)
+    return Pipeline(name, snapshot, snapshot.name, _read_pipeline_class(snapshot))
 
 
-def _fetched(name: str, revision: str | None) -> Path:
+def _fetch_pipeline(name: str, revision: str | None) -> Path:
     from diffusers import DiffusionPipeline
     from huggingface_hub.errors import HfHubHTTPError
 
@@ -190,7 +192,7 @@ def _fetched(name: str, revision: str | None) -> Path:
         ) from error
 
 
-def _kind(folder: Path) -> str:
+def _read_pipeline_class(folder: Path) -> str:
     try:
         kind = json.loads((folder / _INDEX).read_text(encoding="utf-8")).get("_class_name")
     except FileNotFoundError:
@@ -200,38 +202,40 @@ def _kind(folder: Path) -> str:
     return str(kind)
 
 
-def _parameters(kind: str) -> frozenset[str]:
+def _call_parameters(kind: str) -> frozenset[str]:
     """What the pipeline's call takes. Raises UsageError for a class this diffusers lacks."""
     import diffusers
 
-    found = getattr(diffusers, kind, None)
-    if found is None:
+    pipeline_class = getattr(diffusers, kind, None)
+    if pipeline_class is None:
         raise UsageError(f"diffusers {diffusers.__version__} has no pipeline {kind}; upgrade it")
-    takes = frozenset(inspect.signature(found.__call__).parameters)
-    if "prompt" not in takes:
+    parameters = frozenset(inspect.signature(pipeline_class.__call__).parameters)
+    if "prompt" not in parameters:
         raise UsageError(f"{kind} takes no prompt, so it cannot be asked to draw something")
-    return takes
+    return parameters
 
 
-def _digest(folder: Path) -> str:
+def _folder_digest(folder: Path) -> str:
     """SHA-256 (hex) over the names and contents of the pipeline's files."""
-    whole = hashlib.sha256()
-    for path in sorted({path for pattern in _READ for path in folder.rglob(pattern)}):
-        whole.update(f"{path.relative_to(folder).as_posix()}\0{file_digest(path)}\n".encode())
-    return whole.hexdigest()
+    digest = hashlib.sha256()
+    for path in sorted({path for pattern in _DIGEST_FILES for path in folder.rglob(pattern)}):
+        digest.update(f"{path.relative_to(folder).as_posix()}\0{file_digest(path)}\n".encode())
+    return digest.hexdigest()
 
 
-def _load(found: Pipeline, device: str, dtype: str) -> Any:
+def _load(source: Pipeline, device: str, dtype: str) -> Any:
     import torch
     from diffusers import DiffusionPipeline
 
     try:
-        with quiet(), quiet("diffusers"):
+        with silence_library(), silence_library("diffusers"):
             pipeline = DiffusionPipeline.from_pretrained(
-                found.folder, dtype=getattr(torch, dtype), local_files_only=True
+                source.folder, dtype=getattr(torch, dtype), local_files_only=True
             )
     except (ImportError, OSError, ValueError, RuntimeError, KeyError) as error:
-        raise ModelError(f"{found.name} ({found.kind}) cannot be loaded: {error}") from error
+        raise ModelError(
+            f"{source.name} ({source.class_name}) cannot be loaded: {error}"
+        ) from error
     pipeline.set_progress_bar_config(disable=True)
     return pipeline.to(device)
 

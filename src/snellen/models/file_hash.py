@@ -6,11 +6,11 @@ import contextlib
 import hashlib
 from pathlib import Path
 
-from snellen.core.atomic_write import changed_ns, whole_file
+from snellen.core.atomic_write import atomic_file, modification_stamp
 from snellen.core.errors import UsageError
 from snellen.settings import Settings
 
-_REMEMBERED_FROM = 32 * 2**20
+_MIN_CACHED_BYTES = 32 * 2**20
 """Bytes from which a hash is remembered; smaller files are read again (under 0.1 s)."""
 
 
@@ -18,18 +18,18 @@ def file_digest(path: Path) -> str:
     """SHA-256 of a file's bytes, in hex. Raises UsageError when it cannot be read."""
     try:
         stat = path.stat()
-        if stat.st_size < _REMEMBERED_FROM:
+        if stat.st_size < _MIN_CACHED_BYTES:
             return _hash(path)
-        key = f"{path.resolve()}\0{stat.st_size}\0{changed_ns(stat)}"
-        note = Settings.from_environment().cache / "file-hashes" / _name(key)
+        key = f"{path.resolve()}\0{stat.st_size}\0{modification_stamp(stat)}"
+        cache_file = Settings.from_environment().cache / "file-hashes" / _cache_name(key)
         with contextlib.suppress(OSError):
-            return note.read_text(encoding="ascii")
+            return cache_file.read_text(encoding="ascii")
         digest = _hash(path)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
     with contextlib.suppress(OSError):  # a cache that cannot be written costs time, no answers
-        note.parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(note) as part:
+        cache_file.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_file(cache_file) as part:
             part.write_text(digest, encoding="ascii")
     return digest
 
@@ -39,5 +39,5 @@ def _hash(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _name(key: str) -> str:
+def _cache_name(key: str) -> str:
     return hashlib.sha256(key.encode()).hexdigest()

@@ -8,37 +8,37 @@ from typing import TYPE_CHECKING
 
 from snellen.core.errors import MediaError
 from snellen.core.media import Source, decode_image
-from snellen.settings import most_pixels
+from snellen.settings import max_image_pixels
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
-LIMIT = 48_000_000
+DEFAULT_MAX_PIXELS = 48_000_000
 """Pixels kept: 144 MB in RGB."""
 
 
-class PictureCache:
+class ImageCache:
     """Least recently used pictures leave first; one picture is always kept."""
 
-    def __init__(self, limit: int = LIMIT) -> None:
-        self._limit = limit
+    def __init__(self, max_pixels: int = DEFAULT_MAX_PIXELS) -> None:
+        self._max_pixels = max_pixels
         self._pixels = 0
-        self._pictures: OrderedDict[str, Picture] = OrderedDict()
+        self._images: OrderedDict[str, Picture] = OrderedDict()
 
     def get(self, digest: str, sources: Mapping[str, Source]) -> Picture:
         """The picture of that digest, read and decoded at most once while kept.
 
         Raises MediaError."""
-        picture = self._pictures.get(digest)
-        if picture is None:
+        image = self._images.get(digest)
+        if image is None:
             source = sources.get(digest)
             if source is None:
                 raise MediaError(f"the bytes of image {digest[:12]} did not come with the request")
-            picture = decode_image(source.read(), most_pixels())
-            self._pictures[digest] = picture
-            self._pixels += picture.width * picture.height
-        self._pictures.move_to_end(digest)
-        while self._pixels > self._limit and len(self._pictures) > 1:
-            _, oldest = self._pictures.popitem(last=False)
+            image = decode_image(source.read(), max_image_pixels())
+            self._images[digest] = image
+            self._pixels += image.width * image.height
+        self._images.move_to_end(digest)
+        while self._pixels > self._max_pixels and len(self._images) > 1:
+            _, oldest = self._images.popitem(last=False)
             self._pixels -= oldest.width * oldest.height
-        return picture
+        return image

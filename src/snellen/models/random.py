@@ -9,9 +9,9 @@ from snellen.core.errors import UnknownName, UsageError
 from snellen.core.model import Capabilities, Identity, Model
 from snellen.core.output import CandidateScore, Failure, Generated, Output, Ranked
 from snellen.core.request import Generate, Rank, Request, Sampling, request_digest
-from snellen.models.naming.provider import KnownModel, ModelOption, read_options
+from snellen.models.naming.provider import ModelListing, ModelOption, read_options
 
-KNOWN = (KnownModel("random", "Answers by lot from the valid replies; option seed (default 0)."),)
+KNOWN = (ModelListing("random", "Answers by lot from the valid replies; option seed (default 0)."),)
 OPTIONS = (ModelOption("seed", "a whole number; the same seed gives the same answers"),)
 
 

@@ -19,10 +19,10 @@ TAGS = (
 )
 """Opening and closing tag: DeepSeek-R1 and Qwen3, Claude-like prompts, Gemma, Seed, OpenThinker
 and LLaMA-o1, Kimi-VL, Magistral."""
-SOLUTION = ("<|begin_of_solution|>", "<|end_of_solution|>")
+SOLUTION_TAGS = ("<|begin_of_solution|>", "<|end_of_solution|>")
 
 
-class Split(NamedTuple):
+class SplitReply(NamedTuple):
     """A reply without its thoughts. `stop_reason` is "length" for a thought that never ended:
     the text is then empty, since a thought is no answer."""
 
@@ -31,28 +31,30 @@ class Split(NamedTuple):
     stop_reason: StopReason
 
 
-def split_reasoning(reply: str, stop_reason: StopReason = "stop", opened: bool = False) -> Split:
+def split_reasoning(
+    reply: str, stop_reason: StopReason = "stop", starts_in_thought: bool = False
+) -> SplitReply:
     """The reply taken apart.
 
     A thought opens the reply; of one that was opened in the prompt, by the chat template, the
-    closing tag alone is there. Tags later in a reply are the reply's own words. `opened`: the
+    closing tag alone is there. Tags later in a reply are the reply's own words. `starts_in_thought`: the
     chat template is known to open one, so that a reply that was cut before any closing tag is a
     thought as a whole.
     """
     start = reply.lstrip()
     for opening, closing in TAGS:
         if start.startswith(opening):
-            thought, closed, rest = start[len(opening) :].partition(closing)
+            thought, closed, remaining = start[len(opening) :].partition(closing)
             if not closed:
-                return Split("", thought.strip(), "length")
-            return Split(_solution(rest), thought.strip() or None, stop_reason)
+                return SplitReply("", thought.strip(), "length")
+            return SplitReply(_strip_solution_tags(remaining), thought.strip() or None, stop_reason)
     for opening, closing in TAGS:
-        thought, closed, rest = reply.partition(closing)
+        thought, closed, remaining = reply.partition(closing)
         if closed and opening not in thought:
-            return Split(_solution(rest), thought.strip() or None, stop_reason)
-    if opened and stop_reason == "length":
-        return Split("", reply.strip() or None, "length")
-    return Split(reply, None, stop_reason)
+            return SplitReply(_strip_solution_tags(remaining), thought.strip() or None, stop_reason)
+    if starts_in_thought and stop_reason == "length":
+        return SplitReply("", reply.strip() or None, "length")
+    return SplitReply(reply, None, stop_reason)
 
 
 def opens_thought(prompt: str) -> bool:
@@ -60,11 +62,11 @@ def opens_thought(prompt: str) -> bool:
     return prompt.rstrip().endswith(tuple(opening for opening, _ in TAGS))
 
 
-def without_thoughts(output: Output, opened: bool = False) -> Output:
+def without_thoughts(output: Output, starts_in_thought: bool = False) -> Output:
     """The output with thoughts in its text, if any, moved to where they belong."""
     if not isinstance(output, Generated) or output.reasoning is not None:
         return output
-    split = split_reasoning(output.text, output.stop_reason, opened)
+    split = split_reasoning(output.text, output.stop_reason, starts_in_thought)
     if split.reasoning is None and split.text == output.text:
         return output
     return msgspec.structs.replace(
@@ -72,8 +74,8 @@ def without_thoughts(output: Output, opened: bool = False) -> Output:
     )
 
 
-def _solution(text: str) -> str:
+def _strip_solution_tags(text: str) -> str:
     text = text.strip()
-    for tag in SOLUTION:
+    for tag in SOLUTION_TAGS:
         text = text.removeprefix(tag).removesuffix(tag)
     return text.strip()

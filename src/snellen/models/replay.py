@@ -9,23 +9,23 @@ from snellen.core.errors import UsageError
 from snellen.core.model import Capabilities, Identity, Model
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.request import Compare, Generate, Request, Sampling
-from snellen.models.naming.provider import KnownModel, read_options
+from snellen.models.naming.provider import ModelListing, read_options
 
-KNOWN = (KnownModel("replay/<file>", "Replies recorded in a file of predictions (id, text)."),)
+KNOWN = (ModelListing("replay/<file>", "Replies recorded in a file of predictions (id, text)."),)
 
 
-Reply = str | Generated | Failure
+RecordedReply = str | Generated | Failure
 """A recorded reply; a failure is one that the other system did not get."""
 
 
 class Recording(NamedTuple):
     """Predictions of one system by question id, and the SHA-256 (hex) of the file's bytes."""
 
-    predictions: Mapping[str, Reply]
+    predictions: Mapping[str, RecordedReply]
     digest: str
 
 
-Reader = Callable[[str], Recording]
+PredictionsReader = Callable[[str], Recording]
 """Reads a predictions file. Raises DataError."""
 
 
@@ -38,7 +38,9 @@ class Replay:
     concurrency = 64
     by_row = True
 
-    def __init__(self, predictions: Mapping[str, Reply], digest: str, name: str = "file") -> None:
+    def __init__(
+        self, predictions: Mapping[str, RecordedReply], digest: str, name: str = "file"
+    ) -> None:
         self._predictions = predictions
         self.identity = Identity("replay", name, {"revision": f"sha256:{digest}"})
         self.capabilities = Capabilities(inputs=frozenset({"text", "image", "video", "audio"}))
@@ -60,17 +62,17 @@ class Replay:
             return Failure("unsupported", "recorded predictions hold no pictures")
         if ref.row is None and ref.turn > 0:
             return Failure("missing", f"no recorded prediction for turn {ref.turn} of {ref.sample}")
-        asked = ref.row if ref.row is not None else ref.sample
-        reply = self._predictions.get(asked)
+        question_id = ref.row if ref.row is not None else ref.sample
+        reply = self._predictions.get(question_id)
         if reply is None:
-            return Failure("missing", f"no recorded prediction for id {asked!r}")
+            return Failure("missing", f"no recorded prediction for id {question_id!r}")
         return Generated(reply) if isinstance(reply, str) else reply
 
 
-def replay_provider(read: Reader) -> Callable[[str, Mapping[str, str]], Model]:
+def replay_provider(read: PredictionsReader) -> Callable[[str, Mapping[str, str]], Model]:
     """The `replay` provider over a reader of predictions files."""
 
-    def provide(name: str, options: Mapping[str, str]) -> Model:
+    def open_replay(name: str, options: Mapping[str, str]) -> Model:
         from pathlib import Path
 
         read_options("replay", options, ())
@@ -79,4 +81,4 @@ def replay_provider(read: Reader) -> Callable[[str, Mapping[str, str]], Model]:
         recording = read(name)
         return Replay(recording.predictions, recording.digest, Path(name).name)
 
-    return provide
+    return open_replay

@@ -22,7 +22,7 @@ MODEL_ERRORS = (
 )
 """What the code of thousands of architectures has been seen to raise on an odd request."""
 
-_EXHAUSTED = (
+_OUT_OF_MEMORY_SIGNS = (
     "out of memory",
     "can't allocate memory",
     "not enough memory",
@@ -39,33 +39,35 @@ class Unsupported(ModelError):
     """A request the model cannot take: a typed failure of kind `unsupported`."""
 
 
-def halving(items: Sequence[T], work: Callable[[Sequence[T]], Sequence[R]]) -> list[R | Failure]:
+def split_and_retry(
+    items: Sequence[T], work: Callable[[Sequence[T]], Sequence[R]]
+) -> list[R | Failure]:
     """`work(items)`; when it fails, of each half, down to one item, whose result is a Failure."""
     try:
         return list(work(items))
     except MODEL_ERRORS as error:
-        failure = failure_of(error)
+        failure = failure_from_error(error)
     # Outside the handler: the error's traceback no longer holds the batch's tensors.
     if failure.kind == "out_of_memory":
-        _release()
+        _free_memory()
     if len(items) == 1:
         return [failure]
     half = len(items) // 2
-    return halving(items[:half], work) + halving(items[half:], work)
+    return split_and_retry(items[:half], work) + split_and_retry(items[half:], work)
 
 
-def failure_of(error: Exception) -> Failure:
+def failure_from_error(error: Exception) -> Failure:
     """What a model raised, as a typed failure."""
     message = " ".join(str(error).split())[:300] or type(error).__name__
     if isinstance(error, Unsupported):
         return Failure("unsupported", message)
-    exhausted = any(sign in message.lower() for sign in _EXHAUSTED)
-    exhausted = exhausted or isinstance(error, MemoryError)
-    kind: FailureKind = "out_of_memory" if exhausted else "request"
+    out_of_memory = any(sign in message.lower() for sign in _OUT_OF_MEMORY_SIGNS)
+    out_of_memory = out_of_memory or isinstance(error, MemoryError)
+    kind: FailureKind = "out_of_memory" if out_of_memory else "request"
     return Failure(kind, message)
 
 
-def _release() -> None:
+def _free_memory() -> None:
     import gc
 
     import torch

@@ -6,7 +6,7 @@ import re
 
 from snellen.core.errors import UsageError
 
-_PLACE = re.compile(r"://[^/?#]*@([^/?#@:,]*)")
+_USERINFO = re.compile(r"://[^/?#]*@([^/?#@:,]*)")
 _QUERY = re.compile(r"://(?:[^/?#]*@)?([^/?#@:,]*)[^?#,]*\?")
 _VARIABLE = re.compile(r"[:,]key_env=(\w+)")
 
@@ -15,22 +15,22 @@ def refuse_password(spec: str) -> None:
     """Raises UsageError for a model or a URL such as `https://user:password@host` or
     `https://host/v1?key=...`: what the command says is recorded. The sentence does not hold the
     password, for the same reason."""
-    place, query = _PLACE.search(spec), _QUERY.search(spec)
-    if place is None and query is None:
+    userinfo, query = _USERINFO.search(spec), _QUERY.search(spec)
+    if userinfo is None and query is None:
         return
     variable = _VARIABLE.search(spec)
-    how = (
+    advice = (
         f"put the key into {variable[1]}"
         if variable
         else ("put the key into an environment variable and name that with key_env=NAME")
     )
-    if place is not None:
+    if userinfo is not None:
         raise UsageError(
-            f"the address of {place[1]} holds a user or a password before the @, and addresses "
-            f"are recorded with the run; leave it out, {how}"
+            f"the address of {userinfo[1]} holds a user or a password before the @, and addresses "
+            f"are recorded with the run; leave it out, {advice}"
         )
     if query is not None:
         raise UsageError(
             f"the address of {query[1]} holds a ? and what follows it, which is no part of a base "
-            f"URL, and addresses are recorded with the run; leave it out, {how}"
+            f"URL, and addresses are recorded with the run; leave it out, {advice}"
         )

@@ -1,7 +1,7 @@
 """Multiple choice, yes/no and open questions as messages.
 
 The default wording is the one most published numbers of these question types were made with
-(images, hint, question, options, one closing line); others come in through `Wording`, those of
+(images, hint, question, options, one closing line); others come in through `PromptTemplate`, those of
 papers and tools from `stored`.
 """
 
@@ -16,11 +16,11 @@ from snellen.core.sample import MediaRef, Sample
 
 _PLACEHOLDER = re.compile(r"<image ?(\d*)>")
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
-_ASKS_YES_NO = re.compile(r"answer\W+(?:\w+\W+){0,3}?yes or no", re.IGNORECASE)
+_YES_NO_REQUEST = re.compile(r"answer\W+(?:\w+\W+){0,3}?yes or no", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class PromptTemplate:
     """The fixed strings of a prompt."""
 
     hint: str = "Hint: {hint}"
@@ -30,7 +30,7 @@ class Wording:
     choose: str = "Please select the correct answer from the options above."
     yes_no: str = "Please answer yes or no."
     open: str = "Answer the question using a single word or phrase."
-    chinese: Wording | None = None
+    chinese: PromptTemplate | None = None
     """The wording for questions with Chinese characters, where it is another one."""
     lead: str = ""
     """What stands before the text, right before its first word."""
@@ -47,17 +47,19 @@ class Wording:
     picture."""
 
 
-DEFAULT = Wording()
+DEFAULT_TEMPLATE = PromptTemplate()
 
 
 def prompt(
-    sample: Sample, options: Mapping[str, str] | None = None, wording: Wording = DEFAULT
+    sample: Sample,
+    options: Mapping[str, str] | None = None,
+    template: PromptTemplate = DEFAULT_TEMPLATE,
 ) -> tuple[Message, ...]:
     """One user message for a sample; `options` replaces its options (a rotation)."""
     shown = sample.options if options is None else options
-    if wording.chinese is not None and _is_chinese(sample, shown):
-        wording = wording.chinese
-    text = wording.lead + _TEXT_OF_KIND[sample.kind](sample, shown, wording)
+    if template.chinese is not None and _is_chinese(sample, shown):
+        template = template.chinese
+    text = template.lead + _TEXT_OF_KIND[sample.kind](sample, shown, template)
     return (Message("user", tuple(_interleave(text, sample.media))),)
 
 
@@ -65,40 +67,40 @@ def _is_chinese(sample: Sample, options: Mapping[str, str]) -> bool:
     return any(map(_CHINESE.search, (sample.question, sample.hint, *options.values())))
 
 
-def _choice(sample: Sample, options: Mapping[str, str], wording: Wording) -> str:
-    lines = [wording.hint.format(hint=sample.hint)] if sample.hint else []
-    lines.append(wording.question.format(question=sample.question))
-    if wording.hint_after:
+def _choice_text(sample: Sample, options: Mapping[str, str], template: PromptTemplate) -> str:
+    lines = [template.hint.format(hint=sample.hint)] if sample.hint else []
+    lines.append(template.question.format(question=sample.question))
+    if template.hint_after:
         lines.reverse()
-    if options and wording.listed:
-        lines += [wording.options] if wording.options else []
-        lines += [wording.option.format(label=k, text=v) for k, v in options.items()]
-        lines += [wording.choose] if wording.choose else []
+    if options and template.listed:
+        lines += [template.options] if template.options else []
+        lines += [template.option.format(label=k, text=v) for k, v in options.items()]
+        lines += [template.choose] if template.choose else []
     return "\n".join(lines)
 
 
-def _yes_no(sample: Sample, options: Mapping[str, str], wording: Wording) -> str:
-    lines = [wording.hint.format(hint=sample.hint)] if sample.hint else []
-    between = "" if wording.yes_no.startswith("\n") else " "
-    ask = "" if _asked_already(sample.question, wording) else between + wording.yes_no
+def _yes_no_text(sample: Sample, options: Mapping[str, str], template: PromptTemplate) -> str:
+    lines = [template.hint.format(hint=sample.hint)] if sample.hint else []
+    between = "" if template.yes_no.startswith("\n") else " "
+    ask = "" if _already_asks_yes_no(sample.question, template) else between + template.yes_no
     lines.append((sample.question + ask).rstrip())
     return "\n".join(lines)
 
 
-def _asked_already(question: str, wording: Wording) -> bool:
+def _already_asks_yes_no(question: str, template: PromptTemplate) -> bool:
     """Whether the closing line would ask for yes or no a second time."""
-    if wording.steps or wording.always:
+    if template.steps or template.always:
         return False
-    return all(map(_ASKS_YES_NO.search, (question, wording.yes_no)))
+    return all(map(_YES_NO_REQUEST.search, (question, template.yes_no)))
 
 
-def _open(sample: Sample, options: Mapping[str, str], wording: Wording) -> str:
-    lines = [wording.hint.format(hint=sample.hint)] if sample.hint else []
+def _open_text(sample: Sample, options: Mapping[str, str], template: PromptTemplate) -> str:
+    lines = [template.hint.format(hint=sample.hint)] if sample.hint else []
     lines.append(sample.question)
-    return "\n".join([*lines, wording.open] if wording.open else lines)
+    return "\n".join([*lines, template.open] if template.open else lines)
 
 
-_TEXT_OF_KIND = {"choice": _choice, "yes_no": _yes_no, "open": _open}
+_TEXT_OF_KIND = {"choice": _choice_text, "yes_no": _yes_no_text, "open": _open_text}
 
 
 def _interleave(text: str, media: Sequence[MediaRef]) -> Iterator[Part]:

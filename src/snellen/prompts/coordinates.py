@@ -16,7 +16,7 @@ Coordinates = Literal["pixel", "normalised"]
 
 NORMALISED_DIGITS = 3
 PIXEL_DIGITS = 0
-_MOST_DIGITS = 6
+_MAX_DIGITS = 6
 _NUMBER = r"-?\d+(?:\.\d+)?"
 _LIST = re.compile(rf"[\[(]\s*({_NUMBER}(?:\s*,\s*{_NUMBER})+)\s*[\])]")
 _SIZE_NOTE = re.compile(
@@ -30,25 +30,25 @@ _NORMALISED_NOTE = (
 )
 
 
-class Size(NamedTuple):
+class ImageSize(NamedTuple):
     """Of an image, in pixels."""
 
     width: int
     height: int
 
 
-class Rewritten(NamedTuple):
+class RewrittenQuestion(NamedTuple):
     question: str
     options: dict[str, str]
 
 
-def stated_size(question: str) -> Size | None:
+def size_in_question(question: str) -> ImageSize | None:
     """The image's size where the question says it ("the width ... is 640 and the height 480")."""
     note = _SIZE_NOTE.search(question)
-    return Size(int(note[1]), int(note[2])) if note else None
+    return ImageSize(int(note[1]), int(note[2])) if note else None
 
 
-def format_of(question: str, options: Mapping[str, str]) -> Coordinates | None:
+def coordinate_format(question: str, options: Mapping[str, str]) -> Coordinates | None:
     """The format the lists are in: normalised if no number exceeds 1; None without a list."""
     numbers = [
         number
@@ -62,23 +62,25 @@ def format_of(question: str, options: Mapping[str, str]) -> Coordinates | None:
     return "normalised" if max(map(abs, numbers)) <= 1 else "pixel"
 
 
-def rewrite(question: str, options: Mapping[str, str], to: Coordinates, size: Size) -> Rewritten:
+def rewrite_coordinates(
+    question: str, options: Mapping[str, str], to: Coordinates, size: ImageSize
+) -> RewrittenQuestion:
     """Question and options with their coordinates in the asked format."""
-    if format_of(question, options) in (None, to):
-        return Rewritten(question, dict(options))
+    if coordinate_format(question, options) in (None, to):
+        return RewrittenQuestion(question, dict(options))
     factors = _factors(to, size)
     distinct = len(set(options.values()))
     digits = NORMALISED_DIGITS if to == "normalised" else PIXEL_DIGITS
     while True:
         scale = _scaler(factors, digits)
         changed = {label: _LIST.sub(scale, text) for label, text in options.items()}
-        if len(set(changed.values())) == distinct or digits == _MOST_DIGITS:
+        if len(set(changed.values())) == distinct or digits == _MAX_DIGITS:
             break
         digits += 1
-    return Rewritten(_noted(_LIST.sub(scale, question), to, size), changed)
+    return RewrittenQuestion(_add_note(_LIST.sub(scale, question), to, size), changed)
 
 
-def _factors(to: Coordinates, size: Size) -> tuple[float, float]:
+def _factors(to: Coordinates, size: ImageSize) -> tuple[float, float]:
     return (1 / size.width, 1 / size.height) if to == "normalised" else size
 
 
@@ -93,7 +95,7 @@ def _scaler(factors: tuple[float, float], digits: int) -> Callable[[re.Match[str
     return scale
 
 
-def _noted(question: str, to: Coordinates, size: Size) -> str:
+def _add_note(question: str, to: Coordinates, size: ImageSize) -> str:
     """The question with a note of its coordinates' meaning."""
     note = _SIZE_NOTE.search(question)
     if to == "normalised":

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from snellen.core.errors import MediaError
 from snellen.core.media import InlineSource, decode_image, digest_bytes
 from snellen.core.sample import MediaRef, Sample
-from snellen.settings import most_pixels
+from snellen.settings import max_image_pixels
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -27,7 +27,7 @@ _PLACEHOLDER = re.compile(r"<image ?(\d*)>")
 
 
 @dataclass(frozen=True, slots=True)
-class Unmade:
+class UnavailableImage:
     """In place of a picture that could not be made: reading it fails its sample, typed."""
 
     problem: str
@@ -36,23 +36,23 @@ class Unmade:
         raise MediaError(self.problem)
 
 
-def decoded(ref: MediaRef) -> Picture:
+def load_image(ref: MediaRef) -> Picture:
     """The picture in RGB, upright. Raises MediaError."""
-    return decode_image(ref.source.read(), most_pixels())
+    return decode_image(ref.source.read(), max_image_pixels())
 
 
-def made(picture: Picture) -> MediaRef:
+def derived_image(image: Picture) -> MediaRef:
     """A drawn picture as a medium."""
     buffer = io.BytesIO()
-    picture.save(buffer, "PNG", compress_level=6)
+    image.save(buffer, "PNG", compress_level=6)
     data = buffer.getvalue()
     return MediaRef(digest_bytes(data), InlineSource(data))
 
 
-def unmade(refs: Sequence[MediaRef], problem: str) -> MediaRef:
+def unavailable_image(refs: Sequence[MediaRef], problem: str) -> MediaRef:
     """A medium that fails when read, named after the pictures it would have been made of."""
     joined = ":".join(("unmade", *(ref.digest for ref in refs)))
-    return MediaRef(hashlib.sha256(joined.encode()).hexdigest(), Unmade(problem))
+    return MediaRef(hashlib.sha256(joined.encode()).hexdigest(), UnavailableImage(problem))
 
 
 def rename_placeholders(sample: Sample, names: Sequence[str]) -> Sample:
@@ -63,13 +63,13 @@ def rename_placeholders(sample: Sample, names: Sequence[str]) -> Sample:
         return sample
     seen = 0
 
-    def word(match: re.Match[str]) -> str:
+    def new_name(match: re.Match[str]) -> str:
         nonlocal seen
         position = int(match[1]) - 1 if match[1] else seen
         seen += 1
         return names[position] if 0 <= position < len(names) else ""
 
-    question, hint, *options = (_PLACEHOLDER.sub(word, text) for text in texts)
+    question, hint, *options = (_PLACEHOLDER.sub(new_name, text) for text in texts)
     renamed = dict(zip(sample.options.values(), options, strict=True))
     return replace(
         sample,

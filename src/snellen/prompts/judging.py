@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from snellen.core.message import Message, Text, user
 
-_SHOWN_DIGITS = 12
+_SHORT_DIGEST_LENGTH = 12
 _FIELD = re.compile(r"\{([a-z_]+)\}")
 
 
@@ -34,7 +34,7 @@ class Rubric(NamedTuple):
 
     @property
     def short_digest(self) -> str:
-        return self.digest[:_SHOWN_DIGITS]
+        return self.digest[:_SHORT_DIGEST_LENGTH]
 
     def messages(self, **fields: str) -> tuple[Message, ...]:
         """The task with its fields filled in. Raises KeyError for a field that is not given."""
@@ -45,7 +45,7 @@ class Rubric(NamedTuple):
 
 
 @functools.cache
-def rubric(name: str) -> Rubric:
+def load_rubric(name: str) -> Rubric:
     """The rubric of that name."""
     data = (files("snellen.prompts") / "judging" / f"{name}.toml").read_bytes()
     told = tomllib.loads(data.decode())

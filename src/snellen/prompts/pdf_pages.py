@@ -9,12 +9,12 @@ from msgspec.structs import replace
 
 from snellen.core.errors import MediaError, MissingExtra
 from snellen.core.sample import MediaRef, Sample
-from snellen.prompts.derived_images import made, unmade
+from snellen.prompts.derived_images import derived_image, unavailable_image
 
 MAGIC = b"%PDF-"
 DOTS_PER_INCH = 144
 """VLMEvalKit's; a PDF measures in points, 72 to the inch."""
-MOST_PAGES = 120
+MAX_PAGES = 120
 """VLMEvalKit's: of longer documents the first pages are shown."""
 _DRAWING = Lock()
 """One thread at a time: PDFium is not made for several."""
@@ -26,11 +26,11 @@ def with_pages(sample: Sample) -> Sample:
 
     Raises MissingExtra where a document has to be drawn and pypdfium2 is not installed.
     """
-    shown = tuple(picture for ref in sample.media for picture in _pictures(ref))
-    return sample if shown == sample.media else replace(sample, media=shown[:MOST_PAGES])
+    shown = tuple(picture for ref in sample.media for picture in _page_images(ref))
+    return sample if shown == sample.media else replace(sample, media=shown[:MAX_PAGES])
 
 
-def _pictures(ref: MediaRef) -> Iterator[MediaRef]:
+def _page_images(ref: MediaRef) -> Iterator[MediaRef]:
     try:
         data = ref.source.read()
     except MediaError:
@@ -40,12 +40,12 @@ def _pictures(ref: MediaRef) -> Iterator[MediaRef]:
         yield ref
         return
     try:
-        yield from pages(data)
+        yield from render_pages(data)
     except MediaError as error:
-        yield unmade((ref,), str(error))
+        yield unavailable_image((ref,), str(error))
 
 
-def pages(data: bytes, most: int = MOST_PAGES) -> list[MediaRef]:
+def render_pages(data: bytes, max_pages: int = MAX_PAGES) -> list[MediaRef]:
     """The first pages of a PDF as pictures. Raises MediaError, MissingExtra."""
     try:
         import pypdfium2
@@ -55,9 +55,11 @@ def pages(data: bytes, most: int = MOST_PAGES) -> list[MediaRef]:
         with _DRAWING:
             document = pypdfium2.PdfDocument(data)
             try:
-                count = min(len(document), most)
+                count = min(len(document), max_pages)
                 scale = DOTS_PER_INCH / 72
-                return [made(document[at].render(scale=scale).to_pil()) for at in range(count)]
+                return [
+                    derived_image(document[at].render(scale=scale).to_pil()) for at in range(count)
+                ]
             finally:
                 document.close()
     except pypdfium2.PdfiumError as error:

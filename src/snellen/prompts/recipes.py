@@ -30,17 +30,17 @@ class Recipe(NamedTuple):
 
 
 @functools.cache
-def recipes() -> tuple[Recipe, ...]:
+def load_recipes() -> tuple[Recipe, ...]:
     data = (files("snellen.prompts") / "recipes.toml").read_bytes()
     return tuple(Recipe(**one) for one in tomllib.loads(data.decode())["recipe"])
 
 
-def recipe_for(model: str, benchmark: str) -> Recipe | None:
+def find_recipe(model: str, benchmark: str) -> Recipe | None:
     """The first recipe that matches, or None. `model` is as on the command line; what serves it
     (`hf/`, `vllm/`, `http://host/v1#`) and its options (`:dtype=...`) play no part."""
     name = _hub_id(model).lower()
-    for recipe in recipes():
-        if _any(name, recipe.models) and _speaks_of(recipe, benchmark.lower()):
+    for recipe in load_recipes():
+        if _matches_any(name, recipe.models) and _applies_to(recipe, benchmark.lower()):
             return recipe
     return None
 
@@ -52,9 +52,11 @@ def _hub_id(model: str) -> str:
     return name if hash_sign else name.partition("/")[2]
 
 
-def _speaks_of(recipe: Recipe, benchmark: str) -> bool:
-    return _any(benchmark, recipe.benchmarks) and not _any(benchmark, recipe.not_for)
+def _applies_to(recipe: Recipe, benchmark: str) -> bool:
+    return _matches_any(benchmark, recipe.benchmarks) and not _matches_any(
+        benchmark, recipe.not_for
+    )
 
 
-def _any(name: str, patterns: Sequence[str]) -> bool:
+def _matches_any(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from snellen.core.errors import MediaError
 from snellen.core.sample import Region, Sample
-from snellen.prompts.derived_images import decoded, made, unmade
+from snellen.prompts.derived_images import derived_image, load_image, unavailable_image
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -39,7 +39,7 @@ _THICKNESS = 200
 """The drawn line is a 200th of the shorter side, at least two pixels."""
 
 
-def refer(sample: Sample, how: Referring) -> Sample:
+def apply_referring(sample: Sample, referring: Referring) -> Sample:
     """The sample with its regions (corners in pixels of its first image) shown as asked.
 
     A sample without regions or images stays as it is.
@@ -47,63 +47,69 @@ def refer(sample: Sample, how: Referring) -> Sample:
     if not sample.regions or not sample.media:
         return sample
     try:
-        picture = decoded(sample.media[0])
+        picture = load_image(sample.media[0])
     except MediaError as error:
-        broken = unmade(sample.media[:1], f"no regions can be shown: {error}")
+        broken = unavailable_image(sample.media[:1], f"no regions can be shown: {error}")
         return replace(sample, media=(broken, *sample.media[1:]))
     size = picture.size
     media = sample.media
-    if how in ("box", "both"):
-        drawn = made(with_boxes(picture, sample.regions, colour_named(sample.question)))
+    if referring in ("box", "both"):
+        drawn = derived_image(draw_boxes(picture, sample.regions, marker_colour(sample.question)))
         media = (drawn, *media[1:])
-    question = sample.question if how == "box" else written(sample.question, sample, size, how)
+    question = (
+        sample.question
+        if referring == "box"
+        else write_corners(sample.question, sample, size, referring)
+    )
     return replace(sample, question=question, media=media)
 
 
-def colour_named(question: str) -> str:
+def marker_colour(question: str) -> str:
     """The colour in which the question says its regions are marked."""
     mark = _MARK.search(question)
     return mark["colour"].lower() if mark and mark["colour"] else DEFAULT_COLOUR
 
 
-def with_boxes(picture: Picture, regions: Sequence[Region], colour: str) -> Picture:
+def draw_boxes(image: Picture, regions: Sequence[Region], colour: str) -> Picture:
     """A copy of the picture with each region framed."""
     from PIL import ImageDraw
 
-    copy = picture.copy()
+    copy = image.copy()
     draw = ImageDraw.Draw(copy)
-    width = max(2, round(min(picture.size) / _THICKNESS))
+    width = max(2, round(min(image.size) / _THICKNESS))
     for left, top, right, bottom in regions:
         box = (min(left, right), min(top, bottom), max(left, right), max(top, bottom))
         draw.rectangle(box, outline=_INK.get(colour, colour), width=width)
     return copy
 
 
-def written(question: str, sample: Sample, size: tuple[int, int], how: Referring) -> str:
+def write_corners(
+    question: str, sample: Sample, size: tuple[int, int], referring: Referring
+) -> str:
     """The question with the regions' corners in its text; `size` is width and height in pixels."""
     width, height = size
-    listed = _joined([_corners(region, size, how) for region in sample.regions])
+    listed = _enumerate_words([_corners_text(region, size, referring) for region in sample.regions])
     mark = _MARK.search(question)
     if mark is not None:
-        kept = f"{mark[0]}, at {listed}" if how == "both" else f"at {listed}"
+        kept = f"{mark[0]}, at {listed}" if referring == "both" else f"at {listed}"
         question = question[: mark.start()] + kept + question[mark.end() :]
     else:
         several = len(sample.regions) > 1
         question += f" The region{'s' if several else ''} in question: {listed}."
-    if how == "normalised":
+    if referring == "normalised":
         unit = "normalised to 0..1 by the width and the height of the image"
     else:
         unit = f"in pixels of the image, whose width is {width} and whose height is {height}"
     return f"{question} Corners are given as [x1, y1, x2, y2], {unit}."
 
 
-def _corners(region: Region, size: tuple[int, int], how: Referring) -> str:
-    if how == "normalised":
+def _corners_text(region: Region, size: tuple[int, int], referring: Referring) -> str:
+    if referring == "normalised":
         spans = (size[0], size[1]) * 2
         shares = [value / span for value, span in zip(region, spans, strict=True)]
         return "[" + ", ".join(f"{share:.{NORMALISED_DIGITS}f}" for share in shares) + "]"
     return "[" + ", ".join(f"{value:g}" for value in region) + "]"
 
 
-def _joined(items: Sequence[str]) -> str:
+def _enumerate_words(items: Sequence[str]) -> str:
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 _BARE_LABEL = re.compile(r"\(?[A-Za-z]\)?\.?")
-_REFERS = re.compile(
+_REFERENCE = re.compile(
     r"(?i:\b(?:both|neither|either|only|all|none|any)\b)[^.]{0,24}"
     r"(?:(?i:\b(?:above|below|following|these|options?|answers?)\b)|\b[A-H]\b)"
     r"|\b[A-H] (?:and|or|nor|&) [A-H]\b"
@@ -17,12 +17,12 @@ _REFERS = re.compile(
 )
 
 
-class Shifted(NamedTuple):
+class RotatedOptions(NamedTuple):
     options: dict[str, str]
     gold: str | None
 
 
-def shift(options: Mapping[str, str], gold: str | None, by: int) -> Shifted:
+def rotate_options(options: Mapping[str, str], gold: str | None, by: int) -> RotatedOptions:
     """Options moved down by `by` places, labels staying: by 1, A,B,C,D = a,b,c,d becomes d,a,b,c.
 
     `gold` is the label of the right option, and moves with it.
@@ -31,11 +31,11 @@ def shift(options: Mapping[str, str], gold: str | None, by: int) -> Shifted:
     count = len(labels)
     moved = {labels[i]: texts[(i - by) % count] for i in range(count)}
     if gold is None:
-        return Shifted(moved, None)
-    return Shifted(moved, labels[(labels.index(gold) + by) % count])
+        return RotatedOptions(moved, None)
+    return RotatedOptions(moved, labels[(labels.index(gold) + by) % count])
 
 
-def rotatable(options: Mapping[str, str]) -> bool:
+def is_rotatable(options: Mapping[str, str]) -> bool:
     """Whether the options mean the same in any order.
 
     Bare letters (the options stand in the picture) and options that speak of other options or
@@ -44,4 +44,4 @@ def rotatable(options: Mapping[str, str]) -> bool:
     texts = [text.strip() for text in options.values()]
     if len(texts) < 2 or all(_BARE_LABEL.fullmatch(text) for text in texts):
         return False
-    return not any(_REFERS.search(text) for text in texts)
+    return not any(_REFERENCE.search(text) for text in texts)

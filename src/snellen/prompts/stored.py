@@ -13,58 +13,63 @@ from dataclasses import replace
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from snellen.prompts.choice import DEFAULT, Wording
+from snellen.prompts.choice import DEFAULT_TEMPLATE, PromptTemplate
 
 CHAIN_OF_THOUGHT = "chain-of-thought"
-_SHOWN_DIGITS = 12
+_SHORT_DIGEST_LENGTH = 12
 
 
-class StoredWording(NamedTuple):
-    told: Mapping[str, Any]
-    """Fields of `Wording` that the file gives."""
+class StoredTemplate(NamedTuple):
+    fields: Mapping[str, Any]
+    """Fields of `PromptTemplate` that the file gives."""
     chinese: Mapping[str, Any]
     """Those that are others for questions with Chinese characters."""
     title: str
     source: str
-    read: str
+    read_on: str
     """Day on which the source was read."""
     digest: str
     """SHA-256 of the file, in hex."""
 
     @property
-    def wording(self) -> Wording:
-        return self.over(DEFAULT)
+    def template(self) -> PromptTemplate:
+        return self.override(DEFAULT_TEMPLATE)
 
-    def over(self, own: Wording) -> Wording:
-        """The wording; strings that the file leaves out are those of `own`."""
-        wording = replace(own, **self.told)
+    def override(self, base: PromptTemplate) -> PromptTemplate:
+        """The wording; strings that the file leaves out are those of `base`."""
+        wording = replace(base, **self.fields)
         return replace(wording, chinese=replace(wording, **self.chinese) if self.chinese else None)
 
     @property
     def short_digest(self) -> str:
-        return self.digest[:_SHOWN_DIGITS]
+        return self.digest[:_SHORT_DIGEST_LENGTH]
 
 
 @functools.cache
-def stored_wording(name: str) -> StoredWording:
+def load_template(name: str) -> StoredTemplate:
     """The wording of that name."""
     data = (files("snellen.prompts") / "wordings" / f"{name}.toml").read_bytes()
     told = tomllib.loads(data.decode())
     digest = hashlib.sha256(data).hexdigest()
     facts = (told["title"], told["source"], told["read"], digest)
-    return StoredWording(told["wording"], told.get("chinese", {}), *facts)
+    return StoredTemplate(told["wording"], told.get("chinese", {}), *facts)
 
 
-def with_steps(wording: Wording) -> Wording:
+def with_chain_of_thought(template: PromptTemplate) -> PromptTemplate:
     """The wording with closing lines that ask for a chain of thought and a conclusion."""
-    steps = stored_wording(CHAIN_OF_THOUGHT).wording
+    steps = load_template(CHAIN_OF_THOUGHT).template
     return replace(
-        wording, choose=steps.choose, yes_no=steps.yes_no, open=steps.open, chinese=None, steps=True
+        template,
+        choose=steps.choose,
+        yes_no=steps.yes_no,
+        open=steps.open,
+        chinese=None,
+        steps=True,
     )
 
 
 @functools.cache
-def stored_templates(name: str) -> Mapping[str, str]:
+def load_full_prompts(name: str) -> Mapping[str, str]:
     """The whole prompts of a file that keeps several, by name, with `{question}` in each."""
     data = (files("snellen.prompts") / "wordings" / f"{name}.toml").read_bytes()
     templates = tomllib.loads(data.decode())["templates"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from snellen.core.terminal_text import visible
+from snellen.core.terminal_text import escape_controls
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,7 +19,7 @@ _UNBOUNDED = 100_000
 """Characters; wider than any table."""
 
 
-def own_width(table: Table, console: Console) -> int:
+def natural_width(table: Table, console: Console) -> int:
     """Characters of its longest line when no cell is folded."""
     return console.measure(table, options=console.options.update(width=_UNBOUNDED)).maximum
 
@@ -32,4 +32,6 @@ class Terminal(Console):
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
         for segment in super().render(renderable, options):
-            yield segment if segment.control else segment._replace(text=visible(segment.text))
+            yield (
+                segment if segment.control else segment._replace(text=escape_controls(segment.text))
+            )

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from snellen.analysis.comparison.data_differences import unlike_data
+from snellen.analysis.comparison.data_differences import different_data_notices
 from snellen.core.csv_cells import text_cells
 from snellen.core.run import Report
 from snellen.core.summary import Metric
@@ -42,7 +42,7 @@ _LATEX = str.maketrans(
 )
 
 
-class Sheet(NamedTuple):
+class ExportTable(NamedTuple):
     """A titled table of formatted cells; the first `texts` columns are words, not numbers."""
 
     title: str
@@ -58,7 +58,7 @@ def to_json(runs: Sequence[Report]) -> str:
 
 def to_csv(runs: Sequence[Report]) -> str:
     """One line per run and metric or group, full precision; empty cells where a number is
-    missing. Columns: see `CSV_COLUMNS`; `data` is the kind of `Origin`. Texts that a spreadsheet
+    missing. Columns: see `CSV_COLUMNS`; `data` is the kind of `ServerOrigin`. Texts that a spreadsheet
     would take for formulas stand behind an apostrophe."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
@@ -89,7 +89,7 @@ def to_markdown(runs: Sequence[Report]) -> str:
     """The notices, the runs, and their groups as Markdown tables."""
     notices = bullets(_notices(runs))
     blocks = ["\n".join(notices)] if notices else []
-    for sheet in sheets(runs):
+    for sheet in export_tables(runs):
         numbers = range(sheet.texts, len(sheet.header))
         blocks += [f"**{literal(sheet.title)}**",
                    "\n".join(table(sheet.header, sheet.rows, right=numbers))]  # fmt: skip
@@ -104,26 +104,26 @@ def _notices(runs: Sequence[Report]) -> list[str]:
         for report in runs
         for notice in fmt.notices(report)
     ]
-    return [*own, *unlike_data([report.run for report in runs])]
+    return [*own, *different_data_notices([report.run for report in runs])]
 
 
 def to_latex(runs: Sequence[Report]) -> str:
     """The runs and their groups as `table` environments; needs the package booktabs."""
     comments = ["% " + " ".join(notice.split()) for notice in _notices(runs)]
-    return "\n".join([*comments, *(_latex_table(sheet) for sheet in sheets(runs))]) + "\n"
+    return "\n".join([*comments, *(_latex_table(sheet) for sheet in export_tables(runs))]) + "\n"
 
 
-def _latex_table(sheet: Sheet) -> str:
-    columns = "l" * sheet.texts + "r" * (len(sheet.header) - sheet.texts)
-    lines = [r" & ".join(_in_latex(cell) for cell in row) + r" \\" for row in sheet.rows]
+def _latex_table(table: ExportTable) -> str:
+    columns = "l" * table.texts + "r" * (len(table.header) - table.texts)
+    lines = [r" & ".join(_escape_latex(cell) for cell in row) + r" \\" for row in table.rows]
     return "\n".join(
         [
             r"\begin{table}",
             r"  \centering",
-            rf"  \caption{{{_in_latex(sheet.title)}}}",
+            rf"  \caption{{{_escape_latex(table.title)}}}",
             rf"  \begin{{tabular}}{{{columns}}}",
             r"    \toprule",
-            "    " + " & ".join(_in_latex(cell) for cell in sheet.header) + r" \\",
+            "    " + " & ".join(_escape_latex(cell) for cell in table.header) + r" \\",
             r"    \midrule",
             *("    " + line for line in lines),
             r"    \bottomrule",
@@ -133,11 +133,11 @@ def _latex_table(sheet: Sheet) -> str:
     )
 
 
-def _in_latex(text: str) -> str:
+def _escape_latex(text: str) -> str:
     return " ".join(text.split()).translate(_LATEX)
 
 
-def sheets(runs: Sequence[Report]) -> Iterator[Sheet]:
+def export_tables(runs: Sequence[Report]) -> Iterator[ExportTable]:
     """The runs, one row each, one sheet per benchmark and group column, then what repeated
     questions tell."""
     yield _overall(runs)
@@ -155,14 +155,14 @@ def sheets(runs: Sequence[Report]) -> Iterator[Sheet]:
         lines = draw_lines(report)
         if lines:
             title = f"{TITLE} of {name} on {report.run.benchmark}"
-            yield Sheet(title, ("what", "value"), tuple(map(tuple, lines)), 2)
+            yield ExportTable(title, ("what", "value"), tuple(map(tuple, lines)), 2)
 
 
-def _overall(runs: Sequence[Report]) -> Sheet:
+def _overall(runs: Sequence[Report]) -> ExportTable:
     present = {key for report in runs for key in report.summary.metrics}
     beside = dict.fromkeys(name for report in runs for name in report.summary.beside)
     more = [key for key in (*_CIRCULAR, *beside, *fmt.BASELINES) if key in present]
-    levels = dict.fromkeys(fmt.level(report.summary.headline.interval) for report in runs)
+    levels = dict.fromkeys(fmt.level_text(report.summary.headline.interval) for report in runs)
     header = ("model", "benchmark", "metric", "score", f"{' / '.join(levels)} interval", "n")
     rows = []
     for name, report in zip(_names(runs), runs, strict=True):
@@ -171,19 +171,19 @@ def _overall(runs: Sequence[Report]) -> Sheet:
             (
                 name,
                 report.run.benchmark,
-                fmt.metric_words(headline.name),
-                fmt.points(headline.value),
-                fmt.span(headline.interval),
-                fmt.number(headline.n),
-                *(fmt.points(metrics[key].value) if key in metrics else "" for key in more),
+                fmt.metric_label(headline.name),
+                fmt.score_text(headline.value),
+                fmt.interval_text(headline.interval),
+                fmt.count_text(headline.n),
+                *(fmt.score_text(metrics[key].value) if key in metrics else "" for key in more),
                 fmt.outcomes_text(report),
             )
         )
     troubled = any(row[-1] for row in rows)
-    titles = tuple(key if key in _CIRCULAR else fmt.metric_words(key) for key in more)
+    titles = tuple(key if key in _CIRCULAR else fmt.metric_label(key) for key in more)
     if troubled:
-        return Sheet("Results", (*header, *titles, "not answered"), tuple(rows), 3)
-    return Sheet("Results", (*header, *titles), tuple(row[:-1] for row in rows), 3)
+        return ExportTable("Results", (*header, *titles, "not answered"), tuple(rows), 3)
+    return ExportTable("Results", (*header, *titles), tuple(row[:-1] for row in rows), 3)
 
 
 def _names(runs: Sequence[Report]) -> list[str]:
@@ -194,21 +194,23 @@ def _names(runs: Sequence[Report]) -> list[str]:
     names = {
         id(report): name
         for board in boards.values()
-        for name, report in zip(fmt.row_names(board), board, strict=True)
+        for name, report in zip(fmt.run_labels(board), board, strict=True)
     }
     return [names[id(report)] for report in runs]
 
 
-def _by_group(benchmark: str, column: str, runs: Sequence[Report]) -> Sheet:
+def _by_group(benchmark: str, column: str, runs: Sequence[Report]) -> ExportTable:
     groups = dict.fromkeys(group for report in runs for group in report.summary.groups[column])
     rows = []
     for group in groups:
         found = [report.summary.groups[column].get(group) for report in runs]
-        cells = [fmt.with_interval(metric) if metric else "" for metric in found]
-        counts = dict.fromkeys(fmt.number(metric.n) for metric in found if metric)
+        cells = [fmt.score_with_interval(metric) if metric else "" for metric in found]
+        counts = dict.fromkeys(fmt.count_text(metric.n) for metric in found if metric)
         rows.append((group, *cells, " / ".join(counts)))
-    models = fmt.row_names(runs)
-    return Sheet(f"{benchmark} by {fmt.words(column)}", (column, *models, "n"), tuple(rows), 1)
+    models = fmt.run_labels(runs)
+    return ExportTable(
+        f"{benchmark} by {fmt.display_name(column)}", (column, *models, "n"), tuple(rows), 1
+    )
 
 
 EXPORTS: Mapping[str, Callable[[Sequence[Report]], str]] = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from snellen.analysis.comparison.data_differences import data_apart
-from snellen.core.answer import OUTCOMES, OWED, Outcome
+from snellen.analysis.comparison.data_differences import data_qualifiers
+from snellen.core.answer import OUTCOMES, RETRYABLE, Outcome
 from snellen.core.request import Sampling
-from snellen.core.run import Report, RunConfig, RunInfo, Spent
-from snellen.core.served_identity import changes
+from snellen.core.run import Report, RoleUsage, RunConfig, RunInfo
+from snellen.core.served_identity import identity_changes
 from snellen.core.summary import Interval, Metric
 from snellen.scoring.guessing import GUESSES
 
@@ -22,7 +22,7 @@ BASELINES = GUESSES
 ESTIMAND = "the score on questions like these, drawn as they were, not on these very questions"
 """What an interval is about, where nothing else is said."""
 
-METRIC_WORDS = {
+METRIC_LABELS = {
     "accuracy_plus": "accuracy+",
     "f1": "F1",
     "f1_pooled": "F1 pooled",
@@ -45,7 +45,7 @@ METRIC_WORDS = {
 }
 """Names of metrics that need more than their underscores replaced."""
 
-OUTCOME_WORDS: dict[Outcome, str] = {
+OUTCOME_LABELS: dict[Outcome, str] = {
     "answered": "answered",
     "no_match": "no match",
     "unparsed": "unparsed",
@@ -58,15 +58,15 @@ OUTCOME_WORDS: dict[Outcome, str] = {
 }
 
 
-class Tally(NamedTuple):
+class OutcomeCount(NamedTuple):
     """How many samples ended so."""
 
     outcome: Outcome
-    words: str
+    label: str
     samples: int
 
 
-def points(value: float | None) -> str:
+def score_text(value: float | None) -> str:
     """A number on the 0..100 scale, one decimal."""
     if value is None:
         return NONE
@@ -74,25 +74,25 @@ def points(value: float | None) -> str:
     return "0.0" if text == "-0.0" else text
 
 
-def span(interval: Interval | None) -> str:
+def interval_text(interval: Interval | None) -> str:
     """Both ends of an interval, e.g. `61.0–64.2`; a negative end is set apart by `to`."""
     if interval is None:
         return NONE
     joint = " to " if interval.low < 0 or interval.high < 0 else "–"
-    return f"{points(interval.low)}{joint}{points(interval.high)}"
+    return f"{score_text(interval.low)}{joint}{score_text(interval.high)}"
 
 
-def signed(value: float) -> str:
+def difference_text(value: float) -> str:
     """A difference with its sign, one decimal."""
     text = f"{value:+.1f}"
     return "0.0" if text in ("+0.0", "-0.0") else text.replace("-", "–")
 
 
-def signed_span(interval: Interval | None) -> str:
+def difference_interval_text(interval: Interval | None) -> str:
     """Both ends of the interval of a difference, e.g. `–1.5 to +7.0`."""
     if interval is None:
         return NONE
-    return f"{signed(interval.low)} to {signed(interval.high)}"
+    return f"{difference_text(interval.low)} to {difference_text(interval.high)}"
 
 
 def p_text(p: float | None) -> str:
@@ -104,32 +104,32 @@ def p_text(p: float | None) -> str:
     return f"{p:.2f}" if p >= 0.1 else f"{p:.2g}"
 
 
-def p_told(p: float) -> str:
+def p_clause(p: float) -> str:
     """A p-value in a sentence."""
     text = p_text(p)
     return text.replace("<", "< ") if text.startswith("<") else f"= {text}"
 
 
-def with_interval(metric: Metric) -> str:
+def score_with_interval(metric: Metric) -> str:
     """Value and interval, e.g. `62.5 (61.0–64.2)`. Never `±`: intervals near 0 and 100 are far
     from symmetric."""
     if metric.value is None or metric.interval is None:
-        return points(metric.value)
-    return f"{points(metric.value)} ({span(metric.interval)})"
+        return score_text(metric.value)
+    return f"{score_text(metric.value)} ({interval_text(metric.interval)})"
 
 
-def level(interval: Interval | None) -> str:
+def level_text(interval: Interval | None) -> str:
     """The confidence level, e.g. `95 %`."""
     return f"{100 * (interval.level if interval else 0.95):g} %"
 
 
-def number(value: int) -> str:
+def count_text(value: int) -> str:
     """A count, thousands set apart."""
     return f"{value:,}"
 
 
-def plural(count: int, one: str, many: str = "") -> str:
-    return f"{number(count)} {one if count == 1 else many or one + 's'}"
+def plural(count: int, singular: str, plural_form: str = "") -> str:
+    return f"{count_text(count)} {singular if count == 1 else plural_form or singular + 's'}"
 
 
 def duration(seconds: float) -> str:
@@ -152,49 +152,49 @@ def size(count: int) -> str:
     return f"{count / 1e3:.1f} kB"
 
 
-def words(name: str) -> str:
+def display_name(name: str) -> str:
     """A group's or field's name for people: underscores become blanks."""
     return name.replace("_", " ")
 
 
-def metric_words(name: str) -> str:
+def metric_label(name: str) -> str:
     """A metric's name for people."""
-    return METRIC_WORDS.get(name, words(name))
+    return METRIC_LABELS.get(name, display_name(name))
 
 
-def row_names(runs: Sequence[Report]) -> list[str]:
+def run_labels(runs: Sequence[Report]) -> list[str]:
     """A name for each run among its like."""
-    return run_names([report.run for report in runs])
+    return run_info_labels([report.run for report in runs])
 
 
-def run_names(runs: Sequence[RunInfo], limits: bool = True) -> list[str]:
+def run_info_labels(runs: Sequence[RunInfo], limits: bool = True) -> list[str]:
     """A name for each run among its like: the model, and in brackets what sets it apart (who
     else was asked, parameters that the runs do not share, a limit where `limits` are told)."""
     configs = [run.config for run in runs]
     keys = dict.fromkeys(key for config in configs for key in config.parameters)
     differing = [key for key in keys if len({c.parameters.get(key) for c in configs}) > 1]
     names = []
-    for run, config, data in zip(runs, configs, data_apart(runs), strict=True):
+    for run, config, data in zip(runs, configs, data_qualifiers(runs), strict=True):
         apart = [f"{role} {one.name}" for role, one in config.roles.items()]
         apart += [data] if data else []
         given = [key for key in differing if key in config.parameters]
         apart += [f"{key}={config.parameters[key]}" for key in given]
-        apart += _drawn(run, configs)
+        apart += _sampling_qualifiers(run, configs)
         if limits and config.limit is not None:
             apart.append(f"limit {config.limit}")
         names.append(f"{run.model} ({', '.join(apart)})" if apart else run.model)
     return names
 
 
-def _drawn(run: RunInfo, among: Sequence[RunConfig]) -> Iterable[str]:
+def _sampling_qualifiers(run: RunInfo, configs: Sequence[RunConfig]) -> Iterable[str]:
     """How often and how freely replies were drawn, where the runs do not share that and the model's
     name does not tell it."""
     config = run.config
-    if len({one.repeats for one in among}) > 1 and config.repeats > 1:
+    if len({one.repeats for one in configs}) > 1 and config.repeats > 1:
         yield f"{config.repeats} draws"
-    if config.fresh and len({one.fresh for one in among}) > 1:
+    if config.fresh and len({one.fresh for one in configs}) > 1:
         yield f"asked anew, {config.fresh}"
-    hows = [one.sampling.get("model", Sampling()) for one in among]
+    hows = [one.sampling.get("model", Sampling()) for one in configs]
     how = config.sampling.get("model", Sampling())
     for name in ("temperature", "top_p", "seed"):
         value = getattr(how, name)
@@ -203,51 +203,53 @@ def _drawn(run: RunInfo, among: Sequence[RunConfig]) -> Iterable[str]:
             yield f"{name} {value:g}"
 
 
-def in_order(runs: Sequence[RunInfo]) -> list[int]:
+def table_order(runs: Sequence[RunInfo]) -> list[int]:
     """Places of runs of one benchmark in a table: models as they come, of each the plainest run
     first."""
     models = list(dict.fromkeys(run.model for run in runs))
-    names = run_names(runs)
+    names = run_info_labels(runs)
     return sorted(range(len(runs)), key=lambda at: (models.index(runs[at].model), names[at]))
 
 
-def imperfect(report: Report) -> tuple[Tally, ...]:
+def other_outcomes(report: Report) -> tuple[OutcomeCount, ...]:
     """The outcomes other than `answered` that did occur."""
     counts = report.summary.outcomes
     return tuple(
-        Tally(outcome, OUTCOME_WORDS[outcome], counts[outcome])
+        OutcomeCount(outcome, OUTCOME_LABELS[outcome], counts[outcome])
         for outcome in OUTCOMES
         if outcome != "answered" and counts.get(outcome, 0)
     )
 
 
 def outcomes_text(report: Report) -> str:
-    return ", ".join(f"{number(item.samples)} {item.words}" for item in imperfect(report))
+    return ", ".join(f"{count_text(item.samples)} {item.label}" for item in other_outcomes(report))
 
 
 def notices(report: Report, command: bool = True) -> tuple[str, ...]:
     """What a reader must know before the number: that the data are not the published ones, what
     the benchmark says, the bounds that failed and missing samples leave, and that a run has not
     ended, with the `command` that goes on with it."""
-    first, *others = report.summary.notices or (_lost(report),)
+    first, *others = report.summary.notices or (_loss_notice(report),)
     bounds = report.summary.bounds
     if bounds is not None:
-        first += f"; bounds {points(bounds.worst)}–{points(bounds.best)}"
+        first += f"; bounds {score_text(bounds.worst)}–{score_text(bounds.best)}"
     status = status_notice(report.run)
     if bounds is not None and status:
         # Those never asked have no record: the bounds know nothing of them.
-        first += f" of the {number(report.run.counts.done + report.run.counts.failed)} asked"
+        first += f" of the {count_text(report.run.counts.done + report.run.counts.failed)} asked"
     if status and command and report.run.command:
-        status += f"; {go_on(report.run)}"
-    changed = (one for role, starts in report.run.served.items() for one in changes(role, starts))
+        status += f"; {resume_command(report.run)}"
+    changed = (
+        one for role, starts in report.run.served.items() for one in identity_changes(role, starts)
+    )
     own = (*others, *report.run.repairs, *changed, status)
     return tuple(filter(None, (report.run.data.note, first, *own)))
 
 
-def _lost(report: Report) -> str:
+def _loss_notice(report: Report) -> str:
     """For summaries that say nothing themselves of what failed or is missing."""
     counts = report.summary.outcomes
-    lost = [f"{number(counts[key])} {key}" for key in OWED if counts.get(key, 0)]
+    lost = [f"{count_text(counts[key])} {key}" for key in RETRYABLE if counts.get(key, 0)]
     return f"of {plural(report.summary.total, 'sample')}: {', '.join(lost)}" if lost else ""
 
 
@@ -258,16 +260,16 @@ def status_notice(run: RunInfo) -> str:
     state = "is going on, or was killed" if run.status == "running" else "was interrupted"
     if run.stopped:
         state = f"was stopped: {run.stopped}"
-    done = f"{number(run.counts.done)} of {number(run.counts.samples)} done"
+    done = f"{count_text(run.counts.done)} of {count_text(run.counts.samples)} done"
     return f"the run {state}{'; ' if run.stopped else ': '}{done}"
 
 
-def go_on(run: RunInfo) -> str:
+def resume_command(run: RunInfo) -> str:
     """The command that goes on with a run that has not ended; nothing where there is none."""
     return f"continue with: {run.command}" if run.command and status_notice(run) else ""
 
 
-def spending(spent: Spent) -> str:
+def spending_text(spent: RoleUsage) -> str:
     """Sends, failures by kind, tokens and money, where they are known."""
     parts = [*_sends(spent), *_tokens(spent)]
     if spent.cost is not None and spent.price is not None:
@@ -275,11 +277,11 @@ def spending(spent: Spent) -> str:
     return ", ".join(parts)
 
 
-def notable(run: RunInfo) -> Iterable[str]:
+def notable_usage(run: RunInfo) -> Iterable[str]:
     """What was spent by role, where it cost money or did not go smoothly."""
     for role, spent in run.spent.items():
         if spent.cost is not None or spent.failures or any(_sends(spent)):
-            yield f"{words(role)}: {spending(spent)}"
+            yield f"{display_name(role)}: {spending_text(spent)}"
 
 
 def money(amount: float, currency: str) -> str:
@@ -288,23 +290,25 @@ def money(amount: float, currency: str) -> str:
     return f"{amount:,.{digits}f} {currency}"
 
 
-def _sends(spent: Spent) -> Iterable[str]:
+def _sends(spent: RoleUsage) -> Iterable[str]:
     again = spent.sent - spent.answered - sum(spent.failures.values())
     if again > 0:
         yield f"{plural(spent.sent, 'send')} for {plural(spent.answered, 'answer')}"
     if spent.failures:
         kinds = sorted(spent.failures.items(), key=lambda item: -item[1])
-        told = ", ".join(f"{number(count)} {words(kind)}" for kind, count in kinds)
+        told = ", ".join(f"{count_text(count)} {display_name(kind)}" for kind, count in kinds)
         yield f"{plural(sum(spent.failures.values()), 'request')} failed ({told})"
 
 
-def _tokens(spent: Spent) -> Iterable[str]:
+def _tokens(spent: RoleUsage) -> Iterable[str]:
     used = spent.usage
     if used.prompt_tokens or used.completion_tokens:
-        cached = f" ({number(used.cached_tokens)} cached)" if used.cached_tokens else ""
-        thought = f" ({number(used.reasoning_tokens)} reasoning)" if used.reasoning_tokens else ""
-        prompt, reply = number(used.prompt_tokens), number(used.completion_tokens)
+        cached = f" ({count_text(used.cached_tokens)} cached)" if used.cached_tokens else ""
+        thought = (
+            f" ({count_text(used.reasoning_tokens)} reasoning)" if used.reasoning_tokens else ""
+        )
+        prompt, reply = count_text(used.prompt_tokens), count_text(used.completion_tokens)
         yield f"{prompt} tokens in prompts{cached}, {reply} in replies{thought}"
     old = spent.reused_usage
     if old.prompt_tokens or old.completion_tokens:
-        yield f"{number(old.prompt_tokens + old.completion_tokens)} more were paid for earlier"
+        yield f"{count_text(old.prompt_tokens + old.completion_tokens)} more were paid for earlier"

@@ -11,12 +11,12 @@ from typing import NamedTuple
 from snellen.core.csv_cells import text_cells
 from snellen.report import format as fmt
 from snellen.report.markdown import bullets, literal, table
-from snellen.report.page.layout import environment, frame
-from snellen.report.terminal.leaderboards import Standing, cells, headings
-from snellen.scoring.leaderboard import Place
+from snellen.report.page.layout import page_layout, template_environment
+from snellen.report.terminal.leaderboards import ComparableRuns, board_cells, board_headings
+from snellen.scoring.leaderboard import LeaderboardRow
 
 
-class Line(NamedTuple):
+class BoardLine(NamedTuple):
     """A place of a board, as a row of the CSV file; empty where nothing is known."""
 
     benchmark: str
@@ -32,35 +32,35 @@ class Line(NamedTuple):
     alike: str
 
 
-def lines(found: Sequence[Standing]) -> list[Line]:
+def board_lines(standings: Sequence[ComparableRuns]) -> list[BoardLine]:
     """Every place of every board."""
     return [
-        _line(standing.title, shown.name, place)
-        for standing in found
+        _board_line(standing.title, shown.name, place)
+        for standing in standings
         for shown in standing.boards
         for place in shown.places
     ]
 
 
-def _line(title: str, name: str, place: Place) -> Line:
-    low, high = place.ranks or ("", "")
-    interval = place.interval
-    return Line(
+def _board_line(title: str, name: str, row: LeaderboardRow) -> BoardLine:
+    low, high = row.ranks or ("", "")
+    interval = row.interval
+    return BoardLine(
         title,
         name,
-        place.rank,
-        place.model,
-        f"{place.score:.2f}",
+        row.rank,
+        row.model,
+        f"{row.score:.2f}",
         f"{interval.low:.2f}" if interval else "",
         f"{interval.high:.2f}" if interval else "",
-        "" if place.n is None else place.n,
+        "" if row.n is None else row.n,
         low,
         high,
-        place.letters or "",
+        row.letters or "",
     )
 
 
-def to_json(found: Sequence[Standing]) -> str:
+def to_json(standings: Sequence[ComparableRuns]) -> str:
     """One object: the standings with their boards and notices, scores unrounded."""
     return (
         json.dumps(
@@ -69,11 +69,14 @@ def to_json(found: Sequence[Standing]) -> str:
                     "benchmark": standing.title,
                     "notices": standing.notices,
                     "boards": [
-                        {**shown._asdict(), "places": [_object(place) for place in shown.places]}
+                        {
+                            **shown._asdict(),
+                            "places": [_row_object(place) for place in shown.places],
+                        }
                         for shown in standing.boards
                     ],
                 }
-                for standing in found
+                for standing in standings
             ],
             ensure_ascii=False,
         )
@@ -81,61 +84,65 @@ def to_json(found: Sequence[Standing]) -> str:
     )
 
 
-def _object(place: Place) -> dict[str, object]:
-    interval = place.interval
+def _row_object(row: LeaderboardRow) -> dict[str, object]:
+    interval = row.interval
     return {
-        **place._asdict(),
+        **row._asdict(),
         "interval": None if interval is None else [interval.low, interval.high],
     }
 
 
-def to_csv(found: Sequence[Standing]) -> str:
+def to_csv(standings: Sequence[ComparableRuns]) -> str:
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(Line._fields)
-    writer.writerows(text_cells(line) for line in lines(found))
+    writer.writerow(BoardLine._fields)
+    writer.writerows(text_cells(line) for line in board_lines(standings))
     return file.getvalue()
 
 
-def to_markdown(found: Sequence[Standing]) -> str:
+def to_markdown(standings: Sequence[ComparableRuns]) -> str:
     blocks = []
-    for standing in found:
+    for standing in standings:
         blocks.append(f"**{literal(standing.title)}**")
         if standing.notices:
             blocks.append("\n".join(bullets(standing.notices)))
         for shown in standing.boards:
             if shown.places:
-                head = headings(shown)
+                head = board_headings(shown)
                 right = [at for at, name in enumerate(head) if name not in ("model", "alike")]
-                head[1] = fmt.words(shown.name)
-                blocks.append("\n".join(table(head, cells(shown), right=right)))
+                head[1] = fmt.display_name(shown.name)
+                blocks.append("\n".join(table(head, board_cells(shown), right=right)))
         blocks += [literal(line) for line in standing.legend]
     return "\n\n".join(blocks) + "\n"
 
 
-def to_html(found: Sequence[Standing]) -> str:
+def to_html(standings: Sequence[ComparableRuns]) -> str:
     """A page of its own."""
-    template = environment().get_template("leaderboard.html")
+    template = template_environment().get_template("leaderboard.html")
     page: str = template.render(
-        **frame(("page.css",), ("theme.js",)),
+        **page_layout(("page.css",), ("theme.js",)),
         standings=[
             {
                 "title": standing.title,
                 "notices": standing.notices,
                 "legend": standing.legend,
                 "boards": [
-                    {"name": shown.name, "headings": headings(shown), "rows": list(cells(shown))}
+                    {
+                        "name": shown.name,
+                        "headings": board_headings(shown),
+                        "rows": list(board_cells(shown)),
+                    }
                     for shown in standing.boards
                     if shown.places
                 ],
             }
-            for standing in found
+            for standing in standings
         ],
     )
     return page + "\n"
 
 
-EXPORTS: Mapping[str, Callable[[Sequence[Standing]], str]] = {
+EXPORTS: Mapping[str, Callable[[Sequence[ComparableRuns]], str]] = {
     "json": to_json,
     "csv": to_csv,
     "markdown": to_markdown,

@@ -18,15 +18,15 @@ from snellen.core.answer import OUTCOMES, Outcome
 from snellen.core.output import Failure
 from snellen.core.record import Record, Unscored
 from snellen.core.summary import Bounds, Interval, Metric, Summary
-from snellen.scoring.clusters import clusters
+from snellen.scoring.clusters import cluster_samples
 from snellen.scoring.guessing import guess_metrics
 from snellen.stats.intervals import score_interval
 
 FailurePolicy = Literal["exclude", "count-wrong", "withhold"]
 
-_BESIDE = ("vanilla", "drop", "by_rules")
+_SECONDARY = ("vanilla", "drop", "by_rules")
 """Metrics that belong next to the headline, where there are any."""
-_REASONS = 3
+_MAX_REASONS = 3
 """Reasons why samples were not asked that are told."""
 
 
@@ -35,46 +35,50 @@ def summarise(
     *,
     headline: str = "accuracy",
     failures: FailurePolicy = "exclude",
-    beside: tuple[str, ...] = (),
-    held: Sequence[str] | None = None,
+    secondary: tuple[str, ...] = (),
+    cluster_ids: Sequence[str] | None = None,
 ) -> Summary:
     """Summary of records scored 0..1; metrics in percent, with intervals over `clusters` of the
-    records, which are `held` where they were found already. Passes are never looked at. `beside`
+    records, which are `cluster_ids` where they were found already. Passes are never looked at. `secondary`
     names values of the records that stand next to the headline in tables."""
-    held = clusters(records) if held is None else held
-    known = [
-        _Counted(record, score, cluster)
-        for record, cluster in zip(records, held, strict=True)
+    cluster_ids = cluster_samples(records) if cluster_ids is None else cluster_ids
+    counted = [
+        _CountedRecord(record, score, cluster)
+        for record, cluster in zip(records, cluster_ids, strict=True)
         if (score := counted_score(record, failures)) is not None
     ]
-    counted = [one.record for one in known]
-    owed = [record for record in records if record.owed]
-    withheld = failures == "withhold" and bool(owed)
-    overall = mean_metric(headline, [one.score for one in known], [one.cluster for one in known])
-    if withheld:
-        overall = Metric(headline, None, len(known), note="withheld: samples failed or are missing")
-    told = {} if withheld else {**_values(records, held), **_differences(known)}
-    metrics = {headline: overall, **told, **guess_metrics(counted)}
+    counted_records = [one.record for one in counted]
+    retryable = [record for record in records if record.is_retryable]
+    is_withheld = failures == "withhold" and bool(retryable)
+    overall = mean_metric(
+        headline, [one.score for one in counted], [one.cluster for one in counted]
+    )
+    if is_withheld:
+        overall = Metric(
+            headline, None, len(counted), note="withheld: samples failed or are missing"
+        )
+    further = {} if is_withheld else {**_values(records, cluster_ids), **_differences(counted)}
+    metrics = {headline: overall, **further, **guess_metrics(counted_records)}
     return Summary(
         headline=overall,
         metrics=metrics,
-        groups={} if withheld else _groups(known, headline),
+        groups={} if is_withheld else _groups(counted, headline),
         outcomes=count_outcomes(records),
-        n=len(counted),
+        n=len(counted_records),
         total=len(records),
         no_gold=sum(record.unscored == "no_gold" for record in records),
-        bounds=_bounds(records) if owed or _partly_graded(records) else None,
-        notices=tuple(notices(records, failures)),
-        beside=tuple(name for name in (*beside, *_BESIDE) if name in metrics),
+        bounds=_bounds(records) if retryable or _partly_graded(records) else None,
+        notices=tuple(score_notices(records, failures)),
+        beside=tuple(name for name in (*secondary, *_SECONDARY) if name in metrics),
     )
 
 
-def mean_metric(name: str, scores: Sequence[float], held: Sequence[str] = ()) -> Metric:
-    """Mean of scores in 0..1 as percent, with its interval; `held` names the cluster of each, as
+def mean_metric(name: str, scores: Sequence[float], cluster_ids: Sequence[str] = ()) -> Metric:
+    """Mean of scores in 0..1 as percent, with its interval; `cluster_ids` names the cluster of each, as
     `clusters` does: an empty one stands alone, and so do all where none are named."""
     if not scores:
         return Metric(name, None, 0, note="no sample could be scored")
-    interval = score_interval(scores, held)
+    interval = score_interval(scores, cluster_ids)
     if interval is not None:
         interval = Interval(
             100 * interval.low, 100 * interval.high, interval.method, interval.level
@@ -88,14 +92,14 @@ def count_outcomes(records: Iterable[Record]) -> dict[Outcome, int]:
     return {outcome: counts[outcome] for outcome in OUTCOMES}
 
 
-def notices(records: Sequence[Record], failures: FailurePolicy = "exclude") -> Iterable[str]:
+def score_notices(records: Sequence[Record], failures: FailurePolicy = "exclude") -> Iterable[str]:
     """What a reader must know before the number."""
     verb = {"exclude": "left out", "count-wrong": "counted wrong", "withhold": "left out"}[failures]
     total = f"{len(records)} sample{'' if len(records) == 1 else 's'}"
     counts = Counter(record.unscored for record in records)
     passes = any(len(record.passes) > 1 for record in records)
-    lacking = "no prediction for some pass" if passes else "no prediction"
-    ended: tuple[tuple[Unscored, str], ...] = (("failed", "failed"), ("missing", lacking))
+    missing_text = "no prediction for some pass" if passes else "no prediction"
+    ended: tuple[tuple[Unscored, str], ...] = (("failed", "failed"), ("missing", missing_text))
     for reason, has in ended:
         count = counts[reason]
         if count:
@@ -104,28 +108,28 @@ def notices(records: Sequence[Record], failures: FailurePolicy = "exclude") -> I
     fixed = sum(record.asked_once for record in records)
     if fixed:
         yield f"{fixed} of {total} could not be rotated and were asked once"
-    lacking_some = sum(record.lacking > 0 for record in records)
-    if lacking_some:
+    incomplete = sum(record.lacking > 0 for record in records)
+    if incomplete:
         rows = sum(record.lacking for record in records)
         yield (
-            f"{lacking_some} of {total} {'lacks' if lacking_some == 1 else 'lack'} {rows} "
+            f"{incomplete} of {total} {'lacks' if incomplete == 1 else 'lack'} {rows} "
             f"rotation{'' if rows == 1 else 's'} in the data and "
-            f"{'is' if lacking_some == 1 else 'are'} counted by the others: the score may be "
+            f"{'is' if incomplete == 1 else 'are'} counted by the others: the score may be "
             "higher than of the whole file"
         )
     count = counts["no_gold"]
     if count:
-        one = count == 1
+        singular = count == 1
         yield (
-            f"{count} of {total} {'has' if one else 'have'} no gold answer "
-            f"and {'is' if one else 'are'} not scored"
+            f"{count} of {total} {'has' if singular else 'have'} no gold answer "
+            f"and {'is' if singular else 'are'} not scored"
         )
     count = counts["ungraded"]
     if count:
-        one = count == 1
+        singular = count == 1
         yield (
-            f"{count} of {total} {'was' if one else 'were'} not graded by any judge "
-            f"and {'is' if one else 'are'} left out"
+            f"{count} of {total} {'was' if singular else 'were'} not graded by any judge "
+            f"and {'is' if singular else 'are'} left out"
         )
     count = sum(record.holds_verdict for record in records)
     if count:
@@ -135,11 +139,11 @@ def notices(records: Sequence[Record], failures: FailurePolicy = "exclude") -> I
         )
     count = counts["unsupported"]
     if count:
-        one = count == 1
+        singular = count == 1
         why = "; ".join(_reasons(records))
         yield (
-            f"{count} of {total} {'needs' if one else 'need'} what the model cannot do "
-            f"and {'was' if one else 'were'} not asked{f': {why}' if why else ''}"
+            f"{count} of {total} {'needs' if singular else 'need'} what the model cannot do "
+            f"and {'was' if singular else 'were'} not asked{f': {why}' if why else ''}"
         )
 
 
@@ -148,18 +152,18 @@ def _reasons(records: Iterable[Record]) -> list[str]:
     outputs = (one.passes[0].output for one in records
                if one.unscored == "unsupported" and one.passes)  # fmt: skip
     messages = (output.message for output in outputs if isinstance(output, Failure))
-    return list(dict.fromkeys(messages))[:_REASONS]
+    return list(dict.fromkeys(messages))[:_MAX_REASONS]
 
 
 def counted_score(record: Record, failures: FailurePolicy) -> float | None:
     """The score a record counts with, or None where it is left out."""
-    if record.owed and failures == "count-wrong":
+    if record.is_retryable and failures == "count-wrong":
         # Without gold it could have no score even if it had been answered.
         return 0.0 if record.gold else None
     return record.score
 
 
-class _Counted(NamedTuple):
+class _CountedRecord(NamedTuple):
     """A record that counts, with its score and the name of its cluster."""
 
     record: Record
@@ -167,58 +171,58 @@ class _Counted(NamedTuple):
     cluster: str
 
 
-def _groups(known: Sequence[_Counted], name: str) -> dict[str, dict[str, Metric]]:
-    cells: dict[str, dict[str, _Cell]] = defaultdict(lambda: defaultdict(_Cell))
-    for record, score, cluster in known:
+def _groups(counted: Sequence[_CountedRecord], name: str) -> dict[str, dict[str, Metric]]:
+    buckets: dict[str, dict[str, _Bucket]] = defaultdict(lambda: defaultdict(_Bucket))
+    for record, score, cluster in counted:
         for column, label in record.groups.items():
-            cells[column][label].add(score, cluster)
+            buckets[column][label].add(score, cluster)
     return {
         column: {label: labels[label].metric(name) for label in sorted(labels)}
-        for column, labels in cells.items()
+        for column, labels in buckets.items()
     }
 
 
-def _values(records: Sequence[Record], held: Sequence[str]) -> dict[str, Metric]:
+def _values(records: Sequence[Record], cluster_ids: Sequence[str]) -> dict[str, Metric]:
     """Means of the further per-sample values, such as `vanilla` beside a circular score."""
-    cells: dict[str, _Cell] = defaultdict(_Cell)
-    for record, cluster in zip(records, held, strict=True):
+    buckets: dict[str, _Bucket] = defaultdict(_Bucket)
+    for record, cluster in zip(records, cluster_ids, strict=True):
         for name, value in record.values.items():
-            cells[name].add(value, cluster)
-    return {name: cell.metric(name) for name, cell in cells.items()}
+            buckets[name].add(value, cluster)
+    return {name: cell.metric(name) for name, cell in buckets.items()}
 
 
 @dataclass(slots=True)
-class _Cell:
+class _Bucket:
     """Scores that are averaged together, each with the name of its cluster."""
 
     scores: list[float] = field(default_factory=list)
-    held: list[str] = field(default_factory=list)
+    cluster_ids: list[str] = field(default_factory=list)
 
     def add(self, score: float, cluster: str) -> None:
         self.scores.append(score)
-        self.held.append(cluster)
+        self.cluster_ids.append(cluster)
 
     def metric(self, name: str) -> Metric:
-        return mean_metric(name, self.scores, self.held)
+        return mean_metric(name, self.scores, self.cluster_ids)
 
 
-def _differences(known: Sequence[_Counted]) -> dict[str, Metric]:
+def _differences(counted: Sequence[_CountedRecord]) -> dict[str, Metric]:
     """Differences over the same samples: VanillaEval minus CircularEval (MMBench Table 2), and
     what the LLM extractor added to the rules on the first pass (Table 1). Neither is ever below 0:
     a circular score is at most that of its first pass, and what rules read stays read."""
-    cells = {"drop": _Cell(), "extractor_gain": _Cell()}
-    for record, _, cluster in known:
+    buckets = {"drop": _Bucket(), "extractor_gain": _Bucket()}
+    for record, _, cluster in counted:
         values, score = record.values, record.score
         if score is None:
             continue
         if "vanilla" in values:
-            cells["drop"].add(values["vanilla"] - score, cluster)
+            buckets["drop"].add(values["vanilla"] - score, cluster)
         if "vanilla_by_rules" in values:
             gain = values.get("vanilla", score) - values["vanilla_by_rules"]
-            cells["extractor_gain"].add(gain, cluster)
+            buckets["extractor_gain"].add(gain, cluster)
     return {
         name: structs.replace(cell.metric(name), unit="points")
-        for name, cell in cells.items()
+        for name, cell in buckets.items()
         if cell.scores
     }
 
@@ -235,9 +239,9 @@ def _bounds(records: Sequence[Record]) -> Bounds:
         record
         for record in records
         if record.score is not None
-        or ((record.owed or record.unscored == "ungraded") and record.gold)
+        or ((record.is_retryable or record.unscored == "ungraded") and record.gold)
     ]
-    owed = sum(record.score is None for record in with_gold)
+    unknown = sum(record.score is None for record in with_gold)
     right = sum(record.score or 0.0 for record in with_gold)
     total = max(1, len(with_gold))
-    return Bounds(100 * right / total, 100 * (right + owed) / total)
+    return Bounds(100 * right / total, 100 * (right + unknown) / total)

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from snellen.core.answer import Answer, Found, outcome_of
+from snellen.core.answer import Answer, ParsedAnswer, outcome_of
 from snellen.core.output import Generated
 from snellen.core.record import Pass, Record
 
 
-class Reading(Struct, frozen=True, omit_defaults=True):
+class RuleResult(Struct, frozen=True, omit_defaults=True):
     """What one rule makes of a reply."""
 
     value: str | None
@@ -30,10 +30,10 @@ class Disagreement(Struct, frozen=True):
     """The data row asked: the question, or one of its rotations."""
     reply: str
     gold: tuple[str, ...]
-    readings: dict[str, Reading]
+    readings: dict[str, RuleResult]
 
     @property
-    def read_alike(self) -> bool:
+    def is_parsed_alike(self) -> bool:
         """Whether the rules read the same and only their verdicts differ."""
         return len({one.value for one in self.readings.values()}) == 1
 
@@ -45,31 +45,33 @@ def disagreements(by_rule: Mapping[str, Sequence[Record]]) -> list[Disagreement]
     Under CircularEval a rule stops at its first wrong pass; replies that fewer than two rules got
     to are not compared.
     """
-    seen: dict[tuple[str, int], dict[str, Pass]] = {}
+    passes_by_rule: dict[tuple[str, int], dict[str, Pass]] = {}
     for rule, records in by_rule.items():
         for record in records:
-            for number, one in enumerate(record.passes):
-                seen.setdefault((record.id, number), {})[rule] = one
-    found = []
-    for (name, number), passes in seen.items():
-        readings = {rule: _reading(one) for rule, one in passes.items()}
+            for pass_index, one in enumerate(record.passes):
+                passes_by_rule.setdefault((record.id, pass_index), {})[rule] = one
+    disagreeing = []
+    for (name, pass_index), passes in passes_by_rule.items():
+        readings = {rule: _rule_result(one) for rule, one in passes.items()}
         if len({one.value for one in readings.values()}) > 1 or len(_verdicts(readings)) > 1:
             first = next(iter(passes.values()))
-            row = first.row or (name if number == 0 else f"{name} (rotation {number})")
-            found.append(Disagreement(row, _text(first), first.gold, readings))
-    return found
+            row = first.row or (name if pass_index == 0 else f"{name} (rotation {pass_index})")
+            disagreeing.append(Disagreement(row, _text(first), first.gold, readings))
+    return disagreeing
 
 
-def _verdicts(readings: Mapping[str, Reading]) -> set[tuple[bool | None, float | None]]:
+def _verdicts(readings: Mapping[str, RuleResult]) -> set[tuple[bool | None, float | None]]:
     return {(one.correct, one.credit) for one in readings.values()}
 
 
-def _reading(one: Pass) -> Reading:
-    answer: Answer | None = one.answer
-    if isinstance(answer, Found):
-        return Reading(answer.value, answer.rule, one.correct, one.credit)
-    return Reading(None, outcome_of(answer) if answer is not None else "failed", one.correct)
+def _rule_result(one_pass: Pass) -> RuleResult:
+    answer: Answer | None = one_pass.answer
+    if isinstance(answer, ParsedAnswer):
+        return RuleResult(answer.value, answer.rule, one_pass.correct, one_pass.credit)
+    return RuleResult(
+        None, outcome_of(answer) if answer is not None else "failed", one_pass.correct
+    )
 
 
-def _text(one: Pass) -> str:
-    return one.output.text if isinstance(one.output, Generated) else ""
+def _text(one_pass: Pass) -> str:
+    return one_pass.output.text if isinstance(one_pass.output, Generated) else ""

@@ -14,27 +14,27 @@ import string
 from collections import Counter
 from collections.abc import Sequence
 
-from snellen.scoring.edit_distance import anls, folded, similarity
+from snellen.scoring.edit_distance import anls, fold_text, similarity
 
 NOT_ANSWERABLE = "Not answerable"
-_ABSTAINS = re.compile(
+_ABSTENTION = re.compile(
     r"\b(?:not answerable|unanswerable|can(?:not|'t) be (?:answered|determined)"
     r"|no answer|(?:is|are) not (?:(?:mentioned|provided|stated) )?in the (?:document|slides?))\b",
     re.IGNORECASE,
 )
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
-_MOST_PERMUTED = 7
+_MAX_PERMUTED = 7
 """Longest list whose best pairing is sought among all; longer ones are paired greedily."""
 
 
 def abstains(answer: str) -> bool:
     """Whether the answer says that the document holds no answer."""
-    return _ABSTAINS.search(answer) is not None
+    return _ABSTENTION.search(answer) is not None
 
 
 def document_anls(answer: str, golds: Sequence[str]) -> float:
     """ANLS where a gold of "Not answerable" asks for abstaining, which then is right or wrong."""
-    if any(folded(gold) == NOT_ANSWERABLE.lower() for gold in golds):
+    if any(fold_text(gold) == NOT_ANSWERABLE.lower() for gold in golds):
         return float(abstains(answer))
     return 0.0 if abstains(answer) else anls(answer, golds)
 
@@ -44,26 +44,28 @@ def list_anls(answers: Sequence[str], golds: Sequence[str]) -> float:
     if not answers or not golds:
         return float(not answers and not golds)
     short, long = sorted((list(answers), list(golds)), key=len)
-    marks = [[anls(one, [other]) for other in long] for one in short]
-    return _best_pairing(marks) / len(long)
+    similarities = [[anls(one, [other]) for other in long] for one in short]
+    return _best_pairing(similarities) / len(long)
 
 
-def _best_pairing(marks: Sequence[Sequence[float]]) -> float:
-    columns = range(len(marks[0]))
-    if len(marks[0]) <= _MOST_PERMUTED:
-        orders = itertools.permutations(columns, len(marks))
-        return max(sum(row[at] for row, at in zip(marks, order, strict=True)) for order in orders)
+def _best_pairing(similarities: Sequence[Sequence[float]]) -> float:
+    columns = range(len(similarities[0]))
+    if len(similarities[0]) <= _MAX_PERMUTED:
+        orders = itertools.permutations(columns, len(similarities))
+        return max(
+            sum(row[at] for row, at in zip(similarities, order, strict=True)) for order in orders
+        )
     cells = sorted(
-        ((mark, row, at) for row, line in enumerate(marks) for at, mark in enumerate(line)),
+        ((mark, row, at) for row, line in enumerate(similarities) for at, mark in enumerate(line)),
         reverse=True,
     )
-    rows: set[int] = set()
-    taken: set[int] = set()
+    used_rows: set[int] = set()
+    used_columns: set[int] = set()
     total = 0.0
     for mark, row, at in cells:
-        if row not in rows and at not in taken:
-            rows.add(row)
-            taken.add(at)
+        if row not in used_rows and at not in used_columns:
+            used_rows.add(row)
+            used_columns.add(at)
             total += mark
     return total
 
@@ -80,11 +82,11 @@ def squad_equal(answer: str, golds: Sequence[str]) -> bool:
     return _squad_words(answer) in [_squad_words(gold) for gold in golds]
 
 
-def _f1(said: Sequence[str], gold: Sequence[str]) -> float:
-    if not said or not gold:
-        return float(not said and not gold)
-    common = sum((Counter(said) & Counter(gold)).values())
-    return 2 * common / (len(said) + len(gold))
+def _f1(answer: Sequence[str], gold: Sequence[str]) -> float:
+    if not answer or not gold:
+        return float(not answer and not gold)
+    common = sum((Counter(answer) & Counter(gold)).values())
+    return 2 * common / (len(answer) + len(gold))
 
 
 def _squad_words(text: str) -> list[str]:
@@ -96,35 +98,35 @@ def words_f1_vlmevalkit(answer: str, gold: str) -> float:
     """VLMEvalKit's F1 for SlideVQA, held to 1: words are not counted, so a word repeated in the
     answer counts as often as it is said and recall could pass 1. It joins the lines of a gold
     without a blank."""
-    said, wanted = answer.lower().split(), _in_one_piece(gold).split()
-    if not said or not wanted:
+    answer_words, gold_words = answer.lower().split(), _join_lines(gold).split()
+    if not answer_words or not gold_words:
         return 0.0
-    hits = sum(word in wanted for word in said)
-    precision, recall = hits / len(said), hits / len(wanted)
+    hits = sum(word in gold_words for word in answer_words)
+    precision, recall = hits / len(answer_words), hits / len(gold_words)
     return min(1.0, 2 * precision * recall / (precision + recall)) if hits else 0.0
 
 
 def equal_vlmevalkit(answer: str, gold: str) -> bool:
     """VLMEvalKit's exact match for SlideVQA."""
-    return answer.lower().strip() == _in_one_piece(gold).strip()
+    return answer.lower().strip() == _join_lines(gold).strip()
 
 
-def anls_of_letters(answer: str, gold: str) -> float:
+def anls_vlmevalkit(answer: str, gold: str) -> float:
     """VLMEvalKit's ANLS for DUDE: over lower case, white space as it is; a similarity of 0.5 is
     none."""
-    return nearness(answer.lower(), gold.lower())
+    return thresholded_similarity(answer.lower(), gold.lower())
 
 
-def anls_in_one_piece(answer: str, gold: str) -> float:
+def anls_vlmevalkit_joined_lines(answer: str, gold: str) -> float:
     """The same for SlideVQA, where it joins the lines of a gold without a blank."""
-    return nearness(answer.lower(), _in_one_piece(gold))
+    return thresholded_similarity(answer.lower(), _join_lines(gold))
 
 
-def _in_one_piece(gold: str) -> str:
+def _join_lines(gold: str) -> str:
     return gold.replace("\n", "").lower()
 
 
-def nearness(one: str, other: str) -> float:
+def thresholded_similarity(first: str, second: str) -> float:
     """ANLS of two cleaned texts without further folding."""
-    found = similarity(one, other)
-    return found if found > 0.5 else 0.0
+    value = similarity(first, second)
+    return value if value > 0.5 else 0.0

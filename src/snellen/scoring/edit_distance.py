@@ -14,9 +14,9 @@ from rapidfuzz.distance import Levenshtein
 THRESHOLD = 0.5
 
 
-def similarity(one: str, other: str) -> float:
+def similarity(first: str, second: str) -> float:
     """1 - edits / length of the longer text, 0..1; two empty texts are the same."""
-    return float(Levenshtein.normalized_similarity(one, other))
+    return float(Levenshtein.normalized_similarity(first, second))
 
 
 def anls(answer: str, golds: Sequence[str], *, threshold: float = THRESHOLD) -> float:
@@ -25,8 +25,8 @@ def anls(answer: str, golds: Sequence[str], *, threshold: float = THRESHOLD) -> 
     Texts are trimmed, lower-cased and their inner white space collapsed (the DocVQA task, Mathew
     et al. 2021, Sec. 5).
     """
-    said = folded(answer)
-    best = max((similarity(said, folded(gold)) for gold in golds), default=0.0)
+    folded_answer = fold_text(answer)
+    best = max((similarity(folded_answer, fold_text(gold)) for gold in golds), default=0.0)
     return best if best >= threshold else 0.0
 
 
@@ -34,14 +34,15 @@ def anls_by_script(answer: str, golds: Sequence[str]) -> float:
     """As the script of DocVQA's and InfographicVQA's competition, VLMEvalKit and lmms-eval have
     it: edits are counted between the folded texts but divided by the longer length before trimming
     and collapsing, so white space earns similarity."""
-    said = folded(answer)
+    folded_answer = fold_text(answer)
     ratios = [
-        Levenshtein.distance(said, folded(gold)) / max(len(answer), len(gold), 1) for gold in golds
+        Levenshtein.distance(folded_answer, fold_text(gold)) / max(len(answer), len(gold), 1)
+        for gold in golds
     ]
     best = 1.0 - min(ratios, default=1.0)
     return best if best >= THRESHOLD else 0.0
 
 
-def folded(text: str) -> str:
+def fold_text(text: str) -> str:
     """Lower case, white space trimmed and collapsed."""
     return " ".join(text.lower().split())

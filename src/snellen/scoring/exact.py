@@ -21,19 +21,19 @@ def equal_without_dot(answer: str, golds: Sequence[str]) -> bool:
     return equal_folded(answer.strip().removesuffix("."), golds)
 
 
-def contained(answer: str, golds: Sequence[str]) -> bool:
+def contains_gold(answer: str, golds: Sequence[str]) -> bool:
     """A gold, trimmed and lower-cased with dots removed, stands anywhere in the answer so treated
     (MTVQA, Tang et al. 2024, https://arxiv.org/abs/2405.11985). An empty gold never does."""
-    said = _bare(answer)
-    return any(gold in said for gold in map(_bare, golds) if gold)
+    bare_answer = _normalise(answer)
+    return any(gold in bare_answer for gold in map(_normalise, golds) if gold)
 
 
-def contained_authors(answer: str, golds: Sequence[str]) -> bool:
+def contains_gold_authors(answer: str, golds: Sequence[str]) -> bool:
     """The same as MTVQA's own script has it: dots are removed from the answer alone, so that a gold
     with a dot in it is never found."""
-    said = _bare(answer)
-    return any(gold.strip().lower() in said for gold in golds if gold.strip())
+    bare_answer = _normalise(answer)
+    return any(gold.strip().lower() in bare_answer for gold in golds if gold.strip())
 
 
-def _bare(text: str) -> str:
+def _normalise(text: str) -> str:
     return text.strip().lower().replace(".", "")

@@ -10,10 +10,10 @@ import msgspec
 from snellen.core.record import Record
 from snellen.core.summary import Bounds, Interval
 from snellen.scoring.accuracy import FailurePolicy, counted_score
-from snellen.scoring.clusters import clusters
-from snellen.stats.stratified import Tally, mean_of_groups, tally
+from snellen.scoring.clusters import cluster_samples
+from snellen.stats.stratified import GroupSums, group_sums, mean_of_groups
 
-_TINY = 10
+_MIN_GROUP_SIZE = 10
 """Samples below which a group may make a mean of groups uncertain by itself."""
 
 
@@ -21,24 +21,24 @@ def all_right(records: Iterable[Record], unit: Callable[[Record], str]) -> dict[
     """1 for each unit whose questions are all right, else 0 (MMVP's pairs, HallusionBench's
     figures and questions). A unit with a question that could not be scored is left out; questions
     without gold are no part of a unit."""
-    found: dict[str, list[float | None]] = defaultdict(list)
+    scores_by_unit: dict[str, list[float | None]] = defaultdict(list)
     for record in records:
         if record.unscored != "no_gold":
-            found[unit(record)].append(record.score)
+            scores_by_unit[unit(record)].append(record.score)
     return {
         name: float(all(score == 1.0 for score in scores))
-        for name, scores in found.items()
+        for name, scores in scores_by_unit.items()
         if None not in scores
     }
 
 
 def group_scores(records: Iterable[Record], column: str) -> dict[str, list[float]]:
     """Scores by the label of a grouping; records without score or label are left out."""
-    found: dict[str, list[float]] = defaultdict(list)
+    scores_by_label: dict[str, list[float]] = defaultdict(list)
     for record in records:
         if record.score is not None and column in record.groups:
-            found[record.groups[column]].append(record.score)
-    return dict(found)
+            scores_by_label[record.groups[column]].append(record.score)
+    return dict(scores_by_label)
 
 
 def mean_of_means(groups: Mapping[str, Sequence[float]]) -> float | None:
@@ -47,49 +47,49 @@ def mean_of_means(groups: Mapping[str, Sequence[float]]) -> float | None:
     return sum(means) / len(means) if means else None
 
 
-def tallies(
+def sums_by_label(
     records: Sequence[Record],
     column: str,
     failures: FailurePolicy = "exclude",
-    held: Sequence[str] | None = None,
-) -> dict[str, Tally]:
-    """The scores of each label of a grouping, by cluster. `held` names the cluster of each record,
+    cluster_ids: Sequence[str] | None = None,
+) -> dict[str, GroupSums]:
+    """The scores of each label of a grouping, by cluster. `cluster_ids` names the cluster of each record,
     as `clusters` does, and spares finding them again."""
-    found: dict[str, tuple[list[float], list[str]]] = defaultdict(lambda: ([], []))
-    for record, cluster in zip(records, held or clusters(records), strict=True):
+    scores_by_label: dict[str, tuple[list[float], list[str]]] = defaultdict(lambda: ([], []))
+    for record, cluster in zip(records, cluster_ids or cluster_samples(records), strict=True):
         label = record.groups.get(column)
         if label is not None and (score := counted_score(record, failures)) is not None:
-            scores, names = found[label]
+            scores, names = scores_by_label[label]
             scores.append(score)
             names.append(cluster)
-    return {label: tally(*one) for label, one in found.items()}
+    return {label: group_sums(*one) for label, one in scores_by_label.items()}
 
 
 def interval_of_mean(
-    groups: Sequence[Tally], weights: Sequence[float] | None = None, top: float = 100.0
+    groups: Sequence[GroupSums], weights: Sequence[float] | None = None, top: float = 100.0
 ) -> Interval | None:
     """Of the mean of the groups' means on the scale 0..`top`, as `mean_of_groups` finds it; None
     without groups."""
     if not groups:
         return None
-    found = mean_of_groups(groups, weights=weights)
-    return Interval(top * found.low, top * found.high, found.method, found.level)
+    interval = mean_of_groups(groups, weights=weights)
+    return Interval(top * interval.low, top * interval.high, interval.method, interval.level)
 
 
-def tiny_group(
-    groups: Mapping[str, Tally], weights: Mapping[str, float] | None = None
+def small_group_notice(
+    groups: Mapping[str, GroupSums], weights: Mapping[str, float] | None = None
 ) -> list[str]:
     """A notice, where the few samples of one group are most of the chance that is in the mean of
     the groups' means; empty otherwise."""
     parts = {
-        name: (weights[name] if weights else 1 / len(groups)) ** 2 / one.every.n
+        name: (weights[name] if weights else 1 / len(groups)) ** 2 / one.total.n
         for name, one in groups.items()
     }
     if len(parts) < 2:
         return []
     name = max(parts, key=lambda one: parts[one])
-    n, everything = groups[name].every.n, sum(one.every.n for one in groups.values())
-    if n >= _TINY or parts[name] < sum(parts.values()) / 2:
+    n, everything = groups[name].total.n, sum(one.total.n for one in groups.values())
+    if n >= _MIN_GROUP_SIZE or parts[name] < sum(parts.values()) / 2:
         return []
     return [
         f"{name} has {n} of {everything} scored samples and counts as much as a larger group: the "
@@ -97,9 +97,9 @@ def tiny_group(
     ]
 
 
-def under(records: Sequence[Record], failures: FailurePolicy) -> Sequence[Record]:
+def apply_failure_policy(records: Sequence[Record], failures: FailurePolicy) -> Sequence[Record]:
     """The records as a policy sees them: with `count-wrong`, what failed is wrong."""
-    return _assumed(records, 0.0) if failures == "count-wrong" else records
+    return _assume_score(records, 0.0) if failures == "count-wrong" else records
 
 
 def bounds_of(
@@ -107,16 +107,16 @@ def bounds_of(
 ) -> Bounds | None:
     """`value` if every failed or missing sample were wrong, and if it were right; None where
     there are none."""
-    if not any(record.owed for record in records):
+    if not any(record.is_retryable for record in records):
         return None
-    worst, best = value(_assumed(records, 0.0)), value(_assumed(records, 1.0))
+    worst, best = value(_assume_score(records, 0.0)), value(_assume_score(records, 1.0))
     return None if worst is None or best is None else Bounds(worst, best)
 
 
-def _assumed(records: Sequence[Record], score: float) -> list[Record]:
+def _assume_score(records: Sequence[Record], score: float) -> list[Record]:
     return [
         msgspec.structs.replace(record, score=score, unscored=None)
-        if record.owed and record.gold
+        if record.is_retryable and record.gold
         else record
         for record in records
     ]

@@ -14,8 +14,8 @@ import numpy as np
 
 from snellen.core.record import Record
 from snellen.core.summary import Metric
-from snellen.scoring.clusters import clusters
-from snellen.stats.resampling import seeded
+from snellen.scoring.clusters import cluster_samples
+from snellen.stats.resampling import seeded_generator
 
 CHANCE, SAME_TEXT, SAME_LETTER, FREQUENT = (
     "chance", "chance_same_text", "chance_same_letter", "frequent"
@@ -40,18 +40,18 @@ def guess_metrics(records: Sequence[Record]) -> dict[str, Metric]:
         return {}
     n = len(records)
     circular = any("vanilla" in record.values for record in records)
-    shares: dict[str, float] = {}
+    expected_right: dict[str, float] = {}
     if all(record.options for record in closed if record.kind == "choice"):
-        shares[CHANCE] = sum(map(chance_of, closed))
+        expected_right[CHANCE] = sum(map(chance_of, closed))
         if circular:
-            shares[SAME_TEXT] = sum(map(accepted_share, closed))
-            shares[SAME_LETTER] = sum(map(_chance_of_one_letter, closed))
+            expected_right[SAME_TEXT] = sum(map(accepted_fraction, closed))
+            expected_right[SAME_LETTER] = sum(map(_chance_of_one_letter, closed))
     if not circular:
-        shares[FREQUENT] = frequent_right(closed)
-    return {name: Metric(name, 100 * right / n, n) for name, right in shares.items()}
+        expected_right[FREQUENT] = frequent_right(closed)
+    return {name: Metric(name, 100 * right / n, n) for name, right in expected_right.items()}
 
 
-def accepted_share(record: Record) -> float:
+def accepted_fraction(record: Record) -> float:
     """The share of a closed question's options that are accepted: what a guess in one pass scores,
     0..1."""
     count = 2 if record.kind == "yes_no" else len(record.options)
@@ -61,13 +61,13 @@ def accepted_share(record: Record) -> float:
 
 def chance_of(record: Record) -> float:
     """What guessing uniformly, anew in each pass, scores on a closed question, 0..1."""
-    return accepted_share(record) ** _passes(record)
+    return accepted_fraction(record) ** _passes(record)
 
 
 def _chance_of_one_letter(record: Record) -> float:
     """A letter has another text in each pass, and so is right in all only if all are accepted."""
-    share = accepted_share(record)
-    return share if _passes(record) == 1 else float(share == 1)
+    fraction = accepted_fraction(record)
+    return fraction if _passes(record) == 1 else float(fraction == 1)
 
 
 def _passes(record: Record) -> int:
@@ -82,33 +82,36 @@ def frequent_right(closed: Sequence[Record]) -> float:
     both ways. Labels that are equally frequent share the answer. Questions about one picture stay
     together: where each picture has as many questions with yes as with no, so has each half."""
     kinds: dict[str, list[tuple[str, Record]]] = defaultdict(list)
-    held_by = [name or record.id for name, record in zip(clusters(closed), closed, strict=True)]
+    cluster_ids = [
+        name or record.id for name, record in zip(cluster_samples(closed), closed, strict=True)
+    ]
     # Named by their first question, so that the order of the questions does not count.
     first_of: dict[str, str] = {}
-    for name, record in zip(held_by, closed, strict=True):
+    for name, record in zip(cluster_ids, closed, strict=True):
         first_of[name] = min(record.id, first_of.get(name, record.id))
-    for name, record in zip(held_by, closed, strict=True):
+    for name, record in zip(cluster_ids, closed, strict=True):
         kinds[record.kind].append((first_of[name], record))
-    return sum(_cross_fitted(kind, held) for kind, held in kinds.items())
+    return sum(_cross_fit(kind, questions) for kind, questions in kinds.items())
 
 
-def _cross_fitted(kind: str, held: Sequence[tuple[str, Record]]) -> float:
+def _cross_fit(kind: str, questions: Sequence[tuple[str, Record]]) -> float:
     """How many of the questions of one kind, each with the name of its cluster, are right."""
-    units = {name: at for at, name in enumerate(sorted({cluster for cluster, _ in held}))}
+    units = {name: at for at, name in enumerate(sorted({cluster for cluster, _ in questions}))}
     labels = {
-        label: at for at, label in enumerate(sorted({gold for _, one in held for gold in one.gold}))
+        label: at
+        for at, label in enumerate(sorted({gold for _, one in questions for gold in one.gold}))
     }
     # How many questions of each cluster accept each label.
     accepted = np.zeros((len(units), len(labels)))
-    places = [(units[name], labels[gold]) for name, one in held for gold in set(one.gold)]
-    np.add.at(accepted, tuple(np.array(places).T), 1.0)
-    whole = accepted.sum(axis=0)
-    random = seeded(f"frequent label:{kind}")
+    cells = [(units[name], labels[gold]) for name, one in questions for gold in set(one.gold)]
+    np.add.at(accepted, tuple(np.array(cells).T), 1.0)
+    totals = accepted.sum(axis=0)
+    random = seeded_generator(f"frequent label:{kind}")
     half = len(units) // 2
     right = 0.0
     for _ in range(SPLITS):
         first = accepted[random.permutation(len(units))[:half]].sum(axis=0)
-        for counts in (first, whole - first):
+        for counts in (first, totals - first):
             best = counts == counts.max()
-            right += float((whole - counts)[best].mean())
+            right += float((totals - counts)[best].mean())
     return right / SPLITS

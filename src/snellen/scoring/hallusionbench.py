@@ -9,7 +9,7 @@ from snellen.core.record import Record
 from snellen.scoring.grouped import all_right
 
 
-class Place(NamedTuple):
+class FigureKey(NamedTuple):
     """Which figure a question is about. `kind` and `set` name the set of figures."""
 
     kind: str
@@ -33,14 +33,14 @@ class HallusionScores(NamedTuple):
         return (self.answers + self.figures + self.questions) / 3
 
 
-Locate = Callable[[Record], Place]
+FigureKeyOf = Callable[[Record], FigureKey]
 
 
-def hallusion_scores(records: Sequence[Record], place: Locate) -> HallusionScores | None:
+def hallusion_scores(records: Sequence[Record], figure_key: FigureKeyOf) -> HallusionScores | None:
     """None where no question could be scored."""
     answers = [record.score for record in records if record.score is not None]
-    figures = all_right(records, lambda one: figure_of(place(one)))
-    questions = all_right(records, lambda one: question_of(place(one)))
+    figures = all_right(records, lambda one: figure_of(figure_key(one)))
+    questions = all_right(records, lambda one: question_of(figure_key(one)))
     if not (answers and figures and questions):
         return None
     return HallusionScores(
@@ -52,11 +52,11 @@ def hallusion_scores(records: Sequence[Record], place: Locate) -> HallusionScore
     )
 
 
-def figure_of(place: Place) -> str:
+def figure_of(key: FigureKey) -> str:
     """A name for the figure."""
-    return "/".join((place.kind, place.set, place.figure))
+    return "/".join((key.kind, key.set, key.figure))
 
 
-def question_of(place: Place) -> str:
+def question_of(key: FigureKey) -> str:
     """A name for the question that is asked about every figure of the set."""
-    return "/".join((place.kind, place.set, place.question))
+    return "/".join((key.kind, key.set, key.question))

@@ -9,7 +9,7 @@ from snellen.core.headline import HeadlineSums, SumsOf
 from snellen.core.record import Record
 from snellen.core.summary import Interval
 from snellen.scoring.accuracy import FailurePolicy, counted_score
-from snellen.scoring.clusters import clusters
+from snellen.scoring.clusters import cluster_samples
 from snellen.stats.linearised import interval_of_sums
 
 if TYPE_CHECKING:
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Share(NamedTuple):
+class RatioTerm(NamedTuple):
     """What a sample adds to the ratio of that name: to its numerator and to its denominator."""
 
     ratio: str
-    part: float
-    whole: float = 1.0
+    numerator: float
+    denominator: float = 1.0
 
 
 def sum_of_ratios(
-    added: Sequence[Sequence[Share]],
+    terms: Sequence[Sequence[RatioTerm]],
     weights: Mapping[str, float] | None = None,
     *,
     strata: Sequence[str] = (),
@@ -40,16 +40,18 @@ def sum_of_ratios(
     """
     import numpy as np
 
-    names = sorted({share.ratio for shares in added for share in shares})
+    names = sorted({share.ratio for shares in terms for share in shares})
     if not names:
         return None
     column = {name: 2 * at for at, name in enumerate(names)}
-    rows = np.zeros((len(added), 2 * len(names)))
-    for row, shares in zip(rows, added, strict=True):
+    rows = np.zeros((len(terms), 2 * len(names)))
+    for row, shares in zip(rows, terms, strict=True):
         for name, part, whole in shares:
             row[column[name]] += part
             row[column[name] + 1] += whole
-    weighed = np.array([100 / len(names) if weights is None else weights[name] for name in names])
+    ratio_weights = np.array(
+        [100 / len(names) if weights is None else weights[name] for name in names]
+    )
     total = rows.sum(axis=0)
     parts, wholes = total[0::2], total[1::2]
     observed = np.where(wholes > 0, parts, 0.0) / np.where(wholes > 0, wholes, 1.0)
@@ -57,11 +59,11 @@ def sum_of_ratios(
     def value(sums: NDArray[float64]) -> NDArray[float64]:
         part, whole = sums[:, 0::2], sums[:, 1::2]
         ratios = np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), observed)
-        found: NDArray[float64] = ratios @ weighed
-        return found
+        values: NDArray[float64] = ratios @ ratio_weights
+        return values
 
-    bears = rows[:, 1::2] @ (np.abs(weighed) / np.where(wholes > 0, wholes, 1.0))
-    return HeadlineSums(rows, value, strata, links, bears)
+    sample_weights = rows[:, 1::2] @ (np.abs(ratio_weights) / np.where(wholes > 0, wholes, 1.0))
+    return HeadlineSums(rows, value, strata, links, sample_weights)
 
 
 def mean_of_ratios(sums: NDArray[float64]) -> NDArray[float64]:
@@ -71,18 +73,18 @@ def mean_of_ratios(sums: NDArray[float64]) -> NDArray[float64]:
 
     parts, wholes = sums[:, 0::2], sums[:, 1::2]
     ratios = np.where(wholes > 0, parts, 0.0) / np.where(wholes > 0, wholes, 1.0)
-    found: NDArray[float64] = 100 * ratios.mean(axis=1)
-    return found
+    means: NDArray[float64] = 100 * ratios.mean(axis=1)
+    return means
 
 
-def interval_of(
-    found: HeadlineSums | None, records: Sequence[Record], top: float = 100.0
+def headline_interval(
+    sums: HeadlineSums | None, records: Sequence[Record], top: float = 100.0
 ) -> Interval | None:
     """Interval of a headline between 0 and `top` over the records it was made of."""
-    if found is None:
+    if sums is None:
         return None
-    held = clusters(records, found.links)
-    return interval_of_sums(found.rows, found.value, held, top=top)
+    cluster_ids = cluster_samples(records, sums.links)
+    return interval_of_sums(sums.rows, sums.value, cluster_ids, top=top)
 
 
 def mean_of_groups(
@@ -95,12 +97,12 @@ def mean_of_groups(
     says what each of the groups that have a score weighs; nothing makes them weigh the same."""
     scores = [counted_score(record, failures) for record in records]
     names = [group(record) for record in records]
-    added = [
-        [] if score is None or name is None else [Share(name, score)]
+    terms = [
+        [] if score is None or name is None else [RatioTerm(name, score)]
         for score, name in zip(scores, names, strict=True)
     ]
-    there = sorted({shares[0].ratio for shares in added if shares})
-    return sum_of_ratios(added, weights(there), strata=[name or "" for name in names])
+    present = sorted({shares[0].ratio for shares in terms if shares})
+    return sum_of_ratios(terms, weights(present), strata=[name or "" for name in names])
 
 
 def weighted_mean(
@@ -111,13 +113,13 @@ def weighted_mean(
     scale: float = 100.0,
 ) -> HeadlineSums | None:
     """The weighted mean of scores (or of what `score` makes of a record and its score)."""
-    added = [
+    terms = [
         []
         if (counted := counted_score(record, failures)) is None
-        else [Share("", weight(record) * score(record, counted), weight(record))]
+        else [RatioTerm("", weight(record) * score(record, counted), weight(record))]
         for record in records
     ]
-    return sum_of_ratios(added, {"": scale})
+    return sum_of_ratios(terms, {"": scale})
 
 
 def weights_of_scores(sums: HeadlineSums) -> list[float]:
@@ -130,8 +132,8 @@ def weights_of_scores(sums: HeadlineSums) -> list[float]:
     single = np.zeros((len(wholes), sums.rows.shape[1]))
     single[:, 1::2] = wholes
     single[range(len(wholes)), range(0, 2 * len(wholes), 2)] = wholes
-    found: list[float] = ((sums.rows[:, 1::2] / wholes) @ sums.value(single)).tolist()
-    return found
+    weights: list[float] = ((sums.rows[:, 1::2] / wholes) @ sums.value(single)).tolist()
+    return weights
 
 
 def plain_mean(failures: FailurePolicy, records: Sequence[Record]) -> HeadlineSums | None:
@@ -139,18 +141,18 @@ def plain_mean(failures: FailurePolicy, records: Sequence[Record]) -> HeadlineSu
     return weighted_mean(records, lambda one: 1.0, failures)
 
 
-def share_of_units(
+def unit_terms(
     records: Sequence[Record], units: Mapping[str, float], unit: Callable[[Record], str], name: str
-) -> list[list[Share]]:
+) -> list[list[RatioTerm]]:
     """What the samples add to the mean of `units`, unit to score: each with its first sample."""
     seen: set[str] = set()
-    added: list[list[Share]] = []
+    terms: list[list[RatioTerm]] = []
     for record in records:
         key = unit(record)
         counts = key in units and key not in seen
-        added.append([Share(name, units[key])] if counts else [])
+        terms.append([RatioTerm(name, units[key])] if counts else [])
         seen.add(key)
-    return added
+    return terms
 
 
 def mean_of_sums(parts: Sequence[HeadlineSums]) -> HeadlineSums:
@@ -162,37 +164,43 @@ def mean_of_sums(parts: Sequence[HeadlineSums]) -> HeadlineSums:
     def value(sums: NDArray[float64]) -> NDArray[float64]:
         columns = np.split(sums, ends[:-1], axis=1)
         values = [one.value(part) for one, part in zip(parts, columns, strict=True)]
-        found: NDArray[float64] = np.mean(values, axis=0)
-        return found
+        means: NDArray[float64] = np.mean(values, axis=0)
+        return means
 
-    bears = [one.weights for one in parts if one.weights is not None]
+    part_weights = [one.weights for one in parts if one.weights is not None]
     rows = np.concatenate([one.rows for one in parts], axis=1)
-    weights = np.mean(bears, axis=0) if len(bears) == len(parts) else None
+    weights = np.mean(part_weights, axis=0) if len(part_weights) == len(parts) else None
     return HeadlineSums(rows, value, parts[0].strata, parts[0].links, weights)
 
 
-def of_kept(kept: Callable[[Record], bool], sums: SumsOf) -> SumsOf:
+def sums_of_subset(is_kept: Callable[[Record], bool], sums: SumsOf) -> SumsOf:
     """The headline of those samples alone that are kept."""
     import numpy as np
 
     def of_records(records: Sequence[Record]) -> HeadlineSums | None:
-        places = [at for at, record in enumerate(records) if kept(record)]
-        found = sums([records[at] for at in places])
-        if found is None:
+        indices = [at for at, record in enumerate(records) if is_kept(record)]
+        subset_sums = sums([records[at] for at in indices])
+        if subset_sums is None:
             return None
-        rows = np.zeros((len(records), found.rows.shape[1]))
-        rows[places] = found.rows
+        rows = np.zeros((len(records), subset_sums.rows.shape[1]))
+        rows[indices] = subset_sums.rows
 
-        def spread(names: Sequence[str]) -> Sequence[str]:
+        def expand_names(names: Sequence[str]) -> Sequence[str]:
             if not names:
                 return ()
-            held = [""] * len(records)
-            for at, name in zip(places, names, strict=True):
-                held[at] = name
-            return held
+            expanded = [""] * len(records)
+            for at, name in zip(indices, names, strict=True):
+                expanded[at] = name
+            return expanded
 
-        bears = np.zeros(len(records))
-        bears[places] = 1.0 if found.weights is None else found.weights
-        return HeadlineSums(rows, found.value, spread(found.strata), spread(found.links), bears)
+        sample_weights = np.zeros(len(records))
+        sample_weights[indices] = 1.0 if subset_sums.weights is None else subset_sums.weights
+        return HeadlineSums(
+            rows,
+            subset_sums.value,
+            expand_names(subset_sums.strata),
+            expand_names(subset_sums.links),
+            sample_weights,
+        )
 
     return of_records

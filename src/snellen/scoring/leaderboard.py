@@ -12,7 +12,7 @@ _DIGITS = 9
 """Decimals in which scores are compared: equal sums of percentages are equal."""
 
 
-class Place(NamedTuple):
+class LeaderboardRow(NamedTuple):
     rank: int
     """One more than the number of models with a higher score: equals share a rank."""
     model: str
@@ -27,31 +27,33 @@ class Place(NamedTuple):
     """Models that share one cannot be told apart."""
 
 
-class Board(NamedTuple):
+class Leaderboard(NamedTuple):
     """The best models by one number."""
 
     name: str
-    places: tuple[Place, ...]
+    places: tuple[LeaderboardRow, ...]
     models: int
     """How many have the number at all."""
     tied_out: int
     """Models that did not fit although their score equals the last one's."""
 
 
-def board(name: str, scores: Mapping[str, float], places: int = 10) -> Board:
-    """The `places` highest scores; models of equal score by name."""
-    exact = {model: round(score, _DIGITS) for model, score in scores.items()}
-    ordered = sorted(exact, key=lambda model: (-exact[model], model))
-    shown = [
-        Place(1 + sum(other > exact[model] for other in exact.values()), model, scores[model])
-        for model in ordered[:places]
+def rank_models(name: str, scores: Mapping[str, float], limit: int = 10) -> Leaderboard:
+    """The `limit` highest scores; models of equal score by name."""
+    rounded = {model: round(score, _DIGITS) for model, score in scores.items()}
+    ordered = sorted(rounded, key=lambda model: (-rounded[model], model))
+    rows = [
+        LeaderboardRow(
+            1 + sum(other > rounded[model] for other in rounded.values()), model, scores[model]
+        )
+        for model in ordered[:limit]
     ]
-    last = exact[ordered[len(shown) - 1]] if shown else math.nan
-    tied_out = sum(exact[model] == last for model in ordered[places:])
-    return Board(name, tuple(shown), len(exact), tied_out)
+    last = rounded[ordered[len(rows) - 1]] if rows else math.nan
+    tied_out = sum(rounded[model] == last for model in ordered[limit:])
+    return Leaderboard(name, tuple(rows), len(rounded), tied_out)
 
 
-class Recovered(NamedTuple):
+class RecoveredCounts(NamedTuple):
     """Counts behind a printed accuracy and accuracy+."""
 
     right: int
@@ -64,7 +66,7 @@ class Recovered(NamedTuple):
         return 100 * self.right / (2 * self.images) + 100 * self.both / self.images
 
 
-def recover(accuracy: str, accuracy_plus: str, images: int) -> Recovered | None:
+def recover_counts(accuracy: str, accuracy_plus: str, images: int) -> RecoveredCounts | None:
     """The counts that print as these percentages, for the largest possible number of images up
     to `images`: a model may have been scored on fewer. None where no counts fit, or where the
     numbers are printed with fewer than two decimals and many would.
@@ -76,14 +78,14 @@ def recover(accuracy: str, accuracy_plus: str, images: int) -> Recovered | None:
     first, second = float(accuracy), float(accuracy_plus)
     if decimals < 2:
         return None
-    reach = 0.5 * 10.0**-decimals + 1e-9
+    tolerance = 0.5 * 10.0**-decimals + 1e-9
     for scored in range(images, 0, -1):
         right, both = round(first * 2 * scored / 100), round(second * scored / 100)
         if (
-            abs(100 * right / (2 * scored) - first) <= reach
-            and abs(100 * both / scored - second) <= reach
+            abs(100 * right / (2 * scored) - first) <= tolerance
+            and abs(100 * both / scored - second) <= tolerance
         ):
-            return Recovered(right, both, scored)
+            return RecoveredCounts(right, both, scored)
     return None
 
 

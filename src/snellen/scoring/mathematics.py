@@ -19,17 +19,17 @@ from math import isfinite
 from typing import Any
 
 from snellen.core.errors import MissingExtra
-from snellen.scoring.terms import same_term
+from snellen.scoring.terms import is_same_term
 
 TOLERANCE = 1e-6
 EXTRA = "maths"
-_LONGEST = 160
+_MAX_LENGTH = 160
 """Characters of a term that is worth parsing; longer ones are sentences."""
-_DEEPEST = 6
-_MOST_DIGITS = 300
-_MOST_SIGNS = 8
+_MAX_DEPTH = 6
+_MAX_DIGITS = 300
+_MAX_SIGNS = 8
 """Brackets inside brackets, and bars, equals signs or functions, that the parser takes quickly."""
-_DRESS = re.compile(
+_MARKUP = re.compile(
     r"\\(?:displaystyle|left|right|limits|,|;|!|:|quad|qquad)(?![A-Za-z])|\\[()\[\]]|\\?\$|~"
 )
 _TEXT = re.compile(r"\\(?:text|mathrm|mathbf|textbf|mbox|mathit|operatorname)\s*\{([^{}]*)\}")
@@ -37,7 +37,7 @@ _BOX = re.compile(r"\\f?boxed\s*\{(.*)\}", re.DOTALL)
 _DEGREE = re.compile(r"\^?\{?\\circ\}?|°")
 _SPACE = re.compile(r"\s+")
 _NUMBER = r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+|\.(?!\d))?(?:[eE][-+]?\d{1,3})?"
-_PLAIN = re.compile(rf"(?P<top>{_NUMBER})(?:[/:](?P<bottom>{_NUMBER}))?(?P<percent>\\?%)?")
+_PLAIN_NUMBER = re.compile(rf"(?P<top>{_NUMBER})(?:[/:](?P<bottom>{_NUMBER}))?(?P<percent>\\?%)?")
 _FRACTION = re.compile(
     r"(?P<sign>[-+]?)(?P<whole>\d+)?\\[dt]?frac\{(?P<top>\d+)\}\{(?P<bottom>\d+)\}"
 )
@@ -50,10 +50,10 @@ _NUMERIC_WORDS = re.compile(
     r"\\(?:displaystyle|frac|dfrac|tfrac|sqrt|pi|cdot|times|left|right|div|log|ln|sin|cos|tan)"
     r"(?![A-Za-z])|\bsqrt\b|\bpi\b"
 )
-_UNKNOWN_THERE = re.compile(
+_UNSUPPORTED_OFFICIALLY = re.compile(
     r"\||\*\*|\\!|\\[dt]?frac(?!\s*\{)|\\[dt]?frac\s*\{[^{}]*\}(?!\s*\{)|\\sqrt(?!\s*[\[{])"
 )
-_STOPPED_THERE = re.compile(r"([-+]?\d+(?:\.\d+)?)\.[a-z]")
+_OFFICIAL_NUMBER = re.compile(r"([-+]?\d+(?:\.\d+)?)\.[a-z]")
 _BEFORE_FRACTION = re.compile(r"(?<=\d)(?=\\[dt]?frac)")
 _NOT_NUMERIC = re.compile(r"[A-Za-z%'\"]|[^\x00-\x7f]|\\circ")
 """Letters, marks and signs outside of ASCII: their parser reads none, nor a long minus."""
@@ -67,12 +67,12 @@ _WORD = re.compile(r"(?<!\\)\b[A-Za-z]{4,}\b")
 def equal(answer: str, gold: str) -> bool:
     """Whether two answers are the same text, number or term. Raises MissingExtra where a term
     has to be parsed and Math-Verify is not installed."""
-    left, right = undressed(answer), undressed(gold)
+    left, right = strip_markup(answer), strip_markup(gold)
     if not left or not right:
         return False
     if left == right:
         return True
-    number, other = number_of(left), number_of(right)
+    number, other = parse_number(left), parse_number(right)
     if number is not None and other is not None:
         return abs(number - other) < TOLERANCE
     return _same_term(left, right)
@@ -84,7 +84,7 @@ def equal_official(answer: str, gold: str) -> bool:
     no value; what stands behind a number, a dot and a letter does not count."""
     if answer.strip().lower() == gold.strip().lower():
         return bool(answer.strip())
-    if _tuple(answer) == _tuple(gold) != ():
+    if _official_tuple(answer) == _official_tuple(gold) != ():
         return True
     left, right = _official_value(answer), _official_value(gold)
     return (
@@ -93,14 +93,14 @@ def equal_official(answer: str, gold: str) -> bool:
 
 
 @lru_cache(maxsize=65536)
-def undressed(text: str) -> str:
+def strip_markup(text: str) -> str:
     """The text in lower case without spaces, dollar signs, sizes, units of angle, boxes and a
     final dot; texts inside \\text{...} are kept. It ends where a brace is closed that was never
     opened: readers of \\boxed{...} leave such tails."""
     boxed = _BOX.fullmatch(text.strip())
     core = boxed[1] if boxed else text
-    core = _DEGREE.sub("", _DRESS.sub("", _TEXT.sub(r"\1", core)))
-    core = _balanced(core).replace("\\dfrac", "\\frac").replace("\\tfrac", "\\frac")
+    core = _DEGREE.sub("", _MARKUP.sub("", _TEXT.sub(r"\1", core)))
+    core = _cut_at_unopened_brace(core).replace("\\dfrac", "\\frac").replace("\\tfrac", "\\frac")
     core = _SPACE.sub("", core).rstrip(".\\").lower()
     inner = core[1:-1]
     if core.startswith("{") and core.endswith("}") and not set("{},") & set(inner):
@@ -108,87 +108,87 @@ def undressed(text: str) -> str:
     return core
 
 
-def number_of(text: str) -> float | None:
+def parse_number(text: str) -> float | None:
     """The number that an undressed text is: 12, 1,000, .5, 3/4, 5:19, 20%, 2\\frac{1}{2}."""
     fraction = _FRACTION.fullmatch(text)
     if fraction:
         # Above 308 digits there is no float, above 4,300 Python makes no number of them.
-        if max(map(len, filter(None, fraction.groups()))) > _MOST_DIGITS:
+        if max(map(len, filter(None, fraction.groups()))) > _MAX_DIGITS:
             return None
         top, bottom = int(fraction["top"]), int(fraction["bottom"])
         if bottom == 0:
             return None
         value = int(fraction["whole"] or 0) + top / bottom
         return -value if fraction["sign"] == "-" else value
-    plain = _PLAIN.fullmatch(text)
+    plain = _PLAIN_NUMBER.fullmatch(text)
     if plain is None:
         return None
-    over = _decimal(plain["top"])
-    under = 1.0 if plain["bottom"] is None else _decimal(plain["bottom"])
-    if over is None or not under:
+    numerator = _parse_decimal(plain["top"])
+    denominator = 1.0 if plain["bottom"] is None else _parse_decimal(plain["bottom"])
+    if numerator is None or not denominator:
         return None
-    return over / under / (100 if plain["percent"] else 1)
+    return numerator / denominator / (100 if plain["percent"] else 1)
 
 
 def _official_value(text: str) -> float | None:
     """The value by the parser of MATH-Vision's script, which takes 2\\frac{1}{2} for a product, and
     knows neither bars, stars and thin spaces nor fractions and roots without braces."""
-    closed = _closed(text)
-    if _UNKNOWN_THERE.search(closed):
+    closed = _official_form(text)
+    if _UNSUPPORTED_OFFICIALLY.search(closed):
         return None
-    stopped = _STOPPED_THERE.match(closed)
+    stopped = _OFFICIAL_NUMBER.match(closed)
     try:
-        value = _value(stopped[1] if stopped else _BEFORE_FRACTION.sub(r"\\cdot ", closed))
+        value = _numeric_value(stopped[1] if stopped else _BEFORE_FRACTION.sub(r"\\cdot ", closed))
     except OverflowError:  # 2^{99999} is no float
         return None
     return value if value is not None and isfinite(value) else None
 
 
-def _tuple(text: str) -> tuple[str, ...]:
+def _official_tuple(text: str) -> tuple[str, ...]:
     """The values of (a,b) or [a,b] behind its bracket, whole numbers as such and others to two
     places; empty where it is none."""
     core = text.strip().lower()
     parts = core[1:-1].split(",")
     if len(parts) < 2 or core[0] + core[-1] not in ("()", "[]"):
         return ()
-    found = [core[0]]
+    parts_text = [core[0]]
     for part in parts:
-        value = None if _kept_there(part) else _official_value(part)
-        if value is None and not _kept_there(part):
+        value = None if _is_kept_officially(part) else _official_value(part)
+        if value is None and not _is_kept_officially(part):
             return ()
         rounded = value if value is None or value != int(value) else int(value)
-        found.append(part if rounded is None else str(round(rounded, 2)))
-    return tuple(found)
+        parts_text.append(part if rounded is None else str(round(rounded, 2)))
+    return tuple(parts_text)
 
 
-def _kept_there(part: str) -> bool:
+def _is_kept_officially(part: str) -> bool:
     return "infty" in part or part in ("a", "-a")
 
 
-def _closed(text: str) -> str:
+def _official_form(text: str) -> str:
     """Lower case, without dollar signs, up to a brace that was never opened."""
-    core = _SPACE.sub(" ", _balanced(text.strip().strip("$")).strip().lower())
+    core = _SPACE.sub(" ", _cut_at_unopened_brace(text.strip().strip("$")).strip().lower())
     return core[1:-1] if _BRACED.fullmatch(core) else core
 
 
 @lru_cache(maxsize=65536)
-def _value(text: str) -> float | None:
+def _numeric_value(text: str) -> float | None:
     """The number that a text or a numeric term of LaTeX is."""
     bare = text.replace(" ", "")
     if not text or _NOT_NUMERIC.search(_NUMERIC_WORDS.sub(" ", text)):
         return None
-    plain = number_of(bare)
+    plain = parse_number(bare)
     if plain is not None:
         return plain
-    if _hopeless(bare):
+    if _is_unparsable(bare):
         return None
-    for term in _parsed(text):
+    for term in _parse_terms(text):
         if getattr(term, "is_number", False) and getattr(term, "is_real", False):
             return float(term)
     return None
 
 
-def require() -> None:
+def require_math_verify() -> None:
     """Raises MissingExtra where terms cannot be compared."""
     try:
         import math_verify  # noqa: F401
@@ -196,14 +196,14 @@ def require() -> None:
         raise MissingExtra("comparing terms", EXTRA, "Math-Verify") from error
 
 
-def _decimal(text: str) -> float | None:
+def _parse_decimal(text: str) -> float | None:
     try:
         return float(text.replace(",", ""))
     except ValueError:
         return None
 
 
-def _balanced(text: str) -> str:
+def _cut_at_unopened_brace(text: str) -> str:
     depth = 0
     for position, sign in enumerate(text):
         depth += (sign == "{") - (sign == "}")
@@ -214,48 +214,48 @@ def _balanced(text: str) -> str:
 
 @lru_cache(maxsize=65536)
 def _same_term(left: str, right: str) -> bool:
-    if _hopeless(left) or _hopeless(right):
+    if _is_unparsable(left) or _is_unparsable(right):
         return False
-    ours, theirs = _parsed(left), _parsed(right)
+    ours, theirs = _parse_terms(left), _parse_terms(right)
     if not ours or not theirs:
         return False
-    return any(same_term(gold, said) for gold in theirs for said in ours)
+    return any(is_same_term(gold, said) for gold in theirs for said in ours)
 
 
-def _hopeless(text: str) -> bool:
+def _is_unparsable(text: str) -> bool:
     """Sentences, and numbers too large: no term to be parsed."""
     return (
-        len(text) > _LONGEST
+        len(text) > _MAX_LENGTH
         or _TOWER.search(text) is not None
         or _WORD.search(text.replace("sqrt", "")) is not None
-        or _slow_to_parse(text)
+        or _is_slow_to_parse(text)
     )
 
 
-def _slow_to_parse(text: str) -> bool:
+def _is_slow_to_parse(text: str) -> bool:
     """Whether the parser's work would grow out of bounds: it doubles with every bracket."""
-    depth = deepest = 0
+    depth = max_depth = 0
     for sign in text:
         depth += (sign in "([{") - (sign in ")]}")
-        deepest = max(deepest, depth)
-    many = max(text.count("|"), text.count("="), len(_COMMANDS_IN_A_ROW.findall(text)))
-    return deepest > _DEEPEST or many > _MOST_SIGNS
+        max_depth = max(max_depth, depth)
+    repeated = max(text.count("|"), text.count("="), len(_COMMANDS_IN_A_ROW.findall(text)))
+    return max_depth > _MAX_DEPTH or repeated > _MAX_SIGNS
 
 
 @lru_cache(maxsize=65536)
-def _parsed(text: str) -> tuple[Any, ...]:
+def _parse_terms(text: str) -> tuple[Any, ...]:
     """What Math-Verify reads in a text, SymPy's terms first; empty where it reads nothing."""
-    require()
+    require_math_verify()
     from math_verify import LatexExtractionConfig, parse
 
     # It would warn, once, that no clock stops it, and count by signals if one did.
     logging.getLogger("math_verify").setLevel(logging.ERROR)
     config = LatexExtractionConfig(boxed_match_priority=-1)
-    found = parse(f"${_as_latex(text)}$", extraction_config=(config,), parsing_timeout=None)
-    return tuple(found)
+    terms = parse(f"${_to_latex(text)}$", extraction_config=(config,), parsing_timeout=None)
+    return tuple(terms)
 
 
-def _as_latex(text: str) -> str:
+def _to_latex(text: str) -> str:
     """Ratios as quotients, and powers and roots as other languages write them, in LaTeX."""
     if _RATIO.fullmatch(text):
         over, under = text.split(":")

@@ -2,7 +2,7 @@
 (Lu et al. 2023, arXiv:2310.02255, Sec. 3.3).
 
 Two rules. `same_value` is ours: numbers are compared as numbers, floats after rounding to the
-places of the gold, lists item by item. `normalised` is the authors' as of the published scores of
+places of the gold, lists item by item. `normalise_extraction` is the authors' as of the published scores of
 2023: every extraction is forced into the question's form, the nearest choice by edit distance
 included, and compared as text; an integer must be written as one.
 """
@@ -13,11 +13,11 @@ import re
 from collections.abc import Sequence
 from typing import Literal, get_args
 
-from snellen.scoring.mathematics import number_of, undressed
+from snellen.scoring.mathematics import parse_number, strip_markup
 
 AnswerType = Literal["text", "integer", "float", "list"]
 ANSWER_TYPES: tuple[AnswerType, ...] = get_args(AnswerType)
-_CLOSE = 1e-9
+_TOLERANCE = 1e-9
 _IN_PARENTHESES = re.compile(r"\(([a-zA-Z])\)")
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -30,66 +30,68 @@ def answer_type_of(text: str) -> AnswerType:
 def same_value(answer: str, gold: str, kind: AnswerType) -> bool:
     """Whether a free-form answer has the value of the gold."""
     if kind == "list":
-        ours, theirs = numbers_of(answer), numbers_of(gold)
+        ours, theirs = parse_number_list(answer), parse_number_list(gold)
         return ours is not None and theirs is not None and _all_close(ours, theirs)
-    value, right = number_of(undressed(answer)), number_of(undressed(gold))
+    value, right = parse_number(strip_markup(answer)), parse_number(strip_markup(gold))
     if value is None or right is None:
-        return undressed(answer) != "" and undressed(answer) == undressed(gold)
+        return strip_markup(answer) != "" and strip_markup(answer) == strip_markup(gold)
     if kind == "float":
-        value = round(value, places(gold))
-    return abs(value - right) < _CLOSE
+        value = round(value, decimal_places(gold))
+    return abs(value - right) < _TOLERANCE
 
 
-def normalised(extraction: str, kind: AnswerType, gold: str, choices: Sequence[str]) -> str | None:
+def normalise_extraction(
+    extraction: str, kind: AnswerType, gold: str, choices: Sequence[str]
+) -> str | None:
     """The extraction in the question's form; None where it cannot be brought to it. `choices` are
     those of a multiple-choice question."""
     text = extraction.strip()
     if choices:
-        return _choice(text, choices)
+        return _choice_of_extraction(text, choices)
     if kind == "list":
         return text
     try:
         if kind == "integer":
             return str(int(text))
         if kind == "float":
-            return str(round(float(text), places(gold)))
+            return str(round(float(text), decimal_places(gold)))
     except (ValueError, OverflowError):
         return None
     return text
 
 
-def places(gold: str) -> int:
+def decimal_places(gold: str) -> int:
     """Digits after the point: MathVista's `precision` is that of its golds."""
     return len(gold.strip().partition(".")[2])
 
 
-def nearest(text: str, choices: Sequence[str]) -> int:
+def nearest_choice(text: str, choices: Sequence[str]) -> int:
     """Position of the choice with the smallest Levenshtein distance, the first of equals."""
     from rapidfuzz.distance import Levenshtein
 
     return min(range(len(choices)), key=lambda place: Levenshtein.distance(text, choices[place]))
 
 
-def numbers_of(text: str) -> list[float] | None:
+def parse_number_list(text: str) -> list[float] | None:
     """The numbers of a list such as [1, 2.5]."""
     core = text.strip()
     if not (core.startswith("[") and core.endswith("]")):
         return None
-    found = [number_of(undressed(item)) for item in core[1:-1].split(",")]
-    return None if None in found else [value for value in found if value is not None]
+    numbers = [parse_number(strip_markup(item)) for item in core[1:-1].split(",")]
+    return None if None in numbers else [value for value in numbers if value is not None]
 
 
-def _choice(text: str, choices: Sequence[str]) -> str:
+def _choice_of_extraction(text: str, choices: Sequence[str]) -> str:
     """The first letter in parentheses, wherever it stands, takes the place of the text, also where
     it is no label: f of "the graph of f(x)" may be nearest to a choice."""
     letter = _IN_PARENTHESES.search(text)
-    said = letter[1].upper() if letter else text
-    if len(said) == 1 and said in _LETTERS[: len(choices)]:
-        return choices[_LETTERS.index(said)]
-    return choices[nearest(said, choices)]
+    choice_text = letter[1].upper() if letter else text
+    if len(choice_text) == 1 and choice_text in _LETTERS[: len(choices)]:
+        return choices[_LETTERS.index(choice_text)]
+    return choices[nearest_choice(choice_text, choices)]
 
 
 def _all_close(ours: Sequence[float], theirs: Sequence[float]) -> bool:
     return len(ours) == len(theirs) and all(
-        abs(one - other) < _CLOSE for one, other in zip(ours, theirs, strict=True)
+        abs(one - other) < _TOLERANCE for one, other in zip(ours, theirs, strict=True)
     )

@@ -23,11 +23,11 @@ Accuracies = Mapping[str, float]
 """Accuracy by subtask."""
 
 
-def plain_mean(values: Accuracies, members: Iterable[str]) -> float | None:
+def mean_over_subtasks(values: Accuracies, members: Iterable[str]) -> float | None:
     """Mean over the subtasks, each weighing the same; None where one of them has no value."""
-    found = [values.get(name) for name in members]
-    present = [value for value in found if value is not None]
-    if not present or len(present) < len(found):
+    accuracies = [values.get(name) for name in members]
+    present = [value for value in accuracies if value is not None]
+    if not present or len(present) < len(accuracies):
         return None
     return sum(present) / len(present)
 

@@ -14,16 +14,16 @@ EXPRESSIONS = "Handwritten Mathematical Expression Recognition"
 """The category whose golds are LaTeX; the authors' file names the data set `HME100k`."""
 
 
-def holds_gold(answer: str, golds: Sequence[str], *, expression: bool = False) -> bool:
+def contains_a_gold(answer: str, golds: Sequence[str], *, expression: bool = False) -> bool:
     """Whether a gold stands in the answer. An empty gold never does."""
-    form = _expression if expression else _line
-    said = form(answer)
-    return any(gold in said for gold in map(form, golds) if gold)
+    form = _normalise_expression if expression else _normalise_text
+    normalised = form(answer)
+    return any(gold in normalised for gold in map(form, golds) if gold)
 
 
-def _line(text: str) -> str:
+def _normalise_text(text: str) -> str:
     return text.lower().strip().replace("\n", " ")
 
 
-def _expression(text: str) -> str:
+def _normalise_expression(text: str) -> str:
     return text.strip().replace("\n", " ").replace(" ", "")

@@ -18,22 +18,22 @@ _LIST = re.compile(r"\s*[A-Za-z](?:\s*,\s*[A-Za-z])+\s*")
 _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _DIGITS = {word: str(number) for number, word in enumerate(_WORDS)}
 _ARTICLES = frozenset({"a", "an", "the"})
-_LEFT = "\"'`([{<,;:!?"
-_RIGHT = "\"'`)]}>.,;:!?"
+_LEADING_SIGNS = "\"'`([{<,;:!?"
+_TRAILING_SIGNS = "\"'`)]}>.,;:!?"
 _SIGNS = str.maketrans("‘’“”−‐‑。、「」【】", '\'\'""---.,""[]')
 
 
-def matches(answer: str, golds: Sequence[str]) -> bool:
+def matches_gold(answer: str, golds: Sequence[str]) -> bool:
     """True when the normalised answer equals a normalised gold answer; an empty one never does."""
-    form = normalised(answer)
-    return form != "" and any(form == normalised(gold) for gold in golds)
+    form = normalise_answer(answer)
+    return form != "" and any(form == normalise_answer(gold) for gold in golds)
 
 
-def same_labels(answer: str, golds: Sequence[str]) -> bool:
+def has_same_labels(answer: str, golds: Sequence[str]) -> bool:
     """True when answer and a gold answer are lists of the same single letters, in any order and
     spacing: "b, d" is "b,d"."""
-    listed = _letters(answer)
-    return len(listed) > 1 and any(_letters(gold) == listed for gold in golds)
+    answer_letters = _letters(answer)
+    return len(answer_letters) > 1 and any(_letters(gold) == answer_letters for gold in golds)
 
 
 def _letters(text: str) -> frozenset[str]:
@@ -45,15 +45,15 @@ def _letters(text: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=65536)
-def normalised(text: str) -> str:
+def normalise_answer(text: str) -> str:
     """The form in which answers are compared; numbers in their shortest decimal form."""
-    plain = text if text.isascii() else _folded(text)
-    words = [_word(word) for word in plain.casefold().split()]
-    kept = [word for word in words if word and word not in _ARTICLES]
-    return " ".join(kept or [word for word in words if word])
+    plain = text if text.isascii() else _fold_unicode(text)
+    words = [_normalise_word(word) for word in plain.casefold().split()]
+    without_articles = [word for word in words if word and word not in _ARTICLES]
+    return " ".join(without_articles or [word for word in words if word])
 
 
-def _folded(text: str) -> str:
+def _fold_unicode(text: str) -> str:
     folded = "".join(
         sign
         if unicodedata.decomposition(sign).startswith("<circle>")
@@ -63,16 +63,16 @@ def _folded(text: str) -> str:
     return folded.translate(_SIGNS)  # half-width signs become others of them
 
 
-def _word(word: str) -> str:
-    core = word.lstrip(_LEFT).rstrip(_RIGHT)
+def _normalise_word(word: str) -> str:
+    core = word.lstrip(_LEADING_SIGNS).rstrip(_TRAILING_SIGNS)
     if _NUMBER.fullmatch(core):
-        return _shortest(core)
+        return _shortest_number(core)
     return _DIGITS.get(core, core)
 
 
-def _shortest(number: str) -> str:
+def _shortest_number(number: str) -> str:
     sign = "-" if number.startswith("-") else ""
-    whole, _, fraction = number.lstrip("+-").replace(",", "").partition(".")
-    whole, fraction = whole.lstrip("0") or "0", fraction.rstrip("0")
-    value = f"{whole}.{fraction}" if fraction else whole
+    integer, _, fraction = number.lstrip("+-").replace(",", "").partition(".")
+    integer, fraction = integer.lstrip("0") or "0", fraction.rstrip("0")
+    value = f"{integer}.{fraction}" if fraction else integer
     return value if value == "0" else sign + value

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def equal_phyx(answer: str, golds: Sequence[str], *, beside: str) -> bool:
+def equal_phyx(answer: str, golds: Sequence[str], *, separator: str) -> bool:
     """Whether the gold equals the answer or the whole reply but for case, or stands anywhere in the
-    reply: a gold of 5 is in 15. `beside` stands between answer and reply."""
-    taken, _, reply = answer.rpartition(beside)
-    folded = (taken.strip().lower(), reply.strip().lower())
+    reply: a gold of 5 is in 15. `separator` stands between answer and reply."""
+    extracted, _, reply = answer.rpartition(separator)
+    folded = (extracted.strip().lower(), reply.strip().lower())
     return any(gold.strip().lower() in folded or gold in reply for gold in golds)

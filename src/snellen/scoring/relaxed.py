@@ -20,20 +20,20 @@ def relaxed_correct(answer: str, golds: Sequence[str], tolerance: float = TOLERA
     return any(_correct(answer.strip(), gold.strip(), tolerance) for gold in golds)
 
 
-def relaxed_as_it_stands(answer: str, golds: Sequence[str]) -> bool:
+def relaxed_untrimmed(answer: str, golds: Sequence[str]) -> bool:
     """The same by Pix2Struct's function, which takes off no white space: texts must be equal with
     it, and "42% " is no number."""
     return any(_correct(answer, gold, TOLERANCE) for gold in golds)
 
 
 def _correct(answer: str, gold: str, tolerance: float) -> bool:
-    said, target = _number(answer), _number(gold)
-    if said is not None and target:
-        return abs(said - target) / abs(target) <= tolerance
+    value, target = _parse_number(answer), _parse_number(gold)
+    if value is not None and target:
+        return abs(value - target) / abs(target) <= tolerance
     return answer.lower() == gold.lower()
 
 
-def _number(text: str) -> float | None:
+def _parse_number(text: str) -> float | None:
     try:
         return float(text.rstrip("%")) / 100 if text.endswith("%") else float(text)
     except ValueError:

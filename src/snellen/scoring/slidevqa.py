@@ -31,31 +31,31 @@ _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 
 def f1_authors(answer: str, gold: str, question: str) -> float:
     """F1 of words, each as often as it occurs, 0..1; the question names the unit."""
-    said, wanted = _words(answer, question), _words(gold, question)
-    shared = sum((Counter(said) & Counter(wanted)).values())
-    return 2 * shared / (len(said) + len(wanted)) if shared else 0.0
+    answer_words, gold_words = _words(answer, question), _words(gold, question)
+    shared = sum((Counter(answer_words) & Counter(gold_words)).values())
+    return 2 * shared / (len(answer_words) + len(gold_words)) if shared else 0.0
 
 
 def equal_authors(answer: str, gold: str, question: str) -> bool:
     """The same words in the same order; two answers of no words are not equal."""
-    said = _words(answer, question)
-    return said != [] and said == _words(gold, question)
+    answer_words = _words(answer, question)
+    return answer_words != [] and answer_words == _words(gold, question)
 
 
 def _words(text: str, question: str) -> list[str]:
     text = text.lower()
     for old, new in _REPLACED:
         text = text.replace(old, new)
-    for asked in ("how many", "which"):
-        text = _without_unit(text, question, asked)
+    for phrase in ("how many", "which"):
+        text = _remove_unit(text, question, phrase)
     text = _ARTICLES.sub(" ", text.translate(_NO_SIGNS))
     if text.startswith(("yes", "no")):
         text = text.split()[0]
     return [_DIGITS.get(word, word) for word in text.split()]
 
 
-def _without_unit(text: str, question: str, asked: str) -> str:
-    """Without the word that follows `asked` in the question, wherever it stands in the text."""
-    _, found, rest = question.partition(asked)
-    unit = rest.split()[:1] if found else []
+def _remove_unit(text: str, question: str, phrase: str) -> str:
+    """Without the word that follows `phrase` in the question, wherever it stands in the text."""
+    _, found, after_phrase = question.partition(phrase)
+    unit = after_phrase.split()[:1] if found else []
     return text.replace(unit[0], "") if unit else text

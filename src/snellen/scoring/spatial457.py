@@ -29,13 +29,13 @@ def equal_spatial457(answer: str, golds: Sequence[str]) -> bool:
 
 
 def _equal(answer: str, gold: str) -> bool:
-    said, wanted = "no" if answer.lower() == "none" else answer, gold.lower()
+    answer_text, gold_text = "no" if answer.lower() == "none" else answer, gold.lower()
     return (
-        said.lower() == wanted
-        or (said == "0" and gold == "No")
-        or _NUMBERS.get(said.lower()) == gold
-        or (wanted == "yes" and said in tuple("123456789"))
-        or (_kind(said) is not None and _kind(said) == _kind(gold))
+        answer_text.lower() == gold_text
+        or (answer_text == "0" and gold == "No")
+        or _NUMBERS.get(answer_text.lower()) == gold
+        or (gold_text == "yes" and answer_text in tuple("123456789"))
+        or (_kind(answer_text) is not None and _kind(answer_text) == _kind(gold))
     )
 
 

@@ -15,7 +15,7 @@ from snellen.scoring.ranks import competition_ranks
 from snellen.stats.averages import interval_of_average
 
 
-class Standing(NamedTuple):
+class SuiteRow(NamedTuple):
     """A line of a suite's table. `values` are 0..100; None where there is no number."""
 
     model: str
@@ -31,42 +31,44 @@ def as_percent(value: float, top: float) -> float:
     return 100 * value / top
 
 
-def rows_of(
+def suite_rows(
     members: Sequence[str],
     table: Mapping[str, Mapping[str, float | None]],
     *,
     average: bool = True,
     intervals: Mapping[str, Mapping[str, Interval]] | None = None,
-) -> list[Standing]:
+) -> list[SuiteRow]:
     """The models of `table` (model to member to percentage), the best average first; those
     without one follow in the order given. `intervals` (model to member) are of the percentages,
     whose benchmarks count as independent."""
-    found: dict[str, float | None] = {}
+    averages: dict[str, float | None] = {}
     for model, values in table.items():
         numbers = [values.get(member) for member in members]
         present = [number for number in numbers if number is not None]
-        whole = average and len(present) == len(members)
-        found[model] = sum(present) / len(present) if whole else None
-    ranks = competition_ranks(found)
-    known = intervals or {}
+        is_complete = average and len(present) == len(members)
+        averages[model] = sum(present) / len(present) if is_complete else None
+    ranks = competition_ranks(averages)
+    known_intervals = intervals or {}
     lines = [
-        Standing(
+        SuiteRow(
             model,
             {member: values.get(member) for member in members},
-            found[model],
+            averages[model],
             ranks.get(model),
             tuple(member for member in members if values.get(member) is None),
-            None if found[model] is None else _interval(members, values, known.get(model, {})),
+            None
+            if averages[model] is None
+            else _average_interval(members, values, known_intervals.get(model, {})),
         )
         for model, values in table.items()
     ]
     return sorted(lines, key=lambda line: line.rank or len(lines) + 1)
 
 
-def _interval(
-    members: Sequence[str], values: Mapping[str, float | None], known: Mapping[str, Interval]
+def _average_interval(
+    members: Sequence[str], values: Mapping[str, float | None], intervals: Mapping[str, Interval]
 ) -> Interval | None:
-    pairs = [(values[member], known.get(member)) for member in members]
+    pairs = [(values[member], intervals.get(member)) for member in members]
     both = [(value, one) for value, one in pairs if value is not None and one is not None]
     if len(both) < len(members):
         return None

@@ -18,12 +18,12 @@ _QUOTES = str.maketrans("‘’´`“”‐‑‒–—−", "''''\"\"------")
 _CITATIONS = re.compile(r"((?<!^)\[[^\]]*\]|\[\d+\]|[•♦†‡*#+])*$")
 _DETAILS = re.compile(r"(?<!^)( \([^)]*\))*$")
 _QUOTED = re.compile(r'^"([^"]*)"$')
-_LONGEST = 1000
+_MAX_LENGTH = 1000
 """Characters of an item with citations; what is longer is compared as it stands."""
 _UNKNOWN = "xx"
-_LATEST = (9999, 12, 31)
+_MAX_DATE_PARTS = (9999, 12, 31)
 """Highest month and day; years are not looked at."""
-_NEAR = 1e-6
+_TOLERANCE = 1e-6
 _UNITS = re.compile(
     r"\b(?:dollar|gallons|square feet|shares|mbtu|mbpd|mbbls|mmbtu|unit|gwh|year|mmcf|mile|mboe)"
     r"s?\b"
@@ -36,59 +36,59 @@ _SCALES = (
 )
 
 
-def statement_correct(answer: str, gold: str) -> bool:
+def is_statement_correct(answer: str, gold: str) -> bool:
     """Whether the answer calls the statement what it is; `gold` is "True" or "False".
     An answer that holds both words is wrong."""
-    said = answer.lower()
-    true, false = "true" in said, "false" in said
+    lower_answer = answer.lower()
+    true, false = "true" in lower_answer, "false" in lower_answer
     return true != false and true == (gold == "True")
 
 
 def same_items(answer: str, gold: str) -> bool:
     """Whether two lists, items joined by `|` or `||`, have as many items and each gold item is
     among those of the answer. Repeated items count once."""
-    said, wanted = _items(answer.replace("||", "|")), _items(gold)
-    return len(said) == len(wanted) and all(
-        any(target.matches(one) for one in said) for target in wanted
+    answer_items, gold_items = _parse_items(answer.replace("||", "|")), _parse_items(gold)
+    return len(answer_items) == len(gold_items) and all(
+        any(target.matches(one) for one in answer_items) for target in gold_items
     )
 
 
-class Money(NamedTuple):
+class Amount(NamedTuple):
     """A financial answer, as a number where it is one."""
 
     with_units: float | str
     bare: float | str
 
 
-def money(text: str) -> Money:
+def parse_amount(text: str) -> Amount:
     """The answer with thousand, million, billion and % as factors, and with these left out."""
-    text = _UNITS.sub("", re.sub(r"[$(),]", "", plain(text)))
+    text = _UNITS.sub("", re.sub(r"[$(),]", "", normalise_cell(text)))
     scaled = bare = text
     for pattern, factor in _SCALES:
         scaled, bare = re.sub(pattern, factor, scaled), re.sub(pattern, "", bare)
     try:
-        return Money(float(scaled), float(bare))
+        return Amount(float(scaled), float(bare))
     except ValueError:
-        return Money(scaled, bare)
+        return Amount(scaled, bare)
 
 
 def same_amount(answer: str, gold: str) -> bool:
     """Equal as amounts, in the same units ("3.5 million" is 3500000)."""
-    return money(answer).with_units == money(gold).with_units
+    return parse_amount(answer).with_units == parse_amount(gold).with_units
 
 
 def same_figure(answer: str, gold: str) -> bool:
     """Equal with or without units: "34.2" for "34.2%" (the authors' relieved accuracy)."""
-    return bool({*money(answer)} & {*money(gold)})
+    return bool({*parse_amount(answer)} & {*parse_amount(gold)})
 
 
-def plain(text: str) -> str:
+def normalise_cell(text: str) -> str:
     """Lower case without diacritics, citations at the end, details in parentheses, outer quotes
     and a final dot; quotes and dashes in one form, white space collapsed."""
     marks = unicodedata.normalize("NFKD", text)
     text = "".join(sign for sign in marks if unicodedata.category(sign) != "Mn").translate(_QUOTES)
     before = None
-    while before != text and len(text) <= _LONGEST:
+    while before != text and len(text) <= _MAX_LENGTH:
         before = text
         text = _CITATIONS.sub("", text.strip())
         text = _DETAILS.sub("", text.strip())
@@ -106,68 +106,68 @@ class _Item:
         if self.text == other.text:
             return True
         if self.number is not None and other.number is not None:
-            return abs(self.number - other.number) < _NEAR
+            return abs(self.number - other.number) < _TOLERANCE
         return self.date is not None and self.date == other.date
 
 
-def _items(text: str) -> Sequence[_Item]:
-    found = (_item(_unescaped(part)) for part in dict.fromkeys(text.split("|")))
-    return list({_same(one): one for one in found}.values())
+def _parse_items(text: str) -> Sequence[_Item]:
+    parsed_items = (_parse_item(_unescape(part)) for part in dict.fromkeys(text.split("|")))
+    return list({_identity(one): one for one in parsed_items}.values())
 
 
-def _same(item: _Item) -> float | tuple[str, ...] | str:
+def _identity(item: _Item) -> float | tuple[str, ...] | str:
     """What makes an item the same as another of a list."""
     if item.number is not None:
         return item.number
     return item.date if item.date is not None else item.text
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     return text.replace(r"\n", "\n").replace(r"\p", "|").replace("\\\\", "\\")
 
 
-def _item(text: str) -> _Item:
-    form = plain(text)
-    number = _number(text)
+def _parse_item(text: str) -> _Item:
+    form = normalise_cell(text)
+    number = _parse_number(text)
     if number is not None:
         return _Item(form, number)
-    date = _date(text)
+    date = _parse_date(text)
     if date is not None and date[1:] == (_UNKNOWN, _UNKNOWN):
         return _Item(form, float(date[0]))
     return _Item(form, None, date)
 
 
-def _date(text: str) -> tuple[str, ...] | None:
+def _parse_date(text: str) -> tuple[str, ...] | None:
     """Year, month and day of "2001-06-xx"; none where all are unknown or a month cannot be."""
     parts = text.lower().split("-")
-    if len(parts) != len(_LATEST):
+    if len(parts) != len(_MAX_DATE_PARTS):
         return None
     date = tuple(
-        _UNKNOWN if part in unknown else _whole(part)
+        _UNKNOWN if part in unknown else _parse_integer(part)
         for part, unknown in zip(parts, (("xx", "xxxx"), ("xx",), ("xx",)), strict=True)
     )
     possible = all(
         part == _UNKNOWN or (part is not None and 1 <= int(part) <= latest)
-        for part, latest in zip(date[1:], _LATEST[1:], strict=True)
+        for part, latest in zip(date[1:], _MAX_DATE_PARTS[1:], strict=True)
     )
-    known = [part for part in date if part is not None]
-    if len(known) < len(date) or not possible or set(known) == {_UNKNOWN}:
+    known_parts = [part for part in date if part is not None]
+    if len(known_parts) < len(date) or not possible or set(known_parts) == {_UNKNOWN}:
         return None
-    return tuple(known)
+    return tuple(known_parts)
 
 
-def _whole(text: str) -> str | None:
+def _parse_integer(text: str) -> str | None:
     try:
         return str(int(text))
     except ValueError:
         return None
 
 
-def _number(text: str) -> float | None:
+def _parse_number(text: str) -> float | None:
     try:
         value = float(text)
     except ValueError:
         return None
     if abs(value) == float("inf") or value != value:
         return None
-    return float(round(value)) if abs(value - round(value)) < _NEAR else value
+    return float(round(value)) if abs(value - round(value)) < _TOLERANCE else value

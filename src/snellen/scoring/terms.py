@@ -16,19 +16,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-_MOST_OPERATIONS = 150
-_MOST_SYMBOLS = 6
-_LARGEST_EXPONENT = 1000
+_MAX_OPERATIONS = 150
+_MAX_SYMBOLS = 6
+_MAX_EXPONENT = 1000
 _DIGITS = 20
 _UNBOUNDED = frozenset({"Integral", "Sum", "Product", "Limit", "Derivative", "Subs"})
-_CLOSE = 1e-9
+_TOLERANCE = 1e-9
 _DECIMALS = 6
 """Places to which a decimal fraction is compared with another number."""
 _POINTS = ((3, 7), (11, 5), (-13, 17), (5, 23), (29, 19))
 """Fractions that the first variable gets; the others get their neighbours."""
 
 
-def same_term(gold: Any, answer: Any) -> bool:
+def is_same_term(gold: Any, answer: Any) -> bool:
     """Whether an answer that was parsed is the gold; texts, which the parser leaves where it reads
     no term, are compared as texts."""
     from sympy import Basic, MatrixBase
@@ -39,13 +39,13 @@ def same_term(gold: Any, answer: Any) -> bool:
     term = (Basic, MatrixBase)
     if not isinstance(gold, term) or not isinstance(answer, term):
         return False
-    return _same(gold, answer)
+    return _are_same(gold, answer)
 
 
-def _same(gold: Any, answer: Any) -> bool:
+def _are_same(gold: Any, answer: Any) -> bool:
     from sympy import MatrixBase, Set, Symbol, Tuple, nan, zoo
 
-    gold, answer = _without_names(gold, answer)
+    gold, answer = _drop_equation_names(gold, answer)
     if gold in (nan, zoo) or answer in (nan, zoo):
         return False
     if gold == answer:
@@ -61,7 +61,7 @@ def _same(gold: Any, answer: Any) -> bool:
         return _letters(gold) == _letters(answer) != ""
     if isinstance(gold, MatrixBase) or isinstance(answer, MatrixBase):
         return getattr(gold, "shape", None) == getattr(answer, "shape", None) and all(
-            map(_same, gold.flat(), answer.flat())
+            map(_are_same, gold.flat(), answer.flat())
         )
     if relations[0] or relations[1]:
         return False
@@ -79,7 +79,7 @@ def _relations(term: Any) -> tuple[Any, ...]:
     return tuple(parts) if chain and all(isinstance(one, Relational) for one in parts) else ()
 
 
-def _without_names(gold: Any, answer: Any) -> tuple[Any, Any]:
+def _drop_equation_names(gold: Any, answer: Any) -> tuple[Any, Any]:
     """An answer "x = 2" to a gold that is no equation is 2, and so is a gold "x = 2" for the
     answer 2; a gold "2x + z = 1" is not."""
     from sympy import Eq
@@ -124,7 +124,7 @@ def _same_items(gold: Any, answer: Any) -> bool:
 
     if isinstance(gold, Interval) and isinstance(answer, Interval):
         ends = gold.left_open == answer.left_open and gold.right_open == answer.right_open
-        return ends and _same(gold.start, answer.start) and _same(gold.end, answer.end)
+        return ends and _are_same(gold.start, answer.start) and _are_same(gold.end, answer.end)
     if isinstance(gold, Interval) and gold.is_open:
         gold = Tuple(gold.start, gold.end)
     if isinstance(answer, Interval) and answer.is_open:
@@ -136,8 +136,8 @@ def _same_items(gold: Any, answer: Any) -> bool:
     if ours is None or theirs is None or len(ours) != len(theirs):
         return False
     if isinstance(gold, Tuple) or isinstance(answer, Tuple):
-        return all(map(_same, ours, theirs))
-    return _matched(ours, theirs)
+        return all(map(_are_same, ours, theirs))
+    return _match_unordered(ours, theirs)
 
 
 def _items(term: Any) -> list[Any]:
@@ -145,13 +145,15 @@ def _items(term: Any) -> list[Any]:
     return list(getattr(term, "_unsorted_args", term.args))
 
 
-def _matched(ours: Sequence[Any], theirs: Sequence[Any]) -> bool:
-    left = list(theirs)
+def _match_unordered(ours: Sequence[Any], theirs: Sequence[Any]) -> bool:
+    unmatched = list(theirs)
     for one in ours:
-        found = next((place for place, other in enumerate(left) if _same(one, other)), None)
-        if found is None:
+        index = next(
+            (place for place, other in enumerate(unmatched) if _are_same(one, other)), None
+        )
+        if index is None:
             return False
-        del left[found]
+        del unmatched[index]
     return True
 
 
@@ -168,35 +170,36 @@ def _letters(term: Any) -> str:
 
 
 def _same_value(gold: Any, answer: Any) -> bool:
-    if not (_evaluable(gold) and _evaluable(answer)):
+    if not (_is_evaluable(gold) and _is_evaluable(answer)):
         return False
     if not gold.free_symbols and not answer.free_symbols:
         return _same_number(gold, answer)
-    pairs = _at_points(gold, answer)
-    return len(pairs) > 1 and all(_near(one, other) for one, other in pairs)
+    pairs = _values_at_points(gold, answer)
+    return len(pairs) > 1 and all(_is_close(one, other) for one, other in pairs)
 
 
 def _same_number(gold: Any, answer: Any) -> bool:
     from sympy import Float
 
-    one, other = _value(gold, {}), _value(answer, {})
-    if one is None or other is None:
+    gold_value, answer_value = _value(gold, {}), _value(answer, {})
+    if gold_value is None or answer_value is None:
         return False
-    whole = _percent(gold), _percent(answer)
-    if (whole[0] is None) != (whole[1] is None):  # 9 % and 9 are the same
-        one, other = (
-            value if part is None else part for value, part in zip((one, other), whole, strict=True)
+    percents = _percent_value(gold), _percent_value(answer)
+    if (percents[0] is None) != (percents[1] is None):  # 9 % and 9 are the same
+        gold_value, answer_value = (
+            value if part is None else part
+            for value, part in zip((gold_value, answer_value), percents, strict=True)
         )
     if isinstance(gold, Float) or isinstance(answer, Float):
-        return round(one.real, _DECIMALS) == round(other.real, _DECIMALS)
-    return _near(one, other)
+        return round(gold_value.real, _DECIMALS) == round(answer_value.real, _DECIMALS)
+    return _is_close(gold_value, answer_value)
 
 
-def _near(one: complex, other: complex) -> bool:
-    return abs(one - other) <= _CLOSE * max(abs(one), abs(other), _CLOSE)
+def _is_close(first: complex, second: complex) -> bool:
+    return abs(first - second) <= _TOLERANCE * max(abs(first), abs(second), _TOLERANCE)
 
 
-def _percent(term: Any) -> complex | None:
+def _percent_value(term: Any) -> complex | None:
     from sympy import Integer, Mul, Rational, UnevaluatedExpr
 
     hundredth = UnevaluatedExpr(Rational(1, 100))
@@ -206,40 +209,40 @@ def _percent(term: Any) -> complex | None:
 
 def _constant_ratio(gold: Any, answer: Any) -> complex | None:
     """The factor between two terms that have the same one at all points; None where none is."""
-    if not (_evaluable(gold) and _evaluable(answer)):
+    if not (_is_evaluable(gold) and _is_evaluable(answer)):
         return None
-    ratios = [one / other for one, other in _at_points(gold, answer) if other]
-    if len(ratios) < 2 or not ratios[0] or not all(_near(one, ratios[0]) for one in ratios):
+    ratios = [one / other for one, other in _values_at_points(gold, answer) if other]
+    if len(ratios) < 2 or not ratios[0] or not all(_is_close(one, ratios[0]) for one in ratios):
         return None
     return ratios[0]
 
 
-def _at_points(gold: Any, answer: Any) -> list[tuple[complex, complex]]:
+def _values_at_points(gold: Any, answer: Any) -> list[tuple[complex, complex]]:
     """The values of two terms at the fixed points, where both have one."""
     from sympy import Rational
 
     names = sorted(gold.free_symbols | answer.free_symbols, key=str)
-    if len(names) > _MOST_SYMBOLS:
+    if len(names) > _MAX_SYMBOLS:
         return []
-    found = []
+    pairs = []
     for top, bottom in _POINTS:
         at = {name: Rational(top + 2 * k, bottom + 3 * k) for k, name in enumerate(names)}
         one, other = _value(gold, at), _value(answer, at)
         if one is not None and other is not None:
-            found.append((one, other))
-    return found
+            pairs.append((one, other))
+    return pairs
 
 
-def _value(term: Any, at: dict[Any, Any]) -> complex | None:
+def _value(term: Any, point: dict[Any, Any]) -> complex | None:
     """The number that a term is at a point; None where it is none that can be written down."""
     try:
-        number = complex(term.evalf(_DIGITS, subs=at, maxn=2 * _DIGITS))
+        number = complex(term.evalf(_DIGITS, subs=point, maxn=2 * _DIGITS))
     except (TypeError, ValueError, ArithmeticError, AttributeError, NotImplementedError):
         return None
     return number if number == number and abs(number) != float("inf") else None
 
 
-def _evaluable(term: Any) -> bool:
+def _is_evaluable(term: Any) -> bool:
     """Whether a term is small enough, and made of operations whose values take bounded work."""
     from sympy import Expr, factorial, preorder_traversal
     from sympy.core.function import AppliedUndef
@@ -248,13 +251,13 @@ def _evaluable(term: Any) -> bool:
     if not isinstance(term, Expr):
         return False
     for count, part in enumerate(preorder_traversal(term)):
-        if count > _MOST_OPERATIONS or type(part).__name__ in _UNBOUNDED:
+        if count > _MAX_OPERATIONS or type(part).__name__ in _UNBOUNDED:
             return False
-        large = isinstance(part, (Pow, factorial)) and _large(part.args[-1])
+        large = isinstance(part, (Pow, factorial)) and _is_too_large(part.args[-1])
         if large or isinstance(part, AppliedUndef):
             return False
     return True
 
 
-def _large(number: Any) -> bool:
-    return bool(number.is_Number) and not abs(number) <= _LARGEST_EXPONENT
+def _is_too_large(number: Any) -> bool:
+    return bool(number.is_Number) and not abs(number) <= _MAX_EXPONENT

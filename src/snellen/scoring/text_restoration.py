@@ -23,36 +23,38 @@ _ENGLISH = re.compile(
 _CHINESE = re.compile(r"[A-Za-z]+|\d+(?:[.,]\d+)*|[^\sA-Za-z\d]")
 
 
-class Restored(NamedTuple):
+class RestorationScore(NamedTuple):
     """How one covered text was restored, each 0..1."""
 
     exact: float
     jaccard: float
 
 
-def restored(reply: str, gold: str, *, chinese: bool = False) -> Restored:
+def score_restoration(reply: str, gold: str, *, chinese: bool = False) -> RestorationScore:
     """The likeness of the gold and of the nearest run of words in the reply."""
     low = reply.lower()
     if any(phrase in low for phrase in _DECLINES):
-        return Restored(0.0, 0.0)
+        return RestorationScore(0.0, 0.0)
     rule = _CHINESE if chinese else _ENGLISH
-    said, wanted = rule.findall(reply), rule.findall(gold)
-    best = _nearest(said, wanted, "" if chinese else " ")
+    reply_words, gold_words = rule.findall(reply), rule.findall(gold)
+    best = _nearest_window(reply_words, gold_words, "" if chinese else " ")
     if not best:
-        return Restored(0.0, 0.0)
-    shared, both = set(best) & set(wanted), set(best) | set(wanted)
-    return Restored(float(list(best) == wanted), len(shared) / len(both))
+        return RestorationScore(0.0, 0.0)
+    shared, both = set(best) & set(gold_words), set(best) | set(gold_words)
+    return RestorationScore(float(list(best) == gold_words), len(shared) / len(both))
 
 
-def _nearest(said: Sequence[str], wanted: Sequence[str], joint: str) -> Sequence[str]:
+def _nearest_window(
+    reply_words: Sequence[str], gold_words: Sequence[str], separator: str
+) -> Sequence[str]:
     """The window most like the gold by its characters; of equals the first."""
-    if not wanted:
+    if not gold_words:
         return ()
     matcher = SequenceMatcher(autojunk=False)
-    matcher.set_seq2(joint.join(wanted))
+    matcher.set_seq2(separator.join(gold_words))
     best: tuple[float, Sequence[str]] = (0.0, ())
-    for window in _windows(said, wanted):
-        matcher.set_seq1(joint.join(window))
+    for window in _windows(reply_words, gold_words):
+        matcher.set_seq1(separator.join(window))
         if matcher.real_quick_ratio() <= best[0] or matcher.quick_ratio() <= best[0]:
             continue
         ratio = matcher.ratio()
@@ -61,10 +63,10 @@ def _nearest(said: Sequence[str], wanted: Sequence[str], joint: str) -> Sequence
     return best[1]
 
 
-def _windows(said: Sequence[str], wanted: Sequence[str]) -> Iterator[Sequence[str]]:
+def _windows(reply_words: Sequence[str], gold_words: Sequence[str]) -> Iterator[Sequence[str]]:
     """Runs as long as the gold that share a word with it; a shorter reply is one run."""
-    words, length = set(wanted), len(wanted)
-    for start in range(max(1, len(said) - length + 1)):
-        window = said[start : start + length]
+    words, length = set(gold_words), len(gold_words)
+    for start in range(max(1, len(reply_words) - length + 1)):
+        window = reply_words[start : start + length]
         if not words.isdisjoint(window):
             yield window

@@ -14,7 +14,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from snellen.scoring.document import NOT_ANSWERABLE, abstains, nearness
+from snellen.scoring.document import NOT_ANSWERABLE, abstains, thresholded_similarity
 
 # Starts only where a run of blanks starts, so that no run is scanned twice.
 _PARENTHESES = re.compile(r"(?<!\s)\s*\([^)]*\)")
@@ -24,7 +24,7 @@ _TIME = re.compile(r"a\.m\.|p\.m\.")
 _DATE = re.compile(r"\d{4}[-\s]\d{2}([-\s]\d{2})?")
 _EMAIL = re.compile(r"[a-z0-9._%+-]+@[a-z0-9.-]+\.[a-z]{2,}")
 _LIST = re.compile(r"\s*(?:'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"|([^,\[\]]+))")
-_NEAR = 0.01
+_TOLERANCE = 0.01
 
 
 def typed_score(answer: str, gold: str, answer_format: str) -> float:
@@ -36,7 +36,7 @@ def typed_score(answer: str, gold: str, answer_format: str) -> float:
         return float(abstains(answer))
     if abstains(answer):
         return 0.0
-    return _BY_TYPE.get(answer_format, _text)(answer, gold)
+    return _BY_TYPE.get(answer_format, _score_text)(answer, gold)
 
 
 def typed_score_by_script(
@@ -46,65 +46,73 @@ def typed_score_by_script(
     so that "not answered" is worth its likeness. VLMEvalKit takes golds of the format None for
     lists (`none_is_list`), which must be met by a list of one."""
     if answer_format == "None" and not none_is_list:
-        return _text(answer, gold)
+        return _score_text(answer, gold)
     if answer_format in ("List", "None"):
-        answers = _python_list(answer)
-        return 0.0 if answers is None else _lists(answers, items(gold))
-    return _BY_TYPE.get(answer_format, _text)(answer, gold)
+        answers = _parse_python_list(answer)
+        return 0.0 if answers is None else _score_lists(answers, parse_items(gold))
+    return _BY_TYPE.get(answer_format, _score_text)(answer, gold)
 
 
-def _whole_number(answer: str, gold: str) -> float:
+def _score_integer(answer: str, gold: str) -> float:
     """The gold as a whole number equals the answer cut to one: 3.9 is right for 3."""
-    said, target = _float(answer), _float(gold)
-    if said is None or target is None:
+    value, target = _parse_float(answer), _parse_float(gold)
+    if value is None or target is None:
         return 0.0
-    return float(int(said) == int(target))
+    return float(int(value) == int(target))
 
 
-def _number(answer: str, gold: str) -> float:
+def _score_number(answer: str, gold: str) -> float:
     """Within 1 % of the gold, of a hundredth or of a hundred times it (percent), or equal after
     rounding to the fewer decimals, two at least."""
-    said, target = _float(cleaned(answer)), _float(cleaned(gold))
-    if said is None or target is None:
+    value, target = _parse_float(clean_text(answer)), _parse_float(clean_text(gold))
+    if value is None or target is None:
         return 0.0
-    return float(any(_near(said, one) for one in (target, target / 100, target * 100)))
+    return float(any(_is_close(value, one) for one in (target, target / 100, target * 100)))
 
 
-def _near(said: float, target: float) -> bool:
-    places = max(2, min(_decimals(said), _decimals(target)))
-    return math.isclose(said, target, rel_tol=_NEAR) or round(said, places) == round(target, places)
+def _is_close(value: float, target: float) -> bool:
+    places = max(2, min(_decimals(value), _decimals(target)))
+    return math.isclose(value, target, rel_tol=_TOLERANCE) or round(value, places) == round(
+        target, places
+    )
 
 
-def _text(answer: str, gold: str) -> float:
-    said, target = cleaned(answer), cleaned(gold)
-    return float(said == target) if _is_exact(target) else nearness(said, target)
+def _score_text(answer: str, gold: str) -> float:
+    answer_text, target = clean_text(answer), clean_text(gold)
+    return (
+        float(answer_text == target)
+        if _is_exact(target)
+        else thresholded_similarity(answer_text, target)
+    )
 
 
-def _list(answer: str, gold: str) -> float:
-    return _lists(items(answer), items(gold))
+def _score_list(answer: str, gold: str) -> float:
+    return _score_lists(parse_items(answer), parse_items(gold))
 
 
-def _lists(answers: Sequence[str], golds: Sequence[str]) -> float:
+def _score_lists(answers: Sequence[str], golds: Sequence[str]) -> float:
     """Lists of one length, sorted. If the first gold is a number or of the exact kind all must be
     equal, else the score is that of the worst pair."""
-    said, targets = sorted(map(cleaned, answers)), sorted(map(cleaned, golds))
-    if len(said) != len(targets) or not targets:
+    answer_texts, targets = sorted(map(clean_text, answers)), sorted(map(clean_text, golds))
+    if len(answer_texts) != len(targets) or not targets:
         return 0.0
-    if _float(targets[0]) is not None or _is_exact(targets[0]):
-        return float(said == targets)
-    return min(nearness(one, other) for one, other in zip(said, targets, strict=True))
+    if _parse_float(targets[0]) is not None or _is_exact(targets[0]):
+        return float(answer_texts == targets)
+    return min(
+        thresholded_similarity(one, other) for one, other in zip(answer_texts, targets, strict=True)
+    )
 
 
 _BY_TYPE: Mapping[str, Callable[[str, str], float]] = {
-    "Int": _whole_number,
-    "Float": _number,
-    "Str": _text,
-    "List": _list,
-    "None": _list,
+    "Int": _score_integer,
+    "Float": _score_number,
+    "Str": _score_text,
+    "List": _score_list,
+    "None": _score_list,
 }
 
 
-def cleaned(text: str) -> str:
+def clean_text(text: str) -> str:
     """Lower case, without parts in parentheses, outer quotes, a leading $ and trailing %."""
     text = text.lower().strip()
     # Behind the last ")" nothing matches, and each "(" there would be scanned to the end.
@@ -114,25 +122,25 @@ def cleaned(text: str) -> str:
     return text.lstrip("$").strip().rstrip("%").strip()
 
 
-def items(text: str) -> Sequence[str]:
+def parse_items(text: str) -> Sequence[str]:
     """The items of a list written as Python or JSON writes it; any other text is one item."""
     text = text.strip()
     if not (text.startswith("[") and text.endswith("]")):
         return [text] if text else []
-    found = ("".join(part or "" for part in one) for one in _LIST.findall(text[1:-1]))
-    return [item.strip() for item in found if item.strip()]
+    parts = ("".join(part or "" for part in one) for one in _LIST.findall(text[1:-1]))
+    return [item.strip() for item in parts if item.strip()]
 
 
-def _python_list(text: str) -> list[str] | None:
+def _parse_python_list(text: str) -> list[str] | None:
     """The items of what Python reads as a list; other text is one item. None for a bracket that
     Python cannot read."""
     if not text.startswith("["):
         return [text]
     try:
-        found = ast.literal_eval(text)
+        value = ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return None
-    return [str(one) for one in found] if isinstance(found, list) else [str(found)]
+    return [str(one) for one in value] if isinstance(value, list) else [str(value)]
 
 
 def _is_exact(text: str) -> bool:
@@ -148,7 +156,7 @@ def _is_exact(text: str) -> bool:
     )
 
 
-def _float(text: str) -> float | None:
+def _parse_float(text: str) -> float | None:
     try:
         value = float(text)
     except ValueError:

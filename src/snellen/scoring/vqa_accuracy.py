@@ -26,7 +26,7 @@ _SIGNS = ';/[]"{}()=+\\_-><@`,?!'
 _COMMA_IN_NUMBER = re.compile(r"\d,\d")
 _LONE_DOT = re.compile(r"(?<!\d)\.(?!\d)")
 _DOT_NOT_BEFORE_DIGIT = re.compile(r"\.(?!\d)")
-_MOST_DOTS = 32
+_MAX_DOTS = 32
 """How many dots are deleted: in the authors' code a flag stands in the place of the count."""
 _ARTICLES = frozenset({"a", "an", "the"})
 _DIGITS = {
@@ -35,7 +35,7 @@ _DIGITS = {
         ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
     )
 } | {"none": "0"}
-_CONTRACTED = (
+_CONTRACTIONS = (
     "ain't aren't can't could've couldn't couldn't've didn't doesn't don't hadn't hadn't've hasn't "
     "haven't he'd he'd've he's how'd how'll how's isn't it'd it'd've it'll ma'am mightn't "
     "mightn't've might've mustn't must've needn't not've o'clock oughtn't shan't she'd've "
@@ -52,15 +52,15 @@ _MATCHES_FOR_FULL = 3
 def vqa_accuracy(answer: str, golds: Sequence[str]) -> float:
     """Leave-one-out accuracy against human answers, 0..1. With a single gold there is nobody to
     leave out: equality after normalising."""
-    return _agreement(normalised(answer), [normalised(gold) for gold in golds])
+    return _leave_one_out(normalise_vqa(answer), [normalise_vqa(gold) for gold in golds])
 
 
 def vqa_accuracy_authors(answer: str, golds: Sequence[str]) -> float:
     """The same by VQA's script: answers that are all alike are compared as they stand."""
-    said, held = _one_line(answer), [_one_line(gold) for gold in golds]
-    if len(set(held)) > 1:
+    answer_line, gold_lines = _one_line(answer), [_one_line(gold) for gold in golds]
+    if len(set(gold_lines)) > 1:
         return vqa_accuracy(answer, golds)
-    return _agreement(said, held)
+    return _leave_one_out(answer_line, gold_lines)
 
 
 def vqa_accuracy_m4c(answer: str, golds: Sequence[str]) -> float:
@@ -72,12 +72,12 @@ def vqa_accuracy_vlmevalkit(answer: str, golds: Sequence[str]) -> float:
     """The same by VLMEvalKit's `vqa_eval.py`."""
     if len(golds) < 2:
         return 0.0
-    held = [normalised(gold, lone_dots=True) for gold in golds]
-    return _agreement(normalised(answer, lone_dots=True), held)
+    normalised_golds = [normalise_vqa(gold, lone_dots=True) for gold in golds]
+    return _leave_one_out(normalise_vqa(answer, lone_dots=True), normalised_golds)
 
 
-def _agreement(said: str, golds: Sequence[str]) -> float:
-    equal = [said == gold for gold in golds]
+def _leave_one_out(answer: str, golds: Sequence[str]) -> float:
+    equal = [answer == gold for gold in golds]
     if len(equal) < 2:
         return float(any(equal))
     matches = sum(equal)
@@ -94,30 +94,32 @@ def _split_words(text: str) -> str:
 
 
 @lru_cache(maxsize=65536)
-def normalised(text: str, *, lone_dots: bool = False) -> str:
+def normalise_vqa(text: str, *, lone_dots: bool = False) -> str:
     """The form in which answers are compared.
 
     A dot is deleted unless a digit follows; with `lone_dots` one that follows a digit stays too,
     which the authors' code means (its look-behind is mistyped) and VLMEvalKit's does.
     """
     plain = _one_line(text)
-    joined = _COMMA_IN_NUMBER.search(plain) is not None
-    out = plain
+    has_number_comma = _COMMA_IN_NUMBER.search(plain) is not None
+    result = plain
     for sign in _SIGNS:
-        beside_blank = f"{sign} " in plain or f" {sign}" in plain
-        out = out.replace(sign, "" if joined or beside_blank else " ")
+        is_next_to_blank = f"{sign} " in plain or f" {sign}" in plain
+        result = result.replace(sign, "" if has_number_comma or is_next_to_blank else " ")
     dot = _LONE_DOT if lone_dots else _DOT_NOT_BEFORE_DIGIT
-    out = dot.sub("", out, count=_MOST_DOTS)
-    words = [_DIGITS.get(word, word) for word in out.lower().split()]
+    result = dot.sub("", result, count=_MAX_DOTS)
+    words = [_DIGITS.get(word, word) for word in result.lower().split()]
     return " ".join(_EXPANDED.get(word, word) for word in words if word not in _ARTICLES)
 
 
-def _without_a_mark(word: str) -> Iterator[str]:
+def _drop_one_apostrophe(word: str) -> Iterator[str]:
     """The word without one of its apostrophes."""
     return (word[:at] + word[at + 1 :] for at, sign in enumerate(word) if sign == "'")
 
 
-_EXPANDED = {bare: word for word in _CONTRACTED.split() for bare in _without_a_mark(word)} | {
+_EXPANDED = {
+    bare: word for word in _CONTRACTIONS.split() for bare in _drop_one_apostrophe(word)
+} | {
     "ow's'at": "'ow's'at",
     "'ows'at": "'ow's'at",
     "'ow'sat": "'ow's'at",

@@ -22,11 +22,11 @@ WORTH: Mapping[Dimension, float] = {"IK": 0.0, "IG": 0.5, "CM": 1.0, "RM": 0.0}
 """What a problem adds to the score."""
 
 
-class Composite(NamedTuple):
+class CompositeProblem(NamedTuple):
     """A composite problem: whether each sub-step and the whole were right."""
 
     steps: tuple[bool, ...]
-    whole: bool
+    is_solved: bool
 
 
 class Mastery(NamedTuple):
@@ -41,20 +41,20 @@ class Mastery(NamedTuple):
     n: int
 
 
-def dimension(problem: Composite, mode: Mode) -> Dimension:
-    if not problem.whole:
+def dimension(problem: CompositeProblem, mode: Mode) -> Dimension:
+    if not problem.is_solved:
         return "IG" if all(problem.steps) else "IK"
     mastered = all(problem.steps) if mode == "strict" else any(problem.steps)
     return "CM" if mastered else "RM"
 
 
-def mastery(problems: Iterable[Composite], mode: Mode) -> Mastery | None:
+def mastery(problems: Iterable[CompositeProblem], mode: Mode) -> Mastery | None:
     """The rates, and the score, the mean of what the problems are worth; None without problems."""
-    held: Sequence[Composite] = list(problems)
-    if not held:
+    problem_list: Sequence[CompositeProblem] = list(problems)
+    if not problem_list:
         return None
-    counts = Counter(dimension(problem, mode) for problem in held)
-    n = len(held)
+    counts = Counter(dimension(problem, mode) for problem in problem_list)
+    n = len(problem_list)
     right = counts["CM"] + counts["RM"]
     return Mastery(
         score=sum(WORTH[name] * counts[name] for name in DIMENSIONS) / n,

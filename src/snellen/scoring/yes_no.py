@@ -10,7 +10,7 @@ from typing import NamedTuple
 YES, NO = "Yes", "No"
 
 
-class Judged(NamedTuple):
+class YesNoItem(NamedTuple):
     """One question. `unit` is the picture it is about; None in `correct` is neither right nor
     wrong: no gold, no answer."""
 
@@ -47,7 +47,7 @@ class PairScore(NamedTuple):
         return None if first is None or second is None else first + second
 
 
-class Image(NamedTuple):
+class ImageCounts(NamedTuple):
     """The questions about one picture: how many, how many right, whether it counts as a pair,
     and whether both are right (0 or 1)."""
 
@@ -57,26 +57,26 @@ class Image(NamedTuple):
     pair: int
 
 
-def images(judged: Iterable[Judged]) -> list[Image]:
+def count_by_image(questions: Iterable[YesNoItem]) -> list[ImageCounts]:
     """Questions by picture, in the order in which the pictures come first."""
     units: dict[str, list[bool]] = defaultdict(list)
-    for unit, correct in judged:
+    for unit, correct in questions:
         if correct is not None:
             units[unit].append(correct)
     return [
-        Image(sum(one), len(one), int(len(one) == 2 and all(one)), int(len(one) == 2))
+        ImageCounts(sum(one), len(one), int(len(one) == 2 and all(one)), int(len(one) == 2))
         for one in units.values()
     ]
 
 
-def total(found: Sequence[Image]) -> PairScore:
+def sum_images(counts: Sequence[ImageCounts]) -> PairScore:
     """MME's counts over the pictures of one subtask."""
     return PairScore(
-        right=sum(image.right for image in found),
-        questions=sum(image.questions for image in found),
-        both=sum(image.both for image in found),
-        images=sum(image.pair for image in found),
-        incomplete=sum(not image.pair for image in found),
+        right=sum(image.right for image in counts),
+        questions=sum(image.questions for image in counts),
+        both=sum(image.both for image in counts),
+        images=sum(image.pair for image in counts),
+        incomplete=sum(not image.pair for image in counts),
     )
 
 
@@ -98,37 +98,37 @@ class Confusion(NamedTuple):
 
     @property
     def accuracy(self) -> float | None:
-        return _share(self.true_positive + self.true_negative, self.n) if self.n else None
+        return _percent(self.true_positive + self.true_negative, self.n) if self.n else None
 
     @property
     def precision(self) -> float:
         """0 where nothing is answered yes."""
-        return _share(self.true_positive, self.true_positive + self.false_positive)
+        return _percent(self.true_positive, self.true_positive + self.false_positive)
 
     @property
     def recall(self) -> float:
         """0 where no gold is yes."""
-        return _share(self.true_positive, self.true_positive + self.false_negative)
+        return _percent(self.true_positive, self.true_positive + self.false_negative)
 
     @property
     def f1(self) -> float:
         """Harmonic mean of precision and recall, as 2 TP / (2 TP + FP + FN); 0 if undefined."""
         missed = self.false_positive + self.false_negative
-        return _share(2 * self.true_positive, 2 * self.true_positive + missed)
+        return _percent(2 * self.true_positive, 2 * self.true_positive + missed)
 
     @property
     def yes_rate(self) -> float | None:
         """Share of the questions that were answered yes; the gold has no part in it."""
-        return _share(self.true_positive + self.false_positive, self.n) if self.n else None
+        return _percent(self.true_positive + self.false_positive, self.n) if self.n else None
 
 
-class Reply(NamedTuple):
+class YesNoReply(NamedTuple):
     gold: str
     answer: str | None
     """`Yes`, `No`, or None: unread."""
 
 
-def confusion(replies: Iterable[Reply]) -> Confusion:
+def confusion(replies: Iterable[YesNoReply]) -> Confusion:
     """Count answers against their gold."""
     cells = [0] * 5
     for gold, answer in replies:
@@ -139,5 +139,5 @@ def confusion(replies: Iterable[Reply]) -> Confusion:
     return Confusion(*cells)
 
 
-def _share(part: int, whole: int) -> float:
-    return 100 * part / whole if whole else 0.0
+def _percent(part: int, total: int) -> float:
+    return 100 * part / total if total else 0.0

@@ -73,5 +73,7 @@ def difference_of_averages(
     freedom = total**2 / squares
     error = math.sqrt(total)
     p = float(two_sided_tails(np.array([mean / error]), freedom)[0])
-    half = two_sided_quantile(level, freedom) * error
-    return AverageDifference(mean, Interval(mean - half, mean + half, "paired average", level), p)
+    half_width = two_sided_quantile(level, freedom) * error
+    return AverageDifference(
+        mean, Interval(mean - half_width, mean + half_width, "paired average", level), p
+    )

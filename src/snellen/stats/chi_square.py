@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 DRAWS = 19_999
 """Tables drawn where too little is expected for the chi-square distribution."""
-_FEWEST_EXPECTED = 5.0
+_MIN_EXPECTED = 5.0
 """Cochran's rule: below it a count is too far from normal."""
-_FEWEST_QUESTIONS = 20
+_MIN_QUESTIONS = 20
 """Questions for each letter below which the Wald statistic is not held against chi-square."""
 
 
@@ -34,7 +34,7 @@ class ChiSquare(NamedTuple):
     draws: int = 0
 
 
-def tail(statistic: float, freedom: int) -> float:
+def upper_tail(statistic: float, freedom: int) -> float:
     """Upper tail of the chi-square distribution with a whole number of degrees of freedom.
 
     By the recurrence of the incomplete gamma function, from its closed form for 1 or 2 degrees
@@ -49,12 +49,12 @@ def tail(statistic: float, freedom: int) -> float:
     if not half:
         return 1.0
     odd = freedom % 2 == 1
-    found = math.erfc(math.sqrt(half)) if odd else math.exp(-half)
+    probability = math.erfc(math.sqrt(half)) if odd else math.exp(-half)
     shape = 0.5 if odd else 1.0
     while shape < freedom / 2:
-        found += math.exp(shape * math.log(half) - half - math.lgamma(shape + 1))
+        probability += math.exp(shape * math.log(half) - half - math.lgamma(shape + 1))
         shape += 1
-    return min(1.0, found)
+    return min(1.0, probability)
 
 
 def pearson(strata: Sequence[tuple[Sequence[int], Sequence[float]]]) -> ChiSquare | None:
@@ -80,20 +80,20 @@ def pearson(strata: Sequence[tuple[Sequence[int], Sequence[float]]]) -> ChiSquar
         pairs = zip(counts, shares, strict=True)
         statistic += sum((count - n * share) ** 2 / (n * share) for count, share in pairs)
         freedom += len(counts) - 1
-        if n * min(shares) < _FEWEST_EXPECTED:
+        if n * min(shares) < _MIN_EXPECTED:
             sparse.append((n, np.asarray(shares, dtype=np.float64)))
     if not freedom:
         return None
     if not sparse:
-        return ChiSquare(statistic, freedom, tail(statistic, freedom))
+        return ChiSquare(statistic, freedom, upper_tail(statistic, freedom))
     random = np.random.default_rng(0)
-    left = freedom - sum(len(shares) - 1 for _, shares in sparse)
-    drawn = random.chisquare(left, DRAWS) if left else np.zeros(DRAWS)
+    remaining = freedom - sum(len(shares) - 1 for _, shares in sparse)
+    drawn = random.chisquare(remaining, DRAWS) if remaining else np.zeros(DRAWS)
     for n, expected_shares in sparse:
         expected = n * expected_shares
         tables = random.multinomial(n, expected_shares / expected_shares.sum(), DRAWS)
         drawn += ((tables - expected) ** 2 / expected).sum(axis=1)
-    return ChiSquare(statistic, freedom, _share_as_large(drawn, statistic), DRAWS)
+    return ChiSquare(statistic, freedom, _fraction_as_large(drawn, statistic), DRAWS)
 
 
 def even_over_questions(strata: Sequence[NDArray[float64]]) -> ChiSquare | None:
@@ -108,7 +108,7 @@ def even_over_questions(strata: Sequence[NDArray[float64]]) -> ChiSquare | None:
     """
     import numpy as np
 
-    statistic, freedom, left, even = 0.0, 0, 0, 0
+    statistic, freedom, remaining, even = 0.0, 0, 0, 0
     sparse: list[NDArray[float64]] = []
     for counts in strata:
         letters = counts.shape[1]
@@ -116,7 +116,7 @@ def even_over_questions(strata: Sequence[NDArray[float64]]) -> ChiSquare | None:
         uneven = uneven[np.abs(uneven).max(axis=1, initial=0.0) > 1e-9]
         if not len(uneven):
             even += (letters - 1) * (len(counts) > 0)
-        elif len(uneven) < _FEWEST_QUESTIONS * letters:
+        elif len(uneven) < _MIN_QUESTIONS * letters:
             statistic += float(_isotropic(uneven.sum(axis=0), uneven))
             freedom += letters - 1
             sparse.append(uneven)
@@ -127,31 +127,31 @@ def even_over_questions(strata: Sequence[NDArray[float64]]) -> ChiSquare | None:
             rank = int(np.linalg.matrix_rank(covariance))
             statistic += float(total @ np.linalg.pinv(covariance) @ total)
             freedom += rank
-            left += rank
+            remaining += rank
     if not freedom:
         return ChiSquare(0.0, even, 1.0) if even else None
     if not sparse:
-        return ChiSquare(statistic, freedom, tail(max(0.0, statistic), freedom))
+        return ChiSquare(statistic, freedom, upper_tail(max(0.0, statistic), freedom))
     random = np.random.default_rng(0)
-    drawn = random.chisquare(left, DRAWS) if left else np.zeros(DRAWS)
+    drawn = random.chisquare(remaining, DRAWS) if remaining else np.zeros(DRAWS)
     for uneven in sparse:
         letters = uneven.shape[1]
         total = np.zeros((DRAWS, letters))
         rows, times = np.unique(uneven, axis=0, return_counts=True)
         for row, count in zip(rows, times.tolist(), strict=True):
-            turned = np.stack([np.roll(row, turn) for turn in range(letters)])
-            total += random.multinomial(count, [1 / letters] * letters, DRAWS) @ turned
+            rotations = np.stack([np.roll(row, turn) for turn in range(letters)])
+            total += random.multinomial(count, [1 / letters] * letters, DRAWS) @ rotations
         drawn += _isotropic(total, uneven)
-    return ChiSquare(statistic, freedom, _share_as_large(drawn, statistic), DRAWS)
+    return ChiSquare(statistic, freedom, _fraction_as_large(drawn, statistic), DRAWS)
 
 
 def _isotropic(total: NDArray[float64], uneven: NDArray[float64]) -> NDArray[float64]:
     """The squared length of sums over questions, shape (..., letters), in units of what turning
     the letters of each question round leaves of it on average for a degree of freedom."""
-    found: NDArray[float64] = (total.shape[-1] - 1) * (total**2).sum(axis=-1) / (uneven**2).sum()
-    return found
+    length: NDArray[float64] = (total.shape[-1] - 1) * (total**2).sum(axis=-1) / (uneven**2).sum()
+    return length
 
 
-def _share_as_large(drawn: NDArray[float64], statistic: float) -> float:
+def _fraction_as_large(drawn: NDArray[float64], statistic: float) -> float:
     """The observed table counts as one of the drawn ones, so that p is never 0."""
     return (1 + int((drawn >= statistic * (1 - 1e-9)).sum())) / (1 + len(drawn))

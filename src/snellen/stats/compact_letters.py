@@ -22,17 +22,19 @@ def letter_groups(count: int, different: Collection[tuple[int, int]]) -> list[st
         ValueError: a pair of a system with itself, or of one that is not there.
     """
     groups = [frozenset(range(count))]
-    for one, other in sorted((min(pair), max(pair)) for pair in different):
-        if not 0 <= one < other < count:
-            raise ValueError(f"expected pairs of two of {count} systems, got {(one, other)}")
-        both = [group for group in groups if {one, other} <= group]
-        rest = [group for group in groups if not {one, other} <= group]
-        split = dict.fromkeys(part for group in both for part in (group - {one}, group - {other}))
-        groups = rest + [
+    for first, second in sorted((min(pair), max(pair)) for pair in different):
+        if not 0 <= first < second < count:
+            raise ValueError(f"expected pairs of two of {count} systems, got {(first, second)}")
+        both = [group for group in groups if {first, second} <= group]
+        unsplit = [group for group in groups if not {first, second} <= group]
+        split = dict.fromkeys(
+            part for group in both for part in (group - {first}, group - {second})
+        )
+        groups = unsplit + [
             part
             for part in split
             if not any(part < other_part for other_part in split)
-            and not any(part <= group for group in rest)
+            and not any(part <= group for group in unsplit)
         ]
     ordered = sorted((group for group in groups if group), key=sorted)
     joint = "" if len(ordered) <= len(ascii_lowercase) else " "
@@ -42,7 +44,7 @@ def letter_groups(count: int, different: Collection[tuple[int, int]]) -> list[st
     ]
 
 
-def _letter(place: int) -> str:
+def _letter(index: int) -> str:
     """a to z, then aa, ab, ..."""
-    before, last = divmod(place, len(ascii_lowercase))
-    return (_letter(before - 1) if before else "") + ascii_lowercase[last]
+    prefix, last = divmod(index, len(ascii_lowercase))
+    return (_letter(prefix - 1) if prefix else "") + ascii_lowercase[last]

@@ -25,11 +25,11 @@ from snellen.core.summary import Interval
 from snellen.stats.intervals import DEFAULT_LEVEL
 
 METHOD = "confidence sequence"
-EVEN = 0.5
+NO_DIFFERENCE = 0.5
 """What no difference is among values in 0..1."""
-_HIGHEST = 0.95
+_MAX_SCALE = 0.95
 _STEPS = 60
-_NEAR = 1e-10
+_TOLERANCE = 1e-10
 
 
 class Bet(NamedTuple):
@@ -39,16 +39,16 @@ class Bet(NamedTuple):
     log_weight: float
 
 
-def bets(lowest: float, *, highest: bool = False) -> tuple[Bet, ...]:
-    """Scales from `lowest` up, each twice the one before, and at last the highest there is if that
+def bets(min_scale: float, *, with_max_scale: bool = False) -> tuple[Bet, ...]:
+    """Scales from `min_scale` up, each twice the one before, and at last the highest there is if that
     is wished. The lower weigh more: they are made for many samples, where a late stop costs
     most."""
-    scales = [min(max(lowest, 1e-4), _HIGHEST)]
-    while 2 * scales[-1] < _HIGHEST:
+    scales = [min(max(min_scale, 1e-4), _MAX_SCALE)]
+    while 2 * scales[-1] < _MAX_SCALE:
         scales.append(2 * scales[-1])
-    if highest and scales[-1] < _HIGHEST:
-        scales.append(_HIGHEST)
-    weights = [1 / (place + 1) for place in range(len(scales))]
+    if with_max_scale and scales[-1] < _MAX_SCALE:
+        scales.append(_MAX_SCALE)
+    weights = [1 / (index + 1) for index in range(len(scales))]
     total = sum(weights)
     return tuple(
         Bet(scale, math.log(weight / total)) for scale, weight in zip(scales, weights, strict=True)
@@ -61,18 +61,20 @@ def bets_for_width(half_width: float) -> tuple[Bet, ...]:
     return bets(4 * half_width)
 
 
-def bets_for_samples(most: int, level: float = DEFAULT_LEVEL) -> tuple[Bet, ...]:
-    """For finding the least difference that `most` draws can tell. The sum over many samples varies
+def bets_for_samples(max_samples: int, level: float = DEFAULT_LEVEL) -> tuple[Bet, ...]:
+    """For finding the least difference that `max_samples` draws can tell. The sum over many samples varies
     far less than its range allows, and then the highest scale is best."""
-    return bets(math.sqrt(2 * math.log(2 / (1 - level)) / (0.25 * max(1, most))), highest=True)
+    return bets(
+        math.sqrt(2 * math.log(2 / (1 - level)) / (0.25 * max(1, max_samples))), with_max_scale=True
+    )
 
 
 def interval_of_differences(
-    totals: Sequence[float], sizes: Sequence[float], most: int, level: float = DEFAULT_LEVEL
+    totals: Sequence[float], sizes: Sequence[float], max_clusters: int, level: float = DEFAULT_LEVEL
 ) -> Interval:
     """Of the mean difference over clusters whose differences, each in -1..1, sum to `totals` over
     `sizes` samples; both ends in -1..1. It holds though the number of clusters was chosen by
-    looking at the differences, up to `most` of them.
+    looking at the differences, up to `max_samples` of them.
 
     As every cluster is predicted to have no difference, the order in which they came does not
     matter, and 0 is left out only where betting on a difference of one sign has paid.
@@ -83,13 +85,13 @@ def interval_of_differences(
     if len(sizes) == 0 or len(totals) != len(sizes):
         raise ValueError(f"got {len(totals)} totals and {len(sizes)} sizes of clusters")
     largest = max(sizes)
-    sequence = ConfidenceSequence(bets_for_samples(most, level), level)
+    sequence = ConfidenceSequence(bets_for_samples(max_clusters, level), level)
     for total, size in zip(totals, sizes, strict=True):
         # (difference + 1) / 2 lies in 0..1.
         share = size / largest
-        sequence.add((total + size) / (2 * largest), share, EVEN * share)
-    found = sequence.interval()
-    return Interval(2 * found.low - 1, 2 * found.high - 1, found.method, level)
+        sequence.add((total + size) / (2 * largest), share, NO_DIFFERENCE * share)
+    interval = sequence.interval()
+    return Interval(2 * interval.low - 1, 2 * interval.high - 1, interval.method, level)
 
 
 class ConfidenceSequence:
@@ -119,7 +121,7 @@ class ConfidenceSequence:
         if not 0 < size <= 1 or not -1e-9 <= total <= size + 1e-9:
             raise ValueError(f"expected 0 <= total <= size <= 1, got {total} of {size}")
         if expected is None:
-            expected = size * self.predicted()
+            expected = size * self.prediction()
         expected = min(size, max(0.0, expected))
         surprise = total - expected
         for place, bet in enumerate(self._mixture):
@@ -129,7 +131,7 @@ class ConfidenceSequence:
         self._total += total
         self.size += size
 
-    def predicted(self) -> float:
+    def prediction(self) -> float:
         """The mean so far, drawn to one half by half a value."""
         return (self._total + 0.25) / (self.size + 0.5)
 
@@ -142,18 +144,18 @@ class ConfidenceSequence:
         mean that is meant."""
         if not self.size:
             return Interval(0.0, 1.0, METHOD, self.level)
-        low, high = (one / self.size for one in self.sums())
+        low, high = (one / self.size for one in self.sum_bounds())
         return Interval(max(0.0, low - slack), min(1.0, high + slack), METHOD, self.level)
 
-    def above(self, mean: float) -> bool:
+    def is_above(self, mean: float) -> bool:
         """Whether the interval lies above `mean`, in a tenth of the time it takes to compute."""
-        return self._passed(self._gains, self._expected - mean * self.size)
+        return self._exceeds_bound(self._gains, self._expected - mean * self.size)
 
-    def below(self, mean: float) -> bool:
+    def is_below(self, mean: float) -> bool:
         """Whether the interval lies below `mean`."""
-        return self._passed(self._losses, mean * self.size - self._expected)
+        return self._exceeds_bound(self._losses, mean * self.size - self._expected)
 
-    def _passed(self, logs: Sequence[float], reach: float) -> bool:
+    def _exceeds_bound(self, logs: Sequence[float], reach: float) -> bool:
         terms = [
             bet.log_weight + log + bet.scale * reach
             for bet, log in zip(self._mixture, logs, strict=True)
@@ -162,30 +164,30 @@ class ConfidenceSequence:
         total = largest + math.log(sum(math.exp(term - largest) for term in terms))
         return total > math.log(2 / (1 - self.level))
 
-    def sums(self) -> tuple[float, float]:
+    def sum_bounds(self) -> tuple[float, float]:
         """Both ends of the sum of the means of what was added, given what came before."""
         return (
-            self._expected - self._crossing(self._gains),
-            self._expected + self._crossing(self._losses),
+            self._expected - self._solve_bound(self._gains),
+            self._expected + self._solve_bound(self._losses),
         )
 
-    def _crossing(self, logs: Sequence[float]) -> float:
+    def _solve_bound(self, logs: Sequence[float]) -> float:
         """Where the mixture of exp(log + scale * x) passes its bound: Newton's method from above,
         because its logarithm is convex and rises, and each bet alone tells an x at which it has
         passed."""
         goal = math.log(2 / (1 - self.level))
-        known = [
+        lines = [
             (bet.log_weight + log, bet.scale) for bet, log in zip(self._mixture, logs, strict=True)
         ]
-        found = min((goal - log) / scale for log, scale in known)
+        solution = min((goal - log) / scale for log, scale in lines)
         for _ in range(_STEPS):
-            terms = [log + scale * found for log, scale in known]
+            terms = [log + scale * solution for log, scale in lines]
             largest = max(terms)
             shares = [math.exp(term - largest) for term in terms]
             total = sum(shares)
-            slope = sum(one * scale for one, (_, scale) in zip(shares, known, strict=True)) / total
+            slope = sum(one * scale for one, (_, scale) in zip(shares, lines, strict=True)) / total
             step = (largest + math.log(total) - goal) / slope
-            found -= step
-            if step < _NEAR * max(1.0, abs(found)):
+            solution -= step
+            if step < _TOLERANCE * max(1.0, abs(solution)):
                 break
-        return found
+        return solution

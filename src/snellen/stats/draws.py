@@ -62,32 +62,32 @@ def _wins(counts: tuple[int, ...], silent: int, k: int) -> Mapping[int, float]:
     """For each count the chance that an answer that was given so often is chosen: the commonest
     of k draws, ties drawn by lot."""
     subsets = math.comb(sum(counts) + silent, k)
-    found = {}
+    wins = {}
     for count in set(counts):
         others = list(counts)
         others.remove(count)
         ways = 0.0
         for votes in range(1, min(count, k) + 1):
-            for ties, sizes in enumerate(_below(others, silent, votes, k - votes)):
+            for ties, sizes in enumerate(_count_ways(others, silent, votes, k - votes)):
                 ways += math.comb(count, votes) * sizes[k - votes] / (ties + 1)
-        found[count] = ways / subsets
-    return found
+        wins[count] = ways / subsets
+    return wins
 
 
-def _below(others: Sequence[int], silent: int, votes: int, size: int) -> list[list[int]]:
+def _count_ways(others: Sequence[int], silent: int, votes: int, size: int) -> list[list[int]]:
     """In how many ways draws are taken from other answers such that none has more than `votes`:
     by how many have exactly so many, and by how many draws are taken, up to `size`."""
     table = [[math.comb(silent, taken) for taken in range(size + 1)]]
     for count in others:
         ties = min(len(table), size // votes) + 1
-        grown = [[0] * (size + 1) for _ in range(ties)]
+        extended = [[0] * (size + 1) for _ in range(ties)]
         for tied, sizes in enumerate(table):
             for taken, ways in enumerate(sizes):
                 if not ways:
                     continue
                 for more in range(min(count, votes, size - taken) + 1):
-                    grown[tied + (more == votes)][taken + more] += ways * math.comb(count, more)
-        table = grown
+                    extended[tied + (more == votes)][taken + more] += ways * math.comb(count, more)
+        table = extended
     return table
 
 
@@ -101,14 +101,14 @@ def agreement_of(answers: Sequence[Hashable | None]) -> float | None:
     return sum(math.comb(count, 2) for count in counts.values()) / pairs
 
 
-class Components(NamedTuple):
+class VarianceComponents(NamedTuple):
     """Variances of one draw's score: between questions, and between the draws of a question."""
 
     questions: float
     draws: float
 
 
-def components(scores: Scores) -> Components | None:
+def variance_components(scores: Scores) -> VarianceComponents | None:
     """One-way random effects by the method of moments; a negative variance is cut off at 0, so
     that its expectation lies a little above the truth where that is near 0. None for fewer than two
     questions, or where none has two draws."""
@@ -125,18 +125,18 @@ def components(scores: Scores) -> Components | None:
         (score - mean) ** 2 for one, mean in zip(groups, means, strict=True) for score in one
     ) / (total - len(groups))
     size = (total - sum(len(one) ** 2 for one in groups) / total) / (len(groups) - 1)
-    return Components(max(0.0, (between - within) / size), within)
+    return VarianceComponents(max(0.0, (between - within) / size), within)
 
 
 def draw_variance(scores: Scores) -> float | None:
     """The variance of the mean over questions of the mean over draws, while the questions stay the
     same. A question of one draw is taken to vary as the others do; None where all are such."""
     groups = [one for one in scores if one]
-    known = [(_variance(one), len(one)) for one in groups if len(one) > 1]
-    if not known:
+    variances = [(_variance(one), len(one)) for one in groups if len(one) > 1]
+    if not variances:
         return None
-    of_single = fmean(each for each, _ in known) * (len(groups) - len(known))
-    return (math.fsum(each / size for each, size in known) + of_single) / len(groups) ** 2
+    of_single = fmean(each for each, _ in variances) * (len(groups) - len(variances))
+    return (math.fsum(each / size for each, size in variances) + of_single) / len(groups) ** 2
 
 
 def draws_half_width(scores: Scores, level: float = DEFAULT_LEVEL) -> float | None:
@@ -156,11 +156,11 @@ def draws_half_width(scores: Scores, level: float = DEFAULT_LEVEL) -> float | No
     return z * math.sqrt(variance_ + (z * step / 2) ** 2) + z * z / 2 * step
 
 
-def expected_error(total: float, draws: float, held: float, wanted: float) -> float:
-    """The standard error of the mean, were each question asked `wanted` times and not `held` times.
+def expected_error(total: float, draws: float, current_draws: float, target_draws: float) -> float:
+    """The standard error of the mean, were each question asked `target_draws` times and not `current_draws` times.
     `total` is the variance of the mean over questions like these, `draws` the part of it that comes
     from the draws."""
-    return math.sqrt(max(0.0, total - draws) + draws * held / wanted)
+    return math.sqrt(max(0.0, total - draws) + draws * current_draws / target_draws)
 
 
 def _variance(scores: Sequence[float]) -> float:

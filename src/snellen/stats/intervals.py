@@ -37,9 +37,9 @@ def wilson(successes: float, n: float, level: float = DEFAULT_LEVEL) -> Interval
     share = successes / n
     shrink = 1 + z * z / n
     centre = (share + z * z / (2 * n)) / shrink
-    half = z / shrink * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    low = 0.0 if successes == 0 else max(0.0, centre - half)
-    high = 1.0 if successes == n else min(1.0, centre + half)
+    half_width = z / shrink * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    low = 0.0 if successes == 0 else max(0.0, centre - half_width)
+    high = 1.0 if successes == n else min(1.0, centre + half_width)
     return Interval(low, high, "wilson", level)
 
 
@@ -50,17 +50,17 @@ class Moments(NamedTuple):
     estimate: float
     variance: float
     """Of the estimate, robust to clusters."""
-    alone: float
+    independent_variance: float
     """What the variance would be if every sample stood alone."""
-    shares: float
+    cluster_squares: float
     """Sum of the squared shares that the clusters have in the estimate: 1 / G for G equal ones."""
-    shares_alone: float
+    sample_squares: float
     """The same of samples: 1 / n for n equal ones."""
     freedom: float | None = None
     """Degrees of freedom of `variance`; None takes the normal distribution, as Wilson does."""
 
 
-def bounded(moments: Moments, method: str, level: float = DEFAULT_LEVEL) -> Interval:
+def bounded_interval(moments: Moments, method: str, level: float = DEFAULT_LEVEL) -> Interval:
     """Interval in 0..1 of an estimate that clusters of low or high scores, none of which was seen,
     could move.
 
@@ -84,21 +84,24 @@ def bounded(moments: Moments, method: str, level: float = DEFAULT_LEVEL) -> Inte
     z = _quantile(level)
     t = z if moments.freedom is None else two_sided_quantile(level, moments.freedom)
     estimate = min(1.0, max(0.0, moments.estimate))
-    variance = max(moments.variance, moments.alone)
-    between, within = variance / moments.shares, moments.alone / moments.shares_alone
-    alike = min(1.0, (between + moments.shares) / (within + moments.shares))
-    unseen = z * z * alike * moments.shares
-    low = _least_mean(estimate, t * t * variance, unseen)
-    high = 1 - _least_mean(1 - estimate, t * t * variance, unseen)
+    variance = max(moments.variance, moments.independent_variance)
+    between, within = (
+        variance / moments.cluster_squares,
+        moments.independent_variance / moments.sample_squares,
+    )
+    similarity = min(1.0, (between + moments.cluster_squares) / (within + moments.cluster_squares))
+    unobserved = z * z * similarity * moments.cluster_squares
+    low = _min_mean(estimate, t * t * variance, unobserved)
+    high = 1 - _min_mean(1 - estimate, t * t * variance, unobserved)
     return Interval(min(low, estimate), max(high, estimate), method, level)
 
 
-def _least_mean(mean: float, seen: float, unseen: float) -> float:
+def _min_mean(mean: float, observed: float, unobserved: float) -> float:
     """The smaller root L of (mean - L)^2 = seen * L / mean + unseen * L * (mean - L)."""
     if mean <= 0:
         return 0.0
-    square = 1 + unseen
-    half = mean + (seen / mean + unseen * mean) / 2
+    square = 1 + unobserved
+    half = mean + (observed / mean + unobserved * mean) / 2
     root = math.sqrt(max(0.0, half * half - square * mean * mean))
     return mean * mean / (half + root)
 
@@ -110,9 +113,11 @@ def standard_error(values: Sequence[float], clusters: Sequence[str] = ()) -> flo
     Raises:
         ValueError: lengths differ, no values, a value that is not finite.
     """
-    held = [name or at for at, name in enumerate(clusters)] if clusters else range(len(values))
-    found = _clustered(values, held)
-    return None if found.groups < 2 else found.error
+    cluster_ids = (
+        [name or at for at, name in enumerate(clusters)] if clusters else range(len(values))
+    )
+    clustered = _clustered_mean(values, cluster_ids)
+    return None if clustered.cluster_count < 2 else clustered.error
 
 
 def score_interval(
@@ -121,7 +126,7 @@ def score_interval(
     """Interval of the mean of scores in 0..1, in 0..1: every benchmark's rule for a plain mean.
 
     `clusters` names for each score those it may err together with; an empty name stands alone.
-    Right or wrong, all alone: Wilson's. Else `bounded`, with a cluster-robust variance, corrected
+    Right or wrong, all alone: Wilson's. Else `bounded_interval`, with a cluster-robust variance, corrected
     for few and for uneven clusters. None without scores, and for scores of a
     single cluster that differ and are not all 0 or 1.
 
@@ -140,47 +145,53 @@ def score_interval(
         if binary:
             return wilson(sum(scores), n, level)
         variance = math.fsum((score - mean) ** 2 for score in scores) / n**2
-        return bounded(Moments(mean, variance, variance, 1 / n, 1 / n), "wilson, graded", level)
+        return bounded_interval(
+            Moments(mean, variance, variance, 1 / n, 1 / n), "wilson, graded", level
+        )
     method = "wilson, clustered" if binary else "wilson, graded, clustered"
-    held = [name or at for at, name in enumerate(clusters)]
-    sizes = Counter(held)
+    cluster_ids = [name or at for at, name in enumerate(clusters)]
+    sizes = Counter(cluster_ids)
     if len(sizes) == n:
         return score_interval(scores, (), level)
-    alone = math.fsum((score - mean) ** 2 for score in scores) / n**2
+    independent = math.fsum((score - mean) ** 2 for score in scores) / n**2
     shares = sum(size * size for size in sizes.values()) / n**2
     if len(sizes) < 2:
         if not binary and min(scores) < max(scores):
             return None
-        return bounded(Moments(mean, n * alone, alone, shares, 1 / n), method, level)
+        return bounded_interval(
+            Moments(mean, n * independent, independent, shares, 1 / n), method, level
+        )
     residuals: dict[Hashable, float] = defaultdict(float)
-    for score, name in zip(scores, held, strict=True):
+    for score, name in zip(scores, cluster_ids, strict=True):
         residuals[name] += score - mean
-    few = 1 / (1 - shares)
-    variance = few * math.fsum(one * one for one in residuals.values()) / n**2
-    freedom = freedom_of((size / n, few) for size in sizes.values())
-    return bounded(Moments(mean, variance, alone, shares, 1 / n, freedom), method, level)
+    correction = 1 / (1 - shares)
+    variance = correction * math.fsum(one * one for one in residuals.values()) / n**2
+    freedom = degrees_of_freedom((size / n, correction) for size in sizes.values())
+    return bounded_interval(
+        Moments(mean, variance, independent, shares, 1 / n, freedom), method, level
+    )
 
 
-def freedom_of(clusters: Iterable[tuple[float, float]]) -> float:
+def degrees_of_freedom(clusters: Iterable[tuple[float, float]]) -> float:
     """Degrees of freedom of a variance between clusters, of the share of each cluster in the
     estimate and the correction 1 / (1 - s) of its group, whose clusters have shares in the group
     with squares that sum to s: G - 1 for G equal clusters of one group, fewer where a few of them
     weigh more (F. E. Satterthwaite, Biometrics Bulletin 2 (1946), for equal variances)."""
     squares = fourths = 0.0
-    for share, few in clusters:
+    for share, correction in clusters:
         squares += share**2
-        fourths += few * share**4
+        fourths += correction * share**4
     return max(1.0, squares * squares / fourths)
 
 
-class _Clustered(NamedTuple):
+class _ClusteredMean(NamedTuple):
     mean: float
     error: float
     """Cluster-robust standard error of the mean; NaN for a single cluster."""
-    groups: int
+    cluster_count: int
 
 
-def _clustered(values: Sequence[float], clusters: Sequence[Hashable]) -> _Clustered:
+def _clustered_mean(values: Sequence[float], clusters: Sequence[Hashable]) -> _ClusteredMean:
     _check_finite(values)
     if len(values) != len(clusters):
         raise ValueError(f"got {len(values)} values but {len(clusters)} clusters")
@@ -190,9 +201,9 @@ def _clustered(values: Sequence[float], clusters: Sequence[Hashable]) -> _Cluste
         residuals[cluster] = residuals.get(cluster, 0.0) + (value - mean)
     groups = len(residuals)
     if groups < 2:
-        return _Clustered(mean, math.nan, groups)
+        return _ClusteredMean(mean, math.nan, groups)
     squares = math.fsum(residual * residual for residual in residuals.values())
-    return _Clustered(mean, math.sqrt(groups / (groups - 1) * squares) / len(values), groups)
+    return _ClusteredMean(mean, math.sqrt(groups / (groups - 1) * squares) / len(values), groups)
 
 
 def _quantile(level: float) -> float:

@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-FEWEST_SYSTEMS = 8
+MIN_SYSTEMS = 8
 """Below it a correlation over systems says nearly nothing of a sample."""
 DRAWS = 1999
 LEVEL = 0.05
 
 
-class Low(NamedTuple):
+class LowDiscrimination(NamedTuple):
     """Which samples discriminate less than others do by chance."""
 
     p: NDArray[float64]
     """For each sample the chance of a correlation as low, (samples,); NaN where it has none."""
     expected: float
-    """How many samples have a p of at most `LEVEL` if all discriminate alike."""
+    """How many samples have a p of at most `SIGNIFICANCE_LEVEL` if all discriminate alike."""
 
 
 def difficulty(scores: NDArray[float64]) -> NDArray[float64]:
@@ -47,16 +47,16 @@ def discrimination(scores: NDArray[float64]) -> NDArray[float64]:
 
     if scores.shape[1] < 3:
         return np.full(len(scores), np.nan)
-    rest = scores.sum(axis=0, keepdims=True) - scores
-    own, others = (part - part.mean(axis=1, keepdims=True) for part in (scores, rest))
+    other_scores = scores.sum(axis=0, keepdims=True) - scores
+    own, others = (part - part.mean(axis=1, keepdims=True) for part in (scores, other_scores))
     spread = np.sqrt((own**2).sum(axis=1) * (others**2).sum(axis=1))
     joint = (own * others).sum(axis=1)
-    found: NDArray[float64] = np.full(len(scores), np.nan)
-    np.divide(joint, spread, out=found, where=spread > 1e-9)
-    return found
+    correlations: NDArray[float64] = np.full(len(scores), np.nan)
+    np.divide(joint, spread, out=correlations, where=spread > 1e-9)
+    return correlations
 
 
-def low_discrimination(scores: NDArray[float64], seed: int = 0) -> Low:
+def low_discrimination(scores: NDArray[float64], seed: int = 0) -> LowDiscrimination:
     """Each sample's `discrimination` against permutations of the systems' scores on it.
 
     Scores of 0 and 1: permuted with the chances that the systems' abilities give, so that a sample
@@ -65,52 +65,56 @@ def low_discrimination(scores: NDArray[float64], seed: int = 0) -> Low:
     worse.
 
     Raises:
-        ValueError: fewer than `FEWEST_SYSTEMS` systems.
+        ValueError: fewer than `MIN_SYSTEMS` systems.
     """
     import numpy as np
 
-    from snellen.stats.rasch import abilities, patterns_of
+    from snellen.stats.rasch import abilities, draw_patterns
 
     samples, systems = scores.shape
-    if systems < FEWEST_SYSTEMS:
-        raise ValueError(f"expected {FEWEST_SYSTEMS} or more systems, got {systems}")
-    seen = discrimination(scores)
-    known = ~np.isnan(seen)
+    if systems < MIN_SYSTEMS:
+        raise ValueError(f"expected {MIN_SYSTEMS} or more systems, got {systems}")
+    observed = discrimination(scores)
+    is_defined = ~np.isnan(observed)
     totals = scores.sum(axis=0)
     p, expected = np.full(samples, np.nan), 0.0
     random = np.random.default_rng(seed)
     cut = int(LEVEL * (1 + DRAWS))
 
-    def hold(rows: NDArray[np.intp], drawn: NDArray[float64]) -> float:
+    def compare_to_chance(rows: NDArray[np.intp], drawn: NDArray[float64]) -> float:
         """Correlations `drawn` against those of samples; how many of them are low by chance."""
         lows = np.sort(drawn)
-        p[rows] = (1 + np.searchsorted(lows, seen[rows] + 1e-9, side="right")) / (1 + DRAWS)
+        p[rows] = (1 + np.searchsorted(lows, observed[rows] + 1e-9, side="right")) / (1 + DRAWS)
         # With few systems few values are possible: only those below the point are listed.
         return len(rows) * float((lows < lows[cut - 1] - 1e-9).mean())
 
     if np.isin(scores, (0.0, 1.0)).all():
         able = abilities(scores, np.ones(samples))
         right = scores.sum(axis=1).round().astype(np.intp)
-        for total in np.unique(right[known]).tolist():
-            drawn = patterns_of(able, total, DRAWS, random)
+        for total in np.unique(right[is_defined]).tolist():
+            drawn = draw_patterns(able, total, DRAWS, random)
             # The systems' totals stay as they are, so that the rest changes with the sample.
             correlations = _correlations(drawn, totals - drawn)
-            expected += hold(np.flatnonzero(known & (right == total)), correlations)
+            expected += compare_to_chance(
+                np.flatnonzero(is_defined & (right == total)), correlations
+            )
     else:
         orders = np.argsort(random.random((DRAWS, systems)), axis=1)
-        for at in np.flatnonzero(known):
+        for at in np.flatnonzero(is_defined):
             drawn = scores[at][orders]
-            expected += hold(np.array([at]), _correlations(drawn, (totals - scores[at])[None]))
-    return Low(p, expected)
+            expected += compare_to_chance(
+                np.array([at]), _correlations(drawn, (totals - scores[at])[None])
+            )
+    return LowDiscrimination(p, expected)
 
 
-def _correlations(one: NDArray[float64], other: NDArray[float64]) -> NDArray[float64]:
+def _correlations(first: NDArray[float64], second: NDArray[float64]) -> NDArray[float64]:
     """Pearson's, row by row; 0 where either has no spread."""
     import numpy as np
 
-    one, other = (part - part.mean(axis=1, keepdims=True) for part in (one, other))
-    spread = np.sqrt((one**2).sum(axis=1) * (other**2).sum(axis=1))
-    joint: NDArray[float64] = (one * other).sum(axis=1)
-    found: NDArray[float64] = np.zeros_like(joint)
-    np.divide(joint, spread, out=found, where=spread > 1e-9)
-    return found
+    first, second = (part - part.mean(axis=1, keepdims=True) for part in (first, second))
+    spread = np.sqrt((first**2).sum(axis=1) * (second**2).sum(axis=1))
+    joint: NDArray[float64] = (first * second).sum(axis=1)
+    correlations: NDArray[float64] = np.zeros_like(joint)
+    np.divide(joint, spread, out=correlations, where=spread > 1e-9)
+    return correlations

@@ -11,20 +11,20 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from snellen.core.summary import Interval
-from snellen.stats.intervals import DEFAULT_LEVEL, Moments, bounded, freedom_of
+from snellen.stats.intervals import DEFAULT_LEVEL, Moments, bounded_interval, degrees_of_freedom
 from snellen.stats.student_t import two_sided_quantile
 
 if TYPE_CHECKING:
     from numpy import float64, int64
     from numpy.typing import NDArray
 
-Value = Callable[["NDArray[float64]"], "NDArray[float64]"]
+SumStatistic = Callable[["NDArray[float64]"], "NDArray[float64]"]
 """From sums, (draws, columns), the statistic of each draw, (draws,)."""
 _STEP = 1e-5
 """Of a numerical derivative, as a share of the sum of a column."""
 
 
-def influences(rows: NDArray[float64], value: Value) -> NDArray[float64]:
+def influences(rows: NDArray[float64], statistic: SumStatistic) -> NDArray[float64]:
     """How much each sample moves the statistic, to first order: shape (samples,).
 
     `rows` (samples, columns) holds what each sample adds to the sums. The statistic is smooth at
@@ -34,16 +34,16 @@ def influences(rows: NDArray[float64], value: Value) -> NDArray[float64]:
 
     sums = rows.sum(axis=0)
     steps = np.diag(_STEP * np.maximum(np.abs(rows).sum(axis=0), 1e-300))
-    ends = value(np.concatenate([sums + steps, sums - steps]))
+    ends = statistic(np.concatenate([sums + steps, sums - steps]))
     half = len(ends) // 2
     slopes = (ends[:half] - ends[half:]) / (2 * np.diag(steps))
-    moved: NDArray[float64] = rows @ np.where(np.abs(rows).any(axis=0), slopes, 0.0)
-    return moved
+    influence: NDArray[float64] = rows @ np.where(np.abs(rows).any(axis=0), slopes, 0.0)
+    return influence
 
 
 def interval_of_sums(
     rows: NDArray[float64],
-    value: Value,
+    statistic: SumStatistic,
     clusters: Sequence[str] = (),
     *,
     top: float = 100.0,
@@ -52,37 +52,37 @@ def interval_of_sums(
     """Interval of a statistic between 0 and `top`, as `intervals.bounded` makes it of a
     cluster-robust variance with Student's t.
 
-    `rows` and `value` as in `influences`; a row of zeros does not count. `clusters` names for each
+    `rows` and `statistic` as in `influences`; a row of zeros does not count. `clusters` names for each
     row those that it may err together with; an empty name stands alone. None for fewer than two
     clusters.
     """
     import numpy as np
 
-    held, counted = _counted(rows, clusters)
-    n, groups = len(held), int(held.max(initial=-1)) + 1
+    cluster_ids, counted = _counted_rows(rows, clusters)
+    n, groups = len(cluster_ids), int(cluster_ids.max(initial=-1)) + 1
     if groups < 2:
         return None
-    moved = influences(counted, value) / top
-    estimate = float(value(counted.sum(axis=0, keepdims=True))[0]) / top
-    sizes = _sums(np.ones(n), held) / n
+    influence = influences(counted, statistic) / top
+    estimate = float(statistic(counted.sum(axis=0, keepdims=True))[0]) / top
+    sizes = _sums_by_cluster(np.ones(n), cluster_ids) / n
     shares = float((sizes**2).sum())
-    few = 1 / (1 - shares)
+    correction = 1 / (1 - shares)
     moments = Moments(
         estimate,
-        few * float((_sums(moved, held) ** 2).sum()),
-        float((moved**2).sum()) * n / (n - 1),
+        correction * float((_sums_by_cluster(influence, cluster_ids) ** 2).sum()),
+        float((influence**2).sum()) * n / (n - 1),
         shares,
         1 / n,
-        freedom_of((size, few) for size in sizes.tolist()),
+        degrees_of_freedom((size, correction) for size in sizes.tolist()),
     )
     method = "wilson, linearised" if groups == n else "wilson, linearised, clustered"
-    found = bounded(moments, method, level)
-    return Interval(top * found.low, top * found.high, method, level)
+    interval = bounded_interval(moments, method, level)
+    return Interval(top * interval.low, top * interval.high, method, level)
 
 
 def unbounded_interval_of_sums(
     rows: NDArray[float64],
-    value: Value,
+    statistic: SumStatistic,
     clusters: Sequence[str] = (),
     *,
     level: float = DEFAULT_LEVEL,
@@ -94,12 +94,12 @@ def unbounded_interval_of_sums(
     """
     import math
 
-    held, counted = _counted(rows, clusters)
-    groups = int(held.max(initial=-1)) + 1
+    cluster_ids, counted = _counted_rows(rows, clusters)
+    groups = int(cluster_ids.max(initial=-1)) + 1
     if groups < 2:
         return None
-    estimate = float(value(counted.sum(axis=0, keepdims=True))[0])
-    squares = float((_sums(influences(counted, value), held) ** 2).sum())
+    estimate = float(statistic(counted.sum(axis=0, keepdims=True))[0])
+    squares = float((_sums_by_cluster(influences(counted, statistic), cluster_ids) ** 2).sum())
     if estimate <= 0 or not squares:
         return None
     error = math.sqrt(groups / (groups - 1) * squares) / estimate
@@ -107,7 +107,7 @@ def unbounded_interval_of_sums(
     return Interval(estimate / factor, estimate * factor, "linearised, clustered", level)
 
 
-def _counted(
+def _counted_rows(
     rows: NDArray[float64], clusters: Sequence[str]
 ) -> tuple[NDArray[int64], NDArray[float64]]:
     """The numbers of the clusters of rows that count, from 0, and these rows.
@@ -119,17 +119,17 @@ def _counted(
 
     if clusters and len(clusters) != len(rows):
         raise ValueError(f"got {len(rows)} rows but {len(clusters)} clusters")
-    places = np.flatnonzero(np.abs(rows).any(axis=1))
-    numbers: dict[str, int] = {}
-    held = [
-        numbers.setdefault((clusters[at] if clusters else "") or f"\0{at}", len(numbers))
-        for at in places.tolist()
+    row_indices = np.flatnonzero(np.abs(rows).any(axis=1))
+    ids: dict[str, int] = {}
+    cluster_ids = [
+        ids.setdefault((clusters[at] if clusters else "") or f"\0{at}", len(ids))
+        for at in row_indices.tolist()
     ]
-    return np.asarray(held, dtype=np.int64), rows[places]
+    return np.asarray(cluster_ids, dtype=np.int64), rows[row_indices]
 
 
-def _sums(values: NDArray[float64], held: NDArray[int64]) -> NDArray[float64]:
+def _sums_by_cluster(values: NDArray[float64], cluster_ids: NDArray[int64]) -> NDArray[float64]:
     """Of the values in each cluster."""
     import numpy as np
 
-    return np.asarray(np.bincount(held, weights=values), dtype=np.float64)
+    return np.asarray(np.bincount(cluster_ids, weights=values), dtype=np.float64)

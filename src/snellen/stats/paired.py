@@ -12,9 +12,9 @@ out 0.
   and M. Kolesar, Review of Economics and Statistics 98 (2016)), under the working model, of
   independent samples or of clusters that err as one, that has the fewer of them.
 - Few clusters: no surer than flipping the signs of whole clusters (`stats.sign_flips`), all ways up
-  to `FLIPPED` clusters; beyond, 2^(1 - k), which is the least that flipping the signs of the k
+  to `MAX_FLIPPED_CLUSTERS` clusters; beyond, 2^(1 - k), which is the least that flipping the signs of the k
   clusters with a difference can give.
-- Fewer than `FEWEST_CLUSTERS` clusters tell nothing.
+- Fewer than `MIN_CLUSTERS` clusters tell nothing.
 
 McNemar's exact and mid-p tests: M. W. Fagerland, S. Lydersen and P. Laake, "The McNemar test for
 binary matched-pairs data", BMC Medical Research Methodology 13:91 (2013). Samples needed: R. J.
@@ -32,8 +32,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.core.summary import Interval
 from snellen.stats.intervals import DEFAULT_LEVEL
-from snellen.stats.score_test import normal_tails, score_interval_of, score_statistic
-from snellen.stats.sign_flips import flipped_signs
+from snellen.stats.score_test import normal_tails, score_statistic, tango_interval
+from snellen.stats.sign_flips import sign_flip_test
 from snellen.stats.student_t import two_sided_quantile, two_sided_tails
 
 if TYPE_CHECKING:
@@ -41,15 +41,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DEFAULT_POWER = 0.8
-FEWEST_CLUSTERS = 5
+MIN_CLUSTERS = 5
 """Clusters below which neither a p-value nor an interval of a difference is given."""
 MANY_CLUSTERS = 30
 """Clusters with a difference from which a design effect below 1 is believed."""
-FLIPPED = 12
+MAX_FLIPPED_CLUSTERS = 12
 """Clusters up to which all ways of flipping their signs are gone through."""
 SCORE_TEST = "McNemar's score test"
 CLUSTER_TEST = "t test over clusters"
-_NOISE = 1e-12
+_ROUNDING = 1e-12
 """Of the largest difference: an error that is not larger is the rounding of sums."""
 
 
@@ -77,7 +77,7 @@ class McNemar(NamedTuple):
     mid_p: float
 
 
-class Contributions(NamedTuple):
+class ClusterContributions(NamedTuple):
     """What clusters add to several differences (columns), such as those of all pairs of systems."""
 
     value: NDArray[float64]
@@ -96,7 +96,7 @@ class Contributions(NamedTuple):
     """The size of the differences: what is smaller by 1e-12 is rounding."""
 
 
-class Tests(NamedTuple):
+class PairedTests(NamedTuple):
     """Of each column: the two-sided p of a true difference, and the interval. `flat`: the clusters
     do not differ, so that the interval would have no width."""
 
@@ -147,112 +147,122 @@ def paired_means(
         sums = np.add.reduceat(differences[order], starts, axis=0)
     mean = sums.sum(axis=0) / n
     if groups < 2:
-        return few_clusters(mean, None, groups)
+        return untested_means(mean, None, groups)
     residuals = sums - sizes[:, None] * mean
     error = np.sqrt((residuals**2 / (1 - sizes / n)[:, None]).sum(axis=0)) / n
-    if groups < FEWEST_CLUSTERS:
-        return few_clusters(mean, error, groups)
+    if groups < MIN_CLUSTERS:
+        return untested_means(mean, error, groups)
     largest = np.abs(differences).max(axis=0)
-    unequal = (np.abs(sums) > _NOISE * largest * sizes[:, None]).sum(axis=0)
+    unequal = (np.abs(sums) > _ROUNDING * largest * sizes[:, None]).sum(axis=0)
     freedom = np.full_like(mean, satterthwaite(sizes))
-    found = Contributions(mean, error, freedom, sums, sizes, unequal, largest)
-    tests = cluster_tests(found, level, null)
-    scored = ((differences == 0) | (np.abs(differences) == 1)).all(axis=0) & (groups == n)
-    if scored.any():
-        tests = _with_scores(tests, sums, scored, level, null)
-    return paired_values(found, guarded(tests, found, level, null), scored, level)
+    contributions = ClusterContributions(mean, error, freedom, sums, sizes, unequal, largest)
+    tests = cluster_tests(contributions, level, null)
+    use_score_test = ((differences == 0) | (np.abs(differences) == 1)).all(axis=0) & (groups == n)
+    if use_score_test.any():
+        tests = _apply_score_test(tests, sums, use_score_test, level, null)
+    return paired_means_of(
+        contributions, apply_sign_flips(tests, contributions, level, null), use_score_test, level
+    )
 
 
-def cluster_tests(found: Contributions, level: float, null: float = 0.0) -> Tests:
-    """Student's t, alone: `guarded` keeps it from being too sure of few clusters."""
+def cluster_tests(
+    contributions: ClusterContributions, level: float, null: float = 0.0
+) -> PairedTests:
+    """Student's t, alone: `apply_sign_flips` keeps it from being too sure of few clusters."""
     import numpy as np
 
-    noise = _NOISE * found.largest
-    flat, away = found.error <= noise, found.value - null
+    rounding = _ROUNDING * contributions.largest
+    flat, distance = contributions.error <= rounding, contributions.value - null
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.where(flat, 0.0, away / found.error)
+        t = np.where(flat, 0.0, distance / contributions.error)
     p, quantile = np.ones_like(t), np.ones_like(t)
-    for freedom in np.unique(found.freedom).tolist():
-        at = found.freedom == freedom
+    for freedom in np.unique(contributions.freedom).tolist():
+        at = contributions.freedom == freedom
         p[at] = two_sided_tails(t[at], freedom)
         quantile[at] = two_sided_quantile(level, freedom)
-    p = np.where(flat, np.where(np.abs(away) <= noise, 1.0, 0.0), p)
-    half = quantile * found.error
-    return Tests(p, found.value - half, found.value + half, flat)
+    p = np.where(flat, np.where(np.abs(distance) <= rounding, 1.0, 0.0), p)
+    half = quantile * contributions.error
+    return PairedTests(p, contributions.value - half, contributions.value + half, flat)
 
 
-def _with_scores(
-    tests: Tests, sums: NDArray[float64], scored: NDArray[bool_], level: float, null: float
-) -> Tests:
-    """The score test and its interval in the columns that are `scored`."""
+def _apply_score_test(
+    tests: PairedTests,
+    sums: NDArray[float64],
+    use_score_test: NDArray[bool_],
+    level: float,
+    null: float,
+) -> PairedTests:
+    """The score test and its interval in the columns that are `use_score_test`."""
     import numpy as np
 
     p, low, high, flat = tests.p.copy(), tests.low.copy(), tests.high.copy(), tests.flat
     n = len(sums)
-    won = (sums[:, scored] > 0).sum(axis=0).astype(np.float64)
-    lost = (sums[:, scored] < 0).sum(axis=0).astype(np.float64)
-    p[scored] = normal_tails(score_statistic(won, lost, n, null))
-    low[scored], high[scored] = score_interval_of(won, lost, n, level)
-    return Tests(p, low, high, flat & ~scored)
+    won = (sums[:, use_score_test] > 0).sum(axis=0).astype(np.float64)
+    lost = (sums[:, use_score_test] < 0).sum(axis=0).astype(np.float64)
+    p[use_score_test] = normal_tails(score_statistic(won, lost, n, null))
+    low[use_score_test], high[use_score_test] = tango_interval(won, lost, n, level)
+    return PairedTests(p, low, high, flat & ~use_score_test)
 
 
-def guarded(tests: Tests, found: Contributions, level: float, null: float = 0.0) -> Tests:
+def apply_sign_flips(
+    tests: PairedTests, contributions: ClusterContributions, level: float, null: float = 0.0
+) -> PairedTests:
     """The same, but no surer than flipping the signs of clusters."""
     import numpy as np
 
     p, low, high, flat = tests
-    if len(found.sizes) <= FLIPPED:
-        shifted = found.sums - null * found.sizes[:, None]
-        flips = flipped_signs(shifted, found.sizes, level)
+    if len(contributions.sizes) <= MAX_FLIPPED_CLUSTERS:
+        shifted = contributions.sums - null * contributions.sizes[:, None]
+        flips = sign_flip_test(shifted, contributions.sizes, level)
         p = np.maximum(p, flips.p)
         low, high = np.minimum(low, null + flips.low), np.maximum(high, null + flips.high)
     else:
-        unequal = found.unequal if not null else np.full(len(p), len(found.sizes))
+        unequal = contributions.unequal if not null else np.full(len(p), len(contributions.sizes))
         p = np.maximum(p, np.minimum(1.0, 2.0 ** (1.0 - unequal)))
     # Where signs alone keep p above the level the interval reaches to `null`, as the test does.
     kept = p >= 1 - level
     low = np.where(kept, np.minimum(low, null), low)
-    return Tests(p, low, np.where(kept, np.maximum(high, null), high), flat)
+    return PairedTests(p, low, np.where(kept, np.maximum(high, null), high), flat)
 
 
-def few_clusters(
+def untested_means(
     values: NDArray[float64], errors: NDArray[float64] | None, clusters: int
 ) -> list[PairedMean]:
     """Differences that nothing more is told of."""
     why = (
         f"the samples form {clusters} {'cluster' if clusters == 1 else 'clusters'}, and below "
-        f"{FEWEST_CLUSTERS} there is neither test nor interval"
+        f"{MIN_CLUSTERS} there is neither test nor interval"
     )
-    known = [None] * len(values) if errors is None else errors.tolist()
+    known_errors = [None] * len(values) if errors is None else errors.tolist()
     return [
         PairedMean(value, error, None, None, None, clusters, CLUSTER_TEST, why)
-        for value, error in zip(values.tolist(), known, strict=True)
+        for value, error in zip(values.tolist(), known_errors, strict=True)
     ]
 
 
-def paired_values(
-    found: Contributions,
-    tests: Tests,
-    scored: NDArray[bool_],
+def paired_means_of(
+    contributions: ClusterContributions,
+    tests: PairedTests,
+    use_score_test: NDArray[bool_],
     level: float,
     top: float = 1.0,
 ) -> list[PairedMean]:
     """One value for each column; `top` is the largest difference there can be."""
     columns = zip(
-        found.value.tolist(), found.error.tolist(), found.freedom.tolist(), scored.tolist(),
+        contributions.value.tolist(), contributions.error.tolist(), contributions.freedom.tolist(), use_score_test.tolist(),
         *(values.tolist() for values in tests), strict=True,
     )  # fmt: skip
-    return [_paired(len(found.sizes), level, top, *one) for one in columns]
+    return [_paired_mean(len(contributions.sizes), level, top, *one) for one in columns]
 
 
-def _paired(
+def _paired_mean(
     clusters: int,
     level: float,
     top: float,
     value: float,
     error: float,
     freedom: float,
-    scored: bool,
+    use_score_test: bool,
     p: float,
     low: float,
     high: float,
@@ -267,9 +277,9 @@ def _paired(
             f"signs gives p of at least {2.0 ** (1 - clusters):.2g}"
         )
     else:
-        method = "score" if scored else "paired"
+        method = "score" if use_score_test else "paired"
         interval = Interval(max(-top, low), min(top, high), method, level)
-    test, df = (SCORE_TEST, None) if scored else (CLUSTER_TEST, freedom)
+    test, df = (SCORE_TEST, None) if use_score_test else (CLUSTER_TEST, freedom)
     return PairedMean(value, error, df, interval, p, clusters, test, reason)
 
 
@@ -285,7 +295,7 @@ def satterthwaite(sizes: NDArray[float64]) -> float:
     p = sizes / sizes.sum()
     w = p * p / (1 - p)
     squares = float((p * p).sum())
-    apart = 1 / (squares + float(w.sum()) ** 2 - float((w * w).sum()))
+    independent = 1 / (squares + float(w.sum()) ** 2 - float((w * w).sum()))
     # M_gh = sqrt(w_g w_h) (1[g = h] - p_g - p_h + sum of p^2), up to a factor.
     zeroth, first, second = float(w.sum()), float((w * p).sum()), float((w * p * p).sum())
     trace = float((w * (1 - 2 * p + squares)).sum())
@@ -296,7 +306,7 @@ def satterthwaite(sizes: NDArray[float64]) -> float:
         - 4 * squares * first * zeroth
         + float((w * w * (1 + 2 * (squares - 2 * p))).sum())
     )
-    return min(apart, trace**2 / square)
+    return min(independent, trace**2 / square)
 
 
 def mcnemar(first_only: int, second_only: int) -> McNemar:
@@ -309,12 +319,13 @@ def mcnemar(first_only: int, second_only: int) -> McNemar:
     """
     if min(first_only, second_only) < 0:
         raise ValueError(f"counts must be 0 or more, got {first_only} and {second_only}")
-    n, fewer = first_only + second_only, min(first_only, second_only)
+    n, smaller = first_only + second_only, min(first_only, second_only)
     if not n:
         return McNemar(1.0, 1.0)
-    whole = n * math.log(2) - math.lgamma(n + 1)
+    log_total = n * math.log(2) - math.lgamma(n + 1)
     terms = [
-        math.exp(-whole - math.lgamma(k + 1) - math.lgamma(n - k + 1)) for k in range(fewer + 1)
+        math.exp(-log_total - math.lgamma(k + 1) - math.lgamma(n - k + 1))
+        for k in range(smaller + 1)
     ]
     tail, last = math.fsum(terms), terms[-1]
     return McNemar(min(1.0, 2 * tail), min(1.0, 2 * tail - last))
@@ -338,7 +349,7 @@ def design_effect(
     return max(error**2 / variance, 0.01 if differing >= MANY_CLUSTERS else 1.0)
 
 
-def detectable(
+def detectable_difference(
     discordance: float,
     n: float,
     *,
@@ -351,17 +362,17 @@ def detectable(
     `largest` would not be found: the mean size of the differences, which is the discordance
     itself where scores are 0 or 1.
 
-    Solves `needed` for the difference, by halving.
+    Solves `required_samples` for the difference, by halving.
     """
-    _check(discordance, level, power)
+    _check_study(discordance, level, power)
     if not discordance or n <= 0:
         return None
     low, high = 0.0, discordance if largest is None else largest
-    if _needed(high, discordance, level, power) > n:
+    if _solve_samples(high, discordance, level, power) > n:
         return None
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (low, middle) if _needed(middle, discordance, level, power) <= n else (
+        low, high = (low, middle) if _solve_samples(middle, discordance, level, power) <= n else (
             middle, high,
         )  # fmt: skip
     return high
@@ -375,7 +386,7 @@ def detectable_by_error(
     return error * (NormalDist().inv_cdf(0.5 + level / 2) + NormalDist().inv_cdf(power))
 
 
-def needed(
+def required_samples(
     difference: float,
     discordance: float,
     *,
@@ -388,21 +399,21 @@ def needed(
 
     `design` is the design effect: how much larger the variance of the mean is for the clusters.
     """
-    _check(discordance, level, power)
+    _check_study(discordance, level, power)
     if not difference or not discordance:
         return None
-    return math.ceil(design * _needed(abs(difference), discordance, level, power))
+    return math.ceil(design * _solve_samples(abs(difference), discordance, level, power))
 
 
-def _needed(difference: float, discordance: float, level: float, power: float) -> float:
+def _solve_samples(difference: float, discordance: float, level: float, power: float) -> float:
     if difference <= 0:
         return math.inf
     z_level, z_power = NormalDist().inv_cdf(0.5 + level / 2), NormalDist().inv_cdf(power)
-    rest = max(0.0, discordance - difference**2)
-    return ((z_level * math.sqrt(discordance) + z_power * math.sqrt(rest)) / difference) ** 2
+    remaining = max(0.0, discordance - difference**2)
+    return ((z_level * math.sqrt(discordance) + z_power * math.sqrt(remaining)) / difference) ** 2
 
 
-def _check(discordance: float, level: float, power: float) -> None:
+def _check_study(discordance: float, level: float, power: float) -> None:
     if not 0 <= discordance <= 1 or not 0 < level < 1 or not 0.5 <= power < 1:
         raise ValueError(
             f"expected a discordance in 0..1, a level in (0, 1) and a power in [0.5, 1); got "
@@ -416,8 +427,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
     order = sorted(range(len(p_values)), key=lambda at: p_values[at])
     adjusted = [0.0] * len(p_values)
     highest = 0.0
-    for place, at in enumerate(order):
-        highest = max(highest, min(1.0, (len(p_values) - place) * p_values[at]))
+    for rank, at in enumerate(order):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[at]))
         adjusted[at] = highest
     return adjusted
 
@@ -429,11 +440,11 @@ def holm_of_sides(sides: Sequence[tuple[float, float]]) -> list[tuple[float, flo
     multiple test procedures", JASA 81, 1986)."""
     order = sorted(((p, at, side) for at, pair in enumerate(sides) for side, p in enumerate(pair)))
     adjusted = [[0.0, 0.0] for _ in sides]
-    left = [2] * len(sides)
+    remaining = [2] * len(sides)
     possible, highest = len(sides), 0.0
     for p, at, side in order:
         highest = max(highest, min(1.0, possible * p))
         adjusted[at][side] = highest
-        left[at] -= 1
-        possible -= not left[at]
+        remaining[at] -= 1
+        possible -= not remaining[at]
     return [(first, second) for first, second in adjusted]

@@ -16,16 +16,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.stats.intervals import DEFAULT_LEVEL
-from snellen.stats.linearised import Value, influences
+from snellen.stats.linearised import SumStatistic, influences
 from snellen.stats.paired import (
-    FEWEST_CLUSTERS,
-    FLIPPED,
-    Contributions,
+    MAX_FLIPPED_CLUSTERS,
+    MIN_CLUSTERS,
+    ClusterContributions,
     PairedMean,
+    apply_sign_flips,
     cluster_tests,
-    few_clusters,
-    guarded,
-    paired_values,
+    paired_means_of,
+    untested_means,
 )
 
 if TYPE_CHECKING:
@@ -36,13 +36,13 @@ _CELLS = 4_000_000
 """Sums held at once."""
 
 
-class Linearised(NamedTuple):
+class LinearisedStatistic(NamedTuple):
     """A statistic of one system, seen cluster by cluster."""
 
     value: float
     rows: NDArray[float64]
     """Column sums of each cluster: (clusters, columns)."""
-    statistic: Value
+    statistic: SumStatistic
     slopes: NDArray[float64]
     """What each cluster adds to the statistic, more than its part of it: (clusters,)."""
     changes: NDArray[float64]
@@ -51,12 +51,12 @@ class Linearised(NamedTuple):
     """The part of the statistic that each sample bears, 1 in all: (samples,)."""
 
 
-def linearised(
+def linearise(
     rows: NDArray[float64],
     clusters: NDArray[int64],
-    statistic: Value,
+    statistic: SumStatistic,
     weights: NDArray[float64] | None = None,
-) -> Linearised:
+) -> LinearisedStatistic:
     """The `statistic` of sums over samples, each of which adds a row of `rows` (n, columns) and
     belongs to one of the `clusters` (n,), numbered from 0 without gaps. `weights` (n,) say how much
     of the statistic each sample bears; without them all bear the same.
@@ -68,17 +68,17 @@ def linearised(
 
     if not len(rows) or len(rows) != len(clusters):
         raise ValueError(f"got {len(rows)} samples and {len(clusters)} clusters")
-    held = cluster_sums(rows, clusters)
-    total = held.sum(axis=0)
+    sums = cluster_sums(rows, clusters)
+    total = sums.sum(axis=0)
     value = float(statistic(total[None])[0])
     slopes = cluster_sums(influences(rows, statistic)[:, None], clusters)[:, 0]
-    bears = np.ones(len(rows)) if weights is None else weights
-    bears = bears / bears.sum() if bears.any() else np.full(len(rows), 1 / len(rows))
+    shares = np.ones(len(rows)) if weights is None else weights
+    shares = shares / shares.sum() if shares.any() else np.full(len(rows), 1 / len(rows))
     # They add up to 0 for a statistic that does not depend on the number of samples; for another,
     # each cluster is measured against its part of the whole.
-    slopes -= slopes.sum() * np.bincount(clusters, weights=bears)
-    changes = value - _values(total - held, statistic)
-    return Linearised(value, held, statistic, slopes, changes, bears)
+    slopes -= slopes.sum() * np.bincount(clusters, weights=shares)
+    changes = value - _evaluate(total - sums, statistic)
+    return LinearisedStatistic(value, sums, statistic, slopes, changes, shares)
 
 
 def cluster_sums(values: NDArray[float64], clusters: NDArray[int64]) -> NDArray[float64]:
@@ -87,21 +87,21 @@ def cluster_sums(values: NDArray[float64], clusters: NDArray[int64]) -> NDArray[
 
     counts = np.bincount(clusters)
     order, starts = np.argsort(clusters, kind="stable"), np.cumsum(counts) - counts
-    found: NDArray[float64] = np.add.reduceat(values[order], starts, axis=0)
-    return found
+    sums: NDArray[float64] = np.add.reduceat(values[order], starts, axis=0)
+    return sums
 
 
-def _values(sums: NDArray[float64], statistic: Value) -> NDArray[float64]:
+def _evaluate(sums: NDArray[float64], statistic: SumStatistic) -> NDArray[float64]:
     """The statistic of many sums, some at a time."""
     import numpy as np
 
-    many = max(1, _CELLS // max(1, sums.shape[1]))
-    parts = [statistic(sums[at : at + many]) for at in range(0, len(sums), many)]
+    step = max(1, _CELLS // max(1, sums.shape[1]))
+    parts = [statistic(sums[at : at + step]) for at in range(0, len(sums), step)]
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
 def paired_statistics(
-    systems: Sequence[Linearised],
+    systems: Sequence[LinearisedStatistic],
     pairs: Sequence[tuple[int, int]],
     clusters: NDArray[int64],
     strata: NDArray[int64] | None = None,
@@ -122,44 +122,44 @@ def paired_statistics(
     values = np.array([one.value for one in systems])
     value = values[second] - values[first]
     groups = int(clusters.max()) + 1
-    if groups < FEWEST_CLUSTERS:
-        return few_clusters(value, None, groups)
+    if groups < MIN_CLUSTERS:
+        return untested_means(value, None, groups)
     slopes = np.stack([one.slopes for one in systems], axis=1)
     changes = np.stack([one.changes for one in systems], axis=1)
     slope, change = (each[:, second] - each[:, first] for each in (slopes, changes))
-    lonely = lonely_clusters(clusters, strata)
+    single = single_clusters(clusters, strata)
     weights = np.stack([one.weights for one in systems], axis=1)
     pull = (weights[:, second] + weights[:, first]) / 2
     part = cluster_sums(pull, clusters)
     added = slope + part * value
-    exchanged = np.arange(groups) if groups <= FLIPPED else lonely
+    exchanged_clusters = np.arange(groups) if groups <= MAX_FLIPPED_CLUSTERS else single
     for at, pair in enumerate(pairs):
-        whole = _exchanged(systems[pair[0]], systems[pair[1]], exchanged)
-        if whole is not None:
-            added[exchanged, at] = whole
+        exchange = _exchange_systems(systems[pair[0]], systems[pair[1]], exchanged_clusters)
+        if exchange is not None:
+            added[exchanged_clusters, at] = exchange
     squares = np.abs(slope * change)
     # Nothing is seen of how clusters of such a part differ: each counts with all that it adds.
-    squares[lonely] = added[lonely] ** 2
+    squares[single] = added[single] ** 2
     if strata is not None:
-        squares = _borrowed(squares, part, _fellows(clusters, strata))
+        squares = _shrink_squares(squares, part, _clusters_in_smallest_stratum(clusters, strata))
     sizes = part.mean(axis=1)
     sizes = np.maximum(sizes, sizes.max() * 1e-9)
     # What exchanging one cluster at a time leaves over.
     added += (value - added.sum(axis=0)) * (sizes / sizes.sum())[:, None]
-    found = Contributions(
+    contributions = ClusterContributions(
         value,
         np.sqrt(squares.sum(axis=0)),
         _freedom(pull, clusters, strata),
         added * sizes.sum(),
         sizes,
-        _unequal(systems, pairs),
+        _count_unequal(systems, pairs),
         np.abs(added).max(axis=0),
     )
-    tests = guarded(cluster_tests(found, level, null), found, level, null)
-    return paired_values(found, tests, np.zeros(len(pairs), dtype=np.bool_), level, top)
+    tests = apply_sign_flips(cluster_tests(contributions, level, null), contributions, level, null)
+    return paired_means_of(contributions, tests, np.zeros(len(pairs), dtype=np.bool_), level, top)
 
 
-def smallest_part(clusters: NDArray[int64], strata: NDArray[int64] | None) -> int:
+def min_clusters_in_stratum(clusters: NDArray[int64], strata: NDArray[int64] | None) -> int:
     """The fewest clusters that a stratum has."""
     import numpy as np
 
@@ -169,7 +169,7 @@ def smallest_part(clusters: NDArray[int64], strata: NDArray[int64] | None) -> in
     return int(np.bincount(both[:, 0]).min())
 
 
-def lonely_clusters(clusters: NDArray[int64], strata: NDArray[int64] | None) -> NDArray[int64]:
+def single_clusters(clusters: NDArray[int64], strata: NDArray[int64] | None) -> NDArray[int64]:
     """Clusters that are the only one of some stratum."""
     import numpy as np
 
@@ -180,57 +180,61 @@ def lonely_clusters(clusters: NDArray[int64], strata: NDArray[int64] | None) -> 
     return np.unique(both[alone, 1])
 
 
-def _fellows(clusters: NDArray[int64], strata: NDArray[int64]) -> NDArray[int64]:
+def _clusters_in_smallest_stratum(
+    clusters: NDArray[int64], strata: NDArray[int64]
+) -> NDArray[int64]:
     """For each cluster how many there are in the smallest stratum that it is in."""
     import numpy as np
 
     both = np.unique(np.stack([strata, clusters], axis=1), axis=0)
-    many = np.bincount(both[:, 0])[both[:, 0]]
-    found = np.full(int(clusters.max()) + 1, len(clusters))
-    np.minimum.at(found, both[:, 1], many)
-    return found
+    counts = np.bincount(both[:, 0])[both[:, 0]]
+    smallest = np.full(int(clusters.max()) + 1, len(clusters))
+    np.minimum.at(smallest, both[:, 1], counts)
+    return smallest
 
 
-def _borrowed(
-    squares: NDArray[float64], part: NDArray[float64], fellows: NDArray[int64]
+def _shrink_squares(
+    squares: NDArray[float64], part: NDArray[float64], counts: NDArray[int64]
 ) -> NDArray[float64]:
     """A stratum of few clusters tells little of its own spread. Each is seen with one cluster more,
     whose square is that of all clusters, for its part of the statistic, as `stats.stratified` does
     with the groups of a single mean."""
     import numpy as np
 
-    there = part > 0
-    ratios = np.where(there, squares / np.where(there, part, 1.0) ** 2, 0.0)
-    usual = ratios.sum(axis=0) / np.maximum(1, there.sum(axis=0))
-    found: NDArray[float64] = (fellows[:, None] * squares + usual * part**2) / (
-        fellows[:, None] + 1
+    present = part > 0
+    ratios = np.where(present, squares / np.where(present, part, 1.0) ** 2, 0.0)
+    mean_ratio = ratios.sum(axis=0) / np.maximum(1, present.sum(axis=0))
+    shrunk: NDArray[float64] = (counts[:, None] * squares + mean_ratio * part**2) / (
+        counts[:, None] + 1
     )
-    return found
+    return shrunk
 
 
-def _exchanged(
-    one: Linearised, other: Linearised, clusters: NDArray[int64]
+def _exchange_systems(
+    first: LinearisedStatistic, second: LinearisedStatistic, clusters: NDArray[int64]
 ) -> NDArray[float64] | None:
     """Half of what the difference loses when the two systems are exchanged in a cluster: all that
     the cluster adds to it. None where the two are made of different sums."""
-    if one.rows.shape != other.rows.shape:
+    if first.rows.shape != second.rows.shape:
         return None
-    apart = other.rows[clusters] - one.rows[clusters]
-    before, after = one.rows.sum(axis=0), other.rows.sum(axis=0)
-    first = _values(before + apart, one.statistic) - one.value
-    second = other.value - _values(after - apart, other.statistic)
-    return (first + second) / 2
+    difference = second.rows[clusters] - first.rows[clusters]
+    before, after = first.rows.sum(axis=0), second.rows.sum(axis=0)
+    first_change = _evaluate(before + difference, first.statistic) - first.value
+    second_change = second.value - _evaluate(after - difference, second.statistic)
+    return (first_change + second_change) / 2
 
 
-def _unequal(systems: Sequence[Linearised], pairs: Sequence[tuple[int, int]]) -> NDArray[int64]:
+def _count_unequal(
+    systems: Sequence[LinearisedStatistic], pairs: Sequence[tuple[int, int]]
+) -> NDArray[int64]:
     import numpy as np
 
-    found = []
+    counts = []
     for one, other in pairs:
         rows, others = systems[one].rows, systems[other].rows
         alike = rows.shape == others.shape
-        found.append(int((rows != others).any(axis=1).sum()) if alike else len(rows))
-    return np.array(found, dtype=np.int64)
+        counts.append(int((rows != others).any(axis=1).sum()) if alike else len(rows))
+    return np.array(counts, dtype=np.int64)
 
 
 def _freedom(
@@ -241,15 +245,15 @@ def _freedom(
     the smaller of the two. Every stratum of several clusters uses up one, for its own mean."""
     import numpy as np
 
-    whole = cluster_sums(pull, clusters)
-    found = np.full(pull.shape[1], float(len(whole)))
-    for variances in (cluster_sums(pull**2, clusters), whole**2):
-        found = np.minimum(found, variances.sum(axis=0) ** 2 / (variances**2).sum(axis=0))
-    means = 1 if strata is None else _means(clusters, strata)
-    return np.maximum(1.0, found * (1 - means / len(whole)))
+    cluster_pull = cluster_sums(pull, clusters)
+    freedom = np.full(pull.shape[1], float(len(cluster_pull)))
+    for variances in (cluster_sums(pull**2, clusters), cluster_pull**2):
+        freedom = np.minimum(freedom, variances.sum(axis=0) ** 2 / (variances**2).sum(axis=0))
+    means = 1 if strata is None else _count_means(clusters, strata)
+    return np.maximum(1.0, freedom * (1 - means / len(cluster_pull)))
 
 
-def _means(clusters: NDArray[int64], strata: NDArray[int64]) -> int:
+def _count_means(clusters: NDArray[int64], strata: NDArray[int64]) -> int:
     import numpy as np
 
     both = np.unique(np.stack([strata, clusters], axis=1), axis=0)

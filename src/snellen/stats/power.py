@@ -22,7 +22,7 @@ from snellen.stats.paired import DEFAULT_POWER
 _HALVINGS = 60
 
 
-def needed_no_worse(
+def required_samples_no_worse(
     margin: float,
     discordance: float,
     *,
@@ -45,10 +45,10 @@ def needed_no_worse(
             f"expected a margin and a level in (0, 1), a discordance in 0..1 and a power in "
             f"[0.5, 1); got {margin}, {discordance}, {level} and {power}"
         )
-    return math.ceil(design * _needed(margin, discordance, level, power, both))
+    return math.ceil(design * _solve_samples(margin, discordance, level, power, both))
 
 
-def least_margin(
+def min_margin(
     discordance: float,
     n: float,
     *,
@@ -58,16 +58,18 @@ def least_margin(
     """The least margin by which `n` independent samples show with `power` that one of two equally
     good systems is no worse; None where not even a margin of 1 would do."""
     low, high = 0.0, 1.0
-    if n <= 0 or _needed(high - 1e-9, discordance, level, power, False) > n:
+    if n <= 0 or _solve_samples(high - 1e-9, discordance, level, power, False) > n:
         return None
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        few = _needed(middle, discordance, level, power, False) <= n
-        low, high = (low, middle) if few else (middle, high)
+        is_enough = _solve_samples(middle, discordance, level, power, False) <= n
+        low, high = (low, middle) if is_enough else (middle, high)
     return high
 
 
-def _needed(margin: float, discordance: float, level: float, power: float, both: bool) -> float:
+def _solve_samples(
+    margin: float, discordance: float, level: float, power: float, both: bool
+) -> float:
     normal = NormalDist()
     z_level = normal.inv_cdf(0.5 + level / 2)
     # Either side fails with half of what is left.
@@ -80,7 +82,7 @@ def _needed(margin: float, discordance: float, level: float, power: float, both:
     return ((z_level * spread + z_power * math.sqrt(discordance)) / margin) ** 2
 
 
-def design_effect(sizes: Sequence[int], correlation: float) -> float:
+def design_effect_of_sizes(sizes: Sequence[int], correlation: float) -> float:
     """How much larger the variance of a mean is for clusters of these sizes, whose samples are
     correlated so: 1 + (sum m^2 / sum m - 1) r, and at least 1.
 
@@ -89,8 +91,8 @@ def design_effect(sizes: Sequence[int], correlation: float) -> float:
     """
     if not sizes:
         raise ValueError("a design effect needs clusters, got none")
-    weighed = sum(size * size for size in sizes) / sum(sizes)
-    return 1 + (weighed - 1) * max(0.0, correlation)
+    weighted_size = sum(size * size for size in sizes) / sum(sizes)
+    return 1 + (weighted_size - 1) * max(0.0, correlation)
 
 
 def discordance_of_means(questions: float, draws: float, repeats: int) -> float:

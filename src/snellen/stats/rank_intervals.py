@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.core.summary import Interval
 from snellen.stats.intervals import DEFAULT_LEVEL, wilson
-from snellen.stats.resampling import DEFAULT_DRAWS, seeded, stacked_sums
+from snellen.stats.resampling import DEFAULT_DRAWS, bootstrap_sums, seeded_generator
 
 if TYPE_CHECKING:
     from numpy import float64
     from numpy.typing import NDArray
 
 
-class Standing(NamedTuple):
+class RankInterval(NamedTuple):
     """A system's rank (1 is best; equal ones share the smaller), the middle `level` of its ranks
     over the draws, and the share of the draws in which nobody is better."""
 
@@ -31,13 +31,13 @@ class Standing(NamedTuple):
     level: float
 
 
-def standings(
+def rank_intervals(
     sums: NDArray[float64],
     seed: str,
     *,
     draws: int = DEFAULT_DRAWS,
     level: float = DEFAULT_LEVEL,
-) -> list[Standing]:
+) -> list[RankInterval]:
     """Ranks by the sum of scores, higher is better. `sums` (clusters, systems) holds what each
     system earned in each cluster; clusters are drawn whole, for all systems alike.
 
@@ -47,12 +47,14 @@ def standings(
     if sums.ndim != 2 or 0 in sums.shape:
         raise ValueError(f"expected clusters by systems, got the shape {sums.shape}")
     observed = ranks(sums.sum(axis=0, keepdims=True))[0]
-    return standing_of(observed, ranks(stacked_sums(sums, seeded(seed), draws)), level)
+    return rank_intervals_of_draws(
+        observed, ranks(bootstrap_sums(sums, seeded_generator(seed), draws)), level
+    )
 
 
-def standing_of(
+def rank_intervals_of_draws(
     observed: NDArray[float64], drawn: NDArray[float64], level: float = DEFAULT_LEVEL
-) -> list[Standing]:
+) -> list[RankInterval]:
     """Standings from observed ranks (systems,) and those of the draws (draws, systems)."""
     import numpy as np
 
@@ -61,7 +63,7 @@ def standing_of(
     high = np.quantile(drawn, 1 - tail, axis=0, method="higher")
     first = (drawn == 1).mean(axis=0)
     return [
-        Standing(int(observed[at]), int(low[at]), int(high[at]), float(first[at]), level)
+        RankInterval(int(observed[at]), int(low[at]), int(high[at]), float(first[at]), level)
         for at in range(len(observed))
     ]
 
@@ -100,11 +102,11 @@ def mean_rank_intervals(
         raise ValueError(f"expected tasks by systems, got {observed.shape} and {drawn.shape}")
     means = ranks(observed).mean(axis=0)
     z = NormalDist().inv_cdf(0.5 + level / 2)
-    halves = z * np.sqrt(((ranks(drawn).mean(axis=1) - means) ** 2).mean(axis=0))
+    half_widths = z * np.sqrt(((ranks(drawn).mean(axis=1) - means) ** 2).mean(axis=0))
     last = float(observed.shape[1])
     return [
         MeanRank(mean, max(1.0, mean - half), min(last, mean + half), level)
-        for mean, half in zip(means.tolist(), halves.tolist(), strict=True)
+        for mean, half in zip(means.tolist(), half_widths.tolist(), strict=True)
     ]
 
 

@@ -50,14 +50,14 @@ def abilities(right: NDArray[float64], weights: NDArray[float64]) -> NDArray[flo
     if systems < 2:
         raise ValueError(f"abilities are compared: expected two or more systems, got {systems}")
     totals = right.sum(axis=1).round().astype(np.intp)
-    telling = (totals > 0) & (totals < systems)
-    counts = np.bincount(totals[telling], weights[telling], minlength=systems + 1)
-    scores = weights[telling] @ right[telling]
-    found = np.zeros(systems)
+    informative = (totals > 0) & (totals < systems)
+    counts = np.bincount(totals[informative], weights[informative], minlength=systems + 1)
+    scores = weights[informative] @ right[informative]
+    ability = np.zeros(systems)
     if not counts.any():
-        return found
+        return ability
     for _ in range(100):
-        chances, joint = _given_totals(found)
+        chances, joint = _chances_by_total(ability)
         expected = counts @ chances
         # Newton's step with the covariance of the scores; they sum to a constant, so that it is
         # singular along 1.
@@ -65,38 +65,38 @@ def abilities(right: NDArray[float64], weights: NDArray[float64]) -> NDArray[flo
         covariance = pairs - np.einsum("c,ci,cj->ij", counts, chances, chances)
         step = np.linalg.pinv(covariance, rcond=1e-10, hermitian=True) @ (scores - expected)
         largest = float(np.abs(step).max())
-        found = found + step * min(1.0, 1.0 / max(largest, 1e-300))
-        found = np.clip(found - found.mean(), -_LARGEST_ABILITY, _LARGEST_ABILITY)
+        ability = ability + step * min(1.0, 1.0 / max(largest, 1e-300))
+        ability = np.clip(ability - ability.mean(), -_LARGEST_ABILITY, _LARGEST_ABILITY)
         if largest < 1e-9:
             break
-    return found
+    return ability
 
 
-def elementary(weights: NDArray[float64]) -> NDArray[float64]:
+def elementary_symmetric(weights: NDArray[float64]) -> NDArray[float64]:
     """Elementary symmetric functions of orders 0, 1, ..., of these numbers."""
-    found = np.zeros(len(weights) + 1)
-    found[0] = 1.0
+    functions = np.zeros(len(weights) + 1)
+    functions[0] = 1.0
     for at, weight in enumerate(weights, start=1):
-        found[1 : at + 1] = found[1 : at + 1] + weight * found[:at]
-    return found
+        functions[1 : at + 1] = functions[1 : at + 1] + weight * functions[:at]
+    return functions
 
 
-def _given_totals(ability: NDArray[float64]) -> tuple[NDArray[float64], NDArray[float64]]:
+def _chances_by_total(ability: NDArray[float64]) -> tuple[NDArray[float64], NDArray[float64]]:
     """The chance that each system, and that each two systems, answer a sample right that `c`
     systems answer right: shapes (systems + 1, systems) and (systems + 1, systems, systems)."""
-    easy = np.exp(ability)
-    systems = len(easy)
-    whole = elementary(easy)
+    odds = np.exp(ability)
+    systems = len(odds)
+    total = elementary_symmetric(odds)
     chances = np.zeros((systems + 1, systems))
     joint = np.zeros((systems + 1, systems, systems))
-    for one in range(systems):
-        rest = np.delete(easy, one)
-        chances[1:, one] = easy[one] * elementary(rest) / whole[1:]
-        joint[:, one, one] = chances[:, one]
-        for other in range(one):
-            both = elementary(np.delete(rest, other))
-            joint[2:, one, other] = joint[2:, other, one] = (
-                easy[one] * easy[other] * both / whole[2:]
+    for first in range(systems):
+        without_first = np.delete(odds, first)
+        chances[1:, first] = odds[first] * elementary_symmetric(without_first) / total[1:]
+        joint[:, first, first] = chances[:, first]
+        for second in range(first):
+            both = elementary_symmetric(np.delete(without_first, second))
+            joint[2:, first, second] = joint[2:, second, first] = (
+                odds[first] * odds[second] * both / total[2:]
             )
     return chances, joint
 
@@ -114,30 +114,30 @@ class DifficultyGrid:
         bases = np.zeros_like(hard)
         for one in ability.tolist():
             bases -= np.logaddexp(0.0, one - hard)
-        sums = elementary(np.exp(ability))
+        sums = elementary_symmetric(np.exp(ability))
         chances = [
             sums[order] * (np.exp(bases - order * hard) @ _WEIGHTS) for order in range(len(sums))
         ]
         self._logs = np.log(np.maximum(np.stack(chances), 1e-300))
 
-    def likeliest(self, counts: NDArray[float64]) -> Difficulties:
+    def fit(self, counts: NDArray[float64]) -> Difficulties:
         """Under which `counts[c]` samples are most likely answered right by c systems."""
         at = int((counts @ self._logs).argmax())
         return Difficulties(float(self._means[at]), float(self._spreads[at]))
 
 
-def wrong_chances(share_right: float, among: Difficulties) -> NDArray[float64]:
+def wrong_chances(share_right: float, difficulties: Difficulties) -> NDArray[float64]:
     """For a system that answers this share of such samples right, the chance of a wrong answer at
     each of `among.nodes()`."""
-    hard = among.nodes()
+    hard = difficulties.nodes()
     low, high = -30.0, 30.0
     for _ in range(60):
         middle = (low + high) / 2
-        if float(_WEIGHTS @ _right(middle, hard)) < share_right:
+        if float(_WEIGHTS @ _right_chance(middle, hard)) < share_right:
             low = middle
         else:
             high = middle
-    return 1.0 - _right((low + high) / 2, hard)
+    return 1.0 - _right_chance((low + high) / 2, hard)
 
 
 def mean_over(values: NDArray[float64]) -> float:
@@ -145,26 +145,26 @@ def mean_over(values: NDArray[float64]) -> float:
     return float(_WEIGHTS @ values)
 
 
-def _right(ability: float, hard: NDArray[float64]) -> NDArray[float64]:
+def _right_chance(ability: float, hard: NDArray[float64]) -> NDArray[float64]:
     found: NDArray[float64] = 1.0 / (1.0 + np.exp(hard - ability))
     return found
 
 
-def patterns_of(
+def draw_patterns(
     ability: NDArray[float64], total: int, draws: int, random: np.random.Generator
 ) -> NDArray[float64]:
     """Which systems answer a sample right that `total` of them answer right: draws under the
     model, shape (draws, systems), 0 or 1. By conditional Bernoulli sampling, system by system."""
-    easy = np.exp(ability)
-    systems = len(easy)
-    found = np.zeros((draws, systems))
-    left = np.full(draws, total)
+    odds = np.exp(ability)
+    systems = len(odds)
+    patterns = np.zeros((draws, systems))
+    remaining = np.full(draws, total)
     for at in range(systems):
-        rest = elementary(easy[at + 1 :])
-        with_it = np.concatenate(([0.0], easy[at] * rest))
-        without = np.concatenate((rest, [0.0]))
+        others = elementary_symmetric(odds[at + 1 :])
+        with_it = np.concatenate(([0.0], odds[at] * others))
+        without = np.concatenate((others, [0.0]))
         chance = with_it / (with_it + without)
-        taken = random.random(draws) < chance[left]
-        found[:, at] = taken
-        left = left - taken
-    return found
+        is_right = random.random(draws) < chance[remaining]
+        patterns[:, at] = is_right
+        remaining = remaining - is_right
+    return patterns

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 DEFAULT_DRAWS = 1000
 _CELLS = 200_000
 """Picked rows held at once: few enough for the processor's cache."""
-_ALIKE = 0.1
+_MAX_KINDS = 0.1
 """Kinds of rows, as a share of the rows, up to which counting them is quicker than picking."""
 
 
-def stacked_sums(rows: NDArray[float64], random: Generator, draws: int) -> NDArray[float64]:
+def bootstrap_sums(rows: NDArray[float64], random: Generator, draws: int) -> NDArray[float64]:
     """Column sums over as many of the `rows` (n, columns) as there are, drawn with replacement:
     shape (draws, columns). A row is whatever must stay together, e.g. an image with its questions.
 
@@ -35,13 +35,13 @@ def stacked_sums(rows: NDArray[float64], random: Generator, draws: int) -> NDArr
     if not len(rows) or draws < 1:
         raise ValueError(f"a bootstrap needs rows and draws, got {len(rows)} and {draws}")
     kinds, counts = np.unique(rows, axis=0, return_counts=True)
-    if len(kinds) > _ALIKE * len(rows):
+    if len(kinds) > _MAX_KINDS * len(rows):
         return _picked_sums(rows, random, draws)
     drawn = random.multinomial(len(rows), counts / len(rows), size=draws)
     return np.asarray(drawn @ kinds, dtype=np.float64)
 
 
-def seeded(seed: str) -> Generator:
+def seeded_generator(seed: str) -> Generator:
     """A generator of its own for each text."""
     import numpy as np
 
@@ -56,9 +56,9 @@ def _picked_sums(values: NDArray[float64], random: Generator, draws: int) -> NDA
     step = max(1, _CELLS // size)
     parts = []
     for start in range(0, draws, step):
-        many = min(step, draws - start)
-        picked = random.integers(0, size, (many, size), dtype=np.int32)
-        picked += np.arange(0, many * size, size, dtype=np.int32)[:, None]
-        times = np.bincount(picked.ravel(), minlength=many * size).reshape(many, size)
+        count = min(step, draws - start)
+        picked = random.integers(0, size, (count, size), dtype=np.int32)
+        picked += np.arange(0, count * size, size, dtype=np.int32)[:, None]
+        times = np.bincount(picked.ravel(), minlength=count * size).reshape(count, size)
         parts.append(times @ values)
     return np.concatenate(parts)

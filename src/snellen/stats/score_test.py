@@ -39,12 +39,12 @@ def score_statistic(
     with np.errstate(divide="ignore", invalid="ignore"):
         q = np.where(b > 0, -2 * c / (b + root), (root - b) / (4 * n))
         variance = n * (2 * q + difference * (1 - difference))
-        above = won - lost - n * difference
-        found = above / np.sqrt(np.maximum(variance, 0))
-    return np.where(above == 0, 0.0, found)
+        excess = won - lost - n * difference
+        statistic = excess / np.sqrt(np.maximum(variance, 0))
+    return np.where(excess == 0, 0.0, statistic)
 
 
-def score_interval_of(
+def tango_interval(
     won: NDArray[float64], lost: NDArray[float64], n: int, level: float
 ) -> tuple[NDArray[float64], NDArray[float64]]:
     """Tango's interval of the difference, both ends in -1..1, for each pair of counts."""

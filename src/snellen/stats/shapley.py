@@ -30,19 +30,19 @@ Order = tuple[Coalition, ...]
 """Blocks of players, in the order in which they are switched."""
 
 
-class Split(NamedTuple):
+class ShapleySplit(NamedTuple):
     """`shares` of each block, sample by sample (n,); they sum to the whole difference.
 
-    `moves` holds, for each known order, the mean that each block moves in it. `possible` is the
+    `moves` holds, for each known order, the mean that each block moves in it. `possible_orders` is the
     number of orders of the blocks.
     """
 
     shares: dict[Coalition, NDArray[float64]]
     moves: dict[Order, dict[Coalition, float]]
-    possible: int
+    possible_orders: int
 
 
-def shapley_split(cells: Mapping[Coalition, NDArray[float64]]) -> Split:
+def shapley_split(cells: Mapping[Coalition, NDArray[float64]]) -> ShapleySplit:
     """Share the difference between the empty and the largest coalition.
 
     `cells` holds the values (n,) of the combinations that are known, by the players switched; the
@@ -51,10 +51,10 @@ def shapley_split(cells: Mapping[Coalition, NDArray[float64]]) -> Split:
     Raises:
         ValueError: one of these two is missing.
     """
-    everyone = max(cells, key=len, default=frozenset())
-    if frozenset() not in cells or any(one - everyone for one in cells) or not everyone:
+    all_players = max(cells, key=len, default=frozenset())
+    if frozenset() not in cells or any(one - all_players for one in cells) or not all_players:
         raise ValueError("expected the values of no player switched, and of all of them")
-    blocks, orders = _finest(everyone, cells)
+    blocks, orders = _finest(all_players, cells)
     sums: dict[Coalition, NDArray[float64]] = {}
     moves: dict[Order, dict[Coalition, float]] = {}
     for order in orders:
@@ -66,27 +66,27 @@ def shapley_split(cells: Mapping[Coalition, NDArray[float64]]) -> Split:
             moves[order][block] = float(moved.mean())
             before = before | block
     shares = {block: total / len(orders) for block, total in sums.items()}
-    return Split(shares, moves, math.factorial(len(blocks)))
+    return ShapleySplit(shares, moves, math.factorial(len(blocks)))
 
 
-def _finest(everyone: Coalition, cells: Mapping[Coalition, object]) -> tuple[Order, list[Order]]:
+def _finest(all_players: Coalition, cells: Mapping[Coalition, object]) -> tuple[Order, list[Order]]:
     """The most blocks that a known order separates, and their known orders.
 
     Of several partitions into as many blocks none is favoured: what they disagree on is joined.
     """
     by_size: dict[int, list[Order]] = defaultdict(list)
-    for partition in _partitions(sorted(everyone)):
+    for partition in _partitions(sorted(all_players)):
         by_size[len(partition)].append(partition)
     for size in sorted(by_size, reverse=True):
-        known = [(one, orders) for one in by_size[size] if (orders := _orders(one, cells))]
-        if known:
-            most = max(len(orders) for _, orders in known)
-            best = [(one, orders) for one, orders in known if len(orders) == most]
+        complete = [(one, orders) for one in by_size[size] if (orders := _orders(one, cells))]
+        if complete:
+            max_orders = max(len(orders) for _, orders in complete)
+            best = [(one, orders) for one, orders in complete if len(orders) == max_orders]
             if len(best) == 1:
                 return best[0]
-            blocks = _joined([one for one, _ in best])
-            return blocks, _orders(blocks, cells) or [(everyone,)]
-    return (everyone,), [(everyone,)]
+            blocks = _merge_partitions([one for one, _ in best])
+            return blocks, _orders(blocks, cells) or [(all_players,)]
+    return (all_players,), [(all_players,)]
 
 
 def _partitions(players: Sequence[str]) -> Iterator[Order]:
@@ -102,25 +102,25 @@ def _partitions(players: Sequence[str]) -> Iterator[Order]:
 
 def _orders(blocks: Order, cells: Mapping[Coalition, object]) -> list[Order]:
     """Those in which every combination on the way is known."""
-    found: list[Order] = []
+    orders: list[Order] = []
 
-    def go(order: Order, switched: Coalition) -> None:
+    def extend(order: Order, switched: Coalition) -> None:
         if len(order) == len(blocks):
-            found.append(order)
+            orders.append(order)
         for block in blocks:
             if not block <= switched and switched | block in cells:
-                go((*order, block), switched | block)
+                extend((*order, block), switched | block)
 
-    go((), frozenset())
-    return found
+    extend((), frozenset())
+    return orders
 
 
-def _joined(partitions: Sequence[Order]) -> Order:
+def _merge_partitions(partitions: Sequence[Order]) -> Order:
     """The finest partition of which each of these is a refinement."""
     blocks = [block for one in partitions for block in one]
-    joined: list[Coalition] = []
+    merged: list[Coalition] = []
     for block in blocks:
-        touched = [one for one in joined if one & block]
-        joined = [one for one in joined if not one & block]
-        joined.append(block.union(*touched))
-    return tuple(sorted(joined, key=sorted))
+        touched = [one for one in merged if one & block]
+        merged = [one for one in merged if not one & block]
+        merged.append(block.union(*touched))
+    return tuple(sorted(merged, key=sorted))

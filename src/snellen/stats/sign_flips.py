@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from numpy import float64
     from numpy.typing import NDArray
 
-_NOISE = 1e-12
+_ROUNDING = 1e-12
 """Of the largest mean: what is not larger is rounding."""
 _CELLS = 4_000_000
 """Means held at once."""
 
 
-class Flips(NamedTuple):
+class SignFlipTest(NamedTuple):
     """Of each column its two-sided p and the interval that goes with it; ends are infinite where
     so few clusters cannot bound the mean at this level."""
 
@@ -31,7 +31,7 @@ class Flips(NamedTuple):
     high: NDArray[float64]
 
 
-def flipped_signs(sums: NDArray[float64], sizes: NDArray[float64], level: float) -> Flips:
+def sign_flip_test(sums: NDArray[float64], sizes: NDArray[float64], level: float) -> SignFlipTest:
     """Test and interval of the means of columns, by their `sums` (clusters, columns) in clusters
     of these `sizes` (clusters,). Time and memory grow with 2^clusters.
 
@@ -48,36 +48,38 @@ def flipped_signs(sums: NDArray[float64], sizes: NDArray[float64], level: float)
         columns, inverse = np.unique(np.sort(columns, axis=1), axis=0, return_inverse=True)
         inverse = inverse.ravel()
     step = max(1, _CELLS >> len(sizes))
-    parts = [_flipped(columns[at : at + step], sizes, level) for at in range(0, len(columns), step)]
+    parts = [
+        _flip_columns(columns[at : at + step], sizes, level) for at in range(0, len(columns), step)
+    ]
     p, low, high = (np.concatenate(values)[inverse] for values in zip(*parts, strict=True))
-    return Flips(p, low, high)
+    return SignFlipTest(p, low, high)
 
 
-def _flipped(columns: NDArray[float64], sizes: NDArray[float64], level: float) -> Flips:
+def _flip_columns(columns: NDArray[float64], sizes: NDArray[float64], level: float) -> SignFlipTest:
     """Of sums (columns, clusters)."""
     import numpy as np
 
-    sets = _sets(len(sizes))
+    sets = _cluster_sets(len(sizes))
     ways = len(sets) + 1  # flipping nothing is a way, too, and as far as the observed by itself
-    inside, many = columns @ sets.T, sets @ sizes
-    one = inside / many
-    other = (columns.sum(axis=1)[:, None] - inside) / (sizes.sum() - many)
-    lows, highs = np.minimum(one, other), np.maximum(one, other)
-    noise = _NOISE * np.maximum(-lows.min(axis=1), highs.max(axis=1))
-    p = (1 + ((lows <= noise[:, None]) & (highs >= -noise[:, None])).sum(axis=1)) / ways
+    inside, set_sizes = columns @ sets.T, sets @ sizes
+    inside_mean = inside / set_sizes
+    outside_mean = (columns.sum(axis=1)[:, None] - inside) / (sizes.sum() - set_sizes)
+    lows, highs = np.minimum(inside_mean, outside_mean), np.maximum(inside_mean, outside_mean)
+    rounding = _ROUNDING * np.maximum(-lows.min(axis=1), highs.max(axis=1))
+    p = (1 + ((lows <= rounding[:, None]) & (highs >= -rounding[:, None])).sum(axis=1)) / ways
     # Not rejected at m below the mean: 1 + (lows up to m) >= (1 - level) * ways.
-    place = math.ceil((1 - level) * ways * (1 - 1e-12)) - 1
-    if place <= 0:
+    rank = math.ceil((1 - level) * ways * (1 - 1e-12)) - 1
+    if rank <= 0:
         ends = np.full(len(columns), math.inf)
-        return Flips(p, -ends, ends)
-    low = np.partition(lows, place - 1, axis=1)[:, place - 1]
-    high = np.partition(highs, len(sets) - place, axis=1)[:, len(sets) - place]
-    low, high = (np.where(np.abs(ends) <= noise, 0.0, ends) for ends in (low, high))
-    return Flips(p, low, high)
+        return SignFlipTest(p, -ends, ends)
+    low = np.partition(lows, rank - 1, axis=1)[:, rank - 1]
+    high = np.partition(highs, len(sets) - rank, axis=1)[:, len(sets) - rank]
+    low, high = (np.where(np.abs(ends) <= rounding, 0.0, ends) for ends in (low, high))
+    return SignFlipTest(p, low, high)
 
 
 @lru_cache(maxsize=16)
-def _sets(clusters: int) -> NDArray[float64]:
+def _cluster_sets(clusters: int) -> NDArray[float64]:
     """Every set of clusters but the empty one that lacks the last: (2^(clusters - 1) - 1, G)."""
     import numpy as np
 

@@ -19,18 +19,18 @@ from collections.abc import Sequence
 from snellen.stats.confidence_sequences import Bet
 from snellen.stats.intervals import DEFAULT_LEVEL
 
-_MOST = 2**60
+_MAX_DRAWS = 2**60
 
 
-def draws_until(
+def expected_draws(
     half_width: float,
     variance: float,
     mixture: Sequence[Bet],
-    whole: float = math.inf,
+    population: float = math.inf,
     level: float = DEFAULT_LEVEL,
 ) -> int | None:
     """The draws after which the interval of a mean of values in 0..1 is expected to reach no
-    further than `half_width` on either side, where there are `whole` values; None where it takes
+    further than `half_width` on either side, where there are `population` values; None where it takes
     all of them.
 
     Raises:
@@ -42,24 +42,24 @@ def draws_until(
         )
     goal = math.log(2 / (1 - level))
 
-    def reached(draws: int) -> bool:
-        far = draws if math.isinf(whole) else -whole * math.log1p(-draws / whole)
+    def is_reached(draws: int) -> bool:
+        reach = draws if math.isinf(population) else -population * math.log1p(-draws / population)
         logs = [
-            bet.log_weight + bet.scale * half_width * far - draws * bet.scale**2 * variance / 2
+            bet.log_weight + bet.scale * half_width * reach - draws * bet.scale**2 * variance / 2
             for bet in mixture
         ]
         largest = max(logs)
         return largest + math.log(sum(math.exp(one - largest) for one in logs)) >= goal
 
-    last = _MOST if math.isinf(whole) else math.ceil(whole) - 1
-    most = 1
-    while most < last and not reached(most):
-        most *= 2
-    most = min(most, last)
-    if most < 1 or not reached(most):
+    last = _MAX_DRAWS if math.isinf(population) else math.ceil(population) - 1
+    upper = 1
+    while upper < last and not is_reached(upper):
+        upper *= 2
+    upper = min(upper, last)
+    if upper < 1 or not is_reached(upper):
         return None
-    least = most // 2
-    while most - least > 1:
-        middle = (least + most) // 2
-        least, most = (least, middle) if reached(middle) else (middle, most)
-    return most
+    lower = upper // 2
+    while upper - lower > 1:
+        middle = (lower + upper) // 2
+        lower, upper = (lower, middle) if is_reached(middle) else (middle, upper)
+    return upper

@@ -24,41 +24,41 @@ from operator import mul
 from typing import NamedTuple
 
 from snellen.core.summary import Interval
-from snellen.stats.intervals import DEFAULT_LEVEL, Moments, bounded, freedom_of
+from snellen.stats.intervals import DEFAULT_LEVEL, Moments, bounded_interval, degrees_of_freedom
 
 _BORROWED = 1.0
 """Samples that each group borrows from all groups."""
-_NOTHING = 1e-12
+_ROUNDING = 1e-12
 """A variance of scores in 0..1 that is no more than rounding."""
 
 
-class Sums(NamedTuple):
+class ScoreSums(NamedTuple):
     """Number of scores in 0..1, their sum, and the sum of their squares."""
 
     n: int
     total: float
     squares: float
 
-    def around(self, centre: float) -> float:
+    def squares_around(self, centre: float) -> float:
         """Sum of the squared distances from `centre`."""
         return self.squares - 2 * centre * self.total + self.n * centre * centre
 
 
-class Tally(NamedTuple):
+class GroupSums(NamedTuple):
     """The scores of one group, summed by cluster: all that the interval of a mean needs."""
 
-    every: Sums
-    alone: Sums
+    total: ScoreSums
+    unclustered: ScoreSums
     """Those of samples that belong to no cluster."""
     clusters: Mapping[str, Sequence[float]]
     """Number of samples and sum of scores of each cluster."""
 
     @property
     def mean(self) -> float:
-        return self.every.total / self.every.n
+        return self.total.total / self.total.n
 
 
-def tally(scores: Sequence[float], clusters: Sequence[str]) -> Tally:
+def group_sums(scores: Sequence[float], clusters: Sequence[str]) -> GroupSums:
     """Scores in 0..1, each with the name of its cluster; an empty name stands alone.
 
     Raises:
@@ -66,28 +66,28 @@ def tally(scores: Sequence[float], clusters: Sequence[str]) -> Tally:
     """
     if len(scores) != len(clusters):
         raise ValueError(f"got {len(scores)} scores but {len(clusters)} clusters")
-    every = _sums(scores)
+    total = _score_sums(scores)
     if not any(clusters):
-        return Tally(every, every, {})
-    found: dict[str, list[float]] = {}
-    alone = []
+        return GroupSums(total, total, {})
+    clustered: dict[str, list[float]] = {}
+    unclustered = []
     for score, cluster in zip(scores, clusters, strict=True):
         if not cluster:
-            alone.append(score)
-        elif (held := found.get(cluster)) is None:
-            found[cluster] = [1, score]
+            unclustered.append(score)
+        elif (sums := clustered.get(cluster)) is None:
+            clustered[cluster] = [1, score]
         else:
-            held[0] += 1
-            held[1] += score
-    return Tally(every, _sums(alone), found)
+            sums[0] += 1
+            sums[1] += score
+    return GroupSums(total, _score_sums(unclustered), clustered)
 
 
-def _sums(scores: Sequence[float]) -> Sums:
-    return Sums(len(scores), sum(scores), sum(map(mul, scores, scores)))
+def _score_sums(scores: Sequence[float]) -> ScoreSums:
+    return ScoreSums(len(scores), sum(scores), sum(map(mul, scores, scores)))
 
 
 def mean_of_groups(
-    groups: Sequence[Tally],
+    groups: Sequence[GroupSums],
     *,
     weights: Sequence[float] | None = None,
     level: float = DEFAULT_LEVEL,
@@ -103,85 +103,87 @@ def mean_of_groups(
         ValueError: no groups, a group without scores, or not as many weights.
     """
     shares = weights or [1 / len(groups) for _ in groups]
-    if not groups or len(shares) != len(groups) or not all(one.every.n for one in groups):
+    if not groups or len(shares) != len(groups) or not all(one.total.n for one in groups):
         raise ValueError(
             f"a mean of groups needs scores in each of at least one group, and a weight for each; "
-            f"got {len(groups)} groups of {[one.every.n for one in groups]} scores and "
+            f"got {len(groups)} groups of {[one.total.n for one in groups]} scores and "
             f"{len(shares)} weights"
         )
-    weighed = _Weighed(list(zip(groups, shares, strict=True)))
+    weighted = _WeightedGroups(list(zip(groups, shares, strict=True)))
     parts = (
         "wilson",
-        *(() if weighed.binary else ("graded",)),
-        *(() if weighed.apart else ("clustered",)),
+        *(() if weighted.is_binary else ("graded",)),
+        *(() if weighted.is_unclustered else ("clustered",)),
         *(groups[1:] and ("combined",)),
     )
-    return bounded(weighed.moments(), ", ".join(parts), level)
+    return bounded_interval(weighted.moments(), ", ".join(parts), level)
 
 
-class _Weighed:
+class _WeightedGroups:
     """Groups, each with its weight."""
 
-    def __init__(self, groups: Sequence[tuple[Tally, float]]) -> None:
+    def __init__(self, groups: Sequence[tuple[GroupSums, float]]) -> None:
         self._groups = groups
         self.mean = min(1.0, math.fsum(weight * one.mean for one, weight in groups))
-        self._square = math.fsum(weight * one.every.squares / one.every.n for one, weight in groups)
-        self._n = sum(one.every.n for one, _ in groups)
+        self._mean_square = math.fsum(
+            weight * one.total.squares / one.total.n for one, weight in groups
+        )
+        self._sample_count = sum(one.total.n for one, _ in groups)
         named = set[str]().union(*(one.clusters for one, _ in groups))
-        self._count = len(named) + sum(one.alone.n for one, _ in groups)
-        self.binary = all(one.every.squares == one.every.total for one, _ in groups)
+        self._cluster_count = len(named) + sum(one.unclustered.n for one, _ in groups)
+        self.is_binary = all(one.total.squares == one.total.total for one, _ in groups)
 
     @property
-    def apart(self) -> bool:
+    def is_unclustered(self) -> bool:
         """Whether every sample is a cluster of its own."""
-        return self._count == self._n
+        return self._cluster_count == self._sample_count
 
     def moments(self) -> Moments:
-        samples = math.fsum(weight**2 / one.every.n for one, weight in self._groups)
-        alike = self._square - self.mean**2 <= _NOTHING
-        alone = 0.0 if alike else self._independent()
-        clusters = self._clusters()
-        shares = samples if self.apart else math.fsum(share**2 for share, _ in clusters)
-        if alike or self._count < 2:
-            return Moments(self.mean, alone * shares / samples, alone, shares, samples)
-        freedom = None if self.apart and self.binary else freedom_of(clusters)
-        design = 1.0 if self.apart else self._design()
-        return Moments(self.mean, alone * design, alone, shares, samples, freedom)
+        samples = math.fsum(weight**2 / one.total.n for one, weight in self._groups)
+        alike = self._mean_square - self.mean**2 <= _ROUNDING
+        independent = 0.0 if alike else self._independent_variance()
+        clusters = self._cluster_shares()
+        shares = samples if self.is_unclustered else math.fsum(share**2 for share, _ in clusters)
+        if alike or self._cluster_count < 2:
+            return Moments(self.mean, independent * shares / samples, independent, shares, samples)
+        freedom = None if self.is_unclustered and self.is_binary else degrees_of_freedom(clusters)
+        design = 1.0 if self.is_unclustered else self._design_effect()
+        return Moments(self.mean, independent * design, independent, shares, samples, freedom)
 
-    def _clusters(self) -> list[tuple[float, float]]:
+    def _cluster_shares(self) -> list[tuple[float, float]]:
         """The share of each cluster in the mean, over all groups it is in, and the largest of the
         corrections of these groups."""
         single: list[tuple[float, float]] = []
         shares: dict[str, float] = defaultdict(float)
-        fews: dict[str, float] = defaultdict(float)
+        corrections: dict[str, float] = defaultdict(float)
         for one, weight in self._groups:
-            each, few = weight / one.every.n, _few(one)
-            single += [(each, few)] * one.alone.n
+            each, correction = weight / one.total.n, _small_sample_correction(one)
+            single += [(each, correction)] * one.unclustered.n
             for name, (size, _) in one.clusters.items():
                 shares[name] += each * size
-                fews[name] = max(fews[name], few)
-        return [*single, *((share, fews[name]) for name, share in shares.items())]
+                corrections[name] = max(corrections[name], correction)
+        return [*single, *((share, corrections[name]) for name, share in shares.items())]
 
-    def _centre(self, one: Tally) -> float:
-        return (one.every.total + _BORROWED * self.mean) / (one.every.n + _BORROWED)
+    def _centre(self, group: GroupSums) -> float:
+        return (group.total.total + _BORROWED * self.mean) / (group.total.n + _BORROWED)
 
-    def _independent(self) -> float:
+    def _independent_variance(self) -> float:
         """Variance of the mean if every sample stood alone."""
-        spread = math.fsum(weight**2 / one.every.n for one, weight in self._groups)
-        found = 0.0
+        spread = math.fsum(weight**2 / one.total.n for one, weight in self._groups)
+        variance = 0.0
         for one, weight in self._groups:
-            n = one.every.n
+            n = one.total.n
             own = n / (n + _BORROWED)
-            square = own * one.every.squares / n + (1 - own) * self._square
+            square = own * one.total.squares / n + (1 - own) * self._mean_square
             # Of groups that are alike: how far the variance about their estimated centre, itself
             # a mean of so many samples, falls short.
-            short = own**2 / n + (1 - own) ** 2 * spread + 2 * own * (1 - own) * weight / n
+            shortfall = own**2 / n + (1 - own) ** 2 * spread + 2 * own * (1 - own) * weight / n
             # Wilson's interval of a share falls short likewise, and makes up for it by itself.
-            kept = (1 - short) / (1 - spread) if self.binary else 1 - short
-            found += weight**2 * (square - self._centre(one) ** 2) / kept / n
-        return found
+            remaining = (1 - shortfall) / (1 - spread) if self.is_binary else 1 - shortfall
+            variance += weight**2 * (square - self._centre(one) ** 2) / remaining / n
+        return variance
 
-    def _design(self) -> float:
+    def _design_effect(self) -> float:
         """How much larger the variance is for the clusters, as far as the residuals tell; 1 where
         they tell nothing.
 
@@ -191,48 +193,50 @@ class _Weighed:
         about their common mean holds what differs between them besides.
         """
         sums: dict[str, float] = defaultdict(float)
-        single: list[tuple[Tally, float]] = []
-        clustered = alone = 0.0
+        single: list[tuple[GroupSums, float]] = []
+        clustered = independent = 0.0
         for one, weight in self._groups:
-            n, centre, each = one.every.n, one.mean, weight / one.every.n
+            n, centre, each = one.total.n, one.mean, weight / one.total.n
             if n > 1:
-                alone += each**2 * one.every.around(centre) * n / (n - 1)
-            if one.alone.n + len(one.clusters) < 2:
+                independent += each**2 * one.total.squares_around(centre) * n / (n - 1)
+            if one.unclustered.n + len(one.clusters) < 2:
                 single.append((one, weight))
                 continue
-            few = _few(one)
-            clustered += few * each**2 * one.alone.around(centre)
+            correction = _small_sample_correction(one)
+            clustered += correction * each**2 * one.unclustered.squares_around(centre)
             for name, (size, total) in one.clusters.items():
-                sums[name] += math.sqrt(few) * each * (total - size * centre)
-        clustered += math.fsum(value * value for value in sums.values()) + _collapsed(single)
-        if self.binary:
-            # As `_independent` falls short.
-            alone *= 1 - math.fsum(weight**2 / one.every.n for one, weight in self._groups)
-        return clustered / alone if alone > 0 else 1.0
+                sums[name] += math.sqrt(correction) * each * (total - size * centre)
+        clustered += math.fsum(value * value for value in sums.values()) + _collapsed_variance(
+            single
+        )
+        if self.is_binary:
+            # As `_independent_variance` falls short.
+            independent *= 1 - math.fsum(weight**2 / one.total.n for one, weight in self._groups)
+        return clustered / independent if independent > 0 else 1.0
 
 
-def _few(one: Tally) -> float:
+def _small_sample_correction(group: GroupSums) -> float:
     """What takes a variance between the clusters of a group from their own mean to the true one;
     2 where there is one cluster, as for two such groups together."""
-    squares = one.alone.n + sum(size * size for size, _ in one.clusters.values())
-    short = 1 - squares / one.every.n**2
-    return 1 / short if short > 0 else 2.0
+    squares = group.unclustered.n + sum(size * size for size, _ in group.clusters.values())
+    shortfall = 1 - squares / group.total.n**2
+    return 1 / shortfall if shortfall > 0 else 2.0
 
 
-def _collapsed(groups: Sequence[tuple[Tally, float]]) -> float:
+def _collapsed_variance(groups: Sequence[tuple[GroupSums, float]]) -> float:
     """Variance of a sum of weighted means of groups that are each one cluster, joined by twos in
     their order, the last three together. 0 for one such group, of which nothing is known."""
-    found = 0.0
+    variance = 0.0
     for start in range(0, len(groups) - 1, 2):
         end = len(groups) if len(groups) - start == 3 else start + 2
-        joined = groups[start:end]
-        if len(joined) < 2:
+        stratum = groups[start:end]
+        if len(stratum) < 2:
             break
-        centre = math.fsum(one.mean * weight for one, weight in joined) / math.fsum(
-            weight for _, weight in joined
+        centre = math.fsum(one.mean * weight for one, weight in stratum) / math.fsum(
+            weight for _, weight in stratum
         )
-        squares = math.fsum((weight * (one.mean - centre)) ** 2 for one, weight in joined)
-        found += len(joined) / (len(joined) - 1) * squares
+        squares = math.fsum((weight * (one.mean - centre)) ** 2 for one, weight in stratum)
+        variance += len(stratum) / (len(stratum) - 1) * squares
         if end == len(groups):
             break
-    return found
+    return variance

@@ -22,8 +22,8 @@ _NORMAL = 1e7
 """Degrees of freedom from which the normal distribution is as good."""
 _STEPS = 50
 _TERMS = 20_000
-_ENOUGH = 2e-15
-_CLOSE = 1e-11
+_TOLERANCE = 2e-15
+_NEWTON_TOLERANCE = 1e-11
 """Of a step of Newton's method: what remains is of the order of its square."""
 _TINY = 1e-300
 
@@ -44,11 +44,11 @@ def two_sided_quantile(level: float, freedom: float) -> float:
     if freedom >= _NORMAL:
         return t
     for _ in range(_STEPS):
-        here = two_sided_tail(t, freedom)
-        slope = -2 * t * _density(t, freedom) / here
-        factor = math.exp((math.log(tail) - math.log(here)) / slope)
+        current = two_sided_tail(t, freedom)
+        slope = -2 * t * _density(t, freedom) / current
+        factor = math.exp((math.log(tail) - math.log(current)) / slope)
         t *= factor
-        if abs(factor - 1) < _CLOSE:
+        if abs(factor - 1) < _NEWTON_TOLERANCE:
             break
     return t
 
@@ -80,42 +80,42 @@ def two_sided_tails(t: NDArray[float64], freedom: float) -> NDArray[float64]:
     square = np.minimum(np.abs(t), 1e150) ** 2
     a, b = freedom / 2, 0.5
     # I_x(a, 1/2) with x = freedom / (freedom + t^2). Both x and 1 - x keep their small digits.
-    x, rest = freedom / (freedom + square), square / (freedom + square)
+    x, complement = freedom / (freedom + square), square / (freedom + square)
     with np.errstate(divide="ignore"):
-        logarithm = -a * np.log1p(square / freedom) + b * np.log(rest)
+        logarithm = -a * np.log1p(square / freedom) + b * np.log(complement)
     front = np.exp(logarithm - _log_beta(a, b))
     direct = x < (a + 1) / (a + b + 2)
-    found: NDArray[float64] = np.ones_like(square)
+    tails: NDArray[float64] = np.ones_like(square)
     if direct.any():
-        found[direct] = front[direct] / a * _fraction(a, b, x[direct])
+        tails[direct] = front[direct] / a * _continued_fraction(a, b, x[direct])
     other = ~direct & (square > 0)
     if other.any():
-        found[other] = 1 - front[other] / b * _fraction(b, a, rest[other])
-    return np.clip(found, 0.0, 1.0)
+        tails[other] = 1 - front[other] / b * _continued_fraction(b, a, complement[other])
+    return np.clip(tails, 0.0, 1.0)
 
 
-def _fraction(a: float, b: float, x: NDArray[float64]) -> NDArray[float64]:
+def _continued_fraction(a: float, b: float, x: NDArray[float64]) -> NDArray[float64]:
     """The continued fraction of I_x(a, b), for x below (a + 1) / (a + b + 2)."""
     import numpy as np
 
     c = np.ones_like(x)
     d = 1 / (1 - (a + b) * x / (a + 1))
-    found = d.copy()
+    value = d.copy()
     for m in range(1, _TERMS):
         even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
         odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
         step = np.ones_like(x)
         for term in (even, odd):
-            d, c = _away(1 + term * d), _away(1 + term / c)
+            d, c = _away_from_zero(1 + term * d), _away_from_zero(1 + term / c)
             d = 1 / d
             step *= c * d
-        found *= step
-        if float(np.abs(step - 1).max()) < _ENOUGH:
+        value *= step
+        if float(np.abs(step - 1).max()) < _TOLERANCE:
             break
-    return found
+    return value
 
 
-def _away(values: NDArray[float64]) -> NDArray[float64]:
+def _away_from_zero(values: NDArray[float64]) -> NDArray[float64]:
     """Away from 0, by which is divided."""
     import numpy as np
 

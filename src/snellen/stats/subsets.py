@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from snellen.stats.resampling import seeded
+from snellen.stats.resampling import seeded_generator
 
 if TYPE_CHECKING:
     from numpy import float64, int64
@@ -30,11 +30,11 @@ STRATA = 5
 DRAWS = 200
 FOLDS = 5
 """At most; each holds two systems or more, so that there is a pair to judge by."""
-CHOOSING = 2
+CHOICE_REPEATS = 2
 """How often the folds by which a size is chosen are dealt anew."""
-JUDGING = 4
+JUDGEMENT_REPEATS = 4
 """How often those are by which that choice is judged: the systems of a fold make few pairs."""
-FEWEST_SYSTEMS = 10
+MIN_SYSTEMS = 10
 """Below, there are too few pairs of systems to choose a size by and to judge it."""
 
 
@@ -59,8 +59,8 @@ class Subset(NamedTuple):
     random_error: float
 
 
-class Choice(NamedTuple):
-    """The smallest subset that is good enough, or the largest one where none is (not `reached`).
+class SubsetChoice(NamedTuple):
+    """The smallest subset that is good enough, or the largest one where none is (not `is_reached`).
 
     `units` are numbers, ascending. `agreement` and `error` are those of the procedure, choice of
     size included, on systems that had no part in it. A choice that is dropped where it is not good
@@ -69,7 +69,7 @@ class Choice(NamedTuple):
 
     sizes: list[Subset]
     share: float
-    reached: bool
+    is_reached: bool
     units: NDArray[int64]
     agreement: float
     error: float
@@ -77,7 +77,7 @@ class Choice(NamedTuple):
 
 def choose_subset(
     sums: NDArray[float64], sizes: NDArray[float64], agreement: float, seed: str
-) -> Choice:
+) -> SubsetChoice:
     """Choose the smallest subset that orders the share `agreement` of pairs as the whole does.
 
     `sums` (units, systems) holds the scores that each system earned in each unit, `sizes` (units,)
@@ -89,59 +89,61 @@ def choose_subset(
     import numpy as np
 
     units, systems = sums.shape
-    if systems < FEWEST_SYSTEMS:
-        raise ValueError(f"choosing a subset needs {FEWEST_SYSTEMS} systems, got {systems}")
-    random = seeded(seed)
+    if systems < MIN_SYSTEMS:
+        raise ValueError(f"choosing a subset needs {MIN_SYSTEMS} systems, got {systems}")
+    random = seeded_generator(seed)
     ties = random.random((units,))
-    everyone = np.arange(systems)
-    outer = _folds(everyone, JUDGING, random)
-    inner = [_folds(np.setdiff1d(everyone, fold), CHOOSING, random) for fold in outer]
-    rest = [np.setdiff1d(everyone, fold) for fold in outer]
+    all_systems = np.arange(systems)
+    outer = _folds(all_systems, JUDGEMENT_REPEATS, random)
+    inner = [_folds(np.setdiff1d(all_systems, fold), CHOICE_REPEATS, random) for fold in outer]
+    choosers = [np.setdiff1d(all_systems, fold) for fold in outer]
 
     # Every set of systems that subsets are chosen by, and those they are judged by.
-    whole = _Whole(sums, sizes)
-    splits = list(zip(rest, outer, strict=True))
-    for kept, folds in zip(rest, inner, strict=True):
-        splits += [(np.setdiff1d(kept, fold), fold) for fold in folds]
+    full = _FullBenchmark(sums, sizes)
+    splits = list(zip(choosers, outer, strict=True))
+    for choosing, folds in zip(choosers, inner, strict=True):
+        splits += [(np.setdiff1d(choosing, fold), fold) for fold in folds]
     trials = [
-        _Trial(_by_difficulty(sums[:, kept], sizes, ties), whole.panel(kept), whole.panel(held))
-        for kept, held in splits
+        _Trial(_by_difficulty(sums[:, kept], sizes, ties), full.panel(kept), full.panel(judging))
+        for kept, judging in splits
     ]
-    draws = _Draws(units, random)
+    draws = _StratifiedDraws(units, random)
     table = []
     for share in SHARES:
-        picks = draws.at(share)
-        table.append([_worth(whole, one, picks) for one in trials])
+        picks = draws.select(share)
+        table.append([_evaluate_trial(full, one, picks) for one in trials])
     # Chosen with all systems, by as many folds as within each outer fold.
-    choosing = len(outer) * CHOOSING // JUDGING
-    values = [_mean(row[:choosing]) for row in table]
+    choice_trials = len(outer) * CHOICE_REPEATS // JUDGEMENT_REPEATS
+    values = [_mean_subset(row[:choice_trials]) for row in table]
     # The choice of size within each outer fold, judged by the systems of that fold.
     judged = []
     first = len(outer)
     for at, folds in enumerate(inner):
-        seen = [_mean(row[first : first + len(folds)]).agreement for row in table]
+        fold_agreements = [_mean_subset(row[first : first + len(folds)]).agreement for row in table]
         first += len(folds)
-        judged.append(table[_smallest(seen, agreement)][at])
-    worth = _mean(judged)
-    told = [one.agreement for one in values]
-    share = SHARES[_smallest(told, agreement)]
+        judged.append(table[_smallest_size(fold_agreements, agreement)][at])
+    worth = _mean_subset(judged)
+    agreements = [one.agreement for one in values]
+    share = SHARES[_smallest_size(agreements, agreement)]
     order = _by_difficulty(sums, sizes, ties)
-    picks = draws.at(share)
-    best = _best(whole.seen_by(picks, order), whole.panel(everyone))
-    found = np.sort(order[np.flatnonzero(picks[best])])
-    return Choice(values, share, told[-1] >= agreement, found, worth.agreement, worth.error)
+    picks = draws.select(share)
+    best = _best_draw(full.compare_draws(picks, order), full.panel(all_systems))
+    selected = np.sort(order[np.flatnonzero(picks[best])])
+    return SubsetChoice(
+        values, share, agreements[-1] >= agreement, selected, worth.agreement, worth.error
+    )
 
 
 class _Panel(NamedTuple):
     """Some of the systems, by what each weighs in means over them: `systems` (systems,), and
     `pairs` (pairs,) of those that differ in the whole; zeros where there is no such pair."""
 
-    numbers: NDArray[int64]
+    indices: NDArray[int64]
     systems: NDArray[float64]
     pairs: NDArray[float64]
 
     @property
-    def paired(self) -> bool:
+    def has_pairs(self) -> bool:
         """Whether there is a pair to order."""
         return bool(self.pairs.any())
 
@@ -151,29 +153,29 @@ class _Trial(NamedTuple):
     for the first."""
 
     order: NDArray[int64]
-    kept: _Panel
-    held: _Panel
+    choosing: _Panel
+    judging: _Panel
 
 
-class _Seen(NamedTuple):
+class _DrawComparison(NamedTuple):
     """How near the whole each draw comes: `agree` (draws, pairs) is 1 where the pair is ordered as
-    in the whole (one that is equal in the draw alone is not); `apart` (draws, systems) holds the
+    in the whole (one that is equal in the draw alone is not); `distances` (draws, systems) holds the
     distances of scores."""
 
     agree: NDArray[float64]
-    apart: NDArray[float64]
+    distances: NDArray[float64]
 
     def agreement(self, panel: _Panel) -> NDArray[float64]:
         """Of each draw, over the pairs of the panel; NaN without a pair."""
         import numpy as np
 
-        if not panel.paired:
+        if not panel.has_pairs:
             return np.full(len(self.agree), np.nan)
         share: NDArray[float64] = self.agree @ panel.pairs
         return share
 
 
-class _Whole:
+class _FullBenchmark:
     """The scores of all systems on all units."""
 
     def __init__(self, sums: NDArray[float64], sizes: NDArray[float64]) -> None:
@@ -187,22 +189,22 @@ class _Whole:
         self._order = order[unequal]
         self._first, self._second = first[unequal], second[unequal]
 
-    def panel(self, numbers: NDArray[int64]) -> _Panel:
+    def panel(self, indices: NDArray[int64]) -> _Panel:
         import numpy as np
 
         member = np.zeros(len(self._scores))
-        member[numbers] = 1.0
+        member[indices] = 1.0
         pairs = member[self._first] * member[self._second]
-        return _Panel(numbers, member / len(numbers), pairs / max(1.0, pairs.sum()))
+        return _Panel(indices, member / len(indices), pairs / max(1.0, pairs.sum()))
 
-    def seen_by(self, picks: NDArray[float64], order: NDArray[int64]) -> _Seen:
+    def compare_draws(self, picks: NDArray[float64], order: NDArray[int64]) -> _DrawComparison:
         """By subsets `picks` (draws, places) of the units in this order."""
         scores = (picks @ self._sums[order]) / (picks @ self._sizes[order])[:, None]
         agree = (scores[:, self._first] - scores[:, self._second]) * self._order > _EQUAL
-        return _Seen(agree.astype(float), abs(scores - self._scores))
+        return _DrawComparison(agree.astype(float), abs(scores - self._scores))
 
 
-class _Draws:
+class _StratifiedDraws:
     """Random subsets of units that are sorted by difficulty: each stratum is a stretch of them.
 
     The draws are the same for all trials, because they are about places and not about systems.
@@ -213,16 +215,18 @@ class _Draws:
 
         self._strata = np.array_split(np.arange(units), min(STRATA, units))
         self._units = units
-        self._lots = [random.random((DRAWS, len(part))).argsort(axis=1) for part in self._strata]
+        self._permutations = [
+            random.random((DRAWS, len(part))).argsort(axis=1) for part in self._strata
+        ]
 
-    def at(self, share: float) -> NDArray[float64]:
+    def select(self, share: float) -> NDArray[float64]:
         """Which places each draw takes at a share: 1 or 0, (draws, units)."""
         import numpy as np
 
         picks = np.zeros((DRAWS, self._units), dtype=np.float64)
-        for part, lots in zip(self._strata, self._lots, strict=True):
-            taken = part[lots[:, : max(1, round(share * len(part)))]]
-            np.put_along_axis(picks, taken, 1.0, axis=1)
+        for part, permutation in zip(self._strata, self._permutations, strict=True):
+            selected = part[permutation[:, : max(1, round(share * len(part)))]]
+            np.put_along_axis(picks, selected, 1.0, axis=1)
         return picks
 
 
@@ -244,20 +248,27 @@ def _by_difficulty(
     return np.lexsort((ties, sums.mean(axis=1) / sizes))
 
 
-def _best(seen: _Seen, panel: _Panel) -> int:
+def _best_draw(comparison: _DrawComparison, panel: _Panel) -> int:
     """The draw that orders most pairs as the whole does, and of these has the nearest scores."""
     import numpy as np
 
-    agreement = np.round(seen.agreement(panel), 9) if panel.paired else np.zeros(len(seen.agree))
-    error = seen.apart**2 @ panel.systems
+    agreement = (
+        np.round(comparison.agreement(panel), 9)
+        if panel.has_pairs
+        else np.zeros(len(comparison.agree))
+    )
+    error = comparison.distances**2 @ panel.systems
     return int(np.lexsort((error, -agreement))[0])
 
 
-def _worth(whole: _Whole, trial: _Trial, picks: NDArray[float64]) -> Subset:
+def _evaluate_trial(full: _FullBenchmark, trial: _Trial, picks: NDArray[float64]) -> Subset:
     """What the subset that some systems choose is worth to those that are held out."""
-    seen = whole.seen_by(picks, trial.order)
-    best = _best(seen, trial.kept)
-    agreement, errors = seen.agreement(trial.held), seen.apart[:, trial.held.numbers]
+    comparison = full.compare_draws(picks, trial.order)
+    best = _best_draw(comparison, trial.choosing)
+    agreement, errors = (
+        comparison.agreement(trial.judging),
+        comparison.distances[:, trial.judging.indices],
+    )
     return Subset(
         int(picks[0].sum()),
         float(agreement[best]),
@@ -268,14 +279,14 @@ def _worth(whole: _Whole, trial: _Trial, picks: NDArray[float64]) -> Subset:
     )
 
 
-def _mean(found: Sequence[Subset]) -> Subset:
+def _mean_subset(subsets: Sequence[Subset]) -> Subset:
     import numpy as np
 
-    table = np.array(found, dtype=np.float64)
-    known = table[~np.isnan(table[:, 1])]
-    agreement, random = known[:, [1, 4]].mean(axis=0) if len(known) else (np.nan, np.nan)
+    table = np.array(subsets, dtype=np.float64)
+    defined = table[~np.isnan(table[:, 1])]
+    agreement, random = defined[:, [1, 4]].mean(axis=0) if len(defined) else (np.nan, np.nan)
     return Subset(
-        found[0].units,
+        subsets[0].units,
         float(agreement),
         float(table[:, 2].mean()),
         float(table[:, 3].max()),
@@ -284,10 +295,10 @@ def _mean(found: Sequence[Subset]) -> Subset:
     )
 
 
-def _smallest(agreements: Sequence[float], asked: float) -> int:
+def _smallest_size(agreements: Sequence[float], target: float) -> int:
     """The place of the smallest size from which on every larger one is good enough, too: one that
     passes by luck between two that do not is not taken. The largest, where that is not."""
-    place = len(agreements) - 1
-    while place and all(one >= asked for one in agreements[place - 1 :]):
-        place -= 1
-    return place
+    index = len(agreements) - 1
+    while index and all(one >= target for one in agreements[index - 1 :]):
+        index -= 1
+    return index

@@ -16,11 +16,11 @@ from snellen.stats.intervals import DEFAULT_LEVEL, wilson
 from snellen.stats.student_t import two_sided_quantile
 
 
-class Stratum(NamedTuple):
-    """`hits` of the `looked_at` have the property; there are `size` things."""
+class SampledStratum(NamedTuple):
+    """`hits` of the `sample_size` have the property; there are `size` things."""
 
     size: int
-    looked_at: int
+    sample_size: int
     hits: int
 
 
@@ -32,7 +32,7 @@ class WeightedShare(NamedTuple):
     interval: Interval
 
 
-def weighted_share(strata: Sequence[Stratum], level: float = DEFAULT_LEVEL) -> WeightedShare:
+def weighted_share(strata: Sequence[SampledStratum], level: float = DEFAULT_LEVEL) -> WeightedShare:
     """The share of all things that have the property, each stratum with its size.
 
     Strata of which nothing was looked at are left out. Where one thing of a stratum was looked at,
@@ -41,26 +41,26 @@ def weighted_share(strata: Sequence[Stratum], level: float = DEFAULT_LEVEL) -> W
     Raises:
         ValueError: nothing was looked at, or more of a stratum than there is.
     """
-    held = [one for one in strata if one.looked_at]
-    if not held:
+    sampled = [one for one in strata if one.sample_size]
+    if not sampled:
         raise ValueError("a share needs at least one thing that was looked at")
-    for one in held:
-        if not 0 <= one.hits <= one.looked_at <= one.size:
+    for one in sampled:
+        if not 0 <= one.hits <= one.sample_size <= one.size:
             raise ValueError(f"expected hits <= looked_at <= size, got {one}")
-    if len(held) == 1:
-        hits, n = held[0].hits, held[0].looked_at
+    if len(sampled) == 1:
+        hits, n = sampled[0].hits, sampled[0].sample_size
         return WeightedShare(hits / n, wilson(hits, n, level))
-    whole = sum(one.size for one in held)
-    share = sum(one.size * one.hits / one.looked_at for one in held) / whole
+    total = sum(one.size for one in sampled)
+    share = sum(one.size * one.hits / one.sample_size for one in sampled) / total
     share = min(1.0, max(0.0, share))
-    kish = 1 / sum((one.size / whole) ** 2 / one.looked_at for one in held)
+    kish = 1 / sum((one.size / total) ** 2 / one.sample_size for one in sampled)
     variance = 0.0
-    for one in held:
-        own, n = one.hits / one.looked_at, one.looked_at
+    for one in sampled:
+        own, n = one.hits / one.sample_size, one.sample_size
         spread = share * (1 - share) if n == 1 else own * (1 - own) * n / (n - 1)
-        variance += (one.size / whole) ** 2 * spread / n
+        variance += (one.size / total) ** 2 * spread / n
     size = min(kish, share * (1 - share) / variance) if variance else kish
     # The variance is an estimate from as few: less by the ratio of the quantiles, squared.
-    few = two_sided_quantile(level, max(1, round(kish) - 1))
-    size = max(1.0, size * (NormalDist().inv_cdf(0.5 + level / 2) / few) ** 2)
+    quantile = two_sided_quantile(level, max(1, round(kish) - 1))
+    size = max(1.0, size * (NormalDist().inv_cdf(0.5 + level / 2) / quantile) ** 2)
     return WeightedShare(share, wilson(share * size, size, level))

@@ -26,11 +26,11 @@ from snellen.store.responses import connect
 
 LEASE = 15.0
 """Seconds for which a run counts as alive after its latest sign."""
-_RENEW = 3.0
+_RENEWAL_INTERVAL = 3.0
 """Seconds after which a lease is renewed."""
 
 
-class _Other(NamedTuple):
+class _OtherRun(NamedTuple):
     machine: str
     process: int
     lease: float
@@ -40,10 +40,10 @@ class _Other(NamedTuple):
         # A lease that ends long after any that was given: a clock was set back.
         if not 0 <= self.lease - time.time() <= 2 * LEASE:
             return False
-        return self.machine != _machine() or _runs(self.process)
+        return self.machine != _machine() or _is_running(self.process)
 
 
-class InFlight:
+class InFlightRequests:
     """One run's view. Used from one thread; `path` is the store's file."""
 
     def __init__(self, path: Path) -> None:
@@ -51,7 +51,7 @@ class InFlight:
         # It waits for nobody for long: the event loop of the run would stand still.
         self._connection.execute("PRAGMA busy_timeout = 200")
         self._key = secrets.randbits(62)
-        self._renewed = 0.0
+        self._renewed_at = 0.0
         self.sharing = False
         """Whether this run notes its requests."""
         self.others_share = True
@@ -59,18 +59,18 @@ class InFlight:
 
     def enter(self) -> None:
         """Become known to the other runs, and forget those that are dead."""
-        self._together(self._enter)
+        self._in_transaction(self._enter)
 
-    def beat(self, requests: Iterable[bytes]) -> None:
+    def renew(self, requests: Iterable[bytes]) -> None:
         """Renew the lease and look for others. To be called every half second or so with what is
         in flight."""
         others = self._others()
         self.others_share = all(other.sharing for other in others)
-        if bool(others) != self.sharing or time.monotonic() - self._renewed > _RENEW:
-            self._together(partial(self._look, requests))
+        if bool(others) != self.sharing or time.monotonic() - self._renewed_at > _RENEWAL_INTERVAL:
+            self._in_transaction(partial(self._update_lease, requests))
 
     def leave(self) -> None:
-        self._together(partial(self._forget, self._key))
+        self._in_transaction(partial(self._forget, self._key))
         self._connection.close()
 
     def claim(self, digest: bytes) -> bool:
@@ -82,7 +82,7 @@ class InFlight:
                 (digest,),
             ).fetchone()
             holder = None if row is None else row[0]
-            if holder not in (None, self._key) and row[1] and _Other(*row[1:]).is_alive():
+            if holder not in (None, self._key) and row[1] and _OtherRun(*row[1:]).is_alive():
                 return False
             done = self._connection.execute(
                 "INSERT INTO in_flight VALUES (?, ?) "
@@ -103,11 +103,11 @@ class InFlight:
             "SELECT id, machine, process, lease, sharing FROM askers"
         ).fetchall()
         for key, *fields in rows:
-            if not _Other(*fields).is_alive():
+            if not _OtherRun(*fields).is_alive():
                 self._forget(key)
-        self._look(())
+        self._update_lease(())
 
-    def _look(self, requests: Iterable[bytes]) -> None:
+    def _update_lease(self, requests: Iterable[bytes]) -> None:
         """Begin or end to note requests, by whether others are there, and renew the lease. Inside
         a transaction, so that of two runs that start together the second sees the first."""
         others = self._others()
@@ -120,21 +120,21 @@ class InFlight:
             self._connection.execute("DELETE FROM in_flight")
         row = (self._key, _machine(), os.getpid(), time.time() + LEASE, int(sharing))
         self._connection.execute("INSERT OR REPLACE INTO askers VALUES (?, ?, ?, ?, ?)", row)
-        self.sharing, self._renewed = sharing, time.monotonic()
+        self.sharing, self._renewed_at = sharing, time.monotonic()
 
     def _forget(self, key: int) -> None:
         self._connection.execute("DELETE FROM in_flight WHERE asker = ?", (key,))
         self._connection.execute("DELETE FROM askers WHERE id = ?", (key,))
 
-    def _others(self) -> list[_Other]:
+    def _others(self) -> list[_OtherRun]:
         with suppress(sqlite3.Error):
             rows = self._connection.execute(
                 "SELECT machine, process, lease, sharing FROM askers WHERE id != ?", (self._key,)
             ).fetchall()
-            return [other for row in rows if (other := _Other(*row)).is_alive()]
+            return [other for row in rows if (other := _OtherRun(*row)).is_alive()]
         return []
 
-    def _together(self, change: Callable[[], object]) -> None:
+    def _in_transaction(self, change: Callable[[], object]) -> None:
         """All of a change at once, or nothing where the store is held or full."""
         with suppress(sqlite3.Error):
             self._connection.execute("BEGIN IMMEDIATE")
@@ -146,10 +146,10 @@ class InFlight:
                     self._connection.execute("ROLLBACK")
 
 
-def live_askers(connection: sqlite3.Connection) -> int:
+def count_live_runs(connection: sqlite3.Connection) -> int:
     """How many runs use a store now."""
     rows = connection.execute("SELECT machine, process, lease, sharing FROM askers").fetchall()
-    return sum(_Other(*row).is_alive() for row in rows)
+    return sum(_OtherRun(*row).is_alive() for row in rows)
 
 
 @cache
@@ -162,7 +162,7 @@ def _machine() -> str:
     return f"{platform.node()} {space}".strip()
 
 
-def _runs(process: int) -> bool:
+def _is_running(process: int) -> bool:
     try:
         os.kill(process, 0)
     except ProcessLookupError:

@@ -16,53 +16,53 @@ from pathlib import Path
 from typing import NamedTuple
 
 from snellen.core.errors import StorageError, UsageError
-from snellen.store.in_flight import live_askers
+from snellen.store.in_flight import count_live_runs
 from snellen.store.pages import rows_on_pages
-from snellen.store.responses import checksum, connect, is_sound_medium, unpacked
+from snellen.store.responses import checksum, connect, decode_output, is_sound_medium
 
 _DIGEST = 32
 """Bytes of a key. Keys are hashes, spread evenly."""
 _KEYS = 1 << 8 * _DIGEST
-_LOOKS = 8
+_RANGES_PER_PAGE = 8
 """Into how many parts of the keys of an average page what cannot be read is divided."""
-_ADDED = ("checksum", "stored_at", "run")
+_NEWER_COLUMNS = ("checksum", "stored_at", "run")
 _Row = tuple[bytes, int, int, bytes, int | None, float | None, int | None]
 """digest, model, packed, output, checksum, stored_at, run"""
 
 
-class Checked(NamedTuple):
+class StoreCheck(NamedTuple):
     """What was found in a store."""
 
     replies: int
     """Rows that can be read and are sound."""
-    unproven: int
+    without_checksum: int
     """Of these, rows from before checksums: they can be read, and no more is known."""
     damaged: int
     """Rows that can be reached and are not what was stored."""
     media: int
     damaged_media: int
-    complaints: tuple[str, ...]
+    errors: tuple[str, ...]
     """What SQLite says of the file; rows may be out of reach then."""
 
     @property
     def is_sound(self) -> bool:
-        return not (self.damaged or self.damaged_media or self.complaints)
+        return not (self.damaged or self.damaged_media or self.errors)
 
 
-class Repaired(NamedTuple):
-    before: Checked
-    kept: Path
+class StoreRepair(NamedTuple):
+    before: StoreCheck
+    damaged_file: Path
     """Where the damaged store is now."""
 
 
-def check(path: Path) -> Checked:
+def check(path: Path) -> StoreCheck:
     """Look at every row of a store; nothing is changed. Raises UsageError where there is none, and
     StorageError where its tables cannot be read."""
-    with closing(_opened(path)) as connection:
-        return _copied(path, connection, None)
+    with closing(_open_read_only(path)) as connection:
+        return _copy_sound_rows(path, connection, None)
 
 
-def repair(path: Path) -> Repaired | None:
+def repair(path: Path) -> StoreRepair | None:
     """Copy what is sound into a new store under the same name, and keep the damaged one beside it;
     None where the store is sound and stays as it is. Raises UsageError while a run uses it, and
     StorageError where nothing can be saved; the damaged file stays in its place then."""
@@ -71,40 +71,42 @@ def repair(path: Path) -> Repaired | None:
     new = path.with_name(path.name + ".repairing")
     _remove(new)
     try:
-        with closing(_opened(path)) as connection:
+        with closing(_open_read_only(path)) as connection:
             _refuse_while_used(path, connection)
             with closing(connect(new)) as target:
                 target.execute("BEGIN IMMEDIATE")
-                before = _copied(path, connection, target)
+                before = _copy_sound_rows(path, connection, target)
                 target.execute("COMMIT")
                 target.execute("PRAGMA journal_mode=DELETE")
         kept = _free_name(path)
         for suffix in ("-wal", "-shm", ""):
             with suppress(FileNotFoundError):
-                _with(path, suffix).rename(_with(kept, suffix))
+                _add_suffix(path, suffix).rename(_add_suffix(kept, suffix))
         new.rename(path)
     except OSError as error:
         raise StorageError(f"cannot write beside {path}: {error.strerror or error}") from error
     except sqlite3.DatabaseError as error:
-        raise _hopeless(path, error) from error
+        raise _unusable_error(path, error) from error
     finally:
         _remove(new)
-    return Repaired(before, kept)
+    return StoreRepair(before, kept)
 
 
-def _copied(path: Path, source: sqlite3.Connection, target: sqlite3.Connection | None) -> Checked:
+def _copy_sound_rows(
+    path: Path, source: sqlite3.Connection, target: sqlite3.Connection | None
+) -> StoreCheck:
     """Look at every row, and copy the sound ones where there is a target."""
-    complaints = _complaints(source)
+    complaints = _integrity_errors(source)
     columns = {row[1] for row in source.execute("PRAGMA table_info(responses)")}
-    added = [name if name in columns else "NULL" for name in _ADDED]
+    added = [name if name in columns else "NULL" for name in _NEWER_COLUMNS]
     tables = {row[0] for row in source.execute("SELECT name FROM sqlite_master")}
     rows = f"SELECT digest, model, packed, output, {', '.join(added)} FROM responses"
     replies = unproven = damaged = media = damaged_media = 0
     models: set[int] = set()
     sound: set[bytes] = set()
     (pages,) = source.execute("PRAGMA page_count").fetchone()
-    narrowest = _KEYS // max(1, _LOOKS * pages)
-    reached = _reachable(source, rows, narrowest)
+    min_range = _KEYS // max(1, _RANGES_PER_PAGE * pages)
+    reached = _readable_rows(source, rows, min_range)
     others = _out_of_reach(path, sound) if complaints else iter(())
     for found in chain(reached, others):
         kept = _sound(found)
@@ -118,13 +120,15 @@ def _copied(path: Path, source: sqlite3.Connection, target: sqlite3.Connection |
             sound.add(digest)
         if target is not None:
             models.add(model)
-            proof = checksum(digest, output)
-            values = (digest, model, packed, output, proof, at, run)
+            row_checksum = checksum(digest, output)
+            values = (digest, model, packed, output, row_checksum, at, run)
             target.execute("INSERT OR IGNORE INTO responses VALUES (?, ?, ?, ?, ?, ?, ?)", values)
     if "media" in tables:
-        names = [str(row[0]) for row in _lenient(source, "SELECT digest FROM media")]
+        names = [str(row[0]) for row in _rows_before_damage(source, "SELECT digest FROM media")]
         for name in names:
-            row = next(_lenient(source, "SELECT data FROM media WHERE digest = ?", name), None)
+            row = next(
+                _rows_before_damage(source, "SELECT data FROM media WHERE digest = ?", name), None
+            )
             if row is None or not is_sound_medium(name, row[0]):
                 damaged_media += 1
                 continue
@@ -133,21 +137,21 @@ def _copied(path: Path, source: sqlite3.Connection, target: sqlite3.Connection |
                 target.execute("INSERT OR IGNORE INTO media VALUES (?, ?)", (name, row[0]))
     if target is not None:
         _copy_names(source, target, models, tables)
-    return Checked(replies, unproven, damaged, media, damaged_media, complaints)
+    return StoreCheck(replies, unproven, damaged, media, damaged_media, complaints)
 
 
 def _copy_names(
     source: sqlite3.Connection, target: sqlite3.Connection, models: set[int], tables: set[str]
 ) -> None:
     """The models and runs that rows name by number."""
-    for row in _lenient(source, "SELECT id, digest, identity FROM models"):
+    for row in _rows_before_damage(source, "SELECT id, digest, identity FROM models"):
         target.execute("INSERT OR IGNORE INTO models VALUES (?, ?, ?)", row)
     for model in models:
         # A lost model keeps its number, so that no other model is given its replies.
         lost = (model, f"lost {model}", "{}")
         target.execute("INSERT OR IGNORE INTO models VALUES (?, ?, ?)", lost)
     if "runs" in tables:
-        for row in _lenient(source, "SELECT id, folder FROM runs"):
+        for row in _rows_before_damage(source, "SELECT id, folder FROM runs"):
             target.execute("INSERT OR IGNORE INTO runs VALUES (?, ?)", row)
 
 
@@ -158,7 +162,7 @@ def _sound(row: tuple[object, ...]) -> _Row | None:
             bytes(digest), int(model), int(packed), bytes(output), int() | None as expected,
             float() | int() | None as at, int() | None as run,
         ):  # fmt: skip
-            if unpacked(digest, packed, output, expected) is not None:
+            if decode_output(digest, packed, output, expected) is not None:
                 return digest, model, packed, output, expected, at, run
     return None
 
@@ -172,8 +176,8 @@ def _out_of_reach(path: Path, sound: Collection[bytes]) -> Iterator[_Row]:
             yield kept
 
 
-def _reachable(
-    source: sqlite3.Connection, rows: str, narrowest: int, low: int = 0, high: int = _KEYS
+def _readable_rows(
+    source: sqlite3.Connection, rows: str, min_range: int, low: int = 0, high: int = _KEYS
 ) -> Iterator[tuple[object, ...]]:
     """The rows whose keys lie in a range, around pages that cannot be read: from its beginning to
     the first of them, from its end back to the last of them, and what is between in halves."""
@@ -194,10 +198,10 @@ def _reachable(
                 return
             last = number
             yield row
-    if last - first > narrowest:
+    if last - first > min_range:
         middle = (first + last) // 2
-        yield from _reachable(source, rows, narrowest, first, middle)
-        yield from _reachable(source, rows, narrowest, middle, last)
+        yield from _readable_rows(source, rows, min_range, first, middle)
+        yield from _readable_rows(source, rows, min_range, middle, last)
 
 
 def _key(number: int) -> bytes:
@@ -211,7 +215,7 @@ def _number(key: object, otherwise: int) -> int:
     return int.from_bytes(key[:_DIGEST].ljust(_DIGEST, b"\0"))
 
 
-def _lenient(
+def _rows_before_damage(
     source: sqlite3.Connection, statement: str, *values: object
 ) -> Iterator[tuple[object, ...]]:
     """Rows up to the first that cannot be read."""
@@ -219,7 +223,7 @@ def _lenient(
         yield from source.execute(statement, values)
 
 
-def _complaints(connection: sqlite3.Connection) -> tuple[str, ...]:
+def _integrity_errors(connection: sqlite3.Connection) -> tuple[str, ...]:
     """What SQLite finds wrong with the file, the first few."""
     try:
         found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)")]
@@ -229,12 +233,12 @@ def _complaints(connection: sqlite3.Connection) -> tuple[str, ...]:
     return tuple(line for line in lines if not line.startswith("***"))[:5] if lines else ()
 
 
-def _opened(path: Path) -> sqlite3.Connection:
+def _open_read_only(path: Path) -> sqlite3.Connection:
     """A store to read from, whatever its schema."""
     if not path.is_file():
         raise UsageError(f"{path} is no store: there is no such file; expected a store.sqlite")
     # Without a log nobody has it open, and nothing need be put beside it to read it.
-    how = "mode=ro" if _with(path, "-wal").exists() else "mode=ro&immutable=1"
+    how = "mode=ro" if _add_suffix(path, "-wal").exists() else "mode=ro&immutable=1"
     try:
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)
     except sqlite3.Error as error:
@@ -245,11 +249,11 @@ def _opened(path: Path) -> sqlite3.Connection:
         connection.execute("SELECT digest, output FROM responses LIMIT 0")
     except sqlite3.DatabaseError as error:
         connection.close()
-        raise _hopeless(path, error) from error
+        raise _unusable_error(path, error) from error
     return connection
 
 
-def _hopeless(path: Path, error: Exception) -> StorageError:
+def _unusable_error(path: Path, error: Exception) -> StorageError:
     return StorageError(
         f"nothing can be saved of the response store {path}, or it is no store ({error}); move it "
         "away: finished samples are kept in the run folders, only the others are asked again"
@@ -259,7 +263,7 @@ def _hopeless(path: Path, error: Exception) -> StorageError:
 def _refuse_while_used(path: Path, connection: sqlite3.Connection) -> None:
     using = 0
     with suppress(sqlite3.DatabaseError):
-        using = live_askers(connection)
+        using = count_live_runs(connection)
     if using:
         raise UsageError(f"a run is using the store {path}; repair it once that run has ended")
 
@@ -274,10 +278,10 @@ def _free_name(path: Path) -> Path:
     return name
 
 
-def _with(path: Path, suffix: str) -> Path:
+def _add_suffix(path: Path, suffix: str) -> Path:
     return path.with_name(path.name + suffix)
 
 
 def _remove(path: Path) -> None:
     for suffix in ("", "-wal", "-shm", "-journal"):
-        _with(path, suffix).unlink(missing_ok=True)
+        _add_suffix(path, suffix).unlink(missing_ok=True)

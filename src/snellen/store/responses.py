@@ -40,11 +40,11 @@ class StoreBusy(StorageError):
     """Another process holds the store."""
 
 
-class Stored(NamedTuple):
+class ReplyOrigin(NamedTuple):
     """When a reply was stored, in seconds since 1970, and the folder of the run that asked for it.
     Both are None for replies from before the store noted them."""
 
-    at: float | None
+    stored_at: float | None
     run: str | None
 
 
@@ -89,7 +89,7 @@ class ResponseStore:
             self._models[digest] = row.fetchone()[0]
         return self._models[digest]
 
-    def asked_by(self, folder: Path) -> None:
+    def set_run_folder(self, folder: Path) -> None:
         """Note the run folder for which replies are stored from now on. Raises StorageError where
         there is no room for a reply: whatever is asked then is asked for nothing."""
         self._check_room()
@@ -115,16 +115,16 @@ class ResponseStore:
             with suppress(OSError):
                 room.unlink()
 
-    def stored(self, digest: bytes) -> Stored | None:
+    def reply_origin(self, digest: bytes) -> ReplyOrigin | None:
         """When and for which run the reply to a request was stored; None where there is none."""
         statement = (
             "SELECT stored_at, folder FROM responses LEFT JOIN runs ON runs.id = responses.run "
             "WHERE digest = ?"
         )
         row = self._read(statement, digest)
-        return None if row is None else Stored(*row)
+        return None if row is None else ReplyOrigin(*row)
 
-    def outputs_of(self, folder: Path, identity: Identity, since: float) -> list[Output]:
+    def outputs_since(self, folder: Path, identity: Identity, since: float) -> list[Output]:
         """The replies of a model that a run stored from a time on, drawn pictures left out. Reads
         the whole store."""
         statement = (
@@ -133,24 +133,24 @@ class ResponseStore:
             "AND model = (SELECT id FROM models WHERE digest = ?) AND stored_at >= ?"
         )
         values = (str(folder.absolute()), identity.digest(), since)
-        outputs = (unpacked(*row) for row in self._connection.execute(statement, values))
+        outputs = (decode_output(*row) for row in self._connection.execute(statement, values))
         return [output for output in outputs if output is not None]
 
-    def knows(self, identity: Identity) -> bool:
+    def has_replies_of(self, identity: Identity) -> bool:
         """Whether any reply of this model is stored."""
         statement = (
             "SELECT 1 FROM responses WHERE model = (SELECT id FROM models WHERE digest = ?) LIMIT 1"
         )
         return self._read(statement, identity.digest()) is not None
 
-    def some_of(self, identity: Identity, most: int) -> list[Output]:
+    def sample_outputs(self, identity: Identity, limit: int) -> list[Output]:
         """Some replies of a model, drawn pictures left out: what its replies are like."""
         statement = (
             "SELECT digest, packed, output, checksum FROM responses WHERE model = "
             "(SELECT id FROM models WHERE digest = ?) LIMIT ?"
         )
-        rows = self._connection.execute(statement, (identity.digest(), most)).fetchall()
-        outputs = (unpacked(*row) for row in rows)
+        rows = self._connection.execute(statement, (identity.digest(), limit)).fetchall()
+        outputs = (decode_output(*row) for row in rows)
         return [output for output in outputs if output is not None]
 
     def get(self, digest: bytes) -> Output | None:
@@ -159,16 +159,16 @@ class ResponseStore:
         row = self._read("SELECT packed, output, checksum FROM responses WHERE digest = ?", digest)
         if row is None:
             return None
-        output = unpacked(digest, *row)
+        output = decode_output(digest, *row)
         if output is None:
             self.unreadable.add(digest)
             return None
         if not isinstance(output, Drawn):
             return output
-        pictures = {name: self.medium(name) for name in output.images}
-        kept = {name: picture for name, picture in pictures.items() if picture is not None}
+        images = {name: self.medium(name) for name in output.images}
+        data = {name: picture for name, picture in images.items() if picture is not None}
         # Without its pictures the reply is worth nothing: it is owed again.
-        return structs.replace(output, data=kept) if len(kept) == len(pictures) else None
+        return structs.replace(output, data=data) if len(data) == len(images) else None
 
     def medium(self, digest: str) -> bytes | None:
         """The bytes of a picture that a model drew, by their SHA-256 in hex; None where they are
@@ -206,13 +206,13 @@ class ResponseStore:
 
     def put_unless_busy(self, digest: bytes, output: Output, model_key: int) -> None:
         """`put`, but without waiting for another process that holds the store. Raises StoreBusy."""
-        self._wait_for(_BRIEF)
+        self._set_busy_timeout(_BRIEF)
         try:
             self.put(digest, output, model_key)
         finally:
-            self._wait_for(WAIT)
+            self._set_busy_timeout(WAIT)
 
-    def _wait_for(self, seconds: float) -> None:
+    def _set_busy_timeout(self, seconds: float) -> None:
         self._connection.execute(f"PRAGMA busy_timeout = {round(1000 * seconds)}")
 
     def _read(self, statement: str, key: bytes | str) -> Any:
@@ -225,7 +225,7 @@ class ResponseStore:
                 "the same command continues from there"
             ) from error
         except sqlite3.DatabaseError as error:
-            raise _damaged(self.path, error) from error
+            raise _damaged_error(self.path, error) from error
 
     def _write(self, statement: str, values: tuple[object, ...]) -> None:
         try:
@@ -237,7 +237,7 @@ class ResponseStore:
                 "what was stored before is safe, the same command continues from there"
             ) from error
         except sqlite3.DatabaseError as error:
-            raise _damaged(self.path, error) from error
+            raise _damaged_error(self.path, error) from error
 
 
 def checksum(digest: bytes, data: bytes) -> int:
@@ -246,7 +246,9 @@ def checksum(digest: bytes, data: bytes) -> int:
     return zlib.crc32(data, zlib.crc32(digest))
 
 
-def unpacked(digest: bytes, packed: object, data: bytes, expected: int | None) -> Output | None:
+def decode_output(
+    digest: bytes, packed: object, data: bytes, expected: int | None
+) -> Output | None:
     """An output as it was stored, or None where it is damaged. Rows from before checksums
     (`expected` is None) are damaged where they cannot be read."""
     try:
@@ -284,11 +286,11 @@ def connect(path: Path | None) -> sqlite3.Connection:
             "choose another place with --out or --store, or fix the folder's rights"
         ) from error
     except sqlite3.DatabaseError as error:
-        raise _damaged(path, error) from error
+        raise _damaged_error(path, error) from error
     return connection
 
 
-def _damaged(path: Path | None, error: Exception) -> StorageError:
+def _damaged_error(path: Path | None, error: Exception) -> StorageError:
     return StorageError(
         f"the response store {path} is damaged or is no store ({error}); save what is sound with "
         f"`snellen doctor {path} --repair`, or move it away or choose another file with --store: "

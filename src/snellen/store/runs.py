@@ -25,7 +25,7 @@ from msgspec import Struct
 from snellen.core.atomic_write import save
 from snellen.core.errors import DataError, RunLocked, StorageError, UsageError
 from snellen.core.record import Pass, Record, Repeat, credits_empty_reply
-from snellen.core.run import Report, RunInfo, Spent
+from snellen.core.run import Report, RoleUsage, RunInfo
 
 RUN_FILE = "run.json"
 SAMPLES_FILE = "samples.jsonl"
@@ -39,7 +39,7 @@ T = TypeVar("T")
 S = TypeVar("S", bound=Struct)
 
 
-class Slim(Struct, frozen=True, gc=False):
+class ResumeRecord(Struct, frozen=True, gc=False):
     """What a restart needs to know of a record."""
 
     id: str
@@ -48,8 +48,8 @@ class Slim(Struct, frozen=True, gc=False):
 
 
 _record_decoder = msgspec.json.Decoder(Record)
-_slim_decoder = msgspec.json.Decoder(Slim)
-_spent_decoder = msgspec.json.Decoder(dict[str, Spent])
+_resume_decoder = msgspec.json.Decoder(ResumeRecord)
+_spent_decoder = msgspec.json.Decoder(dict[str, RoleUsage])
 _encode = msgspec.json.Encoder().encode
 _NO_VALUES: dict[str, float] = {}
 
@@ -75,7 +75,7 @@ class RunFolder:
 
     def records(self) -> Iterator[Record]:
         """Finished samples in the order they ended, each once."""
-        return distinct(read_records(self.path / SAMPLES_FILE))
+        return distinct_records(read_records(self.path / SAMPLES_FILE))
 
     def failures(self) -> Iterator[Record]:
         """Samples that failed in the latest start."""
@@ -154,7 +154,7 @@ class RunWriter:
             path.mkdir(parents=True, exist_ok=True)
             self._lock = FileLock(path / LOCK_FILE)
             self._lock.acquire(timeout=0)
-            self._locked = self._lock_on_disk()
+            self._lock_id = self._lock_on_disk()
         except Timeout:
             raise RunLocked(
                 f"another process is writing {path}; wait for it, or use another --out"
@@ -171,7 +171,7 @@ class RunWriter:
         self._files.clear()
         self._lock.release()
 
-    def recover(self) -> list[Slim]:
+    def recover(self) -> list[ResumeRecord]:
         """The lines of finished samples, in their order; cuts off a torn last one and forgets old
         failures."""
         samples = self.path / SAMPLES_FILE
@@ -183,36 +183,36 @@ class RunWriter:
                 file.truncate(_end_of_last_line(file.fileno()))
         except OSError as error:
             raise StorageError(f"cannot write {samples}: {error.strerror or error}") from error
-        return list(_read_lines(samples, _slim_decoder))
+        return list(_read_lines(samples, _resume_decoder))
 
-    def leave_out(self, lines: Collection[int]) -> None:
+    def exclude_lines(self, lines: Collection[int]) -> None:
         """Take lines, by their position, out of `samples.jsonl`; they are kept beside it."""
-        self._hold()
+        self._check_lock()
         samples, other = self.path / SAMPLES_FILE, self.path / LEFT_OUT_FILE
-        rest = samples.with_name(samples.name + ".new")
+        remaining = samples.with_name(samples.name + ".new")
         try:
-            with samples.open("rb") as old, rest.open("wb") as new, other.open("ab") as out:
+            with samples.open("rb") as old, remaining.open("wb") as new, other.open("ab") as out:
                 for position, line in enumerate(old):
                     (out if position in lines else new).write(line)
-            rest.replace(samples)
+            remaining.replace(samples)
         except OSError as error:
             raise StorageError(f"cannot write {samples}: {error.strerror or error}") from error
 
-    def note_spent(self, spent: dict[str, Spent]) -> None:
+    def note_spent(self, spent: dict[str, RoleUsage]) -> None:
         """Note what the run has spent over all starts, so that a kill does not forget it."""
         self._append(SPENT_FILE, _encode(spent))
 
-    def recover_spent(self, noted: dict[str, Spent]) -> dict[str, Spent]:
-        """What the run has spent: by `run.json` (`noted`), or by what a killed start wrote after
+    def recover_spent(self, recorded: dict[str, RoleUsage]) -> dict[str, RoleUsage]:
+        """What the run has spent: by `run.json` (`recorded`), or by what a killed start wrote after
         that. A torn last line is left out."""
-        latest: dict[str, Spent] = {}
+        latest: dict[str, RoleUsage] = {}
         with suppress(OSError):
             for line in (self.path / SPENT_FILE).read_bytes().splitlines(keepends=True)[-2:]:
                 with suppress(msgspec.DecodeError):
                     latest = _spent_decoder.decode(line) if line.endswith(b"\n") else latest
         both = {
-            role: (noted.get(role, Spent()), latest.get(role, Spent()))
-            for role in {**noted, **latest}
+            role: (recorded.get(role, RoleUsage()), latest.get(role, RoleUsage()))
+            for role in {**recorded, **latest}
         }
         return {
             role: max(pair, key=lambda one: (one.answered, one.sent)) for role, pair in both.items()
@@ -227,25 +227,25 @@ class RunWriter:
 
     def write_info(self, info: RunInfo) -> None:
         """Write `run.json`; what was spent stands there from now on."""
-        self._hold()
+        self._check_lock()
         write_json(self.path / RUN_FILE, info)
         if SPENT_FILE in self._files:
             os.close(self._files.pop(SPENT_FILE))
         (self.path / SPENT_FILE).unlink(missing_ok=True)
 
     def write_report(self, report: Report) -> None:
-        self._hold()
+        self._check_lock()
         write_json(self.path / REPORT_FILE, report)
 
     def records(self) -> list[Record]:
         """All samples of the latest state, failures after the rest, as a summary needs them."""
         files = (self.path / SAMPLES_FILE, self.path / FAILURES_FILE)
-        return slim(record for file in files for record in read_records(file))
+        return compact_records(record for file in files for record in read_records(file))
 
-    def _hold(self) -> None:
+    def _check_lock(self) -> None:
         """Raises RunLocked where the lock is no longer the one that was taken: whoever makes a
         new one may write as well."""
-        if self._lock_on_disk() != self._locked:
+        if self._lock_on_disk() != self._lock_id:
             raise RunLocked(
                 f"the lock of {self.path} was removed while this run was going on, so that another "
                 "process may be writing it; wait for that one, then start the same command again"
@@ -259,7 +259,7 @@ class RunWriter:
         return found.st_dev, found.st_ino
 
     def _append(self, name: str, content: bytes) -> None:
-        self._hold()
+        self._check_lock()
         line = content + b"\n"
         try:
             if name not in self._files:
@@ -275,7 +275,7 @@ class RunWriter:
             ) from error
 
 
-def distinct(records: Iterable[Record]) -> Iterator[Record]:
+def distinct_records(records: Iterable[Record]) -> Iterator[Record]:
     """The records, of those with the same id the first."""
     seen: set[str] = set()
     for record in records:
@@ -284,27 +284,27 @@ def distinct(records: Iterable[Record]) -> Iterator[Record]:
             yield record
 
 
-def slim(records: Iterable[Record]) -> list[Record]:
+def compact_records(records: Iterable[Record]) -> list[Record]:
     """The records without requests, without the texts of their options and without most passes;
     what is equal in many is held once. A long run is summed up in little memory."""
-    held: dict[object, Any] = {}
-    return [_slimmed(record, held) for record in records]
+    shared: dict[object, Any] = {}
+    return [_compact_record(record, shared) for record in records]
 
 
-def _slimmed(record: Record, held: dict[object, Any]) -> Record:
+def _compact_record(record: Record, shared: dict[object, Any]) -> Record:
     # Answers to open questions are seldom equal: to hold them once would cost more.
     closed = record.kind != "open"
     return msgspec.structs.replace(
         record,
         passes=_slim_passes(record),
         requests=(),
-        score=held.setdefault(record.score, record.score),
-        options=held.setdefault(("options", *record.options), dict.fromkeys(record.options, "")),
-        groups=held.setdefault(("groups", *record.groups.items()), record.groups),
-        gold=held.setdefault(("gold", *record.gold), record.gold) if closed else record.gold,
-        answer=held.setdefault(record.answer, record.answer) if closed else record.answer,
+        score=shared.setdefault(record.score, record.score),
+        options=shared.setdefault(("options", *record.options), dict.fromkeys(record.options, "")),
+        groups=shared.setdefault(("groups", *record.groups.items()), record.groups),
+        gold=shared.setdefault(("gold", *record.gold), record.gold) if closed else record.gold,
+        answer=shared.setdefault(record.answer, record.answer) if closed else record.answer,
         values=record.values or _NO_VALUES,
-        repeats=tuple(_slim_repeat(one, held, closed) for one in record.repeats),
+        repeats=tuple(_compact_repeat(one, shared, closed) for one in record.repeats),
     )
 
 
@@ -318,17 +318,25 @@ def _slim_passes(one: Record | Repeat) -> tuple[Pass, ...]:
     return ()
 
 
-def _slim_repeat(one: Repeat, held: dict[object, Any], closed: bool) -> Repeat:
-    slim = msgspec.structs.replace(
-        one,
-        passes=_slim_passes(one),
-        values=one.values or _NO_VALUES,
+def _compact_repeat(repeat: Repeat, shared: dict[object, Any], closed: bool) -> Repeat:
+    compact = msgspec.structs.replace(
+        repeat,
+        passes=_slim_passes(repeat),
+        values=repeat.values or _NO_VALUES,
     )
     # Draws of closed questions are of few kinds: each is held once.
-    if not closed or one.values or slim.passes:
-        return slim
-    key = ("repeat", one.outcome, one.score, one.unscored, one.answer, one.saved, one.failure)
-    found: Repeat = held.setdefault(key, slim)
+    if not closed or repeat.values or compact.passes:
+        return compact
+    key = (
+        "repeat",
+        repeat.outcome,
+        repeat.score,
+        repeat.unscored,
+        repeat.answer,
+        repeat.saved,
+        repeat.failure,
+    )
+    found: Repeat = shared.setdefault(key, compact)
     return found
 
 

@@ -2,7 +2,7 @@
 
 Kendall's tau is the share of pairs of models that two sequences order alike, less the share that
 they order differently. Where a sequence has two models tied, their pair counts 0 (`zero`, tau-a;
-what reproduces the paper's Table 4) or 1 (`one`, the formula as Sec. 5.1 words it).
+what reproduces the paper's Table 4) or 1 (`first`, the formula as Sec. 5.1 words it).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from msgspec import Struct, structs
 
 from snellen.core.errors import UsageError
 from snellen.stats.paired import holm
-from snellen.taskmap.chance import cluster_chance, share_as_large, task_orders
-from snellen.taskmap.scores import Scores
+from snellen.taskmap.chance import cluster_chance, permutation_p_value, task_orders
+from snellen.taskmap.scores import TaskScores
 
 if TYPE_CHECKING:
     from numpy import float64
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Ties = Literal["zero", "one"]
 THRESHOLDS = (1.0, 1 / 2, 1 / 4, 1 / 6, 1 / 8)
 """Distances of Table 3, as fractions of the largest one."""
-LEVEL = 0.05
+SIGNIFICANCE_LEVEL = 0.05
 """Of the tests of domains."""
 
 
@@ -48,9 +48,11 @@ def kendall_taus(values: NDArray[float64], ties: Ties = "zero") -> NDArray[float
     return taus
 
 
-def kendall_tau(one: Sequence[float], other: Sequence[float], ties: Ties = "zero") -> float | None:
+def kendall_tau(
+    first: Sequence[float], second: Sequence[float], ties: Ties = "zero"
+) -> float | None:
     """Tau between two sequences of the same models; None for fewer than two models."""
-    return _tau(np.array([one, other], dtype=np.float64).T, ties)
+    return _tau(np.array([first, second], dtype=np.float64).T, ties)
 
 
 def _tau(columns: NDArray[float64], ties: Ties) -> float | None:
@@ -87,29 +89,29 @@ def tau_by_distance(
     """
     largest = float(distances.max()) if distances.size else 0.0
     others = ~np.eye(len(distances), dtype=bool)
-    found = []
+    rows = []
     for threshold in thresholds:
         near = (distances <= threshold * largest) & ~np.isnan(taus)
-        apart = near & others
-        used = near | ~others if itself else apart
+        unshared = near & others
+        used = near | ~others if itself else unshared
         counts = used.sum(axis=1)
         held = np.where(others, taus, 1.0)
         sums = np.where(used, held, 0.0).sum(axis=1)
         means = sums[counts > 0] / counts[counts > 0]
         tau = float(means.mean()) if len(means) else None
-        found.append(NearTau(threshold, tau, len(means), int(apart.sum()) // 2))
-    return found
+        rows.append(NearTau(threshold, tau, len(means), int(unshared.sum()) // 2))
+    return rows
 
 
-def with_chance(
-    found: Sequence[NearTau],
+def add_p_values(
+    rows: Sequence[NearTau],
     distances: NDArray[float64],
     taus: NDArray[float64],
     itself: bool = False,
 ) -> list[NearTau]:
     """The rows of `tau_by_distance`, each with the chance of a tau as large."""
     pairs = len(distances) * (len(distances) - 1) // 2
-    telling = [one for one in found if one.tau is not None and one.pairs < pairs]
+    telling = [one for one in rows if one.tau is not None and one.pairs < pairs]
     thresholds = [one.threshold for one in telling]
     drawn = [
         [
@@ -119,10 +121,11 @@ def with_chance(
         for order in (task_orders(len(distances)) if telling else ())
     ]
     told = [
-        share_as_large([row[at] for row in drawn], one.tau or 0.0) for at, one in enumerate(telling)
+        permutation_p_value([row[at] for row in drawn], one.tau or 0.0)
+        for at, one in enumerate(telling)
     ]
     adjusted = dict(zip(thresholds, holm(told), strict=True))
-    return [structs.replace(one, p=adjusted.get(one.threshold)) for one in found]
+    return [structs.replace(one, p=adjusted.get(one.threshold)) for one in rows]
 
 
 def mean_tau(taus: NDArray[float64], itself: bool = False) -> float | None:
@@ -153,7 +156,7 @@ class ClusterAgreement(Struct, frozen=True):
 
 
 def cluster_agreement(
-    scores: Scores,
+    scores: TaskScores,
     clusters: Mapping[str, Sequence[str]],
     overall: Mapping[str, float] | None = None,
     ties: Ties = "zero",
@@ -166,7 +169,7 @@ def cluster_agreement(
     it stands tau with the other tasks alone, held against chance (`cluster_chance`).
     Raises UsageError for a task without scores and a model without an overall score.
     """
-    everything = scores.of_tasks([task for tasks in clusters.values() for task in tasks])
+    everything = scores.select_tasks([task for tasks in clusters.values() for task in tasks])
     if overall is None:
         totals = np.nanmean(everything.values, axis=1)
     else:
@@ -176,7 +179,7 @@ def cluster_agreement(
         totals = np.array([overall[model] for model in scores.models])
     measured = []
     for name, tasks in clusters.items():
-        means = np.nanmean(scores.of_tasks(tasks).values, axis=1)
+        means = np.nanmean(scores.select_tasks(tasks).values, axis=1)
         # Rounded, so that means that are equal on paper are tied here too.
         tau = _tau(np.round(np.stack([means, totals], axis=1), 9), ties)
         measured.append((name, tuple(tasks), float(np.nanmean(means)), tau))
@@ -187,16 +190,16 @@ def cluster_agreement(
         ClusterAgreement(name, tasks, accuracy, tau, _domain(accuracy - middle, tau, usual))
         for name, tasks, accuracy, tau in measured
     ]
-    return _with_chance(found, everything, middle, ties)
+    return _add_p_values(found, everything, middle, ties)
 
 
-def _with_chance(
-    found: Sequence[ClusterAgreement], scores: Scores, middle: float, ties: Ties
+def _add_p_values(
+    agreements: Sequence[ClusterAgreement], scores: TaskScores, mean_accuracy: float, ties: Ties
 ) -> list[ClusterAgreement]:
     columns = {task: at for at, task in enumerate(scores.tasks)}
     chances = {
         one.name: chance
-        for one in found
+        for one in agreements
         if (chance := cluster_chance(
             scores.values, [columns[task] for task in one.tasks], ties == "one"
         ))
@@ -204,13 +207,13 @@ def _with_chance(
     alike = dict(zip(chances, holm([one.p for one in chances.values()]), strict=True))
     apart = dict(zip(chances, holm([one.p_domain for one in chances.values()]), strict=True))
     told = []
-    for one in found:
+    for one in agreements:
         chance = chances.get(one.name)
         if chance is None:
             told.append(one)
             continue
         domain: Literal["in", "out", ""] = ""
-        if apart[one.name] <= LEVEL and chance.above == (one.accuracy > middle):
+        if apart[one.name] <= SIGNIFICANCE_LEVEL and chance.above == (one.accuracy > mean_accuracy):
             domain = "in" if chance.above else "out"
         told.append(
             structs.replace(one, tau_others=chance.tau, p=alike[one.name], p_domain=apart[one.name],
@@ -219,9 +222,11 @@ def _with_chance(
     return told
 
 
-def _domain(above: float, tau: float | None, usual: float) -> Literal["in", "out", ""]:
-    if tau is None or above == 0 or tau == usual:
+def _domain(
+    accuracy_difference: float, tau: float | None, average_tau: float
+) -> Literal["in", "out", ""]:
+    if tau is None or accuracy_difference == 0 or tau == average_tau:
         return ""
-    if above > 0:
-        return "in" if tau > usual else ""
-    return "out" if tau < usual else ""
+    if accuracy_difference > 0:
+        return "in" if tau > average_tau else ""
+    return "out" if tau < average_tau else ""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 DRAWS = 1999
 SEED = 0
-_EQUAL = 1e-9
+_TOLERANCE = 1e-9
 
 
 class ClusterChance(NamedTuple):
@@ -56,12 +56,12 @@ def cluster_chance(
     mixed = _taus(np.broadcast_to(own, order.shape), others[0][order], ties_count)
     drawn = (np.argsort(random.random((DRAWS, tasks)), axis=1) < size).astype(np.float64)
     sets = _taus(_means(values, drawn), _means(values, 1.0 - drawn), ties_count)
-    below, above = _share(sets <= tau + _EQUAL), _share(sets >= tau - _EQUAL)
-    p = _share(np.abs(mixed) >= abs(tau) - _EQUAL)
+    below, above = _p_value(sets <= tau + _TOLERANCE), _p_value(sets >= tau - _TOLERANCE)
+    p = _p_value(np.abs(mixed) >= abs(tau) - _TOLERANCE)
     return ClusterChance(tau, p, min(1.0, 2 * min(below, above)), above < below)
 
 
-def mantel(distances: NDArray[float64], taus: NDArray[float64]) -> tuple[float, float] | None:
+def mantel_test(distances: NDArray[float64], taus: NDArray[float64]) -> tuple[float, float] | None:
     """Pearson's correlation of distance and tau over all pairs of tasks, shapes (tasks, tasks),
     and the chance of one as low, if tasks were permuted: below 0, nearer tasks rank models more
     alike. None where either does not vary, or there are fewer than four tasks."""
@@ -75,7 +75,7 @@ def mantel(distances: NDArray[float64], taus: NDArray[float64]) -> tuple[float, 
     found = float(apart @ alike) / spread
     orders = task_orders(len(taus))
     drawn = [float(apart @ held[order[upper[0]], order[upper[1]]]) / spread for order in orders]
-    return found, _share(np.array(drawn) <= found + _EQUAL)
+    return found, _p_value(np.array(drawn) <= found + _TOLERANCE)
 
 
 def task_orders(tasks: int) -> NDArray[np.intp]:
@@ -83,31 +83,36 @@ def task_orders(tasks: int) -> NDArray[np.intp]:
     return np.argsort(np.random.default_rng(SEED).random((DRAWS, tasks)), axis=1)
 
 
-def share_as_large(drawn: Sequence[float | None], value: float) -> float:
+def permutation_p_value(draws: Sequence[float | None], value: float) -> float:
     """The chance of a value as large, among draws under the hypothesis; None is left out."""
-    known = np.array([one for one in drawn if one is not None], dtype=np.float64)
-    return _share(known >= value - _EQUAL)
+    known = np.array([one for one in draws if one is not None], dtype=np.float64)
+    return _p_value(known >= value - _TOLERANCE)
 
 
-def _share(hits: NDArray[np.bool_]) -> float:
+def _p_value(hits: NDArray[np.bool_]) -> float:
     """The observed value counts as one of the draws, so that no chance is 0."""
     return (1 + int(hits.sum())) / (1 + len(hits))
 
 
-def _means(values: NDArray[float64], chosen: NDArray[float64]) -> NDArray[float64]:
+def _means(values: NDArray[float64], masks: NDArray[float64]) -> NDArray[float64]:
     """Each model's mean over each set of tasks, shape (sets, models); rounded, so that means that
     are equal on paper are tied here too."""
     known = (~np.isnan(values)).astype(np.float64)
     with np.errstate(invalid="ignore"):
-        means = (chosen @ np.nan_to_num(values).T) / (chosen @ known.T)
+        means = (masks @ np.nan_to_num(values).T) / (masks @ known.T)
     rounded: NDArray[float64] = np.round(means, 9)
     return rounded
 
 
-def _taus(one: NDArray[float64], other: NDArray[float64], ties_count: bool) -> NDArray[float64]:
+def _taus(
+    row_scores: NDArray[float64], other_scores: NDArray[float64], ties_count: bool
+) -> NDArray[float64]:
     """Kendall's tau of each row of both, shape (rows, models): (rows,)."""
-    first, second = np.triu_indices(one.shape[1], 1)
-    ours, theirs = one[:, first] - one[:, second], other[:, first] - other[:, second]
+    first, second = np.triu_indices(row_scores.shape[1], 1)
+    ours, theirs = (
+        row_scores[:, first] - row_scores[:, second],
+        other_scores[:, first] - other_scores[:, second],
+    )
     product = np.sign(ours) * np.sign(theirs)
     if ties_count:
         product = np.where(product == 0, 1.0, product)

@@ -35,7 +35,7 @@ class Tree(Struct, frozen=True):
     order: tuple[int, ...]
 
 
-def tree_of(distances: NDArray[float64], linkage: Linkage = "average") -> Tree:
+def build_tree(distances: NDArray[float64], linkage: Linkage = "average") -> Tree:
     """Hierarchical clustering of at least two tasks.
 
     `ward` minimises variance, which is meant for Euclidean distances; on cosine distances it is
@@ -52,7 +52,7 @@ def tree_of(distances: NDArray[float64], linkage: Linkage = "average") -> Tree:
     return Tree(linkage, merges, tuple(int(leaf) for leaf in hierarchy.leaves_list(merged)))
 
 
-def cut(tree: Tree, count: int) -> list[list[int]]:
+def cut_tree(tree: Tree, count: int) -> list[list[int]]:
     """The tasks in `count` clusters (or as many as there are tasks), from left to right."""
     tasks = len(tree.order)
     members: dict[int, list[int]] = {task: [task] for task in range(tasks)}
@@ -73,20 +73,20 @@ def cophenetic_correlation(tree: Tree, distances: NDArray[float64]) -> float | N
         left, right = members.pop(merge.left), members.pop(merge.right)
         heights[np.ix_(left, right)] = heights[np.ix_(right, left)] = merge.height
         members[tasks + number] = left + right
-    return _correlation(*(_upper(one) for one in (heights, distances)))
+    return _correlation(*(_upper_triangle(one) for one in (heights, distances)))
 
 
-def map_correlation(one: NDArray[float64], other: NDArray[float64]) -> float | None:
+def map_correlation(first: NDArray[float64], second: NDArray[float64]) -> float | None:
     """Pearson's correlation of two maps of the same tasks over every pair of them."""
-    return _correlation(_upper(one), _upper(other))
+    return _correlation(_upper_triangle(first), _upper_triangle(second))
 
 
-def _upper(square: NDArray[float64]) -> Sequence[float]:
+def _upper_triangle(square: NDArray[float64]) -> Sequence[float]:
     found: list[float] = square[np.triu_indices(len(square), 1)].tolist()
     return found
 
 
-def _correlation(one: Sequence[float], other: Sequence[float]) -> float | None:
-    if len(one) < 2 or np.ptp(one) == 0 or np.ptp(other) == 0:
+def _correlation(first: Sequence[float], second: Sequence[float]) -> float | None:
+    if len(first) < 2 or np.ptp(first) == 0 or np.ptp(second) == 0:
         return None
-    return float(np.corrcoef(one, other)[0, 1])
+    return float(np.corrcoef(first, second)[0, 1])

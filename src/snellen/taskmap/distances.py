@@ -42,7 +42,9 @@ def cosine_distances(gram: NDArray[float64]) -> NDArray[float64]:
     return distances
 
 
-def nearest(distances: NDArray[float64], task: int, among: Sequence[int], count: int) -> list[int]:
-    """The `count` tasks nearest to `task` out of `among`, the nearest first, itself left out."""
-    others = [other for other in among if other != task]
+def nearest_tasks(
+    distances: NDArray[float64], task: int, candidates: Sequence[int], count: int
+) -> list[int]:
+    """The `count` tasks nearest to `task` out of `candidates`, the nearest first, itself left out."""
+    others = [other for other in candidates if other != task]
     return sorted(others, key=lambda other: (distances[task, other], other))[:count]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from msgspec import Struct
 
 from snellen.core.model import Identity
-from snellen.models.hf.lora import Tuning
+from snellen.models.hf.lora import LoraOptions
 from snellen.taskmap.agreement import ClusterAgreement, NearTau, Ties
 from snellen.taskmap.clusters import Tree
-from snellen.taskmap.prediction import Prediction
-from snellen.taskmap.vectors import Facts
+from snellen.taskmap.prediction import TaskPrediction
+from snellen.taskmap.vectors import VectorFacts
 
 
 class Halves(Struct, frozen=True):
@@ -49,10 +49,10 @@ class TaskMap(Struct, frozen=True):
     """The benchmark's resolved variant."""
     group: str
     kinds: tuple[str, ...]
-    tuning: Tuning
+    tuning: LoraOptions
     seeds: tuple[int, ...]
     layers: int
-    tasks: tuple[Facts, ...]
+    tasks: tuple[VectorFacts, ...]
     """Facts of the vectors of the first seed."""
     left_out: dict[str, int]
     """Tasks with too few samples, and how many they have."""
@@ -65,7 +65,7 @@ class TaskMap(Struct, frozen=True):
     stability: tuple[Stability, ...] = ()
 
 
-class Agreement(Struct, frozen=True):
+class TaskScoreAgreement(Struct, frozen=True):
     """What the scores of many models say about tasks and clusters."""
 
     models: tuple[str, ...]
@@ -77,7 +77,7 @@ class Agreement(Struct, frozen=True):
     """Tau over every pair of tasks, which needs no distances."""
     clusters: tuple[ClusterAgreement, ...] = ()
     by_distance: tuple[NearTau, ...] = ()
-    prediction: Prediction | None = None
+    prediction: TaskPrediction | None = None
     mantel: float | None = None
     """Correlation of distance and tau over the pairs of tasks: below 0, models rank more alike on
     nearer tasks."""
@@ -85,8 +85,8 @@ class Agreement(Struct, frozen=True):
     """The chance of one as low if the tasks of the map were permuted (Mantel's test)."""
 
 
-class Findings(Struct, frozen=True):
+class TaskMapFindings(Struct, frozen=True):
     """`taskmap.json`."""
 
     map: TaskMap | None = None
-    agreement: Agreement | None = None
+    agreement: TaskScoreAgreement | None = None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def halves_of(names: Sequence[str], distances: NDArray[float64]) -> tuple[Halves, ...]:
+def compare_halves(names: Sequence[str], distances: NDArray[float64]) -> tuple[Halves, ...]:
     """For each task of which both halves (`<task>/1`, `<task>/2`) are on the map."""
     tasks = [name.rsplit("/", 1)[0] for name in names]
     unrelated = np.array(

@@ -12,21 +12,21 @@ from snellen.core.errors import UsageError
 from snellen.taskmap.agreement import (
     THRESHOLDS,
     Ties,
+    add_p_values,
     cluster_agreement,
     kendall_taus,
     mean_tau,
     tau_by_distance,
-    with_chance,
 )
-from snellen.taskmap.chance import mantel
+from snellen.taskmap.chance import mantel_test
 from snellen.taskmap.clusters import map_correlation
 from snellen.taskmap.distances import cosine_distances
-from snellen.taskmap.findings import Agreement, Stability, TaskMap
-from snellen.taskmap.halves import halves_of
+from snellen.taskmap.findings import Stability, TaskMap, TaskScoreAgreement
+from snellen.taskmap.halves import compare_halves
 from snellen.taskmap.prediction import predict
-from snellen.taskmap.scores import Scores
-from snellen.taskmap.training import Vector
-from snellen.taskmap.vectors import gram_of
+from snellen.taskmap.scores import TaskScores
+from snellen.taskmap.training import StoredVector
+from snellen.taskmap.vectors import gram_matrix
 
 if TYPE_CHECKING:
     from numpy import float64
@@ -36,10 +36,10 @@ DIGITS = 6
 """Decimals of a stored distance: the last ones depend on the machine."""
 
 
-def distances_of(vectors: Sequence[Vector]) -> NDArray[float64]:
+def vector_distances(vectors: Sequence[StoredVector]) -> NDArray[float64]:
     """Cosine distances, shape (vectors, vectors). Raises UsageError for a vector of length zero."""
     try:
-        found = cosine_distances(gram_of([vector.path for vector in vectors]))
+        found = cosine_distances(gram_matrix([vector.path for vector in vectors]))
     except ValueError as error:
         raise UsageError(
             f"training changed nothing for some task ({error}); use more --epochs or a larger "
@@ -49,18 +49,19 @@ def distances_of(vectors: Sequence[Vector]) -> NDArray[float64]:
     return rounded
 
 
-def mean_of(maps: Sequence[NDArray[float64]]) -> NDArray[float64]:
+def mean_distances(maps: Sequence[NDArray[float64]]) -> NDArray[float64]:
     """The mean of maps of the same tasks, rounded as each of them is."""
     whole: NDArray[float64] = np.round(np.stack(maps).mean(axis=0), DIGITS)
     return whole
 
 
-def stability_of(
+def compare_seeds(
     names: Sequence[str], seeds: Sequence[int], maps: Sequence[NDArray[float64]]
 ) -> tuple[Stability, ...]:
     """Every two seeds of the same tasks, compared."""
     failing = [
-        tuple(one.task for one in halves_of(names, distances) if one.apart) for distances in maps
+        tuple(one.task for one in compare_halves(names, distances) if one.apart)
+        for distances in maps
     ]
     return tuple(
         Stability(
@@ -73,17 +74,17 @@ def stability_of(
     )
 
 
-def agreement_of(
-    scores: Scores,
+def measure_agreement(
+    scores: TaskScores,
     clusters: Mapping[str, Sequence[str]] | None = None,
-    found: TaskMap | None = None,
+    task_map: TaskMap | None = None,
     *,
     overall: Mapping[str, float] | None = None,
     thresholds: Sequence[float] = THRESHOLDS,
     ties: Ties = "zero",
     itself: bool = False,
     nearest: int = 3,
-) -> Agreement:
+) -> TaskScoreAgreement:
     """Tables 3 and 4 and the prediction of scores, as far as they can be had: by distance and
     predicted only where there is a map. Without `clusters`, those of the map are used; tasks of
     the map that no model was scored on are predicted and count for nothing else.
@@ -91,16 +92,16 @@ def agreement_of(
     Raises UsageError where the scores and the clusters or the map have no task in common.
     """
     by_distance, prediction, correlated = [], None, None
-    if found is not None:
-        names, apart = [task.task for task in found.tasks], np.array(found.distances)
+    if task_map is not None:
+        names, apart = [task.task for task in task_map.tasks], np.array(task_map.distances)
         near, between = _scored_tasks(scores, names, apart, ties)
         rows = tau_by_distance(near, between, thresholds, itself)
-        by_distance = with_chance(rows, near, between, itself)
-        correlated = mantel(near, between)
+        by_distance = add_p_values(rows, near, between, itself)
+        correlated = mantel_test(near, between)
         prediction = predict(scores, names, apart, nearest, ties)
-        clusters = clusters or _clusters_with_scores(found, scores)
+        clusters = clusters or _clusters_with_scores(task_map, scores)
     taus = kendall_taus(scores.values, ties)
-    return Agreement(
+    return TaskScoreAgreement(
         models=scores.models,
         tasks=len(scores.tasks),
         ties=ties,
@@ -115,7 +116,7 @@ def agreement_of(
 
 
 def _scored_tasks(
-    scores: Scores, names: Sequence[str], distances: NDArray[float64], ties: Ties
+    scores: TaskScores, names: Sequence[str], distances: NDArray[float64], ties: Ties
 ) -> tuple[NDArray[float64], NDArray[float64]]:
     """Distances of the map's tasks that have scores, and taus between them."""
     scored = set(scores.tasks)
@@ -125,15 +126,15 @@ def _scored_tasks(
             f"{len(both)} of the {len(names)} tasks on the map have scores, expected two or "
             f"more; the map's are called {names[0]!r} ..., the scores' {scores.tasks[0]!r} ..."
         )
-    taus = kendall_taus(scores.of_tasks([names[at] for at in both]).values, ties)
+    taus = kendall_taus(scores.select_tasks([names[at] for at in both]).values, ties)
     return distances[np.ix_(both, both)], taus
 
 
-def _clusters_with_scores(found: TaskMap, scores: Scores) -> dict[str, list[str]]:
+def _clusters_with_scores(task_map: TaskMap, scores: TaskScores) -> dict[str, list[str]]:
     """The map's clusters by their number, from 1 as the paper counts them, of scored tasks."""
     scored = set(scores.tasks)
     kept = {
         str(number): [task for task in tasks if task in scored]
-        for number, tasks in enumerate(found.clusters, start=1)
+        for number, tasks in enumerate(task_map.clusters, start=1)
     }
     return {name: tasks for name, tasks in kept.items() if tasks}

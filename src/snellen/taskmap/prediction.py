@@ -10,16 +10,16 @@ import numpy as np
 from msgspec import Struct
 
 from snellen.taskmap.agreement import Ties, kendall_tau
-from snellen.taskmap.chance import share_as_large, task_orders
-from snellen.taskmap.distances import nearest
-from snellen.taskmap.scores import Scores
+from snellen.taskmap.chance import permutation_p_value, task_orders
+from snellen.taskmap.distances import nearest_tasks
+from snellen.taskmap.scores import TaskScores
 
 if TYPE_CHECKING:
     from numpy import float64
     from numpy.typing import NDArray
 
 
-class LeftOut(Struct, frozen=True):
+class LeftOutTask(Struct, frozen=True):
     """A task predicted as if no model had been scored on it."""
 
     task: str
@@ -33,7 +33,7 @@ class LeftOut(Struct, frozen=True):
     plain_tau: float | None
 
 
-class Predicted(Struct, frozen=True):
+class PredictedTask(Struct, frozen=True):
     """Scores of models on a task that none was scored on."""
 
     task: str
@@ -41,26 +41,26 @@ class Predicted(Struct, frozen=True):
     scores: dict[str, float]
 
 
-class Prediction(Struct, frozen=True):
+class TaskPrediction(Struct, frozen=True):
     """Leave-one-out errors, and predictions for the tasks without scores."""
 
     nearest: int
     error: float | None
     plain_error: float | None
     """Means over the tasks left out; None when there are fewer than two."""
-    left_out: tuple[LeftOut, ...]
-    predicted: tuple[Predicted, ...]
+    left_out: tuple[LeftOutTask, ...]
+    predicted: tuple[PredictedTask, ...]
     p: float | None = None
     """The chance of an `error` as small if the tasks of the map were permuted."""
 
 
 def predict(
-    scores: Scores,
+    scores: TaskScores,
     tasks: Sequence[str],
     distances: NDArray[float64],
     count: int = 3,
     ties: Ties = "zero",
-) -> Prediction:
+) -> TaskPrediction:
     """Predict each of `tasks` from the `count` nearest others that every model was scored on.
 
     `distances` is (tasks, tasks). Tasks that only some models were scored on are predicted for
@@ -74,7 +74,7 @@ def predict(
     ]
     values = {at: scores.values[:, columns[tasks[at]]] for at in complete}
     left_out = [
-        _left_out(at, tasks, values, nearest(distances, at, complete, count), ties)
+        _leave_one_out(at, tasks, values, nearest_tasks(distances, at, complete, count), ties)
         for at in complete
         if len(complete) > 1
     ]
@@ -82,21 +82,21 @@ def predict(
     for at, name in enumerate(tasks):
         if name in columns or not complete:
             continue
-        near = nearest(distances, at, complete, count)
+        near = nearest_tasks(distances, at, complete, count)
         means = np.mean([values[other] for other in near], axis=0)
         told = dict(zip(scores.models, means.tolist(), strict=True))
-        predicted.append(Predicted(name, tuple(tasks[other] for other in near), told))
-    return Prediction(
+        predicted.append(PredictedTask(name, tuple(tasks[other] for other in near), told))
+    return TaskPrediction(
         nearest=count,
         error=_mean([one.error for one in left_out]),
         plain_error=_mean([one.plain_error for one in left_out]),
         left_out=tuple(left_out),
         predicted=tuple(predicted),
-        p=_chance(values, distances, count),
+        p=_prediction_p_value(values, distances, count),
     )
 
 
-def _chance(
+def _prediction_p_value(
     values: Mapping[int, NDArray[float64]], distances: NDArray[float64], count: int
 ) -> float | None:
     """Permuting the tasks of the map: neighbours stay, the scores they stand for change."""
@@ -104,27 +104,29 @@ def _chance(
     if len(complete) < 2:
         return None
     places = {at: place for place, at in enumerate(complete)}
-    near = [[places[one] for one in nearest(distances, at, complete, count)] for at in complete]
+    near = [
+        [places[one] for one in nearest_tasks(distances, at, complete, count)] for at in complete
+    ]
     scores = np.stack([values[at] for at in complete], axis=1)
     errors = []
     for order in (np.arange(len(complete)), *task_orders(len(complete))):
         mixed = scores[:, order]
         errors.append(float(np.abs(mixed[:, near].mean(axis=2) - mixed).mean()))
-    return share_as_large([-one for one in errors[1:]], -errors[0])
+    return permutation_p_value([-one for one in errors[1:]], -errors[0])
 
 
-def _left_out(
-    at: int,
+def _leave_one_out(
+    index: int,
     tasks: Sequence[str],
     values: Mapping[int, NDArray[float64]],
     near: Sequence[int],
     ties: Ties,
-) -> LeftOut:
-    truth = values[at]
+) -> LeftOutTask:
+    truth = values[index]
     ours = np.mean([values[other] for other in near], axis=0)
-    plain = np.mean([values[other] for other in values if other != at], axis=0)
-    return LeftOut(
-        task=tasks[at],
+    plain = np.mean([values[other] for other in values if other != index], axis=0)
+    return LeftOutTask(
+        task=tasks[index],
         neighbours=tuple(tasks[other] for other in near),
         error=float(np.abs(ours - truth).mean()),
         plain_error=float(np.abs(plain - truth).mean()),

@@ -16,27 +16,27 @@ from msgspec.structs import replace
 from snellen.core.errors import UsageError
 from snellen.core.media import InlineSource
 from snellen.core.request import Generate, Rank
-from snellen.engine.ray.cluster import Cluster, connect
-from snellen.models.hf.lora import Lesson, Tuned, Tuning, tune
+from snellen.engine.ray.cluster import RayCluster, connect
+from snellen.models.hf.lora import LoraOptions, TrainingExample, TuningResult, tune
 from snellen.models.hf.model import HuggingFace
 from snellen.models.naming.registry import open_model
 from snellen.taskmap.tasks import Task
 
 
-class Job(NamedTuple):
+class TrainingJob(NamedTuple):
     """A vector to be trained."""
 
     task: Task
-    how: Tuning
+    tuning: LoraOptions
     path: Path
     """Where it will be kept."""
 
 
-class Trained(NamedTuple):
+class TrainingResult(NamedTuple):
     """What came back, and how long it took."""
 
-    job: Job
-    tuned: Tuned
+    job: TrainingJob
+    tuned: TuningResult
     seconds: float
 
 
@@ -48,13 +48,15 @@ class _Trainer:
         assert isinstance(model, HuggingFace)
         self._model = model
 
-    def train(self, task: Task, how: Tuning) -> tuple[Tuned, float]:
+    def train(self, task: Task, tuning: LoraOptions) -> tuple[TuningResult, float]:
         started = time.perf_counter()
-        tuned = tune(self._model.load(), task.lessons, how, self._model.images)
+        tuned = tune(self._model.load(), task.examples, tuning, self._model.images)
         return tuned, time.perf_counter() - started
 
 
-def train_spread(spec: str, jobs: Sequence[Job], cluster: Cluster) -> Generator[Trained]:
+def train_on_cluster(
+    spec: str, jobs: Sequence[TrainingJob], cluster: RayCluster
+) -> Generator[TrainingResult]:
     """Results in the order they are ready; actors end with the iterator, however it ends.
 
     Raises UsageError: no cluster, a task that cannot be trained on, an actor that was lost;
@@ -72,14 +74,14 @@ def train_spread(spec: str, jobs: Sequence[Job], cluster: Cluster) -> Generator[
             ray.shutdown()
 
 
-def _results(ray: Any, actors: Sequence[Any], jobs: list[Job]) -> Generator[Trained]:
+def _results(ray: Any, actors: Sequence[Any], jobs: list[TrainingJob]) -> Generator[TrainingResult]:
     waiting = list(reversed(jobs))
-    running: dict[Any, tuple[Any, Job]] = {}
+    running: dict[Any, tuple[Any, TrainingJob]] = {}
     idle = list(actors)
     while waiting or running:
         while idle and waiting:
             actor, job = idle.pop(), waiting.pop()
-            running[actor.train.remote(_portable(job.task), job.how)] = (actor, job)
+            running[actor.train.remote(_with_media_bytes(job.task), job.tuning)] = (actor, job)
         (ready,), _ = ray.wait(list(running))
         actor, job = running.pop(ready)
         try:
@@ -92,14 +94,14 @@ def _results(ray: Any, actors: Sequence[Any], jobs: list[Job]) -> Generator[Trai
                 "give the same command again"
             ) from error
         idle.append(actor)
-        yield Trained(job, tuned, seconds)
+        yield TrainingResult(job, tuned, seconds)
 
 
-def _portable(task: Task) -> Task:
+def _with_media_bytes(task: Task) -> Task:
     """The task with the bytes of its pictures."""
     lessons = []
-    for request, reply in task.lessons:
+    for request, reply in task.examples:
         assert isinstance(request, Generate | Rank)
         media = {digest: InlineSource(source.read()) for digest, source in request.media.items()}
-        lessons.append(Lesson(replace(request, media=media), reply))
+        lessons.append(TrainingExample(replace(request, media=media), reply))
     return Task(task.name, tuple(lessons))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from snellen.benchmarks.mmt_bench.tasks import by_cluster, subtask_named
+from snellen.benchmarks.mmt_bench.tasks import by_cluster, find_subtask
 from snellen.core.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _SCORE = ("accuracy", "score", "value")
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
+class TaskScores:
     """Scores of models on tasks."""
 
     models: tuple[str, ...]
@@ -31,30 +31,34 @@ class Scores:
     values: NDArray[float64]
     """In percent, of shape (models, tasks); NaN where a model has no score."""
 
-    def of_tasks(self, tasks: Sequence[str]) -> Scores:
+    def select_tasks(self, tasks: Sequence[str]) -> TaskScores:
         """The same for these tasks, in this order. Raises UsageError for one that is not here."""
         places = {name: place for place, name in enumerate(self.tasks)}
         absent = [name for name in tasks if name not in places]
         if absent:
             raise UsageError(
                 f"no model has a score on {absent[0]!r}{_more(absent)}; the scores and the tasks "
-                f"must use the same names{_near(absent[0], self.tasks)}"
+                f"must use the same names{_suggestion(absent[0], self.tasks)}"
             )
-        return Scores(self.models, tuple(tasks), self.values[:, [places[name] for name in tasks]])
+        return TaskScores(
+            self.models, tuple(tasks), self.values[:, [places[name] for name in tasks]]
+        )
 
-    def without(self, models: Iterable[str]) -> Scores:
+    def without_models(self, models: Iterable[str]) -> TaskScores:
         """The same without these models. Raises UsageError for an unknown name, and when fewer
         than two models are left."""
         left_out = set(models)
         for name in sorted(left_out - set(self.models)):
-            raise UsageError(f"there is no model {name!r} to leave out{_near(name, self.models)}")
+            raise UsageError(
+                f"there is no model {name!r} to leave out{_suggestion(name, self.models)}"
+            )
         kept = [place for place, name in enumerate(self.models) if name not in left_out]
         if len(kept) < 2:
             raise UsageError(f"{len(kept)} models are left; ranks need at least two")
-        return Scores(tuple(self.models[at] for at in kept), self.tasks, self.values[kept])
+        return TaskScores(tuple(self.models[at] for at in kept), self.tasks, self.values[kept])
 
 
-def from_cells(cells: Mapping[tuple[str, str], float]) -> Scores:
+def scores_from_cells(cells: Mapping[tuple[str, str], float]) -> TaskScores:
     """Scores by (model, task), models and tasks in the order they come in."""
     models = tuple(dict.fromkeys(model for model, _ in cells))
     tasks = tuple(dict.fromkeys(task for _, task in cells))
@@ -63,10 +67,10 @@ def from_cells(cells: Mapping[tuple[str, str], float]) -> Scores:
     values = np.full((len(models), len(tasks)), np.nan)
     for (model, task), score in cells.items():
         values[rows[model], columns[task]] = score
-    return Scores(models, tasks, values)
+    return TaskScores(models, tasks, values)
 
 
-def read_scores(path: Path | str) -> Scores:
+def read_scores(path: Path | str) -> TaskScores:
     """A CSV with a row for each model and task: the columns model, subtask (or task, category)
     and accuracy (or score, value); others are left alone. An empty score or `-` is none.
 
@@ -77,16 +81,16 @@ def read_scores(path: Path | str) -> Scores:
         if (model, task) in cells:
             raise DataError(f"{path}, line {line}: {model!r} has a second score on {task!r}")
         if told not in ("", "-"):
-            cells[model, task] = _number(path, line, told)
+            cells[model, task] = _parse_number(path, line, told)
     if len({model for model, _ in cells}) < 2:
         raise DataError(f"{path} has scores of fewer than two models; ranks need at least two")
-    return from_cells(cells)
+    return scores_from_cells(cells)
 
 
 def read_overall(path: Path | str) -> dict[str, float]:
     """A CSV with a row for each model: the columns model and overall. Raises DataError."""
     found = _rows(path, (("model",), ("overall",)))
-    return {model: _number(path, line, told) for line, (model, told) in found}
+    return {model: _parse_number(path, line, told) for line, (model, told) in found}
 
 
 def read_clusters(path: Path | str) -> dict[str, tuple[str, ...]]:
@@ -107,7 +111,7 @@ def published_clusters(tasks: Iterable[str]) -> dict[str, tuple[str, ...]]:
     whatever spelling. Raises UsageError for a task that is none of MMT-Bench's."""
     spelled: dict[str, list[str]] = {}
     for task in tasks:
-        subtask = subtask_named(task)
+        subtask = find_subtask(task)
         if subtask is None:
             raise UsageError(
                 f"{task!r} is no subtask of MMT-Bench, so it is in none of the paper's clusters; "
@@ -122,15 +126,15 @@ def published_clusters(tasks: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 
 def _rows(
-    path: Path | str, wanted: Sequence[Sequence[str]]
+    path: Path | str, columns: Sequence[Sequence[str]]
 ) -> Iterator[tuple[int, tuple[str, ...]]]:
     """Line number and the wanted cells of each row; each is called by one of several names."""
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
             header = list(reader.fieldnames or ())
-            names = [next((one for one in several if one in header), None) for several in wanted]
-            for several, name in zip(wanted, names, strict=True):
+            names = [next((one for one in several if one in header), None) for several in columns]
+            for several, name in zip(columns, names, strict=True):
                 if name is None:
                     raise DataError(
                         f"{path} has no column {' or '.join(several)}; its first line is "
@@ -144,15 +148,15 @@ def _rows(
         raise DataError(f"{path} cannot be read as CSV: {error}") from error
 
 
-def _number(path: Path | str, line: int, told: str) -> float:
+def _parse_number(path: Path | str, line: int, text: str) -> float:
     try:
-        return float(told)
+        return float(text)
     except ValueError:
-        raise DataError(f"{path}, line {line}: {told!r} is no number") from None
+        raise DataError(f"{path}, line {line}: {text!r} is no number") from None
 
 
-def _near(name: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
+def _suggestion(name: str, candidates: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, candidates, n=1)
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 

@@ -15,10 +15,10 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from snellen.core.atomic_write import whole_file
+from snellen.core.atomic_write import atomic_file
 from snellen.core.errors import StorageError
 from snellen.core.request import request_digest
-from snellen.models.hf.lora import Progress, Tuned, Tuning
+from snellen.models.hf.lora import LoraOptions, TrainingProgress, TuningResult
 from snellen.taskmap.distances import gram_of_products
 from snellen.taskmap.tasks import Task
 
@@ -31,24 +31,24 @@ _VERSION = "1"
 _DOWN, _UP = ".down", ".up"
 
 
-class Facts(Struct, frozen=True):
+class VectorFacts(Struct, frozen=True):
     """What is known of a vector without its numbers."""
 
     task: str
     samples: int
     numbers: int
     """Of the two factors of every layer."""
-    before: Progress
-    after: Progress
+    before: TrainingProgress
+    after: TrainingProgress
     seconds: float
 
 
-def digest_of(task: Task, identity: str, how: Tuning) -> str:
+def vector_digest(task: Task, identity: str, tuning: LoraOptions) -> str:
     """SHA-256 (hex) of everything that a vector depends on: the model's identity digest, the
     settings, and each lesson's request and reply in their order."""
     whole = hashlib.sha256(f"{_VERSION}\n".encode())
-    whole.update(msgspec.json.encode(how, order="sorted"))
-    for request, reply in task.lessons:
+    whole.update(msgspec.json.encode(tuning, order="sorted"))
+    for request, reply in task.examples:
         whole.update(request_digest(request, identity))
         whole.update(hashlib.sha256(reply.encode()).digest())
     return whole.hexdigest()
@@ -58,16 +58,16 @@ def vector_path(folder: Path, digest: str) -> Path:
     return folder / f"{digest[:24]}.safetensors"
 
 
-def write_vector(path: Path, task: Task, tuned: Tuned, seconds: float) -> Facts:
+def write_vector(path: Path, task: Task, tuned: TuningResult, seconds: float) -> VectorFacts:
     """Write whole or not at all. Raises StorageError."""
     from safetensors.numpy import save_file
 
     tensors = {}
     for name, factors in tuned.factors.items():
         tensors[name + _DOWN], tensors[name + _UP] = factors
-    facts = Facts(
+    facts = VectorFacts(
         task=task.name,
-        samples=len(task.lessons),
+        samples=len(task.examples),
         numbers=sum(one.size for one in tensors.values()),
         before=tuned.before,
         after=tuned.after,
@@ -76,14 +76,14 @@ def write_vector(path: Path, task: Task, tuned: Tuned, seconds: float) -> Facts:
     header = {"facts": msgspec.json.encode(facts).decode(), "sha256": _checksum(tensors)}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(path) as part:
+        with atomic_file(path) as part:
             save_file(tensors, part, metadata=header)
     except OSError as error:
         raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
     return facts
 
 
-def read_facts(path: Path) -> Facts | None:
+def read_facts(path: Path) -> VectorFacts | None:
     """The facts of a whole and undamaged vector; None where there is none at `path`."""
     from safetensors import SafetensorError, safe_open
 
@@ -95,12 +95,12 @@ def read_facts(path: Path) -> Facts | None:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         if header.get("sha256") != _checksum(tensors):
             return None
-        return msgspec.json.decode(header.get("facts", ""), type=Facts)
+        return msgspec.json.decode(header.get("facts", ""), type=VectorFacts)
     except (SafetensorError, msgspec.DecodeError):
         return None
 
 
-def gram_of(paths: Sequence[Path]) -> NDArray[float64]:
+def gram_matrix(paths: Sequence[Path]) -> NDArray[float64]:
     """Inner products of the weight changes in these files, shape (files, files), float64.
 
     One layer of all files is held at a time. The scale `alpha / rank`, which all share, is left
@@ -109,7 +109,7 @@ def gram_of(paths: Sequence[Path]) -> NDArray[float64]:
     from safetensors import safe_open
 
     total = np.zeros((len(paths), len(paths)))
-    for name in layers_of(paths[0]):
+    for name in layer_names(paths[0]):
         downs, ups = [], []
         for path in paths:
             with safe_open(path, framework="numpy") as file:
@@ -121,7 +121,7 @@ def gram_of(paths: Sequence[Path]) -> NDArray[float64]:
     return total
 
 
-def layers_of(path: Path) -> list[str]:
+def layer_names(path: Path) -> list[str]:
     """Names of the layers that a vector changes, sorted."""
     from safetensors import safe_open
 

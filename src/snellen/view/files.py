@@ -10,23 +10,23 @@ from typing import Any
 
 import msgspec
 
-from snellen.core.atomic_write import whole_file
+from snellen.core.atomic_write import atomic_file
 from snellen.core.errors import SnellenError, StorageError, UsageError
 from snellen.core.record import Record
 from snellen.core.repeats import every_pass
 from snellen.report.page.samples import describe
 from snellen.report.page.thumbnails import thumbnail_path
-from snellen.view.run_view import Shelf, Shown
-from snellen.view.shell import shell
+from snellen.view.run_view import RunLibrary, RunView
+from snellen.view.shell import render_shell
 
 CHUNK = 100
 """Samples in one file."""
-MOST_PAIRS = 200
+MAX_PAIRS = 200
 """Differences between two runs that are computed beforehand."""
 INDEX_FILE = "index.html"
 
 
-def write_pages(shelf: Shelf, out: Path) -> Path:
+def write_pages(library: RunLibrary, out: Path) -> Path:
     """Write every run of a shelf below `out`, and return the page to open: `index.html`.
 
     Small pictures are copied or made; one that cannot be had is left out. Raises UsageError when
@@ -36,37 +36,37 @@ def write_pages(shelf: Shelf, out: Path) -> Path:
         raise UsageError(f"{out} is there already and holds no such pages; name another folder")
     try:
         pictures: dict[str, None] = {}
-        for shown in shelf.all():
-            pictures |= dict.fromkeys(_write_run(shelf, shown, out))
-        _put(out, "runs", shelf.overview())
-        _put(out, "pairs", dict(_pairs(shelf)))
-        page = shell({"files": {"chunk": CHUNK, "pictures": list(pictures)}})
+        for shown in library.views():
+            pictures |= dict.fromkeys(_write_run(library, shown, out))
+        _write_script(out, "runs", library.overview())
+        _write_script(out, "pairs", dict(_pairs(library)))
+        page = render_shell({"files": {"chunk": CHUNK, "pictures": list(pictures)}})
         _write(out / INDEX_FILE, page.encode())
     except OSError as error:
         raise StorageError(f"cannot write {out}: {error.strerror or error}") from error
     return out / INDEX_FILE
 
 
-def _write_run(shelf: Shelf, shown: Shown, out: Path) -> Iterator[str]:
+def _write_run(library: RunLibrary, view: RunView, out: Path) -> Iterator[str]:
     """Write a run's data; gives the digests of the pictures that could be had."""
-    shown.rows.refresh()
-    _put(out, f"{shown.key}/head", shown.head())
+    view.index.refresh()
+    _write_script(out, f"{view.key}/head", view.head())
     try:
-        numbers = shelf.numbers(shown.key)
+        numbers = library.numbers(view.key)
     except SnellenError as error:
         numbers = {"result": "", "protocol": "", "error": str(error)}
-    _put(out, f"{shown.key}/numbers", numbers)
-    columns = shown.rows.columns()
-    _put(out, f"{shown.key}/columns", {**columns, "more": False, "live": False})
-    for at, first in enumerate(range(0, len(shown.rows), CHUNK)):
-        last = min(first + CHUNK, len(shown.rows))
-        records = shown.rows.records(range(first, last))
-        _put(out, f"{shown.key}/samples-{at}", [describe(record) for record in records])
-        _put(out, f"{shown.key}/texts-{at}", shown.rows.texts(first, last))
-        yield from _write_pictures(shown, records, out)
+    _write_script(out, f"{view.key}/numbers", numbers)
+    columns = view.index.columns()
+    _write_script(out, f"{view.key}/columns", {**columns, "more": False, "live": False})
+    for at, first in enumerate(range(0, len(view.index), CHUNK)):
+        last = min(first + CHUNK, len(view.index))
+        records = view.index.records(range(first, last))
+        _write_script(out, f"{view.key}/samples-{at}", [describe(record) for record in records])
+        _write_script(out, f"{view.key}/texts-{at}", view.index.texts(first, last))
+        yield from _write_images(view, records, out)
 
 
-def _write_pictures(shown: Shown, records: Iterable[Record], out: Path) -> Iterator[str]:
+def _write_images(view: RunView, records: Iterable[Record], out: Path) -> Iterator[str]:
     for record in records:
         for digest in _media(record):
             # Checks that the name is a digest, before it becomes part of a path.
@@ -74,7 +74,7 @@ def _write_pictures(shown: Shown, records: Iterable[Record], out: Path) -> Itera
                 continue
             target = out / "media" / digest[:2] / f"{digest}.jpg"
             if not target.is_file():
-                data = shown.pictures.small(digest, record.id)
+                data = view.images.thumbnail(digest, record.id)
                 if data is None:
                     continue
                 _write(target, data)
@@ -87,20 +87,20 @@ def _media(record: Record) -> Iterator[str]:
         yield from getattr(turn.output, "images", ())
 
 
-def _pairs(shelf: Shelf) -> Iterator[tuple[str, dict[str, Any]]]:
+def _pairs(library: RunLibrary) -> Iterator[tuple[str, dict[str, Any]]]:
     """The difference of every two runs of a benchmark, in both directions."""
-    runs = shelf.all()
+    runs = library.views()
     both = [
         pair
         for one, other in combinations(runs, 2)
         if one.run.info.benchmark == other.run.info.benchmark
         for pair in ((one.key, other.key), (other.key, one.key))
     ]
-    for first, second in both[:MOST_PAIRS]:
-        yield json.dumps([first, second], separators=(",", ":")), shelf.compared(first, second)
+    for first, second in both[:MAX_PAIRS]:
+        yield json.dumps([first, second], separators=(",", ":")), library.comparison(first, second)
 
 
-def _put(out: Path, name: str, value: Any) -> None:
+def _write_script(out: Path, name: str, value: Any) -> None:
     """A file that hands a value to the page when it is loaded as a script."""
     told = msgspec.json.encode(name).decode()
     text = f"snellen.put({told}, {msgspec.json.encode(value).decode()})\n"
@@ -109,5 +109,5 @@ def _put(out: Path, name: str, value: Any) -> None:
 
 def _write(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    with whole_file(path) as part:
+    with atomic_file(path) as part:
         part.write_bytes(data)

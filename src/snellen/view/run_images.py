@@ -13,82 +13,84 @@ from snellen.core.errors import SnellenError, UsageError
 from snellen.core.media import InlineSource, Source, decode_image
 from snellen.core.sample import MediaRef, Sample
 from snellen.report.page.thumbnails import read_thumbnail, thumbnail
-from snellen.settings import most_pixels
+from snellen.settings import max_image_pixels
 from snellen.store.responses import ResponseStore
 from snellen.store.runs import RunFolder
 
-Say = Callable[[str], None]
-KEPT = 2_000
+Notify = Callable[[str], None]
+MAX_THUMBNAILS = 2_000
 """Thumbnails that stay in memory, of at most 20 kB each."""
 
 
-def nothing(_: str) -> None:
+def ignore_notice(_: str) -> None:
     """Tells nobody."""
 
 
-class Pictures:
+class RunImages:
     """The pictures of one run. Nothing is opened before the first one is asked for, and nothing
     is written. Safe to be used from several threads."""
 
-    def __init__(self, run: RunFolder, moved: Sequence[str] = (), say: Say = nothing) -> None:
-        """`moved`: files in which the data of the run may be now; `say` hears why they cannot be
+    def __init__(
+        self, run: RunFolder, moved: Sequence[str] = (), notify: Notify = ignore_notice
+    ) -> None:
+        """`moved`: files in which the data of the run may be now; `notify` hears why they cannot be
         had."""
         self._run = run
-        self._moved, self._say = moved, say
+        self._moved, self._notify = moved, notify
         self._lock = Lock()
         self._benchmark: Benchmark | None = None
         self._sources: dict[str, Source] | None = None
         self._samples: dict[str, Sample] | None = None
-        self._small: OrderedDict[str, bytes | None] = OrderedDict()
+        self._thumbnails: OrderedDict[str, bytes | None] = OrderedDict()
 
-    def small(self, digest: str, sample: str) -> bytes | None:
+    def thumbnail(self, digest: str, sample: str) -> bytes | None:
         """A JPEG of at most 20 kB; None where there is no such picture. `sample`: the id of one
         that shows it."""
         kept = read_thumbnail(self._run.path, digest)
         if kept is not None:
             return kept
         with self._lock:
-            if digest not in self._small:
-                data = self._original(digest, sample)
-                self._small[digest] = _shrunk(data) if data else None
-                if len(self._small) > KEPT:
-                    self._small.popitem(last=False)
-            return self._small[digest]
+            if digest not in self._thumbnails:
+                data = self._read_original(digest, sample)
+                self._thumbnails[digest] = _shrink(data) if data else None
+                if len(self._thumbnails) > MAX_THUMBNAILS:
+                    self._thumbnails.popitem(last=False)
+            return self._thumbnails[digest]
 
-    def whole(self, digest: str, sample: str) -> bytes | None:
+    def original(self, digest: str, sample: str) -> bytes | None:
         """The original bytes; None where they cannot be had."""
         with self._lock:
-            return self._original(digest, sample)
+            return self._read_original(digest, sample)
 
-    def _original(self, digest: str, sample: str) -> bytes | None:
+    def _read_original(self, digest: str, sample: str) -> bytes | None:
         try:
-            source = self._source(digest, sample)
+            source = self._find_source(digest, sample)
             return source.read() if source else None
         except (SnellenError, OSError):
             # The data are gone, or were never here: the page says that the picture is missing.
             return None
 
-    def _source(self, digest: str, sample: str) -> Source | None:
+    def _find_source(self, digest: str, sample: str) -> Source | None:
         if self._sources is None:
             self._sources = {}  # asked once, also where the data are not there
-            self._sources = dict(self._of_data())
+            self._sources = dict(self._data_sources())
         if digest not in self._sources:
-            made = {ref.digest: ref.source for ref in self._made_for(sample)}
-            self._sources |= made or self._drawn(digest)
+            made = {ref.digest: ref.source for ref in self._derived_media(sample)}
+            self._sources |= made or self._generated_image(digest)
         return self._sources.get(digest)
 
-    def _of_data(self) -> Iterator[tuple[str, Source]]:
+    def _data_sources(self) -> Iterator[tuple[str, Source]]:
         try:
             self._benchmark = benchmark_with_data(self._run, self._moved)
         except UsageError as error:
-            self._say(str(error))
+            self._notify(str(error))
             return
         for row in self._benchmark.open():
             for ref in row.media:
                 if ref.kind == "image":
                     yield ref.digest, ref.source
 
-    def _made_for(self, sample: str) -> tuple[MediaRef, ...]:
+    def _derived_media(self, sample: str) -> tuple[MediaRef, ...]:
         """Pictures that were made for the asking: stitched, boxed, black or of a video."""
         if self._benchmark is None or self._benchmark.prepare is None:
             return ()
@@ -98,7 +100,7 @@ class Pictures:
         asked = self._samples.get(sample)
         return self._benchmark.prepare(asked).media if asked else ()
 
-    def _drawn(self, digest: str) -> dict[str, Source]:
+    def _generated_image(self, digest: str) -> dict[str, Source]:
         """A picture that the model drew."""
         path = self._run.path.parent / STORE_FILE
         if not path.is_file():
@@ -110,13 +112,13 @@ class Pictures:
 
 def content_type(data: bytes) -> str:
     """The type of a picture by its first bytes."""
-    for start, kind in _STARTS:
+    for start, kind in _SIGNATURES:
         if data.startswith(start):
             return kind
     return "image/webp" if data[8:12] == b"WEBP" else "application/octet-stream"
 
 
-_STARTS = (
+_SIGNATURES = (
     (b"\xff\xd8", "image/jpeg"),
     (b"\x89PNG", "image/png"),
     (b"GIF8", "image/gif"),
@@ -124,8 +126,8 @@ _STARTS = (
 )
 
 
-def _shrunk(data: bytes) -> bytes | None:
+def _shrink(data: bytes) -> bytes | None:
     try:
-        return thumbnail(decode_image(data, most_pixels()))
+        return thumbnail(decode_image(data, max_image_pixels()))
     except SnellenError:
         return None

@@ -11,54 +11,56 @@ from threading import Lock
 from typing import Any
 
 from snellen.analysis.causes.gains import gains
-from snellen.analysis.comparison.paired import Pair, compare
+from snellen.analysis.comparison.paired import PairDifference, compare
 from snellen.api.report import report_of
 from snellen.core.errors import SnellenError, UsageError
 from snellen.core.run import Report
 from snellen.report import format as fmt
 from snellen.report.page import views
-from snellen.report.page.html import protocol_parts, result_parts
-from snellen.report.page.layout import environment
+from snellen.report.page.html import protocol_context, result_context
+from snellen.report.page.layout import template_environment
 from snellen.report.page.samples import describe
-from snellen.report.terminal.comparison import names_of
+from snellen.report.terminal.comparison import comparison_names
 from snellen.report.terminal.gains import gain_boards
 from snellen.store.runs import RUN_FILE, RunFolder, find_runs, open_run
-from snellen.view.run_images import Pictures, Say, nothing
-from snellen.view.sample_index import Rows
+from snellen.view.run_images import Notify, RunImages, ignore_notice
+from snellen.view.sample_index import SampleIndex
 
 HOME = "snellen.view"
-PATIENCE, PATIENCE_LATER = 0.1, 0.5
+FIRST_READ_SECONDS, LATER_READ_SECONDS = 0.1, 0.5
 """Seconds that the first and each later answer may spend on reading samples; the rest comes with
 the next answer."""
-_REST = 10
+_SUMMARY_INTERVAL_FACTOR = 10
 """A growing run is summed up again after so many times what it took."""
 
 
-class Shown:
+class RunView:
     """One run. Safe to be used from several threads."""
 
-    def __init__(self, key: str, path: Path, moved: Sequence[str] = (), say: Say = nothing) -> None:
+    def __init__(
+        self, key: str, path: Path, moved: Sequence[str] = (), notify: Notify = ignore_notice
+    ) -> None:
         self.key = key
         self.path = path
-        self.rows = Rows(path)
+        self.index = SampleIndex(path)
         self._lock = Lock()
         self._run = open_run(path)
-        self._noted = _noted(path)
-        self.pictures = Pictures(self._run, moved, say)
+        self._file_state = _run_file_state(path)
+        self.images = RunImages(self._run, moved, notify)
         self._report: Report | None = None
-        self._again = 0.0
+        self._next_summary = 0.0
         self._state: tuple[object, ...] = ()
 
     @property
     def run(self) -> RunFolder:
         """The run as `run.json` has it now."""
-        noted = _noted(self.path)
-        if noted != self._noted:
-            self._run, self._noted = open_run(self.path), noted
+        noted = _run_file_state(self.path)
+        if noted != self._file_state:
+            self._run, self._file_state = open_run(self.path), noted
         return self._run
 
     @property
-    def live(self) -> bool:
+    def is_live(self) -> bool:
         """Whether the run says that it is going on; it may have been killed."""
         return self.run.info.status == "running"
 
@@ -66,12 +68,17 @@ class Shown:
         """The numbers so far. Raises UsageError where the benchmark is not known here."""
         with self._lock:
             run = self.run
-            state = (self._noted, run.has_report, _size(self.path))
-            if self._report is None or (state != self._state and time.monotonic() > self._again):
+            state = (self._file_state, run.has_report, _file_sizes(self.path))
+            if self._report is None or (
+                state != self._state and time.monotonic() > self._next_summary
+            ):
                 started = time.monotonic()
                 self._report = report_of(run)
                 now = time.monotonic()
-                self._again, self._state = now + _REST * (now - started), state
+                self._next_summary, self._state = (
+                    now + _SUMMARY_INTERVAL_FACTOR * (now - started),
+                    state,
+                )
             return self._report
 
     def head(self) -> dict[str, Any]:
@@ -84,7 +91,7 @@ class Shown:
             "benchmark": info.benchmark,
             "title": info.title,
             "status": info.status,
-            "live": self.live,
+            "live": self.is_live,
             "samples": info.counts.samples,
             "done": info.counts.done,
             "data": info.data.digest,
@@ -96,10 +103,10 @@ class Shown:
         headline = report.summary.headline
         return {
             **head,
-            "metric": fmt.metric_words(headline.name),
-            "value": fmt.points(headline.value),
-            "interval": fmt.span(headline.interval) if headline.interval else None,
-            "level": fmt.level(headline.interval),
+            "metric": fmt.metric_label(headline.name),
+            "value": fmt.score_text(headline.value),
+            "interval": fmt.interval_text(headline.interval) if headline.interval else None,
+            "level": fmt.level_text(headline.interval),
             "n": headline.n,
             "total": report.summary.total,
             "done": report.run.counts.done,
@@ -107,94 +114,96 @@ class Shown:
             "notices": list(fmt.notices(report)),
         }
 
-    def numbers(self, beside: Sequence[RunFolder]) -> dict[str, str]:
-        """The result, with gains over the runs `beside`, and the protocol as HTML, as in
+    def numbers(self, other_runs: Sequence[RunFolder]) -> dict[str, str]:
+        """The result, with gains over the runs `other_runs`, and the protocol as HTML, as in
         `report.html`. Raises SnellenError."""
         report = self.report()
-        self.rows.refresh()
+        self.index.refresh()
         first = next(iter(chain(self.run.records(), self.run.failures())), None)
         turn = first.passes[0] if first and first.passes else None
-        pages = environment()
-        result = pages.get_template("result.html").render(**result_parts(report, self.rows.tallies))
-        gained = gain_boards(gains([self.run, *beside], of={self.run.name}))
+        pages = template_environment()
+        result = pages.get_template("result.html").render(
+            **result_context(report, self.index.tallies)
+        )
+        gained = gain_boards(gains([self.run, *other_runs], folders={self.run.name}))
         result += pages.get_template("gains.html").render(gains=list(gained))
         protocol = pages.get_template("protocol.html").render(
-            run=report.run, prompt_pictures={}, **protocol_parts(report, self.path, turn)
+            run=report.run, prompt_pictures={}, **protocol_context(report, self.path, turn)
         )
         return {"result": result, "protocol": protocol}
 
     def columns(self, first: int, generation: int) -> dict[str, Any]:
         """What samples are filtered by, from number `first` on; from 0 on where the run was
         started again since `generation`. `more`: not all were read yet."""
-        whole = self.rows.refresh(PATIENCE_LATER if first else PATIENCE)
-        if generation != self.rows.generation:
+        whole = self.index.refresh(LATER_READ_SECONDS if first else FIRST_READ_SECONDS)
+        if generation != self.index.generation:
             first = 0
-        return {**self.rows.columns(first), "more": not whole, "live": self.live}
+        return {**self.index.columns(first), "more": not whole, "live": self.is_live}
 
-    def samples(self, numbers: Sequence[int]) -> list[dict[str, Any]]:
-        return [describe(record) for record in self.rows.records(numbers)]
+    def samples(self, indices: Sequence[int]) -> list[dict[str, Any]]:
+        return [describe(record) for record in self.index.records(indices)]
 
     def search(self, text: str, first: int) -> dict[str, Any]:
-        self.rows.refresh(PATIENCE)
-        count, bits = self.rows.matching(text, first)
+        self.index.refresh(FIRST_READ_SECONDS)
+        count, bits = self.index.search(text, first)
         return {
-            "generation": self.rows.generation,
+            "generation": self.index.generation,
             "rows": count,
             "bits": base64.b64encode(bits).decode(),
         }
 
 
-class Shelf:
+class RunLibrary:
     """The runs that were named, and those that appear in the folders that were named."""
 
     def __init__(
-        self, paths: Sequence[Path | str], moved: Sequence[str] = (), say: Say = nothing
+        self, paths: Sequence[Path | str], moved: Sequence[str] = (), notify: Notify = ignore_notice
     ) -> None:
-        """`moved` and `say` as of `Pictures`. Raises UsageError where there is no run."""
-        self._moved, self._say = moved, say
+        """`moved` and `notify` as of `Pictures`. Raises UsageError where there is no run."""
+        self._moved, self._notify = moved, notify
         self._paths = [Path(path) for path in paths]
         self._lock = Lock()
-        self._shown: dict[Path, Shown] = {}
+        self._views: dict[Path, RunView] = {}
         self._pairs: dict[tuple[str, str], tuple[object, dict[str, Any]]] = {}
         for path in self._paths:
-            self._take(find_runs(path))
+            self._add_runs(find_runs(path))
 
-    def _take(self, runs: Sequence[RunFolder]) -> None:
+    def _add_runs(self, runs: Sequence[RunFolder]) -> None:
         for run in runs:
             path = run.path.resolve()
-            if path not in self._shown:
-                keys = {one.key for one in self._shown.values()}
+            if path not in self._views:
+                keys = {one.key for one in self._views.values()}
                 number = next(n for n in range(1, len(keys) + 2) if _key(path, n) not in keys)
-                self._shown[path] = Shown(_key(path, number), path, self._moved, self._say)
+                self._views[path] = RunView(_key(path, number), path, self._moved, self._notify)
 
-    def all(self) -> list[Shown]:
+    def views(self) -> list[RunView]:
         """Every run, those that were found since included."""
         with self._lock:
             for path in self._paths:
                 try:
-                    self._take(find_runs(path))
+                    self._add_runs(find_runs(path))
                 except SnellenError:
                     # A folder that was moved away while it is looked at: the rest stays.
                     continue
-            return [one for one in self._shown.values() if (one.path / RUN_FILE).is_file()]
+            return [one for one in self._views.values() if (one.path / RUN_FILE).is_file()]
 
-    def one(self, key: str) -> Shown:
+    def view(self, key: str) -> RunView:
         """Raises UsageError for a name that no run has."""
-        for shown in self._shown.values():
+        for shown in self._views.values():
             if shown.key == key:
                 return shown
         raise UsageError(f"no run {key!r} is shown here")
 
     def overview(self) -> dict[str, Any]:
         """Every run in short, and the page that compares them as HTML."""
-        shown = self.all()
-        names = names_of([one.run for one in shown])
+        shown = self.views()
+        names = comparison_names([one.run for one in shown])
         heads = [{**one.head(), "name": name} for one, name in zip(shown, names, strict=True)]
         html = (
-            environment(HOME)
+            template_environment(HOME)
             .get_template("runs.html")
             .render(
-                boards=list(_boards(shown)),
+                boards=list(_run_tables(shown)),
                 unread=[head for head in heads if "value" not in head],
             )
         )
@@ -203,55 +212,55 @@ class Shelf:
     def numbers(self, key: str) -> dict[str, str]:
         """The numbers of a run, with gains over the other runs that have ended. Raises
         SnellenError."""
-        shown = self.one(key)
+        shown = self.view(key)
         model, benchmark = shown.run.info.model, shown.run.info.benchmark
-        ended = [one.run for one in self.all() if one is not shown and not one.live]
+        ended = [one.run for one in self.views() if one is not shown and not one.is_live]
         alike = [run for run in ended if (run.info.model, run.info.benchmark) == (model, benchmark)]
         return shown.numbers(alike)
 
-    def compared(self, first: str, second: str) -> dict[str, Any]:
+    def comparison(self, first: str, second: str) -> dict[str, Any]:
         """The second run less the first over the samples both scored; `why_not` where there is
         nothing to compare."""
-        one, other = self.one(first), self.one(second)
-        state = (_size(one.path), _size(other.path))
+        one, other = self.view(first), self.view(second)
+        state = (_file_sizes(one.path), _file_sizes(other.path))
         known = self._pairs.get((first, second))
         if known is None or known[0] != state:
-            known = self._pairs[first, second] = state, _compared(one, other)
+            known = self._pairs[first, second] = state, _compare_views(one, other)
         return known[1]
 
 
-def _compared(one: Shown, other: Shown) -> dict[str, Any]:
-    names = fmt.row_names([shown.report() for shown in (one, other)])
+def _compare_views(one: RunView, other: RunView) -> dict[str, Any]:
+    names = fmt.run_labels([shown.report() for shown in (one, other)])
     try:
         found = compare([one.run, other.run], names, common=True)
     except SnellenError as error:
         return {"why_not": str(error)}
     notices = [*found.notices, *(notice for each in found.benchmarks for notice in each.notices)]
-    return {**_pair(found.pairs[0]), "notices": notices}
+    return {**_pair_json(found.pairs[0]), "notices": notices}
 
 
-def _pair(pair: Pair) -> dict[str, Any]:
+def _pair_json(pair: PairDifference) -> dict[str, Any]:
     return {
-        "metric": fmt.metric_words(pair.metric),
-        "first": fmt.points(pair.first_score),
-        "second": fmt.points(pair.second_score),
-        "difference": fmt.signed(pair.difference),
-        "interval": fmt.signed_span(pair.interval) if pair.interval else None,
-        "level": fmt.level(pair.interval),
-        "anytime": fmt.signed_span(pair.anytime) if pair.anytime else None,
+        "metric": fmt.metric_label(pair.metric),
+        "first": fmt.score_text(pair.first_score),
+        "second": fmt.score_text(pair.second_score),
+        "difference": fmt.difference_text(pair.difference),
+        "interval": fmt.difference_interval_text(pair.interval) if pair.interval else None,
+        "level": fmt.level_text(pair.interval),
+        "anytime": fmt.difference_interval_text(pair.anytime) if pair.anytime else None,
         "n": pair.n,
-        "p": None if pair.p is None else fmt.p_told(pair.p),
+        "p": None if pair.p is None else fmt.p_clause(pair.p),
         "test": pair.test,
         "reason": pair.reason,
-        "bounds": pair.bounds and " to ".join(map(fmt.signed, pair.bounds)),
+        "bounds": pair.bounds and " to ".join(map(fmt.difference_text, pair.bounds)),
     }
 
 
-def _boards(shown: Sequence[Shown]) -> Iterator[dict[str, Any]]:
+def _run_tables(run_views: Sequence[RunView]) -> Iterator[dict[str, Any]]:
     """Runs of one benchmark and metric in one table."""
-    boards: dict[tuple[str, str], list[tuple[Shown, Report]]] = {}
-    for at in fmt.in_order([one.run.info for one in shown]):
-        one = shown[at]
+    boards: dict[tuple[str, str], list[tuple[RunView, Report]]] = {}
+    for at in fmt.table_order([one.run.info for one in run_views]):
+        one = run_views[at]
         try:
             report = one.report()
         except SnellenError:
@@ -259,22 +268,22 @@ def _boards(shown: Sequence[Shown]) -> Iterator[dict[str, Any]]:
         key = report.run.benchmark, report.summary.headline.name
         boards.setdefault(key, []).append((one, report))
     for (benchmark, metric), members in boards.items():
-        board = views.board(benchmark, metric, [(report, one.key) for one, report in members])
+        board = views.run_table(benchmark, metric, [(report, one.key) for one, report in members])
         rows = zip(board.runs, members, strict=True)
         yield {
             "board": board,
             "title": members[0][1].run.title,
-            "rows": [(compared, report, _spent(report)) for compared, (_, report) in rows],
+            "rows": [(compared, report, _cost_text(report)) for compared, (_, report) in rows],
         }
 
 
-def _spent(report: Report) -> str:
+def _cost_text(report: Report) -> str:
     """What the answers of a run took: time, tokens, money."""
     counts = report.run.counts
     parts = [fmt.duration(counts.seconds)] if counts.seconds else []
     tokens = counts.prompt_tokens + counts.completion_tokens
     if tokens:
-        parts.append(f"{fmt.number(tokens)} tokens")
+        parts.append(f"{fmt.count_text(tokens)} tokens")
     for spent in report.run.spent.values():
         if spent.cost is not None and spent.price is not None:
             parts.append(fmt.money(spent.cost, spent.price.currency))
@@ -286,12 +295,12 @@ def _key(path: Path, number: int) -> str:
     return path.name if number == 1 else f"{path.name}~{number}"
 
 
-def _noted(path: Path) -> tuple[int, int]:
+def _run_file_state(path: Path) -> tuple[int, int]:
     noted = (path / RUN_FILE).stat()
     return noted.st_mtime_ns, noted.st_size
 
 
-def _size(path: Path) -> tuple[int, ...]:
+def _file_sizes(path: Path) -> tuple[int, ...]:
     """How much there is of a run: changes whenever a sample is added."""
     files = (path / "samples.jsonl", path / "failures.jsonl", path / "report.json")
     return tuple(file.stat().st_size if file.is_file() else 0 for file in files)

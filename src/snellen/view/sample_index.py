@@ -26,7 +26,7 @@ from snellen.core.answer import OUTCOMES, Outcome
 from snellen.core.errors import DataError, StorageError
 from snellen.core.record import Record
 from snellen.core.sample import Kind
-from snellen.report.page.samples import Result, result_of
+from snellen.report.page.samples import Result, record_result
 from snellen.store.runs import FAILURES_FILE, SAMPLES_FILE
 
 RESULTS: tuple[Result, ...] = get_args(Result)
@@ -34,29 +34,29 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 NO_SCORE = -1.0
 
 
-class _Said(Struct, gc=False):
+class _IndexedOutput(Struct, gc=False):
     text: str = ""
     message: str = ""
 
 
-class _Part(Struct, gc=False):
+class _IndexedPart(Struct, gc=False):
     text: str = ""
 
 
-class _Message(Struct, gc=False):
-    parts: list[_Part]
+class _IndexedMessage(Struct, gc=False):
+    parts: list[_IndexedPart]
 
 
-class _Turn(Struct, gc=False):
-    prompt: list[_Message]
-    output: _Said
+class _PassView(Struct, gc=False):
+    prompt: list[_IndexedMessage]
+    output: _IndexedOutput
 
 
-class _Draw(Struct, gc=False):
-    passes: list[_Turn] = []
+class _RepeatView(Struct, gc=False):
+    passes: list[_PassView] = []
 
 
-class _Row(Struct, gc=False):
+class _IndexedSample(Struct, gc=False):
     """What the index needs of a record."""
 
     id: str
@@ -68,8 +68,8 @@ class _Row(Struct, gc=False):
     gold: tuple[str, ...] = ()
     options: dict[str, str] = {}
     groups: dict[str, str] = {}
-    passes: list[_Turn] = []
-    repeats: list[_Draw] = []
+    passes: list[_PassView] = []
+    repeats: list[_RepeatView] = []
 
     def text(self) -> str:
         """What is searched: id, question, first prompt, options, answers and replies, in small
@@ -83,34 +83,34 @@ class _Row(Struct, gc=False):
         return "\n".join(parts).lower()
 
 
-_decode_row = msgspec.json.Decoder(_Row).decode
+_decode_row = msgspec.json.Decoder(_IndexedSample).decode
 _decode_record = msgspec.json.Decoder(Record).decode
 
 
-class _File:
+class _SampleFile:
     """A file of samples that grows, and how far it has been read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.read = 0
+        self.bytes_read = 0
         self._inode = 0
 
-    def restarted(self) -> bool:
+    def is_restarted(self) -> bool:
         """Whether what was read is no longer the beginning of the file."""
-        if not self.read:
+        if not self.bytes_read:
             return False
         try:
             now = self.path.stat()
         except FileNotFoundError:
             return True
-        return now.st_size < self.read or now.st_ino != self._inode
+        return now.st_size < self.bytes_read or now.st_ino != self._inode
 
-    def lines(self) -> Iterator[tuple[int, bytes]]:
+    def new_lines(self) -> Iterator[tuple[int, bytes]]:
         """Whole lines that were not read yet, with their offsets."""
         try:
             with self.path.open("rb") as file:
                 self._inode = os.fstat(file.fileno()).st_ino
-                at = self.read
+                at = self.bytes_read
                 file.seek(at)
                 for line in file:
                     if not line.endswith(b"\n"):
@@ -123,35 +123,35 @@ class _File:
             raise StorageError(f"cannot read {self.path}: {error.strerror or error}") from error
 
 
-class _Labels(NamedTuple):
+class _GroupColumn(NamedTuple):
     """A grouping: a number for each sample, 0 where it has no label."""
 
     codes: array[int]
     labels: dict[str, int]
 
 
-class Rows:
+class SampleIndex:
     """The samples of a run folder, by number: finished ones and failures in the order in which
     they were found. Safe to be used from several threads."""
 
     def __init__(self, folder: Path) -> None:
-        self._files = [_File(folder / name) for name in (SAMPLES_FILE, FAILURES_FILE)]
+        self._files = [_SampleFile(folder / name) for name in (SAMPLES_FILE, FAILURES_FILE)]
         self._lock = Lock()
         self.generation = 0
         """Changes when numbers no longer mean the same samples: a run was started again."""
-        self._forget()
+        self._reset()
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         self.generation += 1
         self.ids: list[str] = []
         self.tallies: Counter[tuple[Result, Outcome]] = Counter()
-        self._from, self._at = array("B"), array("Q")
+        self._file_indices, self._offsets = array("B"), array("Q")
         self._codes = {name: array("B") for name in ("result", "outcome", "kind")}
         self._score, self._answer = array("f"), array("I")
-        self._groups: dict[str, _Labels] = {}
+        self._groups: dict[str, _GroupColumn] = {}
         self._texts: list[str] = []
         for file in self._files:
-            file.read = 0
+            file.bytes_read = 0
 
     def __len__(self) -> int:
         return len(self._texts)
@@ -161,30 +161,30 @@ class Rows:
 
         Raises DataError for a line that is no sample, StorageError when a file cannot be read.
         """
-        until = time.monotonic() + seconds
+        deadline = time.monotonic() + seconds
         with self._lock:
-            if any(file.restarted() for file in self._files):
-                self._forget()
+            if any(file.is_restarted() for file in self._files):
+                self._reset()
             for number, file in enumerate(self._files):
-                for at, line in file.lines():
+                for at, line in file.new_lines():
                     self._add(number, at, line)
-                    file.read = at + len(line)
-                    if len(self) % 256 == 0 and time.monotonic() > until:
+                    file.bytes_read = at + len(line)
+                    if len(self) % 256 == 0 and time.monotonic() > deadline:
                         return False
         return True
 
-    def _add(self, number: int, at: int, line: bytes) -> None:
+    def _add(self, file_index: int, offset: int, line: bytes) -> None:
         try:
             row = _decode_row(line)
         except msgspec.DecodeError as error:
             raise DataError(
-                f"{self._files[number].path}: no sample record at byte {at} ({error})"
+                f"{self._files[file_index].path}: no sample record at byte {offset} ({error})"
             ) from error
-        result = result_of(row)
+        result = record_result(row)
         self.tallies[result, row.outcome] += 1
         self.ids.append(row.id)
-        self._from.append(number)
-        self._at.append(at)
+        self._file_indices.append(file_index)
+        self._offsets.append(offset)
         self._codes["result"].append(RESULTS.index(result))
         self._codes["outcome"].append(OUTCOMES.index(row.outcome))
         self._codes["kind"].append(KINDS.index(row.kind))
@@ -196,7 +196,7 @@ class Rows:
     def _label(self, groups: dict[str, str]) -> None:
         done = len(self._texts)
         for column in groups.keys() - self._groups.keys():
-            self._groups[column] = _Labels(array("I", bytes(4 * done)), {})
+            self._groups[column] = _GroupColumn(array("I", bytes(4 * done)), {})
         for column, (codes, labels) in self._groups.items():
             label = groups.get(column)
             codes.append(0 if label is None else labels.setdefault(label, len(labels) + 1))
@@ -210,28 +210,28 @@ class Rows:
                 "from": first,
                 "rows": len(self),
                 "ids": self.ids[first:],
-                **{name: _packed(codes[first:]) for name, codes in self._codes.items()},
-                "score": _packed(self._score[first:]),
-                "answer": _packed(self._answer[first:]),
+                **{name: _encode_array(codes[first:]) for name, codes in self._codes.items()},
+                "score": _encode_array(self._score[first:]),
+                "answer": _encode_array(self._answer[first:]),
                 "groups": {
-                    column: {"labels": list(labels), "codes": _packed(codes[first:])}
+                    column: {"labels": list(labels), "codes": _encode_array(codes[first:])}
                     for column, (codes, labels) in self._groups.items()
                 },
             }
 
-    def records(self, numbers: Sequence[int]) -> list[Record]:
+    def records(self, indices: Sequence[int]) -> list[Record]:
         """These samples, read from their files. Raises IndexError for a number there is not."""
         with self._lock:
-            places = [(self._from[number], self._at[number]) for number in numbers]
-        opened = [file.path.open("rb") if file.read else None for file in self._files]
+            locations = [(self._file_indices[number], self._offsets[number]) for number in indices]
+        opened = [file.path.open("rb") if file.bytes_read else None for file in self._files]
         try:
-            return [_decode_record(_line(opened[number], at)) for number, at in places]
+            return [_decode_record(_read_line(opened[number], at)) for number, at in locations]
         finally:
             for one in opened:
                 if one is not None:
                     one.close()
 
-    def matching(self, text: str, first: int = 0) -> tuple[int, bytes]:
+    def search(self, text: str, first: int = 0) -> tuple[int, bytes]:
         """How many samples were searched, from number `first` on, and a bit for each: whether it
         holds `text`, whatever the case. The lowest bit of a byte stands first."""
         import numpy as np
@@ -245,13 +245,13 @@ class Rows:
         return self._texts[first:last]
 
 
-def _line(file: Any, at: int) -> bytes:
-    file.seek(at)
+def _read_line(file: Any, offset: int) -> bytes:
+    file.seek(offset)
     line: bytes = file.readline()
     return line
 
 
-def _packed(numbers: array[Any]) -> str:
+def _encode_array(numbers: array[Any]) -> str:
     if sys.byteorder == "big":
         numbers.byteswap()
     return base64.b64encode(numbers.tobytes()).decode()

@@ -16,18 +16,18 @@ import msgspec
 from snellen.core.errors import SnellenError, UsageError
 from snellen.settings import read_limits
 from snellen.view.run_images import content_type
-from snellen.view.run_view import Shelf
-from snellen.view.shell import shell
+from snellen.view.run_view import RunLibrary
+from snellen.view.shell import render_shell
 
 HOST = "127.0.0.1"
 PORT = 8420
 """Taken where it is free and none was named."""
-IDLE = 10.0
+IDLE_SECONDS = 10.0
 """Seconds for which a connection may be silent; browsers open another one when they need it."""
-MOST_SAMPLES = 200
+MAX_SAMPLES = 200
 """Samples in one answer."""
 _JSON, _HTML = "application/json; charset=utf-8", "text/html; charset=utf-8"
-_NAMES = (HOST, "localhost")
+_HOST_NAMES = (HOST, "localhost")
 
 Query = dict[str, str]
 
@@ -35,16 +35,16 @@ Query = dict[str, str]
 class PageServer(ThreadingHTTPServer):
     """Serves a shelf of runs until it is shut down. Bound to this machine's loopback address.
 
-    A connection on which nothing comes for `IDLE` seconds is closed; what is above
+    A connection on which nothing comes for `IDLE_SECONDS` seconds is closed; what is above
     `SNELLEN_MAX_CONNECTIONS` is closed at once. Raises UsageError when the port is taken.
     """
 
     daemon_threads = True
 
-    def __init__(self, shelf: Shelf, port: int | None = None) -> None:
-        self.shelf = shelf
-        self.shell = shell({}).encode()
-        self._free = BoundedSemaphore(read_limits().connections)
+    def __init__(self, library: RunLibrary, port: int | None = None) -> None:
+        self.library = library
+        self.shell = render_shell({}).encode()
+        self._free_connections = BoundedSemaphore(read_limits().connections)
         try:
             super().__init__((HOST, PORT if port is None else port), _Handler)
         except OverflowError:
@@ -60,7 +60,7 @@ class PageServer(ThreadingHTTPServer):
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """A thread for a connection, while there are not too many."""
-        if self._free.acquire(blocking=False):
+        if self._free_connections.acquire(blocking=False):
             super().process_request(request, client_address)
         else:
             self.shutdown_request(request)
@@ -69,7 +69,7 @@ class PageServer(ThreadingHTTPServer):
         try:
             super().process_request_thread(request, client_address)
         finally:
-            self._free.release()
+            self._free_connections.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A browser that went away or fell asleep in the midst of an answer is nothing to speak
@@ -82,7 +82,7 @@ class PageServer(ThreadingHTTPServer):
         return f"http://{HOST}:{self.server_port}/"
 
 
-class _Missing(Exception):
+class _NotFound(Exception):
     """There is nothing at this address."""
 
 
@@ -90,20 +90,20 @@ class _Handler(BaseHTTPRequestHandler):
     """Answers GET alone. No part of an address is ever joined to a path."""
 
     server: PageServer
-    timeout = IDLE
+    timeout = IDLE_SECONDS
     protocol_version = "HTTP/1.1"
     server_version = "snellen"
     sys_version = ""
 
     def do_GET(self) -> None:
-        if self.headers.get("Host", "").rpartition(":")[0] not in _NAMES:
+        if self.headers.get("Host", "").rpartition(":")[0] not in _HOST_NAMES:
             # A foreign page that had its own name resolved to this machine.
             self._send(HTTPStatus.FORBIDDEN, _JSON, b'{"error": "for this machine alone"}')
             return
         parts = urlsplit(self.path)
         try:
-            kind, body = self._answer(unquote(parts.path), _query(parts.query))
-        except _Missing:
+            kind, body = self._answer(unquote(parts.path), _parse_query(parts.query))
+        except _NotFound:
             self._send(HTTPStatus.NOT_FOUND, _JSON, b'{"error": "nothing is here"}')
         except (SnellenError, OSError) as error:
             problem = msgspec.json.encode({"error": str(error)})
@@ -115,24 +115,24 @@ class _Handler(BaseHTTPRequestHandler):
         if path == "/":
             return _HTML, self.server.shell
         if path.startswith("/media/"):
-            return self._picture(path.split("/")[2:], query)
-        found = _ANSWERS.get(path)
+            return self._image(path.split("/")[2:], query)
+        found = _ROUTES.get(path)
         if found is None:
-            raise _Missing
+            raise _NotFound
         try:
-            return _JSON, msgspec.json.encode(found(self.server.shelf, query))
+            return _JSON, msgspec.json.encode(found(self.server.library, query))
         except (KeyError, ValueError, IndexError) as error:
             raise UsageError(f"the address {path} lacks something: {error}") from error
 
-    def _picture(self, words: list[str], query: Query) -> tuple[str, bytes]:
+    def _image(self, parts: list[str], query: Query) -> tuple[str, bytes]:
         """`/media/RUN/DIGEST`: the thumbnail, or with `whole=1` the original."""
-        if len(words) != 2:
-            raise _Missing
-        pictures = self.server.shelf.one(words[0]).pictures
-        found = pictures.whole if "whole" in query else pictures.small
-        data = found(words[1], query.get("sample", ""))
+        if len(parts) != 2:
+            raise _NotFound
+        pictures = self.server.library.view(parts[0]).images
+        found = pictures.original if "whole" in query else pictures.thumbnail
+        data = found(parts[1], query.get("sample", ""))
         if data is None:
-            raise _Missing
+            raise _NotFound
         return content_type(data), data
 
     def _send(self, status: HTTPStatus, kind: str, body: bytes) -> None:
@@ -158,28 +158,28 @@ class _Handler(BaseHTTPRequestHandler):
         """Nothing: the terminal is for the address and for errors."""
 
 
-def _query(text: str) -> Query:
+def _parse_query(text: str) -> Query:
     return {name: values[-1] for name, values in parse_qs(text, keep_blank_values=True).items()}
 
 
-def _samples(shelf: Shelf, query: Query) -> Any:
-    numbers = [int(number) for number in query["rows"].split(",")][:MOST_SAMPLES]
+def _samples(library: RunLibrary, query: Query) -> Any:
+    numbers = [int(number) for number in query["rows"].split(",")][:MAX_SAMPLES]
     if min(numbers) < 0:
         raise IndexError(min(numbers))
-    return shelf.one(query["run"]).samples(numbers)
+    return library.view(query["run"]).samples(numbers)
 
 
-_ANSWERS: dict[str, Callable[[Shelf, Query], Any]] = {
+_ROUTES: dict[str, Callable[[RunLibrary, Query], Any]] = {
     "/api/runs": lambda shelf, _: shelf.overview(),
-    "/api/run": lambda shelf, query: shelf.one(query["run"]).head(),
+    "/api/run": lambda shelf, query: shelf.view(query["run"]).head(),
     "/api/numbers": lambda shelf, query: shelf.numbers(query["run"]),
-    "/api/columns": lambda shelf, query: shelf.one(query["run"]).columns(
+    "/api/columns": lambda shelf, query: shelf.view(query["run"]).columns(
         int(query.get("from", "0")), int(query.get("generation", "0"))
     ),
     "/api/samples": _samples,
-    "/api/search": lambda shelf, query: shelf.one(query["run"]).search(
+    "/api/search": lambda shelf, query: shelf.view(query["run"]).search(
         query["text"], int(query.get("from", "0"))
     ),
-    "/api/compare": lambda shelf, query: shelf.compared(query["first"], query["second"]),
+    "/api/compare": lambda shelf, query: shelf.comparison(query["first"], query["second"]),
 }
 """Address to what is found there."""

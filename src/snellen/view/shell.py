@@ -9,8 +9,8 @@ import msgspec
 
 from snellen.core.answer import OUTCOMES
 from snellen.report import format as fmt
-from snellen.report.page.embedded import inert
-from snellen.report.page.layout import environment, frame
+from snellen.report.page.embedded import escape_json
+from snellen.report.page.layout import page_layout, template_environment
 from snellen.view.run_view import HOME
 from snellen.view.sample_index import KINDS, RESULTS
 
@@ -29,20 +29,20 @@ SCRIPTS = (
 )
 
 
-def shell(given: Mapping[str, Any]) -> str:
-    """The page. `given`: what it needs to find its data, for pages without a server."""
+def render_shell(data_source: Mapping[str, Any]) -> str:
+    """The page. `data_source`: what it needs to find its data, for pages without a server."""
     known = {
         "outcomes": OUTCOMES,
-        "words": fmt.OUTCOME_WORDS,
+        "words": fmt.OUTCOME_LABELS,
         "results": RESULTS,
         "kinds": KINDS,
-        **given,
+        **data_source,
     }
     return (
-        environment(HOME)
+        template_environment(HOME)
         .get_template("view.html")
         .render(
-            **frame(STYLES, SCRIPTS, HOME, beside=True),
-            known=inert(msgspec.json.encode(known)).decode(),
+            **page_layout(STYLES, SCRIPTS, HOME, with_server=True),
+            known=escape_json(msgspec.json.encode(known)).decode(),
         )
     )

@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, combinations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from snellen.analysis.causes.factors import ASKING, CROSSED, Cause, Differences, Side
-from snellen.analysis.causes.stages import Change, change
-from snellen.stats.shapley import Coalition, Order, Split, shapley_split
+from snellen.analysis.causes.factors import REPLY_CAUSES, SWITCHABLE, Cause, Differences, RunRecords
+from snellen.analysis.causes.stages import SampleChange, sample_change
+from snellen.stats.shapley import Coalition, Order, ShapleySplit, shapley_split
 
 if TYPE_CHECKING:
     from numpy import float64
@@ -27,143 +27,150 @@ Method = Literal["alone", "read again", "measured", "joint"]
 """How a part was got: nothing else differs; replies that are there were read again; a further run
 switches some of the causes; not at all, since the causes differ together."""
 _BY_STRENGTH: tuple[Method, ...] = ("alone", "read again", "measured", "joint")
-_READ_AGAIN: frozenset[Cause] = frozenset({"data", "extraction", "scoring"})
+_RESCORABLE: frozenset[Cause] = frozenset({"data", "extraction", "scoring"})
 """Causes that can be switched over replies that are there."""
 
 Scores = Mapping[str, float]
-ReadAgain = Callable[[Side, frozenset[Cause]], Scores]
+Rescore = Callable[[RunRecords, frozenset[Cause]], Scores]
 """Scores of a run's replies where these causes, of those that act on the reading, are as in the
 second run and the others as in the first; without the samples of which that is not known."""
 
 
-class Crossed(NamedTuple):
+class CrossedRun(NamedTuple):
     """A further run, and the causes in which it is as the second."""
 
-    side: Side
+    run: RunRecords
     switched: frozenset[Cause]
     scores: Scores
 
 
-class Part(NamedTuple):
+class CauseEffect(NamedTuple):
     """What some causes move, sample by sample (n,), as shares of 1.
 
-    `least` and `most` are the means that they move over the known orders, of which there are
+    `minimum` and `maximum` are the means that they move over the known orders, of which there are
     `orders` of `possible`.
     """
 
     causes: frozenset[Cause]
     values: NDArray[float64]
-    least: float
-    most: float
+    minimum: float
+    maximum: float
     method: Method
     orders: int
     possible: int
 
 
-class Attributed(NamedTuple):
-    parts: list[Part]
-    changes: dict[str, Change]
+class Attribution(NamedTuple):
+    effects: list[CauseEffect]
+    changes: dict[str, SampleChange]
     """Of the samples that the two runs score differently."""
 
 
-class _Pair(NamedTuple):
+class _RunPair(NamedTuple):
     """Two runs, and what is known besides."""
 
-    first: Side
-    second: Side
-    differ: Differences
+    first: RunRecords
+    second: RunRecords
+    run_differences: Differences
     scores: tuple[Scores, Scores]
-    crossed: Sequence[Crossed]
-    read_again: ReadAgain | None
+    crossed: Sequence[CrossedRun]
+    rescore: Rescore | None
 
 
-def attribute(
-    first: Side,
-    second: Side,
-    differ: Differences,
-    both: Sequence[str],
+def attribute_causes(
+    first: RunRecords,
+    second: RunRecords,
+    run_differences: Differences,
+    shared_ids: Sequence[str],
     scores: tuple[Scores, Scores],
-    crossed: Sequence[Crossed] = (),
-    read_again: ReadAgain | None = None,
-) -> Attributed:
-    """Split the differences of the samples `both` runs scored; the parts sum to them."""
-    pair = _Pair(first, second, differ, scores, crossed, read_again)
-    changes: dict[str, Change] = {}
-    kinds: dict[tuple[Coalition, frozenset[Coalition]], list[_Sample]] = defaultdict(list)
-    reads_alike = not differ.causes - frozenset(CROSSED)
-    for at, name in enumerate(both):
+    crossed: Sequence[CrossedRun] = (),
+    rescore: Rescore | None = None,
+) -> Attribution:
+    """Split the differences of the samples `shared_ids` runs scored; the parts sum to them."""
+    pair = _RunPair(first, second, run_differences, scores, crossed, rescore)
+    changes: dict[str, SampleChange] = {}
+    kinds: dict[tuple[Coalition, frozenset[Coalition]], list[_SampleScores]] = defaultdict(list)
+    same_parsing = not run_differences.causes - frozenset(SWITCHABLE)
+    for at, name in enumerate(shared_ids):
         moved = scores[0][name] != scores[1][name]
-        if not moved and reads_alike and not crossed:
+        if not moved and same_parsing and not crossed:
             # Without a combination between them, equal scores tell of no cause.
             continue
-        what = change(first, second, differ, first.records[name], second.records[name])
+        change = sample_change(
+            first, second, run_differences, first.records[name], second.records[name]
+        )
         if moved:
-            changes[name] = what
-        sample = _cells(pair, name, at, what)
-        if sample.players:
-            kinds[sample.players, frozenset(sample.cells)].append(sample)
-    return Attributed(_summed(list(kinds.values()), len(both)), changes)
+            changes[name] = change
+        sample = _sample_scores(pair, name, at, change)
+        if sample.causes:
+            kinds[sample.causes, frozenset(sample.scores)].append(sample)
+    return Attribution(_sum_effects(list(kinds.values()), len(shared_ids)), changes)
 
 
-class _Sample(NamedTuple):
+class _SampleScores(NamedTuple):
     """The causes that may have moved a sample, and its score in the combinations that are known."""
 
-    at: int
-    players: Coalition
-    cells: dict[Coalition, float]
+    sample_index: int
+    causes: Coalition
+    scores: dict[Coalition, float]
     measured: bool
     """Whether a further run gives one."""
 
 
-def _cells(pair: _Pair, name: str, at: int, what: Change) -> _Sample:
+def _sample_scores(pair: _RunPair, name: str, index: int, change: SampleChange) -> _SampleScores:
     before, after = pair.scores[0][name], pair.scores[1][name]
     runs = [one for one in pair.crossed if name in one.scores]
-    asking = frozenset[Cause]() if what.blocked and not runs else what.asking
-    reading = what.reading
+    reply_causes = frozenset[Cause]() if change.is_blocked and not runs else change.reply_causes
+    scoring_causes = change.scoring_causes
     if before == after:
         # That the two read it otherwise, with the same score, is known of the runs alone.
-        reading &= pair.differ.causes
-    if runs and "failures" not in reading:
+        scoring_causes &= pair.run_differences.causes
+    if runs and "failures" not in scoring_causes:
         # A further run may read its reply otherwise, also where the two runs read theirs alike.
-        reading = (reading | (pair.differ.causes - ASKING)) - asking
-    players = asking | reading
-    if before == after and not (runs or (asking and reading)):
-        players = frozenset()
-    cells: dict[Coalition, float] = {}
-    if what.blocked and asking and reading:
-        cells[asking], cells[reading] = before, after
+        scoring_causes = (
+            scoring_causes | (pair.run_differences.causes - REPLY_CAUSES)
+        ) - reply_causes
+    causes = reply_causes | scoring_causes
+    if before == after and not (runs or (reply_causes and scoring_causes)):
+        causes = frozenset()
+    scores: dict[Coalition, float] = {}
+    if change.is_blocked and reply_causes and scoring_causes:
+        scores[reply_causes], scores[scoring_causes] = before, after
     for one in runs:
-        cells[one.switched & players] = one.scores[name]
-    measured = any(key not in (frozenset(), players) for key in cells) and bool(runs)
-    if reading and len(players) > 1:
-        cells = {**_reread(pair, name, asking, reading, runs), **cells}
+        scores[one.switched & causes] = one.scores[name]
+    measured = any(key not in (frozenset(), causes) for key in scores) and bool(runs)
+    if scoring_causes and len(causes) > 1:
+        scores = {
+            **_rescored_combinations(pair, name, reply_causes, scoring_causes, runs),
+            **scores,
+        }
     # What the two runs scored themselves wins over a further run that is like one of them here.
-    cells[players], cells[frozenset()] = after, before
-    return _Sample(at, players, cells, measured)
+    scores[causes], scores[frozenset()] = after, before
+    return _SampleScores(index, causes, scores, measured)
 
 
-def _reread(
-    pair: _Pair,
+def _rescored_combinations(
+    pair: _RunPair,
     name: str,
-    asking: frozenset[Cause],
-    reading: frozenset[Cause],
-    runs: Sequence[Crossed],
+    reply_causes: frozenset[Cause],
+    scoring_causes: frozenset[Cause],
+    runs: Sequence[CrossedRun],
 ) -> dict[Coalition, float]:
     """The replies of each run under the reading of the other."""
-    if pair.read_again is None or not reading <= _READ_AGAIN:
+    if pair.rescore is None or not scoring_causes <= _RESCORABLE:
         return {}
     replies = [
         (pair.first, frozenset[Cause]()),
-        (pair.second, asking),
-        *((one.side, one.switched & asking) for one in runs),
+        (pair.second, reply_causes),
+        *((one.run, one.switched & reply_causes) for one in runs),
     ]
-    found: dict[Coalition, float] = {}
+    scores: dict[Coalition, float] = {}
     for side, switched in replies:
-        for some in _subsets(sorted(reading)):
-            score = pair.read_again(side, some).get(name)
+        for subset in _subsets(sorted(scoring_causes)):
+            score = pair.rescore(side, subset).get(name)
             if score is not None:
-                found.setdefault(switched | some, score)
-    return found
+                scores.setdefault(switched | subset, score)
+    return scores
 
 
 def _subsets(causes: Sequence[Cause]) -> Iterator[frozenset[Cause]]:
@@ -171,7 +178,7 @@ def _subsets(causes: Sequence[Cause]) -> Iterator[frozenset[Cause]]:
     return map(frozenset, chain.from_iterable(combinations(causes, size) for size in sizes))
 
 
-def _summed(kinds: Sequence[Sequence[_Sample]], n: int) -> list[Part]:
+def _sum_effects(kinds: Sequence[Sequence[_SampleScores]], n: int) -> list[CauseEffect]:
     """The splits of all kinds of samples, put together over the n samples of the two runs."""
     import numpy as np
 
@@ -181,33 +188,35 @@ def _summed(kinds: Sequence[Sequence[_Sample]], n: int) -> list[Part]:
     # Kinds with the same known orders are switched together, so their moves add up order by order.
     moves: dict[frozenset[Order], dict[Order, dict[Coalition, float]]] = {}
     for samples in kinds:
-        cells = {key: np.array([one.cells[key] for one in samples]) for key in samples[0].cells}
+        cells = {key: np.array([one.scores[key] for one in samples]) for key in samples[0].scores}
         split = shapley_split(cells)
-        places = [one.at for one in samples]
+        rows = [one.sample_index for one in samples]
         for block, shares in split.shares.items():
-            values.setdefault(block, np.zeros(n))[places] += shares
+            values.setdefault(block, np.zeros(n))[rows] += shares
             methods[block].append(_method(block, split, any(one.measured for one in samples)))
-            orders[block].append((len(split.moves), split.possible))
+            orders[block].append((len(split.moves), split.possible_orders))
         pooled = moves.setdefault(frozenset(split.moves), {})
         for order, moved in split.moves.items():
-            mine = pooled.setdefault(order, {})
+            pooled_moves = pooled.setdefault(order, {})
             for block, mean in moved.items():
-                mine[block] = mine.get(block, 0.0) + mean * len(samples) / n
+                pooled_moves[block] = pooled_moves.get(block, 0.0) + mean * len(samples) / n
     parts = []
-    for block, found in values.items():
+    for block, effect in values.items():
         ranges = [
             [moved[block] for moved in pooled.values()]
             for pooled in moves.values()
             if block in next(iter(pooled.values()))
         ]
-        known, possible = min(orders[block], key=lambda one: one[0] / one[1])
+        known_orders, possible = min(orders[block], key=lambda one: one[0] / one[1])
         method = max(methods[block], key=_BY_STRENGTH.index)
-        least, most = sum(map(min, ranges)), sum(map(max, ranges))
-        parts.append(Part(_causes(block), found, least, most, method, known, possible))
+        minimum, maximum = sum(map(min, ranges)), sum(map(max, ranges))
+        parts.append(
+            CauseEffect(_as_causes(block), effect, minimum, maximum, method, known_orders, possible)
+        )
     return parts
 
 
-def _method(block: Coalition, split: Split, measured: bool) -> Method:
+def _method(block: Coalition, split: ShapleySplit, measured: bool) -> Method:
     if len(block) > 1:
         return "joint"
     if len(split.shares) == 1:
@@ -215,5 +224,5 @@ def _method(block: Coalition, split: Split, measured: bool) -> Method:
     return "measured" if measured else "read again"
 
 
-def _causes(block: Coalition) -> frozenset[Cause]:
+def _as_causes(block: Coalition) -> frozenset[Cause]:
     return frozenset(block)  # type: ignore[arg-type]

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from snellen.analysis.causes.factors import Side
+from snellen.analysis.causes.factors import RunRecords
 from snellen.analysis.causes.stages import passes_of
 from snellen.core.output import Generated, Output
 from snellen.core.record import Pass, Record
 
-_LONGEST = 160
+_MAX_LENGTH = 160
 
 
-class Example(Struct, frozen=True):
+class DifferingSample(Struct, frozen=True):
     """A sample, with its score, answer and reply in either run, and what differs."""
 
     id: str
@@ -28,32 +28,32 @@ class Example(Struct, frozen=True):
     detail: str
 
 
-def example(
+def differing_sample(
     name: str,
     detail: str,
-    at: int,
+    pass_index: int,
     scores: tuple[dict[str, float], dict[str, float]],
-    sides: tuple[Side, Side],
-) -> Example:
-    """One sample at the pass `at`; `detail` is empty where only one run scored it."""
+    sides: tuple[RunRecords, RunRecords],
+) -> DifferingSample:
+    """One sample at the pass `pass_index`; `detail` is empty where only one run scored it."""
     records = [side.records.get(name) for side in sides]
-    replies = [_reply(one, at) for one in records]
-    answers = [_answer(one, at) for one in records]
-    shown = next(one for one in records if one is not None)
-    return Example(
+    replies = [_reply(one, pass_index) for one in records]
+    answers = [_answer(one, pass_index) for one in records]
+    available = next(one for one in records if one is not None)
+    return DifferingSample(
         id=name,
-        question=_short(shown.question),
+        question=_shorten(available.question),
         first_score=scores[0].get(name),
         second_score=scores[1].get(name),
         first_answer=answers[0],
         second_answer=answers[1],
         first_reply=replies[0],
         second_reply=replies[1],
-        detail=detail or _apart(records),
+        detail=detail or _missing_detail(records),
     )
 
 
-def _apart(records: Sequence[Record | None]) -> str:
+def _missing_detail(records: Sequence[Record | None]) -> str:
     for which, record in zip(("first", "second"), records, strict=True):
         if record is None:
             return f"not in the {which} run"
@@ -63,29 +63,29 @@ def _apart(records: Sequence[Record | None]) -> str:
     return ""
 
 
-def _pass(record: Record | None, at: int) -> Pass | None:
+def _pass(record: Record | None, pass_index: int) -> Pass | None:
     passes = passes_of(record) if record is not None else []
-    return passes[at] if at < len(passes) else None
+    return passes[pass_index] if pass_index < len(passes) else None
 
 
-def _reply(record: Record | None, at: int) -> str:
-    one = _pass(record, at)
-    return "" if one is None else _short(_told(one.output))
+def _reply(record: Record | None, pass_index: int) -> str:
+    one_pass = _pass(record, pass_index)
+    return "" if one_pass is None else _shorten(_output_text(one_pass.output))
 
 
-def _answer(record: Record | None, at: int) -> str | None:
-    one = _pass(record, at)
-    if one is None or one.answer is None:
+def _answer(record: Record | None, pass_index: int) -> str | None:
+    one_pass = _pass(record, pass_index)
+    if one_pass is None or one_pass.answer is None:
         return record.answer if record is not None else None
-    return str(getattr(one.answer, "value", None) or one.answer.__struct_config__.tag)
+    return str(getattr(one_pass.answer, "value", None) or one_pass.answer.__struct_config__.tag)
 
 
-def _told(output: Output) -> str:
+def _output_text(output: Output) -> str:
     if isinstance(output, Generated):
         return output.text
     return str(getattr(output, "message", "") or output.__struct_config__.tag)
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+    return line if len(line) <= _MAX_LENGTH else line[: _MAX_LENGTH - 1] + "…"

@@ -29,13 +29,13 @@ Cause = Literal[
     "scoring",
 ]
 CAUSES: tuple[Cause, ...] = get_args(Cause)
-ASKING: frozenset[Cause] = frozenset({"data", "media", "prompt", "decoding", "model"})
+REPLY_CAUSES: frozenset[Cause] = frozenset({"data", "media", "prompt", "decoding", "model"})
 """Causes that act through the reply: what they do is known by asking again alone."""
-CROSSED: tuple[Cause, ...] = ("media", "prompt", "decoding", "model")
+SWITCHABLE: tuple[Cause, ...] = ("media", "prompt", "decoding", "model")
 """Of these, those that can be switched one by one."""
 
-SEEDS = frozenset({"seed"})
-DECODING = frozenset(
+SEED_FACTS = frozenset({"seed"})
+DECODING_FACTS = frozenset(
     {
         "temperature",
         "top_p",
@@ -52,13 +52,13 @@ DECODING = frozenset(
     }
 )
 """Facts of a model that say how it draws its words."""
-SHOWING = frozenset({"images", "image_size", "video", "min_pixels", "max_pixels"})
+MEDIA_FACTS = frozenset({"images", "image_size", "video", "min_pixels", "max_pixels"})
 """Facts of a model that say how it is handed pictures."""
-_READING = ("rule", "rule_commit", "normalisation")
-_SCORING = ("circular",)
+_PARSING_PARAMETERS = ("rule", "rule_commit", "normalisation")
+_SCORING_PARAMETERS = ("circular",)
 
 
-class Side(NamedTuple):
+class RunRecords(NamedTuple):
     """One of two runs; `info` is None for a file of predictions, which tells replies alone."""
 
     name: str
@@ -82,7 +82,7 @@ class Differences(NamedTuple):
     """The longest replies, in tokens; 0 where that is not known."""
 
 
-def keys(config: RunConfig, settings: frozenset[str]) -> dict[Cause, object]:
+def cause_keys(config: RunConfig, settings: frozenset[str]) -> dict[Cause, object]:
     """What of a run's settings belongs to each cause: runs with equal keys are alike in it. The
     wording of prompts and the pictures are seen in the records alone. `settings` are the facts of
     the model that do not belong to the model itself."""
@@ -90,23 +90,23 @@ def keys(config: RunConfig, settings: frozenset[str]) -> dict[Cause, object]:
     rest = {name: value for name, value in facts.items() if name not in settings}
     return {
         "data": config.data,
-        "media": (_only(facts, SHOWING & settings), parameters.get(CONTROL)),
-        "decoding": (_only(facts, DECODING & settings), config.max_new_tokens),
+        "media": (_select(facts, MEDIA_FACTS & settings), parameters.get(CONTROL)),
+        "decoding": (_select(facts, DECODING_FACTS & settings), config.max_new_tokens),
         "model": (identity.provider, identity.name, rest),
-        "extraction": (_only(parameters, _READING), _roles(config, EXTRACTOR)),
+        "extraction": (_select(parameters, _PARSING_PARAMETERS), _roles(config, EXTRACTOR)),
         "judge": _roles(config, JUDGE),
-        "scoring": (_only(parameters, _SCORING), config.version),
+        "scoring": (_select(parameters, _SCORING_PARAMETERS), config.version),
     }
 
 
-def settings_of(one: RunConfig, other: RunConfig) -> frozenset[str]:
+def comparable_settings(first: RunConfig, second: RunConfig) -> frozenset[str]:
     """Facts of the models that are settings, which can be compared on their own: of two models
     those that both have, since what only one knows belongs to the model."""
-    known = DECODING | SHOWING | SEEDS
-    if same_model(one, other):
-        return known
-    asked = sampling_of(one).keys() | sampling_of(other).keys()
-    return known & ((facts_of(one).keys() & facts_of(other).keys()) | asked)
+    names = DECODING_FACTS | MEDIA_FACTS | SEED_FACTS
+    if same_model(first, second):
+        return names
+    sampled = sampling_of(first).keys() | sampling_of(second).keys()
+    return names & ((facts_of(first).keys() & facts_of(second).keys()) | sampled)
 
 
 def facts_of(config: RunConfig) -> dict[str, str]:
@@ -116,38 +116,43 @@ def facts_of(config: RunConfig) -> dict[str, str]:
 
 def sampling_of(config: RunConfig) -> dict[str, str]:
     """How the command had the model's replies sampled."""
-    asked = config.sampling.get(MAIN)
-    named = {} if asked is None else structs.asdict(asked)
+    sampling = config.sampling.get(MAIN)
+    named = {} if sampling is None else structs.asdict(sampling)
     return {name: str(value) for name, value in named.items() if value is not None}
 
 
-def same_model(one: RunConfig, other: RunConfig) -> bool:
+def same_model(first: RunConfig, second: RunConfig) -> bool:
     """By provider and name."""
-    mine, theirs = one.identity, other.identity
+    mine, theirs = first.identity, second.identity
     return (mine.provider, mine.name) == (theirs.provider, theirs.name)
 
 
-def differences(first: Side, second: Side) -> Differences:
+def find_differences(first: RunRecords, second: RunRecords) -> Differences:
     """In what the runs differ, by what they say of themselves and by what their records hold."""
     if first.info is None or second.info is None:
         unknown: frozenset[Cause] = frozenset({"media", "prompt", "decoding", "model"})
         return Differences(unknown, frozenset(), False, (0, 0))
-    one, other = first.info.config, second.info.config
-    settings = settings_of(one, other)
-    mine, theirs = keys(one, settings), keys(other, settings)
-    causes = {cause for cause in mine if mine[cause] != theirs[cause]}
-    if _worded_otherwise(first, second):
+    first_config, second_config = first.info.config, second.info.config
+    settings = comparable_settings(first_config, second_config)
+    first_keys, second_keys = (
+        cause_keys(first_config, settings),
+        cause_keys(second_config, settings),
+    )
+    causes = {cause for cause in first_keys if first_keys[cause] != second_keys[cause]}
+    if _prompts_differ(first, second):
         causes.add("prompt")
-    same = same_model(one, other)
-    before, after = facts_of(one), facts_of(other)
+    same = same_model(first_config, second_config)
+    before, after = facts_of(first_config), facts_of(second_config)
     names = before.keys() | after.keys() if same else settings
     facts = {name for name in names if before.get(name) != after.get(name)}
-    limits = (one.max_new_tokens, other.max_new_tokens)
+    limits = (first_config.max_new_tokens, second_config.max_new_tokens)
     return Differences(frozenset(causes), frozenset(facts), same, limits)
 
 
-def side_of(third: Side, first: Side, second: Side, apart: Iterable[Cause]) -> frozenset[Cause]:
-    """The causes of `apart`, in which two runs differ, in which a third run is as the second.
+def switched_causes(
+    third: RunRecords, first: RunRecords, second: RunRecords, candidates: Iterable[Cause]
+) -> frozenset[Cause]:
+    """The causes of `candidates`, in which two runs differ, in which a third run is as the second.
 
     Raises:
         ValueError: in something it is like neither, or differs where the two do not.
@@ -156,32 +161,34 @@ def side_of(third: Side, first: Side, second: Side, apart: Iterable[Cause]) -> f
     assert second.info is not None
     assert third.info is not None
     runs = first.info.config, second.info.config, third.info.config
-    settings = settings_of(*runs[:2])
-    mine, theirs, its = (keys(one, settings) for one in runs)
+    settings = comparable_settings(*runs[:2])
+    first_keys, second_keys, third_keys = (cause_keys(one, settings) for one in runs)
     switched: set[Cause] = set()
-    for cause, key in its.items():
-        if key == mine[cause] == theirs[cause]:
+    for cause, key in third_keys.items():
+        if key == first_keys[cause] == second_keys[cause]:
             continue
         # A longer or shorter limit that neither run has may change replies.
-        if key not in (mine[cause], theirs[cause]):
+        if key not in (first_keys[cause], second_keys[cause]):
             raise ValueError(f"{third.name} differs from both runs in {cause}")
-        if key == theirs[cause]:
+        if key == second_keys[cause]:
             switched.add(cause)
-    switched |= _shown_as_second(third, first, second)
-    return frozenset(switched & set(apart))
+    switched |= _causes_switched_in_records(third, first, second)
+    return frozenset(switched & set(candidates))
 
 
-def _shown_as_second(third: Side, first: Side, second: Side) -> set[Cause]:
+def _causes_switched_in_records(
+    third: RunRecords, first: RunRecords, second: RunRecords
+) -> set[Cause]:
     """Whether the third run's prompts and pictures are those of the second, sample by sample."""
     switched: set[Cause] = set()
-    for cause, look in (("prompt", words_of), ("media", media_of)):
+    for cause, part_of in (("prompt", prompt_text), ("media", prompt_media)):
         votes = set()
         for name in first.records.keys() & second.records.keys() & third.records.keys():
             records = [side.records[name] for side in (first, second, third)]
-            asks = {(one.question, *one.options.items()) for one in records}
-            if len(asks) > 1 or not all(one.passes for one in records):
+            questions = {(one.question, *one.options.items()) for one in records}
+            if len(questions) > 1 or not all(one.passes for one in records):
                 continue
-            mine, theirs, its = (look(one.passes[0].prompt) for one in records)
+            mine, theirs, its = (part_of(one.passes[0].prompt) for one in records)
             if its == mine == theirs:
                 continue
             if its not in (mine, theirs):
@@ -194,22 +201,22 @@ def _shown_as_second(third: Side, first: Side, second: Side) -> set[Cause]:
     return switched
 
 
-def _worded_otherwise(first: Side, second: Side) -> bool:
+def _prompts_differ(first: RunRecords, second: RunRecords) -> bool:
     """Whether a question that is the same in both runs was put in other words."""
     for name in first.records.keys() & second.records.keys():
         one, other = first.records[name], second.records[name]
         if not one.passes or not other.passes or one.question != other.question:
             continue
-        if words_of(one.passes[0].prompt) != words_of(other.passes[0].prompt):
+        if prompt_text(one.passes[0].prompt) != prompt_text(other.passes[0].prompt):
             return True
     return False
 
 
-def words_of(prompt: Sequence[Message]) -> str:
+def prompt_text(prompt: Sequence[Message]) -> str:
     return "\n".join(f"{message.role}: {message.text()}" for message in prompt)
 
 
-def media_of(prompt: Sequence[Message]) -> list[str]:
+def prompt_media(prompt: Sequence[Message]) -> list[str]:
     """Kind and digest of each."""
     return [
         f"{part.kind} {part.digest}"
@@ -219,7 +226,7 @@ def media_of(prompt: Sequence[Message]) -> list[str]:
     ]
 
 
-def _only(values: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
+def _select(values: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
     return {name: values[name] for name in sorted(names) if name in values}
 
 

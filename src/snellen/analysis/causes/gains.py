@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from snellen.analysis.comparison.aligned import Aligned, Seen, aligned
+from snellen.analysis.comparison.aligned import AlignedRuns, ComparableRecord, align_runs
 from snellen.analysis.comparison.groups import in_points
 from snellen.analysis.comparison.headlines import headlines
 from snellen.core.errors import UsageError
@@ -37,13 +37,13 @@ ABSENT = "none"
 """What a setting is called that a run does not have, e.g. no control."""
 FACTORS = (CONTROL, "cot", "shots")
 """Settings that are looked for unasked: they have a plain run to be compared with."""
-WITH_DATA = frozenset({"lang", "images", "split"})
+DATA_SETTINGS = frozenset({"lang", "images", "split"})
 """Settings with which the data file, and the wording of its questions, change too."""
-_ALONGSIDE = {"cot": {"cot_digest"}, "shots": {"shots_seed", "shots_from"}}
+_COMPANION_PARAMETERS = {"cot": {"cot_digest"}, "shots": {"shots_seed", "shots_from"}}
 """The parameters that come with a setting."""
 
 
-class Share(Struct, frozen=True):
+class Percentage(Struct, frozen=True):
     """In percent."""
 
     value: float
@@ -84,13 +84,13 @@ class Gain(Struct, frozen=True):
     folder: str
     p_holm: float | None = None
     """Adjusted by Holm for the gains of the same list that have a p."""
-    answerable: Share | None = None
+    answerable: Percentage | None = None
     """Under `blind`: samples that are answered right from the text alone."""
-    answerable_of_right: Share | None = None
+    answerable_of_right: Percentage | None = None
     """The same among the samples that are right with the pictures."""
 
 
-class _Member(NamedTuple):
+class _SettingRun(NamedTuple):
     """A run, and its value of the setting in question."""
 
     value: str
@@ -112,58 +112,58 @@ def gains(
     *,
     base: str | None = None,
     group: str | None = None,
-    of: Collection[str] | None = None,
+    folders: Collection[str] | None = None,
 ) -> list[Gain]:
     """Every pair of these runs that differ in one setting alone.
 
     Without `setting`: in a control, in thinking or in examples, against the run that has none.
     With it: every value against `base`, or against the run that does not have the setting, or
-    else against the first value. By `group` too where one is named; `of` names the folders one of
+    else against the first value. By `group` too where one is named; `folders` names the folders one of
     which has to be in a pair. Raises UsageError as `aligned` does.
     """
     settings = FACTORS if setting is None else (setting,)
     if setting is None:
         base = base or ABSENT
-    return _adjusted(
+    return _adjust_p_values(
         [
             gain
             for one in settings
             for first, other in _pairs(runs, one, base)
-            if of is None or first.run.name in of or other.run.name in of
-            for gain in _gains(first, other, one, group)
+            if folders is None or first.run.name in folders or other.run.name in folders
+            for gain in _pair_gains(first, other, one, group)
         ]
     )
 
 
-def gains_beside(runs: Sequence[RunFolder]) -> list[Gain]:
+def gains_with_neighbours(runs: Sequence[RunFolder]) -> list[Gain]:
     """The gains of these runs over, and of, those that lie in the same folders. None where a
     neighbour cannot be read: the runs' own numbers do not depend on it."""
-    found = []
+    neighbour_gains = []
     for parent in dict.fromkeys(run.path.resolve().parent for run in runs):
         names = {run.name for run in runs if run.path.resolve().parent == parent}
         with suppress(UsageError):
-            found += gains(find_runs(parent), of=names)
-    return _adjusted(found)
+            neighbour_gains += gains(find_runs(parent), folders=names)
+    return _adjust_p_values(neighbour_gains)
 
 
-def _adjusted(found: Sequence[Gain]) -> list[Gain]:
+def _adjust_p_values(unadjusted: Sequence[Gain]) -> list[Gain]:
     """The gains with p-values adjusted for their number."""
-    tested = [one for one in found if one.p is not None]
+    tested = [one for one in unadjusted if one.p is not None]
     adjusted = iter(holm([one.p for one in tested if one.p is not None]))
     return [
         msgspec.structs.replace(one, p_holm=None if one.p is None else next(adjusted))
-        for one in found
+        for one in unadjusted
     ]
 
 
 def _pairs(
     runs: Sequence[RunFolder], setting: str, base: str | None
-) -> Iterator[tuple[_Member, _Member]]:
-    alike: dict[bytes, list[_Member]] = defaultdict(list)
+) -> Iterator[tuple[_SettingRun, _SettingRun]]:
+    same_otherwise: dict[bytes, list[_SettingRun]] = defaultdict(list)
     for run in runs:
         value = run.info.config.parameters.get(setting, ABSENT)
-        alike[_everything_else(run.info, setting)].append(_Member(value, run))
-    for members in alike.values():
+        same_otherwise[_key_without_setting(run.info, setting)].append(_SettingRun(value, run))
+    for members in same_otherwise.values():
         values = [one.value for one in members]
         first = base or (ABSENT if ABSENT in values else values[0])
         for one in members:
@@ -172,63 +172,67 @@ def _pairs(
                     yield one, other
 
 
-def _everything_else(info: RunInfo, setting: str) -> bytes:
+def _key_without_setting(info: RunInfo, setting: str) -> bytes:
     """What makes a run, without the setting and what comes with it."""
     parameters = {
         name: value
         for name, value in info.config.parameters.items()
-        if name != setting and name not in _ALONGSIDE.get(setting, ())
+        if name != setting and name not in _COMPANION_PARAMETERS.get(setting, ())
     }
-    data = "" if setting in WITH_DATA else info.config.data
-    shown = None if setting == "shots" else info.config.examples
+    data = "" if setting in DATA_SETTINGS else info.config.data
+    examples = None if setting == "shots" else info.config.examples
     # Thinking allows longer replies.
-    rest = msgspec.structs.replace(
-        info.config, parameters=parameters, data=data, max_new_tokens=0, examples=shown
+    remaining = msgspec.structs.replace(
+        info.config, parameters=parameters, data=data, max_new_tokens=0, examples=examples
     )
-    return msgspec.json.encode(rest, order="sorted")
+    return msgspec.json.encode(remaining, order="sorted")
 
 
-def _gains(first: _Member, other: _Member, setting: str, group: str | None) -> Iterator[Gain]:
-    asks_as = _same_gold if setting in WITH_DATA else Seen.asks_as
-    together = aligned([first.run, other.run], common=True, asks_as=asks_as)
-    whole = _whole(together, first, other, setting)
-    yield whole
+def _pair_gains(
+    first: _SettingRun, other: _SettingRun, setting: str, group: str | None
+) -> Iterator[Gain]:
+    same_question = _same_gold if setting in DATA_SETTINGS else ComparableRecord.is_same_question
+    aligned_runs = align_runs([first.run, other.run], common=True, same_question=same_question)
+    overall = _overall_gain(aligned_runs, first, other, setting)
+    yield overall
     if group is None:
         return
     parts: dict[str, list[int]] = defaultdict(list)
-    for at, sample in enumerate(together.samples):
+    for at, sample in enumerate(aligned_runs.samples):
         if group in sample.groups:
             parts[sample.groups[group]].append(at)
     if not parts:
-        known = sorted({name for sample in together.samples for name in sample.groups})
+        known = sorted({name for sample in aligned_runs.samples for name in sample.groups})
         raise UsageError(
             f"{first.run.name} has no grouping {group!r}; it has {', '.join(known) or 'none'}"
         )
     for label, rows in parts.items():
-        scores, clusters = together.scores[rows], together.clusters[rows]
+        scores, clusters = aligned_runs.scores[rows], aligned_runs.clusters[rows]
         yield msgspec.structs.replace(
-            whole, group=label, metric=first.run.info.headline, unit="percent",
+            overall, group=label, metric=first.run.info.headline, unit="percent",
             answerable=None, answerable_of_right=None, left_out=0,
             **_means(scores, clusters, setting)._asdict(),
         )  # fmt: skip
 
 
-def _same_gold(one: Seen, other: Seen) -> bool:
+def _same_gold(first: ComparableRecord, second: ComparableRecord) -> bool:
     """Whether two samples of one id are one question, in whatever words."""
-    return one.gold == other.gold
+    return first.gold == second.gold
 
 
-def _whole(together: Aligned, first: _Member, other: _Member, setting: str) -> Gain:
+def _overall_gain(
+    aligned_runs: AlignedRuns, first: _SettingRun, other: _SettingRun, setting: str
+) -> Gain:
     info = first.run.info
-    measure = headlines([first.run, other.run], together)
+    measure = headlines([first.run, other.run], aligned_runs)
     if measure is None:
-        numbers = _means(together.scores, together.clusters, setting)
+        numbers = _means(aligned_runs.scores, aligned_runs.clusters, setting)
     else:
         pair = (1, 0) if setting == CONTROL else (0, 1)
         (gain,) = measure.differences([pair], 0.95)
         base_score, score = measure.values
         numbers = _Numbers(
-            base_score, score, gain.mean, gain.interval, gain.p, len(together.samples)
+            base_score, score, gain.mean, gain.interval, gain.p, len(aligned_runs.samples)
         )
     blind = setting == CONTROL and first.value == ABSENT and other.value == BLIND
     return Gain(
@@ -240,11 +244,11 @@ def _whole(together: Aligned, first: _Member, other: _Member, setting: str) -> G
         group="",
         metric=measure.name if measure else info.headline,
         unit=measure.unit if measure else "percent",
-        left_out=together.unscored + together.unlike,
+        left_out=aligned_runs.unscored + aligned_runs.unmatched,
         base_folder=first.run.name,
         folder=other.run.name,
-        answerable=_right_without(together) if blind else None,
-        answerable_of_right=_right_without(together, seen=True) if blind else None,
+        answerable=_percentage_right(aligned_runs) if blind else None,
+        answerable_of_right=_percentage_right(aligned_runs, among_right=True) if blind else None,
         **numbers._asdict(),
     )
 
@@ -261,11 +265,15 @@ def _means(scores: NDArray[float64], clusters: NDArray[int64], setting: str) -> 
     return _Numbers(base_score, score, 100 * mean.mean, interval, mean.p, len(scores))
 
 
-def _right_without(together: Aligned, *, seen: bool = False) -> Share | None:
+def _percentage_right(aligned_runs: AlignedRuns, *, among_right: bool = False) -> Percentage | None:
     """Samples that the second run has right, of all or of those that the first has right."""
-    rows = [at for at in range(len(together.samples)) if not seen or together.scores[at, 0] == 1.0]
+    rows = [
+        at
+        for at in range(len(aligned_runs.samples))
+        if not among_right or aligned_runs.scores[at, 0] == 1.0
+    ]
     if not rows:
         return None
-    right = [float(together.scores[at, 1] == 1.0) for at in rows]
-    interval = score_interval(right, [str(together.clusters[at]) for at in rows])
-    return Share(100 * sum(right) / len(right), in_points(interval), len(right))
+    right = [float(aligned_runs.scores[at, 1] == 1.0) for at in rows]
+    interval = score_interval(right, [str(aligned_runs.clusters[at]) for at in rows])
+    return Percentage(100 * sum(right) / len(right), in_points(interval), len(right))

@@ -5,12 +5,12 @@ the first that differs in anything. What is equal there blocks everything before
 have mattered:
 
 * The replies are equal, or were read as the same answer in the same way and no judge graded them:
-  only the reading is left. `extraction` where the answers read differ (`data` where the options
-  differ, `judge` where a judge read them), `data` where the gold differs, `judge` where verdicts
+  only the reading is left. `extraction` where the answers read differ (`question_cause` where the options
+  differ, `judge` where a judge read them), `question_cause` where the gold differs, `judge` where verdicts
   do, else `scoring` (another metric, or another number of passes).
 * A request failed in one run: `failures`.
 * Else everything that differs about the sample may have mattered, and each is named: the question,
-  its options or its gold (`data`); the media, by their digests, or how the model is handed them
+  its options or its gold (`question_cause`); the media, by their digests, or how the model is handed them
   (`media`); the messages (`prompt`); the settings, or a limit that a reply has reached
   (`decoding`); the model; and who or what read the replies. Where nothing differs the same model
   was asked the same: `chance`.
@@ -25,76 +25,119 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from snellen.analysis.causes.factors import (
-    DECODING,
-    SEEDS,
-    SHOWING,
+    DECODING_FACTS,
+    MEDIA_FACTS,
+    SEED_FACTS,
     Cause,
     Differences,
-    Side,
-    media_of,
-    words_of,
+    RunRecords,
+    prompt_media,
+    prompt_text,
 )
-from snellen.core.answer import Answer, Found, Truncated
+from snellen.core.answer import Answer, ParsedAnswer, Truncated
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.record import Pass, Record
 
-_WORDS = 12
-_AROUND = 12
+_MAX_WORDS = 12
+_CONTEXT = 12
 """Words shown of a difference, and characters around one in white space."""
 
 
-class Change(NamedTuple):
+class SampleChange(NamedTuple):
     """What may have moved a sample's score.
 
-    `asking` are causes that act through the reply, and `blocked` says that they moved nothing,
-    since the replies were equal or read alike; `reading` are those that act on a reply that is
-    there. `at` is the number of the pass that decided, from 0.
+    `reply_causes` are causes that act through the reply, and `is_blocked` says that they moved nothing,
+    since the replies were equal or read alike; `scoring_causes` are those that act on a reply that is
+    there. `pass_index` is the number of the pass that decided, from 0.
     """
 
-    asking: frozenset[Cause]
-    reading: frozenset[Cause]
-    blocked: bool
+    reply_causes: frozenset[Cause]
+    scoring_causes: frozenset[Cause]
+    is_blocked: bool
     details: dict[Cause, str]
-    at: int
+    pass_index: int
 
     @property
     def causes(self) -> frozenset[Cause]:
         """Those that may have moved the score where only these two runs are known."""
-        return self.reading if self.blocked else self.asking | self.reading
+        return self.scoring_causes if self.is_blocked else self.reply_causes | self.scoring_causes
 
 
-def change(first: Side, second: Side, differ: Differences, one: Record, other: Record) -> Change:
+def sample_change(
+    first: RunRecords,
+    second: RunRecords,
+    run_differences: Differences,
+    first_record: Record,
+    second_record: Record,
+) -> SampleChange:
     """What differs about a sample that both runs counted."""
-    for record, name in ((one, "first"), (other, "second")):
+    for record, name in ((first_record, "first"), (second_record, "second")):
         if record.score is None:
-            return _failed(f"{record.unscored} in the {name} run", 0)
-    at = _decisive(one, other)
-    if at is None:
-        details = _no_pass_differs(one, other)
-        asking = _given(first, second, differ, one, other, 0) if one.passes and other.passes else {}
-        return Change(frozenset(asking), frozenset(details), True, {**asking, **details}, 0)
-    mine, theirs = passes_of(one)[at], passes_of(other)[at]
-    if isinstance(mine.output, Failure) != isinstance(theirs.output, Failure):
-        return _failed("a request failed", at)
-    asking = _given(first, second, differ, one, other, at)
-    graded = mine.verdicts or theirs.verdicts
-    same_reply = _same_reply(mine.output, theirs.output)
-    read_alike = not graded and "extraction" not in differ.causes
-    if same_reply or (read_alike and _same_answer(mine.answer, theirs.answer)):
-        reading = _read_otherwise(one, other, mine, theirs, same_reply, _data(first, second))
-        return Change(frozenset(asking), frozenset(reading), True, {**asking, **reading}, at)
-    asking = asking or _nothing_given(first, second, differ, one, other, at)
-    reading = _readers(differ, one, other, mine, theirs, _data(first, second))
+            return _failure_change(f"{record.unscored} in the {name} run", 0)
+    pass_index = _decisive_pass(first_record, second_record)
+    if pass_index is None:
+        details = _record_differences(first_record, second_record)
+        reply_causes = (
+            _request_differences(first, second, run_differences, first_record, second_record, 0)
+            if first_record.passes and second_record.passes
+            else {}
+        )
+        return SampleChange(
+            frozenset(reply_causes), frozenset(details), True, {**reply_causes, **details}, 0
+        )
+    first_pass, second_pass = (
+        passes_of(first_record)[pass_index],
+        passes_of(second_record)[pass_index],
+    )
+    if isinstance(first_pass.output, Failure) != isinstance(second_pass.output, Failure):
+        return _failure_change("a request failed", pass_index)
+    reply_causes = _request_differences(
+        first, second, run_differences, first_record, second_record, pass_index
+    )
+    graded = first_pass.verdicts or second_pass.verdicts
+    same_reply = _same_reply(first_pass.output, second_pass.output)
+    same_parsing = not graded and "extraction" not in run_differences.causes
+    if same_reply or (same_parsing and _same_answer(first_pass.answer, second_pass.answer)):
+        scoring_causes = _parse_differences(
+            first_record,
+            second_record,
+            first_pass,
+            second_pass,
+            same_reply,
+            _question_cause(first, second),
+        )
+        return SampleChange(
+            frozenset(reply_causes),
+            frozenset(scoring_causes),
+            True,
+            {**reply_causes, **scoring_causes},
+            pass_index,
+        )
+    reply_causes = reply_causes or _unexplained_difference(
+        first, second, run_differences, first_record, second_record, pass_index
+    )
+    scoring_causes = _parser_differences(
+        run_differences,
+        first_record,
+        second_record,
+        first_pass,
+        second_pass,
+        _question_cause(first, second),
+    )
     # Gold that changed with the question itself is no cause of its own.
-    alone = frozenset(reading) - frozenset(asking)
-    return Change(frozenset(asking), alone, False, {**reading, **asking}, at)
+    own_causes = frozenset(scoring_causes) - frozenset(reply_causes)
+    return SampleChange(
+        frozenset(reply_causes), own_causes, False, {**scoring_causes, **reply_causes}, pass_index
+    )
 
 
-def _failed(detail: str, at: int) -> Change:
-    return Change(frozenset(), frozenset({"failures"}), True, {"failures": detail}, at)
+def _failure_change(detail: str, pass_index: int) -> SampleChange:
+    return SampleChange(
+        frozenset(), frozenset({"failures"}), True, {"failures": detail}, pass_index
+    )
 
 
-def _data(first: Side, second: Side) -> Cause:
+def _question_cause(first: RunRecords, second: RunRecords) -> Cause:
     """The cause of another question, other options or another gold: over the same data these come
     from how the questions are put, such as options in another order."""
     if first.info is None or second.info is None:
@@ -102,24 +145,26 @@ def _data(first: Side, second: Side) -> Cause:
     return "data" if first.info.config.data != second.info.config.data else "prompt"
 
 
-def _decisive(one: Record, other: Record) -> int | None:
-    pairs = list(zip(passes_of(one), passes_of(other), strict=False))
-    for at, (mine, theirs) in enumerate(pairs):
-        if (mine.correct, mine.credit) != (theirs.correct, theirs.credit):
-            return at
-    for at, (mine, theirs) in enumerate(pairs):
-        if not _same_reply(mine.output, theirs.output) or not _same_verdicts(mine, theirs):
-            return at
+def _decisive_pass(first_record: Record, second_record: Record) -> int | None:
+    pairs = list(zip(passes_of(first_record), passes_of(second_record), strict=False))
+    for index, (first_pass, second_pass) in enumerate(pairs):
+        if (first_pass.correct, first_pass.credit) != (second_pass.correct, second_pass.credit):
+            return index
+    for index, (first_pass, second_pass) in enumerate(pairs):
+        if not _same_reply(first_pass.output, second_pass.output) or not _same_verdicts(
+            first_pass, second_pass
+        ):
+            return index
     return None
 
 
-def _no_pass_differs(one: Record, other: Record) -> dict[Cause, str]:
-    if len(one.repeats) != len(other.repeats):
-        times = [max(1, len(record.repeats)) for record in (one, other)]
+def _record_differences(first_record: Record, second_record: Record) -> dict[Cause, str]:
+    if len(first_record.repeats) != len(second_record.repeats):
+        times = [max(1, len(record.repeats)) for record in (first_record, second_record)]
         return {"chance": f"asked {times[0]} and {times[1]} times, equal as far as both go"}
-    if len(one.passes) != len(other.passes):
+    if len(first_record.passes) != len(second_record.passes):
         return {
-            "scoring": f"{len(one.passes)} and {len(other.passes)} passes, equal as far as both go"
+            "scoring": f"{len(first_record.passes)} and {len(second_record.passes)} passes, equal as far as both go"
         }
     return {"scoring": "equal in every pass, scored by another rule"}
 
@@ -130,128 +175,168 @@ def passes_of(record: Record) -> list[Pass]:
     return [*record.passes, *(one for passes in later for one in passes)]
 
 
-def _read_otherwise(
-    one: Record, other: Record, mine: Pass, theirs: Pass, same_reply: bool, data: Cause
+def _parse_differences(
+    first_record: Record,
+    second_record: Record,
+    first_pass: Pass,
+    second_pass: Pass,
+    same_reply: bool,
+    question_cause: Cause,
 ) -> dict[Cause, str]:
     """The same reply, or another that was read alike: everything about the reading that differs."""
-    found: dict[Cause, str] = {}
-    options_differ = _options(one, mine) != _options(other, theirs)
-    if not _same_answer(mine.answer, theirs.answer):
+    details: dict[Cause, str] = {}
+    options_differ = _options(first_record, first_pass) != _options(second_record, second_pass)
+    if not _same_answer(first_pass.answer, second_pass.answer):
         if options_differ:
-            found[data] = "the options differ"
-        elif not _same_verdicts(mine, theirs):
-            found["judge"] = "a judge read the same reply otherwise"
+            details[question_cause] = "the options differ"
+        elif not _same_verdicts(first_pass, second_pass):
+            details["judge"] = "a judge read the same reply otherwise"
         else:
-            found["extraction"] = f"read by {_rule(mine.answer)}, and by {_rule(theirs.answer)}"
-    elif same_reply and not _same_verdicts(mine, theirs):
-        found["judge"] = f"graded {_grades(mine)}, and {_grades(theirs)}"
-    golds = _gold(one, other, mine, theirs)
+            details["extraction"] = (
+                f"read by {_rule_text(first_pass.answer)}, and by {_rule_text(second_pass.answer)}"
+            )
+    elif same_reply and not _same_verdicts(first_pass, second_pass):
+        details["judge"] = f"graded {_grades_text(first_pass)}, and {_grades_text(second_pass)}"
+    golds = _gold_difference(first_record, second_record, first_pass, second_pass)
     if golds:
-        found.setdefault(data, golds)
-    if not found and options_differ and same_reply:
-        found[data] = "the options differ"
-    return found or {"scoring": "the same answer, scored otherwise"}
+        details.setdefault(question_cause, golds)
+    if not details and options_differ and same_reply:
+        details[question_cause] = "the options differ"
+    return details or {"scoring": "the same answer, scored otherwise"}
 
 
-def _readers(
-    differ: Differences, one: Record, other: Record, mine: Pass, theirs: Pass, data: Cause
+def _parser_differences(
+    run_differences: Differences,
+    first_record: Record,
+    second_record: Record,
+    first_pass: Pass,
+    second_pass: Pass,
+    question_cause: Cause,
 ) -> dict[Cause, str]:
     """Another reply: what would have read the same one otherwise."""
-    found: dict[Cause, str] = {}
-    if "extraction" in differ.causes:
-        found["extraction"] = f"read by {_rule(mine.answer)}, and by {_rule(theirs.answer)}"
-    if "judge" in differ.causes and (mine.verdicts or theirs.verdicts):
-        found["judge"] = f"graded {_grades(mine)}, and {_grades(theirs)}"
-    if "scoring" in differ.causes:
-        found["scoring"] = "scored by another rule"
-    golds = _gold(one, other, mine, theirs)
+    details: dict[Cause, str] = {}
+    if "extraction" in run_differences.causes:
+        details["extraction"] = (
+            f"read by {_rule_text(first_pass.answer)}, and by {_rule_text(second_pass.answer)}"
+        )
+    if "judge" in run_differences.causes and (first_pass.verdicts or second_pass.verdicts):
+        details["judge"] = f"graded {_grades_text(first_pass)}, and {_grades_text(second_pass)}"
+    if "scoring" in run_differences.causes:
+        details["scoring"] = "scored by another rule"
+    golds = _gold_difference(first_record, second_record, first_pass, second_pass)
     if golds:
-        found[data] = golds
-    return found
+        details[question_cause] = golds
+    return details
 
 
-def _gold(one: Record, other: Record, mine: Pass, theirs: Pass) -> str:
-    golds = [here.gold or whole.gold for here, whole in ((mine, one), (theirs, other))]
+def _gold_difference(
+    first_record: Record, second_record: Record, first_pass: Pass, second_pass: Pass
+) -> str:
+    golds = [
+        here.gold or whole.gold
+        for here, whole in ((first_pass, first_record), (second_pass, second_record))
+    ]
     if golds[0] == golds[1]:
         return ""
-    return f"the gold answer was {_listed(golds[0])}, and is {_listed(golds[1])}"
+    return f"the gold answer was {_join_golds(golds[0])}, and is {_join_golds(golds[1])}"
 
 
-def _given(
-    first: Side, second: Side, differ: Differences, one: Record, other: Record, at: int
+def _request_differences(
+    first: RunRecords,
+    second: RunRecords,
+    run_differences: Differences,
+    first_record: Record,
+    second_record: Record,
+    pass_index: int,
 ) -> dict[Cause, str]:
     """Everything about the asking that differs, with words for each."""
-    mine, theirs = passes_of(one)[at], passes_of(other)[at]
-    if at >= min(len(one.passes), len(other.passes)):
+    first_pass, second_pass = (
+        passes_of(first_record)[pass_index],
+        passes_of(second_record)[pass_index],
+    )
+    if pass_index >= min(len(first_record.passes), len(second_record.passes)):
         # A later draw was shown what the first was, and leaves it out.
-        shown = one.passes[0], other.passes[0]
+        asked_passes = first_record.passes[0], second_record.passes[0]
     else:
-        shown = mine, theirs
-    found: dict[Cause, str] = {}
-    data = _data(first, second)
-    asks_else = _question(one, other, *shown)
-    if asks_else:
-        found[data] = asks_else
+        asked_passes = first_pass, second_pass
+    details: dict[Cause, str] = {}
+    question_cause = _question_cause(first, second)
+    question_detail = _question_difference(first_record, second_record, *asked_passes)
+    if question_detail:
+        details[question_cause] = question_detail
     if first.info is None or second.info is None:
-        told = "another reply; what was asked, shown and set is unknown"
+        detail = "another reply; what was asked, shown and set is unknown"
         unknown: tuple[Cause, ...] = ("media", "prompt", "decoding", "model")
-        return {**found, **dict.fromkeys(unknown, told)}
-    media = [media_of(one.prompt) for one in shown]
+        return {**details, **dict.fromkeys(unknown, detail)}
+    media = [prompt_media(one.prompt) for one in asked_passes]
     if media[0] != media[1]:
-        found["media"] = _media_told(*media)
-    elif differ.facts & SHOWING:
-        how = ", ".join(sorted(differ.facts & SHOWING))
-        found["media"] = f"the model was handed its pictures otherwise ({how})"
-    at_worded = _worded_at(one, other, at)
-    if at_worded is not None and ("data" not in found or "prompt" in differ.causes):
-        texts = words_of(one.passes[at_worded].prompt), words_of(other.passes[at_worded].prompt)
-        found.setdefault("prompt", _words(*texts))
-    decoding = _decoding(first, second, differ, mine, theirs)
+        details["media"] = _media_difference(*media)
+    elif run_differences.facts & MEDIA_FACTS:
+        fact_names = ", ".join(sorted(run_differences.facts & MEDIA_FACTS))
+        details["media"] = f"the model was handed its pictures otherwise ({fact_names})"
+    prompt_index = _first_prompt_difference(first_record, second_record, pass_index)
+    if prompt_index is not None and ("data" not in details or "prompt" in run_differences.causes):
+        texts = (
+            prompt_text(first_record.passes[prompt_index].prompt),
+            prompt_text(second_record.passes[prompt_index].prompt),
+        )
+        details.setdefault("prompt", _first_difference(*texts))
+    decoding = _decoding_difference(first, second, run_differences, first_pass, second_pass)
     if decoding:
-        found["decoding"] = decoding
-    if "model" in differ.causes:
-        versions = differ.facts - DECODING - SEEDS - SHOWING
-        found["model"] = (
+        details["decoding"] = decoding
+    if "model" in run_differences.causes:
+        versions = run_differences.facts - DECODING_FACTS - SEED_FACTS - MEDIA_FACTS
+        details["model"] = (
             f"another version of the model ({', '.join(sorted(versions))})"
-            if differ.same_model
+            if run_differences.same_model
             else "another model"
         )
-    return found
+    return details
 
 
-def _worded_at(one: Record, other: Record, at: int) -> int | None:
+def _first_prompt_difference(
+    first_record: Record, second_record: Record, last_index: int
+) -> int | None:
     """The first pass whose messages differ without an earlier reply that does: what is asked later
     may hold what was replied before. None where there is none."""
-    for place, (mine, theirs) in enumerate(zip(one.passes, other.passes, strict=False)):
-        if place > at:
+    for index, (first_pass, second_pass) in enumerate(
+        zip(first_record.passes, second_record.passes, strict=False)
+    ):
+        if index > last_index:
             return None
-        if words_of(mine.prompt) != words_of(theirs.prompt):
-            return place
-        if not _same_reply(mine.output, theirs.output):
+        if prompt_text(first_pass.prompt) != prompt_text(second_pass.prompt):
+            return index
+        if not _same_reply(first_pass.output, second_pass.output):
             return None
     return None
 
 
-def _decoding(first: Side, second: Side, differ: Differences, mine: Pass, theirs: Pass) -> str:
+def _decoding_difference(
+    first: RunRecords,
+    second: RunRecords,
+    run_differences: Differences,
+    first_pass: Pass,
+    second_pass: Pass,
+) -> str:
     """Whether settings differ that can have changed the reply, in words."""
-    facts = differ.facts & DECODING
+    facts = run_differences.facts & DECODING_FACTS
     if facts:
         return f"other settings ({', '.join(sorted(facts))})"
-    if "decoding" not in differ.causes:
+    if "decoding" not in run_differences.causes:
         return ""
-    limits = differ.limits
+    limits = run_differences.limits
     if limits[0] == limits[1]:
         return "other settings"
-    if not any(_reaches(one.output, min(limits)) for one in (mine, theirs)):
+    if not any(_may_reach(one.output, min(limits)) for one in (first_pass, second_pass)):
         # Neither reply is so long that the lower limit could have cut it.
         return ""
-    cut = [_cut(mine), _cut(theirs)]
-    if cut[0] != cut[1]:
-        return f"the {'first' if cut[0] else 'second'} run's reply was cut at the token limit"
+    is_cut = [_is_cut(first_pass), _is_cut(second_pass)]
+    if is_cut[0] != is_cut[1]:
+        return f"the {'first' if is_cut[0] else 'second'} run's reply was cut at the token limit"
     return f"at most {limits[0]} tokens, and {limits[1]}"
 
 
-def _reaches(output: Output, limit: int) -> bool:
+def _may_reach(output: Output, limit: int) -> bool:
     """Whether a reply is, or may be, as long as a limit in tokens."""
     if not isinstance(output, Generated):
         return True
@@ -263,108 +348,121 @@ def _reaches(output: Output, limit: int) -> bool:
     return len((output.text + (output.reasoning or "")).encode()) >= limit
 
 
-def _nothing_given(
-    first: Side, second: Side, differ: Differences, one: Record, other: Record, at: int
+def _unexplained_difference(
+    first: RunRecords,
+    second: RunRecords,
+    run_differences: Differences,
+    first_record: Record,
+    second_record: Record,
+    pass_index: int,
 ) -> dict[Cause, str]:
     """Another reply of one model to the same question: a setting of the request, or chance."""
-    mine, theirs = passes_of(one)[at], passes_of(other)[at]
-    if one.requests[:1] == other.requests[:1] != ():
+    first_pass, second_pass = (
+        passes_of(first_record)[pass_index],
+        passes_of(second_record)[pass_index],
+    )
+    if first_record.requests[:1] == second_record.requests[:1] != ():
         return {"chance": "the same request, another reply"}
-    if differ.facts and differ.facts <= SEEDS:
+    if run_differences.facts and run_differences.facts <= SEED_FACTS:
         return {"chance": "the same request with another seed"}
-    cut = [_cut(mine), _cut(theirs)]
-    if cut[0] != cut[1]:
-        which = "first" if cut[0] else "second"
+    is_cut = [_is_cut(first_pass), _is_cut(second_pass)]
+    if is_cut[0] != is_cut[1]:
+        which = "first" if is_cut[0] else "second"
         return {"decoding": f"the {which} run's reply was cut at the token limit"}
     return {"decoding": "other settings (of the request)"}
 
 
-def _question(one: Record, other: Record, mine: Pass, theirs: Pass) -> str:
-    if one.question != other.question:
-        return f"the question: {_words(one.question, other.question)}"
-    if _options(one, mine) != _options(other, theirs):
+def _question_difference(
+    first_record: Record, second_record: Record, first_pass: Pass, second_pass: Pass
+) -> str:
+    if first_record.question != second_record.question:
+        return f"the question: {_first_difference(first_record.question, second_record.question)}"
+    if _options(first_record, first_pass) != _options(second_record, second_pass):
         return "the options differ"
     return ""
 
 
-def _options(record: Record, one: Pass) -> dict[str, str]:
-    return one.options or record.options
+def _options(record: Record, one_pass: Pass) -> dict[str, str]:
+    return one_pass.options or record.options
 
 
-def _same_reply(mine: Output, theirs: Output) -> bool:
-    if isinstance(mine, Generated) and isinstance(theirs, Generated):
-        return (mine.text, mine.stop_reason) == (theirs.text, theirs.stop_reason)
-    if isinstance(mine, Failure) and isinstance(theirs, Failure):
-        return mine.kind == theirs.kind
-    return _bare(mine) == _bare(theirs)
+def _same_reply(first: Output, second: Output) -> bool:
+    if isinstance(first, Generated) and isinstance(second, Generated):
+        return (first.text, first.stop_reason) == (second.text, second.stop_reason)
+    if isinstance(first, Failure) and isinstance(second, Failure):
+        return first.kind == second.kind
+    return _content(first) == _content(second)
 
 
-def _bare(output: Output) -> object:
+def _content(output: Output) -> object:
     """What was said, without how long it took."""
-    said = {"images", "text", "candidates", "similarities"}
-    fields = [name for name in output.__struct_fields__ if name in said]
+    content_fields = {"images", "text", "candidates", "similarities"}
+    fields = [name for name in output.__struct_fields__ if name in content_fields]
     return type(output), [getattr(output, name) for name in fields]
 
 
-def _same_answer(mine: Answer | None, theirs: Answer | None) -> bool:
+def _same_answer(first: Answer | None, second: Answer | None) -> bool:
     """Whether both were read alike, by whatever rule."""
-    if isinstance(mine, Found) and isinstance(theirs, Found):
-        return mine.value == theirs.value
-    return type(mine) is type(theirs)
+    if isinstance(first, ParsedAnswer) and isinstance(second, ParsedAnswer):
+        return first.value == second.value
+    return type(first) is type(second)
 
 
-def _same_verdicts(mine: Pass, theirs: Pass) -> bool:
-    return [(one.values, one.text) for one in mine.verdicts] == [
-        (one.values, one.text) for one in theirs.verdicts
+def _same_verdicts(first: Pass, second: Pass) -> bool:
+    return [(one.values, one.text) for one in first.verdicts] == [
+        (one.values, one.text) for one in second.verdicts
     ]
 
 
-def _rule(answer: Answer | None) -> str:
+def _rule_text(answer: Answer | None) -> str:
     if answer is None:
         return "nobody"
     kind = str(answer.__struct_config__.tag).replace("_", " ")
     rule = getattr(answer, "rule", "")
-    value = f"{answer.value!r}" if isinstance(answer, Found) else f"as {kind}"
+    value = f"{answer.value!r}" if isinstance(answer, ParsedAnswer) else f"as {kind}"
     return f"the rule {rule!r} ({value})" if rule else f"no rule ({value})"
 
 
-def _grades(one: Pass) -> str:
-    parts = [f"{verdict.judge} {value:g}" for verdict in one.verdicts for value in
+def _grades_text(one_pass: Pass) -> str:
+    parts = [f"{verdict.judge} {value:g}" for verdict in one_pass.verdicts for value in
              verdict.values.values()]  # fmt: skip
     return ", ".join(parts) or "by nobody"
 
 
-def _cut(one: Pass) -> bool:
-    length = isinstance(one.output, Generated) and one.output.stop_reason == "length"
-    return length or isinstance(one.answer, Truncated)
+def _is_cut(one_pass: Pass) -> bool:
+    length = isinstance(one_pass.output, Generated) and one_pass.output.stop_reason == "length"
+    return length or isinstance(one_pass.answer, Truncated)
 
 
-def _media_told(mine: Sequence[str], theirs: Sequence[str]) -> str:
-    if len(mine) != len(theirs):
-        return f"{len(mine)} media were shown, and {len(theirs)}"
-    pairs = [pair for pair in zip(mine, theirs, strict=True) if pair[0] != pair[1]]
+def _media_difference(first: Sequence[str], second: Sequence[str]) -> str:
+    if len(first) != len(second):
+        return f"{len(first)} media were shown, and {len(second)}"
+    pairs = [pair for pair in zip(first, second, strict=True) if pair[0] != pair[1]]
     kind, _, digest = pairs[0][0].partition(" ")
     return f"{kind} {digest[:8]} was shown, and {pairs[0][1].partition(' ')[2][:8]}"
 
 
-def _words(mine: str, theirs: str) -> str:
+def _first_difference(first_text: str, second_text: str) -> str:
     """The first words that differ."""
-    first, second = mine.split(), theirs.split()
-    matcher = difflib.SequenceMatcher(None, first, second, autojunk=False)
+    first_words, second_words = first_text.split(), second_text.split()
+    matcher = difflib.SequenceMatcher(None, first_words, second_words, autojunk=False)
     for kind, a, b, c, d in matcher.get_opcodes():
         if kind != "equal":
-            return f"{_quoted(first[a:b])}, and {_quoted(second[c:d])}"
-    pairs = enumerate(zip(mine, theirs, strict=False))
-    at = next((place for place, (one, other) in pairs if one != other), min(len(mine), len(theirs)))
-    around = slice(max(0, at - _AROUND), at + _AROUND)
-    return f"white space: {mine[around]!r}, and {theirs[around]!r}"
+            return f"{_quote(first_words[a:b])}, and {_quote(second_words[c:d])}"
+    pairs = enumerate(zip(first_text, second_text, strict=False))
+    index = next(
+        (place for place, (one, other) in pairs if one != other),
+        min(len(first_text), len(second_text)),
+    )
+    around = slice(max(0, index - _CONTEXT), index + _CONTEXT)
+    return f"white space: {first_text[around]!r}, and {second_text[around]!r}"
 
 
-def _quoted(words: Sequence[str]) -> str:
+def _quote(words: Sequence[str]) -> str:
     if not words:
         return "nothing"
-    return "“" + " ".join(words[:_WORDS]) + ("…" if len(words) > _WORDS else "") + "”"
+    return "“" + " ".join(words[:_MAX_WORDS]) + ("…" if len(words) > _MAX_WORDS else "") + "”"
 
 
-def _listed(gold: Sequence[str]) -> str:
+def _join_golds(gold: Sequence[str]) -> str:
     return " or ".join(map(repr, gold)) or "none"

@@ -18,20 +18,26 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from snellen.analysis.causes.attribution import Crossed, Method, Part, ReadAgain, attribute
-from snellen.analysis.causes.differing_samples import Example, example
+from snellen.analysis.causes.attribution import (
+    CauseEffect,
+    CrossedRun,
+    Method,
+    Rescore,
+    attribute_causes,
+)
+from snellen.analysis.causes.differing_samples import DifferingSample, differing_sample
 from snellen.analysis.causes.factors import (
     CAUSES,
-    CROSSED,
+    SWITCHABLE,
     Cause,
     Differences,
-    Side,
-    differences,
+    RunRecords,
+    find_differences,
     sampling_of,
-    side_of,
+    switched_causes,
 )
-from snellen.analysis.causes.stages import Change
-from snellen.analysis.comparison.aligned import numbered
+from snellen.analysis.causes.stages import SampleChange
+from snellen.analysis.comparison.aligned import cluster_numbers
 from snellen.analysis.comparison.data_differences import data_notices
 from snellen.analysis.comparison.groups import in_points
 from snellen.analysis.comparison.served_models import served_notices
@@ -58,11 +64,11 @@ _REASONS: Mapping[Unscored | None, Cause] = {
 """Which cause a sample falls to that one run scored and the other did not; None: has it not."""
 
 
-_ALL_UP_TO = 3
+_MAX_EXHAUSTIVE = 3
 """Causes of which every combination is asked."""
 
 
-class Share(Struct, frozen=True):
+class CauseContribution(Struct, frozen=True):
     """Points of 100 that are attributed to one cause, or to several that cannot be told apart."""
 
     causes: tuple[Cause, ...]
@@ -82,10 +88,10 @@ class Share(Struct, frozen=True):
     lost: int
     apart: int
     """Samples that only one run scored."""
-    examples: tuple[Example, ...]
+    examples: tuple[DifferingSample, ...]
 
 
-class Setting(Struct, frozen=True):
+class ChangedSetting(Struct, frozen=True):
     """Something the runs were made with, where it differs."""
 
     name: str
@@ -93,7 +99,7 @@ class Setting(Struct, frozen=True):
     second: str
 
 
-class Observed(Struct, frozen=True):
+class ObservedDifference(Struct, frozen=True):
     """The second run less the first, in points of 100, whatever the cause."""
 
     difference: float
@@ -111,7 +117,7 @@ class Observed(Struct, frozen=True):
     """Of the difference, valid where a rule ended one of the runs early; None where none did."""
 
 
-class Between(Struct, frozen=True):
+class FurtherRun(Struct, frozen=True):
     """A further run that tells causes apart."""
 
     name: str
@@ -119,7 +125,7 @@ class Between(Struct, frozen=True):
     """Those in which it is as the second run; in the others it is as the first."""
 
 
-class Why(Struct, frozen=True):
+class DifferenceSplit(Struct, frozen=True):
     """What is observed, and what is attributed: the points of the shares sum to the difference."""
 
     benchmark: str
@@ -127,271 +133,306 @@ class Why(Struct, frozen=True):
     second: str
     first_score: float
     second_score: float
-    observed: Observed
-    shares: tuple[Share, ...]
-    between: tuple[Between, ...]
-    settings: tuple[Setting, ...]
+    observed: ObservedDifference
+    shares: tuple[CauseContribution, ...]
+    between: tuple[FurtherRun, ...]
+    settings: tuple[ChangedSetting, ...]
     notices: tuple[str, ...] = ()
 
 
 def why(
-    first: Side,
-    second: Side,
+    first: RunRecords,
+    second: RunRecords,
     *,
-    others: Sequence[Side] = (),
-    read_again: ReadAgain | None = None,
+    others: Sequence[RunRecords] = (),
+    rescore: Rescore | None = None,
     examples: int = 2,
     level: float = 0.95,
-) -> Why:
+) -> DifferenceSplit:
     """Split the difference of two runs of one benchmark. `others` are runs that may tell causes
     apart: those that are as one of the two in all that differs.
 
     Raises UsageError where the runs share no scored sample.
     """
-    scores = counted(first), counted(second)
-    both = [name for name in scores[0] if name in scores[1]]
-    if not both or not _alike(first, second, both):
+    scores = counted_scores(first), counted_scores(second)
+    shared_ids = [name for name in scores[0] if name in scores[1]]
+    if not shared_ids or not _ask_the_same(first, second, shared_ids):
         raise UsageError(
             f"{first.name} and {second.name} share no sample that both scored; give two runs of "
             "the same benchmark"
         )
-    differ = differences(first, second)
-    crossed = [one for side in others if (one := between(side, first, second, differ)) is not None]
-    found = attribute(first, second, differ, both, scores, crossed, read_again)
-    clusters = _clusters(first, both)
-    moved = _moves(scores, (first, second), set(both))
-    told = _Told(both, scores, (first, second), clusters, found.changes, examples, level)
-    causes = [one.causes for one in found.parts]
-    causes += [single for one in moved if (single := frozenset({one})) not in causes]
-    parts = {one.causes: one for one in found.parts}
-    shares = [_share(told, one, parts.get(one), moved) for one in sorted(causes, key=_place)]
+    run_differences = find_differences(first, second)
+    crossed = [
+        one
+        for side in others
+        if (one := crossed_run(side, first, second, run_differences)) is not None
+    ]
+    attribution = attribute_causes(
+        first, second, run_differences, shared_ids, scores, crossed, rescore
+    )
+    clusters = _clusters(first, shared_ids)
+    unshared = _unshared_effects(scores, (first, second), set(shared_ids))
+    context = _SplitContext(
+        shared_ids, scores, (first, second), clusters, attribution.changes, examples, level
+    )
+    causes = [one.causes for one in attribution.effects]
+    causes += [single for one in unshared if (single := frozenset({one})) not in causes]
+    parts = {one.causes: one for one in attribution.effects}
+    shares = [
+        _contribution(context, one, parts.get(one), unshared)
+        for one in sorted(causes, key=_cause_order)
+    ]
     means = [100 * _mean(one.values()) for one in scores]
-    apart = sum(move.points for move in moved.values())
-    return Why(
+    unshared_points = sum(move.points for move in unshared.values())
+    return DifferenceSplit(
         benchmark=first.benchmark,
         first=first.name,
         second=second.name,
         first_score=means[0],
         second_score=means[1],
-        observed=_observed(told, means[1] - means[0], apart),
-        shares=tuple(one for one in shares if _tells(one)),
-        between=tuple(Between(one.side.name, _listed(one.switched)) for one in crossed),
-        settings=tuple(settings(first, second)),
+        observed=_observed_difference(context, means[1] - means[0], unshared_points),
+        shares=tuple(one for one in shares if _is_informative(one)),
+        between=tuple(FurtherRun(one.run.name, _in_order(one.switched)) for one in crossed),
+        settings=tuple(changed_settings(first, second)),
         notices=tuple(_notices(first, second)),
     )
 
 
-def between(side: Side, first: Side, second: Side, differ: Differences) -> Crossed | None:
+def crossed_run(
+    third: RunRecords, first: RunRecords, second: RunRecords, run_differences: Differences
+) -> CrossedRun | None:
     """A further run as what tells causes of these two apart; None where it is like one of them in
     all that differs, or like neither in something."""
-    if None in (side.info, first.info, second.info) or side.benchmark != first.benchmark:
+    if None in (third.info, first.info, second.info) or third.benchmark != first.benchmark:
         return None
     try:
-        switched = side_of(side, first, second, differ.causes)
+        switched = switched_causes(third, first, second, run_differences.causes)
     except ValueError:
         return None
-    if not frozenset() < switched < differ.causes:
+    if not frozenset() < switched < run_differences.causes:
         return None
-    return Crossed(side, switched, counted(side))
+    return CrossedRun(third, switched, counted_scores(third))
 
 
-def open_combinations(found: Why) -> list[frozenset[Cause]]:
+def open_combinations(split: DifferenceSplit) -> list[frozenset[Cause]]:
     """The further runs that would tell causes apart, by the causes in which each is as the second
-    run: every combination of up to `_ALL_UP_TO` causes. Of more, those of one order and of its
+    run: every combination of up to `_MAX_EXHAUSTIVE` causes. Of more, those of one order and of its
     reverse, so that the way back has the same. None where fewer than two causes are open, or where
     all of these runs are known."""
     causes = {
         cause
-        for one in found.shares
+        for one in split.shares
         if one.method == "joint" or (one.method == "measured" and one.orders < one.possible)
         for cause in one.causes
     }
-    opened = [one for one in CROSSED if one in causes]
-    sizes = range(1, len(opened))
-    if len(opened) <= _ALL_UP_TO:
-        wanted = [frozenset(some) for size in sizes for some in combinations(opened, size)]
+    open_causes = [one for one in SWITCHABLE if one in causes]
+    sizes = range(1, len(open_causes))
+    if len(open_causes) <= _MAX_EXHAUSTIVE:
+        combinations_needed = [
+            frozenset(some) for size in sizes for some in combinations(open_causes, size)
+        ]
     else:
-        wanted = [frozenset(opened[:size]) for size in sizes]
-        wanted += [frozenset(opened[size:]) for size in sizes]
-    known = {frozenset(one.switched) & frozenset(opened) for one in found.between}
-    return [one for one in wanted if one not in known]
+        combinations_needed = [frozenset(open_causes[:size]) for size in sizes]
+        combinations_needed += [frozenset(open_causes[size:]) for size in sizes]
+    known_combinations = {frozenset(one.switched) & frozenset(open_causes) for one in split.between}
+    return [one for one in combinations_needed if one not in known_combinations]
 
 
-def _alike(first: Side, second: Side, both: Sequence[str]) -> bool:
+def _ask_the_same(first: RunRecords, second: RunRecords, shared_ids: Sequence[str]) -> bool:
     """Whether two benchmarks ask anything that is the same: equal ids alone say little."""
     return first.benchmark == second.benchmark or any(
-        first.records[name].question == second.records[name].question for name in both
+        first.records[name].question == second.records[name].question for name in shared_ids
     )
 
 
-def counted(side: Side) -> dict[str, float]:
+def counted_scores(run: RunRecords) -> dict[str, float]:
     """The scores that a run's samples count with, by id."""
-    policy: FailurePolicy = "count-wrong" if side.failures == "count-wrong" else "exclude"
-    found = ((name, counted_score(one, policy)) for name, one in side.records.items())
-    return {name: score for name, score in found if score is not None}
+    policy: FailurePolicy = "count-wrong" if run.failures == "count-wrong" else "exclude"
+    scores = ((name, counted_score(one, policy)) for name, one in run.records.items())
+    return {name: score for name, score in scores if score is not None}
 
 
-def _tells(share: Share) -> bool:
+def _is_informative(contribution: CauseContribution) -> bool:
     """Whether it moved something, was found to move nothing, or may hide two that cancel out."""
-    return bool(share.gained or share.lost or share.apart) or share.method != "alone"
+    return (
+        bool(contribution.gained or contribution.lost or contribution.apart)
+        or contribution.method != "alone"
+    )
 
 
-class _Told(NamedTuple):
+class _SplitContext(NamedTuple):
     """What every share is made of."""
 
-    both: Sequence[str]
+    shared_ids: Sequence[str]
     scores: tuple[dict[str, float], dict[str, float]]
-    sides: tuple[Side, Side]
+    runs: tuple[RunRecords, RunRecords]
     clusters: NDArray[int64]
-    changes: Mapping[str, Change]
+    changes: Mapping[str, SampleChange]
     examples: int
     level: float
 
 
-def _observed(told: _Told, difference: float, apart: float) -> Observed:
+def _observed_difference(
+    context: _SplitContext, difference: float, unshared_points: float
+) -> ObservedDifference:
     import numpy as np
 
-    first, second = told.scores
-    differences = np.array([second[name] - first[name] for name in told.both])
-    mean = paired_mean(differences, told.clusters, told.level)
-    interval = _shifted(in_points(mean.interval), apart)
-    infos = [side.info for side in told.sides]
-    stop = interval_at_stop(infos, differences, told.clusters, told.level)
-    return Observed(
+    first, second = context.scores
+    differences = np.array([second[name] - first[name] for name in context.shared_ids])
+    mean = paired_mean(differences, context.clusters, context.level)
+    interval = _shift_interval(in_points(mean.interval), unshared_points)
+    infos = [side.info for side in context.runs]
+    stop = interval_at_stop(infos, differences, context.clusters, context.level)
+    return ObservedDifference(
         difference,
         interval,
         mean.p,
-        len(told.both),
+        len(context.shared_ids),
         mean.clusters,
         mean.reason,
-        _shifted(stop, apart),
+        _shift_interval(stop, unshared_points),
     )
 
 
-def _place(causes: frozenset[Cause]) -> list[int]:
+def _cause_order(causes: frozenset[Cause]) -> list[int]:
     return sorted(CAUSES.index(one) for one in causes)
 
 
-def _listed(causes: frozenset[Cause]) -> tuple[Cause, ...]:
+def _in_order(causes: frozenset[Cause]) -> tuple[Cause, ...]:
     return tuple(one for one in CAUSES if one in causes)
 
 
-class _Move:
+class _UnsharedEffect:
     """What samples that only one run scored do to the difference, in points."""
 
     def __init__(self) -> None:
-        self.points = self.least = self.most = 0.0
+        self.points = self.minimum = self.maximum = 0.0
         self.orders = 1
         self.ids: list[str] = []
 
 
-def _moves(
+def _unshared_effects(
     scores: tuple[dict[str, float], dict[str, float]],
-    sides: tuple[Side, Side],
-    both: set[str],
-) -> dict[Cause, _Move]:
+    runs: tuple[RunRecords, RunRecords],
+    shared_ids: set[str],
+) -> dict[Cause, _UnsharedEffect]:
     """Steps 1 and 3: what a mean loses with the samples that the other run did not score, by the
     reason why it did not; of several reasons over the orders in which they are taken out."""
     import numpy as np
 
-    moved: dict[Cause, _Move] = defaultdict(_Move)
+    effects: dict[Cause, _UnsharedEffect] = defaultdict(_UnsharedEffect)
     for mine, other, sign in ((0, 1, 1.0), (1, 0, -1.0)):
         reasons: dict[str, Cause] = {}
-        for name in scores[mine].keys() - both:
-            theirs = sides[other].records.get(name)
+        for name in scores[mine].keys() - shared_ids:
+            theirs = runs[other].records.get(name)
             reasons[name] = _REASONS[theirs.unscored if theirs else None]
         causes = sorted(set(reasons.values()))
         if not causes:
             continue
         means: dict[Coalition, NDArray[float64]] = {
-            out: np.array([_mean(score for name, score in scores[mine].items()
-                                 if reasons.get(name) not in out)])
+            removed: np.array([_mean(score for name, score in scores[mine].items()
+                                 if reasons.get(name) not in removed)])
             for size in range(len(causes) + 1)
-            for out in map(frozenset, combinations(causes, size))
+            for removed in map(frozenset, combinations(causes, size))
         }  # fmt: skip
         split = shapley_split(means)
         for cause in causes:
-            by = [sign * 100 * one[frozenset({cause})] for one in split.moves.values()]
-            move = moved[cause]
-            move.points += sum(by) / len(by)
-            move.least, move.most = move.least + min(by), move.most + max(by)
-            move.orders = max(move.orders, len(by))
-            move.ids += sorted(name for name, one in reasons.items() if one == cause)
-    return moved
+            moves = [sign * 100 * one[frozenset({cause})] for one in split.moves.values()]
+            effect = effects[cause]
+            effect.points += sum(moves) / len(moves)
+            effect.minimum, effect.maximum = (
+                effect.minimum + min(moves),
+                effect.maximum + max(moves),
+            )
+            effect.orders = max(effect.orders, len(moves))
+            effect.ids += sorted(name for name, one in reasons.items() if one == cause)
+    return effects
 
 
-def _share(
-    told: _Told,
+def _contribution(
+    context: _SplitContext,
     causes: frozenset[Cause],
-    part: Part | None,
-    moved: Mapping[Cause, _Move],
-) -> Share:
+    effect: CauseEffect | None,
+    unshared: Mapping[Cause, _UnsharedEffect],
+) -> CauseContribution:
     """A part of the samples both runs scored, with what samples of one run alone add to it."""
-    move = next((moved[one] for one in causes if len(causes) == 1 and one in moved), _Move())
-    if part is None:
-        shown = tuple(example(name, "", 0, told.scores, told.sides) for name in move.ids)
-        return Share(
-            _listed(causes), move.points, move.least, move.most, "alone", move.orders, move.orders,
-            None, 0, 0, len(move.ids), shown[: told.examples],
+    unshared_effect = next(
+        (unshared[one] for one in causes if len(causes) == 1 and one in unshared), _UnsharedEffect()
+    )
+    if effect is None:
+        examples = tuple(
+            differing_sample(name, "", 0, context.scores, context.runs)
+            for name in unshared_effect.ids
+        )
+        return CauseContribution(
+            _in_order(causes), unshared_effect.points, unshared_effect.minimum, unshared_effect.maximum, "alone", unshared_effect.orders, unshared_effect.orders,
+            None, 0, 0, len(unshared_effect.ids), examples[: context.examples],
         )  # fmt: skip
-    mean = paired_mean(part.values, told.clusters, told.level)
-    gained, lost = _sides(told, part.values)
-    return Share(
-        causes=_listed(causes),
-        points=100 * mean.mean + move.points,
-        least=100 * part.least + move.least,
-        most=100 * part.most + move.most,
-        method=part.method,
-        orders=part.orders,
-        possible=part.possible,
-        interval=_shifted(in_points(mean.interval), move.points),
+    mean = paired_mean(effect.values, context.clusters, context.level)
+    gained, lost = _gained_and_lost(context, effect.values)
+    return CauseContribution(
+        causes=_in_order(causes),
+        points=100 * mean.mean + unshared_effect.points,
+        least=100 * effect.minimum + unshared_effect.minimum,
+        most=100 * effect.maximum + unshared_effect.maximum,
+        method=effect.method,
+        orders=effect.orders,
+        possible=effect.possible,
+        interval=_shift_interval(in_points(mean.interval), unshared_effect.points),
         gained=len(gained),
         lost=len(lost),
-        apart=len(move.ids),
-        examples=tuple(_examples(told, causes, _alternating(lost, gained), move)),
+        apart=len(unshared_effect.ids),
+        examples=tuple(_examples(context, causes, _alternate(lost, gained), unshared_effect)),
     )
 
 
-def _sides(told: _Told, values: NDArray[float64]) -> tuple[list[str], list[str]]:
+def _gained_and_lost(
+    context: _SplitContext, values: NDArray[float64]
+) -> tuple[list[str], list[str]]:
     """Samples that a part moves up, and those that it moves down."""
-    pairs = list(zip(told.both, values.tolist(), strict=True))
+    pairs = list(zip(context.shared_ids, values.tolist(), strict=True))
     return [name for name, by in pairs if by > 0], [name for name, by in pairs if by < 0]
 
 
 def _examples(
-    told: _Told, causes: frozenset[Cause], names: Sequence[str], move: _Move
-) -> Iterator[Example]:
+    context: _SplitContext,
+    causes: frozenset[Cause],
+    names: Sequence[str],
+    unshared_effect: _UnsharedEffect,
+) -> Iterator[DifferingSample]:
     """Samples that the two runs score differently, for these causes; else those of one run."""
-    shown = [name for name in names if name in told.changes][: told.examples]
-    for name in shown or move.ids[: told.examples]:
-        change = told.changes.get(name)
+    both_scored = [name for name in names if name in context.changes][: context.examples]
+    for name in both_scored or unshared_effect.ids[: context.examples]:
+        change = context.changes.get(name)
         details = change.details if change is not None else {}
-        detail = "; ".join(dict.fromkeys(details[one] for one in _listed(causes) if one in details))
-        at = change.at if change is not None else 0
-        yield example(name, detail, at, told.scores, told.sides)
+        detail = "; ".join(
+            dict.fromkeys(details[one] for one in _in_order(causes) if one in details)
+        )
+        at = change.pass_index if change is not None else 0
+        yield differing_sample(name, detail, at, context.scores, context.runs)
 
 
-def _alternating(lost: Sequence[str], gained: Sequence[str]) -> list[str]:
+def _alternate(lost: Sequence[str], gained: Sequence[str]) -> list[str]:
     """Some of both, in turn."""
     turns = zip_longest(lost, gained)
     return [name for turn in turns for name in turn if name is not None]
 
 
-def settings(first: Side, second: Side) -> list[Setting]:
+def changed_settings(first: RunRecords, second: RunRecords) -> list[ChangedSetting]:
     """What the runs say of themselves, where it differs; a file of predictions says nothing."""
     if first.info is None or second.info is None:
         return []
-    told = [_flat(side) for side in (first, second)]
-    names = dict.fromkeys([*told[0], *told[1]])
+    by_run = [_settings_of(side) for side in (first, second)]
+    names = dict.fromkeys([*by_run[0], *by_run[1]])
     return [
-        Setting(name, told[0].get(name, "–"), told[1].get(name, "–"))
+        ChangedSetting(name, by_run[0].get(name, "–"), by_run[1].get(name, "–"))
         for name in names
-        if told[0].get(name) != told[1].get(name)
+        if by_run[0].get(name) != by_run[1].get(name)
     ]
 
 
-def _flat(side: Side) -> dict[str, str]:
-    info = side.info
+def _settings_of(run: RunRecords) -> dict[str, str]:
+    info = run.info
     assert info is not None
     config = info.config
     identity = config.identity
@@ -412,7 +453,7 @@ def _flat(side: Side) -> dict[str, str]:
     }
 
 
-def _notices(first: Side, second: Side) -> Iterable[str]:
+def _notices(first: RunRecords, second: RunRecords) -> Iterable[str]:
     if first.benchmark != second.benchmark:
         yield f"two benchmarks: {first.benchmark} and {second.benchmark}"
     infos = [side.info for side in (first, second) if side.info is not None]
@@ -430,10 +471,10 @@ def _notices(first: Side, second: Side) -> Iterable[str]:
             yield f"{side.name} is not finished"
 
 
-def _clusters(side: Side, names: Sequence[str]) -> NDArray[int64]:
+def _clusters(run: RunRecords, names: Sequence[str]) -> NDArray[int64]:
     import numpy as np
 
-    return np.asarray(numbered(side.info, [side.records[name] for name in names]))
+    return np.asarray(cluster_numbers(run.info, [run.records[name] for name in names]))
 
 
 def _mean(values: Iterable[float]) -> float:
@@ -441,7 +482,7 @@ def _mean(values: Iterable[float]) -> float:
     return sum(every) / len(every) if every else 0.0
 
 
-def _shifted(interval: Interval | None, by: float) -> Interval | None:
+def _shift_interval(interval: Interval | None, by: float) -> Interval | None:
     """An interval about a number that samples of one run alone have moved, kept in -100..100."""
     if interval is None:
         return None

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-from snellen.analysis.comparison.aligned import aligned
+from snellen.analysis.comparison.aligned import align_runs
 from snellen.analysis.comparison.headlines import headlines
 from snellen.core.errors import UsageError
 from snellen.core.run import Report
@@ -16,11 +16,11 @@ from snellen.stats.intervals import DEFAULT_LEVEL
 from snellen.stats.paired import PairedMean, holm, paired_means
 from snellen.store.runs import RunFolder
 
-_NEAR = 0.05
+_TOLERANCE = 0.05
 """Points by which a headline may differ from the mean of its samples, and still be that mean."""
 
 
-class Column(NamedTuple):
+class BenchmarkColumn(NamedTuple):
     """The runs of one benchmark by model; `weight` is that of a point of its headline in the
     average."""
 
@@ -39,7 +39,7 @@ class AverageLetters(NamedTuple):
 
 
 def average_letters(
-    columns: Sequence[Column], averages: Mapping[str, float], level: float = DEFAULT_LEVEL
+    columns: Sequence[BenchmarkColumn], averages: Mapping[str, float], level: float = DEFAULT_LEVEL
 ) -> AverageLetters:
     """Letters of the models in `averages`, each of which has a run in every column: paired tests of
     all pairs at `level`, adjusted by Holm."""
@@ -47,7 +47,7 @@ def average_letters(
     pairs = list(combinations(range(len(models)), 2))
     if not pairs or not columns:
         return AverageLetters({})
-    tested: list[_Tested] = []
+    tested: list[_PairTests] = []
     for column in columns:
         members = [column.runs[model] for model in models]
         found = _differences(members, pairs, level)
@@ -60,10 +60,10 @@ def average_letters(
         difference_of_averages([one.differences[at] for one in tested], weights, level).p
         for at in range(len(pairs))
     ]
-    known = [p for p in p_values if p is not None]
-    if not known:
+    defined = [p for p in p_values if p is not None]
+    if not defined:
         return AverageLetters({}, len(pairs), "too few clusters of samples")
-    adjusted = iter(holm(known))
+    adjusted = iter(holm(defined))
     different = [
         pair
         for pair, p in zip(pairs, p_values, strict=True)
@@ -73,7 +73,7 @@ def average_letters(
     return AverageLetters(dict(zip(models, letters, strict=True)), len(pairs))
 
 
-class _Tested(NamedTuple):
+class _PairTests(NamedTuple):
     """Differences of the headlines of each pair; one of them is worth so many `points` of 100."""
 
     differences: Sequence[PairedMean]
@@ -84,26 +84,26 @@ def _differences(
     members: Sequence[tuple[RunFolder, Report]],
     pairs: Sequence[tuple[int, int]],
     level: float,
-) -> _Tested | None:
+) -> _PairTests | None:
     """Over the samples that all runs scored; None where there are none, or where the headline
     cannot be made of these samples."""
     import numpy as np
 
     runs = [run for run, _ in members]
     try:
-        together = aligned(runs, common=True)
+        aligned_runs = align_runs(runs, common=True)
     except UsageError:
         return None
-    measure = headlines(runs, together)
+    measure = headlines(runs, aligned_runs)
     if measure is not None:
-        return _Tested(measure.differences(pairs, level), 100 / measure.top)
-    means = (100 * together.scores.mean(axis=0)).tolist()
+        return _PairTests(measure.differences(pairs, level), 100 / measure.top)
+    means = (100 * aligned_runs.scores.mean(axis=0)).tolist()
     for (_, report), mean in zip(members, means, strict=True):
         headline = report.summary.headline
-        same = headline.n == len(together.samples)
-        off = headline.value is None or abs(headline.value - mean) > _NEAR
+        same = headline.n == len(aligned_runs.samples)
+        off = headline.value is None or abs(headline.value - mean) > _TOLERANCE
         if headline.unit != "percent" or (same and off):
             return None
     first, second = np.array(pairs).T
-    differences = together.scores[:, second] - together.scores[:, first]
-    return _Tested(paired_means(differences, together.clusters, level), 100.0)
+    differences = aligned_runs.scores[:, second] - aligned_runs.scores[:, first]
+    return _PairTests(paired_means(differences, aligned_runs.clusters, level), 100.0)

@@ -14,18 +14,18 @@ from snellen.core.model import Identity
 from snellen.core.run import RunInfo
 
 _DIGITS = 8
-_LONGEST = 24
+_MAX_LENGTH = 24
 _MODEL = "model"
 """The role of the model that is measured."""
 DATA = "data"
 EXTENT = "samples asked"
 """How much of what was to be asked was asked."""
-WHOLE = "all samples"
+COMPLETE = "all samples"
 STOPPED = "stopped early by its rule"
 UNFINISHED = "not finished"
 
 
-def facts(run: RunInfo) -> dict[str, str]:
+def run_facts(run: RunInfo) -> dict[str, str]:
     """What must be equal for two runs to be compared, by name, in words. Values are made to be read
     behind the name: `limit 100`, `failures count-wrong`."""
     config = run.config
@@ -38,35 +38,35 @@ def facts(run: RunInfo) -> dict[str, str]:
         # The seed chooses samples and their order; where all are asked it chooses nothing.
         "seed": str(config.seed) if config.limit is not None or config.until else "none",
         "until": config.until or "none",
-        EXTENT: extent(run),
+        EXTENT: extent_asked(run),
         "failures": run.failures,
         "repeats": str(config.repeats),
         "examples": "none" if config.examples is None else config.examples.digest[:_DIGITS],
     }
     for role, one in sorted(config.roles.items()):
-        drawn = "".join(f", {key} {value}" for key, value in _sampling(run, role))
-        found[role] = _identity(one) + drawn
+        sampling_text = "".join(f", {key} {value}" for key, value in _sampling(run, role))
+        found[role] = _identity(one) + sampling_text
     return found
 
 
-def extent(run: RunInfo) -> str:
+def extent_asked(run: RunInfo) -> str:
     """Whether all samples that the run was to ask were asked."""
     if run.status in ("running", "interrupted"):
         return UNFINISHED
-    return STOPPED if run.stopped else WHOLE
+    return STOPPED if run.stopped else COMPLETE
 
 
-def differing(runs: Sequence[RunInfo]) -> list[str]:
-    """The names of the facts in which the runs are not all equal, in the order of `facts`."""
-    every = [facts(run) for run in runs]
+def differing_facts(runs: Sequence[RunInfo]) -> list[str]:
+    """The names of the facts in which the runs are not all equal, in the order of `run_facts`."""
+    every = [run_facts(run) for run in runs]
     names = dict.fromkeys(name for one in every for name in one)
     return [name for name in names if len({one.get(name) for one in every}) > 1]
 
 
-def describe(run: RunInfo, names: Iterable[str]) -> str:
+def describe_facts(run: RunInfo, names: Iterable[str]) -> str:
     """The named facts of a run, e.g. `limit 100, seed 1`."""
-    known = facts(run)
-    return ", ".join(_worded(name, known.get(name, "none")) for name in names)
+    facts = run_facts(run)
+    return ", ".join(_fact_text(name, facts.get(name, "none")) for name in names)
 
 
 class ComparableSet(NamedTuple):
@@ -74,31 +74,34 @@ class ComparableSet(NamedTuple):
     models and folders, and what sets them apart from other sets of the benchmark."""
 
     members: tuple[int, ...]
-    apart: str
+    qualifiers: str
 
 
 def comparable_sets(runs: Sequence[RunInfo]) -> list[ComparableSet]:
     """The runs, each in the set of those with the same facts; sets by benchmark, whole ones before
     others, then the largest first. The order in which the runs are given changes nothing."""
-    keys = [tuple(facts(run).items()) for run in runs]
+    keys = [tuple(run_facts(run).items()) for run in runs]
     sets: dict[tuple[tuple[str, str], ...], list[int]] = {}
     for at in sorted(range(len(runs)), key=lambda at: (runs[at].model, runs[at].name, keys[at])):
         sets.setdefault(keys[at], []).append(at)
     by_benchmark: dict[str, list[RunInfo]] = {}
     for run in runs:
         by_benchmark.setdefault(run.benchmark, []).append(run)
-    names = {name: differing(alike) for name, alike in by_benchmark.items()}
-    order = sorted(sets, key=lambda key: (*_plainness(runs[sets[key][0]]), -len(sets[key]), key))
+    names = {name: differing_facts(alike) for name, alike in by_benchmark.items()}
+    order = sorted(
+        sets, key=lambda key: (*_completeness_key(runs[sets[key][0]]), -len(sets[key]), key)
+    )
     return [
         ComparableSet(
-            tuple(sets[key]), describe(runs[sets[key][0]], names[runs[sets[key][0]].benchmark])
+            tuple(sets[key]),
+            describe_facts(runs[sets[key][0]], names[runs[sets[key][0]].benchmark]),
         )
         for key in order
     ]
 
 
-def _plainness(run: RunInfo) -> tuple[str, bool, bool]:
-    return run.benchmark, extent(run) != WHOLE, run.config.limit is not None
+def _completeness_key(run: RunInfo) -> tuple[str, bool, bool]:
+    return run.benchmark, extent_asked(run) != COMPLETE, run.config.limit is not None
 
 
 def check_comparable(
@@ -110,11 +113,11 @@ def check_comparable(
         return
     may_differ = {f"{name}=" for name in free}
     for run, name in zip(runs[1:], names[1:], strict=True):
-        apart = [fact for fact in differing([runs[0], run]) if fact not in may_differ]
-        if apart:
+        differing = [fact for fact in differing_facts([runs[0], run]) if fact not in may_differ]
+        if differing:
             raise UsageError(
                 f"{names[0]} and {name} do not belong in one {where}: the first has "
-                f"{describe(runs[0], apart)}; the second {describe(run, apart)}; give runs that "
+                f"{describe_facts(runs[0], differing)}; the second {describe_facts(run, differing)}; give runs that "
                 "are alike in this"
             )
 
@@ -134,18 +137,20 @@ def distinct_names(runs: Sequence[RunInfo], paths: Sequence[Path]) -> list[str]:
             continue
         every = [_settings(runs[at]) for at in members]
         keys = dict.fromkeys(key for one in every for key in one)
-        apart = [key for key in keys if len({one.get(key) for one in every}) > 1]
-        told: dict[str, int] = {}
+        differing_keys = [key for key in keys if len({one.get(key) for one in every}) > 1]
+        first_index: dict[str, int] = {}
         for at, one in zip(members, every, strict=True):
-            suffix = ", ".join(f"{key} {_short(one[key])}" for key in apart if key in one)
+            suffix = ", ".join(f"{key} {_short(one[key])}" for key in differing_keys if key in one)
             names[at] = f"{model} ({suffix})" if suffix else model
-            if names[at] in told:
-                twins = " and ".join(sorted(str(paths[one]) for one in (told[names[at]], at)))
+            if names[at] in first_index:
+                twins = " and ".join(
+                    sorted(str(paths[one]) for one in (first_index[names[at]], at))
+                )
                 raise UsageError(
                     f"two runs of {names[at]} on {runs[at].benchmark} are alike in all that makes "
                     f"a run ({twins}); which of them counts is yours to say: give one"
                 )
-            told[names[at]] = at
+            first_index[names[at]] = at
     return names
 
 
@@ -170,16 +175,18 @@ def _sampling(run: RunInfo, role: str) -> Iterator[tuple[str, str]]:
             yield key.replace("_", " "), str(value)
 
 
-def _identity(one: Identity) -> str:
-    told = "".join(f", {key} {_short(str(value))}" for key, value in sorted(one.facts.items()))
-    return f"{one.provider}/{one.name}{told}"
+def _identity(identity: Identity) -> str:
+    facts_text = "".join(
+        f", {key} {_short(str(value))}" for key, value in sorted(identity.facts.items())
+    )
+    return f"{identity.provider}/{identity.name}{facts_text}"
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return text if len(text) <= _MAX_LENGTH else f"{text[:_MAX_LENGTH]}…"
 
 
-def _worded(name: str, value: str) -> str:
+def _fact_text(name: str, value: str) -> str:
     if name == EXTENT:
         return value
     if value == "none":

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from snellen.core.run import RunInfo
 
-_SHOWN = 4
+_MAX_LISTED = 4
 _DIGITS = 8
 
 
@@ -17,39 +17,39 @@ def data_notices(runs: Sequence[RunInfo], names: Sequence[str]) -> Iterator[str]
     for run, name in zip(runs, names, strict=True):
         if run.data.note:
             yield f"{name}: {run.data.note}"
-    yield from unlike_data(runs)
+    yield from different_data_notices(runs)
 
 
-def unlike_data(runs: Sequence[RunInfo]) -> Iterator[str]:
+def different_data_notices(runs: Sequence[RunInfo]) -> Iterator[str]:
     """A sentence for each benchmark whose runs were made on different data, though their options
     ask for the same."""
-    alike: dict[tuple[object, ...], list[RunInfo]] = {}
+    same_request: dict[tuple[object, ...], list[RunInfo]] = {}
     for run in runs:
-        alike.setdefault(_asked_for(run), []).append(run)
-    for members in alike.values():
+        same_request.setdefault(_requested_data(run), []).append(run)
+    for members in same_request.values():
         by_digest = {run.data.digest: run for run in members}
         if len(by_digest) > 1:
-            told = [f"{run.model} on {data_words(run)}" for run in by_digest.values()]
-            more = f" and {len(told) - _SHOWN} more" if len(told) > _SHOWN else ""
+            datasets = [f"{run.model} on {describe_data(run)}" for run in by_digest.values()]
+            more = f" and {len(datasets) - _MAX_LISTED} more" if len(datasets) > _MAX_LISTED else ""
             yield (
                 f"the runs of {members[0].benchmark} were made on different data, so that their "
-                f"scores are not of the same questions: {', '.join(told[:_SHOWN])}{more}"
+                f"scores are not of the same questions: {', '.join(datasets[:_MAX_LISTED])}{more}"
             )
 
 
-def data_apart(runs: Sequence[RunInfo]) -> list[str]:
+def data_qualifiers(runs: Sequence[RunInfo]) -> list[str]:
     """For each run what sets its data apart from those of runs that ask for the same; empty where
     nothing does."""
     digests: dict[tuple[object, ...], set[str]] = {}
     for run in runs:
-        digests.setdefault(_asked_for(run), set()).add(run.data.digest)
+        digests.setdefault(_requested_data(run), set()).add(run.data.digest)
     return [
-        f"data {run.data.digest[:_DIGITS]}" if len(digests[_asked_for(run)]) > 1 else ""
+        f"data {run.data.digest[:_DIGITS]}" if len(digests[_requested_data(run)]) > 1 else ""
         for run in runs
     ]
 
 
-def data_words(run: RunInfo) -> str:
+def describe_data(run: RunInfo) -> str:
     """The data of a run in a few words: the file, its digest, and whether it is published."""
     origin = run.data.origin
     kind = "" if origin is None or origin.kind == "own" else f", {_KINDS.get(origin.kind, '')}"
@@ -63,7 +63,7 @@ _KINDS = {
 }
 
 
-def _asked_for(run: RunInfo) -> tuple[object, ...]:
+def _requested_data(run: RunInfo) -> tuple[object, ...]:
     """What decides which data the benchmark of a run declares."""
     origin = run.data.origin
     if origin is not None and origin.published:

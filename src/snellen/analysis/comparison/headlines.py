@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from snellen.analysis.comparison.aligned import Aligned, Seen, numbered
+from snellen.analysis.comparison.aligned import AlignedRuns, ComparableRecord, cluster_numbers
 from snellen.analysis.comparison.reopened_data import benchmark_of
 from snellen.core.errors import UsageError
 from snellen.core.headline import HeadlineSums, SumsOf
@@ -19,22 +19,22 @@ from snellen.core.summary import Unit
 from snellen.scoring.headlines import mean_of_sums
 from snellen.stats.paired import PairedMean
 from snellen.stats.paired_statistics import (
-    Linearised,
-    linearised,
+    LinearisedStatistic,
+    linearise,
+    min_clusters_in_stratum,
     paired_statistics,
-    smallest_part,
 )
-from snellen.stats.rank_intervals import Standing, ranks, standing_of
-from snellen.stats.resampling import DEFAULT_DRAWS, seeded
-from snellen.store.runs import RunFolder, slim
+from snellen.stats.rank_intervals import RankInterval, rank_intervals_of_draws, ranks
+from snellen.stats.resampling import DEFAULT_DRAWS, seeded_generator
+from snellen.store.runs import RunFolder, compact_records
 
 if TYPE_CHECKING:
     from numpy import int64
     from numpy.typing import NDArray
 
-_CELLS = 8_000_000
+_MAX_CELLS = 8_000_000
 """Numbers held at once."""
-_BLANK = "no_gold"
+_NOT_COUNTED = "no_gold"
 """Counts in no headline, whatever is done with failures."""
 
 
@@ -45,7 +45,7 @@ class Headlines(NamedTuple):
     unit: Unit
     top: float
     """The highest value there can be."""
-    systems: tuple[Linearised, ...]
+    systems: tuple[LinearisedStatistic, ...]
     clusters: NDArray[int64]
     """Of the samples that count, which may be fewer than were scored."""
     strata: NDArray[int64] | None
@@ -57,80 +57,82 @@ class Headlines(NamedTuple):
     @property
     def smallest_part(self) -> int:
         """The fewest clusters that a part of the headline is made of."""
-        return smallest_part(self.clusters, self.strata)
+        return min_clusters_in_stratum(self.clusters, self.strata)
 
     def differences(
         self, pairs: Sequence[tuple[int, int]], level: float, null: float = 0.0
     ) -> list[PairedMean]:
         """The second run less the first of each of the pairs, on the headline's scale."""
-        found: list[PairedMean] = []
-        step = max(1, _CELLS // len(self.clusters))
+        means: list[PairedMean] = []
+        step = max(1, _MAX_CELLS // len(self.clusters))
         for start in range(0, len(pairs), step):
-            found += paired_statistics(
+            means += paired_statistics(
                 self.systems, pairs[start : start + step], self.clusters, self.strata,
                 level=level, null=null, top=self.top,
             )  # fmt: skip
-        return found
+        return means
 
-    def standings(self, seed: str, level: float, draws: int = DEFAULT_DRAWS) -> list[Standing]:
+    def rank_intervals(
+        self, seed: str, level: float, draws: int = DEFAULT_DRAWS
+    ) -> list[RankInterval]:
         """Ranks over bootstrap draws of the clusters, within each part of the design."""
         import numpy as np
 
-        random, groups = seeded(seed), int(self.clusters.max()) + 1
-        parts = _drawn_apart(self.clusters, self.strata)
-        step, values = max(1, _CELLS // groups), []
+        random, groups = seeded_generator(seed), int(self.clusters.max()) + 1
+        parts = _independent_clusters(self.clusters, self.strata)
+        step, values = max(1, _MAX_CELLS // groups), []
         for start in range(0, draws, step):
-            many = min(step, draws - start)
-            times = np.zeros((many, groups))
+            count = min(step, draws - start)
+            multiplicities = np.zeros((count, groups))
             for part in parts:
                 even = np.full(len(part), 1 / len(part))
-                times[:, part] = random.multinomial(len(part), even, many)
-            values.append([one.statistic(times @ one.rows) for one in self.systems])
+                multiplicities[:, part] = random.multinomial(len(part), even, count)
+            values.append([one.statistic(multiplicities @ one.rows) for one in self.systems])
         drawn = np.concatenate(values, axis=1).T
-        return standing_of(ranks(np.array([self.values]))[0], ranks(drawn), level)
+        return rank_intervals_of_draws(ranks(np.array([self.values]))[0], ranks(drawn), level)
 
 
-def headlines(runs: Sequence[RunFolder], together: Aligned) -> Headlines | None:
+def headlines(runs: Sequence[RunFolder], aligned_runs: AlignedRuns) -> Headlines | None:
     """The headlines of aligned runs; None where the headline is the mean over samples, differs in
     kind between the runs, or cannot be made of the samples that all of them scored (a subtask is
     missing, the benchmark is not known here any more)."""
     import numpy as np
 
-    if len({info.headline for info in together.infos}) > 1:
+    if len({info.headline for info in aligned_runs.infos}) > 1:
         return None
-    every = [_sums_of(run) for run in runs]
-    if any(one is None for one in every):
+    sums_functions = [_sums_function(run) for run in runs]
+    if any(one is None for one in sums_functions):
         return None
-    scored = {sample.id for sample in together.samples}
-    found = []
-    for run, sums_of in zip(runs, every, strict=True):
-        sums = sums_of and _sums(sums_of, _records(run, together.asked, scored))
+    scored = {sample.id for sample in aligned_runs.samples}
+    sums_by_run = []
+    for run, sums_of in zip(runs, sums_functions, strict=True):
+        sums = sums_of and _sums(sums_of, _records(run, aligned_runs.shared_ids, scored))
         if not sums:
             return None
-        found.append(sums)
-    counted = np.flatnonzero(np.any([one.rows.any(axis=1) for one in found], axis=0))
-    kept = np.array([name in scored for name in together.asked])
-    counted = counted[kept[counted]]
+        sums_by_run.append(sums)
+    counted = np.flatnonzero(np.any([one.rows.any(axis=1) for one in sums_by_run], axis=0))
+    is_scored = np.array([name in scored for name in aligned_runs.shared_ids])
+    counted = counted[is_scored[counted]]
     if not len(counted):
         return None
-    clusters = _clusters(together, found[0], counted)
+    clusters = _clusters(aligned_runs, sums_by_run[0], counted)
     strata = None
-    if found[0].strata:
-        _, strata = np.unique([found[0].strata[at] for at in counted], return_inverse=True)
+    if sums_by_run[0].strata:
+        _, strata = np.unique([sums_by_run[0].strata[at] for at in counted], return_inverse=True)
     systems = tuple(
-        linearised(
+        linearise(
             one.rows[counted],
             clusters,
             one.value,
             None if one.weights is None else one.weights[counted],
         )
-        for one in found
+        for one in sums_by_run
     )
     unit, top = _scale(runs)
-    return Headlines(together.infos[0].headline, unit, top, systems, clusters, strata)
+    return Headlines(aligned_runs.infos[0].headline, unit, top, systems, clusters, strata)
 
 
-def _sums_of(run: RunFolder) -> SumsOf | None:
+def _sums_function(run: RunFolder) -> SumsOf | None:
     try:
         return benchmark_of(run).headline_sums
     except UsageError:
@@ -143,41 +145,45 @@ def _sums(sums_of: SumsOf, records: Sequence[Record]) -> HeadlineSums | None:
     repeats = max((len(one.repeats) for one in records), default=0)
     if not repeats:
         return sums_of(records)
-    every = [draws if len(draws := draws_of(one)) > 1 else draws * repeats for one in records]
-    parts = [sums_of([draws[number] for draws in every]) for number in range(repeats)]
-    known = [one for one in parts if one is not None]
-    return mean_of_sums(known) if len(known) == repeats else None
+    draws_by_record = [
+        draws if len(draws := draws_of(one)) > 1 else draws * repeats for one in records
+    ]
+    parts = [sums_of([draws[number] for draws in draws_by_record]) for number in range(repeats)]
+    defined = [one for one in parts if one is not None]
+    return mean_of_sums(defined) if len(defined) == repeats else None
 
 
-def _records(run: RunFolder, asked: Sequence[str], scored: set[str]) -> list[Record]:
+def _records(run: RunFolder, sample_ids: Sequence[str], scored: set[str]) -> list[Record]:
     """The records of the samples asked, in their order; one that some run did not score has none
     here either, so that what counts only as a whole is whole for all runs or for none."""
-    records = {one.id: one for one in slim(chain(run.records(), run.failures()))}
+    records = {one.id: one for one in compact_records(chain(run.records(), run.failures()))}
     return [
         records[name]
         if name in scored
         else msgspec.structs.replace(
-            records[name], score=None, unscored=_BLANK, values={}, repeats=()
+            records[name], score=None, unscored=_NOT_COUNTED, values={}, repeats=()
         )
-        for name in asked
+        for name in sample_ids
     ]
 
 
-def _clusters(together: Aligned, sums: HeadlineSums, counted: NDArray[int64]) -> NDArray[int64]:
+def _clusters(
+    aligned_runs: AlignedRuns, sums: HeadlineSums, counted: NDArray[int64]
+) -> NDArray[int64]:
     """Clusters of the samples that count, numbered without gaps."""
     import numpy as np
 
-    place = {sample.id: at for at, sample in enumerate(together.samples)}
-    rows = [place[together.asked[at]] for at in counted.tolist()]
-    held = together.clusters
+    row_of = {sample.id: at for at, sample in enumerate(aligned_runs.samples)}
+    rows = [row_of[aligned_runs.shared_ids[at]] for at in counted.tolist()]
+    clusters = aligned_runs.clusters
     if sums.links:
-        link = dict(zip(together.asked, sums.links, strict=True))
+        link = dict(zip(aligned_runs.shared_ids, sums.links, strict=True))
         units = [
-            Seen(one.id, "", "answered", unit=str(number))
-            for one, number in zip(together.samples, held.tolist(), strict=True)
+            ComparableRecord(one.id, "", "answered", unit=str(number))
+            for one, number in zip(aligned_runs.samples, clusters.tolist(), strict=True)
         ]
-        held = np.asarray(numbered(None, units, [link[one.id] for one in units]))
-    return np.unique(held[rows], return_inverse=True)[1]
+        clusters = np.asarray(cluster_numbers(None, units, [link[one.id] for one in units]))
+    return np.unique(clusters[rows], return_inverse=True)[1]
 
 
 def _scale(runs: Sequence[RunFolder]) -> tuple[Unit, float]:
@@ -189,7 +195,9 @@ def _scale(runs: Sequence[RunFolder]) -> tuple[Unit, float]:
     return "percent", 100.0
 
 
-def _drawn_apart(clusters: NDArray[int64], strata: NDArray[int64] | None) -> list[NDArray[int64]]:
+def _independent_clusters(
+    clusters: NDArray[int64], strata: NDArray[int64] | None
+) -> list[NDArray[int64]]:
     """Clusters that are drawn together: those of one stratum, and of strata that they share."""
     import numpy as np
 
@@ -197,12 +205,12 @@ def _drawn_apart(clusters: NDArray[int64], strata: NDArray[int64] | None) -> lis
         return [np.arange(int(clusters.max()) + 1)]
     parts: list[set[int]] = []
     for stratum in range(int(strata.max()) + 1):
-        joined = set(clusters[strata == stratum].tolist())
-        apart = []
+        merged = set(clusters[strata == stratum].tolist())
+        disjoint = []
         for part in parts:
-            if joined.isdisjoint(part):
-                apart.append(part)
+            if merged.isdisjoint(part):
+                disjoint.append(part)
             else:
-                joined |= part
-        parts = [*apart, joined]
+                merged |= part
+        parts = [*disjoint, merged]
     return [np.array(sorted(part)) for part in parts]

@@ -43,11 +43,11 @@ def margin_of(points: float, scaled: float, lower: PairedMean, upper: PairedMean
     )
 
 
-def _one_sided(p: float, on_its_side: bool) -> float:
-    return p / 2 if on_its_side else 1 - p / 2
+def _one_sided(p: float, claim_holds: bool) -> float:
+    return p / 2 if claim_holds else 1 - p / 2
 
 
-def adjusted_margins(margins: Sequence[Margin | None]) -> list[Margin | None]:
+def adjust_margins(margins: Sequence[Margin | None]) -> list[Margin | None]:
     """By Holm's method, for which at most one of the two claims of a pair can be wrong."""
     sides = [(one.second_no_worse, one.first_no_worse) for one in margins if one is not None]
     adjusted = iter(holm_of_sides(sides))

@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from snellen.analysis.comparison.aligned import Aligned, aligned
+from snellen.analysis.comparison.aligned import AlignedRuns, align_runs
 from snellen.benchmarks.mmt_bench.summary import SUBTASK
-from snellen.benchmarks.mmt_bench.tasks import meta_task_named, subtask_named
+from snellen.benchmarks.mmt_bench.tasks import find_meta_task, find_subtask
 from snellen.core.summary import Interval
 from snellen.scoring.mmt_bench import PRINTED_DIGITS
 from snellen.stats.rank_intervals import mean_rank_intervals
-from snellen.stats.resampling import DEFAULT_DRAWS, seeded, stacked_sums
+from snellen.stats.resampling import DEFAULT_DRAWS, bootstrap_sums, seeded_generator
 from snellen.store.runs import RunFolder
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class MetaTaskDraws:
 
     def __init__(self, runs: Sequence[RunFolder]) -> None:
         self._runs = len(runs)
-        self._metas = _drawn(aligned(runs, common=True))
+        self._metas = _meta_task_scores(align_runs(runs, common=True))
 
     def mean_rank_intervals(
         self, metas: Sequence[str], others: Sequence[Mapping[str, float]]
@@ -46,44 +46,46 @@ class MetaTaskDraws:
         )
         drawn = np.repeat(observed[None], DEFAULT_DRAWS, axis=0)
         for at, meta in enumerate(metas):
-            drawn[:, at, : self._runs] = self._metas[meta].drawn
-        found = mean_rank_intervals(
+            drawn[:, at, : self._runs] = self._metas[meta].resampled
+        intervals = mean_rank_intervals(
             np.round(observed, PRINTED_DIGITS), np.round(drawn, PRINTED_DIGITS)
         )
-        return [Interval(one.low, one.high, "bootstrap", one.level) for one in found[: self._runs]]
+        return [
+            Interval(one.low, one.high, "bootstrap", one.level) for one in intervals[: self._runs]
+        ]
 
 
-class _Scores(NamedTuple):
+class _MetaTaskScores(NamedTuple):
     """Of one meta-task, in percent: plain means of the accuracies of its subtasks."""
 
     observed: NDArray[float64]
     """Of each run."""
-    drawn: NDArray[float64]
+    resampled: NDArray[float64]
     """(draws, runs)."""
 
 
-def _drawn(together: Aligned) -> dict[str, _Scores]:
+def _meta_task_scores(aligned_runs: AlignedRuns) -> dict[str, _MetaTaskScores]:
     """Scores by meta-task."""
     import numpy as np
 
     rows: dict[str, list[int]] = {}
-    for at, sample in enumerate(together.samples):
+    for at, sample in enumerate(aligned_runs.samples):
         rows.setdefault(sample.groups.get(SUBTASK, ""), []).append(at)
-    members: dict[str, list[_Scores]] = {}
+    members: dict[str, list[_MetaTaskScores]] = {}
     for name in sorted(rows):
-        task = subtask_named(name)
-        meta = task and meta_task_named(task.meta_task)
+        task = find_subtask(name)
+        meta = task and find_meta_task(task.meta_task)
         if not meta:
             continue
-        scores = together.scores[rows[name]]
-        clusters = np.unique(together.clusters[rows[name]], return_inverse=True)[1]
+        scores = aligned_runs.scores[rows[name]]
+        clusters = np.unique(aligned_runs.clusters[rows[name]], return_inverse=True)[1]
         columns = np.concatenate([scores, np.ones((len(scores), 1))], axis=1)
         sums = np.zeros((int(clusters.max()) + 1, columns.shape[1]))
         np.add.at(sums, clusters, columns)
-        drawn = stacked_sums(sums, seeded(f"meta-tasks {name}"), DEFAULT_DRAWS)
-        shares = _Scores(100 * scores.mean(axis=0), 100 * drawn[:, :-1] / drawn[:, -1:])
+        drawn = bootstrap_sums(sums, seeded_generator(f"meta-tasks {name}"), DEFAULT_DRAWS)
+        shares = _MetaTaskScores(100 * scores.mean(axis=0), 100 * drawn[:, :-1] / drawn[:, -1:])
         members.setdefault(meta.abbreviation, []).append(shares)
     return {
-        meta: _Scores(*(np.mean(part, axis=0) for part in zip(*found, strict=True)))
+        meta: _MetaTaskScores(*(np.mean(part, axis=0) for part in zip(*found, strict=True)))
         for meta, found in members.items()
     }

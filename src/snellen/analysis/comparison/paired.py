@@ -12,33 +12,33 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
-from snellen.analysis.comparison.aligned import Aligned, aligned
+from snellen.analysis.comparison.aligned import AlignedRuns, align_runs
 from snellen.analysis.comparison.groups import (
     GroupDifference,
     Pairs,
-    adjusted_groups,
+    adjust_groups,
     group_differences,
     in_points,
     pair_means,
 )
 from snellen.analysis.comparison.headlines import Headlines, headlines
-from snellen.analysis.comparison.margins import Margin, adjusted_margins, margin_of
+from snellen.analysis.comparison.margins import Margin, adjust_margins, margin_of
 from snellen.analysis.comparison.stopped_early import interval_at_stop
 from snellen.core.errors import UsageError
 from snellen.core.summary import Interval
 from snellen.stats.paired import (
-    FEWEST_CLUSTERS,
+    MIN_CLUSTERS,
     SCORE_TEST,
     PairedMean,
     design_effect,
-    detectable,
     detectable_by_error,
+    detectable_difference,
     holm,
     mcnemar,
-    needed,
+    required_samples,
 )
 from snellen.stats.paired_statistics import cluster_sums
-from snellen.stats.rank_intervals import standings
+from snellen.stats.rank_intervals import rank_intervals
 from snellen.store.runs import RunFolder
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Pair(Struct, frozen=True):
+class PairDifference(Struct, frozen=True):
     """The second run less the first, in points, over the samples both scored: of the headlines, or
     of the mean scores where the headline cannot be made of these samples."""
 
@@ -88,7 +88,7 @@ class Pair(Struct, frozen=True):
     groups: tuple[GroupDifference, ...] = ()
 
 
-class Place(Struct, frozen=True):
+class RunRank(Struct, frozen=True):
     """A run's rank over the samples all runs scored, and the interval of that rank."""
 
     run: str
@@ -101,7 +101,7 @@ class Place(Struct, frozen=True):
     where there are too few clusters to resample."""
 
 
-class Compared(Struct, frozen=True):
+class BenchmarkComparison(Struct, frozen=True):
     """All runs of one benchmark."""
 
     benchmark: str
@@ -111,15 +111,15 @@ class Compared(Struct, frozen=True):
     folders: tuple[str, ...]
     n: int
     unscored: int
-    places: tuple[Place, ...]
+    places: tuple[RunRank, ...]
     notices: tuple[str, ...]
 
 
-class Comparison(Struct, frozen=True):
+class RunComparison(Struct, frozen=True):
     level: float
     power: float
-    benchmarks: tuple[Compared, ...]
-    pairs: tuple[Pair, ...]
+    benchmarks: tuple[BenchmarkComparison, ...]
+    pairs: tuple[PairDifference, ...]
     notices: tuple[str, ...] = ()
     margin: float | None = None
     """Points within which runs are as good as each other, where that was asked."""
@@ -134,7 +134,7 @@ def compare(
     level: float = 0.95,
     power: float = 0.8,
     margin: float | None = None,
-) -> Comparison:
+) -> RunComparison:
     """Compare runs benchmark by benchmark: every pair, or with `baseline` every run with the first.
 
     `names` are what the runs are called. With a `margin`, in points, it is also tested whether runs
@@ -147,23 +147,37 @@ def compare(
     if margin is not None and not 0 < margin < math.inf:
         raise UsageError(f"the margin is {margin:g} points; expected a number above 0")
     by_benchmark, alone = _by_benchmark(runs)
-    benchmarks: list[Compared] = []
-    pairs: list[Pair] = []
+    benchmarks: list[BenchmarkComparison] = []
+    pairs: list[PairDifference] = []
     for benchmark, members in by_benchmark.items():
-        mine, called = [runs[at] for at in members], [names[at] for at in members]
-        together = aligned(mine, common=common)
-        measure = headlines(mine, together)
-        benchmarks.append(_compared(benchmark, mine, called, together, measure, level))
+        member_runs, member_names = [runs[at] for at in members], [names[at] for at in members]
+        aligned_runs = align_runs(member_runs, common=common)
+        measure = headlines(member_runs, aligned_runs)
+        benchmarks.append(
+            _compare_benchmark(benchmark, member_runs, member_names, aligned_runs, measure, level)
+        )
         chosen = [two for two in combinations(range(len(members)), 2) if not (baseline and two[0])]
-        pairs += _pairs(benchmark, mine, called, together, measure, chosen, level, power, margin)
+        pairs += _pair_differences(
+            benchmark,
+            member_runs,
+            member_names,
+            aligned_runs,
+            measure,
+            chosen,
+            level,
+            power,
+            margin,
+        )
     only = tuple(f"{name}: only one run, not compared" for name in alone)
-    return Comparison(level, power, tuple(benchmarks), tuple(_adjusted(pairs)), only, margin)
+    return RunComparison(
+        level, power, tuple(benchmarks), tuple(_adjust_p_values(pairs)), only, margin
+    )
 
 
-def _adjusted(pairs: Sequence[Pair]) -> Iterator[Pair]:
+def _adjust_p_values(pairs: Sequence[PairDifference]) -> Iterator[PairDifference]:
     tested = iter(holm([pair.p for pair in pairs if pair.p is not None]))
-    margins = adjusted_margins([pair.margin for pair in pairs])
-    groups = adjusted_groups([pair.groups for pair in pairs])
+    margins = adjust_margins([pair.margin for pair in pairs])
+    groups = adjust_groups([pair.groups for pair in pairs])
     for pair, margin, of_groups in zip(pairs, margins, groups, strict=True):
         p = None if pair.p is None else next(tested)
         yield msgspec.structs.replace(pair, p_holm=p, margin=margin, groups=of_groups)
@@ -171,61 +185,61 @@ def _adjusted(pairs: Sequence[Pair]) -> Iterator[Pair]:
 
 def _by_benchmark(runs: Sequence[RunFolder]) -> tuple[dict[str, list[int]], list[str]]:
     """Places of the runs of each benchmark that has two or more, and the other benchmarks."""
-    found: dict[str, list[int]] = defaultdict(list)
+    indices: dict[str, list[int]] = defaultdict(list)
     for at, run in enumerate(runs):
-        found[run.info.benchmark].append(at)
-    alone = [name for name, members in found.items() if len(members) < 2]
-    if len(alone) == len(found):
+        indices[run.info.benchmark].append(at)
+    single = [name for name, members in indices.items() if len(members) < 2]
+    if len(single) == len(indices):
         raise UsageError(
-            f"no two of the runs are of one benchmark (got {', '.join(alone) or 'none'}); give two "
+            f"no two of the runs are of one benchmark (got {', '.join(single) or 'none'}); give two "
             "runs of the same benchmark"
         )
-    return {name: members for name, members in found.items() if len(members) > 1}, alone
+    return {name: members for name, members in indices.items() if len(members) > 1}, single
 
 
-def _compared(
+def _compare_benchmark(
     benchmark: str,
     runs: Sequence[RunFolder],
     names: Sequence[str],
-    together: Aligned,
+    aligned_runs: AlignedRuns,
     measure: Headlines | None,
     level: float,
-) -> Compared:
-    notices = list(together.notices)
+) -> BenchmarkComparison:
+    notices = list(aligned_runs.notices)
     if measure is None:
-        notices += _no_mean(runs, together)
-    elif measure.smallest_part < FEWEST_CLUSTERS:
+        notices += _not_a_mean_notice(runs, aligned_runs)
+    elif measure.smallest_part < MIN_CLUSTERS:
         notices.append(
-            f"a part of the headline {measure.name} is made of fewer than {FEWEST_CLUSTERS} "
+            f"a part of the headline {measure.name} is made of fewer than {MIN_CLUSTERS} "
             "clusters of samples; its spread is taken from the other parts"
         )
-    return Compared(
+    return BenchmarkComparison(
         benchmark,
-        measure.name if measure else _metric(together),
+        measure.name if measure else _metric(aligned_runs),
         measure.unit if measure else "percent",
         tuple(names),
-        tuple(info.name for info in together.infos),
-        len(together.samples),
-        together.unscored,
-        tuple(_places(benchmark, names, together, measure, level)),
+        tuple(info.name for info in aligned_runs.infos),
+        len(aligned_runs.samples),
+        aligned_runs.unscored,
+        tuple(_run_ranks(benchmark, names, aligned_runs, measure, level)),
         tuple(notices),
     )
 
 
-def _metric(together: Aligned) -> str:
-    return " / ".join(dict.fromkeys(info.headline for info in together.infos))
+def _metric(aligned_runs: AlignedRuns) -> str:
+    return " / ".join(dict.fromkeys(info.headline for info in aligned_runs.infos))
 
 
-def _no_mean(runs: Sequence[RunFolder], together: Aligned) -> Iterator[str]:
+def _not_a_mean_notice(runs: Sequence[RunFolder], aligned_runs: AlignedRuns) -> Iterator[str]:
     """Says so where a run's headline is something else than the mean of its samples."""
     for at, run in enumerate(runs):
-        if not run.has_report or run.info.status != "complete" or together.unscored:
+        if not run.has_report or run.info.status != "complete" or aligned_runs.unscored:
             continue
         headline = run.report().summary.headline
-        mean = 100 * float(together.scores[:, at].mean())
+        mean = 100 * float(aligned_runs.scores[:, at].mean())
         if (
             headline.value is not None
-            and headline.n == len(together.samples)
+            and headline.n == len(aligned_runs.samples)
             and abs(headline.value - mean) > 0.05
         ):
             yield (
@@ -236,44 +250,46 @@ def _no_mean(runs: Sequence[RunFolder], together: Aligned) -> Iterator[str]:
             return
 
 
-def _places(
+def _run_ranks(
     benchmark: str,
     names: Sequence[str],
-    together: Aligned,
+    aligned_runs: AlignedRuns,
     measure: Headlines | None,
     level: float,
-) -> Iterator[Place]:
+) -> Iterator[RunRank]:
     seed = f"ranks {benchmark}"
     if measure is None:
-        found = standings(cluster_sums(together.scores, together.clusters), seed, level=level)
-        values = (100 * together.scores.mean(axis=0)).tolist()
+        intervals = rank_intervals(
+            cluster_sums(aligned_runs.scores, aligned_runs.clusters), seed, level=level
+        )
+        values = (100 * aligned_runs.scores.mean(axis=0)).tolist()
     else:
-        found, values = measure.standings(seed, level), measure.values
-    few = 1 + int(together.clusters.max()) < FEWEST_CLUSTERS
-    for name, value, one in zip(names, values, found, strict=True):
+        intervals, values = measure.rank_intervals(seed, level), measure.values
+    few = 1 + int(aligned_runs.clusters.max()) < MIN_CLUSTERS
+    for name, value, one in zip(names, values, intervals, strict=True):
         sure = (None, None, None) if few else (one.low, one.high, one.first)
-        yield Place(name, value, one.rank, *sure)
+        yield RunRank(name, value, one.rank, *sure)
 
 
-def _pairs(
+def _pair_differences(
     benchmark: str,
     runs: Sequence[RunFolder],
     names: Sequence[str],
-    together: Aligned,
+    aligned_runs: AlignedRuns,
     measure: Headlines | None,
     chosen: Pairs,
     level: float,
     power: float,
     margin: float | None,
-) -> Iterator[Pair]:
+) -> Iterator[PairDifference]:
     if not chosen:
         return
     scale = 1.0 if measure else 100.0
 
-    def tested(null: float = 0.0) -> list[PairedMean]:
+    def paired_tests(null: float = 0.0) -> list[PairedMean]:
         if measure:
             return measure.differences(chosen, level, null)
-        return pair_means(together.scores, together.clusters, chosen, level, null)
+        return pair_means(aligned_runs.scores, aligned_runs.clusters, chosen, level, null)
 
     margins: list[Margin | None] = [None] * len(chosen)
     if margin is not None:
@@ -282,20 +298,22 @@ def _pairs(
             raise UsageError(
                 f"the margin is {margin:g} points; {benchmark} has no larger differences than that"
             )
-        both = zip(tested(-scaled), tested(scaled), strict=True)
+        both = zip(paired_tests(-scaled), paired_tests(scaled), strict=True)
         margins = [margin_of(margin, scaled, *one) for one in both]
-    bounds = _bounds(runs, together, measure)
-    values = measure.values if measure else (100 * together.scores.mean(axis=0)).tolist()
-    groups = group_differences(together, chosen, level)
-    for two, mean, of_margin, of_groups in zip(chosen, tested(), margins, groups, strict=True):
-        differences = together.scores[:, two[1]] - together.scores[:, two[0]]
+    bounds = _bounds(runs, aligned_runs, measure)
+    values = measure.values if measure else (100 * aligned_runs.scores.mean(axis=0)).tolist()
+    groups = group_differences(aligned_runs, chosen, level)
+    for two, mean, of_margin, of_groups in zip(
+        chosen, paired_tests(), margins, groups, strict=True
+    ):
+        differences = aligned_runs.scores[:, two[1]] - aligned_runs.scores[:, two[0]]
         lost, won = int((differences < 0).sum()), int((differences > 0).sum())
         ends = [bounds[at] for at in two]
-        yield Pair(
+        yield PairDifference(
             benchmark=benchmark,
             first=names[two[0]],
             second=names[two[1]],
-            metric=measure.name if measure else _metric(together),
+            metric=measure.name if measure else _metric(aligned_runs),
             first_score=values[two[0]],
             second_score=values[two[1]],
             difference=scale * mean.mean,
@@ -309,29 +327,31 @@ def _pairs(
             p_exact=mcnemar(lost, won).exact if mean.test == SCORE_TEST else None,
             reason=mean.reason,
             anytime=interval_at_stop(
-                [together.infos[at] for at in two], differences, together.clusters, level
+                [aligned_runs.infos[at] for at in two], differences, aligned_runs.clusters, level
             ),
-            bounds=_apart(*ends),
+            bounds=_difference_bounds(*ends),
             margin=of_margin,
             groups=tuple(of_groups),
             **(
-                _reach_by_error(mean, len(differences), level, power)
+                _detectable_and_needed_by_error(mean, len(differences), level, power)
                 if measure
-                else _reach(together, differences, mean, level, power)
+                else _detectable_and_needed(aligned_runs, differences, mean, level, power)
             ),
         )
 
 
-_Ends = tuple[float, float] | None
+_ScoreBounds = tuple[float, float] | None
 
 
-def _bounds(runs: Sequence[RunFolder], together: Aligned, measure: Headlines | None) -> list[_Ends]:
+def _bounds(
+    runs: Sequence[RunFolder], aligned_runs: AlignedRuns, measure: Headlines | None
+) -> list[_ScoreBounds]:
     """For each run what its score would be over all samples, if those that failed or are missing
     were wrong, and if they were right; None where that is not known, or there are none."""
     if measure is None:
-        return [ends and (100 * ends[0], 100 * ends[1]) for ends in together.bounds]
-    known: list[_Ends] = [None] * len(runs)
-    if not any(together.bounds) or together.unlike:
+        return [ends and (100 * ends[0], 100 * ends[1]) for ends in aligned_runs.bounds]
+    known: list[_ScoreBounds] = [None] * len(runs)
+    if not any(aligned_runs.bounds) or aligned_runs.unmatched:
         return known
     for at, run in enumerate(runs):
         if run.has_report:
@@ -344,15 +364,15 @@ def _bounds(runs: Sequence[RunFolder], together: Aligned, measure: Headlines | N
     return known
 
 
-def _apart(first: _Ends, second: _Ends) -> _Ends:
+def _difference_bounds(first: _ScoreBounds, second: _ScoreBounds) -> _ScoreBounds:
     """The least and the greatest difference of two scores within bounds."""
     if first is None or second is None:
         return None
     return second[0] - first[1], second[1] - first[0]
 
 
-def _reach(
-    together: Aligned,
+def _detectable_and_needed(
+    aligned_runs: AlignedRuns,
     differences: NDArray[float64],
     mean: PairedMean,
     level: float,
@@ -362,30 +382,34 @@ def _reach(
     if mean.p is None:
         return {}
     square = float((differences**2).mean())
-    design = design_effect(differences, together.clusters, mean.error)
-    least = detectable(
+    design = design_effect(differences, aligned_runs.clusters, mean.error)
+    min_detectable = detectable_difference(
         square,
         len(differences) / design,
         largest=float(abs(differences).mean()),
         level=level,
         power=power,
     )
-    found: dict[str, Any] = {"detectable": None if least is None else 100 * least}
+    found: dict[str, Any] = {"detectable": None if min_detectable is None else 100 * min_detectable}
     if (ends := _far_and_near(mean)) is not None:
-        many = [needed(end, square, level=level, power=power, design=design) for end in ends]
-        if None not in many:
-            found["needed"] = tuple(many)
+        sample_counts = [
+            required_samples(end, square, level=level, power=power, design=design) for end in ends
+        ]
+        if None not in sample_counts:
+            found["needed"] = tuple(sample_counts)
     return found
 
 
-def _reach_by_error(mean: PairedMean, n: int, level: float, power: float) -> dict[str, Any]:
+def _detectable_and_needed_by_error(
+    mean: PairedMean, n: int, level: float, power: float
+) -> dict[str, Any]:
     """The same for a headline that is no mean of samples."""
     if mean.p is None or not mean.error:
         return {}
-    least = detectable_by_error(mean.error, level=level, power=power)
-    found: dict[str, Any] = {"detectable": least}
+    min_detectable = detectable_by_error(mean.error, level=level, power=power)
+    found: dict[str, Any] = {"detectable": min_detectable}
     if (ends := _far_and_near(mean)) is not None:
-        found["needed"] = tuple(math.ceil(n * (least / end) ** 2) for end in ends)
+        found["needed"] = tuple(math.ceil(n * (min_detectable / end) ** 2) for end in ends)
     return found
 
 

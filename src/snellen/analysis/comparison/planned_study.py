@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from snellen.analysis.comparison.aligned import aligned
+from snellen.analysis.comparison.aligned import align_runs
 from snellen.core.errors import UsageError
-from snellen.stats.draws import components
-from snellen.stats.paired import detectable, needed, paired_mean
+from snellen.stats.draws import variance_components
+from snellen.stats.paired import detectable_difference, paired_mean, required_samples
 from snellen.stats.power import (
-    design_effect,
+    design_effect_of_sizes,
     discordance_of_means,
-    least_margin,
-    needed_no_worse,
+    min_margin,
+    required_samples_no_worse,
 )
 from snellen.store.runs import RunFolder
 
@@ -54,7 +54,7 @@ class Spread(NamedTuple):
     questions: float
     draws: float | None
     design: float | None
-    told: tuple[str, ...]
+    notes: tuple[str, ...]
 
     def discordance(self, repeats: int) -> float:
         if self.draws is None:
@@ -62,7 +62,7 @@ class Spread(NamedTuple):
         return discordance_of_means(self.questions, self.draws, repeats)
 
 
-class Extent(NamedTuple):
+class BenchmarkSize(NamedTuple):
     """A benchmark's samples, and what asking both models about all of them once takes. None where
     it is not known."""
 
@@ -108,14 +108,14 @@ class StudyPlan(Struct, frozen=True, kw_only=True):
     """What the numbers rest on."""
 
 
-class Draws(Struct, frozen=True, gc=False):
+class SampleDraws(Struct, frozen=True, gc=False):
     """The scores of a sample's draws."""
 
     id: str
-    repeats: tuple[Draw, ...] = ()
+    repeats: tuple[DrawScore, ...] = ()
 
 
-class Draw(Struct, frozen=True, gc=False):
+class DrawScore(Struct, frozen=True, gc=False):
     score: float | None = None
 
 
@@ -123,62 +123,63 @@ def spread_of_runs(runs: Sequence[RunFolder]) -> Spread:
     """From two finished runs on one benchmark, of any two models. Raises UsageError where they are
     not two, of several benchmarks, or share no scored sample."""
     if len(runs) != 2 or runs[0].info.benchmark != runs[1].info.benchmark:
-        told = ", ".join(f"{run.info.model} on {run.info.benchmark}" for run in runs)
-        raise UsageError(f"--from takes two runs of one benchmark; got {told or 'none'}")
-    together = aligned(runs, common=True)
-    differences = together.scores[:, 1] - together.scores[:, 0]
+        runs_text = ", ".join(f"{run.info.model} on {run.info.benchmark}" for run in runs)
+        raise UsageError(f"--from takes two runs of one benchmark; got {runs_text or 'none'}")
+    aligned_runs = align_runs(runs, common=True)
+    differences = aligned_runs.scores[:, 1] - aligned_runs.scores[:, 0]
     square = float((differences**2).mean())
-    found = paired_mean(differences, together.clusters)
+    found = paired_mean(differences, aligned_runs.clusters)
     variance = float(differences.var(ddof=1)) / len(differences) if len(differences) > 1 else 0.0
     design = None
-    if together.clustered and found.error is not None and variance:
+    if aligned_runs.is_clustered and found.error is not None and variance:
         # Below 1 by chance far oftener than in truth.
         design = max(1.0, found.error**2 / variance)
     names = " and ".join(run.info.model for run in runs)
     n = len(differences)
-    said = [f"the two differ on {100 * square:.1f} % of samples (from {n:,} of {names})"]
+    notes = [f"the two differ on {100 * square:.1f} % of samples (from {n:,} of {names})"]
     parts = [_draw_variance(run) for run in runs]
     if None in parts:
-        return Spread(square, None, design, tuple(said))
+        return Spread(square, None, design, tuple(notes))
     single = sum(part.draws for part in parts if part)
-    held = sum(part.draws / part.repeats for part in parts if part)
-    said.append(f"{100 * single:.1f} points of it, with one draw each, come from drawing replies")
-    return Spread(max(0.0, square - held), single, design, tuple(said))
+    expected_draws = sum(part.draws / part.repeats for part in parts if part)
+    notes.append(f"{100 * single:.1f} points of it, with one draw each, come from drawing replies")
+    return Spread(max(0.0, square - expected_draws), single, design, tuple(notes))
 
 
-class _Drawing(NamedTuple):
+class _DrawVariance(NamedTuple):
     draws: float
     repeats: int
 
 
-def _draw_variance(run: RunFolder) -> _Drawing | None:
+def _draw_variance(run: RunFolder) -> _DrawVariance | None:
     repeats = run.info.config.repeats
     if repeats < 2:
         return None
     scores = [
-        [draw.score for draw in one.repeats if draw.score is not None] for one in run.read_as(Draws)
+        [draw.score for draw in one.repeats if draw.score is not None]
+        for one in run.read_as(SampleDraws)
     ]
-    found = components(scores)
-    return None if found is None else _Drawing(found.draws, repeats)
+    found = variance_components(scores)
+    return None if found is None else _DrawVariance(found.draws, repeats)
 
 
 def assumed_spread(aims: Aims, accuracy: float) -> Spread:
     """From what the user says, or from two models that are right independently of each other."""
     if aims.discordance is not None:
         square = aims.discordance
-        said = f"the two differ on {100 * square:g} % of samples (assumed)"
+        note = f"the two differ on {100 * square:g} % of samples (assumed)"
     else:
         square = 2 * accuracy * (1 - accuracy)
-        said = (
+        note = (
             f"the two differ on {100 * square:.0f} % of samples (assumed: as if they were right "
             f"independently of each other, {100 * accuracy:g} % of the time; models mostly differ "
             "on fewer, which two short runs tell: --from RUN RUN)"
         )
     if aims.draw_share is None:
-        return Spread(square, None, None, (said,))
+        return Spread(square, None, None, (note,))
     draws = aims.draw_share * square
-    drawn = f"{100 * aims.draw_share:g} % of that come from drawing replies (assumed)"
-    return Spread(square - draws, draws, None, (said, drawn))
+    draw_note = f"{100 * aims.draw_share:g} % of that come from drawing replies (assumed)"
+    return Spread(square - draws, draws, None, (note, draw_note))
 
 
 def plan_study(
@@ -186,93 +187,95 @@ def plan_study(
     models: tuple[str, str],
     aims: Aims,
     spread: Spread,
-    extent: Extent | None,
+    size: BenchmarkSize | None,
     repeats: int = 1,
     *,
     is_mean: bool = True,
 ) -> StudyPlan:
-    """What the aims take. `extent` is None where the data are not here; `is_mean` says whether the
+    """What the aims take. `size` is None where the data are not here; `is_mean` says whether the
     benchmark's headline is the mean of its samples' scores, which is planned for."""
-    design, how = _design(aims, spread, extent)
+    design, design_notes = _design(aims, spread, size)
     times = sorted({repeats, *_REPEATS}) if spread.draws is not None else [repeats]
     needs = tuple(
-        _with_costs(need, extent)
+        _with_costs(need, size)
         for each in times
         for need in _needs(aims, spread.discordance(each), design, each)
     )
     square = spread.discordance(repeats)
-    least = margin = None
-    if extent is not None:
-        least = detectable(square, extent.samples / design, level=aims.level, power=aims.power)
-        margin = least_margin(square, extent.samples / design, level=aims.level, power=aims.power)
-    said = [*spread.told, *how]
+    min_detectable = margin = None
+    if size is not None:
+        min_detectable = detectable_difference(
+            square, size.samples / design, level=aims.level, power=aims.power
+        )
+        margin = min_margin(square, size.samples / design, level=aims.level, power=aims.power)
+    notes = [*spread.notes, *design_notes]
     if not is_mean:
-        said.append(
+        notes.append(
             f"the headline of {benchmark} is no mean over samples: these numbers are about the "
             "mean of the samples' scores"
         )
     if spread.draws is None and repeats > 1:
-        said.append(
+        notes.append(
             f"what {repeats} repeats are worth is not known, so that they count as one: --from two "
             "runs with --repeats, or --draw-share"
         )
     return StudyPlan(
         benchmark=benchmark,
         models=models,
-        samples=None if extent is None else extent.samples,
-        clusters=None if extent is None else len(extent.sizes),
+        samples=None if size is None else size.samples,
+        clusters=None if size is None else len(size.sizes),
         power=aims.power,
         level=aims.level,
         discordance=square,
         design=design,
         needs=needs,
-        detectable=None if least is None else 100 * least,
+        detectable=None if min_detectable is None else 100 * min_detectable,
         margin=None if margin is None else 100 * margin,
-        said=tuple(said),
+        said=tuple(notes),
     )
 
 
-def _design(aims: Aims, spread: Spread, extent: Extent | None) -> tuple[float, list[str]]:
+def _design(aims: Aims, spread: Spread, size: BenchmarkSize | None) -> tuple[float, list[str]]:
     if spread.design is not None and aims.correlation is None:
         worth = f"{spread.design:.2f} samples in clusters tell as much as one alone (measured)"
         return spread.design, [worth]
-    if extent is None:
+    if size is None:
         return 1.0, ["the data are not here: samples count as independent"]
-    if len(extent.sizes) == extent.samples:
+    if len(size.sizes) == size.samples:
         return 1.0, []
     rho, origin = aims.correlation, "--correlation"
     if rho is None:
         rho, origin = ASSUMED_CORRELATION, "assumed; --correlation"
-    design = design_effect(extent.sizes, rho)
+    design = design_effect_of_sizes(size.sizes, rho)
     return design, [
-        f"{extent.samples:,} samples lie in {len(extent.sizes):,} clusters; with a correlation of "
+        f"{size.samples:,} samples lie in {len(size.sizes):,} clusters; with a correlation of "
         f"{rho:g} within them ({origin}) {design:.2f} tell as much as one alone"
     ]
 
 
 def _needs(aims: Aims, square: float, design: float, repeats: int) -> Iterator[Need]:
-    terms = {"level": aims.level, "power": aims.power, "design": design}
+    settings = {"level": aims.level, "power": aims.power, "design": design}
     if aims.detect is not None:
-        found = needed(aims.detect / 100, max(square, aims.detect / 100), **terms)
+        found = required_samples(aims.detect / 100, max(square, aims.detect / 100), **settings)
         if found is not None:
             yield Need("difference", aims.detect, repeats, found, None, None, None)
     if aims.no_worse is not None:
         margin = aims.no_worse / 100
         for aim, both in (("no worse", False), ("alike", True)):
-            found = needed_no_worse(margin, square, both=both, **terms)
+            found = required_samples_no_worse(margin, square, both=both, **settings)
             yield Need(aim, aims.no_worse, repeats, found, None, None, None)
 
 
-def _with_costs(need: Need, extent: Extent | None) -> Need:
-    if extent is None:
+def _with_costs(need: Need, size: BenchmarkSize | None) -> Need:
+    if size is None:
         return need
-    times = need.repeats * need.samples / extent.samples
+    times = need.repeats * need.samples / size.samples
     return Need(
         need.aim,
         need.points,
         need.repeats,
         need.samples,
-        need.samples <= extent.samples,
-        None if extent.requests is None else times * extent.requests,
-        None if extent.dollars is None else times * extent.dollars,
+        need.samples <= size.samples,
+        None if size.requests is None else times * size.requests,
+        None if size.dollars is None else times * size.dollars,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from snellen.core.run import RunInfo
-from snellen.core.served_identity import Served, differences
+from snellen.core.served_identity import ServedIdentity, identity_differences
 
 _MODEL = "model"
 """The role of the model that is measured."""
@@ -14,17 +14,17 @@ _MODEL = "model"
 def served_notices(runs: Sequence[RunInfo], names: Sequence[str]) -> Iterator[str]:
     """A sentence for each model that the runs asked under one name, and of which their servers
     said different things: once, for the first two that differ. Judges and readers too."""
-    first: dict[tuple[str, str], list[tuple[str, Served]]] = {}
+    first: dict[tuple[str, str], list[tuple[str, ServedIdentity]]] = {}
     for run, name in zip(runs, names, strict=True):
         for role, starts in run.served.items():
             one = run.config.identity if role == _MODEL else run.config.roles.get(role)
             if one is not None and starts:
                 key = (role, f"{one.provider}/{one.name}")
                 first.setdefault(key, []).append((f"{name} ({run.benchmark})", starts[-1]))
-    for (role, model), seen in first.items():
-        (name, said), *others = seen
+    for (role, model), answers in first.items():
+        (name, said), *others = answers
         for other, then in others:
-            unlike = "; ".join(differences(said, then))
+            unlike = "; ".join(identity_differences(said, then))
             if unlike:
                 who = f"{name}: the two" if name == other else f"{name} and {other}: their"
                 what = model if role == _MODEL else f"{role} {model}"

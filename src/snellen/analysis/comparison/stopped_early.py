@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from snellen.core.errors import UsageError
 from snellen.core.run import RunInfo
 from snellen.core.summary import Interval
-from snellen.engine.anytime.early_stop import Duel, parse_until
+from snellen.engine.anytime.early_stop import ComparisonRule, parse_stop_rule
 from snellen.stats.confidence_sequences import interval_of_differences
 from snellen.stats.intervals import DEFAULT_LEVEL
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def stopped_early(info: RunInfo | None) -> bool:
+def has_stopped_early(info: RunInfo | None) -> bool:
     """Whether a rule of `--until` ended the run before all samples were asked."""
     ended = info is not None and info.status not in ("running", "interrupted")
     return ended and info is not None and bool(info.config.until and info.stopped)
@@ -29,12 +29,12 @@ def stop_notices(infos: Sequence[RunInfo]) -> Iterator[str]:
     """A sentence for each rule that ended some of the runs early."""
     by_rule: dict[str, list[str]] = {}
     for info in infos:
-        if stopped_early(info):
+        if has_stopped_early(info):
             by_rule.setdefault(info.config.until, []).append(info.model)
     for rule, models in by_rule.items():
         names = " and ".join(dict.fromkeys(models))
         text = f"{names} stopped early by --until {rule}"
-        if _is_duel(rule):
+        if _is_comparison_rule(rule):
             text += (
                 ", which looks at the difference: at such a stop it is too far from 0 on average, "
                 "and the ordinary interval and p do not hold; the anytime interval does"
@@ -57,17 +57,17 @@ def interval_at_stop(
     """
     import numpy as np
 
-    if not any(map(stopped_early, infos)):
+    if not any(map(has_stopped_early, infos)):
         return None
     sizes = np.bincount(clusters).astype(np.float64)
     totals = np.bincount(clusters, weights=differences)
     # As many clusters as all samples would have made.
-    most = math.ceil(len(sizes) * max(1.0, _samples(infos) / len(differences)))
-    found = interval_of_differences(totals.tolist(), sizes.tolist(), most, level)
-    return Interval(100 * found.low, 100 * found.high, found.method, level)
+    max_clusters = math.ceil(len(sizes) * max(1.0, _max_samples(infos) / len(differences)))
+    interval = interval_of_differences(totals.tolist(), sizes.tolist(), max_clusters, level)
+    return Interval(100 * interval.low, 100 * interval.high, interval.method, level)
 
 
-def _samples(infos: Sequence[RunInfo | None]) -> int:
+def _max_samples(infos: Sequence[RunInfo | None]) -> int:
     """How many samples the runs would have asked at most."""
     return max(
         min(info.data.rows, info.config.limit or info.data.rows)
@@ -76,8 +76,8 @@ def _samples(infos: Sequence[RunInfo | None]) -> int:
     )
 
 
-def _is_duel(rule: str) -> bool:
+def _is_comparison_rule(rule: str) -> bool:
     try:
-        return isinstance(parse_until(rule), Duel)
+        return isinstance(parse_stop_rule(rule), ComparisonRule)
     except UsageError:
         return False  # a rule of another version

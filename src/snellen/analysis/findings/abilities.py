@@ -11,7 +11,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from snellen.analysis.findings.score_tables import Score, ScoreTable
-from snellen.core.answer import Found
+from snellen.core.answer import ParsedAnswer
 from snellen.core.errors import UsageError
 from snellen.core.record import Record
 from snellen.core.summary import Interval
@@ -66,12 +66,12 @@ def abilities(table: ScoreTable) -> list[Ability]:
         column = {model: scores[name] for model, scores in table.scores.items()}
         best = max(column, key=lambda model: column[model].value)
         mean = sum(one.value for one in column.values()) / len(column)
-        interval = _largest(list(column.values()), table.top)
+        interval = _best_interval(list(column.values()), table.top)
         found.append(Ability(name, column[best]._replace(interval=interval), best, mean))
     return sorted(found, key=lambda one: one.best.value)
 
 
-def _largest(scores: Sequence[Score], top: float) -> Interval | None:
+def _best_interval(scores: Sequence[Score], top: float) -> Interval | None:
     shares = [score.value / top for score in scores]
     known = [one.interval for one in scores if one.interval is not None]
     if len(known) < len(scores):
@@ -101,30 +101,30 @@ def hard_samples(
             and all((table[record.id].score or 0.0) <= 0.0 for table in tables)
         ]
         found += [
-            HardSample(name, record, tuple(_said(table[record.id]) for table in tables))
+            HardSample(name, record, tuple(_answer_text(table[record.id]) for table in tables))
             for record in wrong[:each]
         ]
     return found
 
 
-def _said(record: Record) -> str | None:
+def _answer_text(record: Record) -> str | None:
     wrong = next((one for one in record.passes if not one.correct), None)
     if wrong is None:
         return record.answer
-    if not isinstance(wrong.answer, Found):
+    if not isinstance(wrong.answer, ParsedAnswer):
         return None
     return (wrong.options or record.options).get(wrong.answer.value) or wrong.answer.value
 
 
 def extremes(table: ScoreTable, count: int = 3) -> list[Extremes]:
     """The `count` groups in which each model is furthest above and below the mean of all models."""
-    found = []
+    extremes_by_model = []
     for model in table.scores:
         gaps = sorted((_gap(table, model, name) for name in table.groups),
                       key=lambda gap: -gap.value)  # fmt: skip
         weak = tuple(reversed(gaps[-count:]))
-        found.append(Extremes(model, tuple(gaps[:count]), weak))
-    return found
+        extremes_by_model.append(Extremes(model, tuple(gaps[:count]), weak))
+    return extremes_by_model
 
 
 def _gap(table: ScoreTable, model: str, name: str) -> Gap:

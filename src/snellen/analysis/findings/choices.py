@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from snellen.core.answer import Found, Refused
+from snellen.core.answer import ParsedAnswer, Refused
 from snellen.core.record import Pass, Record
 from snellen.core.run import RunInfo
 from snellen.core.summary import Interval
@@ -17,7 +17,7 @@ from snellen.stats.chi_square import ChiSquare, even_over_questions, pearson
 from snellen.stats.intervals import score_interval
 
 OVER_ROTATIONS = "over all rotations, by question"
-GIVEN_GOLD = "wrong choices, given the gold letter"
+WRONG_CHOICES = "wrong choices, given the gold letter"
 
 
 class Refusals(NamedTuple):
@@ -67,7 +67,7 @@ class Choices(NamedTuple):
     test: str = ""
 
 
-class _Chosen(NamedTuple):
+class _ChosenLabel(NamedTuple):
     """A pass whose reply was read as one of its labels."""
 
     labels: tuple[str, ...]
@@ -75,7 +75,7 @@ class _Chosen(NamedTuple):
     gold: frozenset[str]
 
 
-class _Test(NamedTuple):
+class _LetterTest(NamedTuple):
     """A test of a preferred letter, and of the choices it is about how often each label was chosen
     and how often it was to be expected."""
 
@@ -85,7 +85,7 @@ class _Test(NamedTuple):
     expected: Mapping[str, float]
 
 
-def censored(run: RunInfo) -> str | None:
+def censoring_reason(run: RunInfo) -> str | None:
     """Why a run cannot show its choices, or None: early stop leaves out the later passes of just
     those questions that were answered wrong."""
     if run.config.parameters.get("circular") == "early":
@@ -98,57 +98,61 @@ def choices(records: Iterable[Record], group: str = "category") -> Choices:
     predicted: Counter[str] = Counter()
     gold: Counter[str] = Counter()
     refused: Counter[str] = Counter()
-    asked: Counter[str] = Counter()
+    pass_counts: Counter[str] = Counter()
     outcomes: dict[str, list[float]] = defaultdict(list)
-    single: list[_Chosen] = []
-    rotations: list[list[_Chosen]] = []
-    said: list[tuple[str, str]] = []
+    first_passes: list[_ChosenLabel] = []
+    rotations: list[list[_ChosenLabel]] = []
+    answers: list[tuple[str, str]] = []
     for record in records:
-        if record.kind != "choice" or record.owed:
+        if record.kind != "choice" or record.is_retryable:
             continue
         label = record.groups.get(group, "")
         for one in record.passes:
-            asked[label] += 1
+            pass_counts[label] += 1
             refused[label] += isinstance(one.answer, Refused)
             gold.update(one.gold[:1])
-            if isinstance(one.answer, Found):
+            if isinstance(one.answer, ParsedAnswer):
                 predicted[one.answer.value] += 1
-                said.append((record.id, one.answer.value))
+                answers.append((record.id, one.answer.value))
         if not record.asked_once:
-            chosen = [found for one in record.passes if (found := _chosen(record, one))]
+            chosen = [found for one in record.passes if (found := _chosen_label(record, one))]
             if 1 < len(record.passes) == len(record.options):
                 rotations.append(chosen)
             # Where rotations are lacking, the first pass alone: passes depend on each other.
-            single += [found for one in record.passes[:1] if (found := _chosen(record, one))]
+            first_passes += [
+                found for one in record.passes[:1] if (found := _chosen_label(record, one))
+            ]
         if record.score is not None:
             outcomes["score"].append(record.score)
-            outcomes["bound"].append(float(all(_right_or_refused(one) for one in record.passes)))
-    test = _test_of_rotations(rotations) if rotations else _test_given_gold(single)
+            outcomes["bound"].append(float(all(_is_right_or_refused(one) for one in record.passes)))
+    test = _test_of_rotations(rotations) if rotations else _test_of_wrong_choices(first_passes)
     return Choices(
-        passes=asked.total(),
+        passes=pass_counts.total(),
         predicted=dict(sorted(predicted.items())),
         gold=dict(sorted(gold.items())),
-        refused=Refusals(refused.total(), asked.total()),
-        refusals={label: Refusals(refused[label], asked[label]) for label in sorted(asked)},
+        refused=Refusals(refused.total(), pass_counts.total()),
+        refusals={
+            label: Refusals(refused[label], pass_counts[label]) for label in sorted(pass_counts)
+        },
         accuracy=_percent(outcomes["score"]),
         upper_bound=_percent(outcomes["bound"]),
-        letters=_letters(said, gold, test),
+        letters=_letters(answers, gold, test),
         bias=test.bias,
         test=test.name if test.bias else "",
     )
 
 
-def _chosen(record: Record, one: Pass) -> _Chosen | None:
-    labels = tuple(sorted(one.options or record.options))
-    if not isinstance(one.answer, Found) or one.answer.value not in labels:
+def _chosen_label(record: Record, one_pass: Pass) -> _ChosenLabel | None:
+    labels = tuple(sorted(one_pass.options or record.options))
+    if not isinstance(one_pass.answer, ParsedAnswer) or one_pass.answer.value not in labels:
         return None
-    return _Chosen(labels, one.answer.value, frozenset(one.gold) & frozenset(labels))
+    return _ChosenLabel(labels, one_pass.answer.value, frozenset(one_pass.gold) & frozenset(labels))
 
 
-def _test_of_rotations(questions: Sequence[Sequence[_Chosen]]) -> _Test:
+def _test_of_rotations(questions: Sequence[Sequence[_ChosenLabel]]) -> _LetterTest:
     """Each place equally often, by the labels there are."""
     strata: dict[tuple[str, ...], list[list[int]]] = defaultdict(list)
-    seen: Counter[str] = Counter()
+    chosen: Counter[str] = Counter()
     expected: dict[str, float] = defaultdict(float)
     for passes in questions:
         if not passes:
@@ -156,22 +160,22 @@ def _test_of_rotations(questions: Sequence[Sequence[_Chosen]]) -> _Test:
         labels = passes[0].labels
         counts = Counter(one.label for one in passes)
         strata[labels].append([counts[label] for label in labels])
-        seen.update(counts)
+        chosen.update(counts)
         for label in labels:
             expected[label] += len(passes) / len(labels)
     tables = [np.array(rows, dtype=np.float64) for rows in strata.values()]
-    return _Test(OVER_ROTATIONS, even_over_questions(tables), seen, expected)
+    return _LetterTest(OVER_ROTATIONS, even_over_questions(tables), chosen, expected)
 
 
-def _test_given_gold(choices: Iterable[_Chosen]) -> _Test:
+def _test_of_wrong_choices(choices: Iterable[_ChosenLabel]) -> _LetterTest:
     """Wrong choices evenly over the labels that are not gold, by labels and gold ones."""
     strata: dict[tuple[tuple[str, ...], frozenset[str]], Counter[str]] = defaultdict(Counter)
-    seen: Counter[str] = Counter()
+    chosen: Counter[str] = Counter()
     expected: dict[str, float] = defaultdict(float)
     for one in choices:
         if not one.gold:
             continue
-        seen[one.label] += 1
+        chosen[one.label] += 1
         if one.label in one.gold:
             expected[one.label] += 1
         else:
@@ -182,31 +186,31 @@ def _test_given_gold(choices: Iterable[_Chosen]) -> _Test:
         for label in others:
             expected[label] += counts.total() / len(others)
         tables.append(([counts[label] for label in others], [1 / len(others)] * len(others)))
-    return _Test(GIVEN_GOLD, pearson(tables), seen, expected)
+    return _LetterTest(WRONG_CHOICES, pearson(tables), chosen, expected)
 
 
 def _letters(
-    said: Sequence[tuple[str, str]], gold: Counter[str], test: _Test
+    answers: Sequence[tuple[str, str]], gold: Counter[str], test: _LetterTest
 ) -> tuple[Letter, ...]:
-    """`said` holds the question and the label of each pass that was read."""
-    predicted = Counter(label for _, label in said)
-    questions = [question for question, _ in said]
-    whole = sum(test.expected.values())
+    """`answers` holds the question and the label of each pass that was read."""
+    predicted = Counter(label for _, label in answers)
+    questions = [question for question, _ in answers]
+    total = sum(test.expected.values())
     return tuple(
         Letter(
             label,
             predicted[label],
-            predicted[label] / len(said) if said else None,
-            score_interval([float(one == label) for _, one in said], questions),
+            predicted[label] / len(answers) if answers else None,
+            score_interval([float(one == label) for _, one in answers], questions),
             gold[label],
-            (test.chosen.get(label, 0) - test.expected.get(label, 0.0)) / whole if whole else None,
+            (test.chosen.get(label, 0) - test.expected.get(label, 0.0)) / total if total else None,
         )
         for label in sorted({*predicted, *gold})
     )
 
 
-def _right_or_refused(one: Pass) -> bool:
-    return bool(one.correct) or isinstance(one.answer, Refused)
+def _is_right_or_refused(one_pass: Pass) -> bool:
+    return bool(one_pass.correct) or isinstance(one_pass.answer, Refused)
 
 
 def _percent(scores: Sequence[float]) -> float | None:

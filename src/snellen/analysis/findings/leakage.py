@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from snellen.analysis.causes.gains import BLIND, CONTROL
-from snellen.analysis.comparison.aligned import aligned
+from snellen.analysis.comparison.aligned import align_runs
 from snellen.analysis.comparison.groups import in_points
 from snellen.core.errors import UsageError
 from snellen.core.summary import Interval
@@ -63,13 +63,13 @@ def leakages(runs: Sequence[RunFolder], language_model: RunFolder) -> list[Leaka
 
 
 def _leakage(run: RunFolder, language_model: RunFolder) -> Leakage:
-    together = aligned([run, language_model], common=True)
-    mean = paired_mean(together.scores[:, 0] - together.scores[:, 1], together.clusters)
+    aligned_runs = align_runs([run, language_model], common=True)
+    mean = paired_mean(aligned_runs.scores[:, 0] - aligned_runs.scores[:, 1], aligned_runs.clusters)
     interval = in_points(mean.interval)
     if interval is not None:
         low, high = max(0.0, interval.low), max(0.0, interval.high)
         interval = msgspec.structs.replace(interval, low=low, high=high)
-    without, language = (100 * together.scores.mean(axis=0)).tolist()
+    without, language = (100 * aligned_runs.scores.mean(axis=0)).tolist()
     return Leakage(
         model=run.info.model,
         language_model=language_model.info.model,
@@ -78,5 +78,5 @@ def _leakage(run: RunFolder, language_model: RunFolder) -> Leakage:
         language=language,
         leakage=max(0.0, 100 * mean.mean),
         interval=interval,
-        n=len(together.samples),
+        n=len(aligned_runs.samples),
     )

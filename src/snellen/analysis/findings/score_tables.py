@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from snellen.benchmarks.mme.boards import printed_scores
+from snellen.benchmarks.mme.boards import parse_printed_scores
 from snellen.core.benchmark import Table
 from snellen.core.errors import DataError, UsageError
 from snellen.core.run import Report
@@ -42,7 +42,7 @@ class ScoreTable(NamedTuple):
         return [name for name in first if all(name in one for one in others)]
 
 
-def of_reports(reports: Sequence[Report], names: Sequence[str], group: str) -> ScoreTable:
+def scores_from_reports(reports: Sequence[Report], names: Sequence[str], group: str) -> ScoreTable:
     """Scores by the grouping `group`. Raises UsageError for runs of different benchmarks, and
     where a run has no such grouping."""
     benchmarks = sorted({report.run.benchmark for report in reports})
@@ -64,16 +64,16 @@ def of_reports(reports: Sequence[Report], names: Sequence[str], group: str) -> S
             if one.value is not None
         }
         unit, top = next((one.unit, one.top) for one in metrics.values())
-    told = [
+    notices = [
         f"{name}, {notice}"
         for report, name in zip(reports, names, strict=True)
         for notice in (report.run.data.note, *report.summary.notices)
         if notice
     ]
-    return _shared(ScoreTable(scores, unit, top, tuple(told)))
+    return _with_missing_notice(ScoreTable(scores, unit, top, tuple(notices)))
 
 
-def of_csv(table: Table) -> ScoreTable:
+def scores_from_csv(table: Table) -> ScoreTable:
     """Scores from a table: long (`model`, a name such as `subtask`, a value such as `accuracy`),
     MME's (`acc` and `acc_plus` are summed as its score is), or wide (`model`, and a column of
     numbers for each group; a column of the first row that holds no number is left out).
@@ -85,29 +85,31 @@ def of_csv(table: Table) -> ScoreTable:
     if "model" not in columns:
         raise DataError(f"{table.path} has no column 'model'; got {', '.join(columns) or 'none'}")
     if all(name in columns for name in (*_MME, "subtask")):
-        found = printed_scores(table)
+        printed = parse_printed_scores(table)
         scores = {
             model: {name: Score(value) for name, value in one.items()}
-            for model, one in found.scores.items()
+            for model, one in printed.scores.items()
         }
-        return _shared(ScoreTable(scores, "points", 200.0, found.notices))
+        return _with_missing_notice(ScoreTable(scores, "points", 200.0, printed.notices))
     named = next((name for name in _NAMES if name in columns), None)
     valued = next((name for name in _VALUES if name in columns), None)
     long: dict[str, dict[str, Score]] = {}
     for row in rows:
-        where = f"{table.path}, row {row.number + 1}"
+        where = f"{table.path}, row {row.index + 1}"
         cells = dict(row.cells)
-        held = long.setdefault(cells.pop("model", "").strip(), {})
+        model_scores = long.setdefault(cells.pop("model", "").strip(), {})
         if named and valued:
-            held[cells[named].strip()] = Score(_number(cells.get(valued, ""), where))
+            model_scores[cells[named].strip()] = Score(_parse_number(cells.get(valued, ""), where))
         else:
-            held.update((name, Score(value)) for name, value in _numbers(cells))
+            model_scores.update((name, Score(value)) for name, value in _parse_numbers(cells))
     if not any(long.values()):
         raise DataError(f"{table.path} holds no scores; expected columns of numbers beside 'model'")
-    return _shared(ScoreTable(long, "percent", 100.0))
+    return _with_missing_notice(ScoreTable(long, "percent", 100.0))
 
 
-def chosen(table: ScoreTable, models: Sequence[str] = (), groups: Sequence[str] = ()) -> ScoreTable:
+def select_scores(
+    table: ScoreTable, models: Sequence[str] = (), groups: Sequence[str] = ()
+) -> ScoreTable:
     """Only these models and groups, in this order; nothing named is everything. Groups are
     matched without regard to case, and called as they are named here.
 
@@ -116,43 +118,46 @@ def chosen(table: ScoreTable, models: Sequence[str] = (), groups: Sequence[str] 
     absent = [name for name in models if name not in table.scores]
     if absent:
         raise UsageError(f"no model {absent[0]!r}; there are {', '.join(table.scores)}")
-    known = {name.casefold(): name for name in table.groups}
-    strange = [name for name in groups if name.casefold() not in known]
-    if strange:
+    group_names = {name.casefold(): name for name in table.groups}
+    unknown_groups = [name for name in groups if name.casefold() not in group_names]
+    if unknown_groups:
         raise UsageError(
-            f"no group {strange[0]!r} with a score of every model; there are "
-            f"{', '.join(known.values())}"
+            f"no group {unknown_groups[0]!r} with a score of every model; there are "
+            f"{', '.join(group_names.values())}"
         )
-    own = {name: known[name.casefold()] for name in groups} or {
-        name: name for name in known.values()
+    name_by_title = {name: group_names[name.casefold()] for name in groups} or {
+        name: name for name in group_names.values()
     }
     kept = models or list(table.scores)
     scores = {
-        model: {called: table.scores[model][name] for called, name in own.items()} for model in kept
+        model: {called: table.scores[model][name] for called, name in name_by_title.items()}
+        for model in kept
     }
-    gone = set(table.scores) - set(kept)
-    notices = tuple(one for one in table.notices if one.partition(",")[0] not in gone)
+    removed_models = set(table.scores) - set(kept)
+    notices = tuple(one for one in table.notices if one.partition(",")[0] not in removed_models)
     return table._replace(scores=scores, notices=notices)
 
 
-def _shared(table: ScoreTable) -> ScoreTable:
+def _with_missing_notice(table: ScoreTable) -> ScoreTable:
     """With a notice of groups that not every model has."""
     everything = dict.fromkeys(name for one in table.scores.values() for name in one)
-    lost = [name for name in everything if name not in table.groups]
-    if not lost:
+    missing = [name for name in everything if name not in table.groups]
+    if not missing:
         return table
-    told = f"{', '.join(lost[:4])}{' ...' if len(lost) > 4 else ''}"
-    return table._replace(notices=(*table.notices, f"not every model has a score in: {told}"))
+    missing_text = f"{', '.join(missing[:4])}{' ...' if len(missing) > 4 else ''}"
+    return table._replace(
+        notices=(*table.notices, f"not every model has a score in: {missing_text}")
+    )
 
 
-def _number(text: str, where: str) -> float:
+def _parse_number(text: str, where: str) -> float:
     try:
         return float(text)
     except ValueError:
         raise DataError(f"{where}: the value is {text!r}; expected a number") from None
 
 
-def _numbers(cells: Mapping[str, str]) -> Iterable[tuple[str, float]]:
+def _parse_numbers(cells: Mapping[str, str]) -> Iterable[tuple[str, float]]:
     for name, text in cells.items():
         try:
             yield name, float(text)

@@ -22,16 +22,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from snellen.core.answer import Found
+from snellen.core.answer import ParsedAnswer
 from snellen.core.output import Generated
 from snellen.core.record import Record
 from snellen.core.summary import Interval
-from snellen.extract.clean import without_thought
-from snellen.extract.yes_no import read_yes_no
+from snellen.extract.clean import without_thinking
+from snellen.extract.yes_no import parse_yes_no
 from snellen.scoring.yes_no import NO, YES
 from snellen.stats.intervals import wilson
 
-_FEWEST_WORDS = 3
+_MIN_WORDS = 3
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w%]|\.\d)")
 _RESULT = re.compile(
     r"(?:=|\b(?:is|are|equals?|gives|makes)\b)\s*(?P<number>-?\d+(?:\.\d+)?)(?![\w%]|\.\d)"
@@ -41,37 +41,37 @@ _DENIAL = re.compile(
     r"|\b(?:there (?:is|are) no|cannot)\b",
     re.IGNORECASE,
 )
-_DISTINCT = 2
+_PAIR_SIZE = 2
 """Questions of a pair."""
 
 
-class Share(NamedTuple):
-    """`part` of `whole`; the interval is Wilson's, in 0..1, None of nothing."""
+class Proportion(NamedTuple):
+    """`part` of `total`; the interval is Wilson's, in 0..1, None of nothing."""
 
     part: int
-    whole: int
+    total: int
 
     @property
     def value(self) -> float | None:
-        return self.part / self.whole if self.whole else None
+        return self.part / self.total if self.total else None
 
     @property
     def interval(self) -> Interval | None:
-        return wilson(self.part, self.whole) if self.whole else None
+        return wilson(self.part, self.total) if self.total else None
 
 
 class Problems(NamedTuple):
     """One run, or one group of it. `yes` counts among the answered questions, `gold_yes` among
-    the same; `imagined` are the wrong yes among questions whose answer is no."""
+    the same; `hallucinated` are the wrong yes among questions whose answer is no."""
 
-    not_following: Share
-    contradictory: Share
+    not_following: Proportion
+    contradictory: Proportion
     both_yes: int
     both_no: int
-    yes: Share
-    gold_yes: Share
-    imagined: Share
-    broken_reasoning: Share
+    yes: Proportion
+    gold_yes: Proportion
+    hallucinated: Proportion
+    broken_reasoning: Proportion
     """Among the wrong answers of replies that say more than the answer."""
 
     @property
@@ -92,59 +92,61 @@ class BrokenReasoning(NamedTuple):
 
 def problems(records: Iterable[Record]) -> Problems:
     """Over yes/no questions that were answered; failed and missing are left out."""
-    held = [one for one in records if _asked(one)]
-    answered = [one for one in held if one.answer in (YES, NO) and one.gold]
-    said_no = [one for one in answered if YES not in one.gold]
+    asked_records = [one for one in records if _is_counted(one)]
+    answered = [one for one in asked_records if one.answer in (YES, NO) and one.gold]
+    gold_no = [one for one in answered if YES not in one.gold]
     pairs = list(_pairs(answered))
-    alike = [first.answer for first, second in pairs if first.answer == second.answer]
-    reasoned = [one for one in answered if _wrong(one) and _explanation(one) is not None]
+    same_answers = [first.answer for first, second in pairs if first.answer == second.answer]
+    reasoned = [one for one in answered if _is_wrong(one) and _explanation(one) is not None]
     return Problems(
-        not_following=Share(sum(not _follows(one) for one in held), len(held)),
-        contradictory=Share(len(alike), len(pairs)),
-        both_yes=alike.count(YES),
-        both_no=alike.count(NO),
-        yes=Share(sum(one.answer == YES for one in answered), len(answered)),
-        gold_yes=Share(sum(YES in one.gold for one in answered), len(answered)),
-        imagined=Share(sum(one.answer == YES for one in said_no), len(said_no)),
-        broken_reasoning=Share(len(list(broken_reasoning(reasoned))), len(reasoned)),
+        not_following=Proportion(
+            sum(not _follows_format(one) for one in asked_records), len(asked_records)
+        ),
+        contradictory=Proportion(len(same_answers), len(pairs)),
+        both_yes=same_answers.count(YES),
+        both_no=same_answers.count(NO),
+        yes=Proportion(sum(one.answer == YES for one in answered), len(answered)),
+        gold_yes=Proportion(sum(YES in one.gold for one in answered), len(answered)),
+        hallucinated=Proportion(sum(one.answer == YES for one in gold_no), len(gold_no)),
+        broken_reasoning=Proportion(len(list(broken_reasoning(reasoned))), len(reasoned)),
     )
 
 
-def by_group(records: Iterable[Record], group: str) -> dict[str, Problems]:
+def problems_by_group(records: Iterable[Record], group: str) -> dict[str, Problems]:
     """Problems in each group, in the order the groups come."""
-    held: dict[str, list[Record]] = defaultdict(list)
+    members_by_group: dict[str, list[Record]] = defaultdict(list)
     for record in records:
-        if _asked(record):
-            held[record.groups.get(group, "")].append(record)
-    return {name: problems(members) for name, members in held.items()}
+        if _is_counted(record):
+            members_by_group[record.groups.get(group, "")].append(record)
+    return {name: problems(members) for name, members in members_by_group.items()}
 
 
 def broken_reasoning(records: Iterable[Record]) -> Iterator[BrokenReasoning]:
     """Wrong answers whose own explanation speaks for the right one (rule 3 above)."""
     for record in records:
-        if record.kind != "yes_no" or not _wrong(record):
+        if record.kind != "yes_no" or not _is_wrong(record):
             continue
-        rest = _explanation(record)
-        why = _speaks_against(record, rest) if rest else None
+        explanation = _explanation(record)
+        why = _contradiction(record, explanation) if explanation else None
         if why:
             yield BrokenReasoning(record, _reply(record), why)
 
 
-def _asked(record: Record) -> bool:
-    return record.kind == "yes_no" and not record.owed and record.unscored != "unsupported"
+def _is_counted(record: Record) -> bool:
+    return record.kind == "yes_no" and not record.is_retryable and record.unscored != "unsupported"
 
 
-def _wrong(record: Record) -> bool:
+def _is_wrong(record: Record) -> bool:
     return record.answer in (YES, NO) and bool(record.gold) and record.answer not in record.gold
 
 
 def _reply(record: Record) -> str:
     output = record.passes[0].output if record.passes else None
-    return without_thought(output.text) if isinstance(output, Generated) else ""
+    return without_thinking(output.text) if isinstance(output, Generated) else ""
 
 
-def _follows(record: Record) -> bool:
-    return isinstance(read_yes_no(_reply(record), "paper"), Found)
+def _follows_format(record: Record) -> bool:
+    return isinstance(parse_yes_no(_reply(record), "paper"), ParsedAnswer)
 
 
 def _pairs(records: Sequence[Record]) -> Iterator[tuple[Record, Record]]:
@@ -154,7 +156,7 @@ def _pairs(records: Sequence[Record]) -> Iterator[tuple[Record, Record]]:
         if record.unit:
             units[record.unit].append(record)
     for members in units.values():
-        if len(members) == _DISTINCT and len({YES in one.gold for one in members}) == _DISTINCT:
+        if len(members) == _PAIR_SIZE and len({YES in one.gold for one in members}) == _PAIR_SIZE:
             yield members[0], members[1]
 
 
@@ -162,23 +164,34 @@ def _explanation(record: Record) -> str | None:
     """What follows the answer at the beginning of a reply; None where that is not the answer, or
     nothing to speak of follows."""
     reply = _reply(record)
-    opening = read_yes_no(reply, "paper")
-    if not isinstance(opening, Found) or opening.value != record.answer or opening.span is None:
+    opening = parse_yes_no(reply, "paper")
+    if (
+        not isinstance(opening, ParsedAnswer)
+        or opening.value != record.answer
+        or opening.span is None
+    ):
         return None
-    rest = reply[opening.span[1] :]
-    return rest if len(re.findall(r"\w+", rest)) >= _FEWEST_WORDS else None
+    explanation = reply[opening.span[1] :]
+    return explanation if len(re.findall(r"\w+", explanation)) >= _MIN_WORDS else None
 
 
-def _speaks_against(record: Record, rest: str) -> str | None:
+def _contradiction(record: Record, explanation: str) -> str | None:
     other = NO if record.answer == YES else YES
-    closing = read_yes_no(rest, "word")
-    if isinstance(closing, Found) and closing.value == other:
+    closing = parse_yes_no(explanation, "word")
+    if isinstance(closing, ParsedAnswer) and closing.value == other:
         return f"closes with {other.lower()}"
-    asked, told = _NUMBER.findall(record.question), _RESULT.findall(rest)
-    denial = _DENIAL.search(rest)
-    if asked and told and not denial:
-        same = float(asked[-1]) == float(told[-1])
-        return f"arrives at {told[-1]}, asked about {asked[-1]}" if same == (other == YES) else None
+    question_numbers, result_numbers = (
+        _NUMBER.findall(record.question),
+        _RESULT.findall(explanation),
+    )
+    denial = _DENIAL.search(explanation)
+    if question_numbers and result_numbers and not denial:
+        same = float(question_numbers[-1]) == float(result_numbers[-1])
+        return (
+            f"arrives at {result_numbers[-1]}, asked about {question_numbers[-1]}"
+            if same == (other == YES)
+            else None
+        )
     if record.answer == YES and denial:
         return f"denies: {denial[0]}"
     return None

@@ -11,163 +11,176 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
 
-from snellen.core.answer import OUTCOMES, Answer, Found, Outcome, outcome_of
+from snellen.core.answer import OUTCOMES, Answer, Outcome, ParsedAnswer, outcome_of
 from snellen.core.errors import UsageError
 from snellen.core.output import Failure
 from snellen.core.record import Pass, Record
 from snellen.core.sample import Kind
 from snellen.core.summary import Interval
 from snellen.data.columns import parse_list
-from snellen.extract.choice import read_choice
-from snellen.extract.verdicts import GRADE, read_right
-from snellen.extract.yes_no import read_yes_no
-from snellen.scoring.open_answer import matches
+from snellen.extract.choice import parse_choice
+from snellen.extract.verdicts import GRADE, parse_correctness
+from snellen.extract.yes_no import parse_yes_no
+from snellen.scoring.open_answer import matches_gold
 from snellen.stats.intervals import wilson
 
-Meaning = Literal["answer", "right"]
+LabelMeaning = Literal["answer", "right"]
 """What a label says of a reply: its answer, or whether it is right."""
-RULES, READER, TOGETHER = "rules", "reader", "together"
+RULES, BY_MODEL, COMBINED = "rules", "reader", "together"
 _HALF = 0.5
 """A grade from here on counts as right."""
 _NO_ANSWER = ("", "z", "none", "n/a")
 
 
 class LabelledReply(NamedTuple):
-    """What a reply means by its label and by a reader, None where it means no answer. `alike` is
+    """What a reply means by its label and by a reader, None where it means no answer. `agrees` is
     whether the two are the same; `outcome` is how the reader's reading ended."""
 
     kind: Kind
     label: str | None
-    reading: str | None
-    alike: bool
+    parsed_answer: str | None
+    agrees: bool
     outcome: Outcome
 
 
-class Measured(NamedTuple):
-    """One reader over labelled replies. `meaning` counts those that mean an answer (or are right),
-    `read` those that were read as one (or counted right), `right` those read as they are labelled,
-    `alike` those on which reading and label agree, no answer included."""
+class ParserAgreement(NamedTuple):
+    """One reader over labelled replies. `with_answer` counts those that mean an answer (or are right),
+    `parsed` those that were read as one (or counted right), `correct` those read as they are labelled,
+    `agrees` those on which reading and label agree, no answer included."""
 
-    reader: str
+    parser: str
     kind: Kind
     replies: int
-    meaning: int
-    read: int
-    right: int
-    alike: int
+    with_answer: int
+    parsed: int
+    correct: int
+    agreeing: int
 
     @property
     def precision(self) -> Interval | None:
-        return wilson(self.right, self.read) if self.read else None
+        return wilson(self.correct, self.parsed) if self.parsed else None
 
     @property
     def recall(self) -> Interval | None:
-        return wilson(self.right, self.meaning) if self.meaning else None
+        return wilson(self.correct, self.with_answer) if self.with_answer else None
 
     @property
     def agreement(self) -> Interval:
-        return wilson(self.alike, self.replies)
+        return wilson(self.agreeing, self.replies)
 
 
-class Ending(NamedTuple):
+class OutcomeAgreement(NamedTuple):
     """Labelled replies by how their reading ended."""
 
-    reader: str
+    parser: str
     outcome: Outcome
     replies: int
-    meaning: int
-    alike: int
+    with_answer: int
+    agreeing: int
 
 
-class Readings(NamedTuple):
-    meaning: Meaning
-    measured: Sequence[Measured]
-    endings: Sequence[Ending]
-    labelled: int
+class LabelComparison(NamedTuple):
+    meaning: LabelMeaning
+    by_parser: Sequence[ParserAgreement]
+    by_outcome: Sequence[OutcomeAgreement]
+    labelled_count: int
     """Labels that belong to a reply."""
 
 
-def labels_meant(named: Mapping[str, str]) -> tuple[Meaning, str]:
+def parse_label_column(columns: Mapping[str, str]) -> tuple[LabelMeaning, str]:
     """What the labels of a column say, and the column, from `{"answer": NAME}` or `{"right":
     NAME}`. Raises UsageError."""
-    for meaning in get_args(Meaning):
-        if list(named) == [meaning]:
-            return meaning, named[meaning]
+    for meaning in get_args(LabelMeaning):
+        if list(columns) == [meaning]:
+            return meaning, columns[meaning]
     raise UsageError(
-        f"labels {','.join(f'{key}={value}' for key, value in named.items())!r}: expected "
+        f"labels {','.join(f'{key}={value}' for key, value in columns.items())!r}: expected "
         "answer=COLUMN (what each reply answers) or right=COLUMN (whether it is right)"
     )
 
 
-def readings_of(
+def compare_with_labels(
     records: Iterable[Record],
     labels: Mapping[str, str],
-    meaning: Meaning,
+    meaning: LabelMeaning,
     names: Mapping[str, str],
-) -> Readings:
-    """Records held against labels by the id of the row. `names` says what `RULES` and `READER` are
+) -> LabelComparison:
+    """Records held against labels by the id of the row. `names` says what `FRAME_RULES` and `BY_MODEL` are
     called: whose rules read, and the extractor or judge that read what they left, if any. A reply
     that nobody could be asked about (failed, missing) is left out."""
-    told: dict[str, list[LabelledReply]] = {RULES: [], READER: [], TOGETHER: []}
-    labelled = 0
+    replies_by_parser: dict[str, list[LabelledReply]] = {RULES: [], BY_MODEL: [], COMBINED: []}
+    labelled_count = 0
     for record in records:
-        for row, one in _rows(record):
+        for row, one in _passes_by_row(record):
             label = labels.get(row)
             if label is None or isinstance(one.output, Failure):
                 continue
-            labelled += 1
+            labelled_count += 1
             by_reader = one.extraction is not None or bool(one.verdicts)
-            compare = _compared_by(record, one, label, meaning)
-            if one.answer is not None and not record.owed:
-                told[TOGETHER].append(compare(one.answer))
+            compare = _label_comparer(record, one, label, meaning)
+            if one.answer is not None and not record.is_retryable:
+                replies_by_parser[COMBINED].append(compare(one.answer))
                 if by_reader:
-                    told[READER].append(compare(one.answer))
+                    replies_by_parser[BY_MODEL].append(compare(one.answer))
             if meaning == "answer" and (one.by_rules is not None or not one.verdicts):
-                told[RULES].append(compare(one.by_rules if by_reader else one.answer))
-    if not told[READER] and len(told[RULES]) in (0, len(told[TOGETHER])):
-        told = {TOGETHER: told[TOGETHER]}
-        names = {**names, TOGETHER: names[RULES]}
-    shown = {**names, **({} if TOGETHER in names else {TOGETHER: _both(names)})}
-    return Readings(
+                replies_by_parser[RULES].append(compare(one.by_rules if by_reader else one.answer))
+    if not replies_by_parser[BY_MODEL] and len(replies_by_parser[RULES]) in (
+        0,
+        len(replies_by_parser[COMBINED]),
+    ):
+        replies_by_parser = {COMBINED: replies_by_parser[COMBINED]}
+        names = {**names, COMBINED: names[RULES]}
+    titles = {**names, **({} if COMBINED in names else {COMBINED: _combined_name(names)})}
+    return LabelComparison(
         meaning,
-        [one for role, replies in told.items() for one in _measured(shown[role], replies)],
-        [one for role, replies in told.items() for one in _endings(shown[role], replies)],
-        labelled,
+        [
+            one
+            for role, replies in replies_by_parser.items()
+            for one in _parser_agreements(titles[role], replies)
+        ],
+        [
+            one
+            for role, replies in replies_by_parser.items()
+            for one in _outcome_agreements(titles[role], replies)
+        ],
+        labelled_count,
     )
 
 
-def _both(names: Mapping[str, str]) -> str:
-    return f"{names[RULES]}, then {names[READER]}" if READER in names else names[RULES]
+def _combined_name(names: Mapping[str, str]) -> str:
+    return f"{names[RULES]}, then {names[BY_MODEL]}" if BY_MODEL in names else names[RULES]
 
 
-def _rows(record: Record) -> Iterator[tuple[str, Pass]]:
+def _passes_by_row(record: Record) -> Iterator[tuple[str, Pass]]:
     """The passes that a row of the predictions file stands behind."""
     for number, one in enumerate(record.passes):
         if one.row is not None or number == 0:
             yield one.row or record.id, one
 
 
-def _compared_by(
-    record: Record, one: Pass, label: str, meaning: Meaning
+def _label_comparer(
+    record: Record, one_pass: Pass, label: str, meaning: LabelMeaning
 ) -> Callable[[Answer | None], LabelledReply]:
     def compare(answer: Answer | None) -> LabelledReply:
         outcome = outcome_of(answer) if answer is not None else "unparsed"
         if meaning == "right":
-            right = _is_right(label, record.id)
+            right = _parse_right_label(label, record.id)
             counted = record.score is not None and record.score >= _HALF
             alike = record.score is not None and right == counted
-            return LabelledReply(record.kind, _if(right), _if(counted), alike, record.outcome)
-        wanted = _meant(label, record, one)
-        read = answer.value if isinstance(answer, Found) else None
-        alike = wanted == read
-        if record.kind == "open" and wanted is not None and read is not None:
-            alike = matches(read, (wanted,))
-        return LabelledReply(record.kind, wanted, read, alike, outcome)
+            return LabelledReply(
+                record.kind, _right_or_none(right), _right_or_none(counted), alike, record.outcome
+            )
+        label_answer = _parse_answer_label(label, record, one_pass)
+        read = answer.value if isinstance(answer, ParsedAnswer) else None
+        alike = label_answer == read
+        if record.kind == "open" and label_answer is not None and read is not None:
+            alike = matches_gold(read, (label_answer,))
+        return LabelledReply(record.kind, label_answer, read, alike, outcome)
 
     return compare
 
 
-def _meant(label: str, record: Record, one: Pass) -> str | None:
+def _parse_answer_label(label: str, record: Record, one_pass: Pass) -> str | None:
     """The answer that a label names, None for no answer. A list is its items, joined by commas."""
     items = parse_list(label)
     if items is not None:
@@ -176,9 +189,9 @@ def _meant(label: str, record: Record, one: Pass) -> str | None:
         return None
     if record.kind == "open":
         return label.strip()
-    options = one.options or record.options
-    found = read_choice(label, options) if record.kind == "choice" else read_yes_no(label)
-    if isinstance(found, Found):
+    options = one_pass.options or record.options
+    found = parse_choice(label, options) if record.kind == "choice" else parse_yes_no(label)
+    if isinstance(found, ParsedAnswer):
         return found.value
     raise UsageError(
         f"the label {label!r} of {record.id} is no answer to its question; expected "
@@ -186,43 +199,47 @@ def _meant(label: str, record: Record, one: Pass) -> str | None:
     )
 
 
-def _is_right(label: str, name: str) -> bool:
+def _parse_right_label(label: str, name: str) -> bool:
     try:
         return float(label) >= _HALF
     except ValueError:
-        told = read_right(label)
-    if told is None:
+        parsed = parse_correctness(label)
+    if parsed is None:
         raise UsageError(
             f"the label {label!r} of {name} says neither right nor wrong; expected a word such as "
             "right, wrong, true, false, yes or no, or a number from 0 to 1; what each reply "
             "answers is given with answer=COLUMN"
         )
-    return told.values[GRADE] >= _HALF
+    return parsed.values[GRADE] >= _HALF
 
 
-def _if(right: bool) -> str | None:
+def _right_or_none(right: bool) -> str | None:
     return "right" if right else None
 
 
-def _measured(reader: str, replies: Sequence[LabelledReply]) -> Iterator[Measured]:
+def _parser_agreements(parser: str, replies: Sequence[LabelledReply]) -> Iterator[ParserAgreement]:
     for kind in dict.fromkeys(one.kind for one in replies):
-        held = [one for one in replies if one.kind == kind]
-        read = [one for one in held if one.reading is not None]
-        yield Measured(
-            reader,
+        of_kind = [one for one in replies if one.kind == kind]
+        read = [one for one in of_kind if one.parsed_answer is not None]
+        yield ParserAgreement(
+            parser,
             kind,
-            len(held),
-            sum(one.label is not None for one in held),
+            len(of_kind),
+            sum(one.label is not None for one in of_kind),
             len(read),
-            sum(one.alike for one in read),
-            sum(one.alike for one in held),
+            sum(one.agrees for one in read),
+            sum(one.agrees for one in of_kind),
         )
 
 
-def _endings(reader: str, replies: Sequence[LabelledReply]) -> Iterator[Ending]:
+def _outcome_agreements(
+    parser: str, replies: Sequence[LabelledReply]
+) -> Iterator[OutcomeAgreement]:
     counts = Counter(one.outcome for one in replies)
     for outcome in OUTCOMES:
         if counts[outcome]:
-            held = [one for one in replies if one.outcome == outcome]
-            meaning = sum(one.label is not None for one in held)
-            yield Ending(reader, outcome, len(held), meaning, sum(one.alike for one in held))
+            of_outcome = [one for one in replies if one.outcome == outcome]
+            meaning = sum(one.label is not None for one in of_outcome)
+            yield OutcomeAgreement(
+                parser, outcome, len(of_outcome), meaning, sum(one.agrees for one in of_outcome)
+            )

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
-from snellen.analysis.parsing.unread_replies import unread
-from snellen.core.answer import Answer, Empty, Found, Truncated
+from snellen.analysis.parsing.unread_replies import unread_replies
+from snellen.core.answer import Answer, Empty, ParsedAnswer, Truncated
 from snellen.core.errors import UsageError
 from snellen.core.output import Generated
 from snellen.core.record import Record
@@ -57,11 +57,11 @@ LABELS: Mapping[str, str] = {
 }
 """Whose labels each set has, and what they cannot show."""
 
-Reader = Callable[[str, Mapping[str, str]], Answer]
+ReplyParser = Callable[[str, Mapping[str, str]], Answer]
 """Reads a reply, given its options by label (empty where they are not known)."""
 
 
-class Labelled(NamedTuple):
+class ReplyWithOption(NamedTuple):
     """A reply with the option it means, or None where it means none."""
 
     text: str
@@ -72,7 +72,7 @@ class Labelled(NamedTuple):
 
 
 class SystemCounts(Struct, frozen=True):
-    """The counts of `Quality` over one system's replies."""
+    """The counts of `ParsingQuality` over one system's replies."""
 
     name: str
     replies: int
@@ -81,8 +81,8 @@ class SystemCounts(Struct, frozen=True):
     right: int
 
 
-class Quality(Struct, frozen=True):
-    """One reader on one set. `meaning` counts replies that mean an option, `read` those that were
+class ParsingQuality(Struct, frozen=True):
+    """One reader on one set. `meaning` counts replies that mean an option, `parse` those that were
     read as one, `right` those read as the one they mean."""
 
     reader: str
@@ -106,7 +106,7 @@ class Quality(Struct, frozen=True):
         return self.right / self.meaning if self.meaning else None
 
     @property
-    def meant_unread(self) -> float:
+    def unread_answer_rate(self) -> float:
         """Of the replies that were not read the largest share that can mean an option."""
         unread_ones = self.replies - self.read
         return min(1.0, (self.meaning - self.right) / unread_ones) if unread_ones else 0.0
@@ -135,7 +135,7 @@ class Quality(Struct, frozen=True):
         return (min(shares), max(shares)) if shares else None
 
     @property
-    def least_precision(self) -> float | None:
+    def min_precision(self) -> float | None:
         """What the replies of a further system must at least be expected to be read with: the
         lower end of the interval over systems and over replies, or that of the system read worst,
         whichever is lowest."""
@@ -148,12 +148,12 @@ class Quality(Struct, frozen=True):
             ends.append(self.precision_range[0])
         return min(ends)
 
-    def _interval(self, wholes: Sequence[int], whole: int) -> Interval | None:
-        if not whole:
+    def _interval(self, totals: Sequence[int], total: int) -> Interval | None:
+        if not total:
             return None
         if self.systems:
-            return share_over_systems([one.right for one in self.systems], wholes)
-        return wilson(self.right, whole)
+            return share_over_systems([one.right for one in self.systems], totals)
+        return wilson(self.right, total)
 
 
 class ScoreError(NamedTuple):
@@ -164,55 +164,59 @@ class ScoreError(NamedTuple):
     up: float
 
 
-def measured(
-    reader: str, kind: Kind, labelled_by: str, read: Reader, replies: Iterable[Labelled]
-) -> Quality:
+def measure_parser(
+    parser: str,
+    kind: Kind,
+    labelled_by: str,
+    parse: ReplyParser,
+    replies: Iterable[ReplyWithOption],
+) -> ParsingQuality:
     """Count what a reader makes of labelled replies, of each system and together."""
     counts: dict[str, list[int]] = {}
     for one in replies:
-        answer = read(one.text, one.options)
-        value = answer.value if isinstance(answer, Found) else None
+        answer = parse(one.text, one.options)
+        value = answer.value if isinstance(answer, ParsedAnswer) else None
         right = value is not None and value == one.label
-        held = counts.setdefault(one.system, [0, 0, 0, 0])
+        system_counts = counts.setdefault(one.system, [0, 0, 0, 0])
         for at, hit in enumerate((True, one.label is not None, value is not None, right)):
-            held[at] += hit
+            system_counts[at] += hit
     systems = tuple(SystemCounts(name, *held) for name, held in counts.items() if name)
     total, meaning, found, right_ones = (
         sum(held[at] for held in counts.values()) for at in range(4)
     )
-    return Quality(
-        reader, kind, labelled_by, total, meaning, found, right_ones,
+    return ParsingQuality(
+        parser, kind, labelled_by, total, meaning, found, right_ones,
         systems if len(systems) > 1 else (),
     )  # fmt: skip
 
 
-def largest_set(reader: str, kind: Kind) -> Quality | None:
+def largest_set(parser: str, kind: Kind) -> ParsingQuality | None:
     """The stored counts of a reader on the largest set of labelled replies."""
-    return max(quality_of(reader, kind), key=lambda one: one.replies, default=None)
+    return max(stored_quality(parser, kind), key=lambda one: one.replies, default=None)
 
 
 @cache
-def known_qualities() -> tuple[Quality, ...]:
+def stored_qualities() -> tuple[ParsingQuality, ...]:
     """The stored counts of the built-in readers."""
     data = (files("snellen.analysis.parsing") / COUNTS).read_bytes()
-    return tuple(msgspec.json.decode(data, type=list[Quality]))
+    return tuple(msgspec.json.decode(data, type=list[ParsingQuality]))
 
 
-def quality_of(reader: str, kind: Kind) -> list[Quality]:
+def stored_quality(parser: str, kind: Kind) -> list[ParsingQuality]:
     """The stored counts of one reader for one kind of question, e.g. `snellen` and `choice`."""
-    return [one for one in known_qualities() if (one.reader, one.kind) == (reader, kind)]
+    return [one for one in stored_qualities() if (one.reader, one.kind) == (parser, kind)]
 
 
-def quality_in_run(run: RunFolder, labels: Mapping[tuple[str, int], str]) -> Quality:
+def quality_in_run(run: RunFolder, labels: Mapping[tuple[str, int], str]) -> ParsingQuality:
     """The language model that reads a run's replies, on a labelling sheet that people filled
     (`analysis.extraction.read_labels`). Raises UsageError where no label belongs to the run."""
-    verdicts = {(one.id, one.number): one.verdict for one in unread(run.records())}
+    verdicts = {(one.id, one.pass_index): one.verdict for one in unread_replies(run.records())}
     shared = [key for key in labels if key in verdicts]
     if not shared:
         raise UsageError(f"{run.name} holds none of the labelled replies")
     roles = run.info.config.roles
     read = [key for key in shared if len(verdicts[key]) == 1 and verdicts[key] not in "Z?"]
-    return Quality(
+    return ParsingQuality(
         roles[EXTRACTOR].name if EXTRACTOR in roles else "rules alone",
         "choice",
         "people",
@@ -223,14 +227,14 @@ def quality_in_run(run: RunFolder, labels: Mapping[tuple[str, int], str]) -> Qua
     )
 
 
-class RuleReadings:
+class RuleParseCounts:
     """Written replies of a run that rules alone had to read, counted as its records go by. Empty
     ones and those cut short say what they are, and count in neither number."""
 
     def __init__(self) -> None:
         self.samples = 0
-        self.read: Counter[Kind] = Counter()
-        self.unread: Counter[Kind] = Counter()
+        self.parsed: Counter[Kind] = Counter()
+        self.unparsed: Counter[Kind] = Counter()
 
     def add(self, record: Record) -> None:
         self.samples += sum(draw.score is not None for draw in draws_of(record))
@@ -238,34 +242,36 @@ class RuleReadings:
             if not isinstance(one.output, Generated) or one.extraction is not None:
                 continue
             if not isinstance(one.answer, Empty | Truncated | None):
-                (self.read if isinstance(one.answer, Found) else self.unread)[record.kind] += 1
+                (self.parsed if isinstance(one.answer, ParsedAnswer) else self.unparsed)[
+                    record.kind
+                ] += 1
 
 
-def error_in_run(parameters: Mapping[str, str], replies: RuleReadings) -> ScoreError | None:
+def run_score_error(parameters: Mapping[str, str], replies: RuleParseCounts) -> ScoreError | None:
     """The measurement error that the rules leave in a run's score, as a bound: a reply that was
-    read is misread as often as `Quality.least_precision` allows, one that was not
+    read is misread as often as `Quality.min_precision` allows, one that was not
     read means an answer as often as among the labelled replies, and either may decide its sample.
 
     `parameters` are those of the run, which name its rule. None where the rule has no labelled
     replies for a kind of question in the run, or no reply was read by rules.
     """
     rule = parameters.get("rule", OWN_RULE)
-    words = parameters.get("reading", WORD if rule == OWN_RULE else rule)
-    kinds = {*replies.read, *replies.unread}
+    yes_no_rule = parameters.get("reading", WORD if rule == OWN_RULE else rule)
+    kinds = {*replies.parsed, *replies.unparsed}
     if not kinds or not replies.samples:
         return None
     misread = missed = 0.0
     for kind in kinds:
-        best = largest_set(words if kind == "yes_no" else rule, kind)
-        if best is None or best.least_precision is None:
+        best = largest_set(yes_no_rule if kind == "yes_no" else rule, kind)
+        if best is None or best.min_precision is None:
             return None
-        misread += replies.read[kind] * (1 - best.least_precision)
-        missed += replies.unread[kind] * best.meant_unread
+        misread += replies.parsed[kind] * (1 - best.min_precision)
+        missed += replies.unparsed[kind] * best.unread_answer_rate
     share = 100 / replies.samples
     return ScoreError(share * misread, share * (misread + missed))
 
 
-def score_error(quality: Quality) -> ScoreError:
+def score_error(quality: ParsingQuality) -> ScoreError:
     """The measurement error that a reader of this quality leaves in a score over replies like
     these: a bound, for every misread reply may change its question's score, and every unread one
     that means an option may have been right."""
@@ -277,7 +283,7 @@ def score_error(quality: Quality) -> ScoreError:
     return ScoreError(share * misread, share * (misread + unread_ones))
 
 
-def widened(interval: Interval, errors: ScoreError) -> Interval:
+def extend_interval(interval: Interval, errors: ScoreError) -> Interval:
     """An interval in points of 100 with the measurement error added at its ends, in full: a bound
     on a bias is no random error, and may hold to its last tenth (G. W. Imbens and C. F. Manski,
     Econometrica 72 (2004), whose interval of a partially identified mean needs a little less)."""

@@ -35,7 +35,7 @@ class StepRates(NamedTuple):
 
 def step_rates(records: Iterable[Record], *, extractor: bool) -> StepRates:
     """Over the first pass of every multiple-choice question that got a reply."""
-    found: Counter[Step] = Counter()
+    counts: Counter[Step] = Counter()
     replies = refused = 0
     for record in records:
         first = record.passes[0] if record.passes else None
@@ -47,6 +47,8 @@ def step_rates(records: Iterable[Record], *, extractor: bool) -> StepRates:
         refused += isinstance(first.answer, Refused)
         step = step_of(first.answer, by_llm=first.extraction is not None)
         if step is not None:
-            found[step] += 1
-    upto = {step: sum(found[one] for one in STEPS[: at + 1]) for at, step in enumerate(STEPS)}
-    return StepRates(replies, upto, refused, extractor)
+            counts[step] += 1
+    cumulative = {
+        step: sum(counts[one] for one in STEPS[: at + 1]) for at, step in enumerate(STEPS)
+    }
+    return StepRates(replies, cumulative, refused, extractor)

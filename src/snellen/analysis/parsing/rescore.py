@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from snellen.core.benchmark import Benchmark
-from snellen.core.flow import drive
+from snellen.core.flow import run_flow
 from snellen.core.output import Output
 from snellen.core.record import Pass, Record
 from snellen.core.request import Request
@@ -19,37 +19,37 @@ class _NotStored(Exception):
     """The flow asks for something that the record does not hold."""
 
 
-def read_again(
+def rescore_records(
     benchmark: Benchmark, records: Mapping[str, Record], policy: FailurePolicy
 ) -> dict[str, float]:
     """Scores that the replies of `records` earn under a benchmark, by sample id. Left out are those
     that it does not score, and those for which it asks more than the records hold, such as another
     rotation of the options or a judge."""
-    found: dict[str, float] = {}
+    scores_by_id: dict[str, float] = {}
     for sample in benchmark.samples(benchmark.open()):
         record = records.get(sample.id)
         if record is None or not record.passes:
             continue
         draws = [record.passes, *(one.passes for one in record.repeats[1:])]
         try:
-            again = [_driven(benchmark, sample, passes) for passes in draws]
+            rescored = [_replay_passes(benchmark, sample, passes) for passes in draws]
         except _NotStored:
             continue
-        scores = [counted_score(one, policy) for one in again]
-        known = [score for score in scores if score is not None]
-        if len(known) == len(draws):
-            found[sample.id] = sum(known) / len(known)
-    return found
+        scores = [counted_score(one, policy) for one in rescored]
+        counted = [score for score in scores if score is not None]
+        if len(counted) == len(draws):
+            scores_by_id[sample.id] = sum(counted) / len(counted)
+    return scores_by_id
 
 
-def _driven(benchmark: Benchmark, sample: Sample, passes: Sequence[Pass]) -> Record:
+def _replay_passes(benchmark: Benchmark, sample: Sample, passes: Sequence[Pass]) -> Record:
     """The record of a sample whose replies are those of these passes, one after the other."""
     outputs = iter([one.output for one in passes])
 
-    def stored(request: Request) -> Output:
+    def next_stored_output(request: Request) -> Output:
         output = next(outputs, None) if request.to == MAIN else None
         if output is None:
             raise _NotStored
         return output
 
-    return drive(benchmark.flow(sample), stored)
+    return run_flow(benchmark.flow(sample), next_stored_output)

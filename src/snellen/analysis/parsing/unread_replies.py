@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from snellen.core.answer import Found, NoMatch
+from snellen.core.answer import NoMatch, ParsedAnswer
 from snellen.core.atomic_write import save
 from snellen.core.csv_cells import cell_text, text_cells
 from snellen.core.errors import DataError, UsageError
@@ -29,18 +29,18 @@ UNREADABLE = "?"
 COLUMNS = ("id", "pass", "question", "options", "reply", "label")
 
 
-class Reply(NamedTuple):
+class UnreadReply(NamedTuple):
     """A reply that no rule could match. `verdict` is what the run's extractor made of it."""
 
     id: str
-    number: int
+    pass_index: int
     question: str
     options: str
     text: str
     verdict: str
 
 
-class Alignment(NamedTuple):
+class ExtractorAgreement(NamedTuple):
     """How often an extractor says what people say, over the labelled replies."""
 
     extractor: str
@@ -49,40 +49,40 @@ class Alignment(NamedTuple):
     interval: Interval
 
 
-def unread(records: Iterable[Record]) -> Iterator[Reply]:
+def unread_replies(records: Iterable[Record]) -> Iterator[UnreadReply]:
     """Replies that no rule could match, in the order of the run."""
     for record in records:
-        for number, one in enumerate(record.passes):
+        for pass_index, one in enumerate(record.passes):
             if not isinstance(one.output, Generated):
                 continue
             if one.extraction is not None or is_unmatched(one.output, one.answer):
                 options = one.options or record.options
                 listed = " | ".join(f"{label}. {text}" for label, text in options.items())
-                yield Reply(
-                    record.id, number, record.question, listed, one.output.text, _verdict(one)
+                yield UnreadReply(
+                    record.id, pass_index, record.question, listed, one.output.text, _verdict(one)
                 )
 
 
-def drawn(replies: Sequence[Reply], share: float, seed: int) -> list[Reply]:
+def sample_replies(replies: Sequence[UnreadReply], fraction: float, seed: int) -> list[UnreadReply]:
     """A random share of the replies, at least one where there is any, in their order.
 
     Raises UsageError for a share outside (0, 1].
     """
-    if not 0 < share <= 1:
-        raise UsageError(f"the share is {share}; expected more than 0 and at most 1, e.g. 0.1")
-    count = min(len(replies), max(1, round(share * len(replies))))
+    if not 0 < fraction <= 1:
+        raise UsageError(f"the share is {fraction}; expected more than 0 and at most 1, e.g. 0.1")
+    count = min(len(replies), max(1, round(fraction * len(replies))))
     chosen = sorted(random.Random(seed).sample(range(len(replies)), count))
     return [replies[at] for at in chosen]
 
 
-def write_sheet(replies: Iterable[Reply], path: Path) -> None:
+def write_sheet(replies: Iterable[UnreadReply], path: Path) -> None:
     """A labelling sheet with an empty `label` column; texts that a spreadsheet would take for
     formulas stand behind an apostrophe. Raises StorageError."""
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(COLUMNS)
     for one in replies:
-        row = (one.id, one.number, one.question, one.options, one.text, "")
+        row = (one.id, one.pass_index, one.question, one.options, one.text, "")
         writer.writerow(text_cells(row))
     save(path, text.getvalue())
 
@@ -112,19 +112,19 @@ def read_labels(path: Path) -> dict[tuple[str, int], str]:
     return labels
 
 
-def alignment(run: RunFolder, labels: dict[tuple[str, int], str]) -> Alignment:
+def extractor_agreement(run: RunFolder, labels: dict[tuple[str, int], str]) -> ExtractorAgreement:
     """Agreement of a run's extractor with the labels. Raises UsageError where none applies."""
-    verdicts = {(one.id, one.number): one.verdict for one in unread(run.records())}
+    verdicts = {(one.id, one.pass_index): one.verdict for one in unread_replies(run.records())}
     shared = [key for key in labels if key in verdicts]
     if not shared:
         raise UsageError(f"{run.name} holds none of the labelled replies")
     agreed = sum(verdicts[key] == labels[key] for key in shared)
     roles = run.info.config.roles
     name = roles["extractor"].name if "extractor" in roles else "rules alone"
-    return Alignment(name, len(shared), agreed / len(shared), wilson(agreed, len(shared)))
+    return ExtractorAgreement(name, len(shared), agreed / len(shared), wilson(agreed, len(shared)))
 
 
-def _verdict(one: Pass) -> str:
-    if isinstance(one.answer, Found):
-        return one.answer.value
-    return NONE_FITS if isinstance(one.answer, NoMatch) else UNREADABLE
+def _verdict(one_pass: Pass) -> str:
+    if isinstance(one_pass.answer, ParsedAnswer):
+        return one_pass.answer.value
+    return NONE_FITS if isinstance(one_pass.answer, NoMatch) else UNREADABLE

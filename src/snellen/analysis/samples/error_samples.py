@@ -21,7 +21,7 @@ from typing import Literal, NamedTuple, get_args
 import msgspec
 from msgspec import Struct
 
-from snellen.core.answer import Found
+from snellen.core.answer import ParsedAnswer
 from snellen.core.atomic_write import save
 from snellen.core.csv_cells import cell_text, text_cells
 from snellen.core.errors import DataError, UsageError
@@ -29,7 +29,7 @@ from snellen.core.output import Failure, Generated
 from snellen.core.record import Pass, Record
 from snellen.core.summary import Interval
 from snellen.stats.agreement import cohen_kappa
-from snellen.stats.weighted_share import Stratum, weighted_share
+from snellen.stats.weighted_share import SampledStratum, weighted_share
 from snellen.store.runs import RunFolder
 
 ErrorType = Literal[
@@ -56,22 +56,22 @@ MEANINGS: Mapping[ErrorType, tuple[str, str]] = {
 }
 """What each type is called in the paper, and what it means. Several may apply to one answer."""
 FORMAT = "snellen error labels 1"
-EACH = 5
+DEFAULT_EACH = 5
 _HALF = 0.5
 _COLUMNS = ("run", "model", "sample", "subtask", "labels", "note", "wrong", "labeller")
 
 
-class Wrong(NamedTuple):
+class WrongAnswer(NamedTuple):
     """An answer to be labelled."""
 
     run: RunFolder
     subtask: str
     record: Record
-    among: int = 0
+    wrong_count: int = 0
     """Wrong answers of its run and subtask, which it was drawn from."""
 
     @property
-    def asked(self) -> Pass | None:
+    def wrong_pass(self) -> Pass | None:
         """Where it went wrong: the first pass that is not right."""
         passes = self.record.passes
         return next((one for one in passes if not one.correct), passes[0] if passes else None)
@@ -79,28 +79,32 @@ class Wrong(NamedTuple):
     @property
     def options(self) -> Mapping[str, str]:
         """As they stood in that pass."""
-        return (self.asked.options if self.asked else {}) or self.record.options
+        return (self.wrong_pass.options if self.wrong_pass else {}) or self.record.options
 
     @property
     def gold(self) -> tuple[str, ...]:
-        return (self.asked.gold if self.asked else ()) or self.record.gold
+        return (self.wrong_pass.gold if self.wrong_pass else ()) or self.record.gold
 
     @property
     def answer(self) -> str | None:
         """What was read from that pass's reply."""
-        if self.asked is None:
+        if self.wrong_pass is None:
             return self.record.answer
-        return self.asked.answer.value if isinstance(self.asked.answer, Found) else None
+        return (
+            self.wrong_pass.answer.value
+            if isinstance(self.wrong_pass.answer, ParsedAnswer)
+            else None
+        )
 
     @property
     def reply(self) -> str:
-        output = self.asked.output if self.asked else None
+        output = self.wrong_pass.output if self.wrong_pass else None
         if isinstance(output, Generated):
             return output.text
         return output.message if isinstance(output, Failure) else ""
 
 
-class Label(Struct, frozen=True, omit_defaults=True):
+class ErrorLabel(Struct, frozen=True, omit_defaults=True):
     run: str
     sample: str
     model: str = ""
@@ -115,8 +119,8 @@ class Label(Struct, frozen=True, omit_defaults=True):
         return self.run, self.sample
 
 
-class Labels(Struct, frozen=True):
-    samples: tuple[Label, ...]
+class ErrorLabels(Struct, frozen=True):
+    samples: tuple[ErrorLabel, ...]
     labeller: str = ""
     format: str = FORMAT
 
@@ -137,7 +141,7 @@ class TypeShare(NamedTuple):
     weighted: bool
 
 
-class Agreement(NamedTuple):
+class LabelAgreement(NamedTuple):
     """Two labellers on one type: whether each gave it, over the samples both labelled."""
 
     type: ErrorType
@@ -148,9 +152,9 @@ class Agreement(NamedTuple):
     kappa: float | None
 
 
-def drawn(
-    runs: Sequence[RunFolder], group: str = "category", each: int = EACH, seed: int = 0
-) -> list[Wrong]:
+def draw_wrong_answers(
+    runs: Sequence[RunFolder], group: str = "category", each: int = DEFAULT_EACH, seed: int = 0
+) -> list[WrongAnswer]:
     """At most `each` wrong answers of every subtask and run, drawn at random; the same seed draws
     the same. Wrong is an answer that earned less than half.
 
@@ -158,7 +162,7 @@ def drawn(
     """
     if each < 1:
         raise UsageError(f"--each is {each}; expected at least 1 sample of each subtask")
-    found: list[Wrong] = []
+    drawn_answers: list[WrongAnswer] = []
     for run in runs:
         wrong: dict[str, list[Record]] = defaultdict(list)
         for record in run.records():
@@ -166,52 +170,52 @@ def drawn(
                 wrong[record.groups.get(group, "")].append(record)
         for subtask in sorted(wrong):
             members = sorted(wrong[subtask], key=lambda record: record.id)
-            lot = random.Random(f"{seed}:{run.info.model}:{subtask}")
-            chosen = lot.sample(members, min(each, len(members)))
-            found += [
-                Wrong(run, subtask, one, len(members))
+            generator = random.Random(f"{seed}:{run.info.model}:{subtask}")
+            chosen = generator.sample(members, min(each, len(members)))
+            drawn_answers += [
+                WrongAnswer(run, subtask, one, len(members))
                 for one in sorted(chosen, key=lambda record: record.id)
             ]
-    if not found:
+    if not drawn_answers:
         raise UsageError("no run has a wrong answer: there is nothing to label")
-    return found
+    return drawn_answers
 
 
-def read_labels(path: Path) -> Labels:
+def read_error_labels(path: Path) -> ErrorLabels:
     """Labels from a JSON or CSV file. Raises DataError for a file that holds none."""
     try:
         if path.suffix.lower() == ".csv":
-            found = _from_csv(path)
+            labels = _from_csv(path)
         else:
-            found = msgspec.json.decode(path.read_bytes(), type=Labels)
+            labels = msgspec.json.decode(path.read_bytes(), type=ErrorLabels)
     except (OSError, ValueError, KeyError, csv.Error, msgspec.DecodeError) as error:
         raise DataError(f"{path} cannot be read as error labels: {error}") from error
-    if found.format != FORMAT:
-        raise DataError(f"{path} has the format {found.format!r}; expected {FORMAT!r}")
-    if not any(one.labels for one in found.samples):
+    if labels.format != FORMAT:
+        raise DataError(f"{path} has the format {labels.format!r}; expected {FORMAT!r}")
+    if not any(one.labels for one in labels.samples):
         raise DataError(f"{path} holds no label yet: label samples on the page and save them")
-    return found
+    return labels
 
 
-def write_labels(labels: Labels, path: Path) -> None:
+def write_error_labels(labels: ErrorLabels, path: Path) -> None:
     """As JSON, or as CSV where the suffix says so. Raises StorageError."""
     if path.suffix.lower() == ".csv":
-        save(path, _as_csv(labels))
+        save(path, _to_csv(labels))
     else:
         save(path, msgspec.json.format(msgspec.json.encode(labels), indent=1) + b"\n")
 
 
-def distribution(labels: Iterable[Label]) -> list[TypeShare]:
+def distribution(labels: Iterable[ErrorLabel]) -> list[TypeShare]:
     """How often each type of error is the reason, model by model; samples without labels are left
     out. At most a few samples of each subtask were drawn, so that those of a subtask with many
     wrong answers stand for more of them (`weighted_share`)."""
-    by_model: dict[str, list[Label]] = defaultdict(list)
+    by_model: dict[str, list[ErrorLabel]] = defaultdict(list)
     for one in labels:
         if one.labels:
             by_model[one.model or one.run].append(one)
     found = []
     for model, members in by_model.items():
-        subtasks: dict[tuple[str, str], list[Label]] = defaultdict(list)
+        subtasks: dict[tuple[str, str], list[ErrorLabel]] = defaultdict(list)
         for one in members:
             subtasks[one.run, one.subtask].append(one)
         weighted = all(one.wrong for one in members)
@@ -227,12 +231,16 @@ def distribution(labels: Iterable[Label]) -> list[TypeShare]:
     return found
 
 
-def _strata(name: ErrorType, subtasks: Iterable[Sequence[Label]], weighted: bool) -> list[Stratum]:
+def _strata(
+    name: ErrorType, subtasks: Iterable[Sequence[ErrorLabel]], weighted: bool
+) -> list[SampledStratum]:
     if not weighted:
         members = [one for subtask in subtasks for one in subtask]
-        return [Stratum(len(members), len(members), sum(name in one.labels for one in members))]
+        return [
+            SampledStratum(len(members), len(members), sum(name in one.labels for one in members))
+        ]
     return [
-        Stratum(
+        SampledStratum(
             max(len(members), *(one.wrong for one in members)),
             len(members),
             sum(name in one.labels for one in members),
@@ -241,7 +249,7 @@ def _strata(name: ErrorType, subtasks: Iterable[Sequence[Label]], weighted: bool
     ]
 
 
-def agreement(first: Labels, second: Labels) -> list[Agreement]:
+def label_agreement(first: ErrorLabels, second: ErrorLabels) -> list[LabelAgreement]:
     """Cohen's kappa of two labellers, type by type. Raises UsageError where they share no
     labelled sample."""
     ours = {one.key: set(one.labels) for one in first.samples if one.labels}
@@ -249,19 +257,19 @@ def agreement(first: Labels, second: Labels) -> list[Agreement]:
     shared = [key for key in ours if key in theirs]
     if not shared:
         raise UsageError("the two files of labels have no labelled sample in common")
-    found = []
+    agreements = []
     for name in ERROR_TYPES:
         one = [float(name in ours[key]) for key in shared]
         other = [float(name in theirs[key]) for key in shared]
         both = sum(a and b for a, b in zip(one, other, strict=True))
-        found.append(
-            Agreement(name, int(sum(one)), int(sum(other)), int(both), len(shared),
+        agreements.append(
+            LabelAgreement(name, int(sum(one)), int(sum(other)), int(both), len(shared),
                       cohen_kappa(one, other))
         )  # fmt: skip
-    return found
+    return agreements
 
 
-def _as_csv(labels: Labels) -> str:
+def _to_csv(labels: ErrorLabels) -> str:
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(_COLUMNS)
@@ -273,25 +281,25 @@ def _as_csv(labels: Labels) -> str:
     return text.getvalue()
 
 
-def _from_csv(path: Path) -> Labels:
+def _from_csv(path: Path) -> ErrorLabels:
     with path.open(newline="", encoding="utf-8-sig") as file:
         rows = [
             {name: cell_text(cell) for name, cell in row.items() if isinstance(cell, str)}
             for row in csv.DictReader(file)
         ]
     found = tuple(
-        Label(
+        ErrorLabel(
             row["run"], row["sample"], row.get("model", ""), row.get("subtask", ""),
-            tuple(_type(name, path) for name in row["labels"].split(";") if name.strip()),
+            tuple(_parse_type(name, path) for name in row["labels"].split(";") if name.strip()),
             row.get("note", ""),
             int(row.get("wrong") or 0),
         )
         for row in rows
     )  # fmt: skip
-    return Labels(found, rows[0].get("labeller", "") if rows else "")
+    return ErrorLabels(found, rows[0].get("labeller", "") if rows else "")
 
 
-def _type(name: str, path: Path) -> ErrorType:
+def _parse_type(name: str, path: Path) -> ErrorType:
     found = next((known for known in ERROR_TYPES if known == name.strip().lower()), None)
     if found is None:
         raise DataError(f"{path}: {name!r} is no type of error; expected {', '.join(ERROR_TYPES)}")

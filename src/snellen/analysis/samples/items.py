@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from snellen.analysis.comparison.aligned import Aligned, aligned
+from snellen.analysis.comparison.aligned import AlignedRuns, align_runs
 from snellen.analysis.samples.doubtful_labels import (
-    FEWEST_RUNS,
-    Answered,
+    MIN_RUNS,
+    RunAnswer,
     Suspect,
     doubts,
     strong_runs,
 )
-from snellen.analysis.samples.subsets import Size, smallest_subset
+from snellen.analysis.samples.subsets import SubsetWorth, smallest_subset
 from snellen.core.errors import UsageError
-from snellen.stats.items import FEWEST_SYSTEMS as FEWEST_SYSTEMS_TO_DISCRIMINATE
+from snellen.stats.items import MIN_SYSTEMS as FEWEST_SYSTEMS_TO_DISCRIMINATE
 from snellen.stats.items import difficulty, discrimination, low_discrimination
 from snellen.store.runs import RunFolder
 
@@ -40,7 +40,7 @@ class Item(Struct, frozen=True):
     low: float | None = None
 
 
-class Items(Struct, frozen=True):
+class ItemAnalysis(Struct, frozen=True):
     benchmark: str
     runs: tuple[str, ...]
     scores: tuple[float, ...]
@@ -52,7 +52,7 @@ class Items(Struct, frozen=True):
     """Suspects to be expected if no label is wrong (`doubtful_labels.Doubts`)."""
     all_right: int
     all_wrong: int
-    sizes: tuple[Size, ...]
+    sizes: tuple[SubsetWorth, ...]
     subset: tuple[str, ...]
     """Ids of the smallest subset that keeps the ranking as well as was asked for, or of half of the
     samples where none does (a notice says so)."""
@@ -65,13 +65,13 @@ class Items(Struct, frozen=True):
     """Samples whose `low` is at most 0.05, to be expected if all discriminated alike."""
 
 
-def itemise(
+def analyse_items(
     runs: Sequence[RunFolder],
     names: Sequence[str],
     *,
     common: bool = False,
     agreement: float = 0.95,
-) -> Items:
+) -> ItemAnalysis:
     """Samples over the runs of one benchmark. `agreement` is the share of pairs of models that the
     smallest subset must order as the whole does.
 
@@ -83,54 +83,65 @@ def itemise(
             f"the item view needs two or more runs of one benchmark; got {len(runs)} of "
             f"{', '.join(benchmarks) or 'none'}"
         )
-    together = aligned(runs, common=common)
-    levels = together.scores.mean(axis=0)
-    hard = difficulty(together.scores)
+    aligned_runs = align_runs(runs, common=common)
+    levels = aligned_runs.scores.mean(axis=0)
+    difficulties = difficulty(aligned_runs.scores)
     strong = strong_runs(levels)
-    doubted = doubts(together, _answers(runs), strong) if strong else None
-    items, low_expected = _items(together, hard)
-    smallest = smallest_subset(together, agreement)
+    label_doubts = doubts(aligned_runs, _answers_by_run(runs), strong) if strong else None
+    items, low_expected = _items(aligned_runs, difficulties)
+    smallest = smallest_subset(aligned_runs, agreement)
     notices = smallest.notices
     if not strong:
-        notices = (*notices, f"labels are doubted from {FEWEST_RUNS} runs on, here are {len(runs)}")
+        notices = (*notices, f"labels are doubted from {MIN_RUNS} runs on, here are {len(runs)}")
     if low_expected is None:
         few = f"discrimination is told from {FEWEST_SYSTEMS_TO_DISCRIMINATE} runs on"
         notices = (*notices, f"{few}, here are {len(runs)}")
-    return Items(
+    return ItemAnalysis(
         benchmark=next(iter(benchmarks)),
         runs=tuple(names),
         scores=tuple((100 * levels).tolist()),
-        n=len(together.samples),
+        n=len(aligned_runs.samples),
         items=items,
         strong=tuple(names[at] for at in strong),
-        suspects=doubted.suspects if doubted else (),
-        expected=doubted.expected if doubted else None,
-        expected_range=doubted.range if doubted else None,
+        suspects=label_doubts.suspects if label_doubts else (),
+        expected=label_doubts.expected if label_doubts else None,
+        expected_range=label_doubts.range if label_doubts else None,
         low_expected=low_expected,
-        all_right=int((hard <= 1e-9).sum()),
-        all_wrong=int((hard >= 1 - 1e-9).sum()),
+        all_right=int((difficulties <= 1e-9).sum()),
+        all_wrong=int((difficulties >= 1 - 1e-9).sum()),
         sizes=smallest.sizes,
         subset=smallest.samples,
         subset_agreement=smallest.agreement,
-        notices=(*together.notices, *notices),
+        notices=(*aligned_runs.notices, *notices),
     )
 
 
-def _items(together: Aligned, hard: NDArray[float64]) -> tuple[tuple[Item, ...], float | None]:
+def _items(
+    aligned_runs: AlignedRuns, difficulties: NDArray[float64]
+) -> tuple[tuple[Item, ...], float | None]:
     """Every sample, and how many discriminate little by chance; None with too few runs."""
-    if together.scores.shape[1] < FEWEST_SYSTEMS_TO_DISCRIMINATE:
-        plain = zip(together.samples, hard.tolist(), strict=True)
+    if aligned_runs.scores.shape[1] < FEWEST_SYSTEMS_TO_DISCRIMINATE:
+        plain = zip(aligned_runs.samples, difficulties.tolist(), strict=True)
         return tuple(Item(one.id, one.question, level, None) for one, level in plain), None
-    telling, low = discrimination(together.scores), low_discrimination(together.scores)
-    told = zip(together.samples, hard.tolist(), telling.tolist(), low.p.tolist(), strict=True)
+    discriminations, low = (
+        discrimination(aligned_runs.scores),
+        low_discrimination(aligned_runs.scores),
+    )
+    columns = zip(
+        aligned_runs.samples,
+        difficulties.tolist(),
+        discriminations.tolist(),
+        low.p.tolist(),
+        strict=True,
+    )
     items = tuple(
         Item(one.id, one.question, level, None, None)
         if math.isnan(r)
         else Item(one.id, one.question, level, r, p)
-        for one, level, r, p in told
+        for one, level, r, p in columns
     )
     return items, low.expected
 
 
-def _answers(runs: Sequence[RunFolder]) -> list[dict[str, Answered]]:
-    return [{one.id: one for one in run.read_as(Answered)} for run in runs]
+def _answers_by_run(runs: Sequence[RunFolder]) -> list[dict[str, RunAnswer]]:
+    return [{one.id: one for one in run.read_as(RunAnswer)} for run in runs]

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from snellen.analysis.comparison.aligned import Aligned
-from snellen.stats.paired import DEFAULT_POWER, detectable, paired_means
+from snellen.analysis.comparison.aligned import AlignedRuns
+from snellen.stats.paired import DEFAULT_POWER, detectable_difference, paired_means
 from snellen.stats.paired_statistics import cluster_sums
-from snellen.stats.subsets import FEWEST_SYSTEMS, Subset, choose_subset
+from snellen.stats.subsets import MIN_SYSTEMS, Subset, choose_subset
 
 if TYPE_CHECKING:
     from numpy import float64
     from numpy.typing import NDArray
 
-_MOST_PAIRS = 500
+_MAX_PAIRS = 500
 """Pairs of runs that the discordance is averaged over."""
 
 
-class Size(Struct, frozen=True):
+class SubsetWorth(Struct, frozen=True):
     """What the best subset of a size is worth to models that had no part in choosing it; in
     percent, and points of 100."""
 
@@ -41,43 +41,45 @@ class SmallestSubset(NamedTuple):
     none is; empty where there are too few runs. `agreement`, in percent: what the procedure, choice
     of size included, is worth to models that had no part in it."""
 
-    sizes: tuple[Size, ...]
+    sizes: tuple[SubsetWorth, ...]
     samples: tuple[str, ...]
     agreement: float | None
     notices: tuple[str, ...]
 
 
-def smallest_subset(together: Aligned, agreement: float) -> SmallestSubset:
+def smallest_subset(aligned_runs: AlignedRuns, agreement: float) -> SmallestSubset:
     """The smallest subset that orders the share `agreement` of the pairs of runs as all samples do.
 
     Samples of a cluster stay together.
     """
     import numpy as np
 
-    systems = together.scores.shape[1]
-    if systems < FEWEST_SYSTEMS:
-        why = f"a subset is chosen from {FEWEST_SYSTEMS} runs on, here are {systems}"
+    systems = aligned_runs.scores.shape[1]
+    if systems < MIN_SYSTEMS:
+        why = f"a subset is chosen from {MIN_SYSTEMS} runs on, here are {systems}"
         return SmallestSubset((), (), None, (why,))
-    sums = cluster_sums(together.scores, together.clusters)
-    counts = np.bincount(together.clusters).astype(np.float64)
-    found = choose_subset(sums, counts, agreement, "subset")
-    spread = _spread(together)
+    sums = cluster_sums(aligned_runs.scores, aligned_runs.clusters)
+    counts = np.bincount(aligned_runs.clusters).astype(np.float64)
+    choice = choose_subset(sums, counts, agreement, "subset")
+    spread = _spread(aligned_runs)
     mean = float(counts.mean())
-    sizes = tuple(_size(one, mean, spread) for one in found.sizes)
-    units = set(found.units.tolist())
+    sizes = tuple(_subset_worth(one, mean, spread) for one in choice.sizes)
+    units = set(choice.units.tolist())
     ids = tuple(
         one.id
-        for one, unit in zip(together.samples, together.clusters.tolist(), strict=True)
+        for one, unit in zip(aligned_runs.samples, aligned_runs.clusters.tolist(), strict=True)
         if unit in units
     )
-    missed = (
+    not_reached = (
         f"no subset up to half of the samples orders {100 * agreement:g} % of the pairs; the "
         "largest is given"
     )
-    return SmallestSubset(sizes, ids, 100 * found.agreement, () if found.reached else (missed,))
+    return SmallestSubset(
+        sizes, ids, 100 * choice.agreement, () if choice.is_reached else (not_reached,)
+    )
 
 
-class _Spread(NamedTuple):
+class _PairSpread(NamedTuple):
     """Means over pairs of runs: of the squared differences, of their size, and how much larger the
     variance is for the clusters (at least 1)."""
 
@@ -86,37 +88,37 @@ class _Spread(NamedTuple):
     design: float
 
 
-def _spread(together: Aligned) -> _Spread:
+def _spread(aligned_runs: AlignedRuns) -> _PairSpread:
     import numpy as np
 
-    pairs = list(combinations(range(together.scores.shape[1]), 2))
-    step = math.ceil(len(pairs) / _MOST_PAIRS)
+    pairs = list(combinations(range(aligned_runs.scores.shape[1]), 2))
+    step = math.ceil(len(pairs) / _MAX_PAIRS)
     first, second = np.array(pairs[::step]).T
-    differences: NDArray[float64] = together.scores[:, second] - together.scores[:, first]
+    differences: NDArray[float64] = aligned_runs.scores[:, second] - aligned_runs.scores[:, first]
     variances = differences.var(axis=0, ddof=1) / len(differences)
     designs = [
         one.error**2 / variance
         for one, variance in zip(
-            paired_means(differences, together.clusters), variances.tolist(), strict=True
+            paired_means(differences, aligned_runs.clusters), variances.tolist(), strict=True
         )
         if one.error is not None and variance
     ]
     design = max(1.0, float(np.mean(designs))) if designs else 1.0
-    return _Spread(float((differences**2).mean()), float(abs(differences).mean()), design)
+    return _PairSpread(float((differences**2).mean()), float(abs(differences).mean()), design)
 
 
-def _size(one: Subset, mean: float, spread: _Spread) -> Size:
-    """`mean`: samples of a unit."""
-    samples = round(one.units * mean)
-    least = detectable(
+def _subset_worth(subset: Subset, mean_unit_size: float, spread: _PairSpread) -> SubsetWorth:
+    """`mean_unit_size`: samples of a unit."""
+    samples = round(subset.units * mean_unit_size)
+    min_detectable = detectable_difference(
         spread.discordance, samples / spread.design, largest=spread.largest, power=DEFAULT_POWER
     )
-    return Size(
+    return SubsetWorth(
         samples,
-        100 * one.agreement,
-        100 * one.error,
-        100 * one.largest,
-        100 * one.random_agreement,
-        100 * one.random_error,
-        None if least is None else 100 * least,
+        100 * subset.agreement,
+        100 * subset.error,
+        100 * subset.largest,
+        100 * subset.random_agreement,
+        100 * subset.random_error,
+        None if min_detectable is None else 100 * min_detectable,
     )

@@ -35,9 +35,9 @@ from snellen.benchmarks.declaration.open_questions import (
     BARE,
     open_question_benchmark,
     open_rules,
-    whole_reply,
+    parse_whole_reply,
 )
-from snellen.benchmarks.declaration.published import HubSplit, Published, tsv
+from snellen.benchmarks.declaration.published import HubSplit, Published, published_tsv
 from snellen.benchmarks.declaration.questions import failures_of
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.model import Capabilities
@@ -58,7 +58,7 @@ ALIASES = {
 DATA = Published(
     {"data": ("val", "2014", "2017", "karpathy")},
     {
-        ("val",): tsv(
+        ("val",): published_tsv(
             "https://opencompass.openxlab.space/utils/VLMEval/COCO_VAL.tsv",
             "72a5079dead060269ac222c5aa5128af",
         ),
@@ -78,10 +78,10 @@ QUESTION = (
 
 
 def benchmark(variant: Variant) -> Benchmark:
-    theirs = variant.rule == "vlmevalkit"
-    words = _at_blanks if theirs else caption_words
+    by_vlmevalkit = variant.rule == "vlmevalkit"
+    split = _split_at_blanks if by_vlmevalkit else caption_words
     cache = Settings.from_environment().cache
-    made = open_question_benchmark(
+    built = open_question_benchmark(
         variant,
         name="coco-caption",
         version=VERSION,
@@ -90,10 +90,11 @@ def benchmark(variant: Variant) -> Benchmark:
         data=DATA,
         options=METEOR,
         rules=open_rules(
-            partial(_rouge_l, _at_single_blanks if theirs else caption_words), read=whole_reply
+            partial(_rouge_l_grade, _split_at_single_blanks if by_vlmevalkit else caption_words),
+            parse=parse_whole_reply,
         ),
-        wording=BARE,
-        shape=_captioned,
+        template=BARE,
+        adjust=_add_references,
         question=QUESTION,
         groups=(),
         paper="https://arxiv.org/abs/1504.00325",
@@ -101,38 +102,38 @@ def benchmark(variant: Variant) -> Benchmark:
     )
     failures = failures_of(variant)
     return replace(
-        made,
+        built,
         headline=HEADLINE,
         oracle=ORACLE,
-        beyond=_unseen,
+        unsupported_reason=_missing_image,
         summarise=partial(
             summarise_captions,
-            made.summarise,
+            built.summarise,
             failures,
-            words,
-            cache if made.parameters["meteor"] == "on" else None,
+            split,
+            cache if built.parameters["meteor"] == "on" else None,
         ),
-        headline_sums=partial(cider_sums, failures, words),
+        headline_sums=partial(cider_sums, failures, split),
     )
 
 
-def _captioned(sample: Sample, row: Row) -> Sample:
+def _add_references(sample: Sample, row: Row) -> Sample:
     told = row.cells.get("sentences")
     return structs.replace(sample, gold=gold_answers({"refs": told}, "refs")) if told else sample
 
 
-def _unseen(sample: Sample, capabilities: Capabilities) -> str | None:
+def _missing_image(sample: Sample, capabilities: Capabilities) -> str | None:
     return None if sample.media else "its picture is not among the data"
 
 
-def _at_blanks(caption: str) -> tuple[str, ...]:
+def _split_at_blanks(caption: str) -> tuple[str, ...]:
     return tuple(caption.split())
 
 
-def _at_single_blanks(caption: str) -> tuple[str, ...]:
+def _split_at_single_blanks(caption: str) -> tuple[str, ...]:
     """As the tools' ROUGE-L alone does: two blanks hold an empty word, and lines are not parted."""
     return tuple(caption.split(" "))
 
 
-def _rouge_l(words: Callable[[str], Sequence[str]], answer: str, sample: Sample) -> float:
-    return rouge_l(words(answer), [words(one) for one in sample.gold])
+def _rouge_l_grade(split: Callable[[str], Sequence[str]], answer: str, sample: Sample) -> float:
+    return rouge_l(split(answer), [split(one) for one in sample.gold])

@@ -15,12 +15,12 @@ from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.summary import Interval, Metric, Summary
 from snellen.scoring.accuracy import FailurePolicy, counted_score
-from snellen.scoring.captions.bleu import LONGEST, BleuCounts, bleu_counts
+from snellen.scoring.captions.bleu import MAX_ORDER, BleuCounts, bleu_counts
 from snellen.scoring.captions.cider import cider, document_frequencies
 from snellen.scoring.captions.meteor import MeteorCounts
-from snellen.scoring.captions.meteor_program import Captioned, caption_counts
-from snellen.scoring.clusters import clusters
-from snellen.scoring.headlines import Share, sum_of_ratios
+from snellen.scoring.captions.meteor_program import CaptionWithReferences, caption_counts
+from snellen.scoring.clusters import cluster_samples
+from snellen.scoring.headlines import RatioTerm, sum_of_ratios
 from snellen.stats.intervals import score_interval
 from snellen.stats.linearised import interval_of_sums
 
@@ -31,40 +31,44 @@ if TYPE_CHECKING:
 HEADLINE = "cider"
 ROUGE_L = "rouge_l"
 METEOR = "meteor"
-BLEU = tuple(f"bleu_{order}" for order in range(1, LONGEST + 1))
+BLEU = tuple(f"bleu_{order}" for order in range(1, MAX_ORDER + 1))
 _TOP = 1000.0
 """CIDEr runs to 10, and is given times 100."""
 
-Words = Callable[[str], Sequence[str]]
+SplitWords = Callable[[str], Sequence[str]]
 
 
 def summarise_captions(
-    plain: Callable[[Sequence[Record]], Summary],
+    summarise: Callable[[Sequence[Record]], Summary],
     failures: FailurePolicy,
-    words: Words,
-    meteor: Path | None,
+    split: SplitWords,
+    meteor_cache: Path | None,
     records: Sequence[Record],
 ) -> Summary:
-    """CIDEr as headline, with BLEU and ROUGE-L, and METEOR where `meteor` names a cache for what
+    """CIDEr as headline, with BLEU and ROUGE-L, and METEOR where `meteor_cache` names a cache for what
     its program says. Intervals are over pictures: of CIDEr with the document frequencies of the
     set held fixed, of BLEU and METEOR by what each picture's counts move.
 
     Where METEOR cannot be computed, it has no value and a notice says why.
     """
-    summary = plain(records)
+    summary = summarise(records)
     if summary.headline.value is None:
         headline = msgspec.structs.replace(summary.headline, name=HEADLINE, unit="points", top=_TOP)
         return msgspec.structs.replace(summary, headline=headline)
     counted = [one for one in records if counted_score(one, failures) is not None]
-    said, golds = _captions(counted, words)
-    held = clusters(counted)
-    headline = _cider(_ciders(said, golds), held)
-    counts = [bleu_counts(one, gold) for one, gold in zip(said, golds, strict=True)]
-    metrics = {HEADLINE: headline, **_bleu(counts, held)}
+    captions, golds = _split_captions(counted, split)
+    cluster_ids = cluster_samples(counted)
+    headline = _cider_metric(_cider_scores(captions, golds), cluster_ids)
+    counts = [bleu_counts(one, gold) for one, gold in zip(captions, golds, strict=True)]
+    metrics = {HEADLINE: headline, **_bleu_metrics(counts, cluster_ids)}
     beside: tuple[str, ...] = (BLEU[-1], ROUGE_L)
     notices = summary.notices
-    if meteor is not None:
-        found = _meteor([Captioned(*pair) for pair in zip(said, golds, strict=True)], meteor, held)
+    if meteor_cache is not None:
+        found = _meteor_metric(
+            [CaptionWithReferences(*pair) for pair in zip(captions, golds, strict=True)],
+            meteor_cache,
+            cluster_ids,
+        )
         metrics[METEOR] = found
         beside = (BLEU[-1], METEOR, ROUGE_L)
         notices = (*notices, *([found.note] if found.note else ()))
@@ -79,34 +83,36 @@ def summarise_captions(
 
 
 def cider_sums(
-    failures: FailurePolicy, words: Words, records: Sequence[Record]
+    failures: FailurePolicy, split: SplitWords, records: Sequence[Record]
 ) -> HeadlineSums | None:
     """CIDEr is a mean over pictures, with the document frequencies of all of them."""
-    places = [at for at, one in enumerate(records) if counted_score(one, failures) is not None]
-    scores = _ciders(*_captions([records[at] for at in places], words))
-    added: list[list[Share]] = [[] for _ in records]
-    for at, score in zip(places, scores, strict=True):
-        added[at] = [Share(HEADLINE, score)]
+    indices = [at for at, one in enumerate(records) if counted_score(one, failures) is not None]
+    scores = _cider_scores(*_split_captions([records[at] for at in indices], split))
+    added: list[list[RatioTerm]] = [[] for _ in records]
+    for at, score in zip(indices, scores, strict=True):
+        added[at] = [RatioTerm(HEADLINE, score)]
     return sum_of_ratios(added)
 
 
-def _captions(
-    counted: Sequence[Record], words: Words
+def _split_captions(
+    records: Sequence[Record], split: SplitWords
 ) -> tuple[list[Sequence[str]], list[list[Sequence[str]]]]:
     """The words of each picture's caption and of its references."""
     return (
-        [words(one.answer or "") for one in counted],
-        [[words(gold) for gold in one.gold] for one in counted],
+        [split(one.answer or "") for one in records],
+        [[split(gold) for gold in one.gold] for one in records],
     )
 
 
-def _ciders(said: Sequence[Sequence[str]], golds: Sequence[Sequence[Sequence[str]]]) -> list[float]:
+def _cider_scores(
+    captions: Sequence[Sequence[str]], golds: Sequence[Sequence[Sequence[str]]]
+) -> list[float]:
     known = document_frequencies(golds)
-    return [cider(one, gold, known) for one, gold in zip(said, golds, strict=True)]
+    return [cider(one, gold, known) for one, gold in zip(captions, golds, strict=True)]
 
 
-def _cider(scores: Sequence[float], held: Sequence[str]) -> Metric:
-    spread = score_interval([min(1.0, score / 10) for score in scores], held)
+def _cider_metric(scores: Sequence[float], cluster_ids: Sequence[str]) -> Metric:
+    spread = score_interval([min(1.0, score / 10) for score in scores], cluster_ids)
     interval = spread and Interval(
         _TOP * spread.low, _TOP * spread.high, spread.method, spread.level
     )
@@ -115,7 +121,9 @@ def _cider(scores: Sequence[float], held: Sequence[str]) -> Metric:
     return Metric(HEADLINE, value, len(scores), interval, note, unit="points", top=_TOP)
 
 
-def _meteor(captions: Sequence[Captioned], cache: Path, held: Sequence[str]) -> Metric:
+def _meteor_metric(
+    captions: Sequence[CaptionWithReferences], cache: Path, cluster_ids: Sequence[str]
+) -> Metric:
     try:
         counts = caption_counts(captions, cache)
     except UsageError as error:
@@ -127,10 +135,10 @@ def _meteor(captions: Sequence[Captioned], cache: Path, held: Sequence[str]) -> 
 
     rows = np.asarray([one.sums() for one in counts], dtype=np.float64)
     value = 100 * sum(counts, MeteorCounts()).score()
-    return Metric(METEOR, value, len(counts), interval_of_sums(rows, score, held))
+    return Metric(METEOR, value, len(counts), interval_of_sums(rows, score, cluster_ids))
 
 
-def _bleu(counts: Sequence[BleuCounts], held: Sequence[str]) -> dict[str, Metric]:
+def _bleu_metrics(counts: Sequence[BleuCounts], cluster_ids: Sequence[str]) -> dict[str, Metric]:
     import numpy as np
 
     rows = np.asarray(
@@ -143,7 +151,7 @@ def _bleu(counts: Sequence[BleuCounts], held: Sequence[str]) -> dict[str, Metric
             name,
             100 * value,
             len(counts),
-            interval_of_sums(rows, partial(bleu_of_sums, order), held),
+            interval_of_sums(rows, partial(bleu_of_sums, order), cluster_ids),
         )
         for order, (name, value) in enumerate(zip(BLEU, values, strict=True))
     }
@@ -155,6 +163,6 @@ def bleu_of_sums(order: int, sums: NDArray[float64]) -> NDArray[float64]:
 
     found = []
     for one, reference, *rest in sums.tolist():
-        counts = BleuCounts(one, reference, tuple(rest[:LONGEST]), tuple(rest[LONGEST:]))
+        counts = BleuCounts(one, reference, tuple(rest[:MAX_ORDER]), tuple(rest[MAX_ORDER:]))
         found.append(100 * counts.scores()[order])
     return np.asarray(found, dtype=np.float64)

@@ -16,7 +16,7 @@ from snellen.core.sample import Row
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class ConcatTable:
     """Rows are counted through all tables."""
 
     path: str
@@ -44,8 +44,8 @@ class Joined:
         numbers = count()
         for table in self.tables:
             for row in table:
-                yield replace(row, number=next(numbers))
+                yield replace(row, index=next(numbers))
 
 
-def joined(path: str, tables: Sequence[Table]) -> Table:
-    return tables[0] if len(tables) == 1 else Joined(path, tuple(tables))
+def concat_tables(path: str, tables: Sequence[Table]) -> Table:
+    return tables[0] if len(tables) == 1 else ConcatTable(path, tuple(tables))

@@ -11,15 +11,15 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from snellen.benchmarks.declaration.published import absolute, with_origin
+from snellen.benchmarks.declaration.published import absolute_path, with_origin
 from snellen.benchmarks.declaration.questions import question_benchmark
 from snellen.benchmarks.declaration.units import (
-    column_of_units,
-    counted_by_units,
-    other_columns,
-    shape_by,
+    add_units,
+    count_by_units,
+    renamed_columns,
+    unit_column,
 )
-from snellen.benchmarks.declaration.videos import WORDING, watching_of, with_video
+from snellen.benchmarks.declaration.videos import VIDEO_TEMPLATE, split_video_options, with_video
 from snellen.benchmarks.protocol.similarity import with_similarity
 from snellen.core.benchmark import Benchmark, Table, Variant
 from snellen.core.errors import SnellenError
@@ -30,34 +30,36 @@ from snellen.data.tables.open_table import open_table
 VERSION = "3"
 
 
-def own_benchmark(
-    path: str, variant: Variant, make: Callable[..., Benchmark] = question_benchmark
+def data_file_benchmark(
+    path: str, variant: Variant, build: Callable[..., Benchmark] = question_benchmark
 ) -> Benchmark:
-    """The benchmark of a data file; its name is the file's name without suffixes. `make` is called
+    """The benchmark of a data file; its name is the file's name without suffixes. `build` is called
     as `question_benchmark` is."""
 
-    named = other_columns(variant.columns)
+    columns = renamed_columns(variant.columns)
 
     def open() -> Table:
-        origin = Origin("own", file=absolute(path), columns=dict(variant.columns))
-        return with_origin(open_table(path, columns=named), origin)
+        origin = Origin("own", file=absolute_path(path), columns=dict(variant.columns))
+        return with_origin(open_table(path, columns=columns), origin)
 
-    made = partial(
-        make,
-        name=own_name(path),
+    partial_build = partial(
+        build,
+        name=data_file_name(path),
         version=VERSION,
         title=f"own data: {path}",
         open=open,
     )
-    units = column_of_units(variant.columns)
+    units = unit_column(variant.columns)
     if units:
-        made = partial(made, shape=shape_by(variant.columns))
+        partial_build = partial(partial_build, adjust=add_units(variant.columns))
     if _has_videos(open):
-        rest, watching = watching_of(variant)
-        asked = with_video(made(rest, wording=WORDING), watching, always=False)
+        rest, watching = split_video_options(variant)
+        benchmark = with_video(
+            partial_build(rest, template=VIDEO_TEMPLATE), watching, in_every_question=False
+        )
     else:
-        asked = made(variant)
-    return with_similarity(counted_by_units(asked, variant) if units else asked, variant)
+        benchmark = partial_build(variant)
+    return with_similarity(count_by_units(benchmark, variant) if units else benchmark, variant)
 
 
 def _has_videos(open: Callable[[], Table]) -> bool:
@@ -68,7 +70,7 @@ def _has_videos(open: Callable[[], Table]) -> bool:
         return False  # told when the table is opened to be read
 
 
-def own_name(path: str) -> str:
+def data_file_name(path: str) -> str:
     name = Path(path.split("://")[-1].split("?")[0]).name
     return (
         re.sub(r"(\.(tsv|csv|jsonl?|parquet|xlsx|txt|eval))?(\.gz)?$", "", name, flags=re.I)

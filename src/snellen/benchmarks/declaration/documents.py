@@ -15,9 +15,9 @@ from functools import partial
 from msgspec import structs
 
 from snellen.benchmarks.protocol.judging import rubric_parameter
-from snellen.benchmarks.protocol.parsers import Readers
-from snellen.core.answer import Answer, Found, Refused, Unparsed
-from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.benchmarks.protocol.parsers import ParserSet
+from snellen.core.answer import Answer, ParsedAnswer, Refused, Unparsed
+from snellen.core.benchmark import Benchmark, Variant, requires
 from snellen.core.flow import Steps
 from snellen.core.output import Generated, Output
 from snellen.core.record import Record
@@ -25,33 +25,33 @@ from snellen.core.request import Generate, Generation, Ref
 from snellen.core.sample import Sample
 from snellen.core.summary import Summary
 from snellen.extract.llm import EXTRACTOR, RULE, Extraction
-from snellen.extract.open_text import read_final
-from snellen.extract.unanswered import own_words
-from snellen.extract.verdicts import FAILS_TO_ANSWER, read_document_answer
-from snellen.prompts.judging import rubric
+from snellen.extract.open_text import parse_final
+from snellen.extract.unanswered import model_text
+from snellen.extract.verdicts import FAILS_TO_ANSWER, parse_extracted_document_answer
+from snellen.prompts.judging import load_rubric
 from snellen.prompts.pdf_pages import with_pages
 from snellen.scoring.document import NOT_ANSWERABLE, abstains
 
-PAGES = needs("text", "image", many_images=True)
-RUBRIC = "document-answer"
+PAGES = requires("text", "image", many_images=True)
+ANSWER_RUBRIC = "document-answer"
 OWN = "snellen"
-SETTINGS = Generation(max_new_tokens=128)
-WITHOUT_EXTRACTOR = (
+EXTRACTION_SETTINGS = Generation(max_new_tokens=128)
+NO_EXTRACTOR_NOTICE = (
     "a rule took the short answers; VLMEvalKit has a language model copy them out of every reply, "
     "so that replies in whole sentences score lower here than there: give one with --extractor "
     "MODEL"
 )
 
 
-def document_reader(reply: str, stop_reason: str) -> Answer:
+def parse_document_answer(reply: str, stop_reason: str) -> Answer:
     """The marked answer, else the whole reply; one that says there is no answer is read so."""
-    read = read_final(reply, stop_reason=stop_reason)
-    if isinstance(read, Found) and abstains(read.value):
-        return Found(NOT_ANSWERABLE, "abstains", read.span)
+    read = parse_final(reply, stop_reason=stop_reason)
+    if isinstance(read, ParsedAnswer) and abstains(read.value):
+        return ParsedAnswer(NOT_ANSWERABLE, "abstains", read.span)
     return read
 
 
-def with_extraction(rules: Mapping[str, Readers]) -> dict[str, Readers]:
+def add_extraction(rules: Mapping[str, ParserSet]) -> dict[str, ParserSet]:
     """The rules, with an extractor's short answer in place of what they read, where there is an
     extractor. Snellen's own rule takes every way to abstain for the same; the others take what
     stands behind the mark as it is."""
@@ -60,7 +60,8 @@ def with_extraction(rules: Mapping[str, Readers]) -> dict[str, Readers]:
             open=replace(
                 rule.open,
                 extract=partial(
-                    extract_short_answer, answer_of=None if name == OWN else _by_script
+                    extract_short_answer,
+                    parse_output=None if name == OWN else _parse_output_by_script,
                 ),
             )
         )
@@ -68,53 +69,55 @@ def with_extraction(rules: Mapping[str, Readers]) -> dict[str, Readers]:
     }
 
 
-def about_documents(made: Benchmark, variant: Variant) -> Benchmark:
+def document_benchmark(benchmark: Benchmark, variant: Variant) -> Benchmark:
     """The benchmark with pages for pictures. It records how its extractor is asked, and says what
     it costs to have none."""
     if variant.extractor:
-        parameters = {**made.parameters, **rubric_parameter(RUBRIC)}
-        return replace(made, prepare=with_pages, coverage="generic type", parameters=parameters)
+        parameters = {**benchmark.parameters, **rubric_parameter(ANSWER_RUBRIC)}
+        return replace(
+            benchmark, prepare=with_pages, coverage="generic type", parameters=parameters
+        )
 
     def summarise(records: Sequence[Record]) -> Summary:
-        found = made.summarise(records)
-        return structs.replace(found, notices=(*found.notices, WITHOUT_EXTRACTOR))
+        found = benchmark.summarise(records)
+        return structs.replace(found, notices=(*found.notices, NO_EXTRACTOR_NOTICE))
 
-    return replace(made, prepare=with_pages, coverage="generic type", summarise=summarise)
+    return replace(benchmark, prepare=with_pages, coverage="generic type", summarise=summarise)
 
 
 def extract_short_answer(
     sample: Sample,
     reply: str,
     ref: Ref,
-    answer_of: Callable[[Output], Answer | None] | None = None,
+    parse_output: Callable[[Output], Answer | None] | None = None,
 ) -> Steps[Extraction]:
-    """Ask the extractor for the short answer in a reply, which `answer_of` finds in its words."""
+    """Ask the extractor for the short answer in a reply, which `parse_output` finds in its words."""
     output = yield Generate(
-        messages=rubric(RUBRIC).messages(question=sample.question, reply=reply),
+        messages=load_rubric(ANSWER_RUBRIC).messages(question=sample.question, reply=reply),
         ref=ref,
-        settings=SETTINGS,
+        settings=EXTRACTION_SETTINGS,
         to=EXTRACTOR,
     )
-    return Extraction(output, (answer_of or _answer_of)(output))
+    return Extraction(output, (parse_output or _parse_output)(output))
 
 
-def _answer_of(output: Output) -> Answer | None:
+def _parse_output(output: Output) -> Answer | None:
     """None where the extractor failed; a reply that says it cannot see the pages is a refusal."""
     if not isinstance(output, Generated):
         return None
-    said = read_document_answer(own_words(output))
+    said = parse_extracted_document_answer(model_text(output))
     if said is None or not said.text:
         return Unparsed()
     if said.text.casefold().strip(" .") == FAILS_TO_ANSWER:
         return Refused(RULE)
-    return Found(NOT_ANSWERABLE if abstains(said.text) else said.text, RULE)
+    return ParsedAnswer(NOT_ANSWERABLE if abstains(said.text) else said.text, RULE)
 
 
-def _by_script(output: Output) -> Answer | None:
+def _parse_output_by_script(output: Output) -> Answer | None:
     """What stands behind the first mark, as VLMEvalKit and the authors' script take it; without a
     mark there is no answer."""
     if not isinstance(output, Generated):
         return None
-    parts = own_words(output).split("Answer format:")[0].split("Extracted answer:")
+    parts = model_text(output).split("Answer format:")[0].split("Extracted answer:")
     text = parts[1].strip() if len(parts) > 1 else ""
-    return Found(text, RULE) if text else Unparsed()
+    return ParsedAnswer(text, RULE) if text else Unparsed()

@@ -28,7 +28,7 @@ _KINDS = {"reproduced": "published numbers", "formula": "numbers of the paper's 
 """What was compared, where it is not verdicts."""
 
 
-class Difference(Struct, frozen=True):
+class VerdictDifference(Struct, frozen=True):
     """Verdicts that differ from the other scorer's, for one cause."""
 
     cause: str
@@ -37,7 +37,7 @@ class Difference(Struct, frozen=True):
     count: int
 
 
-class Comparison(Struct, frozen=True, omit_defaults=True):
+class EvidenceComparison(Struct, frozen=True, omit_defaults=True):
     """One comparison with somebody else's numbers or verdicts."""
 
     level: Level
@@ -56,20 +56,20 @@ class Comparison(Struct, frozen=True, omit_defaults=True):
     licence: str = ""
     setting: str = ""
     """The benchmark with its options, where they are not the defaults."""
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[VerdictDifference, ...] = ()
 
 
 class Evidence(Struct, frozen=True):
     """All comparisons of one benchmark, the strongest level first."""
 
     level: Level
-    comparisons: tuple[Comparison, ...] = ()
+    comparisons: tuple[EvidenceComparison, ...] = ()
 
     def summary(self) -> str:
         """The level, and everything that was compared, in one line."""
         if not self.comparisons:
             return f"{self.level}: nothing was compared"
-        return f"{self._level_words()}: " + "; ".join(map(_comparison_text, self.comparisons))
+        return f"{self._level_text()}: " + "; ".join(map(_comparison_text, self.comparisons))
 
     def brief(self) -> str:
         """The level, and how much agrees with whom in counts alone, for a line of a page."""
@@ -82,15 +82,15 @@ class Evidence(Struct, frozen=True):
             agreeing[kind] += one.agreeing
             compared[kind] += one.compared
         counts = (f"{agreeing[kind]:,} of {compared[kind]:,} {kind}" for kind in compared)
-        return f"{self._level_words()}: {'; '.join(counts)}"
+        return f"{self._level_text()}: {'; '.join(counts)}"
 
-    def _level_words(self) -> str:
+    def _level_text(self) -> str:
         return f"{self.level}, compared in part" if self.level == "from the text" else self.level
 
 
 def evidence_of(name: str) -> Evidence | None:
     """The evidence of a registered benchmark; None for one of the user's own."""
-    return stored_evidence().get(name)
+    return load_evidence().get(name)
 
 
 def evidence_level(name: str) -> str:
@@ -100,13 +100,13 @@ def evidence_level(name: str) -> str:
 
 
 @cache
-def stored_evidence() -> dict[str, Evidence]:
+def load_evidence() -> dict[str, Evidence]:
     """Evidence by the registered name of the benchmark."""
     text = (files("snellen.benchmarks") / "data" / _FILE).read_bytes()
     return msgspec.json.decode(text, type=dict[str, Evidence])
 
 
-def _comparison_text(comparison: Comparison) -> str:
+def _comparison_text(comparison: EvidenceComparison) -> str:
     if comparison.level != "differential":
         return f"{comparison.agreeing} of {comparison.compared} numbers of {comparison.source}"
     origin = f"{comparison.source} {comparison.commit[:7]}".strip()

@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from snellen.core.sample import Row, Sample
 
-Names = list[str | None]
+CellValues = list[str | None]
 
 
-def pairs(rows: Sequence[Row], groups: Sequence[str]) -> list[str]:
+def pair_names(rows: Sequence[Row], groups: Sequence[str]) -> list[str]:
     """A name for each row, shared by the two questions about one picture within a group.
 
     The picture is told by what every row has, in this order: the column `image_path`; a
@@ -23,13 +23,15 @@ def pairs(rows: Sequence[Row], groups: Sequence[str]) -> list[str]:
     """
     for names in (
         _cells(rows, "image_path"),
-        _shared(_cells(rows, "question_id"), groups),
+        _if_shared(_cells(rows, "question_id"), groups),
         _cells(rows, "image"),
         [row.media[0].digest if row.media else None for row in rows],
     ):
         if names and all(name is not None for name in names):
-            return _by_twos([f"{group}/{name}" for group, name in zip(groups, names, strict=True)])
-    return _by_twos(list(groups))
+            return _number_pairs(
+                [f"{group}/{name}" for group, name in zip(groups, names, strict=True)]
+            )
+    return _number_pairs(list(groups))
 
 
 def with_yes_no_pairs(samples: Iterable[Sample]) -> Iterator[Sample]:
@@ -43,16 +45,16 @@ def with_yes_no_pairs(samples: Iterable[Sample]) -> Iterator[Sample]:
             yield sample
 
 
-def _cells(rows: Sequence[Row], column: str) -> Names:
+def _cells(rows: Sequence[Row], column: str) -> CellValues:
     return [row.cells.get(column) for row in rows]
 
 
-def _shared(names: Names, groups: Sequence[str]) -> Names:
-    held = Counter(zip(groups, names, strict=True))
-    return names if any(count > 1 for count in held.values()) else []
+def _if_shared(names: CellValues, groups: Sequence[str]) -> CellValues:
+    counts = Counter(zip(groups, names, strict=True))
+    return names if any(count > 1 for count in counts.values()) else []
 
 
-def _by_twos(names: Sequence[str]) -> list[str]:
+def _number_pairs(names: Sequence[str]) -> list[str]:
     seen: Counter[str] = Counter()
     units = []
     for name in names:

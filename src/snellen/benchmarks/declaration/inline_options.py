@@ -6,17 +6,17 @@ import re
 from typing import NamedTuple
 
 _LINE = re.compile(r"\(?([A-Z])[.):]\s*(.*\S)\s*")
-_DRESSED = re.compile(r"\(?([A-Z])[.):]\s+|\(([A-Z])\)\s*")
+_LABEL_PREFIX = re.compile(r"\(?([A-Z])[.):]\s+|\(([A-Z])\)\s*")
 
 
-class Inline(NamedTuple):
+class SplitQuestion(NamedTuple):
     """A question without its options, and these by label."""
 
     question: str
     options: dict[str, str]
 
 
-def inline_options(question: str) -> Inline:
+def split_inline_options(question: str) -> SplitQuestion:
     """Lines at the end of a question that are labelled A, B, C, ... in this order. A question
     without at least two such lines has no options and stays as it is."""
     lines = question.rstrip().splitlines()
@@ -29,13 +29,13 @@ def inline_options(question: str) -> Inline:
         complete = len(found) == len(matches) - start >= 2
         if complete and labels == "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: len(labels)]:
             stem = "\n".join(lines[:start]).rstrip()
-            return Inline(stem, {one[1]: one[2] for one in found})
-    return Inline(question, {})
+            return SplitQuestion(stem, {one[1]: one[2] for one in found})
+    return SplitQuestion(question, {})
 
 
-def undressed(text: str, label: str) -> str:
+def strip_label(text: str, label: str) -> str:
     """The text of an option without its own label: "red" of "A. red" or "(A) red"."""
-    match = _DRESSED.match(text)
+    match = _LABEL_PREFIX.match(text)
     return text[match.end() :] if match and label in match.groups() else text
 
 
@@ -44,5 +44,5 @@ def label_of(gold: str) -> str | None:
     bare = gold.strip()
     if len(bare) == 1 and bare.isascii() and bare.isupper():
         return bare
-    match = _DRESSED.match(bare)
+    match = _LABEL_PREFIX.match(bare)
     return next((label for label in match.groups() if label), None) if match else None

@@ -21,58 +21,58 @@ from typing import Literal
 import msgspec
 from msgspec import Struct, structs
 
-from snellen.benchmarks.declaration.listed_rules import OwnRules, own_rules
-from snellen.benchmarks.declaration.open_questions import on_golds
+from snellen.benchmarks.declaration.listed_rules import ListedRules, listed_rules
+from snellen.benchmarks.declaration.open_questions import against_gold
 from snellen.benchmarks.declaration.published import HubSplit, Published, PublishedFile
 from snellen.benchmarks.declaration.questions import failures_of, question_benchmark
-from snellen.benchmarks.declaration.rows import GROUP_COLUMNS, Shape
+from snellen.benchmarks.declaration.rows import GROUP_COLUMNS, AdjustSample
 from snellen.benchmarks.declaration.toml import METRICS
-from snellen.benchmarks.declaration.video_questions import choice_sample, video_table
-from snellen.benchmarks.declaration.videos import WORDING, watching_of, with_video
-from snellen.benchmarks.protocol.flows import EQUALITY, Circular, OpenRule
-from snellen.benchmarks.protocol.parsers import OWN, READERS, VLMEVALKIT, Readers, known_rules
-from snellen.core.benchmark import Benchmark, Table, Variant, needs
+from snellen.benchmarks.declaration.video_questions import adjust_choice, video_table
+from snellen.benchmarks.declaration.videos import VIDEO_TEMPLATE, split_video_options, with_video
+from snellen.benchmarks.protocol.flows import EQUALITY, Circular, OpenScoring
+from snellen.benchmarks.protocol.parsers import OWN, PARSERS, VLMEVALKIT, ParserSet, rules_of
+from snellen.core.benchmark import Benchmark, Table, Variant, requires
 from snellen.core.model import Modality
 from snellen.core.record import Record
 from snellen.core.sample import Kind, Row, Sample
 from snellen.core.summary import Summary
-from snellen.data.download import Remote
+from snellen.data.download import RemoteFile
 from snellen.extract.published.listed import (
-    BESIDE,
-    phyx_given_gold,
-    read_medxpertqa,
-    read_mmsi,
-    read_phyx,
-    read_spatial457,
+    REPLY_SEPARATOR,
+    parse_medxpertqa,
+    parse_mmsi,
+    parse_phyx,
+    parse_spatial457,
+    phyx_choice_parser,
 )
-from snellen.extract.published.vlmevalkit_own import read_first_capital
-from snellen.prompts.choice import DEFAULT
-from snellen.scoring.accuracy import FailurePolicy, notices
+from snellen.extract.published.vlmevalkit_own import parse_first_capital
+from snellen.prompts.choice import DEFAULT_TEMPLATE
+from snellen.scoring.accuracy import FailurePolicy, score_notices
 from snellen.scoring.phyx import equal_phyx
 from snellen.scoring.spatial457 import equal_spatial457
 
 VERSION = "6"
 _FILE = "listed.toml"
-_OFFICIAL: Mapping[str, Readers | None] = {
+_OFFICIAL: Mapping[str, ParserSet | None] = {
     "none": None,
-    "mmsi": READERS[OWN]._replace(choice=read_mmsi),
-    "medxpertqa": READERS[OWN]._replace(choice=read_medxpertqa),
+    "mmsi": PARSERS[OWN]._replace(choice=parse_mmsi),
+    "medxpertqa": PARSERS[OWN]._replace(choice=parse_medxpertqa),
 }
-_VLMEVALKIT: Mapping[str, Readers | None] = {
-    "generic": READERS[VLMEVALKIT],
-    "phyx": READERS[VLMEVALKIT]._replace(
-        given_gold=phyx_given_gold,
-        open=OpenRule(read_phyx, on_golds(partial(equal_phyx, beside=BESIDE))),
+_VLMEVALKIT: Mapping[str, ParserSet | None] = {
+    "generic": PARSERS[VLMEVALKIT],
+    "phyx": PARSERS[VLMEVALKIT]._replace(
+        choice_with_gold=phyx_choice_parser,
+        open=OpenScoring(parse_phyx, against_gold(partial(equal_phyx, separator=REPLY_SEPARATOR))),
     ),
-    "spatial457": READERS[VLMEVALKIT]._replace(
-        open=OpenRule(read_spatial457, on_golds(equal_spatial457))
+    "spatial457": PARSERS[VLMEVALKIT]._replace(
+        open=OpenScoring(parse_spatial457, against_gold(equal_spatial457))
     ),
-    "first-capital": READERS[VLMEVALKIT]._replace(choice=read_first_capital),
+    "first-capital": PARSERS[VLMEVALKIT]._replace(choice=parse_first_capital),
     "none": None,
 }
 
 
-class File(Struct, frozen=True, forbid_unknown_fields=True):
+class ListedFile(Struct, frozen=True, forbid_unknown_fields=True):
     """A data file; `value` is the option's value that means it, `alias` another tool's name."""
 
     name: str
@@ -90,17 +90,17 @@ class File(Struct, frozen=True, forbid_unknown_fields=True):
         if hub is not None and self.md5 is None:
             return hub
         urls = (self.url,) if self.url else ()
-        return PublishedFile(self.name, Remote(urls=urls, md5=self.md5), hub, self.made)
+        return PublishedFile(self.name, RemoteFile(urls=urls, md5=self.md5), hub, self.made)
 
 
-class Entry(Struct, frozen=True, forbid_unknown_fields=True):
+class ListedEntry(Struct, frozen=True, forbid_unknown_fields=True):
     """What the list says about one benchmark."""
 
     title: str
     paper: str
     source: str
     coverage: Literal["exact", "generic type", "inference only"]
-    files: tuple[File, ...]
+    files: tuple[ListedFile, ...]
     option: str = ""
     """Name of the option that chooses the file, where there are several."""
     kind: Kind | None = None
@@ -129,10 +129,10 @@ class Entry(Struct, frozen=True, forbid_unknown_fields=True):
     """The reader in the authors' repository, where there is one."""
 
 
-class Listed:
+class ListedFactory:
     """The factory of one entry. `aliases` are its names in other tools."""
 
-    def __init__(self, name: str, entry: Entry) -> None:
+    def __init__(self, name: str, entry: ListedEntry) -> None:
         self.name, self.entry = name, entry
         first = {entry.option: entry.files[0].value} if entry.option else {}
         self.aliases: Mapping[str, Mapping[str, str]] = {
@@ -143,9 +143,9 @@ class Listed:
 
     def __call__(self, variant: Variant) -> Benchmark:
         if not self.entry.video:
-            return self._made(variant, partial(self._data().table, variant))
-        rest, watching = watching_of(variant)
-        made = self._made(rest, partial(video_table, rest, self._data(), self.name))
+            return self._build(variant, partial(self._data().table, variant))
+        rest, watching = split_video_options(variant)
+        made = self._build(rest, partial(video_table, rest, self._data(), self.name))
         return with_video(made, watching)
 
     @property
@@ -162,10 +162,10 @@ class Listed:
             {entry.option: values}, {(one.value,): one.published() for one in entry.files}
         )
 
-    def _made(self, variant: Variant, open: Callable[[], Table]) -> Benchmark:
-        entry, data, own = self.entry, self._data(), self._rules()
+    def _build(self, variant: Variant, open: Callable[[], Table]) -> Benchmark:
+        entry, data, rules = self.entry, self._data(), self._rules()
         inputs: tuple[Modality, ...] = ("text",) if entry.video else ("text", "image")
-        made = question_benchmark(
+        benchmark = question_benchmark(
             variant,
             name=self.name,
             version=VERSION,
@@ -173,77 +173,81 @@ class Listed:
             open=open,
             fetch=partial(data.fetch, variant),
             options=data.options,
-            needs=needs(*inputs, many_images=entry.many_images),
-            keep=self._kept if entry.skip else None,
+            requires=requires(*inputs, many_images=entry.many_images),
+            keep=self._keeps if entry.skip else None,
             kind=entry.kind,
-            shape=own.shape or self._shape(),
+            adjust=rules.adjust or self._adjust(),
             question=entry.question,
             groups=entry.groups,
-            rules=own.rules,
-            wording=WORDING if entry.video else DEFAULT,
-            metric=own.metric,
+            rules=rules.rules,
+            template=VIDEO_TEMPLATE if entry.video else DEFAULT_TEMPLATE,
+            metric=rules.metric,
             circular_default=entry.circular,
             paper=entry.paper,
             source=entry.source,
         )
         if entry.unscored:
             failures = failures_of(variant)
-            made = replace(made, summarise=partial(_no_gold_lost, made.summarise, failures))
+            benchmark = replace(
+                benchmark, summarise=partial(_summarise_without_gold, benchmark.summarise, failures)
+            )
         return replace(
-            made,
+            benchmark,
             coverage=entry.coverage,
             unscorable=entry.unscored,
             oracle=None if entry.unscored else 100.0,
         )
 
-    def _rules(self) -> OwnRules:
+    def _rules(self) -> ListedRules:
         entry, metric = self.entry, METRICS[self.entry.metric]
         if entry.rules:
-            return own_rules(entry.rules)
-        known = known_rules(_OFFICIAL[entry.official], _VLMEVALKIT[entry.vlmevalkit])
-        graded = OpenRule(metric.read, metric.grade)
+            return listed_rules(entry.rules)
+        known = rules_of(_OFFICIAL[entry.official], _VLMEVALKIT[entry.vlmevalkit])
+        graded = OpenScoring(metric.parse, metric.grade)
         # A rule with a grade of its own keeps it; the others grade by the entry's metric.
         rules = {
             name: one if one.open is not EQUALITY else one._replace(open=graded)
             for name, one in known.items()
         }
-        return OwnRules(entry.metric, rules)
+        return ListedRules(entry.metric, rules)
 
-    def _shape(self) -> Shape | None:
+    def _adjust(self) -> AdjustSample | None:
         if self.entry.unscored:
-            return _without_gold
-        return choice_sample if self.entry.video and self.entry.kind == "choice" else None
+            return _drop_gold
+        return adjust_choice if self.entry.video and self.entry.kind == "choice" else None
 
-    def _kept(self, row: Row) -> bool:
+    def _keeps(self, row: Row) -> bool:
         return all(row.cells.get(column) != value for column, value in self.entry.skip.items())
 
 
-def _no_gold_lost(
+def _summarise_without_gold(
     summarise: Callable[[Sequence[Record]], Summary],
     failures: FailurePolicy,
     records: Sequence[Record],
 ) -> Summary:
     """The summary without the notice of golds that are not there: they were left out here."""
-    asked = [
+    gold_not_expected = [
         structs.replace(one, unscored=None) if one.unscored == "no_gold" else one for one in records
     ]
-    return structs.replace(summarise(records), notices=tuple(notices(asked, failures)))
+    return structs.replace(
+        summarise(records), notices=tuple(score_notices(gold_not_expected, failures))
+    )
 
 
-def _without_gold(sample: Sample, row: Row) -> Sample:
+def _drop_gold(sample: Sample, row: Row) -> Sample:
     """A gold that no rule here can compare must not make a number."""
     return structs.replace(sample, gold=())
 
 
 @functools.cache
-def listed() -> Mapping[str, Entry]:
+def listed_entries() -> Mapping[str, ListedEntry]:
     text = (files("snellen.benchmarks") / "data" / _FILE).read_text(encoding="utf-8")
-    return msgspec.convert(tomllib.loads(text), dict[str, Entry])
+    return msgspec.convert(tomllib.loads(text), dict[str, ListedEntry])
 
 
-def __getattr__(name: str) -> Listed:
+def __getattr__(name: str) -> ListedFactory:
     """The factory of an entry, by its name with underscores."""
-    for known, entry in listed().items():
+    for known, entry in listed_entries().items():
         if known.replace("-", "_") == name:
-            return Listed(known, entry)
+            return ListedFactory(known, entry)
     raise AttributeError(f"{_FILE} has no entry {name!r}")

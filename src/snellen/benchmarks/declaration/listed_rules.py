@@ -15,86 +15,92 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from snellen.benchmarks.declaration.open_questions import final_answer, open_rules
-from snellen.benchmarks.declaration.rows import Shape, option_cells
-from snellen.benchmarks.protocol.flows import EQUALITY, OpenRule
-from snellen.benchmarks.protocol.parsers import OWN, READERS, Readers
+from snellen.benchmarks.declaration.open_questions import open_rules, parse_marked_answer
+from snellen.benchmarks.declaration.rows import AdjustSample, option_cells
+from snellen.benchmarks.protocol.flows import EQUALITY, OpenScoring
+from snellen.benchmarks.protocol.parsers import OWN, PARSERS, ParserSet
 from snellen.benchmarks.tablevqabench import grade as grade_table
 from snellen.core.answer import Answer
 from snellen.core.sample import Row, Sample
-from snellen.extract.multi_label import SEPARATOR, read_letters
+from snellen.extract.multi_label import SEPARATOR, parse_multi_label
 from snellen.scoring.edit_distance import anls, anls_by_script
 from snellen.scoring.relaxed import relaxed_correct
 
 PART = "part"
-_NUMBERS = (
+_NUMBER_WORDS = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
     "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen",
     "nineteen", "twenty",
 )  # fmt: skip
-_COUNT = re.compile(rf"\b(?:(?P<digits>[0-9]|1[0-9]|20)|{'|'.join(_NUMBERS)})\b")
-_MOST_OPTIONS = 8
-_ALL_THAT_APPLY = "One or several options are right. Answer with the letters of all that are."
+_COUNT = re.compile(rf"\b(?:(?P<digits>[0-9]|1[0-9]|20)|{'|'.join(_NUMBER_WORDS)})\b")
+_MAX_OPTIONS = 8
+_MULTI_LABEL_INSTRUCTION = (
+    "One or several options are right. Answer with the letters of all that are."
+)
 _TRUTH = {"1": "True", "0": "False"}
 
 
-class OwnRules(NamedTuple):
+class ListedRules(NamedTuple):
     """The name of the headline, the rules, and what a sample still needs."""
 
     metric: str
-    rules: Mapping[str, Readers]
-    shape: Shape | None = None
+    rules: Mapping[str, ParserSet]
+    adjust: AdjustSample | None = None
 
 
-def own_rules(name: str) -> OwnRules:
-    return {"counting": _counting, "letters": _letters, "wilddoc": _wilddoc}[name]()
+def listed_rules(name: str) -> ListedRules:
+    return {"counting": _counting_rules, "letters": _letter_rules, "wilddoc": _wilddoc_rules}[
+        name
+    ]()
 
 
-def _counting() -> OwnRules:
-    rules = open_rules(EQUALITY.grade, vlmevalkit=_first_count, read=EQUALITY.read)
-    return OwnRules("accuracy", _without_official(rules))
+def _counting_rules() -> ListedRules:
+    rules = open_rules(EQUALITY.grade, vlmevalkit=_equal_first_count, parse=EQUALITY.parse)
+    return ListedRules("accuracy", _drop_official(rules))
 
 
-def _first_count(answer: str, sample: Sample) -> float:
+def _equal_first_count(answer: str, sample: Sample) -> float:
     found = _COUNT.search(answer.lower())
     if found is None:
         return 0.0
-    count = int(found["digits"]) if found["digits"] else _NUMBERS.index(found[0])
+    count = int(found["digits"]) if found["digits"] else _NUMBER_WORDS.index(found[0])
     return float(any(gold.strip() == str(count) for gold in sample.gold))
 
 
-def _letters() -> OwnRules:
-    rules = {OWN: READERS[OWN]._replace(open=OpenRule(_named_letters, _same_letters))}
-    return OwnRules("accuracy", rules, _all_labels)
+def _letter_rules() -> ListedRules:
+    rules = {OWN: PARSERS[OWN]._replace(open=OpenScoring(_parse_letters, _same_letters))}
+    return ListedRules("accuracy", rules, _merge_labels)
 
 
 def _same_letters(answer: str, sample: Sample) -> float:
     return float(answer in sample.gold)
 
 
-def _named_letters(reply: str, stop_reason: str) -> Answer:
-    return read_letters(reply, ascii_uppercase[:_MOST_OPTIONS], stop_reason=stop_reason)
+def _parse_letters(reply: str, stop_reason: str) -> Answer:
+    return parse_multi_label(reply, ascii_uppercase[:_MAX_OPTIONS], stop_reason=stop_reason)
 
 
-def _all_labels(sample: Sample, row: Row) -> Sample:
+def _merge_labels(sample: Sample, row: Row) -> Sample:
     """One gold, the labels of all right options in order; the options stand in the question."""
     options = option_cells(row.cells)
     listed = "".join(f"\n{label}. {text}" for label, text in options.items())
     labels = SEPARATOR.join(sorted(gold.strip().upper() for gold in sample.gold))
     return structs.replace(
         sample,
-        question=f"{sample.question}{listed}\n{_ALL_THAT_APPLY}",
+        question=f"{sample.question}{listed}\n{_MULTI_LABEL_INSTRUCTION}",
         gold=(labels,) if labels else (),
         options={},
     )
 
 
-def _wilddoc() -> OwnRules:
-    rules = open_rules(_by_part, vlmevalkit=_by_part_vlmevalkit, read=final_answer)
-    return OwnRules("score", _without_official(rules), _of_part)
+def _wilddoc_rules() -> ListedRules:
+    rules = open_rules(
+        _grade_by_part, vlmevalkit=_grade_by_part_vlmevalkit, parse=parse_marked_answer
+    )
+    return ListedRules("score", _drop_official(rules), _add_part)
 
 
-def _of_part(sample: Sample, row: Row) -> Sample:
+def _add_part(sample: Sample, row: Row) -> Sample:
     """With its part, and the table's answer as TableVQA-Bench has it."""
     part, _, rest = sample.id.partition("-")
     if part != "TableVQA":
@@ -110,7 +116,7 @@ def _of_part(sample: Sample, row: Row) -> Sample:
     )
 
 
-def _by_part(answer: str, sample: Sample) -> float:
+def _grade_by_part(answer: str, sample: Sample) -> float:
     part = sample.groups.get(PART)
     if part == "TableVQA":
         return grade_table(answer, sample)
@@ -119,11 +125,11 @@ def _by_part(answer: str, sample: Sample) -> float:
     return anls(answer, sample.gold)
 
 
-def _by_part_vlmevalkit(answer: str, sample: Sample) -> float:
+def _grade_by_part_vlmevalkit(answer: str, sample: Sample) -> float:
     if sample.groups.get(PART) in ("TableVQA", "ChartQA"):
-        return _by_part(answer, sample)
+        return _grade_by_part(answer, sample)
     return anls_by_script(answer, sample.gold)
 
 
-def _without_official(rules: Mapping[str, Readers]) -> dict[str, Readers]:
+def _drop_official(rules: Mapping[str, ParserSet]) -> dict[str, ParserSet]:
     return {name: rule for name, rule in rules.items() if name != "official"}

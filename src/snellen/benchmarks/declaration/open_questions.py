@@ -9,20 +9,20 @@ from msgspec.structs import replace
 
 from snellen.benchmarks.declaration.published import Published
 from snellen.benchmarks.declaration.questions import question_benchmark
-from snellen.benchmarks.declaration.rows import GROUP_COLUMNS, Shape
+from snellen.benchmarks.declaration.rows import GROUP_COLUMNS, AdjustSample
 from snellen.benchmarks.protocol.flows import (
-    Grade,
-    OpenReader,
-    OpenRule,
-    rules_reader,
-    words_reader,
+    GradeFunction,
+    OpenParser,
+    OpenScoring,
+    parse_choice_by_rules,
+    parse_yes_no_by_words,
 )
-from snellen.benchmarks.protocol.parsers import Readers
+from snellen.benchmarks.protocol.parsers import ParserSet
 from snellen.core.answer import Answer
-from snellen.core.benchmark import Benchmark, Needs, Variant, needs
+from snellen.core.benchmark import Benchmark, Requirement, Variant, requires
 from snellen.core.sample import Row, Sample
-from snellen.extract.open_text import read_final, read_raw, read_whole
-from snellen.prompts.choice import Wording
+from snellen.extract.open_text import parse_final, parse_raw, parse_whole
+from snellen.prompts.choice import PromptTemplate
 from snellen.scoring.edit_distance import anls, anls_by_script
 from snellen.scoring.vqa_accuracy import (
     vqa_accuracy,
@@ -30,11 +30,11 @@ from snellen.scoring.vqa_accuracy import (
     vqa_accuracy_vlmevalkit,
 )
 
-SHORT_ANSWER = Wording(open="Answer the question using a single word or phrase.")
+SHORT_ANSWER = PromptTemplate(open="Answer the question using a single word or phrase.")
 """The closing line of LLaVA-1.5 (Liu et al. 2023), VLMEvalKit and lmms-eval for short answers."""
-BARE = Wording(open="")
+BARE = PromptTemplate(open="")
 """Nothing but the question."""
-IMAGE = needs("text", "image")
+IMAGE = requires("text", "image")
 _IMAGE_IDS = (
     "image_id",
     "imageid",
@@ -46,48 +46,54 @@ _IMAGE_IDS = (
 """Columns that name the picture of a question, by which questions come in units."""
 
 
-def final_answer(reply: str, stop_reason: str) -> Answer:
+def parse_marked_answer(reply: str, stop_reason: str) -> Answer:
     """Snellen's reading for metrics that compare whole texts: the marked answer, else all."""
-    return read_final(reply, stop_reason=stop_reason)
+    return parse_final(reply, stop_reason=stop_reason)
 
 
-def whole_reply(reply: str, stop_reason: str) -> Answer:
+def parse_whole_reply(reply: str, stop_reason: str) -> Answer:
     """Snellen's reading for metrics that search the reply, and for captions."""
-    return read_whole(reply, stop_reason=stop_reason)
+    return parse_whole(reply, stop_reason=stop_reason)
 
 
-def raw_reply(reply: str, stop_reason: str) -> Answer:
+def parse_raw_reply(reply: str, stop_reason: str) -> Answer:
     """The reading of the official scripts and other tools: all of it, white space included."""
-    return read_raw(reply, stop_reason=stop_reason)
+    return parse_raw(reply, stop_reason=stop_reason)
 
 
 def open_rules(
-    grade: Grade,
+    grade: GradeFunction,
     *,
-    official: Grade | None = None,
-    vlmevalkit: Grade | None = None,
-    read: OpenReader = final_answer,
-    beside: Mapping[str, Grade] | None = None,
-    beside_official: Mapping[str, Grade] | None = None,
-    beside_vlmevalkit: Mapping[str, Grade] | None = None,
-) -> dict[str, Readers]:
-    """The rules of a benchmark of open questions: `snellen` reads by `read`, the others take the
+    official: GradeFunction | None = None,
+    vlmevalkit: GradeFunction | None = None,
+    parse: OpenParser = parse_marked_answer,
+    secondary: Mapping[str, GradeFunction] | None = None,
+    secondary_official: Mapping[str, GradeFunction] | None = None,
+    secondary_vlmevalkit: Mapping[str, GradeFunction] | None = None,
+) -> dict[str, ParserSet]:
+    """The rules of a benchmark of open questions: `snellen` reads by `parse`, the others take the
     raw reply; each may grade in its own way, and grades as `snellen` where it has none."""
 
     def rule(
-        reader: OpenReader, graded: Grade | None, others: Mapping[str, Grade] | None
-    ) -> Readers:
-        known = {**(beside or {}), **(others or {})}
-        return Readers(rules_reader, words_reader, OpenRule(reader, graded or grade, known))
+        parser: OpenParser,
+        own_grade: GradeFunction | None,
+        own_secondary: Mapping[str, GradeFunction] | None,
+    ) -> ParserSet:
+        all_secondary = {**(secondary or {}), **(own_secondary or {})}
+        return ParserSet(
+            parse_choice_by_rules,
+            parse_yes_no_by_words,
+            OpenScoring(parser, own_grade or grade, all_secondary),
+        )
 
     return {
-        "snellen": rule(read, None, None),
-        "vlmevalkit": rule(raw_reply, vlmevalkit, beside_vlmevalkit),
-        "official": rule(raw_reply, official, beside_official),
+        "snellen": rule(parse, None, None),
+        "vlmevalkit": rule(parse_raw_reply, vlmevalkit, secondary_vlmevalkit),
+        "official": rule(parse_raw_reply, official, secondary_official),
     }
 
 
-def on_golds(metric: Callable[[str, Sequence[str]], float]) -> Grade:
+def against_gold(metric: Callable[[str, Sequence[str]], float]) -> GradeFunction:
     """A metric of an answer and the gold answers, as a grade."""
 
     def grade(answer: str, sample: Sample) -> float:
@@ -98,20 +104,20 @@ def on_golds(metric: Callable[[str, Sequence[str]], float]) -> Grade:
 
 def vqa_rules(
     official: Callable[[str, Sequence[str]], float] = vqa_accuracy_authors,
-) -> dict[str, Readers]:
+) -> dict[str, ParserSet]:
     """VQA accuracy against several people's answers, by three normalisations."""
     return open_rules(
-        on_golds(vqa_accuracy),
-        vlmevalkit=on_golds(vqa_accuracy_vlmevalkit),
-        official=on_golds(official),
+        against_gold(vqa_accuracy),
+        vlmevalkit=against_gold(vqa_accuracy_vlmevalkit),
+        official=against_gold(official),
     )
 
 
-def anls_rules() -> dict[str, Readers]:
+def anls_rules() -> dict[str, ParserSet]:
     """ANLS, and the competition's own script, which VLMEvalKit has taken over and which divides by
     another length."""
-    by_script = on_golds(anls_by_script)
-    return open_rules(on_golds(anls), vlmevalkit=by_script, official=by_script)
+    by_script = against_gold(anls_by_script)
+    return open_rules(against_gold(anls), vlmevalkit=by_script, official=by_script)
 
 
 def open_question_benchmark(
@@ -122,15 +128,15 @@ def open_question_benchmark(
     title: str,
     metric: str,
     data: Published,
-    rules: Mapping[str, Readers],
+    rules: Mapping[str, ParserSet],
     paper: str,
     source: str,
     options: Mapping[str, Sequence[str]] | None = None,
-    wording: Wording = SHORT_ANSWER,
-    shape: Shape | None = None,
+    template: PromptTemplate = SHORT_ANSWER,
+    adjust: AdjustSample | None = None,
     question: str = "",
     groups: tuple[str, ...] = GROUP_COLUMNS,
-    needs: Needs = IMAGE,
+    requires: Requirement = IMAGE,
     max_new_tokens: int = 128,
 ) -> Benchmark:
     """A benchmark whose rows are all open questions with one metric as headline.
@@ -139,9 +145,9 @@ def open_question_benchmark(
     its bytes. `options` are variants beside those of `data`. Raises UsageError.
     """
 
-    def shaped(sample: Sample, row: Row) -> Sample:
-        sample = replace(sample, unit=_picture(row))
-        return shape(sample, row) if shape else sample
+    def with_image_unit(sample: Sample, row: Row) -> Sample:
+        sample = replace(sample, unit=_image_name(row))
+        return adjust(sample, row) if adjust else sample
 
     return question_benchmark(
         variant,
@@ -151,22 +157,22 @@ def open_question_benchmark(
         open=partial(data.table, variant),
         fetch=partial(data.fetch, variant),
         options={**data.options, **(options or {})},
-        needs=needs,
+        requires=requires,
         groups=groups,
         paper=paper,
         source=source,
         max_new_tokens=max_new_tokens,
         kind="open",
-        shape=shaped,
+        adjust=with_image_unit,
         question=question,
-        wording=wording,
+        template=template,
         rules=rules,
         metric=metric,
-        held_out=data.examples_of(variant),
+        held_out=data.few_shot_source(variant),
     )
 
 
-def _picture(row: Row) -> str:
+def _image_name(row: Row) -> str:
     for column in _IMAGE_IDS:
         if row.cells.get(column):
             return row.cells[column]

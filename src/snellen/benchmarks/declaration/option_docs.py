@@ -13,14 +13,14 @@ import msgspec
 _FILE = "option_meanings.toml"
 
 
-class Meaning(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class OptionMeaning(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An entry of the list; `values` says what the option takes where that is no closed list."""
 
     meaning: str
     values: str = ""
 
 
-class OptionFacts(NamedTuple):
+class OptionDoc(NamedTuple):
     """One option of a benchmark; `values` leaves out the default where it is no closed list."""
 
     name: str
@@ -30,19 +30,19 @@ class OptionFacts(NamedTuple):
 
 
 @functools.cache
-def option_meanings() -> Mapping[str, Meaning]:
+def option_meanings() -> Mapping[str, OptionMeaning]:
     """Every option of a registered benchmark, by its name."""
     text = (files("snellen.benchmarks") / "data" / _FILE).read_text(encoding="utf-8")
-    return msgspec.convert(tomllib.loads(text), dict[str, Meaning])
+    return msgspec.convert(tomllib.loads(text), dict[str, OptionMeaning])
 
 
-def option_facts(options: Mapping[str, Sequence[str]]) -> list[OptionFacts]:
+def option_docs(options: Mapping[str, Sequence[str]]) -> list[OptionDoc]:
     """A benchmark's options in their order. Those of plug-ins, which the list does not know, have
     no meaning here but their values."""
-    unknown = Meaning("")
-    found = []
+    unknown = OptionMeaning("")
+    docs = []
     for name, values in options.items():
-        known = option_meanings().get(name, unknown)
-        spelled = known.values or ", ".join(f"`{value}`" for value in values)
-        found.append(OptionFacts(name, values[0], spelled, known.meaning))
-    return found
+        entry = option_meanings().get(name, unknown)
+        allowed = entry.values or ", ".join(f"`{value}`" for value in values)
+        docs.append(OptionDoc(name, values[0], allowed, entry.meaning))
+    return docs

@@ -7,20 +7,20 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
-class Elsewhere:
-    """`says` completes the sentence "lmms-eval's SEEDBench ...". `options` are those by which the
+class OtherToolName:
+    """`difference` completes the sentence "lmms-eval's SEEDBench ...". `options` are those by which the
     benchmark does the same here; none where it cannot."""
 
     tool: str
-    says: str
+    difference: str
     options: Mapping[str, str] = field(default_factory=dict)
     protocol: bool = False
     """Whether the same questions are asked in another way: then the number says so as well."""
 
     def sentence(self, name: str) -> str:
-        told = ",".join(f"{key}={value}" for key, value in self.options.items())
-        same = f"; the same here: {name}:{told}" if told else ""
-        return f"{self.tool}'s {name} {self.says}{same}"
+        options = ",".join(f"{key}={value}" for key, value in self.options.items())
+        same = f"; the same here: {name}:{options}" if options else ""
+        return f"{self.tool}'s {name} {self.difference}{same}"
 
     def differs(self, options: Mapping[str, str]) -> bool:
         """Whether a variant with these options is not what the other tool means."""

@@ -1,6 +1,6 @@
 """Data files that a benchmark's authors or other tools publish: found locally, else fetched.
 
-Whatever is read says whether it is the published file (`Origin`): a file of the user's own in its
+Whatever is read says whether it is the published file (`ServerOrigin`): a file of the user's own in its
 place is marked wherever a number of it is shown.
 """
 
@@ -13,20 +13,26 @@ from typing import NamedTuple
 
 from snellen.core.benchmark import Benchmark, FetchProgress, Table, Variant
 from snellen.core.errors import UsageError
-from snellen.core.origin import Kind, Origin
-from snellen.data.download import Remote
-from snellen.data.json_parts import Parts
-from snellen.data.locate import datasets_folder, find, locate, other_checksum, verified
+from snellen.core.origin import Origin, OriginKind
+from snellen.data.download import RemoteFile
+from snellen.data.json_parts import JsonParts
+from snellen.data.locate import (
+    datasets_folder,
+    find_files,
+    find_verified,
+    locate_data_file,
+    wrong_content_checksum,
+)
 from snellen.data.tables.open_table import IndexedTable, open_table
 from snellen.data.tables.seed_json import SeedTable
 from snellen.settings import Settings
 
 
-def withheld(benchmark: Benchmark, variant: Variant, option: str, *values: str) -> Benchmark:
+def hide_answers(benchmark: Benchmark, variant: Variant, option: str, *values: str) -> Benchmark:
     """Says of the variants whose answers their authors keep that they have no score; a data file
     of the user's own may hold the answers."""
-    known = benchmark.options[option]
-    value = variant.options.get(option, known[0])
+    values_of_option = benchmark.options[option]
+    value = variant.options.get(option, values_of_option[0])
     if value not in values or variant.data is not None:
         return benchmark
     reason = (
@@ -51,8 +57,8 @@ class Published:
     """By value of the option `split` ("" where there is none): where examples may come from that
     are never asked there, another value of `split` or a data set."""
 
-    def examples_of(self, variant: Variant) -> str:
-        """`Benchmark.held_out` of a variant."""
+    def few_shot_source(self, variant: Variant) -> str:
+        """`Benchmark.few_shot_pool` of a variant."""
         splits = self.options.get("split", ("",))
         return self.held_out.get(variant.options.get("split", splits[0]), "")
 
@@ -67,75 +73,80 @@ class Published:
         """The file's rows. Raises as `fetch`."""
         source = variant.data or self._source(variant)
         if isinstance(source, HubSplit):
-            return self.marked(open_table(source.spec, columns=source.columns), variant)
-        return self.marked(open_table(str(source), columns=variant.columns), variant)
+            return self.with_origin(open_table(source.spec, columns=source.columns), variant)
+        return self.with_origin(open_table(str(source), columns=variant.columns), variant)
 
     def _source(self, variant: Variant, progress: FetchProgress | None = None) -> Path | HubSplit:
         """Where the rows of a variant are: a file on this machine, or a split on the hub."""
-        chosen, settings = self._chosen(variant), Settings.from_environment()
-        if isinstance(chosen, HubSplit):
-            return chosen
-        name, remote, otherwise, made = chosen
+        published_file, settings = self._file_of(variant), Settings.from_environment()
+        if isinstance(published_file, HubSplit):
+            return published_file
+        name, remote, otherwise, made = published_file
         if otherwise is None:
-            return locate(name, settings, remote=remote, progress=progress, hint=made)
-        here = verified(name, settings, remote).path
+            return locate_data_file(name, settings, remote=remote, progress=progress, hint=made)
+        here = find_verified(name, settings, remote).path
         if here is not None:
             return here
         if isinstance(otherwise, HubSplit):
             return otherwise
         return Path(otherwise.fetch(settings, progress))
 
-    def marked(self, table: Table, variant: Variant) -> Table:
+    def with_origin(self, table: Table, variant: Variant) -> Table:
         """The table of a variant, which says where its rows come from."""
         return with_origin(table, self._origin(table.path, variant))
 
-    def declared(self, variant: Variant) -> PublishedFile | HubSplit | None:
+    def declared_file(self, variant: Variant) -> PublishedFile | HubSplit | None:
         """The file or split of a variant; None where none is declared for it."""
         return self.files.get(self._values(variant))
 
     def facts(self, variant: Variant, spec: str) -> dict[str, str]:
         """What `snellen info` says of the data of a variant."""
-        declared = self.declared(variant)
+        declared = self.declared_file(variant)
         if declared is None:
-            every = [one.words() for one in self.files.values()]
+            every = [one.description() for one in self.files.values()]
             return {"data": "; ".join(every)} if every else {}
         if isinstance(declared, HubSplit):
             return {"data": declared.spec}
-        other = declared.otherwise
+        other = declared.alternative
         elsewhere = other.spec if isinstance(other, HubSplit) else other.about if other else ""
         urls = " or ".join(filter(None, (*declared.remote.urls, elsewhere)))
-        urls = urls or f"no public address is known{f': {declared.made}' if declared.made else ''}"
-        return {"data": f"{declared.words()}, {urls}", "here": _here(declared, spec)}
+        urls = (
+            urls
+            or f"no public address is known{f': {declared.how_built}' if declared.how_built else ''}"
+        )
+        return {"data": f"{declared.description()}, {urls}", "here": _local_status(declared, spec)}
 
     def _origin(self, path: str, variant: Variant) -> Origin:
-        declared = self.declared(variant)
-        published = "" if declared is None else declared.words()
-        kind: Kind = "published"
+        declared = self.declared_file(variant)
+        published = "" if declared is None else declared.description()
+        kind: OriginKind = "published"
         note = ""
         if variant.data is not None:
-            note = _difference(variant.data, declared)
+            note = _difference_notice(variant.data, declared)
             kind = "custom" if note else "published"
             if not self.files:
                 kind, note = "own", ""
-        elif isinstance(declared, PublishedFile) and not declared.told_apart(path):
+        elif isinstance(declared, PublishedFile) and not declared.is_verifiable(path):
             kind = "unverified"
             note = (
                 f"data: {path} has the name of the published file, of which no checksum is known: "
                 "whether it is that file was not checked"
             )
-        return Origin(kind, note, published, absolute(path), dict(variant.columns))
+        return Origin(kind, note, published, absolute_path(path), dict(variant.columns))
 
-    def _chosen(self, variant: Variant) -> PublishedFile | HubSplit:
-        chosen = self._values(variant)
-        if chosen not in self.files:
-            known = "; ".join(",".join(self._named(key)) for key in self.files)
-            raise UsageError(f"no data for {','.join(self._named(chosen))}; there are: {known}")
-        return self.files[chosen]
+    def _file_of(self, variant: Variant) -> PublishedFile | HubSplit:
+        values = self._values(variant)
+        if values not in self.files:
+            known_files = "; ".join(",".join(self._option_texts(key)) for key in self.files)
+            raise UsageError(
+                f"no data for {','.join(self._option_texts(values))}; there are: {known_files}"
+            )
+        return self.files[values]
 
     def _values(self, variant: Variant) -> tuple[str, ...]:
         return tuple(variant.options.get(name, values[0]) for name, values in self.options.items())
 
-    def _named(self, values: tuple[str, ...]) -> list[str]:
+    def _option_texts(self, values: tuple[str, ...]) -> list[str]:
         return [f"{name}={value}" for name, value in zip(self.options, values, strict=True)]
 
 
@@ -143,21 +154,21 @@ class PublishedFile(NamedTuple):
     """The name a file goes by, here and in other tools' folders, and where it is published."""
 
     name: str
-    remote: Remote
-    otherwise: HubSplit | Parts | None = None
+    remote: RemoteFile
+    alternative: HubSplit | JsonParts | None = None
     """Where the same questions are published in another form, for those who have not this one."""
-    made: str = ""
+    how_built: str = ""
     """Who makes the file of what, where nobody publishes it."""
 
-    def told_apart(self, path: str) -> bool:
+    def is_verifiable(self, path: str) -> bool:
         """Whether another file in the place of this one would be noticed, or this one was put where
         downloads go, or the rows come from elsewhere."""
-        if self.remote.checksum() is not None or self.otherwise is not None:
+        if self.remote.checksum() is not None or self.alternative is not None:
             return True
         home = datasets_folder(Settings.from_environment())
         return bool(self.remote.urls) and Path(path).parent == home
 
-    def words(self) -> str:
+    def description(self) -> str:
         """The name with its checksum."""
         known = self.remote.checksum()
         return f"{self.name}, {' '.join(known)}" if known else self.name
@@ -170,7 +181,7 @@ class HubSplit(NamedTuple):
     columns: Mapping[str, str] | None = None
     """What its columns are called, where they do not tell: our name to theirs."""
 
-    def words(self) -> str:
+    def description(self) -> str:
         return self.spec
 
 
@@ -179,16 +190,16 @@ def with_origin(table: Table, origin: Origin) -> Table:
     return replace(table, origin=origin) if isinstance(table, IndexedTable | SeedTable) else table
 
 
-def packaged(name: str, table: Table, variant: Variant) -> Origin:
+def packaged_origin(name: str, table: Table, variant: Variant) -> Origin:
     """The origin of a table that is by default a file of this package."""
     note = ""
     if variant.data is not None:
         note = f"data: {variant.data} is a file of one's own in place of the packaged {name}"
-    kind: Kind = "custom" if note else "published"
-    return Origin(kind, note, name, absolute(table.path), dict(variant.columns))
+    kind: OriginKind = "custom" if note else "published"
+    return Origin(kind, note, name, absolute_path(table.path), dict(variant.columns))
 
 
-def absolute(spec: str) -> str:
+def absolute_path(spec: str) -> str:
     """A data file or folder from the root; a data set of the hub as it is."""
     if "://" in spec:
         return spec
@@ -196,45 +207,45 @@ def absolute(spec: str) -> str:
     return f"{Path(name).expanduser().absolute()}{mark}{query}"
 
 
-def _difference(data: str, declared: PublishedFile | HubSplit | None) -> str:
+def _difference_notice(data: str, declared: PublishedFile | HubSplit | None) -> str:
     """That a file which the user named is not the published one; empty where it is."""
     if isinstance(declared, HubSplit):
         if data == declared.spec:
             return ""
         return f"data: {data} is a file of one's own in place of the published {declared.spec}"
     path = Path(data).expanduser()
-    known = declared.remote.checksum() if declared is not None else None
-    if declared is None or known is None or not path.is_file():
+    checksum = declared.remote.checksum() if declared is not None else None
+    if declared is None or checksum is None or not path.is_file():
         where = f" {declared.name}" if declared is not None else " data"
         return f"data: {data} is a file of one's own in place of the published{where}"
     settings = Settings.from_environment()
-    found = other_checksum(path, declared.remote, settings.cache, settings.limits)
-    if found is None:
+    actual = wrong_content_checksum(path, declared.remote, settings.cache, settings.limits)
+    if actual is None:
         return ""
-    algorithm, wanted = known
+    algorithm, wanted = checksum
     return (
-        f"data: {data} is not the published file {declared.name} ({algorithm} {found}, published "
+        f"data: {data} is not the published file {declared.name} ({algorithm} {actual}, published "
         f"{wanted})"
     )
 
 
-def _here(declared: PublishedFile, spec: str) -> str:
+def _local_status(declared: PublishedFile, spec: str) -> str:
     """Where on this machine a published file lies, or how it comes there."""
     settings = Settings.from_environment()
-    told: list[str] = []
-    for path in find(declared.name, settings):
-        other = other_checksum(path, declared.remote, settings.cache, settings.limits)
+    lines: list[str] = []
+    for path in find_files(declared.name, settings):
+        other = wrong_content_checksum(path, declared.remote, settings.cache, settings.limits)
         if other is None:
             known = declared.remote.checksum() is not None
-            said = "the published file" if known else "not compared: no checksum is known"
-            return "; ".join([*told, f"{path} ({said})"])
-        told.append(f"{path} is not the published file (it has {other})")
+            status = "the published file" if known else "not compared: no checksum is known"
+            return "; ".join([*lines, f"{path} ({status})"])
+        lines.append(f"{path} is not the published file (it has {other})")
     folder = datasets_folder(settings)
-    fetched = declared.remote.urls or declared.otherwise
+    fetched = declared.remote.urls or declared.alternative
     get = f"snellen data pull {spec}" if fetched else f"put it in {folder}"
-    return "; ".join([*told, f"no: {get}"])
+    return "; ".join([*lines, f"no: {get}"])
 
 
-def tsv(url: str, md5: str) -> PublishedFile:
+def published_tsv(url: str, md5: str) -> PublishedFile:
     """A published file under the name it has at its address."""
-    return PublishedFile(url.rsplit("/", 1)[-1], Remote(urls=(url,), md5=md5))
+    return PublishedFile(url.rsplit("/", 1)[-1], RemoteFile(urls=(url,), md5=md5))

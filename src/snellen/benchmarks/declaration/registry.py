@@ -10,16 +10,16 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from snellen.benchmarks.declaration.data_file import own_benchmark
-from snellen.benchmarks.declaration.other_tools import Elsewhere
+from snellen.benchmarks.declaration.data_file import data_file_benchmark
+from snellen.benchmarks.declaration.other_tools import OtherToolName
 from snellen.benchmarks.declaration.published import Published
-from snellen.benchmarks.declaration.toml import described_benchmark, is_described
+from snellen.benchmarks.declaration.toml import description_benchmark, is_description
 from snellen.benchmarks.declaration.units import refuse_units
-from snellen.benchmarks.protocol.control import OPTION, with_control
-from snellen.benchmarks.protocol.few_shot import with_examples
-from snellen.benchmarks.protocol.gate import gate_of, with_gate
+from snellen.benchmarks.protocol.control import OPTION, apply_control
+from snellen.benchmarks.protocol.few_shot import select_few_shot
+from snellen.benchmarks.protocol.gate import apply_gate, split_gate
 from snellen.core.benchmark import Benchmark, BenchmarkFactory, Variant
-from snellen.core.entry_points import doors, load
+from snellen.core.entry_points import load_entry_point, plugin_entry_points
 from snellen.core.errors import UnknownName, UsageError
 
 GROUP = "snellen.benchmarks"
@@ -34,7 +34,7 @@ class BenchmarkSpec(NamedTuple):
     options: dict[str, str]
 
 
-class KnownBenchmark(NamedTuple):
+class BenchmarkListing(NamedTuple):
     """A line of `snellen list benchmarks`."""
 
     name: str
@@ -65,56 +65,58 @@ def open_benchmark(spec: str, variant: Variant = Variant()) -> Benchmark:  # noq
     """
     name, options = split_spec(spec)
     options = {**variant.options, **options}
-    if FILE in options and is_data(name):
+    if FILE in options and is_data_source(name):
         raise UsageError(f"{name} is a data file itself; {FILE}= goes with a benchmark's name")
-    if variant.data is not None and is_data(name) and not is_described(name):
+    if variant.data is not None and is_data_source(name) and not is_description(name):
         raise UsageError(
             f"{name} is a data file itself, and --data {variant.data} would replace it; name one "
             "of the two alone, or a benchmark whose data --data replaces"
         )
     variant = replace(variant, data=options.pop(FILE, variant.data))
     control = options.pop(OPTION, variant.control)
-    variant, share = gate_of(replace(variant, options=options, control=control))
-    asked = with_examples(partial(_over, name), variant)
-    return with_gate(with_control(asked, control), share)
+    variant, share = split_gate(replace(variant, options=options, control=control))
+    asked = select_few_shot(partial(_open_with_data, name), variant)
+    return apply_gate(apply_control(asked, control), share)
 
 
-def _over(name: str, variant: Variant, data: str | None) -> Benchmark:
+def _open_with_data(name: str, variant: Variant, data: str | None) -> Benchmark:
     """The benchmark as it stands in its data, or in others of the same form."""
     if data is None:
-        return _uncontrolled(name, variant)
-    if is_data(name) and not is_described(name):
-        return _uncontrolled(data, variant)
-    return _uncontrolled(name, replace(variant, data=data))
+        return _open_plain(name, variant)
+    if is_data_source(name) and not is_description(name):
+        return _open_plain(data, variant)
+    return _open_plain(name, replace(variant, data=data))
 
 
-def _uncontrolled(name: str, variant: Variant) -> Benchmark:
-    if is_described(name):
-        return described_benchmark(name, variant)
-    if is_data(name):
-        return own_benchmark(name, variant)
-    named = _named(name)
-    if named is not None and variant.columns and variant.data is None:
+def _open_plain(name: str, variant: Variant) -> Benchmark:
+    if is_description(name):
+        return description_benchmark(name, variant)
+    if is_data_source(name):
+        return data_file_benchmark(name, variant)
+    registered = _find_registered(name)
+    if registered is not None and variant.columns and variant.data is None:
         raise UsageError(
             f"{name} knows its columns; --columns is for a data file of your own, or with --data"
         )
-    if named is None:
-        raise UnknownName("benchmark", name, doors(GROUP), _own_data(name))
+    if registered is None:
+        raise UnknownName("benchmark", name, plugin_entry_points(GROUP), _data_file_hint(name))
     refuse_units(name, variant.columns)
     if variant.options:
-        declared = named.factory(Variant(data=variant.data)).options
+        declared = registered.factory(Variant(data=variant.data)).options
         _check_options(name, variant, declared)
-    made = named.factory(replace(variant, options={**named.options, **variant.options}))
-    other = elsewhere(named.factory).get(name.lower())
+    benchmark = registered.factory(
+        replace(variant, options={**registered.options, **variant.options})
+    )
+    other = names_in_other_tools(registered.factory).get(name.lower())
     if other is not None and other.protocol and other.differs(variant.options):
-        made = replace(made, notice=other.sentence(name))
-    return made
+        benchmark = replace(benchmark, notice=other.sentence(name))
+    return benchmark
 
 
-def elsewhere(factory: BenchmarkFactory) -> Mapping[str, Elsewhere]:
+def names_in_other_tools(factory: BenchmarkFactory) -> Mapping[str, OtherToolName]:
     """Names, in small letters, that mean something else in another tool: the factory's own
-    `elsewhere`, else its file's `ELSEWHERE`."""
-    declared: Mapping[str, Elsewhere] = getattr(factory, "elsewhere", None) or getattr(
+    `names_in_other_tools`, else its file's `ELSEWHERE`."""
+    declared: Mapping[str, OtherToolName] = getattr(factory, "elsewhere", None) or getattr(
         sys.modules[factory.__module__], "ELSEWHERE", {}
     )
     return declared
@@ -128,33 +130,33 @@ def _check_options(name: str, variant: Variant, declared: Iterable[str]) -> None
             raise UnknownName(f"option of {name}", key, declared, hint)
 
 
-def is_data(name: str) -> bool:
+def is_data_source(name: str) -> bool:
     """Whether a name means a data file, its description or a folder rather than a registered
     benchmark."""
-    if name.lower() in doors(GROUP):
+    if name.lower() in plugin_entry_points(GROUP):
         return False
     return (
         "://" in name
-        or is_described(name)
+        or is_description(name)
         or _DATA_SUFFIX.search(name) is not None
         or Path(name).exists()
     )
 
 
-def known_benchmarks() -> list[KnownBenchmark]:
+def list_benchmarks() -> list[BenchmarkListing]:
     """Registered benchmarks by name; a plug-in that is broken says so in its line."""
     found = []
-    for name, entry in sorted(doors(GROUP).items()):
+    for name, entry in sorted(plugin_entry_points(GROUP).items()):
         try:
-            factory = cast(BenchmarkFactory, load(entry))
+            factory = cast(BenchmarkFactory, load_entry_point(entry))
         except UsageError as error:
-            found.append(KnownBenchmark(name, str(error), ()))
+            found.append(BenchmarkListing(name, str(error), ()))
             continue
-        found.append(KnownBenchmark(name, factory(Variant()).title, tuple(_aliases(factory))))
+        found.append(BenchmarkListing(name, factory(Variant()).title, tuple(_aliases(factory))))
     return found
 
 
-def _own_data(name: str) -> str:
+def _data_file_hint(name: str) -> str:
     """How a data file is given; the very one, where a file of that name lies here."""
     here = [path for path in Path().glob(f"{name}.*") if _DATA_SUFFIX.search(path.name)]
     return f"a data file of your own is given by its path{f', e.g. {here[0]}' if here else ''}."
@@ -164,38 +166,40 @@ def data_facts(spec: str) -> dict[str, str]:
     """Which data a named benchmark declares, whether they are on this machine, and what its names
     mean in other tools; nothing for data of one's own."""
     name, options = split_spec(spec)
-    named = _named(name)
+    named = _find_registered(name)
     if named is None or FILE in options:
         return {}
     module = sys.modules[named.factory.__module__]
     declared = getattr(named.factory, "published", None) or getattr(module, "DATA", None)
-    told = [one.sentence(known) for known, one in elsewhere(named.factory).items()]
+    told = [one.sentence(known) for known, one in names_in_other_tools(named.factory).items()]
     means = {"elsewhere": "; ".join(told)} if told else {}
     if not isinstance(declared, Published):
         return means
     return declared.facts(Variant(options={**named.options, **options}), spec) | means
 
 
-class _Named(NamedTuple):
+class _RegisteredBenchmark(NamedTuple):
     factory: BenchmarkFactory
     options: Mapping[str, str]
 
 
-def _named(name: str) -> _Named | None:
+def _find_registered(name: str) -> _RegisteredBenchmark | None:
     """By canonical name, loading only that file; else by another tool's name for a variant, as
     it is spelt there or, where that is clear, in any case. Raises UsageError where it is not."""
-    entries = doors(GROUP)
+    entries = plugin_entry_points(GROUP)
     if name.lower() in entries:
-        return _Named(cast(BenchmarkFactory, load(entries[name.lower()])), {})
-    found: dict[str, _Named] = {}
+        return _RegisteredBenchmark(
+            cast(BenchmarkFactory, load_entry_point(entries[name.lower()])), {}
+        )
+    found: dict[str, _RegisteredBenchmark] = {}
     for entry in entries.values():
         try:
-            factory = cast(BenchmarkFactory, load(entry))
+            factory = cast(BenchmarkFactory, load_entry_point(entry))
         except UsageError:
             continue  # a broken plug-in must not stand in the way of the others
         for alias, options in _aliases(factory).items():
             if alias.lower() == name.lower():
-                found[alias] = _Named(factory, options)
+                found[alias] = _RegisteredBenchmark(factory, options)
     if name in found or len(found) == 1:
         return found.get(name) or next(iter(found.values()))
     if found:

@@ -66,9 +66,9 @@ NULLS_COUNT = frozenset({"mathvision", "mathvista", "tempcompass"})
 """Benchmarks whose authors count every row of their files, one whose reply is null as wrong."""
 
 
-def advice_on(benchmark: str, columns: Collection[str], judged: bool) -> str | None:
+def advice_on(benchmark: str, columns: Collection[str], has_judge: bool) -> str | None:
     """The advice for a file of these columns, where it is of such a layout and needs it."""
     known = RESULTS_FILES.get(benchmark)
-    if known is None or not known.columns or (known.judged and judged):
+    if known is None or not known.columns or (known.judged and has_judge):
         return None
     return known.advice if set(known.columns) <= set(columns) else None

@@ -13,11 +13,11 @@ from string import ascii_uppercase
 
 from msgspec.structs import replace
 
-from snellen.core.benchmark import Listed
+from snellen.core.benchmark import HasIds
 from snellen.core.errors import DataError
 from snellen.core.sample import Kind, Rotation, Row, Sample
 from snellen.data.columns import REPLY_COLUMNS, gold_column, row_gold, row_id
-from snellen.data.tables.cells import PLACE
+from snellen.data.tables.cells import INDEXED_ANSWER
 
 GROUP_COLUMNS = ("split", "l2-category", "category")
 _ROTATION_STRIDE = 1_000_000
@@ -38,17 +38,17 @@ _KINDS: dict[str, Kind] = {
 }
 
 
-Shape = Callable[[Sample, Row], Sample]
+AdjustSample = Callable[[Sample, Row], Sample]
 """Makes of a sample what its benchmark needs, with a look at the row it came from."""
 
 
-def samples(
+def rows_to_samples(
     rows: Iterable[Row],
     *,
     groups: tuple[str, ...] = GROUP_COLUMNS,
     path: str = "the data",
     kind: Kind | None = None,
-    shape: Shape | None = None,
+    adjust: AdjustSample | None = None,
     question: str = "",
     keep: Callable[[Row], bool] | None = None,
 ) -> Iterator[Sample]:
@@ -60,65 +60,69 @@ def samples(
     option, or an id held twice.
     """
 
-    def made() -> Iterator[Sample]:
-        numbers: dict[str, int] = {}
-        places: bool | None = None
+    def generate() -> Iterator[Sample]:
+        row_of_id: dict[str, int] = {}
+        golds_are_indices: bool | None = None
         for row in rows if keep is None else filter(keep, rows):
-            if PLACE in row.cells and _names_an_option(row):
-                places = _are_places(rows) if places is None else places
-                row = _by_place(row) if places else row
-            sample = sample_of(row, groups=groups, path=path, told=kind, asked=question)
-            sample = shape(sample, row) if shape else sample
-            if sample.id in numbers:
+            if INDEXED_ANSWER in row.cells and _gold_is_option_text(row):
+                golds_are_indices = (
+                    _golds_are_indices(rows) if golds_are_indices is None else golds_are_indices
+                )
+                row = _gold_from_index(row) if golds_are_indices else row
+            sample = sample_of(
+                row, groups=groups, path=path, fixed_kind=kind, default_question=question
+            )
+            sample = adjust(sample, row) if adjust else sample
+            if sample.id in row_of_id:
                 raise DataError(
-                    f"{path}: rows {numbers[sample.id] + 1} and {row.number + 1} have the same id "
+                    f"{path}: rows {row_of_id[sample.id] + 1} and {row.index + 1} have the same id "
                     f"{sample.id!r}; ids must be unique"
                 )
-            numbers[sample.id] = row.number
+            row_of_id[sample.id] = row.index
             yield sample
 
-    return _joined(made()) if _may_rotate(rows) else made()
+    return _join_rotations(generate()) if _may_rotate(rows) else generate()
 
 
-def _names_an_option(row: Row) -> bool:
+def _gold_is_option_text(row: Row) -> bool:
     """Whether a gold is the text of one of the options."""
     texts = [text.strip() for text in option_cells(row.cells).values()]
     return any(gold.strip() in texts for gold in row_gold(row))
 
 
-def _are_places(rows: Iterable[Row]) -> bool:
+def _golds_are_indices(rows: Iterable[Row]) -> bool:
     """Whether golds such as "1" are the places of options where they may also be their texts: so
     it is if all rows have such golds, and some of these are the text of no option."""
     with_gold = [row for row in rows if row_gold(row)]
-    return all(PLACE in row.cells for row in with_gold) and not all(
-        map(_names_an_option, with_gold)
+    return all(INDEXED_ANSWER in row.cells for row in with_gold) and not all(
+        map(_gold_is_option_text, with_gold)
     )
 
 
-def _by_place(row: Row) -> Row:
+def _gold_from_index(row: Row) -> Row:
     column = gold_column(row.cells)
     assert column is not None
-    return replace(row, cells={**row.cells, column: row.cells[PLACE]})
+    return replace(row, cells={**row.cells, column: row.cells[INDEXED_ANSWER]})
 
 
 def _may_rotate(rows: Iterable[Row]) -> bool:
     """Whether an id may be that of another row's rotation, as far as the ids are known."""
-    if not isinstance(rows, Listed):
+    if not isinstance(rows, HasIds):
         return True
-    large = {base for name in rows.ids() if (base := _base_of(name)) is not None}
+    large = {base for name in rows.ids() if (base := _base_of_id(name)) is not None}
     return bool(large) and not large.isdisjoint(rows.ids())
 
 
-def _joined(all_samples: Iterator[Sample]) -> Iterator[Sample]:
-    found = {sample.id: sample for sample in all_samples}
+def _join_rotations(all_samples: Iterator[Sample]) -> Iterator[Sample]:
+    samples_by_id = {sample.id: sample for sample in all_samples}
     rotations: dict[str, list[Sample]] = {}
-    for sample in found.values():
-        base = found.get(_base_id(sample) or "")
-        if base is not None and _same_question(base, sample):
+    for sample in samples_by_id.values():
+        base = samples_by_id.get(_base_id(sample) or "")
+        if base is not None and _is_rotation(base, sample):
             rotations.setdefault(base.id, []).append(sample)
-    turned = {turn.id for turns in rotations.values() for turn in turns}
-    for sample in found.values():
-        if sample.id not in turned:
+    rotation_ids = {turn.id for turns in rotations.values() for turn in turns}
+    for sample in samples_by_id.values():
+        if sample.id not in rotation_ids:
             yield _with_rotations(sample, rotations.get(sample.id, []))
 
 
@@ -127,27 +131,27 @@ def sample_of(
     *,
     groups: tuple[str, ...],
     path: str,
-    told: Kind | None = None,
-    asked: str = "",
+    fixed_kind: Kind | None = None,
+    default_question: str = "",
 ) -> Sample:
     cells = row.cells
     options = option_cells(cells)
     # A picture alone may hold its question.
-    to_ask = "question" in cells or asked or options or row.media
+    to_ask = "question" in cells or default_question or options or row.media
     if not to_ask and not _is_prediction_row(cells):
         raise _no_question(row, path)
     golds = row_gold(row)
-    kind = told or kind_of(cells, options, golds)
+    kind = fixed_kind or infer_kind(cells, options, golds)
     if kind == "choice":
         golds = tuple(
-            [gold if gold in options else _label(gold, options, row, path) for gold in golds]
+            [gold if gold in options else _gold_label(gold, options, row, path) for gold in golds]
         )
     if kind == "yes_no":
         golds = tuple(gold.strip().capitalize() for gold in golds)
     return Sample(
         id=row_id(row),
         kind=kind,
-        question=cells.get("question", asked),
+        question=cells.get("question", default_question),
         gold=golds,
         options=options if kind == "choice" else {},
         media=row.media,
@@ -168,14 +172,16 @@ def option_cells(cells: Mapping[str, str]) -> dict[str, str]:
     return options
 
 
-def kind_of(cells: Mapping[str, str], options: Mapping[str, str], golds: tuple[str, ...]) -> Kind:
+def infer_kind(
+    cells: Mapping[str, str], options: Mapping[str, str], golds: tuple[str, ...]
+) -> Kind:
     """Told by a `type` or `question_type` column, else inferred from options and gold."""
     for column in ("type", "question_type"):
         if column not in cells:
             continue
-        told = _KINDS.get(cells[column].strip().lower())
-        if told is not None and (told != "choice" or options or not cells.get("question")):
-            return told
+        kind = _KINDS.get(cells[column].strip().lower())
+        if kind is not None and (kind != "choice" or options or not cells.get("question")):
+            return kind
     if options:
         return "choice"
     if golds and all(gold.strip().lower().rstrip(".") in ("yes", "no") for gold in golds):
@@ -186,17 +192,17 @@ def kind_of(cells: Mapping[str, str], options: Mapping[str, str], golds: tuple[s
 
 def _no_question(row: Row, path: str) -> DataError:
     return DataError(
-        f"{path}, row {row.number + 1}: no question; got the columns "
+        f"{path}, row {row.index + 1}: no question; got the columns "
         f"{', '.join(row.cells) or 'none'}; expected "
         + (
             "cells separated by commas, not semicolons"
-            if _one_joined(row.cells)
+            if _is_semicolon_row(row.cells)
             else "a column `question` (name it with --columns question=...)"
         )
     )
 
 
-def _label(gold: str, options: Mapping[str, str], row: Row, path: str) -> str:
+def _gold_label(gold: str, options: Mapping[str, str], row: Row, path: str) -> str:
     text = gold.strip()
     if not options or text in options:
         label = None if options else _LABEL.match(text)
@@ -207,11 +213,11 @@ def _label(gold: str, options: Mapping[str, str], row: Row, path: str) -> str:
     matching = [label for label, option in options.items() if option.strip() == text]
     if len(matching) == 1:
         return matching[0]
-    if PLACE in row.cells:
-        return row.cells[PLACE]
+    if INDEXED_ANSWER in row.cells:
+        return row.cells[INDEXED_ANSWER]
     gap = f" (the column {_next_label(options)} is empty there)" if letter else ""
     raise DataError(
-        f"{path}, row {row.number + 1}: the answer {gold!r} is none of the options "
+        f"{path}, row {row.index + 1}: the answer {gold!r} is none of the options "
         f"{', '.join(options)}{gap}; correct it, or leave it empty to count the row as one "
         "without gold"
     )
@@ -226,7 +232,7 @@ def _bare_letter(text: str) -> str | None:
     return text.upper() if len(text) == 1 and text.isascii() and text.isalpha() else None
 
 
-def _one_joined(cells: Mapping[str, str]) -> bool:
+def _is_semicolon_row(cells: Mapping[str, str]) -> bool:
     return len(cells) == 1 and ";" in next(iter(cells))
 
 
@@ -236,10 +242,10 @@ def _is_prediction_row(cells: Mapping[str, str]) -> bool:
 
 
 def _base_id(sample: Sample) -> str | None:
-    return _base_of(sample.id) if sample.kind == "choice" else None
+    return _base_of_id(sample.id) if sample.kind == "choice" else None
 
 
-def _base_of(name: str) -> str | None:
+def _base_of_id(name: str) -> str | None:
     """The id of the row that a row of this id would be a rotation of."""
     if len(name) < _STRIDE_DIGITS or not name.isdecimal():
         return None
@@ -247,18 +253,18 @@ def _base_of(name: str) -> str | None:
     return str(index % _ROTATION_STRIDE) if index >= _ROTATION_STRIDE else None
 
 
-def _same_question(base: Sample, turn: Sample) -> bool:
+def _is_rotation(base: Sample, rotation: Sample) -> bool:
     """Whether a row is a rotation: a large id alone does not make one."""
-    return base.question == turn.question and sorted(base.options.values()) == sorted(
-        turn.options.values()
+    return base.question == rotation.question and sorted(base.options.values()) == sorted(
+        rotation.options.values()
     )
 
 
-def _with_rotations(sample: Sample, turns: list[Sample]) -> Sample:
-    if not turns:
+def _with_rotations(sample: Sample, rotations: list[Sample]) -> Sample:
+    if not rotations:
         return sample
-    rotations = tuple(
+    rows = tuple(
         Rotation(turn.id, turn.options, turn.gold[0] if turn.gold else None)
-        for turn in sorted(turns, key=lambda turn: int(turn.id))
+        for turn in sorted(rotations, key=lambda turn: int(turn.id))
     )
-    return replace(sample, rotations=rotations)
+    return replace(sample, rotations=rows)

@@ -12,15 +12,15 @@ from msgspec import Struct
 
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.benchmarks.declaration.videos import video_options
-from snellen.benchmarks.protocol.ask_config import asking_options
+from snellen.benchmarks.protocol.ask_config import prompt_options
 from snellen.core.benchmark import Benchmark
 from snellen.core.errors import DataError, UnknownName
 from snellen.data.toml_files import read_toml
 
-_BUILT_IN = "suites.toml"
+_BUILTIN_FILE = "suites.toml"
 _SUFFIX = ".toml"
 _MEMBERS = "members"
-SUBTITLED = "subtitles"
+SUBTITLES_OPTION = "subtitles"
 """Of the options about how videos are shown, the one that makes another number."""
 
 
@@ -48,40 +48,40 @@ class Suite(Struct, frozen=True, forbid_unknown_fields=True):
         return tuple(dict.fromkeys(spec for one in self.members for spec in one.benchmarks))
 
 
-def built_in() -> Mapping[str, Suite]:
-    text = (files("snellen.benchmarks") / "data" / _BUILT_IN).read_text(encoding="utf-8")
-    return {name: _suite(told, _BUILT_IN) for name, told in tomllib.loads(text).items()}
+def builtin_suites() -> Mapping[str, Suite]:
+    text = (files("snellen.benchmarks") / "data" / _BUILTIN_FILE).read_text(encoding="utf-8")
+    return {name: _decode_suite(told, _BUILTIN_FILE) for name, told in tomllib.loads(text).items()}
 
 
-def suite_named(name: str) -> Suite:
+def find_suite(name: str) -> Suite:
     """A suite by name, or from a TOML file. Raises UnknownName, DataError."""
     if name.lower().endswith(_SUFFIX):
-        return _suite(read_toml(name), name)
-    known = built_in()
+        return _decode_suite(read_toml(name), name)
+    known = builtin_suites()
     if name.lower() not in known:
         hint = "a suite of your own is given by the path of its TOML file"
         raise UnknownName("suite", name, known, hint)
     return known[name.lower()]
 
 
-def expanded(names: Sequence[str | Benchmark]) -> list[str | Benchmark]:
+def expand_suites(names: Sequence[str | Benchmark]) -> list[str | Benchmark]:
     """Names of suites replaced by what they run; the others as they are. Raises DataError."""
-    known = built_in()
+    known = builtin_suites()
     found: list[str | Benchmark] = []
     for name in names:
         if isinstance(name, str) and (name.lower() in known or _is_suite_file(name)):
-            found += [spec for spec in suite_named(name).specs() if spec not in found]
+            found += [spec for spec in find_suite(name).specs() if spec not in found]
         else:
             found.append(name)
     return found
 
 
-def made_for(spec: str) -> tuple[str, dict[str, str]]:
+def member_key(spec: str) -> tuple[str, dict[str, str]]:
     """A member's benchmark: its name, and those of its parameters that say what is asked (its
     split, language, edition), which a run must have to count; how it is asked
     is free."""
     opened = open_benchmark(spec)
-    free = {*asking_options(), *video_options()} - {SUBTITLED}
+    free = {*prompt_options(), *video_options()} - {SUBTITLES_OPTION}
     asked = opened.options.keys() - free
     return opened.name, {name: value for name, value in opened.parameters.items() if name in asked}
 
@@ -90,17 +90,17 @@ def _is_suite_file(name: str) -> bool:
     return name.lower().endswith(_SUFFIX) and _MEMBERS in read_toml(name)
 
 
-def _suite(told: Mapping[str, Any], where: str) -> Suite:
+def _decode_suite(document: Mapping[str, Any], source: str) -> Suite:
     try:
-        suite = msgspec.convert(told, Suite)
+        suite = msgspec.convert(document, Suite)
     except msgspec.ValidationError as error:
         raise DataError(
-            f"{where}: {error}; a suite has `title` and [[members]], each with `name`, "
+            f"{source}: {error}; a suite has `title` and [[members]], each with `name`, "
             "`benchmarks` (a list), and where needed `metric` and `top`"
         ) from error
     names = [one.name.lower() for one in suite.members]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice or not names:
         problem = f"the member {twice[0]!r} stands there twice" if twice else "no members"
-        raise DataError(f"{where}: {problem}; each member needs a name of its own")
+        raise DataError(f"{source}: {problem}; each member needs a name of its own")
     return suite

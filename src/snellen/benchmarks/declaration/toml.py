@@ -26,29 +26,43 @@ from typing import Literal, NamedTuple
 import msgspec
 from msgspec import Struct, structs
 
-from snellen.benchmarks.declaration.data_file import own_benchmark
-from snellen.benchmarks.declaration.judged import Declared, as_is, graded_benchmark
-from snellen.benchmarks.declaration.open_questions import final_answer, on_golds, whole_reply
-from snellen.benchmarks.declaration.published import Published, absolute, with_origin
+from snellen.benchmarks.declaration.data_file import data_file_benchmark
+from snellen.benchmarks.declaration.judged import (
+    JudgedDeclaration,
+    judged_benchmark,
+    plain_messages,
+)
+from snellen.benchmarks.declaration.open_questions import (
+    against_gold,
+    parse_marked_answer,
+    parse_whole_reply,
+)
+from snellen.benchmarks.declaration.published import Published, absolute_path, with_origin
 from snellen.benchmarks.declaration.questions import question_benchmark
-from snellen.benchmarks.declaration.rows import GROUP_COLUMNS, Shape, samples
-from snellen.benchmarks.declaration.units import column_of_units
-from snellen.benchmarks.protocol.flows import EQUALITY, Circular, Grade, OpenReader, OpenRule
-from snellen.benchmarks.protocol.judged_flows import Grading, graded
-from snellen.benchmarks.protocol.judging import Panel
-from snellen.benchmarks.protocol.parsers import READERS
-from snellen.core.benchmark import TEXT, Benchmark, Table, Variant
+from snellen.benchmarks.declaration.rows import GROUP_COLUMNS, AdjustSample, rows_to_samples
+from snellen.benchmarks.declaration.units import unit_column
+from snellen.benchmarks.protocol.flows import (
+    EQUALITY,
+    Circular,
+    GradeFunction,
+    OpenParser,
+    OpenScoring,
+)
+from snellen.benchmarks.protocol.judged_flows import JudgedScoring, judged_flow
+from snellen.benchmarks.protocol.judging import JudgePanel
+from snellen.benchmarks.protocol.parsers import PARSERS
+from snellen.core.benchmark import REQUIRES_TEXT, Benchmark, Table, Variant
 from snellen.core.errors import DataError, UnknownName
 from snellen.core.flow import Flow
 from snellen.core.origin import origin_of
 from snellen.core.request import Generation
 from snellen.core.sample import Kind, Sample
-from snellen.data.columns import check_roles_of
+from snellen.data.columns import check_column_keys
 from snellen.data.toml_files import read_toml
-from snellen.extract.verdicts import read_grade
-from snellen.prompts.choice import DEFAULT, Wording
+from snellen.extract.verdicts import parse_grade
+from snellen.prompts.choice import DEFAULT_TEMPLATE, PromptTemplate
 from snellen.scoring.edit_distance import anls
-from snellen.scoring.exact import contained, equal_folded
+from snellen.scoring.exact import contains_gold, equal_folded
 from snellen.scoring.relaxed import relaxed_correct
 from snellen.scoring.vqa_accuracy import vqa_accuracy
 
@@ -61,24 +75,24 @@ _BEST = 5.0
 
 
 class OpenMetric(NamedTuple):
-    grade: Grade
-    read: OpenReader
+    grade: GradeFunction
+    parse: OpenParser
 
 
 METRICS: Mapping[str, OpenMetric] = {
-    "accuracy": OpenMetric(EQUALITY.grade, EQUALITY.read),
-    "exact": OpenMetric(on_golds(equal_folded), final_answer),
-    "contains": OpenMetric(on_golds(contained), whole_reply),
-    "anls": OpenMetric(on_golds(anls), final_answer),
-    "relaxed": OpenMetric(on_golds(relaxed_correct), final_answer),
-    "vqa": OpenMetric(on_golds(vqa_accuracy), final_answer),
+    "accuracy": OpenMetric(EQUALITY.grade, EQUALITY.parse),
+    "exact": OpenMetric(against_gold(equal_folded), parse_marked_answer),
+    "contains": OpenMetric(against_gold(contains_gold), parse_whole_reply),
+    "anls": OpenMetric(against_gold(anls), parse_marked_answer),
+    "relaxed": OpenMetric(against_gold(relaxed_correct), parse_marked_answer),
+    "vqa": OpenMetric(against_gold(vqa_accuracy), parse_marked_answer),
 }
 """How open answers are graded: equal after small differences are taken away, equal but for case,
 a gold contained in the reply, by edit distance, within 5 % of a number, against several people."""
 
 
-class Strings(Struct, frozen=True, forbid_unknown_fields=True):
-    """Fixed strings of the prompt, by the names of `Wording`; None keeps Snellen's own."""
+class TemplateStrings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Fixed strings of the prompt, by the names of `PromptTemplate`; None keeps Snellen's own."""
 
     hint: str | None = None
     question: str | None = None
@@ -88,25 +102,25 @@ class Strings(Struct, frozen=True, forbid_unknown_fields=True):
     yes_no: str | None = None
     open: str | None = None
 
-    def over(self, wording: Wording) -> Wording:
-        def told(name: str) -> str:
+    def fill_template(self, template: PromptTemplate) -> PromptTemplate:
+        def choose(name: str) -> str:
             own: str | None = getattr(self, name)
-            default: str = getattr(wording, name)
+            default: str = getattr(template, name)
             return default if own is None else own
 
         return replace(
-            wording,
-            hint=told("hint"),
-            question=told("question"),
-            options=told("options"),
-            option=told("option"),
-            choose=told("choose"),
-            yes_no=told("yes_no"),
-            open=told("open"),
+            template,
+            hint=choose("hint"),
+            question=choose("question"),
+            options=choose("options"),
+            option=choose("option"),
+            choose=choose("choose"),
+            yes_no=choose("yes_no"),
+            open=choose("open"),
         )
 
 
-class Description(Struct, frozen=True, forbid_unknown_fields=True):
+class BenchmarkDescription(Struct, frozen=True, forbid_unknown_fields=True):
     """What the file may say; `data` alone is needed."""
 
     data: str
@@ -118,7 +132,7 @@ class Description(Struct, frozen=True, forbid_unknown_fields=True):
     """What the mean is called; the metric's name if empty."""
     groups: tuple[str, ...] = GROUP_COLUMNS
     columns: dict[str, str] = {}
-    prompt: Strings = Strings()
+    prompt: TemplateStrings = TemplateStrings()
     circular: Literal["off", "early", "full"] = "off"
     max_new_tokens: int = 512
     judge: bool = False
@@ -126,129 +140,139 @@ class Description(Struct, frozen=True, forbid_unknown_fields=True):
     source: str = ""
 
 
-def is_described(name: str) -> bool:
+def is_description(name: str) -> bool:
     return name.lower().endswith(SUFFIX)
 
 
-def described_benchmark(path: str, variant: Variant) -> Benchmark:
+def description_benchmark(path: str, variant: Variant) -> Benchmark:
     """The benchmark that a TOML file describes. Raises DataError, UnknownName."""
-    told = _description(path)
-    data = variant.data or _beside(told.data, path)
-    variant = replace(variant, data=data, columns={**told.columns, **variant.columns})
-    name = told.name or Path(path).stem
-    made = (_judged if told.judge else _by_rules)(told, name, data, variant)
-    digest = hashlib.sha256(msgspec.json.encode(told, order="sorted")).hexdigest()[:12]
+    description = _load_description(path)
+    data = variant.data or _path_beside(description.data, path)
+    variant = replace(variant, data=data, columns={**description.columns, **variant.columns})
+    name = description.name or Path(path).stem
+    benchmark = (_judged_benchmark if description.judge else _rule_benchmark)(
+        description, name, data, variant
+    )
+    digest = hashlib.sha256(msgspec.json.encode(description, order="sorted")).hexdigest()[:12]
     return replace(
-        made,
-        open=partial(_opened, made.open, absolute(path)),
-        parameters={**made.parameters, DESCRIBED: digest},
+        benchmark,
+        open=partial(_open_with_spec, benchmark.open, absolute_path(path)),
+        parameters={**benchmark.parameters, DESCRIBED: digest},
     )
 
 
-def _opened(open: Callable[[], Table], path: str) -> Table:
+def _open_with_spec(open: Callable[[], Table], path: str) -> Table:
     """The table, which says by which description it was opened."""
     table = open()
     origin = origin_of(table)
     return table if origin is None else with_origin(table, structs.replace(origin, spec=path))
 
 
-def _description(path: str) -> Description:
+def _load_description(path: str) -> BenchmarkDescription:
     try:
-        told = msgspec.convert(read_toml(path), Description)
+        description = msgspec.convert(read_toml(path), BenchmarkDescription)
     except msgspec.ValidationError as error:
-        known = ", ".join(Description.__struct_fields__)
+        known = ", ".join(BenchmarkDescription.__struct_fields__)
         raise DataError(f"{path}: {error}; a benchmark's description may have: {known}") from error
-    if told.metric not in METRICS:
-        raise UnknownName("metric", told.metric, METRICS)
-    if told.judge and (told.prompt, told.metric, told.circular) != (Strings(), "accuracy", "off"):
+    if description.metric not in METRICS:
+        raise UnknownName("metric", description.metric, METRICS)
+    if description.judge and (description.prompt, description.metric, description.circular) != (
+        TemplateStrings(),
+        "accuracy",
+        "off",
+    ):
         raise DataError(
             f"{path}: a judge grades replies to the questions as they stand; with judge = true "
             "leave out prompt, metric and circular"
         )
-    check_roles_of(told.columns)
-    if told.judge and column_of_units(told.columns):
+    check_column_keys(description.columns)
+    if description.judge and unit_column(description.columns):
         raise DataError(f"{path}: grades of a judge are not counted by units; leave out unit")
-    return told
+    return description
 
 
-def _beside(data: str, path: str) -> str:
+def _path_beside(data: str, path: str) -> str:
     return data if "://" in data else str(Path(path).expanduser().parent / data)
 
 
-def _by_rules(told: Description, name: str, data: str, variant: Variant) -> Benchmark:
-    metric = METRICS[told.metric]
+def _rule_benchmark(
+    description: BenchmarkDescription, name: str, data: str, variant: Variant
+) -> Benchmark:
+    metric = METRICS[description.metric]
     rules = {
-        rule: readers._replace(open=OpenRule(metric.read, metric.grade))
-        for rule, readers in READERS.items()
+        rule: readers._replace(open=OpenScoring(metric.parse, metric.grade))
+        for rule, readers in PARSERS.items()
     }
-    circular: Circular = told.circular
+    circular: Circular = description.circular
 
-    def make(
+    def build(
         variant: Variant,
         *,
         open: Callable[[], Table],
-        wording: Wording = DEFAULT,
-        shape: Shape | None = None,
+        template: PromptTemplate = DEFAULT_TEMPLATE,
+        adjust: AdjustSample | None = None,
         **_: str,
     ) -> Benchmark:
         return question_benchmark(
             variant,
             name=name,
             version=VERSION,
-            title=told.title or f"own data: {told.data}",
+            title=description.title or f"own data: {description.data}",
             open=open,
-            groups=told.groups,
-            kind=told.kind,
-            shape=shape,
+            groups=description.groups,
+            kind=description.kind,
+            adjust=adjust,
             rules=rules,
-            wording=told.prompt.over(wording),
-            metric=told.headline or told.metric,
+            template=description.prompt.fill_template(template),
+            metric=description.headline or description.metric,
             circular_default=circular,
-            max_new_tokens=told.max_new_tokens,
-            paper=told.paper,
-            source=told.source,
+            max_new_tokens=description.max_new_tokens,
+            paper=description.paper,
+            source=description.source,
         )
 
-    return own_benchmark(data, variant, make)
+    return data_file_benchmark(data, variant, build)
 
 
-def _judged(told: Description, name: str, data: str, variant: Variant) -> Benchmark:
-    return graded_benchmark(
+def _judged_benchmark(
+    description: BenchmarkDescription, name: str, data: str, variant: Variant
+) -> Benchmark:
+    return judged_benchmark(
         variant,
-        Declared(
+        JudgedDeclaration(
             name=name,
             version=VERSION,
-            title=told.title or f"own data: {told.data}",
+            title=description.title or f"own data: {description.data}",
             data=Published({}, {}),
-            samples=partial(samples, groups=told.groups, path=data, kind="open"),
-            flow=_graded,
-            paper=told.paper,
-            source=told.source,
+            samples=partial(rows_to_samples, groups=description.groups, path=data, kind="open"),
+            flow=_similarity_flow,
+            paper=description.paper,
+            source=description.source,
             rubrics=(_RUBRIC,),
-            headline=told.headline or "score",
+            headline=description.headline or "score",
             must_judge=True,
-            needs=TEXT,
-            max_new_tokens=told.max_new_tokens,
-            judge_tokens=64,
+            requires=REQUIRES_TEXT,
+            max_new_tokens=description.max_new_tokens,
+            max_judge_tokens=64,
         ),
     )
 
 
-def _graded(
-    settings: Generation, panel: Panel, options: Mapping[str, str]
+def _similarity_flow(
+    settings: Generation, panel: JudgePanel, options: Mapping[str, str]
 ) -> Callable[[Sample], Flow]:
     def fields(sample: Sample, reply: str) -> Mapping[str, str]:
         golds = " or ".join(sample.gold)
         return {"question": sample.question, "gold": golds, "reply": reply}
 
-    return graded(
-        Grading(
+    return judged_flow(
+        JudgedScoring(
             settings=settings,
             panel=panel,
             rubric=_RUBRIC,
             fields=fields,
-            read=partial(read_grade, low=1.0, high=_BEST),
+            parse=partial(parse_grade, low=1.0, high=_BEST),
             score=lambda grade: (grade - 1) / (_BEST - 1),
-            shown=as_is,
+            build_messages=plain_messages,
         )
     )

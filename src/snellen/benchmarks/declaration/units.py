@@ -16,115 +16,119 @@ from functools import partial
 import msgspec
 
 from snellen.benchmarks.declaration.questions import failures_of
-from snellen.benchmarks.declaration.rows import Shape
+from snellen.benchmarks.declaration.rows import AdjustSample
 from snellen.core.benchmark import CHANCE, Benchmark, Variant
 from snellen.core.errors import UnknownName, UsageError
 from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Metric, Summary
-from snellen.data.columns import canonical, column_name
+from snellen.data.columns import canonical_column, column_name
 from snellen.scoring.accuracy import FailurePolicy, mean_metric
-from snellen.scoring.clusters import clusters
-from snellen.scoring.grouped import all_right, bounds_of, under
+from snellen.scoring.clusters import cluster_samples
+from snellen.scoring.grouped import all_right, apply_failure_policy, bounds_of
 from snellen.scoring.guessing import GUESSES
-from snellen.scoring.headlines import share_of_units, sum_of_ratios
+from snellen.scoring.headlines import sum_of_ratios, unit_terms
 
 UNIT = "unit"
 """The role of a column with `--columns`, and the parameter of a run."""
 HEADLINE = "unit_accuracy"
 
 
-def column_of_units(columns: Mapping[str, str]) -> str:
+def unit_column(columns: Mapping[str, str]) -> str:
     """The column that names the unit of a row; "" where none is chosen."""
     return columns.get(UNIT, "")
 
 
 def refuse_units(name: str, columns: Mapping[str, str]) -> None:
     """Raises UsageError for a benchmark that knows which of its questions belong together."""
-    if column_of_units(columns):
+    if unit_column(columns):
         raise UsageError(
             f"{name} knows which of its questions count together; --columns unit=... is for a data "
             "file of your own"
         )
 
 
-def other_columns(columns: Mapping[str, str]) -> dict[str, str]:
+def renamed_columns(columns: Mapping[str, str]) -> dict[str, str]:
     """The chosen columns that are renamed: that of the units keeps its name, so that it may also
     be a group, a picture or an id."""
     return {role: name for role, name in columns.items() if role != UNIT}
 
 
-def shape_by(columns: Mapping[str, str]) -> Shape:
+def add_units(columns: Mapping[str, str]) -> AdjustSample:
     """Gives samples the unit that their rows name; `a+b` joins two columns. A row that names none
     stands alone. Raises UnknownName for a column the data lack."""
-    taken = {name: canonical(role) for role, name in other_columns(columns).items()}
-    parts = [taken.get(part) or column_name(part, 0) for part in columns[UNIT].split("+")]
-    seen: set[str] = set()
+    column_of_name = {
+        name: canonical_column(role) for role, name in renamed_columns(columns).items()
+    }
+    parts = [column_of_name.get(part) or column_name(part, 0) for part in columns[UNIT].split("+")]
+    columns_present: set[str] = set()
 
-    def shaped(sample: Sample, row: Row) -> Sample:
-        if not seen:
-            seen.update(row.cells)
+    def add_unit(sample: Sample, row: Row) -> Sample:
+        if not columns_present:
+            columns_present.update(row.cells)
         for part in parts:
-            if part not in row.cells and part not in seen:
+            if part not in row.cells and part not in columns_present:
                 raise UnknownName("column", columns[UNIT], row.cells)
         named = [row.cells.get(part, "") for part in parts]
         return msgspec.structs.replace(sample, unit="/".join(named) if all(named) else "")
 
-    return shaped
+    return add_unit
 
 
-def counted_by_units(asked: Benchmark, variant: Variant) -> Benchmark:
+def count_by_units(benchmark: Benchmark, variant: Variant) -> Benchmark:
     """The benchmark with the share of whole units as headline and its own number beside it."""
     return replace(
-        asked,
+        benchmark,
         headline=HEADLINE,
-        summarise=partial(summarise_units, asked, failures_of(variant), HEADLINE),
+        summarise=partial(summarise_units, benchmark, failures_of(variant), HEADLINE),
         headline_sums=partial(unit_sums, failures_of(variant)),
-        parameters={**asked.parameters, UNIT: variant.columns[UNIT]},
+        parameters={**benchmark.parameters, UNIT: variant.columns[UNIT]},
     )
 
 
 def summarise_units(
-    asked: Benchmark, failures: FailurePolicy, headline: str, records: Sequence[Record]
+    benchmark: Benchmark, failures: FailurePolicy, headline: str, records: Sequence[Record]
 ) -> Summary:
     """Of units that have a score in every question; chance is that of guessing whole units."""
-    summary = asked.summarise(records)
-    units = _units(under(records, failures))
+    summary = benchmark.summarise(records)
+    units = _unit_scores(apply_failure_policy(records, failures))
     if summary.headline.value is None or not units:
-        found = Metric(headline, None, len(units), note=summary.headline.note)
+        headline_metric = Metric(headline, None, len(units), note=summary.headline.note)
     else:
-        named = zip(records, clusters(records), strict=True)
-        held = {_unit(record): cluster for record, cluster in named}
-        found = mean_metric(headline, list(units.values()), [held[unit] for unit in units])
-    rest = {name: one for name, one in summary.metrics.items() if name not in GUESSES}
+        named = zip(records, cluster_samples(records), strict=True)
+        cluster_of_unit = {_unit(record): cluster for record, cluster in named}
+        headline_metric = mean_metric(
+            headline, list(units.values()), [cluster_of_unit[unit] for unit in units]
+        )
+    other_metrics = {name: one for name, one in summary.metrics.items() if name not in GUESSES}
     chance = _chance(records)
-    guessed = {} if chance is None else {CHANCE: Metric(CHANCE, chance, len(units))}
+    chance_metric = {} if chance is None else {CHANCE: Metric(CHANCE, chance, len(units))}
     return msgspec.structs.replace(
         summary,
-        headline=found,
-        metrics={headline: found, **rest, **guessed},
+        headline=headline_metric,
+        metrics={headline: headline_metric, **other_metrics, **chance_metric},
         bounds=bounds_of(records, _unit_accuracy),
-        beside=(asked.headline, *summary.beside),
+        beside=(benchmark.headline, *summary.beside),
     )
 
 
 def unit_sums(failures: FailurePolicy, records: Sequence[Record]) -> HeadlineSums | None:
     """The share of whole units as a function of sums."""
-    units = _units(under(records, failures))
-    return sum_of_ratios(share_of_units(records, units, _unit, HEADLINE))
+    units = _unit_scores(apply_failure_policy(records, failures))
+    return sum_of_ratios(unit_terms(records, units, _unit, HEADLINE))
 
 
 def _unit(record: Record) -> str:
     return record.unit or f"row {record.id}"
 
 
-def _units(records: Sequence[Record]) -> dict[str, float]:
+def _unit_scores(records: Sequence[Record]) -> dict[str, float]:
     return all_right(records, _unit)
 
 
 def _unit_accuracy(records: Sequence[Record]) -> float | None:
-    found = _units(records).values()
+    found = _unit_scores(records).values()
     return 100 * sum(found) / len(found) if found else None
 
 

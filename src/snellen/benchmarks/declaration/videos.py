@@ -18,41 +18,41 @@ from typing import cast
 
 from msgspec import structs
 
-from snellen.benchmarks.declaration.questions import one_of
-from snellen.core.benchmark import Benchmark, Needs, Variant, needs
+from snellen.benchmarks.declaration.questions import check_allowed
+from snellen.core.benchmark import Benchmark, Requirement, Variant, requires
 from snellen.core.errors import MediaError, UsageError
 from snellen.core.model import Capabilities
 from snellen.core.sample import MediaRef, Sample
-from snellen.data.media.frame_sampling import RULES, Rule, Sampling
-from snellen.data.media.frames import Frame, frames_of
-from snellen.data.media.subtitles import read_subtitles, said_at
+from snellen.data.media.frame_sampling import FRAME_RULES, FrameRule, FrameSampling
+from snellen.data.media.frames import Frame, extract_frames
+from snellen.data.media.subtitles import cues_at, read_subtitles
 from snellen.data.media.video_cells import FrameFolder, VideoFile
-from snellen.prompts.choice import Wording
-from snellen.prompts.derived_images import unmade
+from snellen.prompts.choice import PromptTemplate
+from snellen.prompts.derived_images import unavailable_image
 from snellen.settings import Settings
 
-MOST_FRAMES = 2048
-WORDING = Wording(hint="{hint}")
+MAX_FRAMES = 2048
+VIDEO_TEMPLATE = PromptTemplate(hint="{hint}")
 """Texts about a video stand before the question as they are."""
 SUBTITLES = "This video's subtitles are listed below:"
 """Before subtitles: the line that Video-MME's authors ask for."""
 _CHOICES: Mapping[str, Sequence[str]] = {
     "video": ("frames", "native"),
-    "sampling": RULES,
+    "sampling": FRAME_RULES,
     "times": ("off", "on"),
     "subtitles": ("off", "frames", "all"),
 }
 _NUMBERS = {"frames": "8", "fps": "off", "edge": "off"}
-_PLACE = re.compile(r"<video ?\d*>")
+_VIDEO_TAG = re.compile(r"<video ?\d*>")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Watching:
+class VideoOptions:
     """What a model is shown of a video."""
 
     native: bool
-    sampling: Sampling
-    times: bool
+    sampling: FrameSampling
+    show_times: bool
     subtitles: str
     parameters: Mapping[str, str]
     """What a run records of it."""
@@ -63,48 +63,48 @@ def video_options(defaults: Mapping[str, str] | None = None) -> dict[str, tuple[
     """The options there are, the default first; numbers stand for any number."""
     first = {**{name: values[0] for name, values in _CHOICES.items()}, **_NUMBERS}
     first |= defaults or {}
-    several = {**_CHOICES, "frames": ("8", "16", "32", "64"), "fps": ("off", "1", "0.5")}
-    several["edge"] = ("off", "768", "448")
+    choices = {**_CHOICES, "frames": ("8", "16", "32", "64"), "fps": ("off", "1", "0.5")}
+    choices["edge"] = ("off", "768", "448")
     names = ("video", "frames", "fps", "sampling", "edge", "times", "subtitles")
     return {
-        name: (first[name], *(value for value in several[name] if value != first[name]))
+        name: (first[name], *(value for value in choices[name] if value != first[name]))
         for name in names
     }
 
 
-def watching_of(
-    variant: Variant, defaults: Mapping[str, str] | None = None, *, shots: bool = False
-) -> tuple[Variant, Watching]:
-    """The variant without the options about videos, and what these say. `shots` tells whether
+def split_video_options(
+    variant: Variant, defaults: Mapping[str, str] | None = None, *, allow_shots: bool = False
+) -> tuple[Variant, VideoOptions]:
+    """The variant without the options about videos, and what these say. `allow_shots` tells whether
     examples may be shown, which are never videos. Raises UsageError."""
-    known = {name: values[0] for name, values in video_options(defaults).items()}
-    chosen = {name: variant.options.get(name, value) for name, value in known.items()}
+    defaults_by_name = {name: values[0] for name, values in video_options(defaults).items()}
+    chosen = {name: variant.options.get(name, value) for name, value in defaults_by_name.items()}
     for name, values in _CHOICES.items():
-        one_of(name, chosen[name], values)
-    count = _number("frames", chosen["frames"], MOST_FRAMES)
-    fps = None if chosen["fps"] == "off" else _number("fps", chosen["fps"], 1000)
-    edge = None if chosen["edge"] == "off" else _number("edge", chosen["edge"], 1 << 16)
+        check_allowed(name, chosen[name], values)
+    count = _parse_number("frames", chosen["frames"], MAX_FRAMES)
+    fps = None if chosen["fps"] == "off" else _parse_number("fps", chosen["fps"], 1000)
+    edge = None if chosen["edge"] == "off" else _parse_number("edge", chosen["edge"], 1 << 16)
     if count != int(count) or (edge is not None and edge != int(edge)):
         raise UsageError("frames and edge are whole numbers")
-    sampling = Sampling(
+    sampling = FrameSampling(
         count=int(count),
         fps=fps,
-        rule=cast(Rule, chosen["sampling"]),
+        rule=cast(FrameRule, chosen["sampling"]),
         edge=None if edge is None else int(edge),
     )
-    rest = {name: value for name, value in variant.options.items() if name not in known}
-    if not shots and rest.get("shots", "0") != "0":
+    rest = {name: value for name, value in variant.options.items() if name not in defaults_by_name}
+    if not allow_shots and rest.get("shots", "0") != "0":
         raise UsageError("shots are not shown before questions about videos")
     native = chosen["video"] == "native"
-    told = ("video", "subtitles") if native else tuple(known)
-    watching = Watching(
+    recorded = ("video", "subtitles") if native else tuple(defaults_by_name)
+    watching = VideoOptions(
         native=native,
         sampling=sampling,
-        times=chosen["times"] == "on",
+        show_times=chosen["times"] == "on",
         subtitles=chosen["subtitles"],
         parameters={
             name: chosen[name]
-            for name in told
+            for name in recorded
             if name in ("video", "frames", "sampling") or chosen[name] != "off"
         },
         cache=Settings.from_environment().cache,
@@ -114,73 +114,73 @@ def watching_of(
 
 def with_video(
     benchmark: Benchmark,
-    watching: Watching,
+    video: VideoOptions,
     defaults: Mapping[str, str] | None = None,
     *,
-    always: bool = True,
+    in_every_question: bool = True,
 ) -> Benchmark:
-    """The benchmark whose videos are shown so, right before a question is asked. `always` says
+    """The benchmark whose videos are shown so, right before a question is asked. `in_every_question` says
     that every question has one, so that a model that cannot be shown videos is told at once."""
-    own, beyond = benchmark.prepare, benchmark.beyond
+    own, own_reason = benchmark.prepare, benchmark.unsupported_reason
 
     def prepare(sample: Sample) -> Sample:
-        return watched(own(sample) if own else sample, watching)
+        return with_frames(own(sample) if own else sample, video)
 
     return replace(
         benchmark,
         prepare=prepare,
-        beyond=_beyond(watching, beyond),
-        needs=_needs(watching) if always else benchmark.needs,
+        unsupported_reason=_unsupported_reason(video, own_reason),
+        requires=_video_requirements(video) if in_every_question else benchmark.requires,
         options={**benchmark.options, **video_options(defaults)},
-        parameters={**benchmark.parameters, **watching.parameters},
+        parameters={**benchmark.parameters, **video.parameters},
     )
 
 
-def _needs(watching: Watching) -> Needs:
-    if watching.native:
-        return needs("text", "video")
-    return needs("text", "image", many_images=watching.sampling.count > 1)
+def _video_requirements(video: VideoOptions) -> Requirement:
+    if video.native:
+        return requires("text", "video")
+    return requires("text", "image", many_images=video.sampling.count > 1)
 
 
-def watched(sample: Sample, watching: Watching) -> Sample:
+def with_frames(sample: Sample, video: VideoOptions) -> Sample:
     """The sample with frames in place of its videos, and with their subtitles and times. A video
     that cannot be read leaves a medium whose reading fails, so that the sample does, typed."""
     if not any(ref.kind == "video" for ref in sample.media):
         return sample
     try:
-        return _shown(sample, watching)
+        return _replace_videos(sample, video)
     except MediaError as error:
-        return structs.replace(sample, media=(unmade(sample.media, str(error)),))
+        return structs.replace(sample, media=(unavailable_image(sample.media, str(error)),))
 
 
-def _shown(sample: Sample, watching: Watching) -> Sample:
+def _replace_videos(sample: Sample, video: VideoOptions) -> Sample:
     media: list[MediaRef] = []
     lines: list[str] = []
-    places: list[str] = []
+    image_tags: list[str] = []
     for ref in sample.media:
         if ref.kind != "video":
             media.append(ref)
             continue
-        frames = _frames(ref, watching)
+        frames = _frames(ref, video)
         first = len(media) + 1
         media += [frame.ref for frame in frames]
         names = [f"<image {number}>" for number in range(first, len(media) + 1)]
-        places.append("".join(names))
-        lines += _timed(frames, names) if watching.times else []
-        lines += _subtitles(ref, frames, watching)
-    timed = watching.times and any("<image" in line for line in lines)
-    question = _placed(sample.question, places, timed=timed)
+        image_tags.append("".join(names))
+        lines += _time_lines(frames, names) if video.show_times else []
+        lines += _subtitle_lines(ref, frames, video)
+    timed = video.show_times and any("<image" in line for line in lines)
+    question = _put_image_tags(sample.question, image_tags, tags_in_hint=timed)
     hint = "\n".join(part for part in ("\n".join(lines), sample.hint) if part)
     return structs.replace(sample, media=tuple(media), question=question, hint=hint)
 
 
-def _frames(ref: MediaRef, watching: Watching) -> list[Frame]:
-    if watching.native:
+def _frames(ref: MediaRef, video: VideoOptions) -> list[Frame]:
+    if video.native:
         return [Frame(ref, None)]
-    return frames_of(ref, watching.sampling, watching.cache)
+    return extract_frames(ref, video.sampling, video.cache)
 
 
-def _timed(frames: Sequence[Frame], names: Iterable[str]) -> list[str]:
+def _time_lines(frames: Sequence[Frame], names: Iterable[str]) -> list[str]:
     return [
         f"{frame.time:.1f} s: {name}"
         for frame, name in zip(frames, names, strict=True)
@@ -188,42 +188,44 @@ def _timed(frames: Sequence[Frame], names: Iterable[str]) -> list[str]:
     ]
 
 
-def _subtitles(ref: MediaRef, frames: Sequence[Frame], watching: Watching) -> list[str]:
+def _subtitle_lines(ref: MediaRef, frames: Sequence[Frame], video: VideoOptions) -> list[str]:
     source = ref.source
     path = source.subtitles if isinstance(source, VideoFile | FrameFolder) else None
-    if watching.subtitles == "off" or path is None:
+    if video.subtitles == "off" or path is None:
         return []
     cues = read_subtitles(path)
-    if watching.subtitles == "frames" and not watching.native:
-        cues = said_at(cues, [frame.time for frame in frames if frame.time is not None])
+    if video.subtitles == "frames" and not video.native:
+        cues = cues_at(cues, [frame.time for frame in frames if frame.time is not None])
     return [SUBTITLES, *(cue.text for cue in cues)] if cues else []
 
 
-def _placed(question: str, places: Sequence[str], *, timed: bool) -> str:
+def _put_image_tags(question: str, image_tags: Sequence[str], *, tags_in_hint: bool) -> str:
     """Videos stand where the question names them (`<video>`), unless their times stand before."""
-    given = iter(places)
-    return _PLACE.sub(lambda _: "" if timed else next(given, ""), question).strip()
+    remaining_tags = iter(image_tags)
+    return _VIDEO_TAG.sub(
+        lambda _: "" if tags_in_hint else next(remaining_tags, ""), question
+    ).strip()
 
 
-def _beyond(
-    watching: Watching, own: Callable[[Sample, Capabilities], str | None] | None
+def _unsupported_reason(
+    video: VideoOptions, own: Callable[[Sample, Capabilities], str | None] | None
 ) -> Callable[[Sample, Capabilities], str | None]:
     def reason(sample: Sample, capabilities: Capabilities) -> str | None:
         videos = [ref for ref in sample.media if ref.kind == "video"]
         if not videos:
             return own(sample, capabilities) if own else None
-        if watching.native:
-            return _beyond_native(videos, capabilities)
+        if video.native:
+            return _unsupported_native(videos, capabilities)
         if "image" not in capabilities.inputs:
             return "the model takes no image input, as which the frames of a video are shown"
-        if watching.sampling.count > 1 and not capabilities.many_images:
+        if video.sampling.count > 1 and not capabilities.many_images:
             return "the model takes one image only, and a video is several frames (frames=1)"
         return own(structs.replace(sample, media=()), capabilities) if own else None
 
     return reason
 
 
-def _beyond_native(videos: Sequence[MediaRef], capabilities: Capabilities) -> str | None:
+def _unsupported_native(videos: Sequence[MediaRef], capabilities: Capabilities) -> str | None:
     if "video" not in capabilities.inputs:
         return "the model takes no video input; show it frames (video=frames)"
     sources = [ref.source for ref in videos]
@@ -234,11 +236,11 @@ def _beyond_native(videos: Sequence[MediaRef], capabilities: Capabilities) -> st
     return None
 
 
-def _number(name: str, text: str, most: float) -> float:
+def _parse_number(name: str, text: str, maximum: float) -> float:
     try:
         number = float(text)
     except ValueError:
         number = 0.0
-    if not 0 < number <= most:
-        raise UsageError(f"{name}={text}: expected a number above 0, at most {most:g}")
+    if not 0 < number <= maximum:
+        raise UsageError(f"{name}={text}: expected a number above 0, at most {maximum:g}")
     return number

@@ -22,91 +22,91 @@ from functools import partial
 import msgspec
 from msgspec import structs
 
-from snellen.benchmarks.declaration.published import Published, tsv
+from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.questions import failures_of, question_benchmark
 from snellen.benchmarks.hallusionbench.judge import (
     JUDGE_TOKENS,
     RUBRIC,
-    graded_by_judge,
-    with_details,
+    add_details,
+    judge_flow,
 )
-from snellen.benchmarks.protocol.judged_summary import NEEDS_JUDGE
+from snellen.benchmarks.protocol.judged_summary import JUDGE_MISSING
 from snellen.benchmarks.protocol.judging import judge_parameters, panel_of
-from snellen.benchmarks.protocol.parsers import READERS
-from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.benchmarks.protocol.parsers import PARSERS
+from snellen.core.benchmark import Benchmark, Variant, requires
 from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Metric, Summary
-from snellen.prompts.choice import Wording
+from snellen.prompts.choice import PromptTemplate
 from snellen.scoring.accuracy import FailurePolicy, mean_metric
-from snellen.scoring.grouped import all_right, bounds_of, under
+from snellen.scoring.grouped import all_right, apply_failure_policy, bounds_of
 from snellen.scoring.hallusionbench import (
-    Place,
+    FigureKey,
     figure_of,
     hallusion_scores,
     question_of,
 )
-from snellen.scoring.headlines import Share, interval_of, share_of_units, sum_of_ratios
+from snellen.scoring.headlines import RatioTerm, headline_interval, sum_of_ratios, unit_terms
 
 VERSION = "3"
 HEADLINE = "mean_of_three"
-_PARTS = ("aAcc", "fAcc", "qAcc")
+_RATES = ("aAcc", "fAcc", "qAcc")
 ALIASES: dict[str, dict[str, str]] = {"hallusion_bench_image": {}}
 _URL = "https://opencompass.openxlab.space/utils/VLMEval/HallusionBench.tsv"
-DATA = Published({}, {(): tsv(_URL, "0c23ac0dc9ef46832d7a24504f2a0c7c")})
+DATA = Published({}, {(): published_tsv(_URL, "0c23ac0dc9ef46832d7a24504f2a0c7c")})
 _GOLDS = {"0": "No", "1": "Yes"}
 _OFFICIAL = "official"
-_WORDING = Wording(yes_no="")
+_TEMPLATE = PromptTemplate(yes_no="")
 _ID_COLUMNS = ("set_id", "figure_id", "question_id")
 
 
 def benchmark(variant: Variant) -> Benchmark:
-    asked = question_benchmark(
+    plain = question_benchmark(
         variant,
         name="hallusionbench",
         version=VERSION,
         title="HallusionBench, figures and changed figures",
         open=partial(DATA.table, variant),
         fetch=partial(DATA.fetch, variant),
-        needs=needs("text", "image"),
+        requires=requires("text", "image"),
         groups=("category", "l2-category", "subcategory"),
         kind="yes_no",
-        shape=_judged_shape if variant.rule == _OFFICIAL else _shaped,
-        wording=_WORDING,
-        official=READERS["snellen"],
+        adjust=_adjust_with_details if variant.rule == _OFFICIAL else _adjust,
+        template=_TEMPLATE,
+        official=PARSERS["snellen"],
         paper="https://arxiv.org/abs/2310.14566",
         source="HallusionBench of its authors (BSD-3-Clause), as VLMEvalKit's TSV",
     )
     failures = failures_of(variant)
     made = replace(
-        asked,
+        plain,
         headline=HEADLINE,
-        summarise=partial(_summed, asked, failures),
-        headline_sums=partial(_sums, failures),
+        summarise=partial(_summarise, plain, failures),
+        headline_sums=partial(_rate_sums, failures),
     )
-    return _judged(made, variant) if variant.rule == _OFFICIAL else made
+    return _with_judge(made, variant) if variant.rule == _OFFICIAL else made
 
 
-def _judged(made: Benchmark, variant: Variant) -> Benchmark:
+def _with_judge(benchmark: Benchmark, variant: Variant) -> Benchmark:
     panel = panel_of(variant, max_new_tokens=JUDGE_TOKENS)
-    settings = Generation(max_new_tokens=made.max_new_tokens)
+    settings = Generation(max_new_tokens=benchmark.max_new_tokens)
     return replace(
-        made,
-        flow=graded_by_judge(settings, panel, _WORDING),
-        asks=(*made.asks, *panel.roles),
-        parameters={**made.parameters, **judge_parameters(panel, RUBRIC)},
-        oracle=made.oracle if panel else None,
-        unscorable="" if panel else NEEDS_JUDGE,
+        benchmark,
+        flow=judge_flow(settings, panel, _TEMPLATE),
+        extra_roles=(*benchmark.extra_roles, *panel.roles),
+        parameters={**benchmark.parameters, **judge_parameters(panel, RUBRIC)},
+        oracle=benchmark.oracle if panel else None,
+        unscorable="" if panel else JUDGE_MISSING,
     )
 
 
-def _judged_shape(sample: Sample, row: Row) -> Sample:
-    return with_details(_shaped(sample, row), row)
+def _adjust_with_details(sample: Sample, row: Row) -> Sample:
+    return add_details(_adjust(sample, row), row)
 
 
-def _shaped(sample: Sample, row: Row) -> Sample:
+def _adjust(sample: Sample, row: Row) -> Sample:
     """Gold as a word; the unit is the place `kind/set/figure/question`."""
     cells = row.cells
     golds = sample.gold or ((cells["gt_answer"],) if cells.get("gt_answer") else ())
@@ -116,70 +116,72 @@ def _shaped(sample: Sample, row: Row) -> Sample:
         kind = f"{cells.get('category', '')}-{kind}"
     else:
         fields = sample.id.split("_")[3:6]
-    place = "/".join((kind, *fields)) if len(fields) == len(_ID_COLUMNS) else f"?/{sample.id}/0/0"
+    figure_key = (
+        "/".join((kind, *fields)) if len(fields) == len(_ID_COLUMNS) else f"?/{sample.id}/0/0"
+    )
     golds = tuple(_GOLDS.get(gold.strip(), gold) for gold in golds)
-    return structs.replace(sample, gold=golds, unit=place)
+    return structs.replace(sample, gold=golds, unit=figure_key)
 
 
-def _summed(asked: Benchmark, failures: FailurePolicy, records: Sequence[Record]) -> Summary:
-    summary = asked.summarise(records)
-    seen = under(records, failures)
-    found = hallusion_scores(seen, _place)
-    if summary.headline.value is None or found is None:
+def _summarise(benchmark: Benchmark, failures: FailurePolicy, records: Sequence[Record]) -> Summary:
+    summary = benchmark.summarise(records)
+    counted = apply_failure_policy(records, failures)
+    rates = hallusion_scores(counted, _figure_key)
+    if summary.headline.value is None or rates is None:
         mean = Metric(HEADLINE, None, summary.n, note=summary.headline.note)
         return msgspec.structs.replace(summary, headline=mean)
     parts = {
-        "aAcc": Metric("aAcc", found.answers, summary.n, summary.headline.interval),
-        "fAcc": _of_units("fAcc", seen, figure_of),
-        "qAcc": _of_units("qAcc", seen, question_of),
+        "aAcc": Metric("aAcc", rates.answers, summary.n, summary.headline.interval),
+        "fAcc": _unit_metric("fAcc", counted, figure_of),
+        "qAcc": _unit_metric("qAcc", counted, question_of),
     }
-    interval = interval_of(_sums(failures, records), records)
-    mean = Metric(HEADLINE, found.mean, summary.n, interval)
+    interval = headline_interval(_rate_sums(failures, records), records)
+    mean = Metric(HEADLINE, rates.mean, summary.n, interval)
     return msgspec.structs.replace(
         summary,
         headline=mean,
         metrics={HEADLINE: mean, **parts, **summary.metrics},
-        bounds=bounds_of(records, _mean),
+        bounds=bounds_of(records, _mean_of_rates),
         beside=(*parts, *summary.beside),
     )
 
 
-def _of_units(name: str, records: Sequence[Record], key: Callable[[Place], str]) -> Metric:
+def _unit_metric(name: str, records: Sequence[Record], key: Callable[[FigureKey], str]) -> Metric:
     """The share of figures, or of questions, that are right as a whole."""
-    of_unit = partial(_named, key)
+    of_unit = partial(_key_of_record, key)
     right = all_right(records, of_unit)
-    sets = {of_unit(record): _set(record) for record in records}
+    sets = {of_unit(record): _set_name(record) for record in records}
     return mean_metric(name, list(right.values()), [sets[unit] for unit in right])
 
 
-def _sums(failures: FailurePolicy, records: Sequence[Record]) -> HeadlineSums | None:
+def _rate_sums(failures: FailurePolicy, records: Sequence[Record]) -> HeadlineSums | None:
     """The mean of three as a function of sums; a set of figures is drawn whole."""
-    seen = under(records, failures)
-    added = [[] if one.score is None else [Share("aAcc", one.score)] for one in seen]
+    seen = apply_failure_policy(records, failures)
+    added = [[] if one.score is None else [RatioTerm("aAcc", one.score)] for one in seen]
     for name, key in (("fAcc", figure_of), ("qAcc", question_of)):
-        of_unit = partial(_named, key)
-        shares = share_of_units(seen, all_right(seen, of_unit), of_unit, name)
+        of_unit = partial(_key_of_record, key)
+        shares = unit_terms(seen, all_right(seen, of_unit), of_unit, name)
         added = [[*have, *more] for have, more in zip(added, shares, strict=True)]
-    if len({share.ratio for shares in added for share in shares}) < len(_PARTS):
+    if len({share.ratio for shares in added for share in shares}) < len(_RATES):
         return None
-    return sum_of_ratios(added, links=[_set(one) for one in seen])
+    return sum_of_ratios(added, links=[_set_name(one) for one in seen])
 
 
-def _set(record: Record) -> str:
+def _set_name(record: Record) -> str:
     """A name for the set of figures, which is drawn as a whole."""
-    place = _place(record)
+    place = _figure_key(record)
     return f"{place.kind}/{place.set}"
 
 
-def _named(key: Callable[[Place], str], record: Record) -> str:
-    return key(_place(record))
+def _key_of_record(key: Callable[[FigureKey], str], record: Record) -> str:
+    return key(_figure_key(record))
 
 
-def _mean(records: Sequence[Record]) -> float | None:
-    found = hallusion_scores(records, _place)
+def _mean_of_rates(records: Sequence[Record]) -> float | None:
+    found = hallusion_scores(records, _figure_key)
     return found.mean if found else None
 
 
-def _place(record: Record) -> Place:
+def _figure_key(record: Record) -> FigureKey:
     kind, set_id, figure, question = record.unit.rsplit("/", 3)
-    return Place(kind, set_id, figure, question)
+    return FigureKey(kind, set_id, figure, question)

@@ -13,70 +13,72 @@ from functools import partial
 
 from msgspec import structs
 
-from snellen.benchmarks.protocol.judged_flows import asked, record_of, ungraded
-from snellen.benchmarks.protocol.judging import Panel, judged, spread_of
-from snellen.core.answer import Found
+from snellen.benchmarks.protocol.judged_flows import ask_model, build_record, ungraded_record
+from snellen.benchmarks.protocol.judging import JudgePanel, ask_judges, judge_values
+from snellen.core.answer import ParsedAnswer
 from snellen.core.flow import Flow
 from snellen.core.output import Generated
 from snellen.core.record import Pass
 from snellen.core.request import Generation, Ref
 from snellen.core.sample import Row, Sample
-from snellen.extract.clean import without_thought
-from snellen.extract.unanswered import own_words, unanswered
-from snellen.extract.verdicts import GRADE, Reading
-from snellen.prompts.choice import Wording, prompt
+from snellen.extract.clean import without_thinking
+from snellen.extract.unanswered import model_text, non_answer
+from snellen.extract.verdicts import GRADE, ParsedVerdict
+from snellen.prompts.choice import PromptTemplate, prompt
 
 RUBRIC = "hallusionbench"
 DETAILS = "gt_answer_details"
 JUDGE_TOKENS = 64
-_WORDS = ("incorrect", "unclear", "correct")
+_VERDICTS = ("incorrect", "unclear", "correct")
 """In the order in which they are looked for: the last stands inside the first."""
 
 
-def with_details(sample: Sample, row: Row) -> Sample:
+def add_details(sample: Sample, row: Row) -> Sample:
     """The sample whose gold is the whole reference answer, where the row has one."""
-    told = row.cells.get(DETAILS, "").strip()
-    return structs.replace(sample, gold=(told,)) if told else sample
+    details = row.cells.get(DETAILS, "").strip()
+    return structs.replace(sample, gold=(details,)) if details else sample
 
 
-def graded_by_judge(
-    settings: Generation, panel: Panel, wording: Wording
+def judge_flow(
+    settings: Generation, panel: JudgePanel, template: PromptTemplate
 ) -> Callable[[Sample], Flow]:
     """Ask, then have the reply compared with the reference. Without judges it is ungraded."""
 
     def flow(sample: Sample) -> Flow:
-        shown = prompt(sample, wording=wording)
-        output = yield from asked(sample, shown, settings)
+        messages = prompt(sample, template=template)
+        output = yield from ask_model(sample, messages, settings)
         if not isinstance(output, Generated):
-            return record_of(sample, (Pass(shown, output, gold=sample.gold),))
+            return build_record(sample, (Pass(messages, output, gold=sample.gold),))
         fields = {
             "question": sample.question,
             "gold": sample.gold[0] if sample.gold else "",
-            "reply": own_words(output),
+            "reply": model_text(output),
         }
-        read = partial(read_agreement, unclear=float(_may_be_unclear(sample)))
-        found = yield from judged(panel, RUBRIC, fields, read, Ref(sample.id))
-        nothing = unanswered(output)
-        answer = nothing or Found(output.text.strip(), "whole reply")
-        one = Pass(shown, output, answer, sample.gold, verdicts=found.verdicts)
+        read = partial(parse_agreement, unclear=float(_may_be_unclear(sample)))
+        found = yield from ask_judges(panel, RUBRIC, fields, read, Ref(sample.id))
+        no_answer = non_answer(output)
+        answer = no_answer or ParsedAnswer(output.text.strip(), "whole reply")
+        one = Pass(messages, output, answer, sample.gold, verdicts=found.verdicts)
         grade = found.grade()
         if not sample.gold:
-            return record_of(sample, (one,))
+            return build_record(sample, (one,))
         if grade is None or found.failure is not None:
-            return ungraded(sample, (one,), found)
+            return ungraded_record(sample, (one,), found)
         one = structs.replace(one, correct=grade > 0.5)
-        return record_of(sample, (one,), score=grade, values=dict(spread_of(found, float)))
+        return build_record(sample, (one,), score=grade, values=dict(judge_values(found, float)))
 
     return flow
 
 
-def read_agreement(reply: str, unclear: float) -> Reading | None:
+def parse_agreement(reply: str, unclear: float) -> ParsedVerdict | None:
     """1 for correct, 0 for incorrect, and `unclear` for that; None where no such word stands."""
-    text = without_thought(reply).lower()
-    said = next((word for word in _WORDS if word in text), None)
-    if said is None:
+    text = without_thinking(reply).lower()
+    verdict = next((word for word in _VERDICTS if word in text), None)
+    if verdict is None:
         return None
-    return Reading({GRADE: {"correct": 1.0, "incorrect": 0.0, "unclear": unclear}[said]}, said)
+    return ParsedVerdict(
+        {GRADE: {"correct": 1.0, "incorrect": 0.0, "unclear": unclear}[verdict]}, verdict
+    )
 
 
 def _may_be_unclear(sample: Sample) -> bool:

@@ -21,19 +21,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from snellen.benchmarks.declaration.other_tools import Elsewhere
+from snellen.benchmarks.declaration.other_tools import OtherToolName
 from snellen.benchmarks.declaration.published import HubSplit, Published, PublishedFile
-from snellen.benchmarks.declaration.video_questions import VideoQuestions, video_benchmark
-from snellen.benchmarks.declaration.videos import watching_of, with_video
-from snellen.benchmarks.mlvu.open_tasks import OPEN_TASKS, mlvu_parts, open_tasks
-from snellen.benchmarks.protocol.flows import words_reader
-from snellen.benchmarks.protocol.parsers import READERS, VLMEVALKIT, Readers
+from snellen.benchmarks.declaration.video_questions import VideoDeclaration, video_benchmark
+from snellen.benchmarks.declaration.videos import split_video_options, with_video
+from snellen.benchmarks.mlvu.open_tasks import OPEN_TASKS, open_tasks_benchmark, published_parts
+from snellen.benchmarks.protocol.flows import parse_yes_no_by_words
+from snellen.benchmarks.protocol.parsers import PARSERS, VLMEVALKIT, ParserSet
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.sample import Row
-from snellen.data.download import Remote
-from snellen.extract.published.official import read_bracket
-from snellen.extract.published.vlmevalkit_own import bracket_given_gold
-from snellen.prompts.choice import Wording
+from snellen.data.download import RemoteFile
+from snellen.extract.published.official import parse_before_bracket
+from snellen.extract.published.vlmevalkit_own import bracket_parser
+from snellen.prompts.choice import PromptTemplate
 
 VERSION = "6"
 HEADLINE = "m_avg"
@@ -50,8 +50,8 @@ ALIASES = {
     "mlvu_dev": {"edition": "dev", "sampling": "lmms-eval"},
     "mlvu_test": {"edition": "test", "sampling": "lmms-eval"},
 }
-ELSEWHERE = {"mlvu": Elsewhere("VLMEvalKit", "asks both the choices and the open questions")}
-_DEV = mlvu_parts(
+ELSEWHERE = {"mlvu": OtherToolName("VLMEvalKit", "asks both the choices and the open questions")}
+_DEV = published_parts(
     "MLVU_MCQ.jsonl",
     *("1_plotQA", "2_needle", "3_ego", "4_count", "5_order", "6_anomaly_reco", "7_topic_reasoning"),
 )
@@ -59,13 +59,13 @@ DATA = Published(
     {"edition": ("vlmevalkit", "dev", "test")},
     {
         ("vlmevalkit",): PublishedFile(
-            "MLVU_MCQ.tsv", Remote(urls=(), md5="bb5c37e7cf8d43fc9a25c23d2b4633f5"), _DEV
+            "MLVU_MCQ.tsv", RemoteFile(urls=(), md5="bb5c37e7cf8d43fc9a25c23d2b4633f5"), _DEV
         ),
         ("dev",): HubSplit("hf://sy1998/MLVU_dev?split=test"),
         ("test",): HubSplit("hf://sy1998/MLVU_Test?split=test"),
     },
 )
-WORDING = Wording(
+TEMPLATE = PromptTemplate(
     hint="{hint}", question="{question}", options="", option="({label}) {text}",
     choose="Only give the best option.",
 )  # fmt: skip
@@ -73,41 +73,41 @@ WORDING = Wording(
 
 def benchmark(variant: Variant) -> Benchmark:
     if variant.options.get(PART) == "open":
-        return _open_part(variant)
+        return _open_benchmark(variant)
     return video_benchmark(
         variant,
-        VideoQuestions(
+        VideoDeclaration(
             name="mlvu",
             version=VERSION,
             title="MLVU, long videos, seven multiple-choice tasks",
             data=DATA,
-            wording=WORDING,
+            template=TEMPLATE,
             groups=("task_type",),
             headline=HEADLINE,
             mean_of="task_type",
-            keep=is_choice,
+            keep=is_choice_row,
             options={PART: PARTS},
             defaults=DEFAULTS,
-            official=Readers(read_bracket, words_reader),
-            vlmevalkit=READERS[VLMEVALKIT]._replace(given_gold=bracket_given_gold),
+            official=ParserSet(parse_before_bracket, parse_yes_no_by_words),
+            vlmevalkit=PARSERS[VLMEVALKIT]._replace(choice_with_gold=bracket_parser),
             paper=PAPER,
             source="MLVU (CC BY-NC-SA 4.0), as VLMEvalKit's TSV or lmms-eval's data sets",
         ),
     )
 
 
-def _open_part(variant: Variant) -> Benchmark:
-    rest, watching = watching_of(variant, DEFAULTS)
+def _open_benchmark(variant: Variant) -> Benchmark:
+    rest, watching = split_video_options(variant, DEFAULTS)
     rest = replace(rest, options={k: v for k, v in rest.options.items() if k != PART})
-    asked = open_tasks(rest, name="mlvu", version=VERSION, paper=PAPER)
-    asked = replace(
-        asked,
-        options={PART: PARTS, **asked.options},
-        parameters={PART: "open", **asked.parameters},
+    judged = open_tasks_benchmark(rest, name="mlvu", version=VERSION, paper=PAPER)
+    judged = replace(
+        judged,
+        options={PART: PARTS, **judged.options},
+        parameters={PART: "open", **judged.parameters},
     )
-    return with_video(asked, watching, DEFAULTS)
+    return with_video(judged, watching, DEFAULTS)
 
 
-def is_choice(row: Row) -> bool:
+def is_choice_row(row: Row) -> bool:
     """Whether a row is of one of the seven multiple-choice tasks."""
     return row.cells.get("task_type", "").strip().lower() not in OPEN_TASKS

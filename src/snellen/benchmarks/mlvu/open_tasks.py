@@ -7,19 +7,23 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
-from snellen.benchmarks.declaration.judged import Declared, cell, graded_benchmark
+from snellen.benchmarks.declaration.judged import JudgedDeclaration, first_cell, judged_benchmark
 from snellen.benchmarks.declaration.published import Published, PublishedFile
-from snellen.benchmarks.declaration.video_questions import video_of, video_table
-from snellen.benchmarks.protocol.judging import Panel
-from snellen.benchmarks.protocol.point_grading import Marking, in_points, marked
-from snellen.core.benchmark import TEXT, Benchmark, Variant
+from snellen.benchmarks.declaration.video_questions import video_name, video_table
+from snellen.benchmarks.protocol.judging import JudgePanel
+from snellen.benchmarks.protocol.point_grading import (
+    PointScale,
+    point_graded_flow,
+    summarise_in_points,
+)
+from snellen.core.benchmark import REQUIRES_TEXT, Benchmark, Variant
 from snellen.core.flow import Flow
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_gold, row_id
-from snellen.data.download import Remote
-from snellen.data.json_parts import Part, Parts
-from snellen.extract.verdicts import Reading, read_object, read_pair
+from snellen.data.download import RemoteFile
+from snellen.data.json_parts import JsonPart, JsonParts
+from snellen.extract.verdicts import ParsedVerdict, parse_object, parse_pair
 
 OPEN_TASKS = frozenset({"sub_scene", "subplot", "summary"})
 SUMMARY = "summary"
@@ -32,12 +36,12 @@ _MARK = "score_"
 _RUBRICS = {False: "mlvu-subplot", True: "mlvu-summary"}
 
 
-def mlvu_parts(name: str, *tasks: str) -> Parts:
+def published_parts(name: str, *tasks: str) -> JsonParts:
     """The questions of these tasks, as the authors publish them: a file for each."""
     home = "https://huggingface.co/datasets/MLVU/MVLU/resolve/main/MLVU/json"
     cells = [{"task_type": task.partition("_")[2], "prefix": f"video/{task}"} for task in tasks]
     files = (f"{home}/{task}.json" for task in tasks)
-    return Parts(name, home, tuple(map(Part, files, cells)))
+    return JsonParts(name, home, tuple(map(JsonPart, files, cells)))
 
 
 DATA = Published(
@@ -45,47 +49,47 @@ DATA = Published(
     {
         (): PublishedFile(
             "MLVU_OpenEnded.tsv",
-            Remote(urls=(), md5="cee573a3627c6ac434ded704c60511ba"),
-            mlvu_parts("MLVU_OpenEnded.jsonl", "8_sub_scene", "9_summary"),
+            RemoteFile(urls=(), md5="cee573a3627c6ac434ded704c60511ba"),
+            published_parts("MLVU_OpenEnded.jsonl", "8_sub_scene", "9_summary"),
         )
     },
 )
 
 
-def open_tasks(variant: Variant, *, name: str, version: str, paper: str) -> Benchmark:
+def open_tasks_benchmark(variant: Variant, *, name: str, version: str, paper: str) -> Benchmark:
     """The open part as a benchmark; it has no score without a judge. Raises UsageError."""
-    asked = graded_benchmark(
+    asked = judged_benchmark(
         variant,
-        Declared(
+        JudgedDeclaration(
             name=name,
             version=version,
             title="MLVU, long videos, two open tasks",
             data=DATA,
-            samples=samples,
+            samples=open_samples,
             flow=_flow,
             paper=paper,
             source="MLVU (CC BY-NC-SA 4.0), as VLMEvalKit's TSV",
             rubrics=tuple(_RUBRICS.values()),
             headline=HEADLINE,
             must_judge=True,
-            summarise=partial(in_points, top=TOP),
-            needs=TEXT,
+            summarise=partial(summarise_in_points, top=TOP),
+            requires=REQUIRES_TEXT,
             max_new_tokens=1024,
-            judge_tokens=1024,
+            max_judge_tokens=1024,
             oracle=TOP,
         ),
     )
     return replace(asked, open=partial(video_table, variant, DATA, name))
 
 
-def samples(rows: Iterable[Row]) -> Iterator[Sample]:
+def open_samples(rows: Iterable[Row]) -> Iterator[Sample]:
     """The rows of open tasks; `scoring_points`, where they are there, are what a reply is compared
     with."""
     for row in rows:
         task = row.cells.get(TASK, "").strip()
         if task.lower() not in OPEN_TASKS:
             continue
-        points = cell(row.cells, "scoring_points")
+        points = first_cell(row.cells, "scoring_points")
         golds = (points,) if points else row_gold(row)[:1]
         yield Sample(
             id=row_id(row),
@@ -94,27 +98,29 @@ def samples(rows: Iterable[Row]) -> Iterator[Sample]:
             gold=golds,
             media=row.media,
             groups={TASK: task},
-            unit=video_of(row),
+            unit=video_name(row),
         )
 
 
 def _flow(
-    settings: Generation, panel: Panel, options: Mapping[str, str]
+    settings: Generation, panel: JudgePanel, options: Mapping[str, str]
 ) -> Callable[[Sample], Flow]:
-    return marked(settings, panel, _marking)
+    return point_graded_flow(settings, panel, _point_scale)
 
 
-def _marking(sample: Sample) -> Marking:
-    whole = sample.groups[TASK].lower() == SUMMARY
-    read = partial(read_two, names=_NAMES[whole])
-    return Marking(rubric=_RUBRICS[whole], read=read, names=_NAMES[whole], top=TOP)
+def _point_scale(sample: Sample) -> PointScale:
+    is_summary = sample.groups[TASK].lower() == SUMMARY
+    read = partial(parse_two_marks, names=_NAMES[is_summary])
+    return PointScale(rubric=_RUBRICS[is_summary], parse=read, names=_NAMES[is_summary], top=TOP)
 
 
-def read_two(reply: str, names: tuple[str, str]) -> Reading | None:
+def parse_two_marks(reply: str, names: tuple[str, str]) -> ParsedVerdict | None:
     """Two marks of 1 to 5: as an object by name ("score_accuracy", as the judge is asked, or
     "accuracy"), or as two numbers in this order."""
-    given = read_object(reply)
-    if given is not None:
-        marks = {str(key).strip().lower().removeprefix(_MARK): mark for key, mark in given.items()}
+    by_name = parse_object(reply)
+    if by_name is not None:
+        marks = {
+            str(key).strip().lower().removeprefix(_MARK): mark for key, mark in by_name.items()
+        }
         reply = f"{marks.get(names[0])} {marks.get(names[1])}"
-    return read_pair(reply, names, 1.0, 5.0)
+    return parse_pair(reply, names, 1.0, 5.0)

@@ -23,22 +23,36 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
-from snellen.benchmarks.declaration.judged import Declared, cell, graded_benchmark, listed
+from snellen.benchmarks.declaration.judged import (
+    JudgedDeclaration,
+    first_cell,
+    judged_benchmark,
+    split_list,
+)
 from snellen.benchmarks.declaration.published import Published, PublishedFile
-from snellen.benchmarks.declaration.video_questions import video_of, video_table
-from snellen.benchmarks.declaration.videos import watching_of, with_video
-from snellen.benchmarks.mmbench_video.prompts import alone, answer_in_pack, pack, packed
+from snellen.benchmarks.declaration.video_questions import video_name, video_table
+from snellen.benchmarks.declaration.videos import split_video_options, with_video
+from snellen.benchmarks.mmbench_video.prompts import (
+    add_pack,
+    find_answer_in_pack,
+    pack_messages,
+    single_messages,
+)
 from snellen.benchmarks.protocol.judged_summary import SEPARATOR
-from snellen.benchmarks.protocol.judging import Panel
-from snellen.benchmarks.protocol.point_grading import Marking, in_points, marked
-from snellen.core.benchmark import TEXT, Benchmark, Variant
+from snellen.benchmarks.protocol.judging import JudgePanel
+from snellen.benchmarks.protocol.point_grading import (
+    PointScale,
+    point_graded_flow,
+    summarise_in_points,
+)
+from snellen.core.benchmark import REQUIRES_TEXT, Benchmark, Variant
 from snellen.core.errors import UsageError
 from snellen.core.flow import Flow
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_gold, row_id
-from snellen.data.download import Remote
-from snellen.extract.verdicts import GRADE, read_grade
+from snellen.data.download import RemoteFile
+from snellen.extract.verdicts import GRADE, parse_grade
 
 VERSION = "5"
 NAME = "mmbench-video"
@@ -46,7 +60,7 @@ RUBRIC = "mmbench-video"
 TOP = 3.0
 DIMENSION, ABILITY, SIDE = "dimension", "ability", "perception or reasoning"
 _PACK = {"pack": ("off", "on")}
-_SHOWN = {
+_FRAME_OPTIONS = {
     "8frame": {"frames": "8", "sampling": "vlmevalkit"},
     "16frame": {"frames": "16", "sampling": "vlmevalkit"},
     "64frame": {"frames": "64", "sampling": "vlmevalkit"},
@@ -54,8 +68,11 @@ _SHOWN = {
 }
 ALIASES = {
     "MMBench-Video": {},
-    **{f"MMBench_Video_{name}_nopack": shown for name, shown in _SHOWN.items()},
-    **{f"MMBench_Video_{name}_pack": {**shown, "pack": "on"} for name, shown in _SHOWN.items()},
+    **{f"MMBench_Video_{name}_nopack": shown for name, shown in _FRAME_OPTIONS.items()},
+    **{
+        f"MMBench_Video_{name}_pack": {**shown, "pack": "on"}
+        for name, shown in _FRAME_OPTIONS.items()
+    },
 }
 _PACK_TOKENS = 2048
 ABILITIES: Mapping[str, tuple[str, ...]] = {
@@ -83,7 +100,7 @@ DATA = Published(
     {
         (): PublishedFile(
             "MMBench-Video.tsv",
-            Remote(
+            RemoteFile(
                 urls=(
                     "https://huggingface.co/datasets/opencompass/MMBench-Video/resolve/main/"
                     "MMBench-Video.tsv",
@@ -96,20 +113,22 @@ DATA = Published(
 
 
 def benchmark(variant: Variant) -> Benchmark:
-    rest, watching = watching_of(variant)
-    together = rest.options.get("pack") == "on"
-    if together and watching.native:
+    rest, watching = split_video_options(variant)
+    is_pack = rest.options.get("pack") == "on"
+    if is_pack and watching.native:
         raise UsageError(
             f"{NAME}:pack=on asks about frames; with video=native every question is asked alone"
         )
-    asked = graded_benchmark(
+    judged = judged_benchmark(
         rest,
-        Declared(
+        JudgedDeclaration(
             name=NAME,
             version=VERSION,
             title="MMBench-Video, open questions marked 0 to 3 by a judge",
             data=DATA,
-            samples=(lambda rows: iter(pack(samples(rows)))) if together else samples,
+            samples=(lambda rows: iter(add_pack(video_samples(rows))))
+            if is_pack
+            else video_samples,
             flow=_flow,
             options=_PACK,
             paper="https://arxiv.org/abs/2406.14515",
@@ -117,22 +136,22 @@ def benchmark(variant: Variant) -> Benchmark:
             rubrics=(RUBRIC,),
             headline="overall",
             must_judge=True,
-            several=(DIMENSION, ABILITY, SIDE),
-            summarise=partial(in_points, top=TOP),
-            needs=TEXT,
-            max_new_tokens=_PACK_TOKENS if together else 512,
-            judge_tokens=64,
+            multi_label=(DIMENSION, ABILITY, SIDE),
+            summarise=partial(summarise_in_points, top=TOP),
+            requires=REQUIRES_TEXT,
+            max_new_tokens=_PACK_TOKENS if is_pack else 512,
+            max_judge_tokens=64,
             oracle=TOP,
         ),
     )
-    asked = replace(asked, open=partial(video_table, rest, DATA, NAME))
-    return with_video(asked, watching)
+    judged = replace(judged, open=partial(video_table, rest, DATA, NAME))
+    return with_video(judged, watching)
 
 
-def samples(rows: Iterable[Row]) -> Iterator[Sample]:
+def video_samples(rows: Iterable[Row]) -> Iterator[Sample]:
     """A sample for each row, with its dimensions and the abilities these belong to."""
     for row in rows:
-        dimensions = listed(cell(row.cells, "dimensions"))
+        dimensions = split_list(first_cell(row.cells, "dimensions"))
         yield Sample(
             id=row_id(row),
             kind="open",
@@ -140,7 +159,7 @@ def samples(rows: Iterable[Row]) -> Iterator[Sample]:
             gold=row_gold(row)[:1],
             media=row.media,
             groups=_groups(dimensions) if dimensions else {},
-            unit=video_of(row),
+            unit=video_name(row),
         )
 
 
@@ -158,10 +177,12 @@ def _groups(dimensions: tuple[str, ...]) -> dict[str, str]:
 
 
 def _flow(
-    settings: Generation, panel: Panel, options: Mapping[str, str]
+    settings: Generation, panel: JudgePanel, options: Mapping[str, str]
 ) -> Callable[[Sample], Flow]:
-    read = partial(read_grade, low=0.0, high=TOP, whole=True)
-    marking = Marking(rubric=RUBRIC, read=read, names=(GRADE,), top=TOP)
+    read = partial(parse_grade, low=0.0, high=TOP, integers_only=True)
+    marking = PointScale(rubric=RUBRIC, parse=read, names=(GRADE,), top=TOP)
     if options["pack"] == "on":
-        return marked(settings, panel, lambda sample: marking, packed, answer_in_pack)
-    return marked(settings, panel, lambda sample: marking, alone)
+        return point_graded_flow(
+            settings, panel, lambda sample: marking, pack_messages, find_answer_in_pack
+        )
+    return point_graded_flow(settings, panel, lambda sample: marking, single_messages)

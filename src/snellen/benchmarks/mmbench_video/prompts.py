@@ -14,22 +14,22 @@ from collections.abc import Iterable, Mapping
 import msgspec
 from msgspec import structs
 
-from snellen.benchmarks.protocol.point_grading import BARE
+from snellen.benchmarks.protocol.point_grading import BARE_TEMPLATE
 from snellen.core.message import Message
 from snellen.core.sample import Sample
-from snellen.extract.verdicts import read_object
+from snellen.extract.verdicts import parse_object
 from snellen.prompts.choice import prompt
 
 _FRAMES = (
     "\nYou will be provided with {count} separate frames uniformly sampled from a video, the "
     "frames are provided in chronological order of the video.\n"
 )
-_ONE = (
+_SINGLE_QUESTION = (
     "Please analyze these images and provide the answer to the question about the video content.\n"
     "Please directly reply with your response to the only question.\n"
 )
 _SYSTEM = "You are an AI assistant responsible for answering questions about videos."
-_SEVERAL = (
+_ALL_QUESTIONS = (
     "Please analyze these images and provide the answer / answers to the following question / "
     "questions about the video content.\n"
     "If multiple questions are provided (with indices I1, I2, I3, ...), you should organize your "
@@ -43,50 +43,54 @@ _LINE = re.compile(r"""^\s*["']?(?P<id>[^"':\n]+?)["']?\s*:\s*(?P<answer>.+?)\s*
 _SIDES = " ,\"'{}"
 
 
-def alone(sample: Sample) -> tuple[Message, ...]:
+def single_messages(sample: Sample) -> tuple[Message, ...]:
     """The frames after a note how many they are, then the question; of a whole video, or where
     nothing is shown, the question before it."""
     count = sum(ref.kind == "image" for ref in sample.media)
     if not count:
         places = "".join(f"<image {number + 1}>" for number in range(len(sample.media)))
-        return _as_written(sample, f"{sample.question}{places}", sample.hint)
-    asked = f"Question: {sample.question}\nAnswer: "
-    return _framed(sample, _FRAMES.format(count=count) + _ONE, sample.hint, asked)
+        return _verbatim_messages(sample, f"{sample.question}{places}", sample.hint)
+    question_text = f"Question: {sample.question}\nAnswer: "
+    return _frame_messages(
+        sample, _FRAMES.format(count=count) + _SINGLE_QUESTION, sample.hint, question_text
+    )
 
 
-def packed(sample: Sample) -> tuple[Message, ...]:
+def pack_messages(sample: Sample) -> tuple[Message, ...]:
     """The frames, then every question about the video; the last line of the hint holds them (see
-    `pack`). The same for all of these questions, so a model is asked once."""
+    `add_pack`). The same for all of these questions, so a model is asked once."""
     hint, _, questions = sample.hint.rpartition("\n")
     count = sum(ref.kind == "image" for ref in sample.media)
-    asked = f"Questions: \n{questions}\nAnswers: \n"
-    return _framed(sample, _SYSTEM + _FRAMES.format(count=count) + _SEVERAL, hint, asked)
+    questions_text = f"Questions: \n{questions}\nAnswers: \n"
+    return _frame_messages(
+        sample, _SYSTEM + _FRAMES.format(count=count) + _ALL_QUESTIONS, hint, questions_text
+    )
 
 
-def pack(samples: Iterable[Sample]) -> list[Sample]:
+def add_pack(samples: Iterable[Sample]) -> list[Sample]:
     """The samples, each with all questions about its video as its hint: an object of ids."""
-    held = list(samples)
+    sample_list = list(samples)
     questions: dict[str, dict[str, str]] = {}
-    for one in held:
+    for one in sample_list:
         questions.setdefault(one.unit, {})[one.id] = one.question
-    return [structs.replace(one, hint=json.dumps(questions[one.unit])) for one in held]
+    return [structs.replace(one, hint=json.dumps(questions[one.unit])) for one in sample_list]
 
 
-def answer_in_pack(sample: Sample, reply: str) -> str | None:
+def find_answer_in_pack(sample: Sample, reply: str) -> str | None:
     """The answer to the sample's question in a reply to all: by its id in the object, or in the
     lines of one that is not well formed. None where it is not there. The reply to a single
     question may be bare."""
-    found = _answers(reply)
+    found = _answers_by_id(reply)
     if sample.id in found:
         return found[sample.id]
     questions = msgspec.json.decode(sample.hint.rpartition("\n")[2], type=dict[str, str])
     return reply if len(questions) == 1 and not found else None
 
 
-def _answers(reply: str) -> Mapping[str, str]:
-    told = read_object(reply)
-    if told is not None:
-        return {str(key).strip(): str(value) for key, value in told.items()}
+def _answers_by_id(reply: str) -> Mapping[str, str]:
+    reply_object = parse_object(reply)
+    if reply_object is not None:
+        return {str(key).strip(): str(value) for key, value in reply_object.items()}
     lines = reply.partition("{")[2]
     return {
         one["id"].strip(): answer
@@ -95,13 +99,13 @@ def _answers(reply: str) -> Mapping[str, str]:
     }
 
 
-def _framed(sample: Sample, note: str, hint: str, asked: str) -> tuple[Message, ...]:
+def _frame_messages(sample: Sample, note: str, hint: str, question: str) -> tuple[Message, ...]:
     """The frames stand after the note, but those that the hint names (with their times)."""
     frames = range(1, len(sample.media) + 1)
-    places = "" if "<image" in hint else "".join(f"<image {number}>" for number in frames)
+    image_tags = "" if "<image" in hint else "".join(f"<image {number}>" for number in frames)
     between = f"{hint}\n" if hint else ""
-    return _as_written(sample, f"{note}{places}{between}{asked}", "")
+    return _verbatim_messages(sample, f"{note}{image_tags}{between}{question}", "")
 
 
-def _as_written(sample: Sample, question: str, hint: str) -> tuple[Message, ...]:
-    return prompt(structs.replace(sample, question=question, hint=hint), wording=BARE)
+def _verbatim_messages(sample: Sample, question: str, hint: str) -> tuple[Message, ...]:
+    return prompt(structs.replace(sample, question=question, hint=hint), template=BARE_TEMPLATE)

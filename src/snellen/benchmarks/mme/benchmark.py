@@ -26,43 +26,43 @@ from typing import cast
 
 from msgspec.structs import replace
 
-from snellen.benchmarks.declaration.image_pairs import pairs
-from snellen.benchmarks.declaration.published import Published, tsv
-from snellen.benchmarks.declaration.questions import failures_of, resolve
+from snellen.benchmarks.declaration.image_pairs import pair_names
+from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.declaration.questions import failures_of, resolve_options
 from snellen.benchmarks.declaration.rows import sample_of
 from snellen.benchmarks.mme.subtasks import ABILITY, SUBTASK, area_of, subtask_name
 from snellen.benchmarks.mme.summary import summarise_mme, total_sums
 from snellen.benchmarks.protocol.ask_config import (
-    asked_so,
-    asking_options,
-    asking_parameters,
-    concluded,
-    longest_reply,
-    needing,
-    taken,
+    allowed_values,
+    apply_prompt_options,
+    few_shot_requirements,
+    max_reply_tokens,
+    parse_conclusion,
+    prompt_options,
+    prompt_parameters,
 )
-from snellen.benchmarks.protocol.flows import Manner
-from snellen.benchmarks.protocol.parsers import reading_of_rule, rule_parameter
-from snellen.benchmarks.protocol.reported_rules import asked_with_readings
+from snellen.benchmarks.protocol.flows import AskConfig
+from snellen.benchmarks.protocol.parsers import parsing_rule_of, rule_parameter
+from snellen.benchmarks.protocol.reported_rules import flow_reporting_all_rules
 from snellen.core.answer import Answer
-from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.core.benchmark import Benchmark, Variant, requires
 from snellen.core.errors import DataError, UsageError
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import ID_COLUMNS
-from snellen.extract.published.vlmevalkit import read_yes_no_vlmevalkit
-from snellen.extract.yes_no import NO, YES, YesNoRule, read_yes_no
+from snellen.extract.published.vlmevalkit import parse_yes_no_vlmevalkit
+from snellen.extract.yes_no import NO, YES, YesNoRule, parse_yes_no
 
 VERSION = "3"
-READINGS = ("official", "paper", "word")
+PARSING_RULES = ("official", "paper", "word")
 """Those that may be asked for by `reading=`; `vlmevalkit` comes with `--rule vlmevalkit`."""
-_REPORTED = (*READINGS, "vlmevalkit")
-_OF_RULES = {"snellen": "official", "vlmevalkit": "vlmevalkit", "official": "official"}
+_REPORTED_RULES = (*PARSING_RULES, "vlmevalkit")
+_PARSING_RULE_OF = {"snellen": "official", "vlmevalkit": "vlmevalkit", "official": "official"}
 MAX_NEW_TOKENS = 128
 DATA = Published(
     {},
     {
-        (): tsv(
+        (): published_tsv(
             "https://opencompass.openxlab.space/utils/VLMEval/MME.tsv",
             "b36b43c3f09801f5d368627fb92187c3",
         )
@@ -71,17 +71,19 @@ DATA = Published(
 
 
 def benchmark(variant: Variant) -> Benchmark:
-    known = {"reading": READINGS, **asking_options()}
-    parameters = resolve("mme", variant, taken(known))
+    known = {"reading": PARSING_RULES, **prompt_options()}
+    parameters = resolve_options("mme", variant, allowed_values(known))
     if variant.circular not in (None, "off"):
         raise UsageError("mme has yes/no questions, which have no options to rotate")
-    reading = reading_of_rule("mme", variant, parameters["reading"], _OF_RULES)
-    longest = longest_reply(MAX_NEW_TOKENS, parameters)
-    settings = Generation(max_new_tokens=variant.max_new_tokens or longest)
-    how = Manner(settings, extractor=variant.extractor, yes_no=partial(_read, reading))
+    parsing_rule = parsing_rule_of("mme", variant, parameters["reading"], _PARSING_RULE_OF)
+    max_reply = max_reply_tokens(MAX_NEW_TOKENS, parameters)
+    settings = Generation(max_new_tokens=variant.max_new_tokens or max_reply)
+    config = AskConfig(settings, extractor=variant.extractor, yes_no=partial(_parse, parsing_rule))
 
-    how = asked_so(how, parameters, None, variant.shots)
-    reported = {name: concluded(partial(_read, name), parameters) for name in _REPORTED}
+    config = apply_prompt_options(config, parameters, None, variant.shots)
+    reported = {
+        name: parse_conclusion(partial(_parse, name), parameters) for name in _REPORTED_RULES
+    }
 
     return Benchmark(
         name="mme",
@@ -92,22 +94,22 @@ def benchmark(variant: Variant) -> Benchmark:
         open=partial(DATA.table, variant),
         fetch=partial(DATA.fetch, variant),
         samples=mme_samples,
-        flow=asked_with_readings(how, reported),
+        flow=flow_reporting_all_rules(config, reported),
         summarise=partial(
             summarise_mme,
-            reading=reading,
-            readings=_REPORTED,
+            parsing_rule=parsing_rule,
+            parsing_rules=_REPORTED_RULES,
             failures=failures_of(variant),
         ),
-        headline_sums=partial(total_sums, reading, failures_of(variant)),
-        needs=needing(needs("text", "image"), parameters, variant.control),
+        headline_sums=partial(total_sums, parsing_rule, failures_of(variant)),
+        requires=few_shot_requirements(requires("text", "image"), parameters, variant.control),
         paper="https://arxiv.org/abs/2306.13394",
-        source="MME, for academic research only, as VLMEvalKit's TSV",
+        provenance="MME, for academic research only, as VLMEvalKit's TSV",
         options=known,
-        rules=tuple(_OF_RULES),
+        rules=tuple(_PARSING_RULE_OF),
         parameters={
-            **({"reading": reading} if reading in READINGS else {}),
-            **asking_parameters(parameters, None),
+            **({"reading": parsing_rule} if parsing_rule in PARSING_RULES else {}),
+            **prompt_parameters(parameters, None),
             **rule_parameter(variant),
         },
         max_new_tokens=settings.max_new_tokens,
@@ -121,20 +123,20 @@ def mme_samples(rows: Iterable[Row]) -> Iterator[Sample]:
     more than a pair of questions share.
     """
     path = str(getattr(rows, "path", "mme"))
-    held = list(rows)
-    subtasks = [_subtask(row, path) for row in held]
+    row_list = list(rows)
+    subtasks = [_subtask_of(row, path) for row in row_list]
     ids: Counter[str] = Counter()
-    for row, subtask, unit in zip(held, subtasks, pairs(held, subtasks), strict=True):
+    for row, subtask, unit in zip(row_list, subtasks, pair_names(row_list, subtasks), strict=True):
         sample = sample_of(row, groups=(), path=path)
         for gold in sample.gold:
             if gold.strip(". ").capitalize() not in (YES, NO):
                 raise DataError(
-                    f"{path}, row {row.number + 1}: the answer is {gold!r}; expected Yes or No"
+                    f"{path}, row {row.index + 1}: the answer is {gold!r}; expected Yes or No"
                 )
         ids[sample.id] += 1
-        if ids[sample.id] > (1 if _numbered(row) else 2):
+        if ids[sample.id] > (1 if _has_own_id(row) else 2):
             raise DataError(
-                f"{path}, row {row.number + 1}: the id {sample.id!r} stands there already; "
+                f"{path}, row {row.index + 1}: the id {sample.id!r} stands there already; "
                 "ids must be unique"
             )
         area = area_of(subtask)
@@ -149,23 +151,23 @@ def mme_samples(rows: Iterable[Row]) -> Iterator[Sample]:
         )
 
 
-def _read(reading: str, reply: str, stop_reason: str) -> Answer:
-    if reading == "vlmevalkit":
-        return read_yes_no_vlmevalkit(reply, stop_reason)
-    return read_yes_no(reply, cast(YesNoRule, reading), stop_reason=stop_reason)
+def _parse(parsing_rule: str, reply: str, stop_reason: str) -> Answer:
+    if parsing_rule == "vlmevalkit":
+        return parse_yes_no_vlmevalkit(reply, stop_reason)
+    return parse_yes_no(reply, cast(YesNoRule, parsing_rule), stop_reason=stop_reason)
 
 
-def _subtask(row: Row, path: str) -> str:
+def _subtask_of(row: Row, path: str) -> str:
     for column in ("category", "subtask"):
         if column in row.cells:
             return subtask_name(row.cells[column])
     raise DataError(
-        f"{path}, row {row.number + 1}: no subtask; got the columns {', '.join(row.cells)}; "
+        f"{path}, row {row.index + 1}: no subtask; got the columns {', '.join(row.cells)}; "
         "expected a column `category` such as existence or OCR (or use MME's folder layout)"
     )
 
 
-def _numbered(row: Row) -> bool:
+def _has_own_id(row: Row) -> bool:
     """Whether the row's id is its own: `question_id` may be shared by a pair."""
     first = next((name for name in ID_COLUMNS if row.cells.get(name)), None)
     return first != "question_id"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from snellen.benchmarks.mme.subtasks import AREAS, IMAGES, SUBTASKS, subtask_name
 from snellen.core.benchmark import Table
 from snellen.core.errors import DataError
-from snellen.scoring.leaderboard import Board, board, recover
+from snellen.scoring.leaderboard import Leaderboard, rank_models, recover_counts
 
 _ACCURACY = ("acc", "accuracy")
 _ACCURACY_PLUS = ("acc_plus", "acc+", "accuracy_plus", "accuracy+")
@@ -22,7 +22,7 @@ class PrintedScores(NamedTuple):
     notices: tuple[str, ...]
 
 
-def mme_boards(scores: SubtaskScores, places: int = 10) -> list[Board]:
+def build_boards(scores: SubtaskScores, ranks: int = 10) -> list[Leaderboard]:
     """The 16 boards. A model without all subtasks of an area is not ranked in it."""
     sums = {
         area: {
@@ -36,10 +36,10 @@ def mme_boards(scores: SubtaskScores, places: int = 10) -> list[Board]:
         subtask: {model: found[subtask] for model, found in scores.items() if subtask in found}
         for subtask in SUBTASKS
     }
-    return [board(name, ranked, places) for name, ranked in {**sums, **each}.items()]
+    return [rank_models(name, ranked, ranks) for name, ranked in {**sums, **each}.items()]
 
 
-def printed_scores(table: Table) -> PrintedScores:
+def parse_printed_scores(table: Table) -> PrintedScores:
     """Scores from a table with the columns model, subtask, acc and acc_plus (percentages).
 
     Printed percentages are rounded, so their counts are recovered first (`recover`): sums of
@@ -49,18 +49,18 @@ def printed_scores(table: Table) -> PrintedScores:
     scores: dict[str, dict[str, float]] = {}
     notices: list[str] = []
     for row in table:
-        where = f"{table.path}, row {row.number + 1}"
-        model = _cell(row.cells, ("model",), where)
-        subtask = subtask_name(_cell(row.cells, ("subtask", "category"), where))
+        where = f"{table.path}, row {row.index + 1}"
+        model = _required_cell(row.cells, ("model",), where)
+        subtask = subtask_name(_required_cell(row.cells, ("subtask", "category"), where))
         if subtask not in IMAGES:
             raise DataError(
                 f"{where}: {subtask!r} is no subtask of MME; expected {', '.join(SUBTASKS)}"
             )
         if subtask in scores.setdefault(model, {}):
             raise DataError(f"{where}: {subtask} of {model} stands there already")
-        accuracy = _percentage(row.cells, _ACCURACY, where)
-        plus = _percentage(row.cells, _ACCURACY_PLUS, where)
-        counts = recover(accuracy, plus, IMAGES[subtask])
+        accuracy = _required_percentage(row.cells, _ACCURACY, where)
+        plus = _required_percentage(row.cells, _ACCURACY_PLUS, where)
+        counts = recover_counts(accuracy, plus, IMAGES[subtask])
         if counts is None:
             notices.append(f"{model}, {subtask}: no counts give {accuracy} and {plus}; as printed")
         elif counts.images < IMAGES[subtask]:
@@ -71,7 +71,7 @@ def printed_scores(table: Table) -> PrintedScores:
     return PrintedScores(scores, tuple(notices))
 
 
-def _cell(cells: Mapping[str, str], names: tuple[str, ...], where: str) -> str:
+def _required_cell(cells: Mapping[str, str], names: tuple[str, ...], where: str) -> str:
     for name in names:
         if name in cells:
             return cells[name].strip()
@@ -81,8 +81,8 @@ def _cell(cells: Mapping[str, str], names: tuple[str, ...], where: str) -> str:
     )
 
 
-def _percentage(cells: Mapping[str, str], names: tuple[str, ...], where: str) -> str:
-    text = _cell(cells, names, where)
+def _required_percentage(cells: Mapping[str, str], names: tuple[str, ...], where: str) -> str:
+    text = _required_cell(cells, names, where)
     try:
         value = float(text)
     except ValueError:

@@ -12,12 +12,12 @@ from snellen.benchmarks.mme.subtasks import ABILITY, AREAS, SUBTASK, SUBTASKS, T
 from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.summary import Bounds, Metric, Summary
-from snellen.scoring.accuracy import FailurePolicy, count_outcomes, mean_metric, notices
-from snellen.scoring.clusters import clusters
+from snellen.scoring.accuracy import FailurePolicy, count_outcomes, mean_metric, score_notices
+from snellen.scoring.clusters import cluster_samples
 from snellen.scoring.grouped import interval_of_mean
-from snellen.scoring.headlines import Share, sum_of_ratios
-from snellen.scoring.yes_no import NO, YES, Judged, PairScore, images, total
-from snellen.stats.stratified import Tally, tally
+from snellen.scoring.headlines import RatioTerm, sum_of_ratios
+from snellen.scoring.yes_no import NO, YES, PairScore, YesNoItem, count_by_image, sum_images
+from snellen.stats.stratified import GroupSums, group_sums
 
 _BY_RULES = "by_rules"
 
@@ -25,83 +25,94 @@ Scores = Sequence[tuple[float, str]]
 """Right (1) and wrong (0), each with the name of its cluster."""
 
 
-class _Subtask(NamedTuple):
-    """One subtask under one reading. `right` has a score for each question, `both` one for each
+class _SubtaskSums(NamedTuple):
+    """One subtask under one reading. `by_question` has a score for each question, `by_image` one for each
     image of which both questions have one."""
 
     counts: PairScore
-    right: Scores
-    both: Scores
+    by_question: Scores
+    by_image: Scores
 
     @property
-    def tallies(self) -> tuple[Tally, ...]:
+    def tallies(self) -> tuple[GroupSums, ...]:
         """Accuracy and accuracy+, of which the score is the sum."""
-        return tuple(tally(*zip(*one, strict=True)) for one in (self.right, self.both) if one)
+        return tuple(
+            group_sums(*zip(*one, strict=True)) for one in (self.by_question, self.by_image) if one
+        )
 
 
 def summarise_mme(
     records: Sequence[Record],
     *,
-    reading: str,
-    readings: Sequence[str],
+    parsing_rule: str,
+    parsing_rules: Sequence[str],
     failures: FailurePolicy = "exclude",
 ) -> Summary:
     """Headline: perception + cognition, 0..2800. Perception, cognition and their sum are given
     only where every subtask of theirs has a score."""
-    found = _by_subtask(records)
-    held = dict(zip((record.id for record in records), clusters(records), strict=True))
-    owed = any(record.owed for record in records)
+    by_subtask = _group_by_subtask(records)
+    cluster_of_id = dict(
+        zip((record.id for record in records), cluster_samples(records), strict=True)
+    )
+    owed = any(record.is_retryable for record in records)
     withheld = failures == "withhold" and owed
     tables = {
         name: {
-            subtask: _scored(
-                [(_judged(record, name, reading, failures), held[record.id]) for record in members]
+            subtask: _subtask_sums(
+                [
+                    (_yes_no_item(record, name, parsing_rule, failures), cluster_of_id[record.id])
+                    for record in members
+                ]
             )
-            for subtask, members in found.items()
+            for subtask, members in by_subtask.items()
         }
-        for name in _all_readings(records, reading, readings)
+        for name in _all_rules(records, parsing_rule, parsing_rules)
     }
-    main = tables[reading]
-    sums = _withheld(dict(_sums(main))) if withheld else dict(_sums(main))
-    sums["total"] = _noted(sums["total"], f"replies read by the {reading} reading")
+    headline_table = tables[parsing_rule]
+    sums = (
+        _withhold_sums(dict(_area_sums(headline_table)))
+        if withheld
+        else dict(_area_sums(headline_table))
+    )
+    sums["total"] = _add_note(sums["total"], f"replies read by the {parsing_rule} reading")
     return Summary(
         headline=sums["total"],
         metrics={
             **sums,
-            **({} if withheld else dict(_other_readings(tables, reading))),
-            **dict(_overall(records, main, held)),
-            **({} if sums["total"].value is None else dict(_guesses(found))),
+            **({} if withheld else dict(_other_rules(tables, parsing_rule))),
+            **dict(_overall_metrics(records, headline_table, cluster_of_id)),
+            **({} if sums["total"].value is None else dict(_guess_metrics(by_subtask))),
         },
-        groups={} if withheld else _groups(found, main, held),
+        groups={} if withheld else _group_metrics(by_subtask, headline_table, cluster_of_id),
         outcomes=count_outcomes(records),
-        n=sum(one.counts.questions for one in main.values()),
+        n=sum(one.counts.questions for one in headline_table.values()),
         total=len(records),
         no_gold=sum(record.unscored == "no_gold" for record in records),
-        bounds=_bounds(found) if owed else None,
-        notices=(*notices(records, failures), *_remarks(main)),
+        bounds=_bounds(by_subtask) if owed else None,
+        notices=(*score_notices(records, failures), *_notices(headline_table)),
         beside=tuple(AREAS),
     )
 
 
 def total_sums(
-    reading: str, failures: FailurePolicy, records: Sequence[Record]
+    parsing_rule: str, failures: FailurePolicy, records: Sequence[Record]
 ) -> HeadlineSums | None:
     """The total as a function of sums: of each subtask the right answers over the questions, and
     the images with both right over those with two."""
-    judged = [_judged(record, reading, reading, failures) for record in records]
-    added: list[list[Share]] = [[] for _ in records]
+    judged = [_yes_no_item(record, parsing_rule, parsing_rule, failures) for record in records]
+    added: list[list[RatioTerm]] = [[] for _ in records]
     by_subtask: dict[str, list[int]] = defaultdict(list)
     for at, (record, one) in enumerate(zip(records, judged, strict=True)):
         subtask = record.groups[SUBTASK]
         if subtask in SUBTASKS and one.correct is not None:
             by_subtask[subtask].append(at)
-            added[at].append(Share(subtask, float(one.correct)))
+            added[at].append(RatioTerm(subtask, float(one.correct)))
     for subtask, places in by_subtask.items():
         first = {judged[at].unit: at for at in reversed(places)}
-        pictures = images(judged[at] for at in places)
+        pictures = count_by_image(judged[at] for at in places)
         for place, picture in zip(sorted(first.values()), pictures, strict=True):
             if picture.pair:
-                added[place].append(Share(f"{subtask}+", picture.both))
+                added[place].append(RatioTerm(f"{subtask}+", picture.both))
     names = {share.ratio for shares in added for share in shares}
     if len(names) < 2 * len(SUBTASKS):
         return None
@@ -109,7 +120,7 @@ def total_sums(
     return sum_of_ratios(added, dict.fromkeys(names, 100.0), strata=strata)
 
 
-def _withheld(sums: Mapping[str, Metric]) -> dict[str, Metric]:
+def _withhold_sums(sums: Mapping[str, Metric]) -> dict[str, Metric]:
     note = "withheld: samples failed or are missing"
     return {
         name: Metric(name, None, one.n, note=note, unit="points", top=one.top)
@@ -117,15 +128,15 @@ def _withheld(sums: Mapping[str, Metric]) -> dict[str, Metric]:
     }
 
 
-def _other_readings(
-    tables: Mapping[str, Mapping[str, _Subtask]], reading: str
+def _other_rules(
+    tables: Mapping[str, Mapping[str, _SubtaskSums]], parsing_rule: str
 ) -> Iterator[tuple[str, Metric]]:
     """Sums under the readings that did not make the headline, e.g. `perception_paper`; the total
     without an LLM extractor is `by_rules`."""
     for other, table in tables.items():
-        if other == reading:
+        if other == parsing_rule:
             continue
-        for name, metric in _sums(table):
+        for name, metric in _area_sums(table):
             key = f"{name}_{other}"
             if name == "total":
                 if other != _BY_RULES:
@@ -134,7 +145,7 @@ def _other_readings(
             yield key, msgspec.structs.replace(metric, name=key)
 
 
-def _by_subtask(records: Sequence[Record]) -> dict[str, list[Record]]:
+def _group_by_subtask(records: Sequence[Record]) -> dict[str, list[Record]]:
     """Records by subtask: MME's own in its order, then others by name."""
     found: dict[str, list[Record]] = {}
     for record in records:
@@ -143,29 +154,33 @@ def _by_subtask(records: Sequence[Record]) -> dict[str, list[Record]]:
     return {name: found[name] for name in sorted(found, key=lambda n: (order.get(n, 99), n))}
 
 
-def _all_readings(records: Sequence[Record], reading: str, readings: Sequence[str]) -> list[str]:
+def _all_rules(
+    records: Sequence[Record], parsing_rule: str, parsing_rules: Sequence[str]
+) -> list[str]:
     """The headline's first; with an LLM extractor also what the rules alone would give."""
     extracted = any(_BY_RULES in record.values for record in records)
-    others = [name for name in readings if name != reading]
-    return [reading, *others, *([_BY_RULES] if extracted else ())]
+    others = [name for name in parsing_rules if name != parsing_rule]
+    return [parsing_rule, *others, *([_BY_RULES] if extracted else ())]
 
 
-def _judged(record: Record, name: str, reading: str, failures: FailurePolicy) -> Judged:
+def _yes_no_item(
+    record: Record, name: str, parsing_rule: str, failures: FailurePolicy
+) -> YesNoItem:
     unit = record.unit or record.id
     if record.score is None:
-        lost = record.owed and failures == "count-wrong"
-        return Judged(unit, False if lost else None)
-    value = record.score if name == reading else record.values.get(name)
-    return Judged(unit, None if value is None else value == 1.0)
+        lost = record.is_retryable and failures == "count-wrong"
+        return YesNoItem(unit, False if lost else None)
+    value = record.score if name == parsing_rule else record.values.get(name)
+    return YesNoItem(unit, None if value is None else value == 1.0)
 
 
-def _scored(judged: Sequence[tuple[Judged, str]]) -> _Subtask:
-    known = [(one, cluster) for one, cluster in judged if one.correct is not None]
-    found = images(one for one, _ in known)
+def _subtask_sums(items: Sequence[tuple[YesNoItem, str]]) -> _SubtaskSums:
+    known = [(one, cluster) for one, cluster in items if one.correct is not None]
+    found = count_by_image(one for one, _ in known)
     # In the order of the images: that in which their first questions come.
     held = {one.unit: cluster for one, cluster in known}
-    return _Subtask(
-        total(found),
+    return _SubtaskSums(
+        sum_images(found),
         [(float(one.correct or 0), cluster) for one, cluster in known],
         [
             (float(image.both), cluster)
@@ -175,13 +190,13 @@ def _scored(judged: Sequence[tuple[Judged, str]]) -> _Subtask:
     )
 
 
-def _sums(table: Mapping[str, _Subtask]) -> Iterator[tuple[str, Metric]]:
-    yield "total", _sum("total", SUBTASKS, table)
+def _area_sums(table: Mapping[str, _SubtaskSums]) -> Iterator[tuple[str, Metric]]:
+    yield "total", _sum_metric("total", SUBTASKS, table)
     for area, subtasks in AREAS.items():
-        yield area, _sum(area, subtasks, table)
+        yield area, _sum_metric(area, subtasks, table)
 
 
-def _sum(name: str, subtasks: Sequence[str], table: Mapping[str, _Subtask]) -> Metric:
+def _sum_metric(name: str, subtasks: Sequence[str], table: Mapping[str, _SubtaskSums]) -> Metric:
     have = [table[subtask] for subtask in subtasks if subtask in table]
     scores = [one.counts.score for one in have]
     n = sum(one.counts.questions for one in have)
@@ -194,43 +209,45 @@ def _sum(name: str, subtasks: Sequence[str], table: Mapping[str, _Subtask]) -> M
     return Metric(name, sum(known), n, interval, unit="points", top=top)
 
 
-def _overall(
-    records: Sequence[Record], table: Mapping[str, _Subtask], held: Mapping[str, str]
+def _overall_metrics(
+    records: Sequence[Record], table: Mapping[str, _SubtaskSums], cluster_of_id: Mapping[str, str]
 ) -> Iterator[tuple[str, Metric]]:
     """Over all questions and images alike: plain means, no scores of MME's."""
     for name, scores in (
-        ("accuracy", [score for one in table.values() for score in one.right]),
-        ("accuracy_plus", [score for one in table.values() for score in one.both]),
+        ("accuracy", [score for one in table.values() for score in one.by_question]),
+        ("accuracy_plus", [score for one in table.values() for score in one.by_image]),
     ):
         if scores:
-            yield name, _share(name, scores)
-    yes = _yes_rate(records, held)
+            yield name, _mean_metric(name, scores)
+    yes = _yes_rate(records, cluster_of_id)
     if yes is not None:
         yield "yes_rate", yes
 
 
-def _guesses(found: Mapping[str, list[Record]]) -> Iterator[tuple[str, Metric]]:
+def _guess_metrics(by_subtask: Mapping[str, list[Record]]) -> Iterator[tuple[str, Metric]]:
     """What a coin would score (accuracy 50, accuracy+ 25, Sec. 2.2), and always one answer."""
     top = TOP * len(SUBTASKS)
-    n = sum(len(found[subtask]) for subtask in SUBTASKS)
+    n = sum(len(by_subtask[subtask]) for subtask in SUBTASKS)
     yield "chance", Metric("chance", 75.0 * len(SUBTASKS), n, unit="points", top=top)
     best = 0.0
     for answer in (YES, NO):
         judged = {
-            subtask: images(
-                Judged(one.unit or one.id, answer in one.gold if one.gold else None)
-                for one in found[subtask]
+            subtask: count_by_image(
+                YesNoItem(one.unit or one.id, answer in one.gold if one.gold else None)
+                for one in by_subtask[subtask]
             )
             for subtask in SUBTASKS
         }
-        best = max(best, sum(total(pictures).score or 0.0 for pictures in judged.values()))
+        best = max(best, sum(sum_images(pictures).score or 0.0 for pictures in judged.values()))
     yield "frequent", Metric("frequent", best, n, unit="points", top=top)
 
 
-def _groups(
-    found: Mapping[str, list[Record]], table: Mapping[str, _Subtask], held: Mapping[str, str]
+def _group_metrics(
+    by_subtask: Mapping[str, list[Record]],
+    table: Mapping[str, _SubtaskSums],
+    cluster_of_id: Mapping[str, str],
 ) -> dict[str, dict[str, Metric]]:
-    areas = {area: _sum(area, subtasks, table) for area, subtasks in AREAS.items()}
+    areas = {area: _sum_metric(area, subtasks, table) for area, subtasks in AREAS.items()}
     groups: dict[str, dict[str, Metric]] = {
         ABILITY: {area: metric for area, metric in areas.items() if metric.value is not None},
         SUBTASK: {},
@@ -245,42 +262,46 @@ def _groups(
             "score", counts.score, counts.questions, interval, unit="points", top=TOP
         )
         if counts.questions:
-            groups["accuracy"][subtask] = _share("accuracy", one.right)
+            groups["accuracy"][subtask] = _mean_metric("accuracy", one.by_question)
         if counts.images:
-            groups["accuracy_plus"][subtask] = _share("accuracy_plus", one.both)
-        yes = _yes_rate(found[subtask], held)
+            groups["accuracy_plus"][subtask] = _mean_metric("accuracy_plus", one.by_image)
+        yes = _yes_rate(by_subtask[subtask], cluster_of_id)
         if yes is not None:
             groups["yes_rate"][subtask] = yes
     return {column: labels for column, labels in groups.items() if labels}
 
 
-def _share(name: str, scores: Scores) -> Metric:
+def _mean_metric(name: str, scores: Scores) -> Metric:
     return mean_metric(name, [score for score, _ in scores], [cluster for _, cluster in scores])
 
 
-def _yes_rate(records: Sequence[Record], held: Mapping[str, str]) -> Metric | None:
+def _yes_rate(records: Sequence[Record], cluster_of_id: Mapping[str, str]) -> Metric | None:
     """Share of yes among the answered, beside the share of yes in their gold: a bias shows."""
     answered = [one for one in records if one.answer is not None and one.gold]
     if not answered:
         return None
     gold = 100 * sum(YES in one.gold for one in answered) / len(answered)
-    metric = _share("yes_rate", [(float(one.answer == YES), held[one.id]) for one in answered])
+    metric = _mean_metric(
+        "yes_rate", [(float(one.answer == YES), cluster_of_id[one.id]) for one in answered]
+    )
     bias = (metric.value or 0.0) - gold
-    return _noted(metric, f"gold {gold:.1f}, bias {bias:+.1f}")
+    return _add_note(metric, f"gold {gold:.1f}, bias {bias:+.1f}")
 
 
-def _bounds(found: Mapping[str, list[Record]]) -> Bounds | None:
+def _bounds(by_subtask: Mapping[str, list[Record]]) -> Bounds | None:
     """The total if every failed or missing sample were wrong, or right."""
     ends = []
     for owed in (False, True):
         scores = [
-            total(
-                images(
-                    Judged(
+            sum_images(
+                count_by_image(
+                    YesNoItem(
                         one.unit or one.id,
-                        (owed if one.owed else None) if one.score is None else one.score == 1.0,
+                        (owed if one.is_retryable else None)
+                        if one.score is None
+                        else one.score == 1.0,
                     )
-                    for one in found.get(subtask, ())
+                    for one in by_subtask.get(subtask, ())
                 )
             ).score
             for subtask in SUBTASKS
@@ -291,7 +312,7 @@ def _bounds(found: Mapping[str, list[Record]]) -> Bounds | None:
     return Bounds(*ends)
 
 
-def _remarks(table: Mapping[str, _Subtask]) -> Iterator[str]:
+def _notices(table: Mapping[str, _SubtaskSums]) -> Iterator[str]:
     counts = [one.counts for one in table.values()]
     halves = sum(one.incomplete for one in counts)
     pictures = halves + sum(one.images for one in counts)
@@ -309,6 +330,6 @@ def _remarks(table: Mapping[str, _Subtask]) -> Iterator[str]:
         yield f"not subtasks of MME, in neither sum: {', '.join(strange[:4])}"
 
 
-def _noted(metric: Metric, note: str) -> Metric:
+def _add_note(metric: Metric, note: str) -> Metric:
     joined = f"{metric.note}; {note}" if metric.note else note
     return msgspec.structs.replace(metric, note=joined)

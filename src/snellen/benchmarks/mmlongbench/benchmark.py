@@ -25,12 +25,12 @@ from msgspec import structs
 
 from snellen.benchmarks.declaration.documents import (
     PAGES,
-    about_documents,
-    document_reader,
-    with_extraction,
+    add_extraction,
+    document_benchmark,
+    parse_document_answer,
 )
 from snellen.benchmarks.declaration.open_questions import open_question_benchmark, open_rules
-from snellen.benchmarks.declaration.published import Published, tsv
+from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.questions import failures_of
 from snellen.benchmarks.mmlongbench.summary import (
     EVIDENCE,
@@ -41,21 +41,21 @@ from snellen.benchmarks.mmlongbench.summary import (
 )
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.sample import Row, Sample
-from snellen.prompts.choice import Wording
-from snellen.scoring.typed_answer import items, typed_score, typed_score_by_script
+from snellen.prompts.choice import PromptTemplate
+from snellen.scoring.typed_answer import parse_items, typed_score, typed_score_by_script
 
 VERSION = "3"
 ALIASES: dict[str, dict[str, str]] = {"MMLongBench_DOC": {}}
 DATA = Published(
     {},
     {
-        (): tsv(
+        (): published_tsv(
             "https://opencompass.openxlab.space/utils/VLMEval/MMLongBench_DOC.tsv",
             "75f5d29965d0db68254993f6170da7c2",
         )
     },
 )
-WORDING = Wording(
+TEMPLATE = PromptTemplate(
     open="Answer with a single word or phrase. If the answer is not in the document, answer "
     "'Not answerable'."
 )
@@ -63,38 +63,38 @@ WORDING = Wording(
 
 
 def benchmark(variant: Variant) -> Benchmark:
-    made = open_question_benchmark(
+    plain = open_question_benchmark(
         variant,
         name="mmlongbench-doc",
         version=VERSION,
         title="MMLongBench-Doc, long documents",
         metric="accuracy",
         data=DATA,
-        rules=with_extraction(
+        rules=add_extraction(
             open_rules(
                 grade,
-                official=partial(_by_script, False),
-                vlmevalkit=partial(_by_script, True),
-                read=document_reader,
+                official=partial(_grade_by_script, False),
+                vlmevalkit=partial(_grade_by_script, True),
+                parse=parse_document_answer,
             )
         ),
-        wording=WORDING,
-        shape=_placed,
+        template=TEMPLATE,
+        adjust=_add_evidence,
         groups=(FORMAT,),
-        needs=PAGES,
+        requires=PAGES,
         paper="https://arxiv.org/abs/2407.01523",
         source="MMLongBench-Doc (Apache-2.0), as VLMEvalKit's TSV",
         max_new_tokens=256,
     )
     summarise = partial(
         summarise_documents,
-        made.summarise,
+        plain.summarise,
         failures_of(variant),
         by_script=variant.rule == "official",
     )
     sums = partial(f1_sums, failures_of(variant), variant.rule == "official")
-    by_documents = replace(made, headline="f1", summarise=summarise, headline_sums=sums)
-    return about_documents(by_documents, variant)
+    by_documents = replace(plain, headline="f1", summarise=summarise, headline_sums=sums)
+    return document_benchmark(by_documents, variant)
 
 
 def grade(answer: str, sample: Sample) -> float:
@@ -102,21 +102,23 @@ def grade(answer: str, sample: Sample) -> float:
     return typed_score(answer, sample.gold[0], sample.groups.get(FORMAT, "Str"))
 
 
-def _by_script(none_is_list: bool, answer: str, sample: Sample) -> float:
+def _grade_by_script(none_is_list: bool, answer: str, sample: Sample) -> float:
     kind = sample.groups.get(FORMAT, "Str")
     return typed_score_by_script(answer, sample.gold[0], kind, none_is_list=none_is_list)
 
 
-def _placed(sample: Sample, row: Row) -> Sample:
+def _add_evidence(sample: Sample, row: Row) -> Sample:
     """The gold whole, which may be a list, and where its evidence is."""
-    sources = ",".join(items(row.cells.get("evidence_sources", "")))
-    pages = len(items(row.cells.get("evidence_pages", "")))
+    sources = ",".join(parse_items(row.cells.get("evidence_sources", "")))
+    pages = len(parse_items(row.cells.get("evidence_pages", "")))
     counts = "unanswerable" if pages == 0 else "single page" if pages == 1 else "several pages"
     gold = row.cells.get("answer", "")
-    placed = {PAGE_COUNT: counts, EVIDENCE: sources} if "evidence_pages" in row.cells else {}
+    evidence_groups = (
+        {PAGE_COUNT: counts, EVIDENCE: sources} if "evidence_pages" in row.cells else {}
+    )
     return structs.replace(
         sample,
         gold=(gold,) if gold else (),
-        groups={**sample.groups, **{key: label for key, label in placed.items() if label}},
+        groups={**sample.groups, **{key: label for key, label in evidence_groups.items() if label}},
         unit=row.cells.get("doc_id", sample.unit),
     )

@@ -15,7 +15,7 @@ from snellen.core.record import Record
 from snellen.core.summary import Metric, Summary
 from snellen.scoring.accuracy import FailurePolicy, counted_score, mean_metric
 from snellen.scoring.document import NOT_ANSWERABLE
-from snellen.scoring.headlines import interval_of
+from snellen.scoring.headlines import headline_interval
 
 if TYPE_CHECKING:
     from numpy import float64
@@ -25,11 +25,11 @@ FORMAT = "answer_format"
 EVIDENCE = "evidence"
 PAGE_COUNT = "pages"
 F1 = "f1"
-_COLUMNS = 4
+_COLUMN_COUNT = 4
 
 
 def summarise_documents(
-    plain: Callable[[Sequence[Record]], Summary],
+    summarise: Callable[[Sequence[Record]], Summary],
     failures: FailurePolicy,
     records: Sequence[Record],
     *,
@@ -38,20 +38,20 @@ def summarise_documents(
     """F1 as headline, accuracy beside it; a question counts under each of its sources. The
     authors' script (`by_script`) lets answers to questions without one add nothing to precision,
     whatever their likeness to "Not answerable" earned."""
-    summary = plain(records)
+    summary = summarise(records)
     if summary.headline.value is None:
         headline = msgspec.structs.replace(summary.headline, name=F1)
         return msgspec.structs.replace(summary, headline=headline)
     counted = [(one, counted_score(one, failures)) for one in records]
-    known = [(record, score) for record, score in counted if score is not None]
+    scored = [(record, score) for record, score in counted if score is not None]
     headline = Metric(
         F1,
-        100 * f1([_counts(*one, by_script) for one in known]),
-        len(known),
-        interval_of(f1_sums(failures, by_script, records), records),
+        100 * f1([_counts(*one, by_script) for one in scored]),
+        len(scored),
+        headline_interval(f1_sums(failures, by_script, records), records),
     )
     groups = {name: cells for name, cells in summary.groups.items() if name != EVIDENCE}
-    by_source = _by_source(known)
+    by_source = _metrics_by_source(scored)
     return msgspec.structs.replace(
         summary,
         headline=headline,
@@ -63,8 +63,8 @@ def summarise_documents(
 
 
 def f1(rows: Sequence[Sequence[float]]) -> float:
-    """Harmonic mean of precision and recall, 0..1, of rows of `_counts`."""
-    sums = [sum(column) for column in zip(*rows, strict=True)] if rows else [0.0] * _COLUMNS
+    """Harmonic mean of precision and recall, 0..1, of rows of `_counts_text`."""
+    sums = [sum(column) for column in zip(*rows, strict=True)] if rows else [0.0] * _COLUMN_COUNT
     precise, answered, recalled, answerable = sums
     precision = precise / answered if answered else 0.0
     recall = recalled / answerable if answerable else 0.0
@@ -83,10 +83,10 @@ def _counts(record: Record, score: float, by_script: bool) -> tuple[float, float
 def f1_sums(
     failures: FailurePolicy, by_script: bool, records: Sequence[Record]
 ) -> HeadlineSums | None:
-    """F1 as a function of sums, whose columns are those of `_counts`."""
+    """F1 as a function of sums, whose columns are those of `_counts_text`."""
     import numpy as np
 
-    rows = np.zeros((len(records), _COLUMNS))
+    rows = np.zeros((len(records), _COLUMN_COUNT))
     for row, record in zip(rows, records, strict=True):
         score = counted_score(record, failures)
         if score is not None:
@@ -105,9 +105,9 @@ def _f1_of_sums(sums: NDArray[float64]) -> NDArray[float64]:
     return found
 
 
-def _by_source(known: Sequence[tuple[Record, float]]) -> dict[str, Metric]:
+def _metrics_by_source(scored: Sequence[tuple[Record, float]]) -> dict[str, Metric]:
     cells: dict[str, list[tuple[float, str]]] = defaultdict(list)
-    for record, score in known:
+    for record, score in scored:
         for source in filter(None, record.groups.get(EVIDENCE, "").split(",")):
             cells[source].append((score, record.unit))
     return {

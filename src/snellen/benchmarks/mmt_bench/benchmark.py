@@ -25,21 +25,26 @@ from functools import partial
 
 import msgspec
 
-from snellen.benchmarks.declaration.published import Published, PublishedFile, tsv, withheld
+from snellen.benchmarks.declaration.published import (
+    Published,
+    PublishedFile,
+    hide_answers,
+    published_tsv,
+)
 from snellen.benchmarks.declaration.questions import failures_of, question_benchmark
 from snellen.benchmarks.mmt_bench.prompts import (
     IMAGES,
     OPTIONS,
-    Shown,
-    beyond_one_image,
-    check,
-    prepared,
-    remarks,
-    shown_samples,
+    MMTPromptVariant,
+    check_variant,
+    prepare_sample,
+    prompt_notices,
+    single_image_reason,
+    variant_samples,
 )
-from snellen.benchmarks.mmt_bench.steps import with_steps
+from snellen.benchmarks.mmt_bench.steps import add_step_rates
 from snellen.benchmarks.mmt_bench.summary import OVERALL, overall_sums, summarise_mmt
-from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.core.benchmark import Benchmark, Variant, requires
 from snellen.core.record import Record
 from snellen.core.summary import Summary
 
@@ -58,22 +63,22 @@ ALIASES = {
 _HOME = "https://opencompass.openxlab.space/utils/benchmarks/MMT-Bench"
 
 
-def _file(name: str, md5: str) -> PublishedFile:
-    return tsv(f"{_HOME}/{name}.tsv", md5)
+def _published_file(name: str, md5: str) -> PublishedFile:
+    return published_tsv(f"{_HOME}/{name}.tsv", md5)
 
 
-_SINGLE = {
-    "val": _file("MMT-Bench_VAL", "8dd4b730f53dbf9c3aed90ca31c928e0"),
-    "all": _file("MMT-Bench_ALL", "b273a2f4c596fe4f2605de0494cd632f"),
+_SINGLE_IMAGE = {
+    "val": _published_file("MMT-Bench_VAL", "8dd4b730f53dbf9c3aed90ca31c928e0"),
+    "all": _published_file("MMT-Bench_ALL", "b273a2f4c596fe4f2605de0494cd632f"),
 }
-_SEVERAL = {
-    "val": _file("MMT-Bench_VAL_MI", "c7d7b998eb5cd9aa36c7d4f721472462"),
-    "all": _file("MMT-Bench_ALL_MI", "5272157097e19cdd7cb41e412ab3b7c7"),
+_MULTI_IMAGE = {
+    "val": _published_file("MMT-Bench_VAL_MI", "c7d7b998eb5cd9aa36c7d4f721472462"),
+    "all": _published_file("MMT-Bench_ALL_MI", "5272157097e19cdd7cb41e412ab3b7c7"),
 }
 DATA = Published(
     {"split": ("val", "all"), "images": IMAGES},
     {
-        (split, images): (_SINGLE if images == "single" else _SEVERAL)[split]
+        (split, images): (_SINGLE_IMAGE if images == "single" else _MULTI_IMAGE)[split]
         for split in ("val", "all")
         for images in IMAGES
     },
@@ -91,30 +96,30 @@ def benchmark(variant: Variant) -> Benchmark:
         fetch=partial(DATA.fetch, variant),
         options={**DATA.options, **OPTIONS},
         paper_prompt="paper-mmt",
-        needs=needs("text", "image"),
+        requires=requires("text", "image"),
         paper="https://arxiv.org/abs/2404.16006",
         source="MMT-Bench, the TSV files its authors publish (licences of its sources apply)",
-        held_out=DATA.examples_of(variant),
+        held_out=DATA.few_shot_source(variant),
     )
     chosen = {**{name: values[0] for name, values in OPTIONS.items()}, **variant.options}
-    shown = Shown(**{name: chosen[name] for name in OPTIONS})
-    check(shown, variant.options.get("shots", "0"))
+    prompt_variant = MMTPromptVariant(**{name: chosen[name] for name in OPTIONS})
+    check_variant(prompt_variant, variant.options.get("shots", "0"))
     failures = failures_of(variant)
 
     def summarise(records: Sequence[Record]) -> Summary:
         found = summarise_mmt(records, failures=failures)
-        told = (*found.notices, *remarks(records, shown))
+        told = (*found.notices, *prompt_notices(records, prompt_variant))
         return msgspec.structs.replace(found, notices=told)
 
-    made = replace(
+    built = replace(
         plain,
         headline=OVERALL,
-        samples=partial(shown_samples, shown=shown),
-        prepare=partial(prepared, shown=shown),
-        beyond=beyond_one_image if shown.images == "native" else None,
-        flow=with_steps(plain.flow, extractor=variant.extractor),
+        samples=partial(variant_samples, prompt_variant=prompt_variant),
+        prepare=partial(prepare_sample, prompt_variant=prompt_variant),
+        unsupported_reason=single_image_reason if prompt_variant.images == "native" else None,
+        flow=add_step_rates(plain.flow, extractor=variant.extractor),
         summarise=summarise,
         headline_sums=partial(overall_sums, failures),
         weighs_scores=True,
     )
-    return withheld(made, variant, "split", "all")
+    return hide_answers(built, variant, "split", "all")

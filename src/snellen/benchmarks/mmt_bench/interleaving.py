@@ -28,7 +28,7 @@ class Rewording(NamedTuple):
     interleaved: str
 
 
-def images_at_the_start(sample: Sample) -> Sample:
+def put_images_first(sample: Sample) -> Sample:
     """All images at the beginning of the question, after the word "Question:"."""
     if not sample.media or "<image" in sample.question:
         return sample
@@ -36,32 +36,34 @@ def images_at_the_start(sample: Sample) -> Sample:
     return replace(sample, question=images + sample.question)
 
 
-def interleaved(sample: Sample, subtask: str) -> Sample:
+def interleave_images(sample: Sample, subtask: str) -> Sample:
     """Each image where the question speaks of it; at the beginning, where the paper has them
     there, and where the question is not worded as in the paper."""
     rewording = _rewordings().get(subtask)
     match = rewording.images_first.search(sample.question) if rewording else None
     if rewording is None or match is None or len(sample.media) < 2:
-        return images_at_the_start(sample)
-    told = _filled(rewording.interleaved, len(sample.media), match.groupdict().get("words", ""))
-    if told.count(_IMAGE) != len(sample.media):
-        return images_at_the_start(sample)
-    question = sample.question[: match.start()] + told + sample.question[match.end() :]
+        return put_images_first(sample)
+    rewritten = _fill_template(
+        rewording.interleaved, len(sample.media), match.groupdict().get("words", "")
+    )
+    if rewritten.count(_IMAGE) != len(sample.media):
+        return put_images_first(sample)
+    question = sample.question[: match.start()] + rewritten + sample.question[match.end() :]
     numbers = iter(range(1, len(sample.media) + 1))
     numbered = re.sub(_IMAGE, lambda _: f"<image {next(numbers)}>", question)
     return replace(sample, question=numbered)
 
 
-def _filled(template: str, images: int, words: str) -> str:
-    left = max(0, images - template.count(_IMAGE))
+def _fill_template(template: str, images: int, text: str) -> str:
+    remaining = max(0, images - template.count(_IMAGE))
     lists = {
-        "{candidates}": ", ".join(f"Candidate {at}: {_IMAGE}" for at in range(1, left + 1)),
-        "{indexed}": ", ".join(f"Image {at}: {_IMAGE}" for at in range(left)),
-        "{images}": _IMAGE * left,
+        "{candidates}": ", ".join(f"Candidate {at}: {_IMAGE}" for at in range(1, remaining + 1)),
+        "{indexed}": ", ".join(f"Image {at}: {_IMAGE}" for at in range(remaining)),
+        "{images}": _IMAGE * remaining,
     }
     for field, listed in lists.items():
         template = template.replace(field, listed)
-    return template.replace("{words}", words)
+    return template.replace("{words}", text)
 
 
 @functools.cache
@@ -69,11 +71,12 @@ def _rewordings() -> Mapping[str, Rewording]:
     table = files("snellen.benchmarks") / "data" / "mmt_interleaved.csv"
     rows = csv.DictReader(table.read_text(encoding="utf-8").splitlines())
     return {
-        row["subtask"]: Rewording(_pattern(row["images_first"]), row["interleaved"]) for row in rows
+        row["subtask"]: Rewording(_compile_words(row["images_first"]), row["interleaved"])
+        for row in rows
     }
 
 
-def _pattern(text: str) -> re.Pattern[str]:
+def _compile_words(text: str) -> re.Pattern[str]:
     """The paper's words, whatever the line breaks between them."""
     pattern = r"\s+".join(re.escape(word) for word in text.split())
     for field, found in _FIELDS.items():

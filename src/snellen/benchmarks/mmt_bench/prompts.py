@@ -21,18 +21,24 @@ from typing import NamedTuple, cast
 
 from msgspec.structs import replace
 
-from snellen.benchmarks.declaration.rows import samples
-from snellen.benchmarks.mmt_bench.interleaving import images_at_the_start, interleaved
-from snellen.benchmarks.mmt_bench.tasks import STUDIES, Subtask, subtask_named
-from snellen.benchmarks.protocol.ask_config import asking_options
+from snellen.benchmarks.declaration.rows import rows_to_samples
+from snellen.benchmarks.mmt_bench.interleaving import interleave_images, put_images_first
+from snellen.benchmarks.mmt_bench.tasks import STUDIES, Subtask, find_subtask
+from snellen.benchmarks.protocol.ask_config import prompt_options
 from snellen.core.errors import DataError, MediaError, UsageError
 from snellen.core.model import Capabilities
 from snellen.core.record import Record
 from snellen.core.sample import Region, Row, Sample
-from snellen.prompts.coordinates import Coordinates, Size, format_of, rewrite, stated_size
-from snellen.prompts.derived_images import decoded
-from snellen.prompts.referring import Referring, refer
-from snellen.prompts.stitch import default_names, first_alone, stitched
+from snellen.prompts.coordinates import (
+    Coordinates,
+    ImageSize,
+    coordinate_format,
+    rewrite_coordinates,
+    size_in_question,
+)
+from snellen.prompts.derived_images import load_image
+from snellen.prompts.referring import Referring, apply_referring
+from snellen.prompts.stitch import default_names, keep_first_image, stitch_images
 
 IMAGES = ("native", "single", "stitch", "first")
 PLACINGS = ("text", "start")
@@ -42,7 +48,7 @@ TASKS = ("all", *STUDIES)
 PAPER = "paper"
 BOXES = "boxes"
 """Column with the regions of a question."""
-_OWN, *_OTHERS = asking_options()["prompt"]
+_OWN, *_OTHERS = prompt_options()["prompt"]
 OPTIONS: Mapping[str, Sequence[str]] = {
     "prompt": (_OWN, PAPER, *_OTHERS),
     "images": IMAGES,
@@ -53,7 +59,7 @@ OPTIONS: Mapping[str, Sequence[str]] = {
 }
 
 
-class Shown(NamedTuple):
+class MMTPromptVariant(NamedTuple):
     """The chosen prompt variant."""
 
     prompt: str
@@ -64,7 +70,7 @@ class Shown(NamedTuple):
     tasks: str
 
 
-def shown_samples(rows: Iterable[Row], shown: Shown) -> Iterator[Sample]:
+def variant_samples(rows: Iterable[Row], prompt_variant: MMTPromptVariant) -> Iterator[Sample]:
     """Samples of the chosen subtasks, with their regions, and with coordinates rewritten.
 
     Raises DataError as `samples` does, for boxes that cannot be read, for written regions where
@@ -75,64 +81,85 @@ def shown_samples(rows: Iterable[Row], shown: Shown) -> Iterator[Sample]:
     def with_regions(sample: Sample, row: Row) -> Sample:
         return replace(sample, regions=_regions(row, path)) if BOXES in row.cells else sample
 
-    for sample in samples(rows, path=path, shape=with_regions):
-        task = _task(sample)
-        if shown.tasks != "all" and (task is None or shown.tasks not in task.studies):
+    for sample in rows_to_samples(rows, path=path, adjust=with_regions):
+        task = _subtask_of(sample)
+        if prompt_variant.tasks != "all" and (
+            task is None or prompt_variant.tasks not in task.studies
+        ):
             continue
-        if shown.referring != "box" and not sample.regions and _in_study(task, "referring"):
+        if (
+            prompt_variant.referring != "box"
+            and not sample.regions
+            and _in_study(task, "referring")
+        ):
             raise DataError(
-                f"{path}: the question {sample.id} has no {BOXES}; referring={shown.referring} "
+                f"{path}: the question {sample.id} has no {BOXES}; referring={prompt_variant.referring} "
                 "writes them into the text, and the published pictures have them drawn in: give "
                 f"data with clean pictures and a column {BOXES!r} with --data"
             )
-        if shown.coords != "published" and _in_study(task, "detection"):
-            sample = _with_coordinates(sample, cast(Coordinates, shown.coords), path)
+        if prompt_variant.coords != "published" and _in_study(task, "detection"):
+            sample = _with_coordinates(sample, cast(Coordinates, prompt_variant.coords), path)
         yield sample
 
 
-def prepared(sample: Sample, shown: Shown) -> Sample:
+def prepare_sample(sample: Sample, prompt_variant: MMTPromptVariant) -> Sample:
     """The sample as it is asked: regions drawn or written, images stitched."""
-    sample = refer(sample, cast(Referring, shown.referring))
-    if shown.images == "stitch":
-        sample = stitched(sample, _names(sample))
-    elif shown.images == "first":
-        sample = first_alone(sample)
-    if shown.prompt != PAPER:
+    sample = apply_referring(sample, cast(Referring, prompt_variant.referring))
+    if prompt_variant.images == "stitch":
+        sample = stitch_images(sample, _image_names(sample))
+    elif prompt_variant.images == "first":
+        sample = keep_first_image(sample)
+    if prompt_variant.prompt != PAPER:
         return sample
-    if shown.placing == "start":
-        return images_at_the_start(sample)
-    task = _task(sample)
-    return interleaved(sample, task.name if task else "")
+    if prompt_variant.placing == "start":
+        return put_images_first(sample)
+    task = _subtask_of(sample)
+    return interleave_images(sample, task.name if task else "")
 
 
-def beyond_one_image(sample: Sample, capabilities: Capabilities) -> str | None:
+def single_image_reason(sample: Sample, capabilities: Capabilities) -> str | None:
     """Why a model of one image cannot take a question of several as they are."""
     if len(sample.media) < 2 or capabilities.many_images:
         return None
     return "needs several images in one prompt: take images=single or images=stitch"
 
 
-def check(shown: Shown, shots: str) -> None:
+def check_variant(prompt_variant: MMTPromptVariant, shots: str) -> None:
     """Raises UsageError for choices that exclude each other."""
-    if shown.prompt != PAPER and shown.placing != PLACINGS[0]:
-        raise UsageError(f"mmt-bench:placing={shown.placing} is for prompt=paper")
-    plain = Shown(shown.prompt, shown.images, PLACINGS[0], REFERRING[0], COORDS[0], shown.tasks)
-    as_held = shown == plain and shown.images in ("native", "single") and shown.prompt != PAPER
-    if shots != "0" and not as_held:
+    if prompt_variant.prompt != PAPER and prompt_variant.placing != PLACINGS[0]:
+        raise UsageError(f"mmt-bench:placing={prompt_variant.placing} is for prompt=paper")
+    plain = MMTPromptVariant(
+        prompt_variant.prompt,
+        prompt_variant.images,
+        PLACINGS[0],
+        REFERRING[0],
+        COORDS[0],
+        prompt_variant.tasks,
+    )
+    is_as_published = (
+        prompt_variant == plain
+        and prompt_variant.images in ("native", "single")
+        and prompt_variant.prompt != PAPER
+    )
+    if shots != "0" and not is_as_published:
         raise UsageError(
             "mmt-bench:shots shows examples as the data hold them: take images=native or single, "
             "coords=published, referring=box and a prompt other than paper"
         )
 
 
-def remarks(records: Sequence[Record], shown: Shown) -> Iterator[str]:
+def prompt_notices(records: Sequence[Record], prompt_variant: MMTPromptVariant) -> Iterator[str]:
     """What a reader must know of how questions of several images were shown."""
-    if shown.images == "first":
+    if prompt_variant.images == "first":
         yield (
             "images=first: questions of several images were asked with the first alone, which "
             "is no support of several images"
         )
-    if shown.prompt == PAPER and shown.placing == "text" and shown.images == "native":
+    if (
+        prompt_variant.prompt == PAPER
+        and prompt_variant.placing == "text"
+        and prompt_variant.images == "native"
+    ):
         several = [record for record in records if len(record.media) > 1]
         among = sum(not record.question.startswith("<image") for record in several)
         yield (
@@ -141,23 +168,23 @@ def remarks(records: Sequence[Record], shown: Shown) -> Iterator[str]:
         )
 
 
-def _task(sample: Sample) -> Subtask | None:
-    return subtask_named(sample.groups.get("category", ""))
+def _subtask_of(sample: Sample) -> Subtask | None:
+    return find_subtask(sample.groups.get("category", ""))
 
 
 def _in_study(task: Subtask | None, study: str) -> bool:
     return task is not None and study in task.studies
 
 
-def _names(sample: Sample) -> tuple[str, ...]:
+def _image_names(sample: Sample) -> tuple[str, ...]:
     """What stands above the stitched images: the names by which the question calls them."""
     count = len(sample.media)
-    task = _task(sample)
-    if task is None or not task.picture_names:
+    task = _subtask_of(sample)
+    if task is None or not task.image_names:
         return default_names(count)
-    fixed = sum("{" not in name for name in task.picture_names)
+    fixed = sum("{" not in name for name in task.image_names)
     names: list[str] = []
-    for name in task.picture_names:
+    for name in task.image_names:
         repeated = "{" in name
         for at in range(count - fixed if repeated else 1):
             names.append(name.replace("{0}", str(at)).replace("{1}", str(at + 1)))
@@ -165,21 +192,21 @@ def _names(sample: Sample) -> tuple[str, ...]:
 
 
 def _with_coordinates(sample: Sample, to: Coordinates, path: str) -> Sample:
-    if format_of(sample.question, sample.options) in (None, to):
+    if coordinate_format(sample.question, sample.options) in (None, to):
         return sample
-    size = stated_size(sample.question) or _picture_size(sample, path)
-    changed = rewrite(sample.question, sample.options, to, size)
+    size = size_in_question(sample.question) or _image_size(sample, path)
+    changed = rewrite_coordinates(sample.question, sample.options, to, size)
     return replace(sample, question=changed.question, options=changed.options)
 
 
-def _picture_size(sample: Sample, path: str) -> Size:
+def _image_size(sample: Sample, path: str) -> ImageSize:
     if not sample.media:
         raise DataError(
             f"{path}: the question {sample.id} states no image size and has no image; "
             "coords needs one of them: take coords=published"
         )
     try:
-        return Size(*decoded(sample.media[0]).size)
+        return ImageSize(*load_image(sample.media[0]).size)
     except MediaError as error:
         raise DataError(
             f"{path}: the question {sample.id} states no image size and its image cannot be "
@@ -196,6 +223,6 @@ def _regions(row: Row, path: str) -> tuple[Region, ...]:
         return tuple(Region(*(float(number) for number in box)) for box in boxes)
     except (ValueError, TypeError, KeyError) as error:
         raise DataError(
-            f"{path}, row {row.number + 1}: {BOXES} is {cell[:60]!r}; expected a JSON list of "
+            f"{path}, row {row.index + 1}: {BOXES} is {cell[:60]!r}; expected a JSON list of "
             "boxes [x1, y1, x2, y2] in pixels"
         ) from error

@@ -20,18 +20,18 @@ stands only where an LLM extractor was there to be asked."""
 REFUSED = "refused"
 
 
-def with_steps(flow: Callable[[Sample], Flow], *, extractor: bool) -> Callable[[Sample], Flow]:
+def add_step_rates(flow: Callable[[Sample], Flow], *, extractor: bool) -> Callable[[Sample], Flow]:
     """The same flow, its records telling which step read the first pass's reply."""
 
-    def asked(sample: Sample) -> Flow:
+    def flow_with_rates(sample: Sample) -> Flow:
         record = yield from flow(sample)
-        values = record.values | dict(_rates(record, extractor=extractor))
+        values = record.values | dict(_step_rates(record, extractor=extractor))
         return msgspec.structs.replace(record, values=values)
 
-    return asked
+    return flow_with_rates
 
 
-def _rates(record: Record, *, extractor: bool) -> Iterator[tuple[str, float]]:
+def _step_rates(record: Record, *, extractor: bool) -> Iterator[tuple[str, float]]:
     first = record.passes[0]
     if record.kind != "choice" or not isinstance(first.output, Generated):
         return

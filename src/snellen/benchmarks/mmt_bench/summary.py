@@ -21,21 +21,21 @@ from snellen.benchmarks.mmt_bench.tasks import (
     by_image_type,
     by_meta_task,
     by_study,
-    meta_task_named,
+    find_meta_task,
+    find_subtask,
     meta_tasks,
-    subtask_named,
     subtasks,
 )
 from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.summary import Bounds, Metric, Summary
 from snellen.scoring.accuracy import FailurePolicy, mean_metric, summarise
-from snellen.scoring.clusters import clusters
-from snellen.scoring.grouped import interval_of_mean, tiny_group
+from snellen.scoring.clusters import cluster_samples
+from snellen.scoring.grouped import interval_of_mean, small_group_notice
 from snellen.scoring.guessing import chance_of
 from snellen.scoring.headlines import mean_of_groups
-from snellen.scoring.mmt_bench import VISUAL_RECOGNITION, plain_mean
-from snellen.stats.stratified import Tally, tally
+from snellen.scoring.mmt_bench import VISUAL_RECOGNITION, mean_over_subtasks
+from snellen.stats.stratified import GroupSums, group_sums
 
 SUBTASK, META_TASK = "category", "l2-category"
 OVERALL, MICRO, WITHOUT_RECOGNITION = "overall", "overall_micro", "overall_without_recognition"
@@ -47,11 +47,11 @@ GUESS_SEED = 0
 Members = Mapping[str, Sequence[str]]
 
 
-class _Cells(NamedTuple):
+class _SubtaskScores(NamedTuple):
     """Scores (0 or 1) by subtask, their sums by cluster, and the mean of each."""
 
     scores: dict[str, list[float]]
-    tallies: dict[str, Tally]
+    tallies: dict[str, GroupSums]
     means: dict[str, Metric]
 
     def mean(self, name: str, members: Sequence[str], of: str = "") -> Metric:
@@ -64,69 +64,82 @@ class _Cells(NamedTuple):
         if len(present) < len(members):
             note = f"plain mean of {len(present)} of {len(members)} subtasks"
         interval = interval_of_mean([self.tallies[task] for task in present])
-        value = plain_mean({task: _mean(self.scores[task]) for task in present}, present)
+        value = mean_over_subtasks({task: _mean(self.scores[task]) for task in present}, present)
         percent = None if value is None else 100 * value
         return Metric(name, percent, n, interval, note=f"{of}; {note}" if of else note)
 
 
 def summarise_mmt(records: Sequence[Record], *, failures: FailurePolicy = "exclude") -> Summary:
     """Headline: the plain mean of all subtasks' accuracies."""
-    linked = clusters(records)
-    base = summarise(records, headline=MICRO, failures=failures, held=linked)
+    cluster_ids = cluster_samples(records)
+    base = summarise(records, headline=MICRO, failures=failures, cluster_ids=cluster_ids)
     lost = failures == "count-wrong"
-    scored = {id(one): 0.0 if lost and one.owed else one.score for one in records}
-    cells = _cells(records, linked, lambda one: scored[id(one)])
+    scored = {id(one): 0.0 if lost and one.is_retryable else one.score for one in records}
+    subtask_scores = _subtask_scores(records, cluster_ids, lambda one: scored[id(one)])
     members = _members(records)
     every = [task for names in members.values() for task in names]
-    rest = [task for meta, names in members.items() if meta != VISUAL_RECOGNITION for task in names]
-    headline = cells.mean(OVERALL, every)
+    without_recognition = [
+        task for meta, names in members.items() if meta != VISUAL_RECOGNITION for task in names
+    ]
+    headline = subtask_scores.mean(OVERALL, every)
     withheld = failures == "withhold" and base.bounds is not None
     if withheld:
         headline = Metric(OVERALL, None, headline.n, note=base.headline.note)
     kept = {name: metric for name, metric in base.metrics.items() if name not in (CHANCE, FREQUENT)}
     counted = [one for one in records if scored[id(one)] is not None]
-    guessed = _guessed(counted)
-    without = {} if withheld else {WITHOUT_RECOGNITION: cells.mean(WITHOUT_RECOGNITION, rest)}
+    guesses = _guess_scores(counted)
+    without = (
+        {}
+        if withheld
+        else {WITHOUT_RECOGNITION: subtask_scores.mean(WITHOUT_RECOGNITION, without_recognition)}
+    )
     return msgspec.structs.replace(
         base,
         headline=headline,
-        metrics={OVERALL: headline, **kept, **without, **dict(_guesses(counted, guessed, every))},
+        metrics={
+            OVERALL: headline,
+            **kept,
+            **without,
+            **dict(_guess_metrics(counted, guesses, every)),
+        },
         groups={}
         if withheld
-        else _groups(base, cells, members, _guess_groups(counted, guessed, members)),
+        else _group_metrics(
+            base, subtask_scores, members, _guess_groups(counted, guesses, members)
+        ),
         bounds=_bounds(records, every) if base.bounds else None,
-        notices=(*base.notices, *_remarks(cells)),
+        notices=(*base.notices, *_notices(subtask_scores)),
         beside=(MICRO, WITHOUT_RECOGNITION),
     )
 
 
 def overall_sums(failures: FailurePolicy, records: Sequence[Record]) -> HeadlineSums | None:
     """The headline as a function of sums."""
-    return mean_of_groups(records, _subtask, failures)
+    return mean_of_groups(records, _subtask_name, failures)
 
 
-def _subtask(record: Record) -> str:
+def _subtask_name(record: Record) -> str:
     name = record.groups.get(SUBTASK, "")
-    task = subtask_named(name)
+    task = find_subtask(name)
     return task.name if task else name
 
 
-def _cells(
-    records: Sequence[Record], linked: Sequence[str], score: Callable[[Record], float | None]
-) -> _Cells:
-    found: dict[str, list[float]] = {}
-    held: dict[str, list[str]] = {}
-    for record, cluster in zip(records, linked, strict=True):
+def _subtask_scores(
+    records: Sequence[Record], cluster_ids: Sequence[str], score: Callable[[Record], float | None]
+) -> _SubtaskScores:
+    scores: dict[str, list[float]] = {}
+    clusters_of_subtask: dict[str, list[str]] = {}
+    for record, cluster in zip(records, cluster_ids, strict=True):
         value = score(record)
         if value is not None:
-            found.setdefault(_subtask(record), []).append(value)
-            held.setdefault(_subtask(record), []).append(cluster)
+            scores.setdefault(_subtask_name(record), []).append(value)
+            clusters_of_subtask.setdefault(_subtask_name(record), []).append(cluster)
     order = {task.name: at for at, task in enumerate(subtasks())}
-    names = sorted(found, key=lambda name: (order.get(name, len(order)), name))
-    return _Cells(
-        {name: found[name] for name in names},
-        {name: tally(found[name], held[name]) for name in names},
-        {name: mean_metric("accuracy", found[name], held[name]) for name in names},
+    names = sorted(scores, key=lambda name: (order.get(name, len(order)), name))
+    return _SubtaskScores(
+        {name: scores[name] for name in names},
+        {name: group_sums(scores[name], clusters_of_subtask[name]) for name in names},
+        {name: mean_metric("accuracy", scores[name], clusters_of_subtask[name]) for name in names},
     )
 
 
@@ -134,29 +147,32 @@ def _members(records: Sequence[Record]) -> dict[str, list[str]]:
     """Subtasks by meta-task: MMT-Bench's, then foreign ones as the data group them."""
     members = {meta: list(names) for meta, names in by_meta_task().items()}
     for record in records:
-        name = _subtask(record)
-        if subtask_named(name) is None:
+        name = _subtask_name(record)
+        if find_subtask(name) is None:
             label = record.groups.get(META_TASK, "")
-            meta = meta_task_named(label)
+            meta = find_meta_task(label)
             names = members.setdefault(meta.abbreviation if meta else label or "other", [])
             if name not in names:
                 names.append(name)
     return members
 
 
-def _groups(
-    base: Summary, cells: _Cells, members: Members, guesses: dict[str, dict[str, Metric]]
+def _group_metrics(
+    base: Summary,
+    subtask_scores: _SubtaskScores,
+    members: Members,
+    guesses: dict[str, dict[str, Metric]],
 ) -> dict[str, dict[str, Metric]]:
     titles = {meta.abbreviation: meta.title for meta in meta_tasks()}
     groups = {
         META_TASK: {
-            meta: cells.mean("accuracy", names, titles.get(meta, ""))
+            meta: subtask_scores.mean("accuracy", names, titles.get(meta, ""))
             for meta, names in members.items()
         },
-        SUBTASK: dict(cells.means),
-        "image type": _means(cells, by_image_type()),
-        "capability": _means(cells, by_capability()),
-        "prompt study": _means(cells, by_study()),
+        SUBTASK: dict(subtask_scores.means),
+        "image type": _mean_metrics(subtask_scores, by_image_type()),
+        "capability": _mean_metrics(subtask_scores, by_capability()),
+        "prompt study": _mean_metrics(subtask_scores, by_study()),
         **guesses,
     }
     kept = {
@@ -167,28 +183,28 @@ def _groups(
     return {column: labels for column, labels in (others | kept).items() if labels}
 
 
-def _means(cells: _Cells, members: Members) -> dict[str, Metric]:
-    return {label: cells.mean("accuracy", names) for label, names in members.items()}
+def _mean_metrics(subtask_scores: _SubtaskScores, members: Members) -> dict[str, Metric]:
+    return {label: subtask_scores.mean("accuracy", names) for label, names in members.items()}
 
 
-class _Guesses(NamedTuple):
+class _GuessScores(NamedTuple):
     """What guessing scores in each subtask, 0..1, over the same questions."""
 
     chance: dict[str, float]
-    drawn: dict[str, float]
+    random: dict[str, float]
     frequent: dict[str, float]
 
 
-def _guessed(counted: Sequence[Record]) -> _Guesses | None:
+def _guess_scores(records: Sequence[Record]) -> _GuessScores | None:
     """None where a question has no gold, or its options are not known."""
-    if not counted or any(not one.gold or not one.options for one in counted):
+    if not records or any(not one.gold or not one.options for one in records):
         return None
     found: dict[str, list[Record]] = {}
-    for record in counted:
-        found.setdefault(_subtask(record), []).append(record)
-    return _Guesses(
+    for record in records:
+        found.setdefault(_subtask_name(record), []).append(record)
+    return _GuessScores(
         {name: _mean([chance_of(one) for one in held]) for name, held in found.items()},
-        {name: _mean([_drawn(one) for one in held]) for name, held in found.items()},
+        {name: _mean([_random_guess_score(one) for one in held]) for name, held in found.items()},
         {
             name: Counter(one.gold[0] for one in held).most_common(1)[0][1] / len(held)
             for name, held in found.items()
@@ -196,7 +212,7 @@ def _guessed(counted: Sequence[Record]) -> _Guesses | None:
     )
 
 
-def _drawn(record: Record) -> float:
+def _random_guess_score(record: Record) -> float:
     drawn = random.Random(f"{GUESS_SEED}:{record.id}").choice(sorted(record.options))
     return float(drawn in record.gold)
 
@@ -205,35 +221,35 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-def _guesses(
-    counted: Sequence[Record], guessed: _Guesses | None, every: Sequence[str]
+def _guess_metrics(
+    records: Sequence[Record], guesses: _GuessScores | None, subtask_names: Sequence[str]
 ) -> Iterator[tuple[str, Metric]]:
     """Random and Frequency Guess of Table 2 on these questions; nothing on a hidden split."""
-    if guessed is None:
+    if guesses is None:
         return
-    n = len(counted)
+    n = len(records)
     notes = {
         CHANCE: "exact expectation of a uniform guess",
         RANDOM: f"one uniform guess per question, seed {GUESS_SEED}",
         FREQUENT: "the most frequent gold label of each subtask, on the same questions as in the "
         "paper: too high where a subtask has few",
     }
-    circular = any("vanilla" in one.values for one in counted)
-    for name, shares in zip(notes, guessed, strict=True):
+    circular = any("vanilla" in one.values for one in records)
+    for name, shares in zip(notes, guesses, strict=True):
         if circular and name != CHANCE:
             continue
-        present = [shares[task] for task in every if task in shares]
+        present = [shares[task] for task in subtask_names if task in shares]
         yield name, Metric(name, 100 * _mean(present), n, note=notes[name])
 
 
 def _guess_groups(
-    counted: Sequence[Record], guessed: _Guesses | None, members: Members
+    records: Sequence[Record], guesses: _GuessScores | None, members: Members
 ) -> dict[str, dict[str, Metric]]:
-    if guessed is None or any("vanilla" in one.values for one in counted):
+    if guesses is None or any("vanilla" in one.values for one in records):
         return {}
-    sizes = Counter(map(_subtask, counted))
+    sizes = Counter(map(_subtask_name, records))
     found: dict[str, dict[str, Metric]] = {}
-    for name, shares in ((RANDOM_GUESS, guessed.chance), (FREQUENCY_GUESS, guessed.frequent)):
+    for name, shares in ((RANDOM_GUESS, guesses.chance), (FREQUENCY_GUESS, guesses.frequent)):
         for meta, names in members.items():
             present = [task for task in names if task in shares]
             if present:
@@ -243,31 +259,31 @@ def _guess_groups(
     return found
 
 
-def _bounds(records: Sequence[Record], every: Sequence[str]) -> Bounds | None:
+def _bounds(records: Sequence[Record], subtask_names: Sequence[str]) -> Bounds | None:
     """The headline if every failed or missing sample were wrong, or right."""
     ends = []
     for owed in (0.0, 1.0):
         found: dict[str, list[float]] = {}
         for record in records:
-            if record.score is not None or record.owed:
+            if record.score is not None or record.is_retryable:
                 value = owed if record.score is None else record.score
-                found.setdefault(_subtask(record), []).append(value)
-        present = [_mean(found[task]) for task in every if task in found]
+                found.setdefault(_subtask_name(record), []).append(value)
+        present = [_mean(found[task]) for task in subtask_names if task in found]
         if not present:
             return None
         ends.append(100 * _mean(present))
     return Bounds(*ends)
 
 
-def _remarks(cells: _Cells) -> Iterator[str]:
-    yield from tiny_group(cells.tallies)
+def _notices(subtask_scores: _SubtaskScores) -> Iterator[str]:
+    yield from small_group_notice(subtask_scores.tallies)
     known = len(subtasks())
-    absent = known - sum(subtask_named(name) is not None for name in cells.scores)
-    if cells.scores and absent:
+    absent = known - sum(find_subtask(name) is not None for name in subtask_scores.scores)
+    if subtask_scores.scores and absent:
         yield (
             f"{absent} of {known} subtasks have no scored question: means are over the others, "
             "and no published number is comparable"
         )
-    strange = [name for name in cells.scores if subtask_named(name) is None]
+    strange = [name for name in subtask_scores.scores if find_subtask(name) is None]
     if strange:
         yield f"not subtasks of MMT-Bench: {', '.join(strange[:4])}"

@@ -3,7 +3,7 @@ types and capabilities of each, its cluster on the task map, and the three lists
 its prompt studies take (Appendix D.2, D.3 and E: 28, 14 and 19 of them).
 
 Names are those of the published files (`next_img_prediction`, with the authors' spelling);
-`subtask_named` also knows them as the paper prints them.
+`find_subtask` also knows them as the paper prints them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Subtask(NamedTuple):
     image_types: tuple[str, ...]
     capabilities: tuple[str, ...]
     studies: tuple[Study, ...]
-    picture_names: tuple[str, ...]
+    image_names: tuple[str, ...]
     """How questions call their images, in order; `{1}` stands for as many as are left, counted
     from 1, `{0}` from 0. Empty: they have no names."""
 
@@ -52,7 +52,7 @@ def meta_tasks() -> tuple[MetaTask, ...]:
     """All 32, in the order of Table 2."""
     return tuple(
         MetaTask(row["abbreviation"], row["meta_task"], row["name"])
-        for row in _rows("mmt_meta_tasks.csv")
+        for row in _read_rows("mmt_meta_tasks.csv")
     )
 
 
@@ -66,21 +66,21 @@ def subtasks() -> tuple[Subtask, ...]:
             row["meta_task"],
             int(row["samples"]),
             row["cluster"],
-            _items(row["image_types"]),
-            _items(row["capabilities"]),
-            tuple(study for study in STUDIES if study in _items(row["studies"])),
+            _split_items(row["image_types"]),
+            _split_items(row["capabilities"]),
+            tuple(study for study in STUDIES if study in _split_items(row["studies"])),
             tuple(filter(None, row["picture_names"].split("|"))),
         )
-        for row in _rows("mmt_subtasks.csv")
+        for row in _read_rows("mmt_subtasks.csv")
     )
 
 
-def subtask_named(name: str) -> Subtask | None:
+def find_subtask(name: str) -> Subtask | None:
     """The subtask of that name, in the spelling of the files, the paper or other tools."""
     return _subtask_names().get(_key(name))
 
 
-def meta_task_named(name: str) -> MetaTask | None:
+def find_meta_task(name: str) -> MetaTask | None:
     """The meta-task of that name or abbreviation."""
     return _meta_task_names().get(_key(name))
 
@@ -88,37 +88,37 @@ def meta_task_named(name: str) -> MetaTask | None:
 @functools.cache
 def by_meta_task() -> Mapping[str, tuple[str, ...]]:
     """Names of the subtasks of each meta-task, by abbreviation in the order of Table 2."""
-    found = _grouped(lambda task: (task.meta_task,))
+    found = _group_names(lambda task: (task.meta_task,))
     return {meta.abbreviation: found[meta.abbreviation] for meta in meta_tasks()}
 
 
 @functools.cache
 def by_image_type() -> Mapping[str, tuple[str, ...]]:
     """Fig. A3: names of the subtasks with each of 13 image types; a subtask may have several."""
-    return _grouped(lambda task: task.image_types)
+    return _group_names(lambda task: task.image_types)
 
 
 @functools.cache
 def by_capability() -> Mapping[str, tuple[str, ...]]:
     """Fig. A4: names of the subtasks that need each of 14 capabilities; they may need several."""
-    return _grouped(lambda task: task.capabilities)
+    return _group_names(lambda task: task.capabilities)
 
 
 @functools.cache
 def by_cluster() -> Mapping[str, tuple[str, ...]]:
     """Table 4: names of the subtasks of each of 12 clusters."""
-    found = _grouped(lambda task: (task.cluster,))
+    found = _group_names(lambda task: (task.cluster,))
     return {cluster: found[cluster] for cluster in sorted(found, key=int)}
 
 
 @functools.cache
 def by_study() -> Mapping[str, tuple[str, ...]]:
     """Names of the 28, 14 and 19 subtasks of the prompt studies."""
-    found = _grouped(lambda task: task.studies)
+    found = _group_names(lambda task: task.studies)
     return {study: found[study] for study in STUDIES}
 
 
-def _grouped(labels: Callable[[Subtask], Iterable[str]]) -> Mapping[str, tuple[str, ...]]:
+def _group_names(labels: Callable[[Subtask], Iterable[str]]) -> Mapping[str, tuple[str, ...]]:
     found: dict[str, list[str]] = {}
     for task in subtasks():
         for label in labels(task):
@@ -141,10 +141,10 @@ def _key(name: str) -> str:
     return plain.replace("threed", "3d")
 
 
-def _items(cell: str) -> tuple[str, ...]:
+def _split_items(cell: str) -> tuple[str, ...]:
     return tuple(filter(None, cell.split(";")))
 
 
-def _rows(name: str) -> list[dict[str, str]]:
+def _read_rows(name: str) -> list[dict[str, str]]:
     table = files("snellen.benchmarks") / "data" / name
     return list(csv.DictReader(table.read_text(encoding="utf-8").splitlines()))

@@ -23,29 +23,29 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from snellen.benchmarks.declaration.published import Published, tsv
-from snellen.benchmarks.declaration.questions import failures_of, resolve
-from snellen.benchmarks.declaration.rows import samples
+from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.declaration.questions import failures_of, resolve_options
+from snellen.benchmarks.declaration.rows import rows_to_samples
 from snellen.benchmarks.pope.summary import TRACK, TRACKS, f1_sums, summarise_pope, tracks_of
 from snellen.benchmarks.protocol.ask_config import (
-    concluded,
-    example_options,
-    example_parameters,
-    longest_reply,
-    needing,
-    with_examples,
+    apply_few_shot,
+    few_shot_options,
+    few_shot_parameters,
+    few_shot_requirements,
+    max_reply_tokens,
+    parse_conclusion,
 )
-from snellen.benchmarks.protocol.flows import Manner, YesNoReader, words_reader
-from snellen.benchmarks.protocol.parsers import reading_of_rule, rule_parameter
-from snellen.benchmarks.protocol.reported_rules import asked_with_readings
-from snellen.core.answer import Answer, Found
-from snellen.core.benchmark import Benchmark, Variant, needs
+from snellen.benchmarks.protocol.flows import AskConfig, YesNoParser, parse_yes_no_by_words
+from snellen.benchmarks.protocol.parsers import parsing_rule_of, rule_parameter
+from snellen.benchmarks.protocol.reported_rules import flow_reporting_all_rules
+from snellen.core.answer import Answer, ParsedAnswer
+from snellen.core.benchmark import Benchmark, Variant, requires
 from snellen.core.errors import UsageError
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
-from snellen.extract.published.vlmevalkit import read_yes_no_vlmevalkit
+from snellen.extract.published.vlmevalkit import parse_yes_no_vlmevalkit
 from snellen.extract.yes_no import NO, YES
-from snellen.prompts.choice import Wording
+from snellen.prompts.choice import PromptTemplate
 
 VERSION = "3"
 MAX_NEW_TOKENS = 128
@@ -57,59 +57,59 @@ ALIASES = {
 DATA = Published(
     {},
     {
-        (): tsv(
+        (): published_tsv(
             "https://opencompass.openxlab.space/utils/VLMEval/POPE.tsv",
             "c12f5acb142f2ef1f85a26ba2fbe41d5",
         )
     },
 )
-_WORDINGS: Mapping[str, Wording] = {
-    "plain": Wording(yes_no=""),
-    "short": Wording(yes_no="\nAnswer the question using a single word or phrase."),
+_TEMPLATES: Mapping[str, PromptTemplate] = {
+    "plain": PromptTemplate(yes_no=""),
+    "short": PromptTemplate(yes_no="\nAnswer the question using a single word or phrase."),
 }
 """`plain` is the paper's and VLMEvalKit's, `short` LLaVA's and lmms-eval's."""
-_PICTURE_COLUMNS = ("image_path", "image", "image_source")
+_IMAGE_COLUMNS = ("image_path", "image", "image_source")
 _OFFICIAL_NO = frozenset({"No", "no", "not"})
 
 
-def read_official(reply: str, stop_reason: str = "stop") -> Answer:
+def parse_official(reply: str, stop_reason: str = "stop") -> Answer:
     """The published script's reading: of the text before the first full stop, commas taken out,
     no if No, no or not is among its words (split at blanks), else yes. Nothing is unread."""
     words = reply.split(".")[0].replace(",", "").split(" ")
-    return Found(NO if _OFFICIAL_NO & set(words) else YES, "official")
+    return ParsedAnswer(NO if _OFFICIAL_NO & set(words) else YES, "official")
 
 
-READINGS: Mapping[str, YesNoReader] = {
-    "word": words_reader,
-    "official": read_official,
-    "vlmevalkit": read_yes_no_vlmevalkit,
+PARSING_RULES: Mapping[str, YesNoParser] = {
+    "word": parse_yes_no_by_words,
+    "official": parse_official,
+    "vlmevalkit": parse_yes_no_vlmevalkit,
 }
-_OF_RULES = {"snellen": "word", "vlmevalkit": "vlmevalkit", "official": "official"}
+_PARSING_RULE_OF = {"snellen": "word", "vlmevalkit": "vlmevalkit", "official": "official"}
 
 
 def benchmark(variant: Variant) -> Benchmark:
     known = {
-        "reading": tuple(READINGS),
+        "reading": tuple(PARSING_RULES),
         "category": ("all", *TRACKS),
-        "prompt": tuple(_WORDINGS),
-        **example_options(),
+        "prompt": tuple(_TEMPLATES),
+        **few_shot_options(),
     }
-    parameters = resolve("pope", variant, known)
+    parameters = resolve_options("pope", variant, known)
     if variant.circular not in (None, "off"):
         raise UsageError("pope has yes/no questions, which have no options to rotate")
-    reading = reading_of_rule("pope", variant, parameters["reading"], _OF_RULES)
-    longest = longest_reply(MAX_NEW_TOKENS, parameters)
-    settings = Generation(max_new_tokens=variant.max_new_tokens or longest)
-    how = Manner(
+    parsing_rule = parsing_rule_of("pope", variant, parameters["reading"], _PARSING_RULE_OF)
+    max_reply = max_reply_tokens(MAX_NEW_TOKENS, parameters)
+    settings = Generation(max_new_tokens=variant.max_new_tokens or max_reply)
+    config = AskConfig(
         settings,
         extractor=variant.extractor,
-        yes_no=READINGS[reading],
-        wording=_WORDINGS[parameters["prompt"]],
+        yes_no=PARSING_RULES[parsing_rule],
+        template=_TEMPLATES[parameters["prompt"]],
     )
 
-    ask = partial(pope_samples, category=parameters["category"])
-    how = with_examples(how, parameters, variant.shots)
-    reported = {name: concluded(read, parameters) for name, read in READINGS.items()}
+    row_samples = partial(pope_samples, category=parameters["category"])
+    config = apply_few_shot(config, parameters, variant.shots)
+    reported = {name: parse_conclusion(read, parameters) for name, read in PARSING_RULES.items()}
     plain = {key: parameters[key] for key in ("category", "prompt")}
     return Benchmark(
         name="pope",
@@ -118,24 +118,24 @@ def benchmark(variant: Variant) -> Benchmark:
         headline="f1",
         open=partial(DATA.table, variant),
         fetch=partial(DATA.fetch, variant),
-        samples=ask,
-        flow=asked_with_readings(how, reported),
+        samples=row_samples,
+        flow=flow_reporting_all_rules(config, reported),
         summarise=partial(
             summarise_pope,
-            reading=reading,
-            readings=tuple(READINGS),
+            parsing_rule=parsing_rule,
+            parsing_rules=tuple(PARSING_RULES),
             failures=failures_of(variant),
         ),
-        headline_sums=partial(f1_sums, reading, failures_of(variant)),
-        needs=needing(needs("text", "image"), parameters, variant.control),
+        headline_sums=partial(f1_sums, parsing_rule, failures_of(variant)),
+        requires=few_shot_requirements(requires("text", "image"), parameters, variant.control),
         paper="https://arxiv.org/abs/2305.10355",
-        source="POPE (MIT) over COCO images, as VLMEvalKit's TSV",
+        provenance="POPE (MIT) over COCO images, as VLMEvalKit's TSV",
         options=known,
-        rules=tuple(_OF_RULES),
+        rules=tuple(_PARSING_RULE_OF),
         parameters={
-            "reading": reading,
+            "reading": parsing_rule,
             **plain,
-            **example_parameters(parameters),
+            **few_shot_parameters(parameters),
             **rule_parameter(variant),
         },
         max_new_tokens=settings.max_new_tokens,
@@ -145,10 +145,10 @@ def benchmark(variant: Variant) -> Benchmark:
 def pope_samples(rows: Iterable[Row], category: str = "all") -> Iterator[Sample]:
     """Samples in the order of their rows; the questions about an image are one unit. `category`
     keeps the questions of one track, in that track alone. Raises DataError as `samples` does."""
-    held = list(rows)
+    row_list = list(rows)
     path = str(getattr(rows, "path", "pope"))
-    for row, sample in zip(held, samples(held, groups=(), path=path), strict=True):
-        tracks = _tracks(row)
+    for row, sample in zip(row_list, rows_to_samples(row_list, groups=(), path=path), strict=True):
+        tracks = _tracks_cell(row)
         if category != "all":
             if category not in tracks_of(tracks):
                 continue
@@ -158,11 +158,11 @@ def pope_samples(rows: Iterable[Row], category: str = "all") -> Iterator[Sample]
             kind="yes_no",
             options={},
             groups={TRACK: tracks} if tracks else {},
-            unit=_picture(row, sample),
+            unit=_image_name(row, sample),
         )
 
 
-def _tracks(row: Row) -> str:
+def _tracks_cell(row: Row) -> str:
     """The cell that names POPE's tracks, else the category as it stands."""
     for column in ("category", "split"):
         cell = row.cells.get(column, "")
@@ -171,8 +171,8 @@ def _tracks(row: Row) -> str:
     return row.cells.get("category", "")
 
 
-def _picture(row: Row, sample: Sample) -> str:
-    for column in _PICTURE_COLUMNS:
+def _image_name(row: Row, sample: Sample) -> str:
+    for column in _IMAGE_COLUMNS:
         if row.cells.get(column):
             return row.cells[column]
     return sample.media[0].digest if sample.media else ""

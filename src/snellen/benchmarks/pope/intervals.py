@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.core.record import Record
 from snellen.core.summary import Interval
-from snellen.scoring.clusters import clusters
+from snellen.scoring.clusters import cluster_samples
 from snellen.scoring.headlines import mean_of_ratios
-from snellen.scoring.yes_no import Reply, confusion
+from snellen.scoring.yes_no import YesNoReply, confusion
 from snellen.stats.linearised import interval_of_sums
 
 if TYPE_CHECKING:
@@ -22,51 +22,51 @@ MEAN, POOLED = "", "f1_pooled"
 _CELLS = 5
 """Counts of a `Confusion`."""
 
-Answering = Callable[[Record], Reply | None]
+AnswerOf = Callable[[Record], YesNoReply | None]
 """What a record answers to its gold; None where it does not count."""
 
 Intervals = Mapping[tuple[str, str], Interval | None]
 """By the number's name and the track."""
 
 
-def intervals(by_track: Mapping[str, Sequence[Record]], answering: Answering) -> Intervals:
+def compute_intervals(by_track: Mapping[str, Sequence[Record]], answer_of: AnswerOf) -> Intervals:
     """Of every number of each track that has a sample which counts, of the mean over these tracks,
     and of the pooled F1; None for fewer than two images."""
     import numpy as np
 
     records = {one.id: one for members in by_track.values() for one in members}
-    place = {name: at for at, name in enumerate(records)}
+    index_of_id = {name: at for at, name in enumerate(records)}
     cells = np.zeros((len(by_track), len(records), _CELLS))
     for table, members in zip(cells, by_track.values(), strict=True):
         for record in members:
-            reply = answering(record)
+            reply = answer_of(record)
             if reply is not None:
-                table[place[record.id]] += confusion([reply])
-    held = clusters(list(records.values()))
+                table[index_of_id[record.id]] += confusion([reply])
+    cluster_ids = cluster_samples(list(records.values()))
     tables = {
-        track: _numbers(counts)
+        track: _track_ratios(counts)
         for track, counts in zip(by_track, cells, strict=True)
         if counts.any()
     }
     found: dict[tuple[str, str], Interval | None] = {}
     for track, numbers in tables.items():
         for name, ratio in numbers.items():
-            found[name, track] = _interval([ratio], held)
+            found[name, track] = _ratio_interval([ratio], cluster_ids)
     if tables:
         for name in next(iter(tables.values())):
-            found[name, MEAN] = _interval([one[name] for one in tables.values()], held)
-        found[POOLED, MEAN] = _interval([_numbers(cells.sum(axis=0))["f1"]], held)
+            found[name, MEAN] = _ratio_interval([one[name] for one in tables.values()], cluster_ids)
+        found[POOLED, MEAN] = _ratio_interval([_track_ratios(cells.sum(axis=0))["f1"]], cluster_ids)
     return found
 
 
 class _Ratio(NamedTuple):
     """What each sample adds to a numerator and a denominator."""
 
-    part: NDArray[float64]
-    whole: NDArray[float64]
+    numerator: NDArray[float64]
+    denominator: NDArray[float64]
 
 
-def _numbers(counts: NDArray[float64]) -> dict[str, _Ratio]:
+def _track_ratios(counts: NDArray[float64]) -> dict[str, _Ratio]:
     """The numbers of a track as ratios, of counts (samples, 5) in the order of `Confusion`."""
     true_yes, false_yes, true_no, missed, _ = counts.T
     every = counts.sum(axis=1)
@@ -79,9 +79,9 @@ def _numbers(counts: NDArray[float64]) -> dict[str, _Ratio]:
     }
 
 
-def _interval(ratios: Sequence[_Ratio], held: Sequence[str]) -> Interval | None:
+def _ratio_interval(ratios: Sequence[_Ratio], cluster_ids: Sequence[str]) -> Interval | None:
     """Of the mean of ratios, in percent."""
     import numpy as np
 
     rows = np.stack([column for ratio in ratios for column in ratio], axis=1)
-    return interval_of_sums(rows, mean_of_ratios, held)
+    return interval_of_sums(rows, mean_of_ratios, cluster_ids)

@@ -6,119 +6,125 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from snellen.benchmarks.protocol.few_shot import ASIDE, DECLARED
+from snellen.benchmarks.protocol.few_shot import EXCLUDED, HELD_OUT
 from snellen.benchmarks.protocol.flows import (
-    ChoiceReader,
-    GoldChoiceReader,
-    Manner,
-    OpenReader,
-    Shown,
-    YesNoReader,
+    AskConfig,
+    ChoiceParser,
+    FewShotTurns,
+    GoldChoiceParser,
+    OpenParser,
+    YesNoParser,
 )
 from snellen.core.answer import Answer, Truncated
-from snellen.core.benchmark import Needs, Shots, needs
+from snellen.core.benchmark import FewShotSelector, Requirement, requires
 from snellen.core.errors import UsageError
 from snellen.core.message import Message, Text
 from snellen.core.model import Capabilities
 from snellen.core.sample import Kind, Sample
-from snellen.extract.conclusion import conclusion_of, moved
-from snellen.prompts.choice import Wording, prompt
-from snellen.prompts.recipes import recipes
-from snellen.prompts.stored import CHAIN_OF_THOUGHT, stored_wording, with_steps
+from snellen.extract.conclusion import find_conclusion, shift_span
+from snellen.prompts.choice import PromptTemplate, prompt
+from snellen.prompts.recipes import load_recipes
+from snellen.prompts.stored import CHAIN_OF_THOUGHT, load_template, with_chain_of_thought
 
-OWN = "snellen"
+OWN_PROMPT = "snellen"
 """The wording where no other is asked for."""
-_NAMED = ("vlmevalkit", "llava", "qwen2-vl")
+_LISTED_PROMPTS = ("vlmevalkit", "llava", "qwen2-vl")
 """Stored wordings that every benchmark lists; it takes those of all recipes."""
-_MOST_SHOTS = 16
+_MAX_SHOTS = 16
 _SEEDS = 10
 COT_TOKENS = 2048
 """Longest reply, in tokens, where the model is to think first."""
 
 
-def example_options() -> dict[str, tuple[str, ...]]:
+def few_shot_options() -> dict[str, tuple[str, ...]]:
     """Examples and thinking: options that every multiple-choice and yes/no benchmark has.
     `shots_from` may also name a split or a data file; `open_benchmark` reads it."""
     return {
-        "shots": tuple(map(str, range(_MOST_SHOTS + 1))),
+        "shots": tuple(map(str, range(_MAX_SHOTS + 1))),
         "shots_seed": tuple(map(str, range(_SEEDS))),
-        "shots_from": (DECLARED, ASIDE),
+        "shots_from": (HELD_OUT, EXCLUDED),
         "cot": ("off", "on"),
     }
 
 
-def asking_options(paper: str | None = None) -> dict[str, tuple[str, ...]]:
+def prompt_options(paper: str | None = None) -> dict[str, tuple[str, ...]]:
     """The options of benchmarks whose wording may be chosen. `paper` names the stored wording of
     a benchmark's own paper, which is then its default."""
-    first = (OWN,) if paper is None else ("paper", OWN)
-    return {"prompt": (*first, *_NAMED), **example_options()}
+    first = (OWN_PROMPT,) if paper is None else ("paper", OWN_PROMPT)
+    return {"prompt": (*first, *_LISTED_PROMPTS), **few_shot_options()}
 
 
-def taken(options: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
+def allowed_values(options: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
     """The options with every value that they take: the wordings of all recipes too, where stored
     wordings may be chosen."""
     listed = options.get("prompt", ())
-    if OWN not in listed:
+    if OWN_PROMPT not in listed:
         return dict(options)
-    wordings = dict.fromkeys((*listed, *(recipe.prompt for recipe in recipes())))
+    wordings = dict.fromkeys((*listed, *(recipe.prompt for recipe in load_recipes())))
     return {**options, "prompt": tuple(wordings)}
 
 
-def asked_so(
-    how: Manner, chosen: Mapping[str, str], paper: str | None, shots: Shots | None
-) -> Manner:
+def apply_prompt_options(
+    config: AskConfig, chosen: Mapping[str, str], paper: str | None, shots: FewShotSelector | None
+) -> AskConfig:
     """The manner with the wording, examples and thinking that were chosen; where no wording
     is, or it leaves out a string, that of the manner stays."""
     name = chosen["prompt"]
-    if name != OWN:
-        how = replace(how, wording=stored_wording(_file(name, paper)).over(how.wording))
-    return with_examples(how, chosen, shots)
+    if name != OWN_PROMPT:
+        config = replace(
+            config, template=load_template(_prompt_name(name, paper)).override(config.template)
+        )
+    return apply_few_shot(config, chosen, shots)
 
 
-def with_examples(how: Manner, chosen: Mapping[str, str], shots: Shots | None) -> Manner:
+def apply_few_shot(
+    config: AskConfig, chosen: Mapping[str, str], shots: FewShotSelector | None
+) -> AskConfig:
     """The manner with the examples and the thinking that were chosen. `shots` gives the examples
-    (`Variant.shots`), which are drawn when the first question is asked."""
+    (`Variant.frames`), which are drawn when the first question is asked."""
     if chosen["cot"] == "on":
-        how = replace(
-            how,
-            wording=with_steps(how.wording),
-            choice=_concluded(how.choice),
-            given_gold=_concluded_given_gold(how.given_gold),
-            yes_no=concluded(how.yes_no, chosen),
-            open=replace(how.open, read=_concluded_text(how.open.read)),
+        config = replace(
+            config,
+            template=with_chain_of_thought(config.template),
+            choice=_parse_concluded_choice(config.choice),
+            choice_with_gold=_parse_concluded_with_gold(config.choice_with_gold),
+            yes_no=parse_conclusion(config.yes_no, chosen),
+            open=replace(config.open, parse=_parse_concluded_text(config.open.parse)),
         )
     if shots is not None:
-        return replace(how, shown=_shown(shots, how.wording))
+        return replace(config, few_shot=_few_shot_turns(shots, config.template))
     if chosen["shots"] != "0":
         raise UsageError("shots: examples are drawn where a benchmark is opened by name or file")
-    return how
+    return config
 
 
-def asking_parameters(chosen: Mapping[str, str], paper: str | None) -> dict[str, str]:
+def prompt_parameters(chosen: Mapping[str, str], paper: str | None) -> dict[str, str]:
     """What a run records: only what is not the plain manner, stored wordings with their digest."""
-    found: dict[str, str] = {}
-    if chosen["prompt"] != OWN:
-        stored = stored_wording(_file(chosen["prompt"], paper))
-        found = {"prompt": chosen["prompt"], "prompt_digest": stored.short_digest}
-    return {**found, **example_parameters(chosen)}
+    parameters: dict[str, str] = {}
+    if chosen["prompt"] != OWN_PROMPT:
+        stored = load_template(_prompt_name(chosen["prompt"], paper))
+        parameters = {"prompt": chosen["prompt"], "prompt_digest": stored.short_digest}
+    return {**parameters, **few_shot_parameters(chosen)}
 
 
-def example_parameters(chosen: Mapping[str, str]) -> dict[str, str]:
-    """The part of `asking_parameters` about examples and thinking."""
-    found: dict[str, str] = {}
+def few_shot_parameters(chosen: Mapping[str, str]) -> dict[str, str]:
+    """The part of `prompt_parameters` about examples and thinking."""
+    parameters: dict[str, str] = {}
     if chosen["shots"] != "0":
-        found |= {"shots": chosen["shots"], "shots_seed": chosen["shots_seed"]}
+        parameters |= {"shots": chosen["shots"], "shots_seed": chosen["shots_seed"]}
     if chosen["cot"] == "on":
-        found |= {"cot": "on", "cot_digest": stored_wording(CHAIN_OF_THOUGHT).short_digest}
-    return found
+        parameters |= {"cot": "on", "cot_digest": load_template(CHAIN_OF_THOUGHT).short_digest}
+    return parameters
 
 
-def longest_reply(plain: int, chosen: Mapping[str, str]) -> int:
+def max_reply_tokens(plain: int, chosen: Mapping[str, str]) -> int:
     """Tokens a reply may have: more where the model is to think first."""
     return max(plain, COT_TOKENS) if chosen["cot"] == "on" else plain
 
 
-def needing(own: Needs, chosen: Mapping[str, str], control: str | None) -> Needs:
+def few_shot_requirements(
+    own: Requirement, chosen: Mapping[str, str], control: str | None
+) -> Requirement:
     """What a model must take: examples come with pictures of their own.
 
     Raises UsageError for examples under a control, which would not change their pictures.
@@ -127,63 +133,69 @@ def needing(own: Needs, chosen: Mapping[str, str], control: str | None) -> Needs
         return own
     if control is not None and not control.startswith("shuffled-options"):
         raise UsageError("shots show pictures of their own, which --control would not change")
-    many = needs("text", many_images=True)
+    many_images = requires("text", many_images=True)
 
-    def missing(capabilities: Capabilities) -> str | None:
+    def missing_requirement(capabilities: Capabilities) -> str | None:
         pictures = "image" in capabilities.inputs
-        return own(capabilities) or (many(capabilities) if pictures else None)
+        return own(capabilities) or (many_images(capabilities) if pictures else None)
 
-    return missing
+    return missing_requirement
 
 
-def _file(name: str, paper: str | None) -> str:
+def _prompt_name(name: str, paper: str | None) -> str:
     return paper if name == "paper" and paper is not None else name
 
 
-def _shown(shots: Shots, wording: Wording) -> Callable[[Sample], Shown]:
+def _few_shot_turns(
+    shots: FewShotSelector, template: PromptTemplate
+) -> Callable[[Sample], FewShotTurns]:
     """The examples of the question's kind as turns of a conversation."""
 
     @functools.cache
-    def of_kind(kind: Kind) -> Shown:
+    def turns_of_kind(kind: Kind) -> FewShotTurns:
         chosen = shots(kind)
-        turns = [turn for one in chosen for turn in _turns(one, wording)]
+        turns = [turn for one in chosen for turn in _example_messages(one, template)]
         media = {digest: source for one in chosen for digest, source in one.sources().items()}
-        return Shown(tuple(turns), media)
+        return FewShotTurns(tuple(turns), media)
 
-    return lambda sample: of_kind(sample.kind)
+    return lambda sample: turns_of_kind(sample.kind)
 
 
-def _turns(sample: Sample, wording: Wording) -> tuple[Message, ...]:
+def _example_messages(sample: Sample, template: PromptTemplate) -> tuple[Message, ...]:
     """A question with its answer, in the form in which the model is to answer."""
-    answer = f"Answer: {sample.gold[0]}" if wording.steps else sample.gold[0]
-    return (*prompt(sample, None, wording), Message("assistant", (Text(answer),)))
+    answer = f"Answer: {sample.gold[0]}" if template.steps else sample.gold[0]
+    return (*prompt(sample, None, template), Message("assistant", (Text(answer),)))
 
 
-def _concluded(read: ChoiceReader) -> ChoiceReader:
-    def reader(reply: str, options: Mapping[str, str], stop_reason: str) -> Answer:
-        found = conclusion_of(reply)
-        if found is None:
+def _parse_concluded_choice(parse: ChoiceParser) -> ChoiceParser:
+    def parse_after_conclusion(reply: str, options: Mapping[str, str], stop_reason: str) -> Answer:
+        conclusion = find_conclusion(reply)
+        if conclusion is None:
             unfinished = stop_reason == "length"
-            return Truncated() if unfinished else read(reply, options, stop_reason)
-        return moved(read(found.text, options, stop_reason), found.start)
+            return Truncated() if unfinished else parse(reply, options, stop_reason)
+        return shift_span(parse(conclusion.text, options, stop_reason), conclusion.start)
 
-    return reader
-
-
-def _concluded_given_gold(of_gold: GoldChoiceReader | None) -> GoldChoiceReader | None:
-    return None if of_gold is None else lambda golds: _concluded(of_gold(golds))
+    return parse_after_conclusion
 
 
-def _concluded_text(read: OpenReader | YesNoReader) -> YesNoReader:
-    def reader(reply: str, stop_reason: str) -> Answer:
-        found = conclusion_of(reply)
-        if found is None:
-            return Truncated() if stop_reason == "length" else read(reply, stop_reason)
-        return moved(read(found.text, stop_reason), found.start)
-
-    return reader
+def _parse_concluded_with_gold(parser_of_gold: GoldChoiceParser | None) -> GoldChoiceParser | None:
+    return (
+        None
+        if parser_of_gold is None
+        else lambda golds: _parse_concluded_choice(parser_of_gold(golds))
+    )
 
 
-def concluded(read: YesNoReader, chosen: Mapping[str, str]) -> YesNoReader:
+def _parse_concluded_text(parse: OpenParser | YesNoParser) -> YesNoParser:
+    def parse_after_conclusion(reply: str, stop_reason: str) -> Answer:
+        conclusion = find_conclusion(reply)
+        if conclusion is None:
+            return Truncated() if stop_reason == "length" else parse(reply, stop_reason)
+        return shift_span(parse(conclusion.text, stop_reason), conclusion.start)
+
+    return parse_after_conclusion
+
+
+def parse_conclusion(parse: YesNoParser, chosen: Mapping[str, str]) -> YesNoParser:
     """The reading of conclusions, where the model was asked to think first."""
-    return _concluded_text(read) if chosen["cot"] == "on" else read
+    return _parse_concluded_text(parse) if chosen["cot"] == "on" else parse

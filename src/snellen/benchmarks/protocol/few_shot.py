@@ -1,7 +1,7 @@
 """Examples shown before each question (`shots=k`): never a question that is asked itself.
 
 They are the same for all questions of a kind, drawn by `shots_seed`: from the source that the
-benchmark declares (`Benchmark.held_out`), from what `shots_from=` names (a value of the option
+benchmark declares (`Benchmark.few_shot_pool`), from what `shots_from=` names (a value of the option
 `split`, or a data file or set), else (`shots_from=aside`) from the data that are asked. Whatever of
 the data is an example, asks the same about the same pictures, or is of one unit with either is set
 aside: not asked, not scored.
@@ -19,161 +19,181 @@ from typing import NamedTuple
 
 import msgspec
 
-from snellen.core.benchmark import Benchmark, BenchmarkFactory, Shots, Variant
+from snellen.core.benchmark import Benchmark, BenchmarkFactory, FewShotSelector, Variant
 from snellen.core.errors import UsageError
-from snellen.core.run import Examples
-from snellen.core.sample import Kind, Row, Sample, lot
+from snellen.core.run import FewShotInfo
+from snellen.core.sample import Kind, Row, Sample, sampling_key
 
-ASIDE = "aside"
+EXCLUDED = "aside"
 """The value of `shots_from` by which examples come from the data that are asked."""
-DECLARED = "held-out"
+HELD_OUT = "held-out"
 """The value that takes the source which the benchmark declares, or else sets aside."""
 _SHOTS, _SEED, _FROM = "shots", "shots_seed", "shots_from"
 
-Open = Callable[[Variant, str | None], Benchmark]
+OpenVariant = Callable[[Variant, str | None], Benchmark]
 """Opens the benchmark as a variant, over its own data or over those of that file or split."""
 
 
-class Drawn(NamedTuple):
+class FewShotSelection(NamedTuple):
     """The examples by kind, and the ids of the data's questions that are not asked."""
 
     by_kind: Mapping[Kind, Sequence[Sample]]
-    aside: frozenset[str]
+    excluded: frozenset[str]
 
 
-def with_examples(open: Open, variant: Variant) -> Benchmark:
+def select_few_shot(open: OpenVariant, variant: Variant) -> Benchmark:
     """The benchmark, with the examples that the variant's options ask for before each question.
 
     Raises UsageError for a source that is neither a split nor there; when the data are first read,
     UsageError where it has too few questions with an answer.
     """
     options = dict(variant.options)
-    told = options.pop(_FROM, DECLARED)
+    source_name = options.pop(_FROM, HELD_OUT)
     count, seed = options.get(_SHOTS, "0"), options.get(_SEED, "0")
     if count == "0":
-        if told != DECLARED:
+        if source_name != HELD_OUT:
             raise UsageError(
-                f"shots_from={told} says where examples come from: add shots=1 or more"
+                f"shots_from={source_name} says where examples come from: add shots=1 or more"
             )
         return open(replace(variant, options=options), None)
-    shown = {_SHOTS, _SEED}
-    without = {name: value for name, value in options.items() if name not in shown}
-    plain = open(replace(variant, options=without), None)
-    if told == DECLARED:
-        told = (plain.held_out if variant.data is None else "") or ASIDE
+    shot_options = {_SHOTS, _SEED}
+    plain_options = {name: value for name, value in options.items() if name not in shot_options}
+    plain = open(replace(variant, options=plain_options), None)
+    if source_name == HELD_OUT:
+        source_name = (plain.few_shot_pool if variant.data is None else "") or EXCLUDED
     source = plain
-    if told != ASIDE:
-        source = _source(told, plain, open, replace(variant, options=without))
-    drawn = _once(lambda: _drawn(int(count), seed, source, plain, told))
-    made = open(replace(variant, options=options, shots=_shots(drawn)), None)
+    if source_name != EXCLUDED:
+        source = _open_source(source_name, plain, open, replace(variant, options=plain_options))
+    selection = _lazily(lambda: _select(int(count), seed, source, plain, source_name))
+    benchmark = open(replace(variant, options=options, shots=_shots(selection)), None)
 
     def samples(rows: Iterable[Row]) -> Iterator[Sample]:
-        aside = drawn().aside
-        return (sample for sample in made.samples(rows) if sample.id not in aside)
+        aside = selection().excluded
+        return (sample for sample in benchmark.samples(rows) if sample.id not in aside)
 
     return replace(
-        made,
+        benchmark,
         samples=samples,
-        examples=lambda: _recorded(drawn()),
-        parameters={**made.parameters, _FROM: told},
+        few_shot_info=lambda: _few_shot_info(selection()),
+        parameters={**benchmark.parameters, _FROM: source_name},
     )
 
 
-def made_with_examples(factory: BenchmarkFactory, variant: Variant) -> Benchmark:
-    """`with_examples` for a benchmark that no registry knows."""
+def build_with_few_shot(factory: BenchmarkFactory, variant: Variant) -> Benchmark:
+    """`select_few_shot` for a benchmark that no registry knows."""
 
     def open(variant: Variant, data: str | None) -> Benchmark:
         return factory(variant if data is None else replace(variant, data=data))
 
-    return with_examples(open, variant)
+    return select_few_shot(open, variant)
 
 
-def _source(told: str, plain: Benchmark, open: Open, variant: Variant) -> Benchmark:
+def _open_source(
+    source_name: str, plain: Benchmark, open: OpenVariant, variant: Variant
+) -> Benchmark:
     splits = plain.options.get("split", ())
-    if told in splits:
-        split = {**variant.options, "split": told}
+    if source_name in splits:
+        split = {**variant.options, "split": source_name}
         return open(replace(variant, options=split, data=None), None)
-    if "://" not in told and not Path(told).expanduser().exists():
-        known = f"one of {', '.join(splits)}, " if splits else ""
+    if "://" not in source_name and not Path(source_name).expanduser().exists():
+        allowed = f"one of {', '.join(splits)}, " if splits else ""
         raise UsageError(
-            f"{plain.name}:shots_from={told}: expected {known}a data file or data set that there "
-            f"is, or {ASIDE}"
+            f"{plain.name}:shots_from={source_name}: expected {allowed}a data file or data set that there "
+            f"is, or {EXCLUDED}"
         )
-    return open(variant, told)
+    return open(variant, source_name)
 
 
-def _once(draw: Callable[[], Drawn]) -> Callable[[], Drawn]:
+def _lazily(select: Callable[[], FewShotSelection]) -> Callable[[], FewShotSelection]:
     """Draws when first asked, once: questions are made ready in several threads."""
-    lock, cached = Lock(), functools.cache(draw)
+    lock, cached = Lock(), functools.cache(select)
 
-    def drawn() -> Drawn:
+    def selection() -> FewShotSelection:
         with lock:
             return cached()
 
-    return drawn
+    return selection
 
 
-def _shots(drawn: Callable[[], Drawn]) -> Shots:
+def _shots(selection: Callable[[], FewShotSelection]) -> FewShotSelector:
     def shots(kind: Kind) -> Sequence[Sample]:
-        return drawn().by_kind.get(kind, ())
+        return selection().by_kind.get(kind, ())
 
     return shots
 
 
-def _drawn(count: int, seed: str, source: Benchmark, asked: Benchmark, told: str) -> Drawn:
-    data = list(asked.samples(asked.open()))
-    pool = data if source is asked else list(source.samples(source.open()))
-    chosen = _chosen(count, seed, pool)
+def _select(
+    count: int, seed: str, source: Benchmark, benchmark: Benchmark, source_name: str
+) -> FewShotSelection:
+    data = list(benchmark.samples(benchmark.open()))
+    pool = data if source is benchmark else list(source.samples(source.open()))
+    chosen = _first_of_each_kind(count, seed, pool)
     kinds = {sample.kind for sample in data}
     for kind in sorted(kinds):
-        found = chosen.get(kind, ())
-        if len(found) < count:
-            where = asked.name if source is asked else told
-            few = f"only {len(found)} {kind} questions" if found else f"no {kind} question"
+        examples = chosen.get(kind, ())
+        if len(examples) < count:
+            where = benchmark.name if source is benchmark else source_name
+            few = f"only {len(examples)} {kind} questions" if examples else f"no {kind} question"
             raise UsageError(
                 f"shots={count}: {where} has {few} with an answer to show; "
-                f"{'ask for fewer, or ' if found else ''}name another source with shots_from="
+                f"{'ask for fewer, or ' if examples else ''}name another source with shots_from="
             )
-    aside = _aside([one for found in chosen.values() for one in found], data, source is asked)
-    left = {sample.kind for sample in data if sample.id not in aside}
-    for kind in sorted(kinds - left):
+    excluded = _excluded_ids(
+        [one for found in chosen.values() for one in found], data, source is benchmark
+    )
+    kinds_remaining = {sample.kind for sample in data if sample.id not in excluded}
+    for kind in sorted(kinds - kinds_remaining):
         raise UsageError(
-            f"shots={count}: no {kind} question of {asked.name} would be left to ask; ask for "
+            f"shots={count}: no {kind} question of {benchmark.name} would be left to ask; ask for "
             "fewer, or name another source with shots_from="
         )
-    return Drawn({kind: chosen[kind] for kind in sorted(kinds)}, aside)
+    return FewShotSelection({kind: chosen[kind] for kind in sorted(kinds)}, excluded)
 
 
-def _chosen(count: int, seed: str, pool: Iterable[Sample]) -> dict[Kind, list[Sample]]:
+def _first_of_each_kind(count: int, seed: str, pool: Iterable[Sample]) -> dict[Kind, list[Sample]]:
     """The first `count` of each kind in an order by lot, no two of which ask the same."""
     chosen: dict[Kind, list[Sample]] = {}
     seen = set()
-    for sample in sorted((one for one in pool if one.gold), key=lambda one: lot(seed, one.id)):
-        found = chosen.setdefault(sample.kind, [])
-        if len(found) < count and (asks := _asks(sample)) not in seen:
+    for sample in sorted(
+        (one for one in pool if one.gold), key=lambda one: sampling_key(seed, one.id)
+    ):
+        examples = chosen.setdefault(sample.kind, [])
+        if len(examples) < count and (asks := _question_key(sample)) not in seen:
             seen.add(asks)
-            found.append(sample)
+            examples.append(sample)
     return chosen
 
 
-def _aside(examples: Sequence[Sample], data: Sequence[Sample], of_data: bool) -> frozenset[str]:
-    asks = {_asks(one) for one in examples}
+def _excluded_ids(
+    examples: Sequence[Sample], data: Sequence[Sample], of_data: bool
+) -> frozenset[str]:
+    asks = {_question_key(one) for one in examples}
     units = {one.unit for one in examples if of_data and one.unit}
-    units |= {sample.unit for sample in data if sample.unit and _asks(sample) in asks}
-    return frozenset(sample.id for sample in data if sample.unit in units or _asks(sample) in asks)
+    units |= {sample.unit for sample in data if sample.unit and _question_key(sample) in asks}
+    return frozenset(
+        sample.id for sample in data if sample.unit in units or _question_key(sample) in asks
+    )
 
 
-def _asks(sample: Sample) -> tuple[object, ...]:
+def _question_key(sample: Sample) -> tuple[object, ...]:
     """What tells two questions apart: the words and the pictures, without pictures the options."""
     media = tuple(ref.digest for ref in sample.media)
     return (sample.question, media, () if media else tuple(sorted(sample.options.values())))
 
 
-def _recorded(drawn: Drawn) -> Examples:
-    shown = [one for found in drawn.by_kind.values() for one in found]
-    told = [
-        (one.id, one.kind, one.question, one.hint, dict(one.options), one.gold, _asks(one)[1])
-        for one in shown
+def _few_shot_info(selection: FewShotSelection) -> FewShotInfo:
+    examples = [one for found in selection.by_kind.values() for one in found]
+    digest_fields = [
+        (
+            one.id,
+            one.kind,
+            one.question,
+            one.hint,
+            dict(one.options),
+            one.gold,
+            _question_key(one)[1],
+        )
+        for one in examples
     ]
-    digest = hashlib.sha256(msgspec.json.encode(told)).hexdigest()
-    return Examples(tuple(one.id for one in shown), digest, len(drawn.aside))
+    digest = hashlib.sha256(msgspec.json.encode(digest_fields)).hexdigest()
+    return FewShotInfo(tuple(one.id for one in examples), digest, len(selection.excluded))

@@ -16,18 +16,18 @@ from snellen.core.summary import Summary
 from snellen.scoring.guessing import GUESSES
 
 _GATE = re.compile(r"withhold\s*>\s*(?P<share>\d+(?:\.\d+)?)\s*%")
-FORM = "withhold>5%"
+GATE_EXAMPLE = "withhold>5%"
 
 
-class Gated(NamedTuple):
+class GateOption(NamedTuple):
     """The variant that a benchmark knows, and the share of samples, 0..1, above which there is no
     headline; None without such a gate."""
 
     variant: Variant
-    share: float | None
+    max_fraction: float | None
 
 
-def gate_of(variant: Variant) -> Gated:
+def split_gate(variant: Variant) -> GateOption:
     """Take the gate off a variant; up to its share, failed and missing samples are left out.
 
     Raises UsageError for something like a gate that is none.
@@ -36,36 +36,40 @@ def gate_of(variant: Variant) -> Gated:
     if found is None:
         if ">" in variant.failures:
             raise UsageError(
-                f"--failures {variant.failures!r}: expected a share of the samples, e.g. '{FORM}'"
+                f"--failures {variant.failures!r}: expected a share of the samples, e.g. '{GATE_EXAMPLE}'"
             )
-        return Gated(variant, None)
+        return GateOption(variant, None)
     share = float(found["share"]) / 100
     if not 0 < share < 1:
         raise UsageError(
             f"--failures {variant.failures!r}: expected a share between 0 and 100 %; `withhold` "
             "gives no score if a single sample failed"
         )
-    return Gated(replace(variant, failures="exclude"), share)
+    return GateOption(replace(variant, failures="exclude"), share)
 
 
-def with_gate(benchmark: Benchmark, share: float | None) -> Benchmark:
+def apply_gate(benchmark: Benchmark, max_fraction: float | None) -> Benchmark:
     """The benchmark with the gate; unchanged for None."""
-    if share is None:
+    if max_fraction is None:
         return benchmark
     summarise = benchmark.summarise
 
-    def gated(records: Sequence[Record]) -> Summary:
+    def summarise_with_gate(records: Sequence[Record]) -> Summary:
         summary = summarise(records)
-        lost = sum(record.owed for record in records)
-        return _withheld(summary, lost, share) if lost > share * len(records) else summary
+        lost = sum(record.is_retryable for record in records)
+        return (
+            _withhold(summary, lost, max_fraction)
+            if lost > max_fraction * len(records)
+            else summary
+        )
 
-    return replace(benchmark, summarise=gated)
+    return replace(benchmark, summarise=summarise_with_gate)
 
 
-def _withheld(summary: Summary, lost: int, share: float) -> Summary:
-    told = f"withheld: {lost} of {summary.total} samples failed or are missing, more than "
-    told += f"{100 * share:g} %"
-    headline = structs.replace(summary.headline, value=None, interval=None, note=told)
+def _withhold(summary: Summary, missing: int, max_fraction: float) -> Summary:
+    note = f"withheld: {missing} of {summary.total} samples failed or are missing, more than "
+    note += f"{100 * max_fraction:g} %"
+    headline = structs.replace(summary.headline, value=None, interval=None, note=note)
     kept = {name: one for name, one in summary.metrics.items() if name in GUESSES}
     return structs.replace(
         summary,
@@ -73,5 +77,5 @@ def _withheld(summary: Summary, lost: int, share: float) -> Summary:
         metrics={headline.name: headline, **kept},
         groups={},
         beside=(),
-        notices=(f"the headline is {told}", *summary.notices),
+        notices=(f"the headline is {note}", *summary.notices),
     )

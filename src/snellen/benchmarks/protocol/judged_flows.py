@@ -10,79 +10,79 @@ from msgspec import structs
 
 from snellen.benchmarks.protocol.judging import (
     AGREEMENT,
-    Judgement,
-    Panel,
-    Read,
-    common,
+    JudgePanel,
+    PanelVerdicts,
+    VerdictParser,
+    ask_judges,
+    consensus_grade,
+    judge_values,
     judge_variance,
-    judged,
-    spread_of,
 )
-from snellen.benchmarks.protocol.ranking import failure_kind, question_alone
-from snellen.core.answer import Answer, Found, NoMatch, Outcome, Unparsed, outcome_of
+from snellen.benchmarks.protocol.ranking import bare_question, failure_kind
+from snellen.core.answer import Answer, NoMatch, Outcome, ParsedAnswer, Unparsed, outcome_of
 from snellen.core.flow import Flow, Steps
 from snellen.core.message import Message
 from snellen.core.output import Generated, Output
 from snellen.core.record import Pass, Record, Unscored
 from snellen.core.request import Generate, Generation, Ref
 from snellen.core.sample import Sample
-from snellen.extract.llm import settled
-from snellen.extract.quotes import holds_verdict
-from snellen.extract.unanswered import BY_FILTER, unanswered
-from snellen.extract.verdicts import GRADE, read_answer
+from snellen.extract.llm import resolve_answer
+from snellen.extract.quotes import contains_verdict
+from snellen.extract.unanswered import FILTER_REFUSAL, non_answer
+from snellen.extract.verdicts import GRADE, parse_extracted_answer
 
 BY_RULES = "by_rules"
 """Value: what the rules alone would have scored, where judges were there."""
 EXTRACTION = "extraction"
-JUDGED = "judge"
+JUDGE_RULE = "judge"
 """Name of the rule in answers that a judge extracted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grading:
+class JudgedScoring:
     """A reply is graded by judges; `score` brings their common grade to 0..1."""
 
     settings: Generation
-    panel: Panel
+    panel: JudgePanel
     rubric: str
     fields: Callable[[Sample, str], Mapping[str, str]]
     """What fills the rubric, from a sample and its reply."""
-    read: Read
+    parse: VerdictParser
     score: Callable[[float], float] = float
     names: tuple[str, ...] = (GRADE,)
     """Grades of one verdict; the first is the score, all are kept as values if there are more."""
-    shown: Callable[[Sample], tuple[Message, ...]] = question_alone
+    build_messages: Callable[[Sample], tuple[Message, ...]] = bare_question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Extracting:
+class ExtractedScoring:
     """A reply is read by rules; what they cannot match goes to judges, who only copy out the
     answer. It is then compared by rule. Recorded verdicts decide every reply they are about."""
 
     settings: Generation
-    panel: Panel
+    panel: JudgePanel
     rubric: str
     fields: Callable[[Sample, str], Mapping[str, str]]
-    read: Callable[[Sample, str, str], Answer]
+    parse: Callable[[Sample, str, str], Answer]
     """A sample, its reply and why it stopped, to the answer."""
-    right: Callable[[Sample, str], bool]
+    is_right: Callable[[Sample, str], bool]
     """Whether the value of an answer is right."""
-    short: Callable[[Sample, str], Answer] | None = None
-    """Reads what a judge copied out; None: as `read` does."""
-    verdict: Read = read_answer
+    parse_short: Callable[[Sample, str], Answer] | None = None
+    """Reads what a judge copied out; None: as `parse` does."""
+    parse_verdict: VerdictParser = parse_extracted_answer
     always: bool = False
     """Whether judges, where there are any, read every reply that says anything."""
-    shown: Callable[[Sample], tuple[Message, ...]] = question_alone
+    build_messages: Callable[[Sample], tuple[Message, ...]] = bare_question
 
 
-def asked(
-    sample: Sample, shown: tuple[Message, ...], settings: Generation, turn: int = 0
+def ask_model(
+    sample: Sample, messages: tuple[Message, ...], settings: Generation, index: int = 0
 ) -> Steps[Output]:
     """The model's reply to messages about a sample."""
     return (
         yield Generate(
-            messages=shown,
-            ref=Ref(sample.id, turn),
+            messages=messages,
+            ref=Ref(sample.id, index),
             settings=settings,
             media=sample.sources(),
             choices=tuple(sample.options),
@@ -90,45 +90,45 @@ def asked(
     )
 
 
-def graded(how: Grading) -> Callable[[Sample], Flow]:
+def judged_flow(scoring: JudgedScoring) -> Callable[[Sample], Flow]:
     """Ask, then have the reply graded. One that is empty or refused is worth nothing, and no judge
     is asked.
     Without judges the reply is kept, ungraded."""
 
     def flow(sample: Sample) -> Flow:
-        shown = how.shown(sample)
-        output = yield from asked(sample, shown, how.settings)
+        messages = scoring.build_messages(sample)
+        output = yield from ask_model(sample, messages, scoring.settings)
         if not isinstance(output, Generated):
-            return record_of(sample, (Pass(shown, output, gold=sample.gold),))
-        silent = unanswered(output)
-        if silent is not None:
-            values = dict.fromkeys(how.names, 0.0) if len(how.names) > 1 else {}
-            one = Pass(shown, output, silent, sample.gold, False)
-            return record_of(sample, (one,), score=0.0, values=values)
-        fields = how.fields(sample, output.text)
-        found = yield from judged(
-            how.panel, how.rubric, fields, how.read, Ref(sample.id), about=output.text
+            return build_record(sample, (Pass(messages, output, gold=sample.gold),))
+        no_answer = non_answer(output)
+        if no_answer is not None:
+            values = dict.fromkeys(scoring.names, 0.0) if len(scoring.names) > 1 else {}
+            one = Pass(messages, output, no_answer, sample.gold, False)
+            return build_record(sample, (one,), score=0.0, values=values)
+        fields = scoring.fields(sample, output.text)
+        found = yield from ask_judges(
+            scoring.panel, scoring.rubric, fields, scoring.parse, Ref(sample.id), about=output.text
         )
-        answer = Found(output.text.strip(), "whole reply")
-        one = Pass(shown, output, answer, sample.gold, verdicts=found.verdicts)
-        grade = found.grade(how.names[0])
+        answer = ParsedAnswer(output.text.strip(), "whole reply")
+        one = Pass(messages, output, answer, sample.gold, verdicts=found.verdicts)
+        grade = found.grade(scoring.names[0])
         if grade is None or found.failure is not None:
-            return ungraded(sample, (one,), found)
-        values = dict(spread_of(found, how.score, how.names[0]))
-        if len(how.names) > 1:
-            values |= {name: how.score(found.grade(name) or 0.0) for name in how.names}
-        return record_of(sample, (one,), score=how.score(grade), values=values)
+            return ungraded_record(sample, (one,), found)
+        values = dict(judge_values(found, scoring.score, scoring.names[0]))
+        if len(scoring.names) > 1:
+            values |= {name: scoring.score(found.grade(name) or 0.0) for name in scoring.names}
+        return build_record(sample, (one,), score=scoring.score(grade), values=values)
 
     return flow
 
 
-class Extracted(NamedTuple):
+class ExtractedAnswers(NamedTuple):
     """What a reply answers: read by rules, or copied out by judges, one answer for each."""
 
     answers: tuple[Answer, ...]
     by_rules: bool
     """Whether the rules had the word."""
-    judgement: Judgement = Judgement(())
+    verdicts: PanelVerdicts = PanelVerdicts(())
     rules_answer: Answer | None = None
     """What the rules make of the reply, where the judges had the word."""
 
@@ -137,91 +137,105 @@ class Extracted(NamedTuple):
         return self.answers[0] if self.answers else Unparsed()
 
     @property
-    def unread(self) -> bool:
+    def is_unread(self) -> bool:
         """Whether judges were asked, and one failed or none could be read."""
-        return not self.answers or self.judgement.failure is not None
+        return not self.answers or self.verdicts.failure is not None
 
 
-def extracted_by(sample: Sample, output: Generated, how: Extracting) -> Steps[Extracted]:
+def extract_answers(
+    sample: Sample, output: Generated, scoring: ExtractedScoring
+) -> Steps[ExtractedAnswers]:
     """Read a reply by rules, and where they match nothing in it, have judges copy out the answer.
     Where these find none either, a reply known as refused or cut short stays so."""
-    if output.refused:
-        return Extracted((BY_FILTER,), by_rules=True)
-    answer = how.read(sample, output.text, output.stop_reason)
-    decided = isinstance(answer, Found) and not (how.always or how.panel.recorded)
-    if decided or not how.panel or not output.text.strip():
-        return Extracted((answer,), by_rules=True)
-    fields = how.fields(sample, output.text)
-    found = yield from judged(
-        how.panel, how.rubric, fields, how.verdict, Ref(sample.id), step=EXTRACTION
+    if output.is_refusal:
+        return ExtractedAnswers((FILTER_REFUSAL,), by_rules=True)
+    answer = scoring.parse(sample, output.text, output.stop_reason)
+    decided = isinstance(answer, ParsedAnswer) and not (
+        scoring.always or scoring.panel.has_recorded_verdicts
     )
-    if isinstance(answer, Found) and not how.always and found.absent:
-        return Extracted((answer,), by_rules=True)
+    if decided or not scoring.panel or not output.text.strip():
+        return ExtractedAnswers((answer,), by_rules=True)
+    fields = scoring.fields(sample, output.text)
+    found = yield from ask_judges(
+        scoring.panel,
+        scoring.rubric,
+        fields,
+        scoring.parse_verdict,
+        Ref(sample.id),
+        step=EXTRACTION,
+    )
+    if isinstance(answer, ParsedAnswer) and not scoring.always and found.is_missing:
+        return ExtractedAnswers((answer,), by_rules=True)
     answers = tuple(
-        settled(answer, _copied(sample, one.text or "", how)) or answer for one in found.read
+        resolve_answer(answer, _parse_copied(sample, one.text or "", scoring)) or answer
+        for one in found.readable
     )
-    return Extracted(answers, False, found, answer)
+    return ExtractedAnswers(answers, False, found, answer)
 
 
-def asked_and_read(sample: Sample, how: Extracting) -> Steps[Record | tuple[Pass, Extracted]]:
+def ask_and_extract(
+    sample: Sample, scoring: ExtractedScoring
+) -> Steps[Record | tuple[Pass, ExtractedAnswers]]:
     """The pass with what its reply answers; the record where there is nothing to compare."""
-    shown = how.shown(sample)
-    output = yield from asked(sample, shown, how.settings)
+    messages = scoring.build_messages(sample)
+    output = yield from ask_model(sample, messages, scoring.settings)
     if not isinstance(output, Generated):
-        return record_of(sample, (Pass(shown, output, gold=sample.gold),))
-    found = yield from extracted_by(sample, output, how)
+        return build_record(sample, (Pass(messages, output, gold=sample.gold),))
+    found = yield from extract_answers(sample, output, scoring)
     one = Pass(
-        shown, output, found.answer, sample.gold,
-        verdicts=found.judgement.verdicts, by_rules=found.rules_answer,
+        messages, output, found.answer, sample.gold,
+        verdicts=found.verdicts.verdicts, by_rules=found.rules_answer,
     )  # fmt: skip
-    if found.unread:
-        return ungraded(sample, (one,), found.judgement)
-    return (one, found) if sample.gold else record_of(sample, (one,))
+    if found.is_unread:
+        return ungraded_record(sample, (one,), found.verdicts)
+    return (one, found) if sample.gold else build_record(sample, (one,))
 
 
-def extracted(how: Extracting) -> Callable[[Sample], Flow]:
+def extracted_flow(scoring: ExtractedScoring) -> Callable[[Sample], Flow]:
     """Ask, read by rules, and have judges copy out the answer where no rule matched one."""
 
     def flow(sample: Sample) -> Flow:
-        read = yield from asked_and_read(sample, how)
+        read = yield from ask_and_extract(sample, scoring)
         if isinstance(read, Record):
             return read
         one, found = read
         rights = [
-            float(isinstance(answer, Found) and how.right(sample, answer.value))
+            float(isinstance(answer, ParsedAnswer) and scoring.is_right(sample, answer.value))
             for answer in found.answers
         ]
-        score = common(rights)
+        score = consensus_grade(rights)
         values = {}
-        if how.panel:
+        if scoring.panel:
             alone = found.rules_answer if found.rules_answer is not None else found.answer
-            values[BY_RULES] = float(isinstance(alone, Found) and how.right(sample, alone.value))
+            values[BY_RULES] = float(
+                isinstance(alone, ParsedAnswer) and scoring.is_right(sample, alone.value)
+            )
         if len(rights) > 1:
             values[AGREEMENT] = float(len(set(rights)) == 1)
-            values |= judge_variance(zip(found.judgement.read, rights, strict=True))
-            values |= dict(zip([one.judge for one in found.judgement.read], rights, strict=True))
+            values |= judge_variance(zip(found.verdicts.readable, rights, strict=True))
+            values |= dict(zip([one.judge for one in found.verdicts.readable], rights, strict=True))
         one = structs.replace(one, correct=score > 0.5)
-        return record_of(sample, (one,), score=score, values=values)
+        return build_record(sample, (one,), score=score, values=values)
 
     return flow
 
 
-def ungraded(sample: Sample, passes: tuple[Pass, ...], found: Judgement) -> Record:
+def ungraded_record(sample: Sample, passes: tuple[Pass, ...], verdicts: PanelVerdicts) -> Record:
     """A reply that nobody graded: failed where a judge did not answer, else ungraded."""
-    failure = found.failure
+    failure = verdicts.failure
     if failure is not None:
         missing = failure.kind == "missing"
-        return record_of(
+        return build_record(
             sample,
             passes,
             outcome="missing" if missing else "failed",
             unscored="missing" if missing else "failed",
             failure_of=failure,
         )
-    return record_of(sample, passes, unscored="ungraded")
+    return build_record(sample, passes, unscored="ungraded")
 
 
-def record_of(
+def build_record(
     sample: Sample,
     passes: tuple[Pass, ...],
     *,
@@ -247,7 +261,7 @@ def record_of(
         outcome=outcome or (outcome_of(last.answer) if last.answer is not None else "unparsed"),
         score=score if unscored is None else None,
         unscored=unscored,
-        answer=passes[0].answer.value if isinstance(passes[0].answer, Found) else None,
+        answer=passes[0].answer.value if isinstance(passes[0].answer, ParsedAnswer) else None,
         gold=sample.gold,
         options=dict(sample.options),
         groups=dict(sample.groups),
@@ -260,15 +274,21 @@ def record_of(
     )
 
 
-def states_verdict(one: Pass) -> bool:
+def states_verdict(result: Pass) -> bool:
     """Whether a judged reply states a verdict of its own."""
     return (
-        bool(one.verdicts) and isinstance(one.output, Generated) and holds_verdict(one.output.text)
+        bool(result.verdicts)
+        and isinstance(result.output, Generated)
+        and contains_verdict(result.output.text)
     )
 
 
-def _copied(sample: Sample, text: str, how: Extracting) -> Answer:
+def _parse_copied(sample: Sample, text: str, scoring: ExtractedScoring) -> Answer:
     if not text:
-        return NoMatch(JUDGED)
-    answer = how.short(sample, text) if how.short else how.read(sample, text, "stop")
-    return Found(answer.value, JUDGED) if isinstance(answer, Found) else answer
+        return NoMatch(JUDGE_RULE)
+    answer = (
+        scoring.parse_short(sample, text)
+        if scoring.parse_short
+        else scoring.parse(sample, text, "stop")
+    )
+    return ParsedAnswer(answer.value, JUDGE_RULE) if isinstance(answer, ParsedAnswer) else answer

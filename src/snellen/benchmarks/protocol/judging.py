@@ -24,9 +24,9 @@ from snellen.core.output import Failure, Generated, Output
 from snellen.core.record import Verdict
 from snellen.core.request import Generate, Generation, Ref
 from snellen.extract.quotes import without_quotes
-from snellen.extract.unanswered import own_words
-from snellen.extract.verdicts import GRADE, Reading
-from snellen.prompts.judging import rubric
+from snellen.extract.unanswered import model_text
+from snellen.extract.verdicts import GRADE, ParsedVerdict
+from snellen.prompts.judging import load_rubric
 
 JUDGE = "judge"
 VOTES = ("1", "3", "5")
@@ -39,11 +39,11 @@ AGREEMENT = "agreement"
 """Value: 1 where all verdicts about a sample are the same, else 0."""
 JUDGE_VARIANCE = "judge_variance"
 """Value: the variance between repeated verdicts of one judge, where verdicts were repeated."""
-_WARMER = (0.0, 0.5, 1.0)
+_TEMPERATURES = (0.0, 0.5, 1.0)
 """Temperature of each try; the first of several votes is greedy too."""
-_VOTING = 0.2
+_VOTE_TEMPERATURE = 0.2
 
-Read = Callable[[str], Reading | None]
+VerdictParser = Callable[[str], ParsedVerdict | None]
 """A judge's reply to what it says, or None where that cannot be told."""
 
 
@@ -53,7 +53,7 @@ def judge_roles(count: int) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
+class JudgePanel:
     """The judges there are, and how each is asked."""
 
     roles: tuple[str, ...] = ()
@@ -63,34 +63,36 @@ class Panel:
     """How often it is asked for each verdict in the very same way, to see how far it varies; these
     verdicts count alike too."""
     max_new_tokens: int = 1024
-    recorded: bool = False
+    has_recorded_verdicts: bool = False
     """Whether their verdicts stand in a file, and so decide every reply they are about."""
 
     def __bool__(self) -> bool:
         return bool(self.roles)
 
 
-def panel_of(variant: Variant, *, votes: int = 1, max_new_tokens: int = 1024) -> Panel:
+def panel_of(variant: Variant, *, votes: int = 1, max_new_tokens: int = 1024) -> JudgePanel:
     """The judges that a run has."""
     roles = judge_roles(variant.judges)
-    return Panel(roles, votes, variant.judge_repeats, max_new_tokens, variant.recorded_verdicts)
+    return JudgePanel(
+        roles, votes, variant.judge_repeats, max_new_tokens, variant.recorded_verdicts
+    )
 
 
-def judge_parameters(panel: Panel, *rubrics: str) -> dict[str, str]:
+def judge_parameters(panel: JudgePanel, *rubrics: str) -> dict[str, str]:
     """What a run records about how its judges are asked; who they are stands in its roles."""
     if not panel:
         return {}
     found = rubric_parameter(*rubrics)
-    several = {"votes": panel.votes, JUDGE_REPEATS: panel.repeats}
-    return found | {name: str(count) for name, count in several.items() if count > 1}
+    counts = {"votes": panel.votes, JUDGE_REPEATS: panel.repeats}
+    return found | {name: str(count) for name, count in counts.items() if count > 1}
 
 
 def rubric_parameter(*rubrics: str) -> dict[str, str]:
     """The digests of tasks for judges or an extractor, as a run records them."""
-    return {f"{RUBRIC_PREFIX}{name}": rubric(name).short_digest for name in rubrics}
+    return {f"{RUBRIC_PREFIX}{name}": load_rubric(name).short_digest for name in rubrics}
 
 
-class Judgement(NamedTuple):
+class PanelVerdicts(NamedTuple):
     """What all judges said about one reply."""
 
     verdicts: tuple[Verdict, ...]
@@ -102,30 +104,30 @@ class Judgement(NamedTuple):
         return next((output for output in outputs if isinstance(output, Failure)), None)
 
     @property
-    def absent(self) -> bool:
+    def is_missing(self) -> bool:
         """Whether nobody's verdict about the reply is recorded."""
         kinds = [one.output.kind for one in self.verdicts if isinstance(one.output, Failure)]
         return len(kinds) == len(self.verdicts) and set(kinds) <= {"missing"}
 
     @property
-    def read(self) -> tuple[Verdict, ...]:
+    def readable(self) -> tuple[Verdict, ...]:
         """The verdicts that could be read."""
-        return tuple(one for one in self.verdicts if one.legible)
+        return tuple(one for one in self.verdicts if one.is_legible)
 
     def by_judge(self, name: str = GRADE) -> dict[str, float]:
         """Each judge's mean grade, in the range of the rubric."""
         grades: dict[str, list[float]] = {}
-        for verdict in self.read:
+        for verdict in self.readable:
             grades.setdefault(verdict.judge, []).append(verdict.values[name])
         return {judge: sum(values) / len(values) for judge, values in grades.items()}
 
     def grade(self, name: str = GRADE) -> float | None:
-        """The judges' common grade (see `common`); None where nobody's could be read."""
-        grades = [verdict.values[name] for verdict in self.read]
-        return common(grades) if grades else None
+        """The judges' common grade (see `consensus_grade`); None where nobody's could be read."""
+        grades = [verdict.values[name] for verdict in self.readable]
+        return consensus_grade(grades) if grades else None
 
 
-def common(grades: Sequence[float]) -> float:
+def consensus_grade(grades: Sequence[float]) -> float:
     """One grade of several: of rights and wrongs (1 and 0) the majority, a tie being worth one
     half because nobody's vote is preferred; of other grades the mean."""
     mean = sum(grades) / len(grades)
@@ -134,16 +136,16 @@ def common(grades: Sequence[float]) -> float:
     return mean
 
 
-def judged(
-    panel: Panel,
+def ask_judges(
+    panel: JudgePanel,
     rubric_name: str,
     fields: Mapping[str, str],
-    read: Read,
+    parse: VerdictParser,
     ref: Ref,
     *,
     about: str = "",
     step: str = GRADE,
-) -> Steps[Judgement]:
+) -> Steps[PanelVerdicts]:
     """Ask every judge, each as often as there are votes and repeats, and read what they say.
 
     `fields` fill the rubric; `step` names the task in the records. `about` is the reply that is
@@ -151,76 +153,78 @@ def judged(
     the task is to copy from the reply, and where the authors' own reading is asked for. Without
     judges nothing is asked, and the judgement is empty.
     """
-    messages = rubric(rubric_name).messages(**fields)
+    messages = load_rubric(rubric_name).messages(**fields)
     if about:
-        read = partial(_read_own_words, read=read, about=about)
+        parse = partial(_parse_own_text, parse=parse, about=about)
     verdicts = []
     for role, vote, repeat in product(panel.roles, range(panel.votes), range(panel.repeats)):
-        verdict = yield from _asked(panel, role, vote, repeat, messages, read, ref)
+        verdict = yield from _ask_judge(panel, role, vote, repeat, messages, parse, ref)
         verdicts.append(structs.replace(verdict, step=step, repeat=repeat))
-    return Judgement(tuple(verdicts))
+    return PanelVerdicts(tuple(verdicts))
 
 
-def _read_own_words(verdict: str, *, read: Read, about: str) -> Reading | None:
-    return read(without_quotes(verdict, about))
+def _parse_own_text(verdict: str, *, parse: VerdictParser, about: str) -> ParsedVerdict | None:
+    return parse(without_quotes(verdict, about))
 
 
-def spread_of(
-    judgement: Judgement, score: Callable[[float], float], name: str = GRADE
+def judge_values(
+    verdicts: PanelVerdicts, score: Callable[[float], float], name: str = GRADE
 ) -> Iterator[tuple[str, float]]:
     """Values of a record where there are several verdicts: each judge's score under its role, and
     whether all agree."""
-    grades = [verdict.values[name] for verdict in judgement.read]
-    if len(judgement.verdicts) < 2 or not grades:
+    grades = [verdict.values[name] for verdict in verdicts.readable]
+    if len(verdicts.verdicts) < 2 or not grades:
         return
-    by_judge = judgement.by_judge(name)
+    by_judge = verdicts.by_judge(name)
     if len(by_judge) > 1:
         for judge, grade in by_judge.items():
             yield judge, score(grade)
     if len(grades) > 1:
         yield AGREEMENT, float(len(set(grades)) == 1)
-    yield from judge_variance((verdict, score(verdict.values[name])) for verdict in judgement.read)
+    yield from judge_variance(
+        (verdict, score(verdict.values[name])) for verdict in verdicts.readable
+    )
 
 
 def judge_variance(scored: Iterable[tuple[Verdict, float]]) -> Iterator[tuple[str, float]]:
     """The value `judge_variance`: how much the scores (0..1) of repeated verdicts of one judge
     differ, the mean over the judges; nothing where no verdict was repeated."""
-    several: dict[str, list[float]] = {}
+    scores_by_judge: dict[str, list[float]] = {}
     repeated = False
     for verdict, score in scored:
-        several.setdefault(verdict.judge, []).append(score)
+        scores_by_judge.setdefault(verdict.judge, []).append(score)
         repeated = repeated or verdict.repeat > 0
-    found = [variance(scores) for scores in several.values() if len(scores) > 1]
+    found = [variance(scores) for scores in scores_by_judge.values() if len(scores) > 1]
     if repeated and found:
         yield JUDGE_VARIANCE, fmean(found)
 
 
-def _asked(
-    panel: Panel,
+def _ask_judge(
+    panel: JudgePanel,
     role: str,
     vote: int,
     repeat: int,
     messages: tuple[Message, ...],
-    read: Read,
+    parse: VerdictParser,
     ref: Ref,
 ) -> Steps[Verdict]:
     output: Output = Failure("request", "not asked")
-    for number, temperature in enumerate(_WARMER):
-        attempt = vote * len(_WARMER) + number
-        warm = temperature or (_VOTING if vote else 0.0)
+    for number, temperature in enumerate(_TEMPERATURES):
+        attempt = vote * len(_TEMPERATURES) + number
+        temperature_used = temperature or (_VOTE_TEMPERATURE if vote else 0.0)
         output = yield Generate(
             messages=messages,
             ref=ref,
-            settings=Generation(max_new_tokens=panel.max_new_tokens, temperature=warm),
+            settings=Generation(max_new_tokens=panel.max_new_tokens, temperature=temperature_used),
             to=role,
             attempt=attempt,
             repeat=repeat,
         )
         if not isinstance(output, Generated):
             return Verdict(role, output, tries=number + 1)
-        reading = read(own_words(output))
+        reading = parse(model_text(output))
         if reading is not None:
             return Verdict(
                 role, output, values=dict(reading.values), text=reading.text, tries=number + 1
             )
-    return Verdict(role, output, tries=len(_WARMER))
+    return Verdict(role, output, tries=len(_TEMPERATURES))

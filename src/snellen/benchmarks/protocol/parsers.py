@@ -13,21 +13,21 @@ from typing import Literal, NamedTuple, get_args
 
 from snellen.benchmarks.protocol.flows import (
     EQUALITY,
-    ChoiceReader,
-    GoldChoiceReader,
-    OpenRule,
-    YesNoReader,
-    rules_reader,
-    words_reader,
+    ChoiceParser,
+    GoldChoiceParser,
+    OpenScoring,
+    YesNoParser,
+    parse_choice_by_rules,
+    parse_yes_no_by_words,
 )
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UsageError
 from snellen.extract.published.vlmevalkit import (
     COMMIT,
-    FIRST,
-    LATEST,
-    read_choice_vlmevalkit,
-    read_yes_no_vlmevalkit,
+    FIRST_RELEASE,
+    LATEST_RELEASE,
+    parse_choice_vlmevalkit,
+    parse_yes_no_vlmevalkit,
 )
 
 Rule = Literal["snellen", "vlmevalkit", "official"]
@@ -39,55 +39,57 @@ _RELEASE = "@"
 _MONTH = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])")
 
 
-class Readers(NamedTuple):
+class ParserSet(NamedTuple):
     """How one rule reads, and how it reads and grades open questions."""
 
-    choice: ChoiceReader
-    yes_no: YesNoReader
-    open: OpenRule = EQUALITY
-    given_gold: GoldChoiceReader | None = None
+    choice: ChoiceParser
+    yes_no: YesNoParser
+    open: OpenScoring = EQUALITY
+    choice_with_gold: GoldChoiceParser | None = None
     """Reads choices with a look at the gold, where there is any: VLMEvalKit has such rules."""
     by_meaning: bool = False
-    """As `Manner.by_meaning`."""
+    """As `AskConfig.by_meaning`."""
 
 
-READERS: Mapping[str, Readers] = {
-    OWN: Readers(rules_reader, words_reader, by_meaning=True),
-    VLMEVALKIT: Readers(read_choice_vlmevalkit, read_yes_no_vlmevalkit),
+PARSERS: Mapping[str, ParserSet] = {
+    OWN: ParserSet(parse_choice_by_rules, parse_yes_no_by_words, by_meaning=True),
+    VLMEVALKIT: ParserSet(parse_choice_vlmevalkit, parse_yes_no_vlmevalkit),
 }
 
 
-def known_rules(
-    official: Readers | None, vlmevalkit: Readers | None = READERS[VLMEVALKIT]
-) -> Mapping[str, Readers]:
+def rules_of(
+    official: ParserSet | None, vlmevalkit: ParserSet | None = PARSERS[VLMEVALKIT]
+) -> Mapping[str, ParserSet]:
     """The rules a benchmark has. `official` is None where its authors published none,
     `vlmevalkit` where VLMEvalKit has none, or one that is not restated here."""
-    told = {OWN: READERS[OWN], VLMEVALKIT: vlmevalkit, "official": official}
-    return {name: readers for name, readers in told.items() if readers is not None}
+    parsers_by_rule = {OWN: PARSERS[OWN], VLMEVALKIT: vlmevalkit, "official": official}
+    return {name: readers for name, readers in parsers_by_rule.items() if readers is not None}
 
 
-def chosen_rule(name: str, variant: Variant, known: Mapping[str, object]) -> str:
+def select_rule(name: str, variant: Variant, rules: Mapping[str, object]) -> str:
     """The variant's rule, Snellen's where none is asked for. Raises UsageError."""
     rule = variant.rule or OWN
-    _refuse(name, rule, known)
+    _check_rule(name, rule, rules)
     return rule
 
 
-def readers_of(rule: str, known: Mapping[str, Readers]) -> Readers:
+def parsers_of(rule: str, rules: Mapping[str, ParserSet]) -> ParserSet:
     """The readers of a chosen rule, as they were in the release that it names."""
     base, _, release = rule.partition(_RELEASE)
-    readers = known[base]
+    parsers = rules[base]
     if not release:
-        return readers
-    return readers._replace(choice=partial(read_choice_vlmevalkit, release=release))
+        return parsers
+    return parsers._replace(choice=partial(parse_choice_vlmevalkit, release=release))
 
 
-def reading_of_rule(name: str, variant: Variant, chosen: str, readings: Mapping[str, str]) -> str:
+def parsing_rule_of(
+    name: str, variant: Variant, default: str, parsing_rules: Mapping[str, str]
+) -> str:
     """The reading that the variant's rule stands for in a benchmark with named readings
-    (`readings`, by rule): the `chosen` one, which is the benchmark's own where nothing was chosen,
+    (`parsing_rules`, by rule): the `default` one, which is the benchmark's own where nothing was chosen,
     for Snellen's rule, so that asking for it changes nothing. Raises UsageError."""
-    rule = chosen_rule(name, variant, readings)
-    return chosen if rule == OWN else readings[rule]
+    rule = select_rule(name, variant, parsing_rules)
+    return default if rule == OWN else parsing_rules[rule]
 
 
 def rule_parameter(variant: Variant) -> dict[str, str]:
@@ -95,49 +97,51 @@ def rule_parameter(variant: Variant) -> dict[str, str]:
     VLMEvalKit's the commit that it restates."""
     if variant.rule is None or variant.rule == OWN:
         return {}
-    told = {"rule": variant.rule}
-    return {**told, "rule_commit": COMMIT} if variant.rule == VLMEVALKIT else told
+    parameters = {"rule": variant.rule}
+    return {**parameters, "rule_commit": COMMIT} if variant.rule == VLMEVALKIT else parameters
 
 
-def described_rules(rules: Iterable[str]) -> str:
+def describe_rules(rules: Iterable[str]) -> str:
     """The rules of a benchmark in a line, VLMEvalKit's with its commit."""
-    notes = {OWN: " (default)", VLMEVALKIT: f" (commit {COMMIT}, {LATEST})"}
+    notes = {OWN: " (default)", VLMEVALKIT: f" (commit {COMMIT}, {LATEST_RELEASE})"}
     return ", ".join(f"{rule}{notes.get(rule, '')}" for rule in rules)
 
 
 def check_rule(benchmark: Benchmark, variant: Variant) -> None:
     """Raises UsageError where a benchmark was made without the rule that is asked for."""
     if variant.rule is not None:
-        _refuse(benchmark.name, variant.rule, dict.fromkeys(benchmark.rules, READERS[VLMEVALKIT]))
+        _check_rule(
+            benchmark.name, variant.rule, dict.fromkeys(benchmark.rules, PARSERS[VLMEVALKIT])
+        )
 
 
-def _refuse(name: str, rule: str, known: Mapping[str, object]) -> None:
+def _check_rule(name: str, rule: str, rules: Mapping[str, object]) -> None:
     base, at, release = rule.partition(_RELEASE)
     if base not in RULES or (at and base != VLMEVALKIT):
         raise UsageError(
             f"--rule {rule!r}: expected one of {', '.join(RULES)}, or a release such as "
             "vlmevalkit@2025-04"
         )
-    if base not in known:
-        raise UsageError(f"{name} cannot be read by the rule {base!r}, only {_listed(known)}")
+    if base not in rules:
+        raise UsageError(f"{name} cannot be read by the rule {base!r}, only {_comma_list(rules)}")
     if not at:
         return
-    if not (_MONTH.fullmatch(release) and FIRST <= release <= LATEST):
+    if not (_MONTH.fullmatch(release) and FIRST_RELEASE <= release <= LATEST_RELEASE):
         raise UsageError(
-            f"--rule {rule!r}: expected a month from {FIRST} to {LATEST}, such as "
+            f"--rule {rule!r}: expected a month from {FIRST_RELEASE} to {LATEST_RELEASE}, such as "
             "vlmevalkit@2025-04"
         )
-    readers = known[base]
-    if not (isinstance(readers, Readers) and _reads_all_choices(readers)):
+    readers = rules[base]
+    if not (isinstance(readers, ParserSet) and _has_generic_choice_parser(readers)):
         raise UsageError(
             f"{name}: how VLMEvalKit reads it is known as of one release, commit {COMMIT} of "
-            f"{LATEST}; leave out {_RELEASE}{release}"
+            f"{LATEST_RELEASE}; leave out {_RELEASE}{release}"
         )
 
 
-def _reads_all_choices(readers: Readers) -> bool:
-    return readers.given_gold is None and readers.choice is read_choice_vlmevalkit
+def _has_generic_choice_parser(parsers: ParserSet) -> bool:
+    return parsers.choice_with_gold is None and parsers.choice is parse_choice_vlmevalkit
 
 
-def _listed(known: Iterable[str]) -> str:
-    return ", ".join(known)
+def _comma_list(names: Iterable[str]) -> str:
+    return ", ".join(names)

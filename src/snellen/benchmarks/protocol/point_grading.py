@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from msgspec import structs
 
-from snellen.benchmarks.protocol.judged_flows import asked, record_of, ungraded
-from snellen.benchmarks.protocol.judged_summary import Told, summarise_graded
-from snellen.benchmarks.protocol.judging import Panel, Read, judged
-from snellen.core.answer import Found, Unparsed
+from snellen.benchmarks.protocol.judged_flows import ask_model, build_record, ungraded_record
+from snellen.benchmarks.protocol.judged_summary import GradedSummaryOptions, summarise_judged
+from snellen.benchmarks.protocol.judging import JudgePanel, VerdictParser, ask_judges
+from snellen.core.answer import ParsedAnswer, Unparsed
 from snellen.core.flow import Flow
 from snellen.core.message import Message
 from snellen.core.output import Generated
@@ -18,100 +18,110 @@ from snellen.core.record import Pass, Record
 from snellen.core.request import Generation, Ref
 from snellen.core.sample import Sample
 from snellen.core.summary import Interval, Metric, Summary
-from snellen.extract.unanswered import unanswered
-from snellen.prompts.choice import Wording, prompt
+from snellen.extract.unanswered import non_answer
+from snellen.prompts.choice import PromptTemplate, prompt
 
-BARE = Wording(hint="{hint}", open="")
+BARE_TEMPLATE = PromptTemplate(hint="{hint}", open="")
 """Nothing but the question, and what stands before it about its video."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Marking:
+class PointScale:
     """How one kind of question is marked."""
 
     rubric: str
-    read: Read
+    parse: VerdictParser
     names: tuple[str, ...]
     """The marks of a verdict, which are added up."""
     top: float
     """The highest sum there can be."""
 
 
-def question_alone(sample: Sample) -> tuple[Message, ...]:
+def question_messages(sample: Sample) -> tuple[Message, ...]:
     """The media, what stands before the question about them, and the question."""
-    return prompt(sample, wording=BARE)
+    return prompt(sample, template=BARE_TEMPLATE)
 
 
-def whole_reply(sample: Sample, reply: str) -> str | None:
+def same_reply(sample: Sample, reply: str) -> str | None:
     """The reply as it is."""
     return reply
 
 
-def marked(
+def point_graded_flow(
     settings: Generation,
-    panel: Panel,
-    marking: Callable[[Sample], Marking],
-    shown_to: Callable[[Sample], tuple[Message, ...]] = question_alone,
-    said_in: Callable[[Sample, str], str | None] = whole_reply,
+    panel: JudgePanel,
+    scale_of: Callable[[Sample], PointScale],
+    build_messages: Callable[[Sample], tuple[Message, ...]] = question_messages,
+    judged_part: Callable[[Sample, str], str | None] = same_reply,
 ) -> Callable[[Sample], Flow]:
     """Ask, then have the reply marked; the score is the sum of the marks over the highest.
 
-    `said_in` finds what is marked in a reply. One that is empty, refused or without an answer is
+    `judged_part` finds what is marked in a reply. One that is empty, refused or without an answer is
     worth nothing, and no judge is asked. Each of several marks is a value of the record, over its
     top.
     """
 
     def flow(sample: Sample) -> Flow:
-        how = marking(sample)
-        shown = shown_to(sample)
-        output = yield from asked(sample, shown, settings)
+        scale = scale_of(sample)
+        messages = build_messages(sample)
+        output = yield from ask_model(sample, messages, settings)
         if not isinstance(output, Generated):
-            return record_of(sample, (Pass(shown, output, gold=sample.gold),))
-        silent = unanswered(output)
-        if silent is not None:
-            return record_of(sample, (Pass(shown, output, silent, sample.gold, False),), score=0.0)
-        said = said_in(sample, output.text)
-        if said is None:
-            unread = Pass(shown, output, Unparsed(), sample.gold, False)
-            return record_of(sample, (unread,), score=0.0)
+            return build_record(sample, (Pass(messages, output, gold=sample.gold),))
+        no_answer = non_answer(output)
+        if no_answer is not None:
+            return build_record(
+                sample, (Pass(messages, output, no_answer, sample.gold, False),), score=0.0
+            )
+        judged_text = judged_part(sample, output.text)
+        if judged_text is None:
+            unread = Pass(messages, output, Unparsed(), sample.gold, False)
+            return build_record(sample, (unread,), score=0.0)
         fields = {
             "question": sample.question,
             "gold": sample.gold[0] if sample.gold else "",
-            "reply": said,
+            "reply": judged_text,
         }
-        found = yield from judged(panel, how.rubric, fields, how.read, Ref(sample.id), about=said)
-        answer = Found(said.strip(), "whole reply" if said == output.text else "pack")
-        one = Pass(shown, output, answer, sample.gold, verdicts=found.verdicts)
-        marks = {name: found.grade(name) for name in how.names}
-        most = how.top / len(how.names)
-        given = {name: mark for name, mark in marks.items() if mark is not None}
-        if len(given) < len(how.names) or found.failure is not None:
-            return ungraded(sample, (one,), found)
-        return record_of(
+        found = yield from ask_judges(
+            panel, scale.rubric, fields, scale.parse, Ref(sample.id), about=judged_text
+        )
+        answer = ParsedAnswer(
+            judged_text.strip(), "whole reply" if judged_text == output.text else "pack"
+        )
+        one = Pass(messages, output, answer, sample.gold, verdicts=found.verdicts)
+        marks = {name: found.grade(name) for name in scale.names}
+        top_of_mark = scale.top / len(scale.names)
+        readable_marks = {name: mark for name, mark in marks.items() if mark is not None}
+        if len(readable_marks) < len(scale.names) or found.failure is not None:
+            return ungraded_record(sample, (one,), found)
+        return build_record(
             sample,
             (one,),
-            score=sum(given.values()) / how.top,
-            values={name: mark / most for name, mark in given.items()} if len(given) > 1 else {},
+            score=sum(readable_marks.values()) / scale.top,
+            values={name: mark / top_of_mark for name, mark in readable_marks.items()}
+            if len(readable_marks) > 1
+            else {},
         )
 
     return flow
 
 
-def in_points(records: Sequence[Record], told: Told, top: float) -> Summary:
+def summarise_in_points(
+    records: Sequence[Record], options: GradedSummaryOptions, top: float
+) -> Summary:
     """The summary with its headline, overall and by group, in points up to `top`; failed and
     ungraded samples are left out."""
-    found = summarise_graded(records, told)
-    headline = points(found.headline, top)
+    found = summarise_judged(records, options)
+    headline = to_points(found.headline, top)
     return structs.replace(
         found,
         headline=headline,
-        metrics={**found.metrics, told.headline: headline},
-        groups=_groups(found.groups, top),
+        metrics={**found.metrics, options.headline: headline},
+        groups=_groups_in_points(found.groups, top),
         bounds=None,
     )
 
 
-def points(metric: Metric, top: float) -> Metric:
+def to_points(metric: Metric, top: float) -> Metric:
     """A metric of percent as one of points."""
     scale = top / 100
     value, interval = metric.value, metric.interval
@@ -126,8 +136,10 @@ def points(metric: Metric, top: float) -> Metric:
     )
 
 
-def _groups(groups: Mapping[str, Mapping[str, Metric]], top: float) -> dict[str, dict[str, Metric]]:
+def _groups_in_points(
+    groups: Mapping[str, Mapping[str, Metric]], top: float
+) -> dict[str, dict[str, Metric]]:
     return {
-        column: {label: points(metric, top) for label, metric in labels.items()}
+        column: {label: to_points(metric, top) for label, metric in labels.items()}
         for column, labels in groups.items()
     }

@@ -11,82 +11,82 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from snellen.core.answer import Found, Outcome, outcome_of
+from snellen.core.answer import Outcome, ParsedAnswer, outcome_of
 from snellen.core.flow import Flow, Steps
 from snellen.core.message import Message
 from snellen.core.output import CandidateScore, Failure, FailureKind, Generated, Output, Ranked
 from snellen.core.record import Pass, Record, Unscored
 from snellen.core.request import Rank, Ref
 from snellen.core.sample import Sample
-from snellen.extract.choice import read_choice
-from snellen.prompts.choice import Wording, prompt
+from snellen.extract.choice import parse_choice
+from snellen.prompts.choice import PromptTemplate, prompt
 
 RULE = "likelihood per token"
 SUM = "accuracy_sum"
 """Name of the accuracy by the sum of the log-likelihoods."""
 NORMALISATION = "mean log-likelihood per token; the sum beside it"
 
-_QUESTION_ALONE = Wording(question="{question}")
+_QUESTION_TEMPLATE = PromptTemplate(question="{question}")
 
 
-class Ranking(NamedTuple):
+class RankedPass(NamedTuple):
     """A pass that ranked the options, and whether the sum would have been right."""
 
-    turn: Pass
+    result: Pass
     sum_correct: bool | None
 
 
-def ranked(sample: Sample) -> Flow:
+def ranked_flow(sample: Sample) -> Flow:
     """Rank the options of a choice question; 1 if the gold option is likeliest, else 0."""
     ranking = yield from rank_options(sample)
     values = {} if ranking.sum_correct is None else {SUM: float(ranking.sum_correct)}
-    return conclude(sample, (ranking.turn,), values=values)
+    return build_ranked_record(sample, (ranking.result,), values=values)
 
 
-def rank_options(sample: Sample) -> Steps[Ranking]:
+def rank_options(sample: Sample) -> Steps[RankedPass]:
     """Ask for the likelihood of every option's text after the media and the question alone.
 
     Texts are sent sorted and once each, so that the request, its stored answer and its rounding
     are the same in whatever order the options stand. A recorded reply (`Generated`) is read as
     the letter or text that was ranked first.
     """
-    messages = question_alone(sample)
+    messages = bare_question(sample)
     texts = tuple(sorted(set(sample.options.values())))
     output = yield Rank(
         messages=messages, ref=Ref(sample.id), candidates=texts, media=sample.sources()
     )
     if isinstance(output, Generated):
-        answer = read_choice(output.text, sample.options, stop_reason=output.stop_reason)
-        value = answer.value if isinstance(answer, Found) else None
+        answer = parse_choice(output.text, sample.options, stop_reason=output.stop_reason)
+        value = answer.value if isinstance(answer, ParsedAnswer) else None
         correct = value in sample.gold if sample.gold else None
-        return Ranking(Pass(messages, output, answer, sample.gold, correct), None)
+        return RankedPass(Pass(messages, output, answer, sample.gold, correct), None)
     if not isinstance(output, Ranked):
-        return Ranking(Pass(messages, output, gold=sample.gold), None)
+        return RankedPass(Pass(messages, output, gold=sample.gold), None)
     scores = dict(zip(texts, output.candidates, strict=True))
-    by_mean = likeliest({text: per_token(score) for text, score in scores.items()})
-    by_sum = likeliest({text: total(score) for text, score in scores.items()})
+    by_mean = likeliest({text: mean_logprob(score) for text, score in scores.items()})
+    by_sum = likeliest({text: sum_logprob(score) for text, score in scores.items()})
     # In the order of the options, as a reader of the record expects them.
     shown = Ranked(
         tuple(scores[text] for text in sample.options.values()), output.usage, output.seconds
     )
     label = next(label for label, text in sample.options.items() if text == by_mean)
-    return Ranking(
-        Pass(messages, shown, Found(label, RULE), sample.gold, _is_gold(sample, by_mean)),
+    return RankedPass(
+        Pass(messages, shown, ParsedAnswer(label, RULE), sample.gold, _is_gold(sample, by_mean)),
         _is_gold(sample, by_sum),
     )
 
 
-def question_alone(sample: Sample) -> tuple[Message, ...]:
+def bare_question(sample: Sample) -> tuple[Message, ...]:
     """The media and the question's bare text, without options or instructions."""
-    return prompt(sample, {}, _QUESTION_ALONE)
+    return prompt(sample, {}, _QUESTION_TEMPLATE)
 
 
-def per_token(score: CandidateScore) -> float:
+def mean_logprob(score: CandidateScore) -> float:
     """Mean log-likelihood per token, in nats; a text of no tokens can never win."""
     return score.logprob / score.tokens if score.tokens else float("-inf")
 
 
-def total(score: CandidateScore) -> float:
+def sum_logprob(score: CandidateScore) -> float:
     """Log-likelihood of the whole text, in nats."""
     return score.logprob if score.tokens else float("-inf")
 
@@ -96,23 +96,23 @@ def likeliest(scores: Mapping[str, float]) -> str:
     return max(sorted(scores), key=scores.__getitem__)
 
 
-def conclude(
+def build_ranked_record(
     sample: Sample,
     passes: tuple[Pass, ...],
     *,
     values: dict[str, float] | None = None,
     saved: int = 0,
-    drawn: tuple[str, ...] = (),
+    drawn_images: tuple[str, ...] = (),
 ) -> Record:
     """The sample's record: right only if every pass that gave an answer was right.
 
-    The outcome is that of the last pass, which decided. `drawn` are pictures made on the way.
+    The outcome is that of the last pass, which decided. `drawn_images` are pictures made on the way.
     """
     last = passes[-1]
-    outcome, unscored = ending(last)
+    outcome, unscored = outcome_of_last(last)
     answers = [one for one in passes if one.answer is not None]
-    found = last.answer.value if isinstance(last.answer, Found) else None
-    pictures = tuple(ref.digest for ref in (*sample.media, *sample.pictures.values()))
+    found = last.answer.value if isinstance(last.answer, ParsedAnswer) else None
+    image_digests = tuple(ref.digest for ref in (*sample.media, *sample.option_images.values()))
     return Record(
         id=sample.id,
         kind=sample.kind,
@@ -124,7 +124,7 @@ def conclude(
         gold=sample.gold,
         options=dict(sample.options),
         groups=dict(sample.groups),
-        media=tuple(dict.fromkeys((*pictures, *drawn))),
+        media=tuple(dict.fromkeys((*image_digests, *drawn_images))),
         passes=passes,
         values=values or {},
         saved=saved if unscored is None else 0,
@@ -132,7 +132,7 @@ def conclude(
     )
 
 
-def ending(last: Pass) -> tuple[Outcome, Unscored | None]:
+def outcome_of_last(last: Pass) -> tuple[Outcome, Unscored | None]:
     """How a sample ended whose last pass is this one."""
     if isinstance(last.output, Failure):
         missing = last.output.kind == "missing"

@@ -6,42 +6,42 @@ from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
-from snellen.benchmarks.protocol.flows import Manner, YesNoReader, asked_once
-from snellen.core.answer import Found
+from snellen.benchmarks.protocol.flows import AskConfig, YesNoParser, single_pass_flow
+from snellen.core.answer import ParsedAnswer
 from snellen.core.flow import Flow
 from snellen.core.output import Generated
 from snellen.core.record import Record
 from snellen.core.sample import Sample
 from snellen.scoring.yes_no import YES
 
-SAYS_YES = "yes_{reading}"
+YES_VALUE = "yes_{reading}"
 """Name of the value that tells whether a reading finds a yes."""
 
 
-def asked_with_readings(
-    how: Manner, readings: Mapping[str, YesNoReader]
+def flow_reporting_all_rules(
+    config: AskConfig, parsers: Mapping[str, YesNoParser]
 ) -> Callable[[Sample], Flow]:
-    """Ask once; `how.yes_no` decides the score, and `values` keeps what each of `readings` makes
+    """Ask once; `how.yes_no` decides the score, and `values` keeps what each of `parsers` makes
     of the same reply: under its own name 1 where that is right, under `yes_<name>` 1 where it
     is a yes."""
-    ask = asked_once(how)
+    ask = single_pass_flow(config)
 
     def flow(sample: Sample) -> Flow:
         record = yield from ask(sample)
         return msgspec.structs.replace(
-            record, values={**record.values, **dict(_read(record, readings))}
+            record, values={**record.values, **dict(_rule_values(record, parsers))}
         )
 
     return flow
 
 
-def _read(record: Record, readings: Mapping[str, YesNoReader]) -> Iterator[tuple[str, float]]:
+def _rule_values(record: Record, parsers: Mapping[str, YesNoParser]) -> Iterator[tuple[str, float]]:
     output = record.passes[0].output
     if not isinstance(output, Generated):
         return
-    for name, reader in readings.items():
+    for name, reader in parsers.items():
         answer = reader(output.text, output.stop_reason)
-        said = answer.value if isinstance(answer, Found) else None
+        said = answer.value if isinstance(answer, ParsedAnswer) else None
         if record.gold:
             yield name, float(said in record.gold)
-        yield SAYS_YES.format(reading=name), float(said == YES)
+        yield YES_VALUE.format(reading=name), float(said == YES)

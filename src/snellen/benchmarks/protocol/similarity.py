@@ -16,12 +16,12 @@ from msgspec import structs
 
 from snellen.benchmarks.protocol.judged_flows import states_verdict
 from snellen.benchmarks.protocol.judging import (
-    Judgement,
-    Panel,
+    JudgePanel,
+    PanelVerdicts,
+    ask_judges,
     judge_parameters,
-    judged,
+    judge_values,
     panel_of,
-    spread_of,
 )
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.flow import Flow
@@ -30,8 +30,8 @@ from snellen.core.record import Record
 from snellen.core.request import Ref
 from snellen.core.sample import Sample
 from snellen.core.summary import Interval, Metric, Summary
-from snellen.extract.unanswered import unanswered
-from snellen.extract.verdicts import read_grade
+from snellen.extract.unanswered import non_answer
+from snellen.extract.verdicts import parse_grade
 
 RUBRIC = "similarity"
 SIMILARITY = "similarity"
@@ -46,9 +46,9 @@ def with_similarity(benchmark: Benchmark, variant: Variant) -> Benchmark:
         return benchmark
     return replace(
         benchmark,
-        flow=_compared(benchmark.flow, panel),
+        flow=_compare_flow(benchmark.flow, panel),
         summarise=partial(_summarise, benchmark.summarise),
-        asks=(*benchmark.asks, *panel.roles),
+        extra_roles=(*benchmark.extra_roles, *panel.roles),
         parameters={**benchmark.parameters, **judge_parameters(panel, RUBRIC)},
     )
 
@@ -58,33 +58,33 @@ def compares_open_answers(benchmark: Benchmark) -> bool:
     return f"rubric_{RUBRIC}" in benchmark.parameters
 
 
-def _compared(flow: Callable[[Sample], Flow], panel: Panel) -> Callable[[Sample], Flow]:
-    def asked(sample: Sample) -> Flow:
+def _compare_flow(flow: Callable[[Sample], Flow], panel: JudgePanel) -> Callable[[Sample], Flow]:
+    def flow_with_similarity(sample: Sample) -> Flow:
         record: Record = yield from flow(sample)
         output = record.passes[0].output if record.passes else None
         if record.kind != "open" or record.score is None or not isinstance(output, Generated):
             return record
-        if unanswered(output) is not None:
+        if non_answer(output) is not None:
             return structs.replace(record, values={**record.values, SIMILARITY: 0.0})
         fields = {
             "question": sample.question,
             "gold": _OR.join(dict.fromkeys(sample.gold)),
             "reply": output.text.strip(),
         }
-        read = partial(read_grade, low=float(LOW), high=float(HIGH), whole=True)
-        found = yield from judged(
+        read = partial(parse_grade, low=float(LOW), high=float(HIGH), integers_only=True)
+        found = yield from ask_judges(
             panel, RUBRIC, fields, read, Ref(sample.id), about=output.text, step=SIMILARITY
         )
-        return _with(record, found)
+        return _add_verdicts(record, found)
 
-    return asked
+    return flow_with_similarity
 
 
-def _with(record: Record, found: Judgement) -> Record:
+def _add_verdicts(record: Record, verdicts: PanelVerdicts) -> Record:
     first, *rest = record.passes
-    passes = (structs.replace(first, verdicts=(*first.verdicts, *found.verdicts)), *rest)
+    passes = (structs.replace(first, verdicts=(*first.verdicts, *verdicts.verdicts)), *rest)
     record = structs.replace(record, holds_verdict=any(map(states_verdict, passes)))
-    failure = found.failure
+    failure = verdicts.failure
     if failure is not None:
         missing = failure.kind == "missing"
         return structs.replace(
@@ -96,14 +96,14 @@ def _with(record: Record, found: Judgement) -> Record:
             unscored="missing" if missing else "failed",
             failure=failure.kind,
         )
-    grade = found.grade()
+    grade = verdicts.grade()
     if grade is None:
         return structs.replace(record, passes=passes)
-    values = {SIMILARITY: _share(grade), **dict(spread_of(found, _share))}
+    values = {SIMILARITY: _to_fraction(grade), **dict(judge_values(verdicts, _to_fraction))}
     return structs.replace(record, passes=passes, values={**record.values, **values})
 
 
-def _share(grade: float) -> float:
+def _to_fraction(grade: float) -> float:
     """1..5 as 0..1, as all values of records are."""
     return (grade - LOW) / (HIGH - LOW)
 
@@ -115,24 +115,26 @@ def _summarise(
     told = found.metrics.get(SIMILARITY)
     if told is None or told.value is None:
         return found
-    metrics = {**found.metrics, SIMILARITY: _points(told)}
+    metrics = {**found.metrics, SIMILARITY: _to_points(told)}
     return structs.replace(found, metrics=metrics, beside=(*found.beside, SIMILARITY))
 
 
-def _points(metric: Metric) -> Metric:
+def _to_points(metric: Metric) -> Metric:
     """The mean from 1 to 5, as the paper gives it."""
 
-    def point(percent: float) -> float:
+    def to_scale(percent: float) -> float:
         return LOW + (HIGH - LOW) * percent / 100
 
     interval = metric.interval
     return Metric(
         SIMILARITY,
-        None if metric.value is None else point(metric.value),
+        None if metric.value is None else to_scale(metric.value),
         metric.n,
         None
         if interval is None
-        else Interval(point(interval.low), point(interval.high), interval.method, interval.level),
+        else Interval(
+            to_scale(interval.low), to_scale(interval.high), interval.method, interval.level
+        ),
         unit="points",
         top=float(HIGH),
     )

@@ -22,42 +22,42 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Literal, cast, get_args
 
-from snellen.benchmarks.declaration.other_tools import Elsewhere
-from snellen.benchmarks.declaration.published import Published, PublishedFile, tsv
-from snellen.benchmarks.declaration.questions import failures_of, resolve
-from snellen.benchmarks.declaration.videos import watching_of, with_video
+from snellen.benchmarks.declaration.other_tools import OtherToolName
+from snellen.benchmarks.declaration.published import Published, PublishedFile, published_tsv
+from snellen.benchmarks.declaration.questions import failures_of, resolve_options
+from snellen.benchmarks.declaration.videos import split_video_options, with_video
 from snellen.benchmarks.protocol.ask_config import (
-    example_options,
-    example_parameters,
-    longest_reply,
-    needing,
-    with_examples,
+    apply_few_shot,
+    few_shot_options,
+    few_shot_parameters,
+    few_shot_requirements,
+    max_reply_tokens,
 )
-from snellen.benchmarks.protocol.flows import Manner, asked_once, words_reader
+from snellen.benchmarks.protocol.flows import AskConfig, parse_yes_no_by_words, single_pass_flow
 from snellen.benchmarks.protocol.parsers import (
     OWN,
-    READERS,
-    Readers,
-    chosen_rule,
-    known_rules,
-    readers_of,
+    PARSERS,
+    ParserSet,
+    parsers_of,
     rule_parameter,
+    rules_of,
+    select_rule,
 )
-from snellen.benchmarks.protocol.ranking import NORMALISATION, ranked
-from snellen.benchmarks.seedbench.drawing_options import drawing_of, drawing_options
-from snellen.benchmarks.seedbench.image_answers import drawn_answer, text_then_picture
-from snellen.benchmarks.seedbench.levels import LEVELS, Level, Version
-from snellen.benchmarks.seedbench.rows import DRAWN, PART, SPOKEN_AND_DRAWN, SUBPART, seed_samples
-from snellen.benchmarks.seedbench.summary import headline_of, headline_sums, summarise_seed
-from snellen.core.benchmark import Benchmark, Needs, Table, Variant
+from snellen.benchmarks.protocol.ranking import NORMALISATION, ranked_flow
+from snellen.benchmarks.seedbench.drawing_options import drawing_options, split_drawing_options
+from snellen.benchmarks.seedbench.image_answers import drawing_flow, text_then_drawing_flow
+from snellen.benchmarks.seedbench.levels import LEVELS, CapabilityLevel, Version
+from snellen.benchmarks.seedbench.rows import DRAWN, PART, SUBPART, TEXT_AND_DRAWN, seed_samples
+from snellen.benchmarks.seedbench.summary import headline_name, headline_sums, summarise_seed
+from snellen.core.benchmark import Benchmark, Requirement, Table, Variant
 from snellen.core.errors import UsageError
 from snellen.core.flow import Flow
 from snellen.core.model import Capabilities
 from snellen.core.request import CLIP, Drawing, Generation
 from snellen.core.sample import Row, Sample
-from snellen.data.download import Remote
+from snellen.data.download import RemoteFile
 from snellen.data.tables.seed_json import is_seed_json, open_seed_json
-from snellen.extract.published.official import read_equal
+from snellen.extract.published.official import parse_equal
 
 VERSION = "3"
 _GENERATED = {"protocol": "generate"}
@@ -77,7 +77,7 @@ ALIASES = {
 """The authors rank the answers by their likelihood; the other tools, but for `seedbench_ppl`, have
 the model write the letter of one."""
 ELSEWHERE = {
-    "seedbench": Elsewhere(
+    "seedbench": OtherToolName(
         "lmms-eval", "has the model write the letter of an answer", _GENERATED, protocol=True
     )
 }
@@ -89,14 +89,16 @@ _H = "SEED-Bench-H.json"
 DATA = Published(
     {"version": ("1", "2", "2-plus", "H")},
     {
-        ("1",): tsv(f"{_COMPASS}/SEEDBench_IMG.tsv", "68017231464752261a2526d6ca3a10c0"),
-        ("2",): tsv(
+        ("1",): published_tsv(f"{_COMPASS}/SEEDBench_IMG.tsv", "68017231464752261a2526d6ca3a10c0"),
+        ("2",): published_tsv(
             f"{_HUB}/VLMEval/SEEDBench2/resolve/main/SEEDBench2.tsv",
             "4ec15cf864c4f16274112284f531813e",
         ),
-        ("2-plus",): tsv(f"{_COMPASS}/SEEDBench2_Plus.tsv", "e32d3216dc4f452b0fe497a52015d1fd"),
+        ("2-plus",): published_tsv(
+            f"{_COMPASS}/SEEDBench2_Plus.tsv", "e32d3216dc4f452b0fe497a52015d1fd"
+        ),
         ("H",): PublishedFile(
-            _H, Remote(urls=(f"{_HUB}/AILab-CVC/SEED-Bench-H/resolve/main/{_H}",))
+            _H, RemoteFile(urls=(f"{_HUB}/AILab-CVC/SEED-Bench-H/resolve/main/{_H}",))
         ),
     },
 )
@@ -107,49 +109,49 @@ _PAPERS = {
     "H": "https://github.com/AILab-CVC/SEED-Bench",
 }
 _MAX_NEW_TOKENS = 64
-_RULES: Mapping[Protocol, Mapping[str, Readers]] = {
-    "ranking": {"snellen": READERS["snellen"]},
-    "generate": known_rules(Readers(read_equal, words_reader)),
+_RULES: Mapping[Protocol, Mapping[str, ParserSet]] = {
+    "ranking": {"snellen": PARSERS["snellen"]},
+    "generate": rules_of(ParserSet(parse_equal, parse_yes_no_by_words)),
 }
 
 
 def benchmark(variant: Variant) -> Benchmark:
-    watching = None
-    variant, drawing, drawn = drawing_of(variant)
+    video = None
+    variant, drawing, drawing_parameters = split_drawing_options(variant)
     if variant.data is not None and is_seed_json(variant.data):
-        variant, watching = watching_of(variant, shots=True)
+        variant, video = split_video_options(variant, allow_shots=True)
     own = {**DATA.options, "protocol": get_args(Protocol), "level": ("L2", "L1", "L3")}
-    known = {**own, **example_options()}
-    asked = resolve("seedbench", variant, known)
-    options = {name: asked[name] for name in own}
-    free = "protocol" not in variant.options
-    if free and variant.rule not in (None, OWN):
+    known = {**own, **few_shot_options()}
+    all_options = resolve_options("seedbench", variant, known)
+    options = {name: all_options[name] for name in own}
+    protocol_is_default = "protocol" not in variant.options
+    if protocol_is_default and variant.rule not in (None, OWN):
         options["protocol"] = "generate"  # the other rules read text, and rank nothing
-    version, level = cast(Version, options["version"]), cast(Level, options["level"])
+    version, level = cast(Version, options["version"]), cast(CapabilityLevel, options["level"])
     protocol = cast(Protocol, options["protocol"])
     if version in ("1", "2-plus"):
         level = LEVELS[0]
-    _check(protocol, level, drawn, example_parameters(asked))
-    longest = longest_reply(_MAX_NEW_TOKENS, asked)
-    settings = Generation(max_new_tokens=variant.max_new_tokens or longest)
-    rules = _RULES["generate" if free else protocol]
-    rule = chosen_rule("seedbench", variant, rules)
+    _check_options(protocol, level, drawing_parameters, few_shot_parameters(all_options))
+    max_reply = max_reply_tokens(_MAX_NEW_TOKENS, all_options)
+    settings = Generation(max_new_tokens=variant.max_new_tokens or max_reply)
+    rules = _RULES["generate" if protocol_is_default else protocol]
+    rule = select_rule("seedbench", variant, rules)
 
     def samples(rows: Iterable[Row]) -> Iterator[Sample]:
         path = getattr(rows, "path", "seedbench")
         return seed_samples(rows, version=version, level=level, path=path)
 
-    how = Manner(settings, extractor=variant.extractor, choice=readers_of(rule, rules).choice)
-    how = with_examples(how, asked, variant.shots)
-    made = Benchmark(
+    config = AskConfig(settings, extractor=variant.extractor, choice=parsers_of(rule, rules).choice)
+    config = apply_few_shot(config, all_options, variant.shots)
+    built = Benchmark(
         name="seedbench",
         version=VERSION,
         title=f"SEED-Bench, version {version}, {protocol}",
-        headline=headline_of(version, level),
-        open=partial(_table, variant),
+        headline=headline_name(version, level),
+        open=partial(_open_table, variant),
         fetch=partial(DATA.fetch, variant),
         samples=samples,
-        flow=_flow(protocol, how, drawing),
+        flow=_flow(protocol, config, drawing),
         summarise=partial(
             summarise_seed,
             version=version,
@@ -159,34 +161,37 @@ def benchmark(variant: Variant) -> Benchmark:
         ),
         headline_sums=headline_sums(version, level, failures_of(variant)),
         weighs_scores=True,
-        needs=needing(_needs(protocol), asked, variant.control),
-        beyond=partial(beyond, protocol=protocol, clip=variant.clip),
-        asks=(CLIP,) if level == "L3" else (),
+        requires=few_shot_requirements(_requirements(protocol), all_options, variant.control),
+        unsupported_reason=partial(unsupported_reason, protocol=protocol, clip=variant.clip),
+        extra_roles=(CLIP,) if level == "L3" else (),
         paper=_PAPERS[version],
-        source="AILab-CVC, CC BY-NC 4.0",
+        provenance="AILab-CVC, CC BY-NC 4.0",
         options={**known, **drawing_options()},
         rules=tuple(rules),
         parameters={
             **options,
             "level": level,
-            **drawn,
-            **example_parameters(asked),
+            **drawing_parameters,
+            **few_shot_parameters(all_options),
             **rule_parameter(variant),
             **({"normalisation": NORMALISATION} if protocol == "ranking" else {}),
         },
         max_new_tokens=settings.max_new_tokens,
-        repeats=True,
+        counts_duplicates=True,
     )
-    return made if watching is None else with_video(made, watching, always=False)
+    return built if video is None else with_video(built, video, in_every_question=False)
 
 
-def _check(
-    protocol: Protocol, level: Level, drawn: Mapping[str, str], examples: Mapping[str, str]
+def _check_options(
+    protocol: Protocol,
+    level: CapabilityLevel,
+    drawing: Mapping[str, str],
+    examples: Mapping[str, str],
 ) -> None:
     """Raises UsageError for options that do not go together."""
-    if drawn and level != "L3":
+    if drawing and level != "L3":
         raise UsageError(
-            f"seedbench:{', '.join(drawn)}: pictures are drawn in the questions of level=L3 alone"
+            f"seedbench:{', '.join(drawing)}: pictures are drawn in the questions of level=L3 alone"
         )
     if protocol == "ranking" and examples:
         raise UsageError(
@@ -194,18 +199,18 @@ def _check(
         )
 
 
-def _table(variant: Variant) -> Table:
+def _open_table(variant: Variant) -> Table:
     path = DATA.fetch(variant)
     if not is_seed_json(str(path)):
         return DATA.table(variant)
-    return DATA.marked(open_seed_json(str(path)), variant)
+    return DATA.with_origin(open_seed_json(str(path)), variant)
 
 
-def _flow(protocol: Protocol, how: Manner, drawing: Drawing) -> Callable[[Sample], Flow]:
-    text = ranked if protocol == "ranking" else asked_once(how)
+def _flow(protocol: Protocol, config: AskConfig, drawing: Drawing) -> Callable[[Sample], Flow]:
+    text = ranked_flow if protocol == "ranking" else single_pass_flow(config)
     by_subpart = {
-        DRAWN: drawn_answer(drawing),
-        SPOKEN_AND_DRAWN: text_then_picture(text, drawing),
+        DRAWN: drawing_flow(drawing),
+        TEXT_AND_DRAWN: text_then_drawing_flow(text, drawing),
     }
 
     def flow(sample: Sample) -> Flow:
@@ -214,8 +219,8 @@ def _flow(protocol: Protocol, how: Manner, drawing: Drawing) -> Callable[[Sample
     return flow
 
 
-def _needs(protocol: Protocol) -> Needs:
-    def missing(capabilities: Capabilities) -> str | None:
+def _requirements(protocol: Protocol) -> Requirement:
+    def missing_requirement(capabilities: Capabilities) -> str | None:
         if "image" in capabilities.outputs:
             return None
         if protocol == "ranking" and not capabilities.log_likelihood:
@@ -228,30 +233,30 @@ def _needs(protocol: Protocol) -> Needs:
             return "needs image input, which the model does not take"
         return None
 
-    return missing
+    return missing_requirement
 
 
-def beyond(
+def unsupported_reason(
     sample: Sample, capabilities: Capabilities, *, protocol: Protocol, clip: bool
 ) -> str | None:
     """Why a model cannot take a question of some dimension; such a dimension has no value."""
     subpart = sample.groups.get(SUBPART, "")
-    if subpart in (DRAWN, SPOKEN_AND_DRAWN):
+    if subpart in (DRAWN, TEXT_AND_DRAWN):
         if "image" not in capabilities.outputs:
             return "the model draws no pictures"
         if not clip:
             return "pictures are compared by a CLIP model: name one with --clip"
-        if not sample.pictures:
+        if not sample.option_images:
             return "the data file does not say which pictures are the options"
     if subpart != DRAWN:
         if "text" not in capabilities.outputs:
             return "the model gives no text"
         if protocol == "ranking" and not capabilities.log_likelihood:
             return "the model gives no log-likelihoods"
-    return _unseen(sample, capabilities)
+    return _unsupported_input(sample, capabilities)
 
 
-def _unseen(sample: Sample, capabilities: Capabilities) -> str | None:
+def _unsupported_input(sample: Sample, capabilities: Capabilities) -> str | None:
     """Why the model cannot be shown what the question shows."""
     kinds = {ref.kind for ref in sample.media}
     for kind in sorted(kinds - capabilities.inputs):

@@ -1,4 +1,4 @@
-"""How pictures are to be drawn where answers are pictures: options that go into each `Draw`.
+"""How pictures are to be drawn where answers are pictures: options that go into each `DrawScore`.
 
 `draw_size=512x512` (width and height in pixels), `draw_steps=30` (denoising steps),
 `draw_guidance=7.5` (scale of classifier-free guidance), `draw_seed=1`. `own` leaves it to the
@@ -16,15 +16,15 @@ from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
 from snellen.core.request import Drawing
 
-OWN = "own"
+MODEL_DEFAULT = "own"
 _SEED = "draw_seed"
 _RANGES = {"draw_steps": (1, 10_000), _SEED: (0, 2**31 - 1)}
-_LONGEST_EDGE = 8192
+_MAX_EDGE = 8192
 _T = TypeVar("_T")
 _SIZE = re.compile(r"([1-9]\d*)x([1-9]\d*)")
 
 
-class Drawn(NamedTuple):
+class DrawingOptions(NamedTuple):
     """The variant without the options about drawing, what these say, and what a run records."""
 
     variant: Variant
@@ -35,53 +35,53 @@ class Drawn(NamedTuple):
 def drawing_options() -> dict[str, tuple[str, ...]]:
     """The options there are, the default first; sizes and numbers stand for any."""
     return {
-        "draw_size": (OWN, "512x512", "1024x1024"),
-        "draw_steps": (OWN, "20", "50"),
-        "draw_guidance": (OWN, "5", "7.5"),
+        "draw_size": (MODEL_DEFAULT, "512x512", "1024x1024"),
+        "draw_steps": (MODEL_DEFAULT, "20", "50"),
+        "draw_guidance": (MODEL_DEFAULT, "5", "7.5"),
         _SEED: ("0", "1", "2"),
     }
 
 
-def drawing_of(variant: Variant) -> Drawn:
+def split_drawing_options(variant: Variant) -> DrawingOptions:
     """What the variant's options say about drawing. Raises UsageError."""
     known = drawing_options()
     defaults = {name: values[0] for name, values in known.items()}
-    told = {name: variant.options.get(name, value) for name, value in defaults.items()}
-    size = _told(told, "draw_size", _size)
+    chosen = {name: variant.options.get(name, value) for name, value in defaults.items()}
+    size = _optional(chosen, "draw_size", _parse_size)
     settings = Drawing(
         width=size[0] if size else None,
         height=size[1] if size else None,
-        steps=_told(told, "draw_steps", _whole),
-        guidance=_told(told, "draw_guidance", _number),
-        seed=_whole(_SEED, told[_SEED]),
+        steps=_optional(chosen, "draw_steps", _parse_whole_number),
+        guidance=_optional(chosen, "draw_guidance", _parse_number),
+        seed=_parse_whole_number(_SEED, chosen[_SEED]),
     )
     rest = {name: value for name, value in variant.options.items() if name not in known}
-    changed = {name: value for name, value in told.items() if value != defaults[name]}
-    return Drawn(replace(variant, options=rest), settings, changed)
+    changed = {name: value for name, value in chosen.items() if value != defaults[name]}
+    return DrawingOptions(replace(variant, options=rest), settings, changed)
 
 
-def _told(told: Mapping[str, str], name: str, read: Callable[[str, str], _T]) -> _T | None:
-    return None if told[name] == OWN else read(name, told[name])
+def _optional(values: Mapping[str, str], name: str, parse: Callable[[str, str], _T]) -> _T | None:
+    return None if values[name] == MODEL_DEFAULT else parse(name, values[name])
 
 
-def _size(name: str, text: str) -> tuple[int, int]:
+def _parse_size(name: str, text: str) -> tuple[int, int]:
     found = _SIZE.fullmatch(text)
-    if found is None or max(map(int, found.groups())) > _LONGEST_EDGE:
+    if found is None or max(map(int, found.groups())) > _MAX_EDGE:
         raise UsageError(
-            f"{name}={text}: expected width and height in pixels, at most {_LONGEST_EDGE} each, "
+            f"{name}={text}: expected width and height in pixels, at most {_MAX_EDGE} each, "
             "e.g. 512x512"
         )
     return int(found[1]), int(found[2])
 
 
-def _whole(name: str, text: str) -> int:
-    least, most = _RANGES[name]
-    if not text.isdecimal() or not least <= int(text) <= most:
-        raise UsageError(f"{name}={text}: expected a whole number from {least} to {most}")
+def _parse_whole_number(name: str, text: str) -> int:
+    minimum, maximum = _RANGES[name]
+    if not text.isdecimal() or not minimum <= int(text) <= maximum:
+        raise UsageError(f"{name}={text}: expected a whole number from {minimum} to {maximum}")
     return int(text)
 
 
-def _number(name: str, text: str) -> float:
+def _parse_number(name: str, text: str) -> float:
     try:
         number = float(text)
     except ValueError:

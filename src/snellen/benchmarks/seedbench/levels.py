@@ -16,10 +16,10 @@ from typing import Literal, NamedTuple
 
 from snellen.core.model import Capabilities
 
-Level = Literal["L0", "L1", "L2", "L3", "L4"]
+CapabilityLevel = Literal["L0", "L1", "L2", "L3", "L4"]
 Version = Literal["1", "2", "2-plus", "H"]
 
-LEVELS: tuple[Level, ...] = ("L1", "L2", "L3")
+LEVELS: tuple[CapabilityLevel, ...] = ("L1", "L2", "L3")
 """The levels that have questions."""
 TEXT_RICH = "Text-Rich Visual Comprehension"
 _FILE = "seed_dimensions.csv"
@@ -29,7 +29,7 @@ class Dimension(NamedTuple):
     number: int
     """Evaluation dimension of SEED-Bench-H, and the paper's order."""
     name: str
-    level: Level
+    level: CapabilityLevel
     """The lowest level that includes it."""
     part: str
     subpart: str
@@ -58,11 +58,11 @@ def _dimension(row: Mapping[str, str]) -> Dimension:
     )
 
 
-def _level(text: str) -> Level:
+def _level(text: str) -> CapabilityLevel:
     return next(level for level in LEVELS if level == text)
 
 
-def of_version(version: Version) -> tuple[Dimension, ...]:
+def dimensions_of_version(version: Version) -> tuple[Dimension, ...]:
     """The dimensions a version asks about: 12, 27, 1 (text-rich) or 34."""
     if version == "H":
         return dimensions()
@@ -71,22 +71,22 @@ def of_version(version: Version) -> tuple[Dimension, ...]:
     return tuple(one for one in dimensions() if version in one.types)
 
 
-def by_type(version: Version, number: int) -> Dimension | None:
+def dimension_by_type(version: Version, number: int) -> Dimension | None:
     """The dimension of a `question_type_id`; those of version H are the dimensions' numbers."""
     if version == "H":
         return next((one for one in dimensions() if one.number == number), None)
     if version == "2-plus":
-        return of_version(version)[0]
+        return dimensions_of_version(version)[0]
     return next((one for one in dimensions() if one.types.get(version) == number), None)
 
 
-def by_name(name: str) -> Dimension | None:
+def dimension_by_name(name: str) -> Dimension | None:
     """The dimension of that name, in any of the spellings the versions and tools use."""
-    return _names().get(_key(name))
+    return _dimensions_by_name().get(_key(name))
 
 
 @functools.cache
-def _names() -> dict[str, Dimension]:
+def _dimensions_by_name() -> dict[str, Dimension]:
     return {_key(name): one for one in dimensions() for name in (one.name, *one.other_names)}
 
 
@@ -94,21 +94,21 @@ def _key(name: str) -> str:
     return "".join(letter for letter in name.lower() if letter.isalnum())
 
 
-def level_of(capabilities: Capabilities) -> Level | None:
+def level_of(capabilities: Capabilities) -> CapabilityLevel | None:
     """The highest level a model reaches (Sec. 3.1): each level includes those below it.
 
     L0 text from text; L1 images in a fixed place before the text, several of them; L2 text and
     images interleaved; L3 pictures as answers; L4 text and pictures interleaved in the answer.
     None for what gives no text, such as a pure image generator.
     """
-    steps: tuple[tuple[Level, bool], ...] = (
+    steps: tuple[tuple[CapabilityLevel, bool], ...] = (
         ("L0", "text" in capabilities.inputs and "text" in capabilities.outputs),
         ("L1", "image" in capabilities.inputs and capabilities.many_images),
         ("L2", capabilities.interleaved),
         ("L3", "image" in capabilities.outputs),
         ("L4", capabilities.interleaved_output),
     )
-    reached: Level | None = None
+    reached: CapabilityLevel | None = None
     for level, holds in steps:
         if not holds:
             break
@@ -116,28 +116,30 @@ def level_of(capabilities: Capabilities) -> Level | None:
     return reached
 
 
-class Group(NamedTuple):
+class DimensionGroup(NamedTuple):
     """A subpart, part or level, and the dimensions it averages."""
 
     name: str
     members: tuple[str, ...]
 
 
-def subparts(asked: Iterable[Dimension]) -> list[Group]:
-    return _grouped(asked, lambda one: one.subpart)
+def group_by_subpart(selected: Iterable[Dimension]) -> list[DimensionGroup]:
+    return _group_dimensions(selected, lambda one: one.subpart)
 
 
-def parts(asked: Iterable[Dimension]) -> list[Group]:
-    return _grouped(asked, lambda one: one.part)
+def group_by_part(selected: Iterable[Dimension]) -> list[DimensionGroup]:
+    return _group_dimensions(selected, lambda one: one.part)
 
 
-def levels(asked: Sequence[Dimension]) -> list[Group]:
+def group_by_level(selected: Sequence[Dimension]) -> list[DimensionGroup]:
     """Each level with its own dimensions and those of the levels below it."""
     found = []
     for place, level in enumerate(LEVELS):
-        if any(one.level == level for one in asked):
+        if any(one.level == level for one in selected):
             below = LEVELS[: place + 1]
-            found.append(Group(level, tuple(one.name for one in asked if one.level in below)))
+            found.append(
+                DimensionGroup(level, tuple(one.name for one in selected if one.level in below))
+            )
     return found
 
 
@@ -148,8 +150,10 @@ def average(values: Mapping[str, float | None], members: Iterable[str]) -> float
     return sum(present) / len(present) if present and len(present) == len(found) else None
 
 
-def _grouped(asked: Iterable[Dimension], label: Callable[[Dimension], str]) -> list[Group]:
+def _group_dimensions(
+    selected: Iterable[Dimension], label: Callable[[Dimension], str]
+) -> list[DimensionGroup]:
     members: dict[str, list[str]] = {}
-    for one in asked:
+    for one in selected:
         members.setdefault(label(one), []).append(one.name)
-    return [Group(name, tuple(names)) for name, names in members.items()]
+    return [DimensionGroup(name, tuple(names)) for name, names in members.items()]

@@ -8,16 +8,23 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec.structs import replace
 
 from snellen.benchmarks.declaration.rows import sample_of
-from snellen.benchmarks.seedbench.levels import LEVELS, Dimension, Level, Version, by_name, by_type
+from snellen.benchmarks.seedbench.levels import (
+    LEVELS,
+    CapabilityLevel,
+    Dimension,
+    Version,
+    dimension_by_name,
+    dimension_by_type,
+)
 from snellen.core.errors import DataError
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import id_of
-from snellen.data.tables.seed_json import PICTURES
+from snellen.data.tables.seed_json import IMAGE_OPTIONS
 
 DIMENSION, SUBPART, PART, CATEGORY, MEDIA = "dimension", "subpart", "part", "category", "media"
 """Columns by which samples are grouped; `media` (image or video) in version 1 alone."""
 
-DRAWN, SPOKEN_AND_DRAWN = "Image Generation", "Image & Text Generation"
+DRAWN, TEXT_AND_DRAWN = "Image Generation", "Image & Text Generation"
 """Subparts whose answers are pictures, or a text and a picture."""
 
 _VIDEO_ID = re.compile(r"v\d+(?: \(row \d+\))?")
@@ -28,7 +35,7 @@ _NUMBERED_ID = re.compile(r"(\d+)_\d+(?: \(row \d+\))?")
 
 
 def seed_samples(
-    rows: Iterable[Row], *, version: Version, level: Level, path: str
+    rows: Iterable[Row], *, version: Version, level: CapabilityLevel, path: str
 ) -> Iterator[Sample]:
     """Samples of the dimensions up to `level`; those of no known dimension are kept.
 
@@ -40,27 +47,27 @@ def seed_samples(
         if dimension and LEVELS.index(dimension.level) > LEVELS.index(level):
             continue
         sample = sample_of(row, groups=(), path=path)
-        first = seen.setdefault(sample.id, row.number)
-        if first != row.number:
+        first = seen.setdefault(sample.id, row.index)
+        if first != row.index:
             raise DataError(
-                f"{path}: rows {first + 1} and {row.number + 1} have the same id "
+                f"{path}: rows {first + 1} and {row.index + 1} have the same id "
                 f"{sample.id!r}; ids must be unique"
             )
         groups = groups_of(sample, row.cells, dimension, version)
-        yield replace(_with_pictures(sample, row, path), groups=groups)
+        yield replace(_with_image_options(sample, row, path), groups=groups)
 
 
 def dimension_of(cells: Mapping[str, str], version: Version) -> Dimension | None:
     """By the category's name where it is known, else by the number of the question's type, which
     is also the first part of the ids of version 2 and H."""
-    named = by_name(cells.get(CATEGORY, ""))
-    if named is not None:
-        return named
+    by_category = dimension_by_name(cells.get(CATEGORY, ""))
+    if by_category is not None:
+        return by_category
     number = cells.get("question_type_id", "")
     if not number.isdecimal() and version in ("2", "H"):
         numbered = _NUMBERED_ID.fullmatch(id_of(cells) or "")
         number = numbered[1] if numbered else ""
-    return by_type(version, int(number)) if number.isdecimal() else None
+    return dimension_by_type(version, int(number)) if number.isdecimal() else None
 
 
 def groups_of(
@@ -78,15 +85,17 @@ def groups_of(
     return groups
 
 
-def _with_pictures(sample: Sample, row: Row, path: str) -> Sample:
+def _with_image_options(sample: Sample, row: Row, path: str) -> Sample:
     """The last media of a row are its options where the answer is a picture."""
-    count = int(row.cells.get(PICTURES, "0"))
+    count = int(row.cells.get(IMAGE_OPTIONS, "0"))
     if not count:
         return sample
     if count > len(row.media):
         raise DataError(
-            f"{path}, row {row.number + 1}: {count} options are pictures, but the row names "
+            f"{path}, row {row.index + 1}: {count} options are pictures, but the row names "
             f"{len(row.media)} files"
         )
     shown, options = row.media[:-count], row.media[-count:]
-    return replace(sample, media=shown, pictures=dict(zip(sample.options, options, strict=True)))
+    return replace(
+        sample, media=shown, option_images=dict(zip(sample.options, options, strict=True))
+    )

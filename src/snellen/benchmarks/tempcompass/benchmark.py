@@ -26,28 +26,32 @@ from typing import Literal, cast
 
 from msgspec import structs
 
-from snellen.benchmarks.declaration.concat_tables import joined
-from snellen.benchmarks.declaration.inline_options import inline_options, label_of
-from snellen.benchmarks.declaration.judged import Declared, distinct, graded_benchmark
+from snellen.benchmarks.declaration.concat_tables import concat_tables
+from snellen.benchmarks.declaration.inline_options import label_of, split_inline_options
+from snellen.benchmarks.declaration.judged import (
+    JudgedDeclaration,
+    check_unique_ids,
+    judged_benchmark,
+)
 from snellen.benchmarks.declaration.published import HubSplit, Published
-from snellen.benchmarks.declaration.video_questions import video_of, with_videos
-from snellen.benchmarks.declaration.videos import watching_of, with_video
-from snellen.benchmarks.protocol.judging import Panel
-from snellen.benchmarks.protocol.parsers import chosen_rule
+from snellen.benchmarks.declaration.video_questions import find_videos, video_name
+from snellen.benchmarks.declaration.videos import split_video_options, with_video
+from snellen.benchmarks.protocol.judging import JudgePanel
+from snellen.benchmarks.protocol.parsers import select_rule
 from snellen.benchmarks.tempcompass.flow import (
     ABOUT_CAPTION,
     CAPTIONING,
     RUBRICS,
     TASKS,
     Task,
-    flow_of,
+    build_flow,
 )
-from snellen.core.benchmark import Benchmark, Table, Variant, needs
+from snellen.core.benchmark import Benchmark, Table, Variant, requires
 from snellen.core.flow import Flow
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_gold, row_id
-from snellen.extract.published.tempcompass import named_sentences
+from snellen.extract.published.tempcompass import sentences_by_name
 
 VERSION = "5"
 NAME = "tempcompass"
@@ -66,9 +70,9 @@ ALIASES = {
     "tempcompass_captioning": {"task": "captioning", "sampling": "lmms-eval"},
 }
 ALL = "all"
-_CHOSEN = (ALL, *TASKS)
+_TASK_VALUES = (ALL, *TASKS)
 _RULES = ("snellen", "official")
-_WRITTEN: Mapping[str, Task] = {
+_TASK_OF_CELL: Mapping[str, Task] = {
     "mcq": "multi-choice",
     "multi-choice": "multi-choice",
     "multi_choice": "multi-choice",
@@ -78,55 +82,55 @@ _WRITTEN: Mapping[str, Task] = {
 }
 """What a column `task_type` may say."""
 DATA = Published(
-    {"task": _CHOSEN[1:]},
+    {"task": _TASK_VALUES[1:]},
     {(task,): HubSplit(f"hf://lmms-lab/TempCompass?config={task}&split=test") for task in TASKS},
 )
 
 
 def benchmark(variant: Variant) -> Benchmark:
-    rest, watching = watching_of(variant)
-    rule = chosen_rule(NAME, rest, dict.fromkeys(_RULES))
+    rest, watching = split_video_options(variant)
+    rule = select_rule(NAME, rest, dict.fromkeys(_RULES))
     task = rest.options.get("task", ALL)
-    asked = graded_benchmark(
+    judged = judged_benchmark(
         replace(rest, rule=None),
-        Declared(
+        JudgedDeclaration(
             name=NAME,
             version=VERSION,
             title="TempCompass, time in short videos",
             data=Published({}, {}),
-            options={"task": _CHOSEN},
-            samples=partial(samples, task=task),
+            options={"task": _TASK_VALUES},
+            samples=partial(task_samples, task=task),
             flow=partial(_flow, rule=rule),
             paper="https://arxiv.org/abs/2403.00476",
             source="TempCompass (CC BY-NC 4.0), lmms-eval's data set",
             rubrics=tuple(RUBRICS.values()),
             must_judge=task == CAPTIONING,
-            needs=needs("text"),
+            requires=requires("text"),
             max_new_tokens=512,
-            judge_tokens=512,
+            max_judge_tokens=512,
         ),
     )
-    asked = replace(
-        asked,
-        open=partial(_table, rest, task),
-        fetch=None if task == ALL else partial(DATA.fetch, _of_task(rest, cast(Task, task))),
+    judged = replace(
+        judged,
+        open=partial(_open_table, rest, task),
+        fetch=None if task == ALL else partial(DATA.fetch, _task_variant(rest, cast(Task, task))),
         rules=_RULES,
-        parameters={**asked.parameters, **({} if rule == "snellen" else {"rule": rule})},
+        parameters={**judged.parameters, **({} if rule == "snellen" else {"rule": rule})},
     )
-    return with_video(asked, watching)
+    return with_video(judged, watching)
 
 
-def samples(rows: Iterable[Row], task: str) -> Iterator[Sample]:
+def task_samples(rows: Iterable[Row], task: str) -> Iterator[Sample]:
     """Samples of one task or of all; the options of choices leave the question."""
     path = str(getattr(rows, "path", NAME))
     made = (_sample(row, task_of(row)) for row in rows if task in (ALL, task_of(row)))
-    return distinct(made, path)
+    return check_unique_ids(made, path)
 
 
 def task_of(row: Row) -> Task:
     """Told by a column `task_type`, else seen from the question."""
     cells = row.cells
-    told = _WRITTEN.get(cells.get("task_type", "").strip().lower())
+    told = _TASK_OF_CELL.get(cells.get("task_type", "").strip().lower())
     if told is not None:
         return told
     if "mc_question" in cells:
@@ -134,9 +138,9 @@ def task_of(row: Row) -> Task:
     if {gold.strip().lower() for gold in row_gold(row)} <= {"yes", "no"} and row_gold(row):
         return "yes_no"
     question = cells.get("question", "")
-    if inline_options(question).options:
+    if split_inline_options(question).options:
         return "multi-choice"
-    return "caption_matching" if named_sentences(question) else "captioning"
+    return "caption_matching" if sentences_by_name(question) else "captioning"
 
 
 def _sample(row: Row, task: Task) -> Sample:
@@ -148,47 +152,47 @@ def _sample(row: Row, task: Task) -> Sample:
         gold=golds,
         media=row.media,
         groups={**({"dim": cells["dim"]} if "dim" in cells else {}), "task": task},
-        unit=video_of(row),
+        unit=video_name(row),
     )
-    return _SHAPES[task](sample, cells)
+    return _ADJUST_BY_TASK[task](sample, cells)
 
 
-def _choice(sample: Sample, cells: Mapping[str, str]) -> Sample:
-    found = inline_options(sample.question)
+def _adjust_choice(sample: Sample, cells: Mapping[str, str]) -> Sample:
+    found = split_inline_options(sample.question)
     golds = tuple(label_of(gold) or gold for gold in sample.gold)
     return structs.replace(
         sample, kind="choice", question=found.question, options=found.options, gold=golds
     )
 
 
-def _yes_no(sample: Sample, cells: Mapping[str, str]) -> Sample:
+def _adjust_yes_no(sample: Sample, cells: Mapping[str, str]) -> Sample:
     golds = tuple(gold.strip().capitalize() for gold in sample.gold)
     return structs.replace(sample, kind="yes_no", gold=golds)
 
 
-def _matching(sample: Sample, cells: Mapping[str, str]) -> Sample:
+def _adjust_matching(sample: Sample, cells: Mapping[str, str]) -> Sample:
     """The sentences stay in the question; the gold is the name of one."""
-    sentences = named_sentences(sample.question)
-    golds = tuple(_name_of(gold, sentences) for gold in sample.gold)
+    sentences = sentences_by_name(sample.question)
+    golds = tuple(_sentence_name(gold, sentences) for gold in sample.gold)
     return structs.replace(sample, gold=golds)
 
 
-def _captioning(sample: Sample, cells: Mapping[str, str]) -> Sample:
+def _adjust_captioning(sample: Sample, cells: Mapping[str, str]) -> Sample:
     golds = (cells["mc_answer"],) if "mc_answer" in cells else sample.gold
     labels = tuple(label_of(gold) or gold for gold in golds)
     about = {ABOUT_CAPTION: cells["mc_question"]} if "mc_question" in cells else {}
     return structs.replace(sample, options=about, gold=labels)
 
 
-_SHAPES: Mapping[Task, Callable[[Sample, Mapping[str, str]], Sample]] = {
-    "multi-choice": _choice,
-    "yes_no": _yes_no,
-    "caption_matching": _matching,
-    "captioning": _captioning,
+_ADJUST_BY_TASK: Mapping[Task, Callable[[Sample, Mapping[str, str]], Sample]] = {
+    "multi-choice": _adjust_choice,
+    "yes_no": _adjust_yes_no,
+    "caption_matching": _adjust_matching,
+    "captioning": _adjust_captioning,
 }
 
 
-def _name_of(gold: str, sentences: Mapping[str, str]) -> str:
+def _sentence_name(gold: str, sentences: Mapping[str, str]) -> str:
     text = gold.strip()
     fitting = (
         name
@@ -198,18 +202,18 @@ def _name_of(gold: str, sentences: Mapping[str, str]) -> str:
     return next(fitting, text)
 
 
-def _table(variant: Variant, task: str) -> Table:
+def _open_table(variant: Variant, task: str) -> Table:
     if variant.data is not None or task != ALL:
-        return with_videos(DATA.table(_of_task(variant, cast(Task, task))), variant, NAME)
-    tables = [with_videos(DATA.table(_of_task(variant, one)), variant, NAME) for one in TASKS]
-    return joined(NAME, tables)
+        return find_videos(DATA.table(_task_variant(variant, cast(Task, task))), variant, NAME)
+    tables = [find_videos(DATA.table(_task_variant(variant, one)), variant, NAME) for one in TASKS]
+    return concat_tables(NAME, tables)
 
 
-def _of_task(variant: Variant, task: Task) -> Variant:
+def _task_variant(variant: Variant, task: Task) -> Variant:
     return replace(variant, options={"task": task})
 
 
 def _flow(
-    settings: Generation, panel: Panel, options: Mapping[str, str], rule: str
+    settings: Generation, panel: JudgePanel, options: Mapping[str, str], rule: str
 ) -> Callable[[Sample], Flow]:
-    return flow_of(settings, panel, cast(Literal["snellen", "official"], rule))
+    return build_flow(settings, panel, cast(Literal["snellen", "official"], rule))

@@ -12,28 +12,28 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from snellen.benchmarks.declaration.inline_options import label_of
-from snellen.benchmarks.protocol.judged_flows import asked, record_of, ungraded
-from snellen.benchmarks.protocol.judging import Panel, Read, judged, spread_of
-from snellen.core.answer import Answer, Found, Unparsed
+from snellen.benchmarks.protocol.judged_flows import ask_model, build_record, ungraded_record
+from snellen.benchmarks.protocol.judging import JudgePanel, VerdictParser, ask_judges, judge_values
+from snellen.core.answer import Answer, ParsedAnswer, Unparsed
 from snellen.core.flow import Flow
 from snellen.core.message import Message
 from snellen.core.output import Generated
 from snellen.core.record import Pass
 from snellen.core.request import Generation, Ref
 from snellen.core.sample import Sample
-from snellen.extract.choice import read_choice
+from snellen.extract.choice import parse_choice
 from snellen.extract.published.tempcompass import (
-    named_sentences,
-    read_choice_of,
-    read_match_in_any_case,
-    read_match_of,
-    read_yes_no_of,
+    parse_sentence_match,
+    parse_sentence_match_ignoring_case,
+    parse_tempcompass_choice,
+    parse_tempcompass_yes_no,
+    sentences_by_name,
 )
-from snellen.extract.unanswered import BY_FILTER, unanswered
-from snellen.extract.verdicts import GRADE, Reading, read_labels, read_right
-from snellen.extract.yes_no import read_yes_no
-from snellen.prompts.choice import Wording, prompt
-from snellen.prompts.judging import rubric
+from snellen.extract.unanswered import FILTER_REFUSAL, non_answer
+from snellen.extract.verdicts import GRADE, ParsedVerdict, parse_correctness, parse_labels
+from snellen.extract.yes_no import parse_yes_no
+from snellen.prompts.choice import PromptTemplate, prompt
+from snellen.prompts.judging import load_rubric
 
 Task = Literal["multi-choice", "yes_no", "caption_matching", "captioning"]
 Rule = Literal["snellen", "official"]
@@ -44,13 +44,13 @@ ABOUT_CAPTION = "mc_question"
 """Key in `Sample.options` of the question that a judge answers from the caption; the model does not
 see it."""
 _ANSWER = re.compile(r"^.*\bAnswer\W*:[*\s]*(.+)$", re.IGNORECASE | re.MULTILINE)
-_NAMED = re.compile(r"(?<!\w)([A-D])[.):](?=\s)")
+_LABELLED_OPTION = re.compile(r"(?<!\w)([A-D])[.):](?=\s)")
 """An option by its label, in what a judge answers."""
-_MARKS_AROUND = " \"'`{}[]"
+_SURROUNDING_MARKS = " \"'`{}[]"
 _NONE = re.compile(r"\W*none of the (?:choices|options)\b", re.IGNORECASE)
 _VERDICTS = frozenset({"0", "1", "correct", "incorrect"})
 _BEST = "Please directly give the best option:"
-WORDING = Wording(
+TEMPLATE = PromptTemplate(
     hint="{hint}",
     question="{question}",
     options="",
@@ -61,145 +61,153 @@ WORDING = Wording(
 """The instructions of the authors' scripts."""
 
 
-def flow_of(settings: Generation, panel: Panel, rule: Rule) -> Callable[[Sample], Flow]:
+def build_flow(settings: Generation, panel: JudgePanel, rule: Rule) -> Callable[[Sample], Flow]:
     """The flow of a sample by the task it is of."""
 
     def flow(sample: Sample) -> Flow:
         task = sample.groups["task"]
         if task == CAPTIONING:
-            return (yield from _captioned(sample, settings, panel, rule))
-        return (yield from _answered(sample, settings, panel, rule))
+            return (yield from _caption_flow(sample, settings, panel, rule))
+        return (yield from _answer_flow(sample, settings, panel, rule))
 
     return flow
 
 
-def read_reply(sample: Sample, reply: str, stop_reason: str, rule: Rule) -> Answer:
+def parse_reply(sample: Sample, reply: str, stop_reason: str, rule: Rule) -> Answer:
     """The label, word or name of a sentence that a reply gives."""
     if sample.groups["task"] == "caption_matching":
-        sentences = named_sentences(sample.question)
+        sentences = sentences_by_name(sample.question)
         if rule == "official":
-            return read_match_of(reply, sentences)
-        answer = read_match_in_any_case(reply, sentences)
-        return _sentence(answer, reply, sentences, stop_reason)
+            return parse_sentence_match(reply, sentences)
+        answer = parse_sentence_match_ignoring_case(reply, sentences)
+        return _parse_sentence(answer, reply, sentences, stop_reason)
     if sample.kind == "yes_no":
         if rule == "official":
-            return read_yes_no_of(reply)
-        return read_yes_no(reply, stop_reason=stop_reason)
+            return parse_tempcompass_yes_no(reply)
+        return parse_yes_no(reply, stop_reason=stop_reason)
     if rule == "official":
-        return read_choice_of(reply, sample.options)
-    return read_choice(reply, sample.options, stop_reason=stop_reason)
+        return parse_tempcompass_choice(reply, sample.options)
+    return parse_choice(reply, sample.options, stop_reason=stop_reason)
 
 
-def _sentence(answer: Answer, reply: str, sentences: Mapping[str, str], stop_reason: str) -> Answer:
+def _parse_sentence(
+    answer: Answer, reply: str, sentences: Mapping[str, str], stop_reason: str
+) -> Answer:
     """What the authors' rule cannot read is read as a choice among the named sentences."""
     labels = {name.split()[-1]: name for name in sentences}
     if not isinstance(answer, Unparsed) or not all(label.isalpha() for label in labels):
         return answer
     options = {label: sentences[name] for label, name in labels.items()}
-    found = read_choice(reply, options, stop_reason=stop_reason)
-    return Found(labels[found.value], found.rule, found.span) if isinstance(found, Found) else found
+    found = parse_choice(reply, options, stop_reason=stop_reason)
+    return (
+        ParsedAnswer(labels[found.value], found.rule, found.span)
+        if isinstance(found, ParsedAnswer)
+        else found
+    )
 
 
-def _answered(sample: Sample, settings: Generation, panel: Panel, rule: Rule) -> Flow:
-    shown = _shown(sample)
-    output = yield from asked(sample, shown, settings)
+def _answer_flow(sample: Sample, settings: Generation, panel: JudgePanel, rule: Rule) -> Flow:
+    messages = _messages(sample)
+    output = yield from ask_model(sample, messages, settings)
     if not isinstance(output, Generated):
-        return record_of(sample, (Pass(shown, output, gold=sample.gold),))
-    answer = read_reply(sample, output.text, output.stop_reason, rule)
-    if output.refused:
-        answer = BY_FILTER
-    silent = output.refused or not output.text.strip()
-    decided = silent or (isinstance(answer, Found) and not panel.recorded)
-    right = answer.value in sample.gold if isinstance(answer, Found) else False
+        return build_record(sample, (Pass(messages, output, gold=sample.gold),))
+    answer = parse_reply(sample, output.text, output.stop_reason, rule)
+    if output.is_refusal:
+        answer = FILTER_REFUSAL
+    no_answer = output.is_refusal or not output.text.strip()
+    decided = no_answer or (isinstance(answer, ParsedAnswer) and not panel.has_recorded_verdicts)
+    right = answer.value in sample.gold if isinstance(answer, ParsedAnswer) else False
     by_rules = right if sample.gold else None
-    one = Pass(shown, output, answer, sample.gold, by_rules)
+    one = Pass(messages, output, answer, sample.gold, by_rules)
     score = None if by_rules is None else float(by_rules)
     if decided or not panel or score is None:
-        return record_of(sample, (one,), score=score)
-    found = yield from judged(
+        return build_record(sample, (one,), score=score)
+    found = yield from ask_judges(
         panel,
         RUBRICS["answer"],
         _fields(sample, output.text),
-        read_right,
+        parse_correctness,
         Ref(sample.id),
-        about=_judged_text(output, rule),
+        about=_quoted_text(output, rule),
     )
-    if isinstance(answer, Found) and found.absent:
-        return record_of(sample, (one,), score=score)
+    if isinstance(answer, ParsedAnswer) and found.is_missing:
+        return build_record(sample, (one,), score=score)
     one = structs.replace(one, verdicts=found.verdicts)
     grade = found.grade()
     if grade is None or found.failure is not None:
-        return ungraded(sample, (one,), found)
+        return ungraded_record(sample, (one,), found)
     one = structs.replace(one, correct=grade > 0.5)
-    return record_of(
-        sample, (one,), score=grade, outcome="answered", values=dict(spread_of(found, float))
+    return build_record(
+        sample, (one,), score=grade, outcome="answered", values=dict(judge_values(found, float))
     )
 
 
-def _judged_text(output: Generated, rule: Rule) -> str:
+def _quoted_text(output: Generated, rule: Rule) -> str:
     """What a judge's verdict is held against; nothing where it is read as the authors read it."""
     return output.text if rule == "snellen" else ""
 
 
-def _captioned(sample: Sample, settings: Generation, panel: Panel, rule: Rule) -> Flow:
-    shown = _shown(sample)
-    output = yield from asked(replace(sample, options={}), shown, settings)
+def _caption_flow(sample: Sample, settings: Generation, panel: JudgePanel, rule: Rule) -> Flow:
+    messages = _messages(sample)
+    output = yield from ask_model(replace(sample, options={}), messages, settings)
     if not isinstance(output, Generated):
-        return record_of(sample, (Pass(shown, output, gold=sample.gold),))
-    silent = unanswered(output)
-    if silent is not None:
-        return record_of(sample, (Pass(shown, output, silent, sample.gold, False),), score=0.0)
+        return build_record(sample, (Pass(messages, output, gold=sample.gold),))
+    no_answer = non_answer(output)
+    if no_answer is not None:
+        return build_record(
+            sample, (Pass(messages, output, no_answer, sample.gold, False),), score=0.0
+        )
     fields = {"reply": output.text, "question": sample.options.get(ABOUT_CAPTION, "")}
-    found = yield from judged(
+    found = yield from ask_judges(
         panel,
         RUBRICS["caption"],
         fields,
-        _chosen_by_judge(sample),
+        _parse_judge_choice(sample),
         Ref(sample.id),
-        about=_judged_text(output, rule),
+        about=_quoted_text(output, rule),
     )
-    answer = Found(output.text.strip(), "whole reply")
-    one = Pass(shown, output, answer, sample.gold, verdicts=found.verdicts)
+    answer = ParsedAnswer(output.text.strip(), "whole reply")
+    one = Pass(messages, output, answer, sample.gold, verdicts=found.verdicts)
     grade = found.grade()
     if grade is None or found.failure is not None:
-        return ungraded(sample, (one,), found)
+        return ungraded_record(sample, (one,), found)
     one = structs.replace(one, correct=grade > 0.5)
-    return record_of(sample, (one,), score=grade, values=dict(spread_of(found, float)))
+    return build_record(sample, (one,), score=grade, values=dict(judge_values(found, float)))
 
 
-def _chosen_by_judge(sample: Sample) -> Read:
-    return partial(_label_is_gold, gold=sample.gold)
+def _parse_judge_choice(sample: Sample) -> VerdictParser:
+    return partial(_parse_gold_choice, gold=sample.gold)
 
 
-def _label_is_gold(reply: str, gold: tuple[str, ...]) -> Reading | None:
+def _parse_gold_choice(reply: str, gold: tuple[str, ...]) -> ParsedVerdict | None:
     """1 where the judge chose the gold label and no other, 0 where it chose another or none; its
     choice stands after "Answer:", or alone. A recorded verdict (1, 0, Correct, Incorrect) is taken
     as it is."""
     if reply.strip().lower() in _VERDICTS:
-        return read_right(reply)
+        return parse_correctness(reply)
     answers = _ANSWER.findall(reply)
-    answer = (answers[-1] if answers else reply).strip(_MARKS_AROUND)
+    answer = (answers[-1] if answers else reply).strip(_SURROUNDING_MARKS)
     label = label_of(answer)
-    chosen = Reading(text=label) if label else read_labels(answer)
-    if _NONE.match(answer.strip()) or len(set(_NAMED.findall(answer))) > 1:
-        chosen = Reading(text="")
+    chosen = ParsedVerdict(text=label) if label else parse_labels(answer)
+    if _NONE.match(answer.strip()) or len(set(_LABELLED_OPTION.findall(answer))) > 1:
+        chosen = ParsedVerdict(text="")
     if chosen is None or chosen.text is None:
         return None
-    return Reading({GRADE: float(chosen.text in gold)}, chosen.text)
+    return ParsedVerdict({GRADE: float(chosen.text in gold)}, chosen.text)
 
 
-def _shown(sample: Sample) -> tuple[Message, ...]:
+def _messages(sample: Sample) -> tuple[Message, ...]:
     """The prompt; the sentences of a matching question stand in it, and its closing line is that
     of a choice."""
     if sample.groups["task"] == "caption_matching":
         question = f"{sample.question}\n{_BEST}"
-        return prompt(replace(sample, question=question), wording=WORDING)
-    return prompt(sample, wording=WORDING)
+        return prompt(replace(sample, question=question), template=TEMPLATE)
+    return prompt(sample, template=TEMPLATE)
 
 
 def _fields(sample: Sample, reply: str) -> dict[str, str]:
     listed = [f"{label}. {text}" for label, text in sample.options.items()]
-    sentences = named_sentences(sample.question)
+    sentences = sentences_by_name(sample.question)
     whole = {label: f"{label}. {text}" for label, text in sample.options.items()}
     whole |= {name: f"{name}: {text}" for name, text in sentences.items()}
     gold = ", ".join(whole.get(label, label) for label in sample.gold)
@@ -207,5 +215,5 @@ def _fields(sample: Sample, reply: str) -> dict[str, str]:
         "question": "\n".join([sample.question, *listed]),
         "gold": gold,
         "reply": reply,
-        "rule": rubric(RUBRICS["answer"]).rules[sample.groups["task"]],
+        "rule": load_rubric(RUBRICS["answer"]).rules[sample.groups["task"]],
     }

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from snellen.analysis.findings.score_tables import ScoreTable
     from snellen.store.runs import RunFolder
 
-_TABLES = (".csv", ".tsv")
-_LABELS = (".json", ".csv")
+_TABLE_SUFFIXES = (".csv", ".tsv")
+_LABEL_SUFFIXES = (".json", ".csv")
 
 
 def main(arguments: Namespace) -> int:
@@ -37,58 +37,62 @@ def main(arguments: Namespace) -> int:
     return COMPLETE
 
 
-def runs_of(sources: list[str]) -> tuple[list[RunFolder], list[str]]:
+def load_runs(sources: list[str]) -> tuple[list[RunFolder], list[str]]:
     """The runs, each once, and a name for each."""
-    from snellen.report.terminal.comparison import names_of
+    from snellen.report.terminal.comparison import comparison_names
     from snellen.store.runs import distinct_runs
 
     runs = distinct_runs(sources)
-    return runs, names_of(runs)
+    return runs, comparison_names(runs)
 
 
-def _replies_of(arguments: Namespace) -> tuple[list[RunFolder], list[str]]:
+def _load_single_runs(arguments: Namespace) -> tuple[list[RunFolder], list[str]]:
     """Runs whose replies are looked at one by one. Raises UsageError for several draws."""
     from snellen.store.runs import require_single
 
-    runs, names = runs_of(arguments.sources)
+    runs, names = load_runs(arguments.sources)
     require_single(runs, f"analyse {arguments.analysis}")
     return runs, names
 
 
-def _scores(arguments: Namespace) -> tuple[ScoreTable, list[RunFolder]]:
+def _load_scores(arguments: Namespace) -> tuple[ScoreTable, list[RunFolder]]:
     """Scores from one CSV file, or from runs, which are returned too."""
-    from snellen.analysis.findings.score_tables import chosen, of_csv, of_reports
+    from snellen.analysis.findings.score_tables import (
+        scores_from_csv,
+        scores_from_reports,
+        select_scores,
+    )
     from snellen.api import report_of
     from snellen.data.tables.open_table import open_table
 
     groups = [one.strip() for one in arguments.only.split(",") if one.strip()]
-    files = [one for one in arguments.sources if Path(one).suffix.lower() in _TABLES]
+    files = [one for one in arguments.sources if Path(one).suffix.lower() in _TABLE_SUFFIXES]
     if files:
         if len(arguments.sources) > 1:
             raise UsageError("give one CSV of scores, or runs, and not several sources of both")
-        return chosen(of_csv(open_table(files[0])), arguments.model, groups), []
-    runs, names = runs_of(arguments.sources)
+        return select_scores(scores_from_csv(open_table(files[0])), arguments.model, groups), []
+    runs, names = load_runs(arguments.sources)
     kept = [at for at, name in enumerate(names) if not arguments.model or name in arguments.model]
-    table = of_reports([report_of(run) for run in runs], names, arguments.group)
-    return chosen(table, arguments.model, groups), [runs[at] for at in kept]
+    table = scores_from_reports([report_of(run) for run in runs], names, arguments.group)
+    return select_scores(table, arguments.model, groups), [runs[at] for at in kept]
 
 
 def _letters(arguments: Namespace) -> Finding:
     from snellen.report.findings.choices import letters
 
-    return letters(*_replies_of(arguments))
+    return letters(*_load_single_runs(arguments))
 
 
 def _refusals(arguments: Namespace) -> Finding:
     from snellen.report.findings.choices import refusals
 
-    return refusals(*_replies_of(arguments), arguments.group)
+    return refusals(*_load_single_runs(arguments), arguments.group)
 
 
 def _steps(arguments: Namespace) -> Finding:
     from snellen.report.findings.choices import steps
 
-    return steps(*_replies_of(arguments))
+    return steps(*_load_single_runs(arguments))
 
 
 def _abilities(arguments: Namespace) -> Finding:
@@ -96,7 +100,7 @@ def _abilities(arguments: Namespace) -> Finding:
 
     if arguments.hardest < 1 or arguments.samples < 0:
         raise UsageError("--hardest must be at least 1 and --samples at least 0")
-    table, runs = _scores(arguments)
+    table, runs = _load_scores(arguments)
     if arguments.cards is not None:
         _save_cards(arguments, table, runs)
     return hard_abilities(table, runs, arguments.group, arguments.hardest, arguments.samples)
@@ -104,9 +108,9 @@ def _abilities(arguments: Namespace) -> Finding:
 
 def _save_cards(arguments: Namespace, table: ScoreTable, runs: list[RunFolder]) -> None:
     from snellen.analysis.findings.abilities import abilities, hard_samples
-    from snellen.analysis.samples.error_samples import Wrong
-    from snellen.api.error_labels import pictures_of
-    from snellen.report.findings.hard_cards import cards_of, hard_cards
+    from snellen.analysis.samples.error_samples import WrongAnswer
+    from snellen.api.error_labels import image_urls
+    from snellen.report.findings.hard_cards import build_cards, hard_cards
     from snellen.report.plots.save import save_plot
 
     if not runs:
@@ -114,27 +118,27 @@ def _save_cards(arguments: Namespace, table: ScoreTable, runs: list[RunFolder]) 
     ordered = abilities(table)[: arguments.hardest]
     names = [one.name for one in ordered]
     found = hard_samples(runs, arguments.group, names, max(1, arguments.samples))
-    shown = pictures_of([Wrong(runs[0], one.ability, one.record) for one in found])
-    cards = cards_of(found, ordered, list(table.scores), shown)
+    shown = image_urls([WrongAnswer(runs[0], one.ability, one.record) for one in found])
+    cards = build_cards(found, ordered, list(table.scores), shown)
     save_plot(hard_cards("Wrong in every run", cards), Path(arguments.cards))
 
 
 def _radar(arguments: Namespace) -> Finding:
     from snellen.report.findings.scores import profile, radar
 
-    table, _ = _scores(arguments)
+    table, _ = _load_scores(arguments)
     return (profile if arguments.rows else radar)(table, arguments.group)
 
 
 def _languages(arguments: Namespace) -> Finding:
     from snellen.analysis.causes.gains import gains
-    from snellen.analysis.findings.score_tables import of_csv
+    from snellen.analysis.findings.score_tables import scores_from_csv
     from snellen.data.tables.open_table import open_table
     from snellen.report.findings.scores import language_tables, languages
 
-    files = [one for one in arguments.sources if Path(one).suffix.lower() in _TABLES]
+    files = [one for one in arguments.sources if Path(one).suffix.lower() in _TABLE_SUFFIXES]
     if not files:
-        runs, _ = runs_of(arguments.sources)
+        runs, _ = load_runs(arguments.sources)
         found = gains(runs, "lang", base="en")
         if not found:
             raise UsageError(
@@ -144,67 +148,67 @@ def _languages(arguments: Namespace) -> Finding:
         return languages(found)
     if len(files) != 2 or len(arguments.sources) != 2:
         raise UsageError("give two CSV files of scores, English first, or runs in both languages")
-    first, second = (of_csv(open_table(one)) for one in files)
+    first, second = (scores_from_csv(open_table(one)) for one in files)
     return language_tables(first, second, arguments.of)
 
 
 def _yes_no(arguments: Namespace) -> Finding:
     from snellen.report.findings.yes_no import yes_no_problems
 
-    return yes_no_problems(*_replies_of(arguments), arguments.group)
+    return yes_no_problems(*_load_single_runs(arguments), arguments.group)
 
 
 def _errors(arguments: Namespace) -> Finding:
-    labels = [one for one in arguments.sources if Path(one).suffix.lower() in _LABELS]
+    labels = [one for one in arguments.sources if Path(one).suffix.lower() in _LABEL_SUFFIXES]
     if not labels:
         return _error_page(arguments)
     if len(labels) < len(arguments.sources):
         raise UsageError("give runs, to write a page, or saved labels, to count them; not both")
-    from snellen.analysis.samples.error_samples import read_labels
+    from snellen.analysis.samples.error_samples import read_error_labels
     from snellen.report.findings.errors import error_types
 
-    return error_types([read_labels(Path(one)) for one in labels])
+    return error_types([read_error_labels(Path(one)) for one in labels])
 
 
 def _error_page(arguments: Namespace) -> Finding:
-    from snellen.analysis.samples.error_samples import drawn, write_labels
-    from snellen.api.error_labels import judged, pictures_of
+    from snellen.analysis.samples.error_samples import draw_wrong_answers, write_error_labels
+    from snellen.api.error_labels import image_urls, propose_labels
     from snellen.core.atomic_write import save
-    from snellen.report.findings.errors import sampled
+    from snellen.report.findings.errors import sampled_errors
     from snellen.report.page.error_page import error_page
 
-    runs, _ = _replies_of(arguments)
+    runs, _ = _load_single_runs(arguments)
     page = Path(arguments.page)
-    found = drawn(runs, arguments.group, arguments.each, arguments.seed)
+    found = draw_wrong_answers(runs, arguments.group, arguments.each, arguments.seed)
     before, notices = None, []
     if arguments.judge is not None:
-        before, unread, blind, absent = judged(
+        before, unread, blind, absent = propose_labels(
             found, arguments.judge, arguments.store, arguments.data
         )
         kept = page.with_suffix(".judge.json")
-        write_labels(before, kept)
+        write_error_labels(before, kept)
         notices.append(f"{kept}: labels of {before.labeller}")
         if blind:
             notices.append(f"{blind} of {len(found)} samples were judged without their pictures")
         notices += absent
         if unread:
             notices.append(f"{unread} of {len(found)} replies of the judge name no type of error")
-    save(page, error_page(found, pictures_of(found, arguments.data), before))
-    return sampled(found, str(page), notices)
+    save(page, error_page(found, image_urls(found, arguments.data), before))
+    return sampled_errors(found, str(page), notices)
 
 
 def _readers(arguments: Namespace) -> Finding:
-    from snellen.analysis.parsing.parsing_quality import known_qualities, quality_in_run
+    from snellen.analysis.parsing.parsing_quality import quality_in_run, stored_qualities
     from snellen.analysis.parsing.unread_replies import read_labels
-    from snellen.report.findings.parsers import readers
+    from snellen.report.findings.parsers import parser_quality
 
     if bool(arguments.sources) != (arguments.labels is not None):
         raise UsageError("runs and --labels belong together; without both, rules are told alone")
     if not arguments.sources:
-        return readers(known_qualities())
+        return parser_quality(stored_qualities())
     labels = read_labels(Path(arguments.labels))
-    runs, _ = _replies_of(arguments)
-    return readers([quality_in_run(run, labels) for run in runs])
+    runs, _ = _load_single_runs(arguments)
+    return parser_quality([quality_in_run(run, labels) for run in runs])
 
 
 ANALYSES: Mapping[str, Callable[[Namespace], Finding]] = {

@@ -5,13 +5,17 @@ from __future__ import annotations
 from argparse import Namespace
 
 from snellen.cli.main import COMPLETE
-from snellen.cli.printing import print_in
+from snellen.cli.printing import print_result
 from snellen.core.errors import UsageError
 
 
 def main(arguments: Namespace) -> int:
     from snellen.analysis.comparison.paired import compare
-    from snellen.report.terminal.comparison import COMPARISON_EXPORTS, names_of, print_comparison
+    from snellen.report.terminal.comparison import (
+        COMPARISON_EXPORTS,
+        comparison_names,
+        print_comparison,
+    )
     from snellen.store.runs import distinct_runs
 
     if not 50 <= arguments.level < 100 or not 50 <= arguments.power < 100:
@@ -22,7 +26,7 @@ def main(arguments: Namespace) -> int:
     runs = distinct_runs(arguments.runs)
     comparison = compare(
         runs,
-        names_of(runs, shared_limit=False),
+        comparison_names(runs, shared_limit=False),
         common=arguments.common,
         baseline=arguments.baseline,
         level=arguments.level / 100,
@@ -30,5 +34,5 @@ def main(arguments: Namespace) -> int:
         margin=arguments.margin,
     )
     form = "json" if arguments.json else arguments.format
-    print_in(form, comparison, print_comparison, COMPARISON_EXPORTS)
+    print_result(form, comparison, print_comparison, COMPARISON_EXPORTS)
     return COMPLETE

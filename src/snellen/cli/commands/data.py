@@ -13,22 +13,22 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from snellen.benchmarks.declaration.registry import is_data, open_benchmark
-from snellen.benchmarks.declaration.rows import samples
-from snellen.benchmarks.declaration.toml import is_described
+from snellen.benchmarks.declaration.registry import is_data_source, open_benchmark
+from snellen.benchmarks.declaration.rows import rows_to_samples
+from snellen.benchmarks.declaration.toml import is_description
 from snellen.cli.main import COMPLETE, INCOMPLETE, MISTAKE
-from snellen.cli.printing import say
+from snellen.cli.printing import print_line
 from snellen.core.benchmark import FetchProgress, Table, Variant
 from snellen.core.errors import DataError
 from snellen.data.foreign.detect import is_foreign
 from snellen.data.predictions import read_predictions
-from snellen.data.tables.convert import convert
-from snellen.data.tables.info import table_info, verify
+from snellen.data.tables.convert import convert_table
+from snellen.data.tables.info import table_info, verify_images
 from snellen.data.tables.open_table import check_unique_ids, open_table
 from snellen.report.format import plural
 
 if TYPE_CHECKING:
-    from snellen.api.pull import Step
+    from snellen.api.pull import PullStep
 
 
 def main(arguments: Namespace) -> int:
@@ -47,13 +47,13 @@ def _pull(arguments: Namespace) -> int:
     from snellen.api.pull import pull
 
     failed = False
-    with _bars() as watch:
+    with _progress_bars() as watch:
         for one in pull(arguments.benchmarks, watch):
             if one.problem:
                 failed = True
-                say(f"snellen: {one.problem}", error=True)
+                print_line(f"snellen: {one.problem}", error=True)
             else:
-                say(f"{one.path}: {plural(one.rows, 'row')}", flush=True)
+                print_line(f"{one.path}: {plural(one.rows, 'row')}", flush=True)
     return MISTAKE if failed else COMPLETE
 
 
@@ -66,35 +66,37 @@ def _verify(arguments: Namespace) -> int:
             check(table)
         except DataError as error:
             problems.append(str(error))
-    found = verify(table)
+    found = verify_images(table)
     problems += [f"row {one.row} (id {one.id}): {one.problem}" for one in found.broken]
     if arguments.json:
         print(json.dumps({"rows": len(table), "pictures": found.pictures, "problems": problems}))
     else:
         for problem in problems:
-            say(problem)
-        say(f"{table.path}: {plural(len(table), 'row')}, {plural(found.pictures, 'picture')}, "
+            print_line(problem)
+        print_line(f"{table.path}: {plural(len(table), 'row')}, {plural(found.pictures, 'picture')}, "
               f"{plural(len(problems), 'problem')}")  # fmt: skip
     return INCOMPLETE if problems else COMPLETE
 
 
 def _check(arguments: Namespace) -> int:
     """Everything about data of one's own that can be told without a model."""
-    from snellen.analysis.data_check import findings
+    from snellen.analysis.data_check import find_data_issues
 
     variant = Variant(columns=arguments.columns or {})
     benchmark = open_benchmark(arguments.data, variant)
     table = benchmark.open()
-    found = findings(benchmark, table)
+    found = find_data_issues(benchmark, table)
     if arguments.json:
-        told = {"benchmark": benchmark.name, "rows": len(table), "findings": found}
-        sys.stdout.write(msgspec.json.encode(told).decode() + "\n")
+        result = {"benchmark": benchmark.name, "rows": len(table), "findings": found}
+        sys.stdout.write(msgspec.json.encode(result).decode() + "\n")
     else:
         for one in found:
             rows = ", ".join(map(str, one.rows))
             where = f"row{'s' if len(one.rows) > 1 else ''} {rows}: " if rows else ""
-            say(f"{one.check:<14} {where}{one.message}")
-        say(f"{arguments.data}: {plural(len(table), 'row')}, {plural(len(found), 'finding')}")
+            print_line(f"{one.check:<14} {where}{one.message}")
+        print_line(
+            f"{arguments.data}: {plural(len(table), 'row')}, {plural(len(found), 'finding')}"
+        )
     return INCOMPLETE if found else COMPLETE
 
 
@@ -103,41 +105,41 @@ def _info(arguments: Namespace) -> int:
     if arguments.json:
         print(json.dumps(asdict(info)))
         return COMPLETE
-    say(f"{info.path}\n{plural(info.rows, 'row')}, SHA-256 {info.digest}")
+    print_line(f"{info.path}\n{plural(info.rows, 'row')}, SHA-256 {info.digest}")
     kinds = ", ".join(f"{count} {kind}" for kind, count in info.kinds.items())
-    say(f"questions: {kinds}; {info.missing_answers} without answer")
-    say(f"pictures: {info.pictures} ({info.distinct_pictures} distinct, "
+    print_line(f"questions: {kinds}; {info.missing_answers} without answer")
+    print_line(f"pictures: {info.pictures} ({info.distinct_pictures} distinct, "
           f"{info.picture_bytes:,} bytes, {info.lost_pictures} lost)")  # fmt: skip
     if info.duplicate_ids:
-        say(f"ids held twice: {', '.join(info.duplicate_ids[:5])}")
+        print_line(f"ids held twice: {', '.join(info.duplicate_ids[:5])}")
     for column in info.columns:
-        say(f"  {column.name:<20} {column.type:<8} {column.filled} filled")
+        print_line(f"  {column.name:<20} {column.type:<8} {column.filled} filled")
     return COMPLETE
 
 
 def _convert(arguments: Namespace) -> int:
-    with bar(arguments.target) as progress:
-        rows = convert(_table(arguments.data), Path(arguments.target), progress)
-    say(f"{arguments.target}: {plural(rows, 'row')}")
+    with progress_bar(arguments.target) as progress:
+        rows = convert_table(_table(arguments.data), Path(arguments.target), progress)
+    print_line(f"{arguments.target}: {plural(rows, 'row')}")
     return COMPLETE
 
 
 def _check_rows(table: Table) -> None:
     """Questions, options and answers as a run would read them."""
-    for _ in samples(table, path=table.path):
+    for _ in rows_to_samples(table, path=table.path):
         pass
 
 
 def _table(name: str) -> Table:
     if is_foreign(name) or name.lower().endswith(".xlsx"):
         return read_predictions(name).table()
-    plain = is_data(name) and not is_described(name)
+    plain = is_data_source(name) and not is_description(name)
     return open_table(name) if plain else open_benchmark(name).open()
 
 
 @contextmanager
-def _bars() -> Iterator[Callable[[Step], None]]:
-    """`bar` for several benchmarks at once: a line for each that is fetched or prepared."""
+def _progress_bars() -> Iterator[Callable[[PullStep], None]]:
+    """`progress_bar` for several benchmarks at once: a line for each that is fetched or prepared."""
     from rich.progress import Progress, TaskID
 
     from snellen.report.console import Terminal
@@ -146,17 +148,17 @@ def _bars() -> Iterator[Callable[[Step], None]]:
     lines: dict[tuple[str, str], TaskID] = {}
     with Progress(console=console, disable=not console.is_terminal, transient=True) as shown:
 
-        def watch(step: Step) -> None:
-            key = (step.name, step.doing)
+        def watch(step: PullStep) -> None:
+            key = (step.name, step.phase)
             if key not in lines:
-                lines[key] = shown.add_task(f"{step.name}: {step.doing}", total=step.total)
+                lines[key] = shown.add_task(f"{step.name}: {step.phase}", total=step.total)
             shown.update(lines[key], completed=step.done, total=step.total)
 
         yield watch
 
 
 @contextmanager
-def bar(what: str) -> Iterator[FetchProgress]:
+def progress_bar(what: str) -> Iterator[FetchProgress]:
     """A progress bar on standard error where that is a terminal; silence where it is not."""
     from rich.progress import Progress
 

@@ -16,14 +16,14 @@ from typing import Literal, NamedTuple
 
 from snellen import __version__
 from snellen.cli.main import COMPLETE, INCOMPLETE
-from snellen.cli.printing import say
+from snellen.cli.printing import print_line
 from snellen.core.errors import SnellenError, UsageError
 from snellen.settings import Settings
 
 _LOW_DISK = 2 << 30
 
 
-class Finding(NamedTuple):
+class HealthCheck(NamedTuple):
     state: Literal["ok", "optional", "problem"]
     what: str
     detail: str
@@ -41,65 +41,69 @@ def main(arguments: Namespace) -> int:
     else:
         marks = {"ok": "ok      ", "optional": "optional", "problem": "PROBLEM "}
         for finding in findings:
-            say(f"{marks[finding.state]}  {finding.what}: {finding.detail}")
+            print_line(f"{marks[finding.state]}  {finding.what}: {finding.detail}")
     return INCOMPLETE if any(one.state == "problem" for one in findings) else COMPLETE
 
 
-def examine(settings: Settings) -> Iterator[Finding]:
-    yield Finding("ok", "snellen", f"{__version__}, Python {platform.python_version()}")
-    yield from _folder("cache", settings.cache)
+def examine(settings: Settings) -> Iterator[HealthCheck]:
+    yield HealthCheck("ok", "snellen", f"{__version__}, Python {platform.python_version()}")
+    yield from _check_folder("cache", settings.cache)
     if settings.lmu_data is not None:
-        yield from _folder("LMUData", settings.lmu_data)
-    yield from _extras()
-    yield from _accelerator()
-    yield from _bundled()
+        yield from _check_folder("LMUData", settings.lmu_data)
+    yield from _check_extras()
+    yield from _check_accelerator()
+    yield from _check_bundled_model()
 
 
-def examine_store(path: Path, *, repair: bool) -> Iterator[Finding]:
+def examine_store(path: Path, *, repair: bool) -> Iterator[HealthCheck]:
     from snellen.store.repair import check
     from snellen.store.repair import repair as repair_store
 
     mended = repair_store(path) if repair else None
     found = mended.before if mended is not None else check(path)
     state: Literal["ok", "problem"] = "ok" if found.is_sound or mended else "problem"
-    yield Finding("ok", "store", f"{path}, {counted(found.replies, 'sound reply')}")
+    yield HealthCheck("ok", "store", f"{path}, {count_with_noun(found.replies, 'sound reply')}")
     if found.media:
-        yield Finding("ok", "store", counted(found.media, "sound drawn picture"))
-    if found.unproven:
-        detail = f"{counted(found.unproven, 'reply')} from before checksums, readable"
-        yield Finding("ok", "store", detail)
-    for complaint in found.complaints:
-        yield Finding(state, "file", f"{complaint}; replies may be out of reach")
+        yield HealthCheck("ok", "store", count_with_noun(found.media, "sound drawn picture"))
+    if found.without_checksum:
+        detail = (
+            f"{count_with_noun(found.without_checksum, 'reply')} from before checksums, readable"
+        )
+        yield HealthCheck("ok", "store", detail)
+    for complaint in found.errors:
+        yield HealthCheck(state, "file", f"{complaint}; replies may be out of reach")
     if found.damaged:
-        yield Finding(state, "damaged", f"{counted(found.damaged, 'reply')}, asked again when owed")
+        yield HealthCheck(
+            state, "damaged", f"{count_with_noun(found.damaged, 'reply')}, asked again when owed"
+        )
     if found.damaged_media:
-        detail = f"{counted(found.damaged_media, 'drawn picture')}, asked again when owed"
-        yield Finding(state, "damaged", detail)
+        detail = f"{count_with_noun(found.damaged_media, 'drawn picture')}, asked again when owed"
+        yield HealthCheck(state, "damaged", detail)
     if mended is not None:
-        detail = f"{path} holds the sound rows; the damaged store is kept as {mended.kept}"
-        yield Finding("ok", "repaired", detail)
+        detail = f"{path} holds the sound rows; the damaged store is kept as {mended.damaged_file}"
+        yield HealthCheck("ok", "repaired", detail)
     elif not found.is_sound:
-        yield Finding("optional", "repair", f"snellen doctor {path} --repair")
+        yield HealthCheck("optional", "repair", f"snellen doctor {path} --repair")
 
 
-def counted(count: int, name: str) -> str:
+def count_with_noun(count: int, name: str) -> str:
     """`1 reply`, `2 replies`."""
     if count != 1:
         name = f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
     return f"{count:,} {name}"
 
 
-def _folder(what: str, path: Path) -> Iterator[Finding]:
+def _check_folder(what: str, path: Path) -> Iterator[HealthCheck]:
     existing = next(parent for parent in (path, *path.parents) if parent.exists())
     if not os.access(existing, os.W_OK):
-        yield Finding("problem", what, f"{path} cannot be written; fix its rights")
+        yield HealthCheck("problem", what, f"{path} cannot be written; fix its rights")
         return
     free = shutil.disk_usage(existing).free
     state: Literal["ok", "problem"] = "ok" if free > _LOW_DISK else "problem"
-    yield Finding(state, what, f"{path}, {free / 1e9:.0f} GB free")
+    yield HealthCheck(state, what, f"{path}, {free / 1e9:.0f} GB free")
 
 
-def _extras() -> Iterator[Finding]:
+def _check_extras() -> Iterator[HealthCheck]:
     """Every extra of the package that has requirements, and which of them are missing."""
     wanted: dict[str, list[str]] = {}
     for line in metadata("snellen").get_all("Requires-Dist") or []:
@@ -109,15 +113,15 @@ def _extras() -> Iterator[Finding]:
         if extra and name != "snellen":
             wanted.setdefault(extra, []).append(name)
     for extra, names in wanted.items():
-        missing = [name for name in names if not _installed(name)]
+        missing = [name for name in names if not _is_installed(name)]
         if missing:
             advice = f"missing {', '.join(missing)}; pip install 'snellen[{extra}]'"
-            yield Finding("optional", f"extra {extra}", advice)
+            yield HealthCheck("optional", f"extra {extra}", advice)
         else:
-            yield Finding("ok", f"extra {extra}", ", ".join(f"{n} {version(n)}" for n in names))
+            yield HealthCheck("ok", f"extra {extra}", ", ".join(f"{n} {version(n)}" for n in names))
 
 
-def _installed(package: str) -> bool:
+def _is_installed(package: str) -> bool:
     try:
         version(package)
     except PackageNotFoundError:
@@ -125,7 +129,7 @@ def _installed(package: str) -> bool:
     return True
 
 
-def _accelerator() -> Iterator[Finding]:
+def _check_accelerator() -> Iterator[HealthCheck]:
     if find_spec("torch") is None:
         return
     import torch
@@ -133,13 +137,13 @@ def _accelerator() -> Iterator[Finding]:
     if torch.cuda.is_available():
         names = {torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())}
         count = torch.cuda.device_count()
-        yield Finding("ok", "accelerator", f"{count} x {', '.join(sorted(names))}")
+        yield HealthCheck("ok", "accelerator", f"{count} x {', '.join(sorted(names))}")
     else:
         detail = f"none; models run on the CPU, {torch.get_num_threads()} threads"
-        yield Finding("optional", "accelerator", detail)
+        yield HealthCheck("optional", "accelerator", detail)
 
 
-def _bundled() -> Iterator[Finding]:
+def _check_bundled_model() -> Iterator[HealthCheck]:
     from snellen.models.naming.registry import describe_model
 
     if find_spec("transformers") is None:
@@ -147,6 +151,6 @@ def _bundled() -> Iterator[Finding]:
     try:
         info = describe_model("snellen/tiny")
     except SnellenError as error:
-        yield Finding("problem", "snellen/tiny", str(error))
+        yield HealthCheck("problem", "snellen/tiny", str(error))
     else:
-        yield Finding("ok", "snellen/tiny", f"identity {info.identity.digest()[:12]}")
+        yield HealthCheck("ok", "snellen/tiny", f"identity {info.identity.digest()[:12]}")

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from snellen.cli.main import COMPLETE
-from snellen.cli.printing import say
+from snellen.cli.printing import print_line
 from snellen.core.atomic_write import save
 from snellen.core.errors import UsageError
-from snellen.core.terminal_text import visible
+from snellen.core.terminal_text import escape_controls
 from snellen.store.export import vlmevalkit
 from snellen.store.runs import RunFolder, distinct_runs, require_single
 
@@ -20,37 +20,37 @@ PAGES = "pages"
 
 def main(arguments: Namespace) -> int:
     if arguments.to == PAGES:
-        return _pages(arguments)
+        return _write_pages(arguments)
     runs = distinct_runs(arguments.runs)
     content = _FORMATS[arguments.to](runs)
     if arguments.output is None:
-        _print(content)
+        _print_content(content)
         return COMPLETE
     save(Path(arguments.output), content)
     return COMPLETE
 
 
-def _pages(arguments: Namespace) -> int:
+def _write_pages(arguments: Namespace) -> int:
     if arguments.output is None:
         raise UsageError("pages are a folder of files: name it with -o DIR")
     from snellen.view.files import write_pages
-    from snellen.view.run_view import Shelf
+    from snellen.view.run_view import RunLibrary
 
-    say(write_pages(Shelf(arguments.runs), Path(arguments.output)))
+    print_line(write_pages(RunLibrary(arguments.runs), Path(arguments.output)))
     return COMPLETE
 
 
-def _print(content: str | bytes) -> None:
+def _print_content(content: str | bytes) -> None:
     if isinstance(content, str):
         # Another program gets what is submitted as it is.
-        sys.stdout.write(visible(content) if sys.stdout.isatty() else content)
+        sys.stdout.write(escape_controls(content) if sys.stdout.isatty() else content)
     elif sys.stdout.isatty():
         raise UsageError("a workbook is no text for a terminal: name a file with -o FILE.xlsx")
     else:
         sys.stdout.buffer.write(content)
 
 
-def _one(runs: list[RunFolder], what: str) -> RunFolder:
+def _only_run(runs: list[RunFolder], what: str) -> RunFolder:
     if len(runs) != 1:
         raise UsageError(f"{what} is one run's file; got {len(runs)} runs")
     require_single(runs, what)
@@ -58,21 +58,21 @@ def _one(runs: list[RunFolder], what: str) -> RunFolder:
 
 
 def _vlmevalkit_tsv(runs: list[RunFolder]) -> str:
-    return vlmevalkit.as_tsv(vlmevalkit.vlmevalkit_sheet(_one(runs, "vlmevalkit-tsv")))
+    return vlmevalkit.as_tsv(vlmevalkit.vlmevalkit_sheet(_only_run(runs, "vlmevalkit-tsv")))
 
 
 def _vlmevalkit_xlsx(runs: list[RunFolder]) -> bytes:
-    return vlmevalkit.as_xlsx(vlmevalkit.vlmevalkit_sheet(_one(runs, "vlmevalkit-xlsx")))
+    return vlmevalkit.as_xlsx(vlmevalkit.vlmevalkit_sheet(_only_run(runs, "vlmevalkit-xlsx")))
 
 
 def _mmbench_submission(runs: list[RunFolder]) -> bytes:
-    return vlmevalkit.as_xlsx(vlmevalkit.mmbench_sheet(_one(runs, "mmbench-submission")))
+    return vlmevalkit.as_xlsx(vlmevalkit.mmbench_sheet(_only_run(runs, "mmbench-submission")))
 
 
 def _mmt_submission(runs: list[RunFolder]) -> str:
     from snellen.store.export.mmt_submission import mmt_sheet
 
-    return vlmevalkit.as_tsv(mmt_sheet(_one(runs, "mmt-submission")))
+    return vlmevalkit.as_tsv(mmt_sheet(_only_run(runs, "mmt-submission")))
 
 
 def _mmt_table(runs: list[RunFolder]) -> str:
@@ -84,11 +84,11 @@ def _mmt_table(runs: list[RunFolder]) -> str:
 def _seed_results(runs: list[RunFolder]) -> str:
     from snellen.store.export.seedbench_results import seed_results
 
-    run = _one(runs, "seed-results")
+    run = _only_run(runs, "seed-results")
     found = seed_results(run.records())
-    if found.left_out or run.info.status != "complete":
-        say(
-            f"snellen: {found.written} answers written; {found.left_out} samples without an "
+    if found.omitted or run.info.status != "complete":
+        print_line(
+            f"snellen: {found.line_count} answers written; {found.omitted} samples without an "
             f"answer are left out (the run is {run.info.status})",
             error=True,
         )

@@ -19,8 +19,8 @@ def main(arguments: Namespace) -> int:
     from snellen.store.runs import distinct_runs
 
     runs = distinct_runs(arguments.runs)
-    leaked = _leaked(runs, arguments.language_model)
-    gained = _gained(arguments, runs, needed=not leaked)
+    leaked = _compute_leakages(runs, arguments.language_model)
+    gained = _compute_gains(arguments, runs, required=not leaked)
     if arguments.output is not None:
         from snellen.report.plots.save import save_plot
         from snellen.report.terminal.gains import gain_plot
@@ -42,11 +42,11 @@ def main(arguments: Namespace) -> int:
     return COMPLETE
 
 
-def _gained(arguments: Namespace, runs: list[RunFolder], needed: bool) -> list[Gain]:
+def _compute_gains(arguments: Namespace, runs: list[RunFolder], required: bool) -> list[Gain]:
     from snellen.analysis.causes.gains import gains
 
     found = gains(runs, arguments.by, base=arguments.base, group=arguments.group or None)
-    if found or not needed:
+    if found or not required:
         return found
     what = f"in {arguments.by!r} alone" if arguments.by else "in a control, cot or shots alone"
     base = f", one of them with {arguments.base!r}" if arguments.base else ""
@@ -59,7 +59,7 @@ def _gained(arguments: Namespace, runs: list[RunFolder], needed: bool) -> list[G
     )
 
 
-def _leaked(runs: list[RunFolder], language_model: str | None) -> list[Leakage]:
+def _compute_leakages(runs: list[RunFolder], language_model: str | None) -> list[Leakage]:
     from snellen.analysis.findings.leakage import leakages
     from snellen.store.runs import open_run
 

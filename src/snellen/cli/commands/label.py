@@ -6,14 +6,14 @@ from argparse import Namespace
 from pathlib import Path
 
 from snellen.analysis.parsing.unread_replies import (
-    alignment,
-    drawn,
+    extractor_agreement,
     read_labels,
-    unread,
+    sample_replies,
+    unread_replies,
     write_sheet,
 )
 from snellen.cli.main import COMPLETE
-from snellen.cli.printing import say
+from snellen.cli.printing import print_line
 from snellen.core.errors import UsageError
 from snellen.store.runs import distinct_runs, require_single
 
@@ -24,21 +24,21 @@ def main(arguments: Namespace) -> int:
     if arguments.labels is not None:
         labels = read_labels(Path(arguments.labels))
         for run in runs:
-            found = alignment(run, labels)
+            found = extractor_agreement(run, labels)
             low, high = 100 * found.interval.low, 100 * found.interval.high
-            say(
+            print_line(
                 f"{found.extractor}: {100 * found.share:.1f} % of {found.labelled} labelled "
                 f"replies read as people do (95 % interval {low:.1f}-{high:.1f}; {run.name})"
             )
         return COMPLETE
-    replies = [one for run in runs for one in unread(run.records())]
-    distinct = list({(one.id, one.number, one.text): one for one in replies}.values())
+    replies = [one for run in runs for one in unread_replies(run.records())]
+    distinct = list({(one.id, one.pass_index, one.text): one for one in replies}.values())
     if not distinct:
-        say("every reply was read by a rule: nothing to label")
+        print_line("every reply was read by a rule: nothing to label")
         return COMPLETE
     if arguments.output is None:
         raise UsageError("where shall the labelling sheet go? add -o FILE.csv")
-    sheet = drawn(distinct, arguments.share, arguments.seed)
+    sheet = sample_replies(distinct, arguments.share, arguments.seed)
     write_sheet(sheet, Path(arguments.output))
-    say(f"{arguments.output}: {len(sheet)} of {len(distinct)} unread replies to label")
+    print_line(f"{arguments.output}: {len(sheet)} of {len(distinct)} unread replies to label")
     return COMPLETE

@@ -6,34 +6,34 @@ from argparse import Namespace
 from pathlib import Path
 
 from snellen.cli.main import COMPLETE
-from snellen.cli.printing import print_in
+from snellen.cli.printing import print_result
 from snellen.core.errors import UsageError
 
-_PRINTED = (".csv", ".tsv")
+_TABLE_SUFFIXES = (".csv", ".tsv")
 
 
 def main(arguments: Namespace) -> int:
     from snellen.api import report_of
-    from snellen.benchmarks.mme.boards import printed_scores
+    from snellen.benchmarks.mme.boards import parse_printed_scores
     from snellen.data.tables.open_table import open_table
     from snellen.report.leaderboard_export import EXPORTS
-    from snellen.report.terminal.leaderboards import print_standings, standings
+    from snellen.report.terminal.leaderboards import print_leaderboards, rank_comparable_runs
     from snellen.store.runs import distinct_runs
 
     if arguments.top < 1:
         raise UsageError(f"--top is {arguments.top}; expected at least 1 place")
     if arguments.suite is not None:
-        return _suite(arguments)
+        return _print_suite(arguments)
     if not arguments.sources:
         raise UsageError("no sources; give run folders, a folder of runs or a CSV of numbers")
-    files = [one for one in arguments.sources if Path(one).suffix.lower() in _PRINTED]
+    files = [one for one in arguments.sources if Path(one).suffix.lower() in _TABLE_SUFFIXES]
     folders = [one for one in arguments.sources if one not in files]
-    printed = [printed_scores(open_table(one)) for one in files]
+    printed = [parse_printed_scores(open_table(one)) for one in files]
     runs = distinct_runs(folders)
     if arguments.filter:
-        from snellen.models.naming.filters import fulfils
+        from snellen.models.naming.filters import model_filter
 
-        fits = fulfils(arguments.filter)
+        fits = model_filter(arguments.filter)
         runs = [one for one in runs if fits(one.info.model)]
         printed = [
             one._replace(scores={name: found for name, found in one.scores.items() if fits(name)})
@@ -44,39 +44,44 @@ def main(arguments: Namespace) -> int:
                 f"no model here fulfils --filter {arguments.filter!r}; a model that is not in the "
                 "catalog fulfils no filter"
             )
-    found = standings(runs, [report_of(run) for run in runs], printed, arguments.top)
+    found = rank_comparable_runs(runs, [report_of(run) for run in runs], printed, arguments.top)
     if arguments.output is not None:
         from snellen.report.plots.leaderboard_bars import board_plot
         from snellen.report.plots.save import save_plot
 
         sheets = {standing.title: standing.boards for standing in found}
         save_plot(board_plot(sheets), Path(arguments.output))
-    print_in(arguments.format, found, print_standings, EXPORTS)
+    print_result(arguments.format, found, print_leaderboards, EXPORTS)
     return COMPLETE
 
 
-def _suite(arguments: Namespace) -> int:
+def _print_suite(arguments: Namespace) -> int:
     """The table of a suite, over runs and imported results."""
     from snellen.api import report_of
-    from snellen.benchmarks.declaration.suites import suite_named
+    from snellen.benchmarks.declaration.suites import find_suite
     from snellen.data.tables.open_table import open_table
-    from snellen.report.terminal.suites import SUITE_EXPORTS, imported, print_suite, suite_table
+    from snellen.report.terminal.suites import (
+        SUITE_EXPORTS,
+        print_suite,
+        read_imported_scores,
+        suite_table,
+    )
     from snellen.store.runs import distinct_runs
 
-    results = [one for file in arguments.results for one in imported(open_table(file))]
+    results = [one for file in arguments.results for one in read_imported_scores(open_table(file))]
     runs = distinct_runs(arguments.sources)
     if arguments.filter:
-        from snellen.models.naming.filters import fulfils
+        from snellen.models.naming.filters import model_filter
 
-        fits = fulfils(arguments.filter)
+        fits = model_filter(arguments.filter)
         runs = [one for one in runs if fits(one.info.model)]
         results = [one for one in results if fits(one.model)]
     reports = [report_of(run) for run in runs]
-    found = suite_table(suite_named(arguments.suite), runs, reports, results)
+    found = suite_table(find_suite(arguments.suite), runs, reports, results)
     if not found.rows:
         raise UsageError(
             f"nothing of the suite {arguments.suite} is there; run it with -b {arguments.suite}, "
             "or give results of elsewhere by --with FILE.csv (model,member,value)"
         )
-    print_in(arguments.format, found, print_suite, SUITE_EXPORTS)
+    print_result(arguments.format, found, print_suite, SUITE_EXPORTS)
     return COMPLETE

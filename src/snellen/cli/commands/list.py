@@ -6,25 +6,25 @@ import json
 from argparse import Namespace
 
 from snellen.benchmarks.declaration.evidence import evidence_level, evidence_of
-from snellen.benchmarks.declaration.option_docs import OptionFacts, option_facts
+from snellen.benchmarks.declaration.option_docs import OptionDoc, option_docs
 from snellen.benchmarks.declaration.registry import (
     data_facts,
-    is_data,
-    known_benchmarks,
+    is_data_source,
+    list_benchmarks,
     open_benchmark,
     split_spec,
 )
 from snellen.benchmarks.declaration.results_files import RESULTS_FILES
-from snellen.benchmarks.declaration.suites import built_in
-from snellen.benchmarks.protocol.parsers import described_rules
+from snellen.benchmarks.declaration.suites import builtin_suites
+from snellen.benchmarks.protocol.parsers import describe_rules
 from snellen.benchmarks.seedbench.levels import level_of
 from snellen.cli.main import COMPLETE
-from snellen.cli.printing import say
+from snellen.cli.printing import print_line
 from snellen.core.benchmark import Variant
-from snellen.core.entry_points import doors
+from snellen.core.entry_points import plugin_entry_points
 from snellen.core.errors import UnknownName, UsageError
-from snellen.models.naming.catalog import Entry, catalog_names, facts_of
-from snellen.models.naming.registry import describe_model, known_models
+from snellen.models.naming.catalog import CatalogEntry, catalog_names, facts_of
+from snellen.models.naming.registry import describe_model, registered_models
 
 _BENCHMARKS, _MODELS = "snellen.benchmarks", "snellen.models"
 
@@ -33,16 +33,18 @@ def main(arguments: Namespace) -> int:
     if arguments.what == "models" and arguments.filter:
         _print_catalog(arguments.filter, arguments.json)
     elif arguments.what == "models":
-        _print_names([(known.name, known.title) for known in known_models()], arguments.json)
+        _print_names([(known.name, known.title) for known in registered_models()], arguments.json)
         if not arguments.json:
-            say("and models of the catalog by their names: snellen list models --filter all")
+            print_line("and models of the catalog by their names: snellen list models --filter all")
     elif arguments.what == "benchmarks":
         if arguments.filter:
             raise UsageError("--filter chooses models; benchmarks have no facts to filter by")
         _print_benchmarks(arguments.json)
     elif arguments.what == "suites":
-        _print_names([(name, suite.title) for name, suite in built_in().items()], arguments.json)
-    elif arguments.name.lower() in built_in():
+        _print_names(
+            [(name, suite.title) for name, suite in builtin_suites().items()], arguments.json
+        )
+    elif arguments.name.lower() in builtin_suites():
         _print_facts(_suite_facts(arguments.name.lower()))
     else:
         _print_facts(_facts(arguments.name))
@@ -50,7 +52,7 @@ def main(arguments: Namespace) -> int:
 
 
 def _suite_facts(name: str) -> dict[str, str]:
-    suite = built_in()[name]
+    suite = builtin_suites()[name]
     return {
         "suite": name,
         "title": suite.title,
@@ -66,12 +68,12 @@ def _print_names(rows: list[tuple[str, str]], as_json: bool) -> None:
         return
     width = max(len(name) for name, _ in rows)
     for name, title in rows:
-        say(f"{name:<{width}}  {title}")
+        print_line(f"{name:<{width}}  {title}")
 
 
 def _print_benchmarks(as_json: bool) -> None:
     """Name, level of evidence and title of each registered benchmark."""
-    rows = [(known.name, evidence_level(known.name), known.title) for known in known_benchmarks()]
+    rows = [(known.name, evidence_level(known.name), known.title) for known in list_benchmarks()]
     if as_json:
         print(
             json.dumps([{"name": n, "title": title, "evidence": level} for n, level, title in rows])
@@ -79,7 +81,7 @@ def _print_benchmarks(as_json: bool) -> None:
         return
     name_width, level_width = (max(len(row[column]) for row in rows) for column in (0, 1))
     for name, level, title in rows:
-        say(f"{name:<{name_width}}  {level:<{level_width}}  {title}")
+        print_line(f"{name:<{name_width}}  {level:<{level_width}}  {title}")
 
 
 def _print_catalog(filter: str, as_json: bool) -> None:
@@ -101,20 +103,20 @@ def _facts(name: str) -> dict[str, str]:
     stem = split_spec(name).name.lower()
     if name.startswith(("http://", "https://")):
         return _model_facts(name)
-    is_model = name.partition("/")[0] in doors(_MODELS)
-    if stem in doors(_BENCHMARKS) or (is_data(stem) and not is_model):
+    is_model = name.partition("/")[0] in plugin_entry_points(_MODELS)
+    if stem in plugin_entry_points(_BENCHMARKS) or (is_data_source(stem) and not is_model):
         return _benchmark_facts(name)
     entry = facts_of(name)
     if entry is not None:
-        return _catalogued(name, entry)
+        return _catalog_facts(name, entry)
     try:
         return _model_facts(name)
     except UnknownName as no_model:
         try:
             return _benchmark_facts(name)
         except UnknownName:
-            models = [*(one.name for one in known_models()), *catalog_names()]
-            known = [*models, *doors(_BENCHMARKS)]
+            models = [*(one.name for one in registered_models()), *catalog_names()]
+            known = [*models, *plugin_entry_points(_BENCHMARKS)]
             raise UnknownName("model or benchmark", name, known) from no_model
 
 
@@ -122,7 +124,7 @@ def _benchmark_facts(name: str) -> dict[str, str]:
     benchmark = open_benchmark(name, Variant())
     evidence = evidence_of(benchmark.name)
     (aliases,) = [
-        ", ".join(known.aliases) for known in known_benchmarks() if known.name == benchmark.name
+        ", ".join(known.aliases) for known in list_benchmarks() if known.name == benchmark.name
     ] or [""]
     return {
         "benchmark": benchmark.name,
@@ -130,11 +132,11 @@ def _benchmark_facts(name: str) -> dict[str, str]:
         "version": benchmark.version,
         "headline": benchmark.headline,
         "parameters": ", ".join(f"{k}={v}" for k, v in benchmark.parameters.items()),
-        **{f"  {one.name}": _told(one) for one in option_facts(benchmark.options)},
-        "rules": described_rules(benchmark.rules),
+        **{f"  {one.name}": _option_line(one) for one in option_docs(benchmark.options)},
+        "rules": describe_rules(benchmark.rules),
         "also called": aliases,
         "paper": benchmark.paper,
-        "source": benchmark.source,
+        "source": benchmark.provenance,
         **data_facts(name),
         "coverage": benchmark.coverage,
         "evidence": evidence.summary() if evidence else "",
@@ -150,21 +152,21 @@ def _advice(name: str) -> str:
     return "" if known is None else known.advice
 
 
-def _told(option: OptionFacts) -> str:
+def _option_line(option: OptionDoc) -> str:
     """An option's default, values and meaning in a line."""
-    told = f"{option.values.replace('`', '')} (default {option.default})"
-    return f"{told}: {option.meaning}" if option.meaning else told
+    line = f"{option.values.replace('`', '')} (default {option.default})"
+    return f"{line}: {option.meaning}" if option.meaning else line
 
 
-def _catalogued(name: str, entry: Entry) -> dict[str, str]:
+def _catalog_facts(name: str, entry: CatalogEntry) -> dict[str, str]:
     """The catalog's facts, and what this machine can tell of the model, or why it cannot."""
-    from snellen.report.terminal.catalog import facts
+    from snellen.report.terminal.catalog import entry_facts
 
     try:
         here = _model_facts(name)
     except UsageError as error:
         here = {"on this machine": str(error)}
-    return {**here, **facts(entry)} if "model" in here else {**facts(entry), **here}
+    return {**here, **entry_facts(entry)} if "model" in here else {**entry_facts(entry), **here}
 
 
 def _model_facts(name: str) -> dict[str, str]:
@@ -186,4 +188,4 @@ def _print_facts(facts: dict[str, str]) -> None:
     shown = {key: value for key, value in facts.items() if value}
     width = max(map(len, shown))
     for key, value in shown.items():
-        say(f"{key:<{width}}  {value}")
+        print_line(f"{key:<{width}}  {value}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from snellen.cli.commands.run import fetched, told
+from snellen.cli.commands.run import download_printer, line_printer
 from snellen.cli.main import COMPLETE, INCOMPLETE
 from snellen.core.benchmark import Variant
 
@@ -28,8 +28,8 @@ def main(arguments: Namespace) -> int:
         load=arguments.load,
         tolerance=arguments.tolerance,
         serve_timeout=arguments.serve_timeout,
-        serving=told(console),
-        fetching=fetched(console),
+        serving=line_printer(console),
+        fetching=download_printer(console),
     )
     if arguments.json:
         print(msgspec.json.encode({**msgspec.structs.asdict(found), "equal": found.equal}).decode())

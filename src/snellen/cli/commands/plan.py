@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from snellen.cli.commands.run import asked
+from snellen.cli.commands.run import run_arguments
 from snellen.cli.main import COMPLETE, MISTAKE
 from snellen.core.errors import UsageError
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
     from snellen.analysis.comparison.planned_study import Aims
     from snellen.api.plan import Planned
-    from snellen.api.planned_studies import Line
+    from snellen.api.planned_studies import PlanLine
     from snellen.engine.offline.estimate import Assumptions
 
 _UNKNOWN = "–"
-_NAMED = 3
+_MAX_NAMED = 3
 """Most lines of the table that a sentence names; of more it tells their number."""
 _COLUMNS = ("model", "benchmark", "asks", "most", "stored", "in", "out", "$", "time")
 """`asks`: expected requests; `most`: if every pass were right; `in`, `out`: tokens."""
@@ -32,8 +32,8 @@ def main(arguments: Namespace) -> int:
     from snellen.api.plan import plan
 
     planned = plan(
-        **asked(arguments),
-        assumed=_assumed(arguments),
+        **run_arguments(arguments),
+        assumed=_assumptions(arguments),
         probe=arguments.probe,
         aims=_aims(arguments),
         like=arguments.like,
@@ -48,7 +48,7 @@ def main(arguments: Namespace) -> int:
     return MISTAKE if planned.missing else COMPLETE
 
 
-def _assumed(arguments: Namespace) -> Assumptions:
+def _assumptions(arguments: Namespace) -> Assumptions:
     from snellen.engine.offline.estimate import Assumptions
 
     given = {
@@ -95,24 +95,24 @@ def _aims(arguments: Namespace) -> Aims | None:
 
 def print_plan(planned: Planned, console: Console, quiet: bool = False) -> None:
     """The table, and sentences unless `quiet`."""
-    from snellen.report.findings.finding import Column, Grid, print_grid
-    from snellen.report.terminal.planned_study import study_grid, study_lines
+    from snellen.report.findings.finding import FindingTable, TableColumn, print_table
+    from snellen.report.terminal.planned_study import study_lines, study_table
 
-    columns = [Column(name, "text" if name in _COLUMNS[:2] else "count") for name in _COLUMNS]
-    print_grid(Grid("", columns, [_cells(line) for line in planned.lines]), console)
+    columns = [TableColumn(name, "text" if name in _COLUMNS[:2] else "count") for name in _COLUMNS]
+    print_table(FindingTable("", columns, [_cells(line) for line in planned.lines]), console)
     console.print("asks: requests expected, and at most; in, out: tokens", highlight=False)
     for study in planned.studies:
         console.print()
-        print_grid(study_grid(study), console)
+        print_table(study_table(study), console)
         for text in study_lines(study):
             console.print(text, highlight=False, markup=False, soft_wrap=True)
     if planned.studies:
         console.print()
-    for text in (*([] if quiet else _sentences(planned)), *_missing(planned)):
+    for text in (*([] if quiet else _notice_lines(planned)), *_missing_lines(planned)):
         console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
-def _cells(line: Line) -> tuple[str, ...]:
+def _cells(line: PlanLine) -> tuple[str, ...]:
     from snellen.report import format as fmt
 
     names = (line.model, line.benchmark)
@@ -124,36 +124,36 @@ def _cells(line: Line) -> tuple[str, ...]:
         f"{found.requests:.0f}",
         str(found.most_requests),
         str(found.stored),
-        _short(found.prompt_tokens),
-        _short(found.completion_tokens),
+        _short_count(found.prompt_tokens),
+        _short_count(found.completion_tokens),
         _UNKNOWN if line.dollars is None else f"{line.dollars:.2f}",
         _UNKNOWN if found.seconds is None else fmt.duration(found.seconds),
     )
 
 
-def _sentences(planned: Planned) -> list[str]:
+def _notice_lines(planned: Planned) -> list[str]:
     from snellen.report import format as fmt
 
     lines: dict[str, list[str]] = {}
     for line in planned.lines:
-        for text in _of_line(line):
+        for text in _line_notices(line):
             lines.setdefault(text, []).append(f"{line.model} on {line.benchmark}")
-    told = [
-        f"{', '.join(wheres) if len(wheres) <= _NAMED else f'{len(wheres)} lines'}: {text}"
+    notices = [
+        f"{', '.join(wheres) if len(wheres) <= _MAX_NAMED else f'{len(wheres)} lines'}: {text}"
         for text, wheres in lines.items()
     ]
-    told += planned.notes
-    told += [f"to download: {what}" for what in planned.downloads]
+    notices += planned.notes
+    notices += [f"to download: {what}" for what in planned.downloads]
     grows = sum(line.estimate.store_bytes for line in planned.lines if line.estimate)
-    told.append(
+    notices.append(
         f"disk: the store grows by {fmt.size(round(grows))}; {fmt.size(planned.disk_free)} are free"
     )
     if planned.dollars is not None and len(planned.lines) > 1:
-        told.append(f"all together: {planned.dollars:.2f} $")
-    return list(dict.fromkeys(told))
+        notices.append(f"all together: {planned.dollars:.2f} $")
+    return list(dict.fromkeys(notices))
 
 
-def _of_line(line: Line) -> Iterator[str]:
+def _line_notices(line: PlanLine) -> Iterator[str]:
     if line.skipped:
         yield f"skipped, it {line.skipped}"
     found = line.estimate
@@ -171,11 +171,11 @@ def _of_line(line: Line) -> Iterator[str]:
         yield f"price from {line.price.source}{read}"
 
 
-def _missing(planned: Planned) -> list[str]:
+def _missing_lines(planned: Planned) -> list[str]:
     return [f"missing {one.what}: {one.sentence}" for one in planned.missing]
 
 
-def _short(count: float) -> str:
+def _short_count(count: float) -> str:
     for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if count >= size:
             return f"{count / size:.1f} {unit}"

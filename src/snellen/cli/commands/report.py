@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from snellen.cli.main import COMPLETE, INCOMPLETE
-from snellen.cli.printing import TABLE, print_in, say
+from snellen.cli.printing import TABLE, print_line, print_result
 from snellen.core.atomic_write import save
 from snellen.core.run import Report
 from snellen.store.runs import RunFolder, distinct_runs
 
-Reported = list[tuple[RunFolder, Report]]
+RunReports = list[tuple[RunFolder, Report]]
 
 
 def main(arguments: Namespace) -> int:
@@ -21,24 +21,24 @@ def main(arguments: Namespace) -> int:
 
     runs = [(run, report_of(run)) for run in distinct_runs(arguments.runs)]
     if arguments.format == "html":
-        say(_page(runs, arguments.output, arguments.data))
+        print_line(_write_page(runs, arguments.output, arguments.data))
     elif arguments.output is None:
-        _show([report for _, report in runs], arguments.format)
+        _print_reports([report for _, report in runs], arguments.format)
         if arguments.format == TABLE:
-            _reasons([run for run, _ in runs])
+            _print_reasons([run for run, _ in runs])
     else:
-        save(Path(arguments.output), _text([report for _, report in runs], arguments.format))
+        save(Path(arguments.output), _render_text([report for _, report in runs], arguments.format))
     return COMPLETE if all(run.info.status == "complete" for run, _ in runs) else INCOMPLETE
 
 
-def _show(reports: list[Report], form: str) -> None:
+def _print_reports(reports: list[Report], form: str) -> None:
     from snellen.report.export import EXPORTS
     from snellen.report.terminal.table import print_runs
 
-    print_in(form, reports, print_runs, EXPORTS)
+    print_result(form, reports, print_runs, EXPORTS)
 
 
-def _reasons(runs: list[RunFolder]) -> None:
+def _print_reasons(runs: list[RunFolder]) -> None:
     """Why samples failed, and what the scores owe to pictures, thinking or examples, where runs
     tell it."""
     from snellen.analysis.causes.gains import gains
@@ -50,7 +50,7 @@ def _reasons(runs: list[RunFolder]) -> None:
     print_gains(gains(runs), Terminal())
 
 
-def _text(reports: list[Report], form: str) -> str:
+def _render_text(reports: list[Report], form: str) -> str:
     if form == TABLE:
         from snellen.report.console import Terminal
         from snellen.report.terminal.table import print_runs
@@ -63,13 +63,13 @@ def _text(reports: list[Report], form: str) -> str:
     return EXPORTS[form](reports)
 
 
-def _page(runs: Reported, output: str | None, moved: Sequence[str]) -> Path:
-    from snellen.api.report import write_missing_pictures
+def _write_page(runs: RunReports, output: str | None, moved: Sequence[str]) -> Path:
+    from snellen.api.report import write_missing_images
     from snellen.report.page.html import write_html, write_overview
 
     if len(runs) == 1:
         run, report = runs[0]
-        if problem := write_missing_pictures(run, moved):
-            say(f"snellen: the page shows no pictures: {problem}", error=True)
+        if problem := write_missing_images(run, moved):
+            print_line(f"snellen: the page shows no pictures: {problem}", error=True)
         return write_html(run, Path(output) if output else None, report)
     return write_overview(runs, Path(output) if output else runs[0][0].path.parent / "report.html")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from snellen.cli.main import COMPLETE, INCOMPLETE, INTERRUPTED, MISTAKE
-from snellen.cli.printing import say
+from snellen.cli.printing import print_line
 from snellen.core.benchmark import FetchProgress, Variant
 from snellen.core.request import Sampling
 
@@ -21,40 +21,40 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from snellen.api.evaluate import Results
-    from snellen.engine.ray.cluster import Cluster
+    from snellen.engine.ray.cluster import RayCluster
 
-_EVERY = 3.0
+_SECONDS_BETWEEN_LINES = 3.0
 """Seconds between two lines about a download."""
 
 
 def main(arguments: Namespace) -> int:
     from snellen.api import evaluate
-    from snellen.engine.loop.progress import Silent
-    from snellen.engine.loop.run import Interrupted
+    from snellen.engine.loop.progress import NoProgress
+    from snellen.engine.loop.run import RunInterrupted
     from snellen.report.console import Terminal
-    from snellen.report.terminal.progress import watching
+    from snellen.report.terminal.progress import show_progress
 
     console = Terminal(stderr=True)
     try:
-        with nullcontext(Silent()) if arguments.quiet else watching(console) as progress:
+        with nullcontext(NoProgress()) if arguments.quiet else show_progress(console) as progress:
             results = evaluate(
-                **asked(arguments),
-                warned=told(console),
-                serving=None if arguments.quiet else told(console),
+                **run_arguments(arguments),
+                warned=line_printer(console),
+                serving=None if arguments.quiet else line_printer(console),
                 command=arguments.command_line,
                 progress=progress,
-                fetching=fetched(console),
+                fetching=download_printer(console),
                 html=not arguments.no_html,
             )
-    except Interrupted as stopped:
-        leave(stopped.run, console, arguments.command_line)
+    except RunInterrupted as stopped:
+        exit_interrupted(stopped.run, console, arguments.command_line)
     except KeyboardInterrupt:
         # Before the first question, or for a second time while the first is obeyed.
-        leave(Path(arguments.out), console, arguments.command_line)
-    return _reported(results, arguments.command_line)
+        exit_interrupted(Path(arguments.out), console, arguments.command_line)
+    return _print_results(results, arguments.command_line)
 
 
-def leave(run: Path, console: Console, command: str) -> NoReturn:
+def exit_interrupted(run: Path, console: Console, command: str) -> NoReturn:
     """Say how an interrupted command goes on, and end the process. Ctrl-C has no more to stop."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     console.print(
@@ -69,36 +69,36 @@ def leave(run: Path, console: Console, command: str) -> NoReturn:
     os._exit(INTERRUPTED)
 
 
-def _reported(results: Results, command: str) -> int:
+def _print_results(results: Results, command: str) -> int:
     """Print what came of it; the exit code."""
-    from snellen.analysis.causes.gains import gains_beside
+    from snellen.analysis.causes.gains import gains_with_neighbours
     from snellen.report.console import Terminal
     from snellen.report.terminal.gains import print_gains
     from snellen.report.terminal.table import print_failures, print_runs
     from snellen.store.export.vlmevalkit import write_submission
 
     for skipped in results.skipped:
-        say(f"skipped: {skipped.reason}", error=True)
+        print_line(f"skipped: {skipped.reason}", error=True)
     if not results.runs:
         return MISTAKE
     print_runs([one.report() for one in results.runs], Terminal())
     print_failures(results.runs, Terminal())
-    print_gains(gains_beside(results.runs), Terminal())
+    print_gains(gains_with_neighbours(results.runs), Terminal())
     for one in results.runs:
         page = one.path / "report.html"
-        say(f"{'report' if page.exists() else 'run'}: {page if page.exists() else one.path}")
+        print_line(f"{'report' if page.exists() else 'run'}: {page if page.exists() else one.path}")
         if one.info.status == "complete" and (submission := write_submission(one)) is not None:
-            say(f"the answers are withheld, so there is no score; to submit: {submission}")
+            print_line(f"the answers are withheld, so there is no score; to submit: {submission}")
     for one in results.runs:
         if reused := one.info.reused.sentence(f"{one.info.model} on {one.info.benchmark}"):
-            say(reused, error=True)
+            print_line(reused, error=True)
     for lost in results.lost:
-        say(f"{lost}\ncontinue with: {command}", error=True)
+        print_line(f"{lost}\ncontinue with: {command}", error=True)
     incomplete = any(one.info.status != "complete" for one in results.runs)
     return INCOMPLETE if incomplete else COMPLETE
 
 
-def asked(arguments: Namespace) -> dict[str, Any]:
+def run_arguments(arguments: Namespace) -> dict[str, Any]:
     """What `evaluate` and `plan` are both given."""
     return {
         "models": arguments.model,
@@ -128,7 +128,7 @@ def asked(arguments: Namespace) -> dict[str, Any]:
         "budget": arguments.budget,
         "prices": arguments.price,
         "until": arguments.until,
-        "cluster": cluster_of(arguments),
+        "cluster": ray_cluster(arguments),
         "repeats": arguments.repeats,
         "judge_repeats": arguments.judge_repeats,
         "fresh": arguments.fresh,
@@ -136,10 +136,10 @@ def asked(arguments: Namespace) -> dict[str, Any]:
     }
 
 
-def cluster_of(arguments: Namespace) -> Cluster | None:
+def ray_cluster(arguments: Namespace) -> RayCluster | None:
     """Where replicas run. Raises UsageError for flags of an executor that was not asked for."""
     from snellen.core.errors import UsageError
-    from snellen.engine.ray.cluster import Cluster
+    from snellen.engine.ray.cluster import RayCluster
 
     given = {
         "address": arguments.address,
@@ -157,27 +157,27 @@ def cluster_of(arguments: Namespace) -> Cluster | None:
         return None
     if arguments.serve:
         raise UsageError("--serve starts one server here; on a cluster name vllm/ORG/NAME with -m")
-    return Cluster(**named)
+    return RayCluster(**named)
 
 
-def told(console: Console) -> Callable[[str], None]:
+def line_printer(console: Console) -> Callable[[str], None]:
     """Lines about a server, above whatever else is shown."""
 
-    def tell(line: str) -> None:
+    def write_line(line: str) -> None:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
 
-    return tell
+    return write_line
 
 
-def fetched(console: Console) -> FetchProgress:
+def download_printer(console: Console) -> FetchProgress:
     """A line now and then about a file that is being downloaded."""
-    said = 0.0
+    last_line = 0.0
 
     def progress(done: int, total: int | None) -> None:
-        nonlocal said
-        if time.monotonic() - said < _EVERY:
+        nonlocal last_line
+        if time.monotonic() - last_line < _SECONDS_BETWEEN_LINES:
             return
-        said = time.monotonic()
+        last_line = time.monotonic()
         of = f" of {total / 1e6:.0f}" if total else ""
         console.print(f"fetching data: {done / 1e6:.0f}{of} MB", highlight=False)
 

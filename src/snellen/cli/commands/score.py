@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from snellen.cli.main import COMPLETE, INCOMPLETE
 from snellen.cli.parser_run import EVERY_RULE
-from snellen.cli.printing import say
+from snellen.cli.printing import print_line
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
 from snellen.core.summary import Summary
@@ -18,15 +18,15 @@ def main(arguments: Namespace) -> int:
     variant = Variant(data=arguments.data, circular=arguments.circular, failures=arguments.failures)
     if arguments.rule == EVERY_RULE:
         _refuse_roles(arguments)
-        return _by_every_rule(arguments, variant)
+        return _score_by_every_rule(arguments, variant)
     from dataclasses import replace
 
     from snellen.api import score
     from snellen.api.score import DEFAULT_STORE
-    from snellen.cli.commands.run import told
+    from snellen.cli.commands.run import line_printer
     from snellen.report.console import Terminal
-    from snellen.report.findings.finding import as_object, print_finding
-    from snellen.report.findings.parsers import labelled
+    from snellen.report.findings.finding import finding_object, print_finding
+    from snellen.report.findings.parsers import labelled_replies
     from snellen.report.terminal.scorecard import print_scorecard, scorecard
 
     scored = score(
@@ -39,26 +39,26 @@ def main(arguments: Namespace) -> int:
         extractor=arguments.extractor,
         labels=arguments.labels,
         store=arguments.store or DEFAULT_STORE,
-        serving=None if arguments.json else told(Terminal(stderr=True)),
+        serving=None if arguments.json else line_printer(Terminal(stderr=True)),
     )
-    _warn(scored.warnings)
-    found = labelled(scored.readings) if scored.readings is not None else None
+    _print_warnings(scored.warnings)
+    found = labelled_replies(scored.readings) if scored.readings is not None else None
     if arguments.json:
         card = scorecard(scored.benchmark, scored.summary, scored.warnings, scored.data)
-        measured = {} if found is None else {"readings": as_object(found)}
+        measured = {} if found is None else {"readings": finding_object(found)}
         print(json.dumps({**card, **measured}, ensure_ascii=False))
     else:
         print_scorecard(scored.benchmark, scored.summary, Terminal())
         if found is not None:
-            say()
+            print_line()
             print_finding(found, Terminal())
     ungraded = any(one.unscored == "ungraded" for one in scored.records)
-    return INCOMPLETE if ungraded else _code([scored.summary])
+    return INCOMPLETE if ungraded else _exit_code([scored.summary])
 
 
-def _by_every_rule(arguments: Namespace, variant: Variant) -> int:
+def _score_by_every_rule(arguments: Namespace, variant: Variant) -> int:
     from snellen.api import score_by_rules
-    from snellen.report.terminal.rule_comparison import print_rulecard, rulecard
+    from snellen.report.terminal.rule_comparison import print_rule_scorecard, rule_scorecard
     from snellen.scoring.disagreements import disagreements
 
     scored = score_by_rules(
@@ -72,16 +72,16 @@ def _by_every_rule(arguments: Namespace, variant: Variant) -> int:
     summaries = {rule: one.summary for rule, one in scored.items()}
     found = disagreements({rule: one.records for rule, one in scored.items()})
     warnings = tuple(dict.fromkeys(text for one in scored.values() for text in one.warnings))
-    _warn(warnings)
+    _print_warnings(warnings)
     if arguments.json:
         data = next(iter(scored.values())).data
-        card = rulecard(benchmarks, summaries, found, warnings, data)
+        card = rule_scorecard(benchmarks, summaries, found, warnings, data)
         print(json.dumps(card, ensure_ascii=False))
     else:
         from snellen.report.console import Terminal
 
-        print_rulecard(next(iter(benchmarks.values())), summaries, found, Terminal())
-    return _code(summaries.values())
+        print_rule_scorecard(next(iter(benchmarks.values())), summaries, found, Terminal())
+    return _exit_code(summaries.values())
 
 
 def _refuse_roles(arguments: Namespace) -> None:
@@ -94,11 +94,11 @@ def _refuse_roles(arguments: Namespace) -> None:
         )
 
 
-def _warn(warnings: Iterable[str]) -> None:
+def _print_warnings(warnings: Iterable[str]) -> None:
     for warning in warnings:
-        say(f"snellen: {warning}", error=True)
+        print_line(f"snellen: {warning}", error=True)
 
 
-def _code(summaries: Iterable[Summary]) -> int:
+def _exit_code(summaries: Iterable[Summary]) -> int:
     lacking = any(one.outcomes["failed"] or one.outcomes["missing"] for one in summaries)
     return INCOMPLETE if lacking else COMPLETE

@@ -7,25 +7,25 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from snellen.cli.commands.run import cluster_of, fetched, told
+from snellen.cli.commands.run import download_printer, line_printer, ray_cluster
 from snellen.cli.main import COMPLETE, INTERRUPTED
-from snellen.cli.printing import say
-from snellen.core.atomic_write import whole_file
+from snellen.cli.printing import print_line
+from snellen.core.atomic_write import atomic_file
 from snellen.core.benchmark import Variant
 from snellen.core.errors import StorageError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from snellen.taskmap.findings import Agreement, Findings, TaskMap
-    from snellen.taskmap.scores import Scores
-    from snellen.taskmap.training import Finished
+    from snellen.taskmap.findings import TaskMap, TaskMapFindings, TaskScoreAgreement
+    from snellen.taskmap.scores import TaskScores
+    from snellen.taskmap.training import VectorProgress
 
-    Scored = tuple[Scores, dict[str, float] | None]
+    ScoresWithOverall = tuple[TaskScores, dict[str, float] | None]
     """Scores on tasks, and overall where they are known apart."""
 
 _FILE = "taskmap.json"
-_PUBLISHED = "mmt-bench"
+_PUBLISHED_CLUSTERS = "mmt-bench"
 """What is given to --clusters for those of the paper."""
 
 
@@ -34,37 +34,37 @@ def main(arguments: Namespace) -> int:
 
     from snellen.report.console import Terminal
     from snellen.report.terminal.taskmap import print_findings
-    from snellen.taskmap.findings import Findings
-    from snellen.taskmap.training import Stopped
+    from snellen.taskmap.findings import TaskMapFindings
+    from snellen.taskmap.training import TrainingInterrupted
 
-    _check(arguments)
+    _check_arguments(arguments)
     console = Terminal(stderr=True)
     # Scores are read first: a mistake in a file must not show after hours of training.
-    scored = _scored(arguments)
-    clusters = _given_clusters(arguments, scored)
+    scored = _load_scores(arguments)
+    clusters = _load_clusters(arguments, scored)
     try:
-        found = _mapped(arguments, console) if arguments.model else None
-    except Stopped as stopped:
-        told(console)(
-            f"stopped; {stopped.kept} of {stopped.wanted} vectors are kept in {stopped.folder}\n"
+        found = _build_map(arguments, console) if arguments.model else None
+    except TrainingInterrupted as stopped:
+        line_printer(console)(
+            f"stopped; {stopped.done} of {stopped.total} vectors are kept in {stopped.folder}\n"
             f"continue with: {arguments.command_line}"
         )
         return INTERRUPTED
     agreement = None
     if scored is not None:
         agreement = _agreement(arguments, scored, clusters, found)
-    findings = Findings(found, agreement)
-    written = _write(findings, Path(arguments.out)) if found is not None else []
+    findings = TaskMapFindings(found, agreement)
+    written = _write_files(findings, Path(arguments.out)) if found is not None else []
     if arguments.json:
         print(msgspec.json.encode(findings).decode())
         return COMPLETE
     print_findings(findings, Terminal())
     for path in written:
-        say(f"written: {path}")
+        print_line(f"written: {path}")
     return COMPLETE
 
 
-def _check(arguments: Namespace) -> None:
+def _check_arguments(arguments: Namespace) -> None:
     if bool(arguments.model) != bool(arguments.benchmark):
         raise UsageError("a map needs a model and a benchmark: give -m and -b, or only --scores")
     if not arguments.model and not arguments.scores and not arguments.runs:
@@ -80,7 +80,7 @@ def _check(arguments: Namespace) -> None:
         raise UsageError(f"--nearest {arguments.nearest}: expected a number above 0")
 
 
-def _scored(arguments: Namespace) -> Scored | None:
+def _load_scores(arguments: Namespace) -> ScoresWithOverall | None:
     from snellen.api.task_map import scores_of_runs
     from snellen.taskmap.scores import read_overall, read_scores
 
@@ -93,11 +93,11 @@ def _scored(arguments: Namespace) -> Scored | None:
     else:
         return None
     names = [name.strip() for words in arguments.without for name in words.split(",")]
-    return scores.without(name for name in names if name), overall
+    return scores.without_models(name for name in names if name), overall
 
 
-def _given_clusters(
-    arguments: Namespace, scored: Scored | None
+def _load_clusters(
+    arguments: Namespace, scored: ScoresWithOverall | None
 ) -> dict[str, tuple[str, ...]] | None:
     """None where clusters are to be found."""
     from snellen.taskmap.scores import published_clusters, read_clusters
@@ -109,7 +109,7 @@ def _given_clusters(
             f"--clusters {arguments.clusters}: given clusters are looked at through scores; add "
             "--scores or --runs, or give a number"
         )
-    if arguments.clusters == _PUBLISHED:
+    if arguments.clusters == _PUBLISHED_CLUSTERS:
         return published_clusters(scored[0].tasks)
     return read_clusters(arguments.clusters)
 
@@ -118,21 +118,21 @@ def _is_number(text: str) -> bool:
     return text.lstrip("-").isdigit()
 
 
-def _mapped(arguments: Namespace, console: Console) -> TaskMap:
-    from snellen.api.task_map import Settings, task_map
-    from snellen.models.hf.lora import Tuning
-    from snellen.taskmap.tasks import Choice
+def _build_map(arguments: Namespace, console: Console) -> TaskMap:
+    from snellen.api.task_map import TaskMapOptions, task_map
+    from snellen.models.hf.lora import LoraOptions
+    from snellen.taskmap.tasks import TaskSelection
 
-    settings = Settings(
-        choice=Choice(
+    settings = TaskMapOptions(
+        choice=TaskSelection(
             group=arguments.group,
             kinds=tuple(arguments.kind),
             only=tuple(arguments.task),
             halves=arguments.halves,
             limit=arguments.limit,
-            fewest=arguments.fewest,
+            min_samples=arguments.fewest,
         ),
-        tuning=Tuning(
+        tuning=LoraOptions(
             epochs=arguments.epochs,
             rank=arguments.rank,
             alpha=arguments.alpha,
@@ -148,32 +148,32 @@ def _mapped(arguments: Namespace, console: Console) -> TaskMap:
     return task_map(
         arguments.model,
         arguments.benchmark,
-        settings=settings,
+        options=settings,
         variant=Variant(data=arguments.data),
         out=arguments.out,
-        cluster=cluster_of(arguments),
-        told=_lines(arguments, console),
-        fetching=fetched(console),
+        cluster=ray_cluster(arguments),
+        on_finished=_vector_printer(arguments, console),
+        fetching=download_printer(console),
     )
 
 
-def _lines(arguments: Namespace, console: Console) -> Callable[[Finished], None]:
-    from snellen.report.terminal.taskmap import finished_line
+def _vector_printer(arguments: Namespace, console: Console) -> Callable[[VectorProgress], None]:
+    from snellen.report.terminal.taskmap import progress_line
 
-    tell = (lambda _: None) if arguments.quiet else told(console)
-    return lambda finished: tell(finished_line(finished))
+    tell = (lambda _: None) if arguments.quiet else line_printer(console)
+    return lambda finished: tell(progress_line(finished))
 
 
 def _agreement(
     arguments: Namespace,
-    scored: Scored,
+    scored: ScoresWithOverall,
     clusters: dict[str, tuple[str, ...]] | None,
     found: TaskMap | None,
-) -> Agreement:
-    from snellen.taskmap.mapping import agreement_of
+) -> TaskScoreAgreement:
+    from snellen.taskmap.mapping import measure_agreement
 
     scores, overall = scored
-    return agreement_of(
+    return measure_agreement(
         scores,
         clusters,
         found,
@@ -185,7 +185,7 @@ def _agreement(
     )
 
 
-def _write(findings: Findings, folder: Path) -> Sequence[Path]:
+def _write_files(findings: TaskMapFindings, folder: Path) -> Sequence[Path]:
     """`taskmap.json` and the plots. Raises StorageError."""
     import msgspec
 
@@ -196,7 +196,7 @@ def _write(findings: Findings, folder: Path) -> Sequence[Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
-            with whole_file(folder / name) as part:
+            with atomic_file(folder / name) as part:
                 part.write_text(text, encoding="utf-8")
     except OSError as error:
         raise StorageError(f"cannot write {folder}: {error.strerror or error}") from error

@@ -5,20 +5,22 @@ from __future__ import annotations
 from argparse import Namespace
 
 from snellen.cli.main import COMPLETE
-from snellen.cli.printing import say
+from snellen.cli.printing import print_line
 
 
-def _say(sentence: str) -> None:
-    say(f"snellen: {sentence}", error=True, flush=True)
+def _print_notice(sentence: str) -> None:
+    print_line(f"snellen: {sentence}", error=True, flush=True)
 
 
 def main(arguments: Namespace) -> int:
-    from snellen.view.run_view import Shelf
+    from snellen.view.run_view import RunLibrary
     from snellen.view.server import PageServer
 
     try:
-        with PageServer(Shelf(arguments.runs, arguments.data, _say), arguments.port) as server:
-            say(f"{server.url}  (Ctrl-C stops it)", flush=True)
+        with PageServer(
+            RunLibrary(arguments.runs, arguments.data, _print_notice), arguments.port
+        ) as server:
+            print_line(f"{server.url}  (Ctrl-C stops it)", flush=True)
             if arguments.open:
                 import webbrowser
 
@@ -26,5 +28,5 @@ def main(arguments: Namespace) -> int:
             server.serve_forever()
     except KeyboardInterrupt:
         # How it is meant to end.
-        say()
+        print_line()
     return COMPLETE

@@ -11,35 +11,42 @@ from functools import partial
 from pathlib import Path
 
 from snellen.core.errors import DataError
-from snellen.core.limits import DEFAULT, Limits
+from snellen.core.limits import DEFAULT_LIMITS, Limits
 from snellen.data.foreign.inspect_ai import inspect_records, is_inspect_json
 from snellen.data.foreign.lmms_eval import is_lmms_eval, lmms_eval_records
 from snellen.data.foreign.mme import mme_files, mme_records
 from snellen.data.foreign.seedbench import is_json_lines, seed_records
 from snellen.data.tables.index import Scan
-from snellen.data.tables.json_records import Line
+from snellen.data.tables.json_records import JsonLine
 from snellen.data.tables.typed_rows import Record, typed_rows
 
 SUFFIXES = (".eval", ".txt")
 """Suffixes that only other tools' prediction files have."""
-PICKLES = (".pkl", ".pickle")
+PICKLE_SUFFIXES = (".pkl", ".pickle")
 
-_HEAD = 1 << 16
-_BLOCK = 1 << 20
+_HEAD_SIZE = 1 << 16
+_BLOCK_SIZE = 1 << 20
 
 
 def is_foreign(path: str | Path) -> bool:
     """Whether a path is a prediction file or folder in another tool's own layout."""
     path = Path(path).expanduser()
-    if path.suffix.lower() in PICKLES:
+    if path.suffix.lower() in PICKLE_SUFFIXES:
         return True
     if path.is_dir():
         return bool(mme_files(path))
-    return path.is_file() and _reader(path, path.suffix.lower(), path.name, DEFAULT) is not None
+    return (
+        path.is_file()
+        and _record_reader(path, path.suffix.lower(), path.name, DEFAULT_LIMITS) is not None
+    )
 
 
-def foreign_scan(
-    path: Path, suffix: str, chosen: Mapping[str, str], name: str, limits: Limits = DEFAULT
+def scan_foreign(
+    path: Path,
+    suffix: str,
+    column_map: Mapping[str, str],
+    name: str,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> Scan | None:
     """The rows of a file in another tool's layout; None where it is a table like any other.
 
@@ -54,14 +61,14 @@ def foreign_scan(
                 f"{name} is a folder without result files; expected MME's results, one file for "
                 "each subtask, or the path of one predictions file"
             )
-        return _scan(mme_records(files, limits), files, chosen, name)
-    read = _reader(path, suffix, name, limits)
-    return None if read is None else _scan(read(), [path], chosen, name)
+        return _scan_records(mme_records(files, limits), files, column_map, name)
+    read = _record_reader(path, suffix, name, limits)
+    return None if read is None else _scan_records(read(), [path], column_map, name)
 
 
 def refuse_pickle(path: Path, suffix: str, name: str) -> None:
     """Raises DataError for a pickle, with the line that makes a table of it."""
-    if suffix in PICKLES:
+    if suffix in PICKLE_SUFFIXES:
         target = str(path.with_suffix(".json"))
         raise DataError(
             f"{name} is a pickle, which may run any program when it is opened, so Snellen opens "
@@ -72,7 +79,7 @@ def refuse_pickle(path: Path, suffix: str, name: str) -> None:
         )
 
 
-def _reader(
+def _record_reader(
     path: Path, suffix: str, name: str, limits: Limits
 ) -> Callable[[], Iterable[Record]] | None:
     if suffix == ".txt":
@@ -82,7 +89,7 @@ def _reader(
     if suffix not in (".json", ".jsonl"):
         return None
     with path.open("rb") as file:
-        head = file.read(_HEAD)
+        head = file.read(_HEAD_SIZE)
     if suffix == ".jsonl":
         return partial(lmms_eval_records, path, name, limits) if is_lmms_eval(head) else None
     if is_inspect_json(head):
@@ -90,21 +97,21 @@ def _reader(
     return partial(seed_records, path, name, limits) if is_json_lines(head) else None
 
 
-def _scan(
-    records: Iterable[Record], files: Sequence[Path], chosen: Mapping[str, str], name: str
+def _scan_records(
+    records: Iterable[Record], files: Sequence[Path], column_map: Mapping[str, str], name: str
 ) -> Scan:
-    place = Line(0, 0, b"").place
-    rows = typed_rows(((record, place) for record in records), chosen, name)
-    return Scan((), rows, partial(_digest, files))
+    place = JsonLine(0, 0, b"").image_location
+    rows = typed_rows(((record, place) for record in records), column_map, name)
+    return Scan((), rows, partial(_files_digest, files))
 
 
-def _digest(files: Sequence[Path]) -> str:
+def _files_digest(files: Sequence[Path]) -> str:
     """SHA-256 of the file; of several, of their names and contents."""
     hashed = hashlib.sha256()
     for path in files:
         if len(files) > 1:
             hashed.update(path.name.encode() + b"\0")
         with path.open("rb") as file:
-            while block := file.read(_BLOCK):
+            while block := file.read(_BLOCK_SIZE):
                 hashed.update(block)
     return hashed.hexdigest()

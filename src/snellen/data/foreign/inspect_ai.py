@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from snellen.core.errors import DataError
-from snellen.core.limits import DEFAULT, Limits
-from snellen.data.bounded_read import read_whole
+from snellen.core.limits import DEFAULT_LIMITS, Limits
+from snellen.data.bounded_read import read_bounded
 from snellen.data.columns import column_name
 from snellen.data.json_values import decode_json
 from snellen.data.tables.typed_rows import Record
@@ -19,8 +19,8 @@ from snellen.data.zip_members import check_members, read_member
 
 _SAMPLES = "samples/"
 _ATTACHMENT = "attachment://"
-_STOPPED = {"max_tokens": "length", "model_length": "length", "content_filter": "refusal"}
-_AS_JSON = "write it as JSON with: inspect log convert --to json --output-dir FOLDER"
+_STOP_REASONS = {"max_tokens": "length", "model_length": "length", "content_filter": "refusal"}
+_JSON_ADVICE = "write it as JSON with: inspect log convert --to json --output-dir FOLDER"
 
 
 def is_inspect_json(head: bytes) -> bool:
@@ -31,28 +31,28 @@ def is_inspect_json(head: bytes) -> bool:
     )  # fmt: skip
 
 
-def inspect_records(path: Path, name: str, limits: Limits = DEFAULT) -> Iterator[Record]:
+def inspect_records(path: Path, name: str, limits: Limits = DEFAULT_LIMITS) -> Iterator[Record]:
     """A record for each sample and epoch. Raises DataError."""
-    read = _packed if zipfile.is_zipfile(path) else _document
+    read = _archive_samples if zipfile.is_zipfile(path) else _document_samples
     samples = read(path, name, limits)
     empty = True
     for sample in samples:
         empty = False
-        yield _record(sample, name)
+        yield _sample_record(sample, name)
     if empty:
         raise DataError(f"{name} holds no samples: it may be a log of the header alone")
 
 
-def _packed(path: Path, name: str, limits: Limits) -> Iterator[Record]:
+def _archive_samples(path: Path, name: str, limits: Limits) -> Iterator[Record]:
     try:
         with zipfile.ZipFile(path) as archive:
             check_members(archive, limits, name)
             for member in sorted(archive.namelist()):
                 if member.startswith(_SAMPLES) and member.endswith(".json"):
-                    yield _decoded(read_member(archive, member), f"{name}, {member}", limits)
+                    yield _decode_log(read_member(archive, member), f"{name}, {member}", limits)
     except NotImplementedError:
         raise DataError(
-            f"{name} is packed by a method that Python's zipfile cannot read; {_AS_JSON}"
+            f"{name} is packed by a method that Python's zipfile cannot read; {_JSON_ADVICE}"
         ) from None
     except MemoryError:
         raise DataError(f"{name} holds more than fits into memory") from None
@@ -60,13 +60,13 @@ def _packed(path: Path, name: str, limits: Limits) -> Iterator[Record]:
         raise DataError(f"{name} is a damaged archive: {error}") from None
 
 
-def _document(path: Path, name: str, limits: Limits) -> Iterable[Record]:
-    value = _decoded(read_whole(path, limits, name), name, limits)
+def _document_samples(path: Path, name: str, limits: Limits) -> Iterable[Record]:
+    value = _decode_log(read_bounded(path, limits, name), name, limits)
     samples = value.get("samples")
     return [one for one in samples if isinstance(one, dict)] if isinstance(samples, list) else []
 
 
-def _decoded(data: bytes, where: str, limits: Limits) -> Record:
+def _decode_log(data: bytes, where: str, limits: Limits) -> Record:
     try:
         value = decode_json(data, where, limits)
     except DataError as error:
@@ -76,44 +76,44 @@ def _decoded(data: bytes, where: str, limits: Limits) -> Record:
     return value
 
 
-def _record(sample: Record, name: str) -> Record:
+def _sample_record(sample: Record, name: str) -> Record:
     if "id" not in sample:
         raise DataError(f"{name}: a sample has no id: not a log of Inspect")
-    attached = _object(sample.get("attachments"))
+    attachments = _as_object(sample.get("attachments"))
     target = sample.get("target")
     if isinstance(target, list) and len(target) == 1:
         target = target[0]
     record: Record = {
-        **_metadata(_object(sample.get("metadata"))),
+        **_metadata_cells(_as_object(sample.get("metadata"))),
         "id": str(sample["id"]),
         "epoch": sample.get("epoch", 1),
-        "question": _question(sample.get("input"), attached),
+        "question": _question_text(sample.get("input"), attachments),
         "choices": sample.get("choices") or None,
         "answer": target if target not in ("", []) else None,
     }
-    return record | _outcome(sample, attached)
+    return record | _reply_cells(sample, attachments)
 
 
-def _outcome(sample: Record, attached: Mapping[str, Any]) -> Record:
-    output = _object(sample.get("output"))
+def _reply_cells(sample: Record, attachments: Mapping[str, Any]) -> Record:
+    output = _as_object(sample.get("output"))
     error = sample.get("error") or output.get("error")
     if error:
         return {"error": str(error.get("message") if isinstance(error, dict) else error)}
-    choice = next(iter(_list(output.get("choices"))), None)
+    choice = next(iter(_as_list(output.get("choices"))), None)
     if not isinstance(choice, dict):
         text = output.get("completion")
-        limit = _object(sample.get("limit")).get("type")
+        limit = _as_object(sample.get("limit")).get("type")
         if not text:
             why = f"the {limit} limit ended the sample" if limit else "no output was recorded"
             return {"error": why}
-        return {"prediction": _attached(str(text), attached)}
-    content = _object(choice.get("message")).get("content")
-    found: Record = {"prediction": _text(content, attached)}
-    stopped = _STOPPED.get(str(choice.get("stop_reason")))
+        return {"prediction": _resolve_attachment(str(text), attachments)}
+    content = _as_object(choice.get("message")).get("content")
+    found: Record = {"prediction": _message_text(content, attachments)}
+    stopped = _STOP_REASONS.get(str(choice.get("stop_reason")))
     return found | ({"stop_reason": stopped} if stopped else {})
 
 
-def _metadata(metadata: Mapping[str, Any]) -> Record:
+def _metadata_cells(metadata: Mapping[str, Any]) -> Record:
     return {
         column_name(str(key), 0): value
         for key, value in metadata.items()
@@ -121,41 +121,41 @@ def _metadata(metadata: Mapping[str, Any]) -> Record:
     }
 
 
-def _question(value: Any, attached: Mapping[str, Any]) -> str:
+def _question_text(value: Any, attachments: Mapping[str, Any]) -> str:
     """The input as text: of a conversation, what the user said last."""
     if isinstance(value, str):
-        return _attached(value, attached)
+        return _resolve_attachment(value, attachments)
     said = [
         message
-        for message in _list(value)
+        for message in _as_list(value)
         if isinstance(message, dict) and message.get("role") == "user"
     ]
-    return _text(said[-1].get("content"), attached) if said else ""
+    return _message_text(said[-1].get("content"), attachments) if said else ""
 
 
-def _text(content: Any, attached: Mapping[str, Any]) -> str:
+def _message_text(content: Any, attachments: Mapping[str, Any]) -> str:
     """The text of a message; reasoning and pictures are left out."""
     if isinstance(content, str):
-        return _attached(content, attached)
+        return _resolve_attachment(content, attachments)
     parts = [
         str(part.get("text") or "")
-        for part in _list(content)
+        for part in _as_list(content)
         if isinstance(part, dict) and part.get("type") == "text"
     ]
-    return "\n".join(_attached(part, attached) for part in parts)
+    return "\n".join(_resolve_attachment(part, attachments) for part in parts)
 
 
-def _attached(text: str, attached: Mapping[str, Any]) -> str:
+def _resolve_attachment(text: str, attachments: Mapping[str, Any]) -> str:
     """Long texts are kept once and named where they stood."""
     if text.startswith(_ATTACHMENT):
-        return str(attached.get(text.removeprefix(_ATTACHMENT), text))
+        return str(attachments.get(text.removeprefix(_ATTACHMENT), text))
     return text
 
 
-def _object(value: Any) -> Mapping[str, Any]:
+def _as_object(value: Any) -> Mapping[str, Any]:
     """A JSON object; an empty one in place of anything else."""
     return value if isinstance(value, dict) else {}
 
 
-def _list(value: Any) -> Sequence[Any]:
+def _as_list(value: Any) -> Sequence[Any]:
     return value if isinstance(value, list) else ()

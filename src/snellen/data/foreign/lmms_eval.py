@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from snellen.core.errors import DataError
-from snellen.core.limits import DEFAULT, MB, Limits, check_size
+from snellen.core.limits import DEFAULT_LIMITS, MB, Limits, check_size
 from snellen.data.bounded_read import read_lines
 from snellen.data.columns import (
     DATA_ROW,
@@ -35,12 +35,14 @@ from snellen.data.tables.typed_rows import Record
 
 _DOC = re.compile(rb'"doc"\s*:\s*\{')
 """A data row may be longer than what is looked at, so that the replies stand behind it."""
-_OWN = frozenset({"doc", "token_counts"})
-_NONE = frozenset({"", "nan", "none"})
-_DROPPED = frozenset({"prediction", "pred", "score", *GOLD_COLUMNS})
-_COLUMNS = frozenset({*GOLD_COLUMNS, "correct_choice", "annotations_captions", "gt_answer_details"})
+_NOT_AGGREGATED = frozenset({"doc", "token_counts"})
+_EMPTY_TARGETS = frozenset({"", "nan", "none"})
+_EXCLUDED_COLUMNS = frozenset({"prediction", "pred", "score", *GOLD_COLUMNS})
+_GOLD_COLUMN_NAMES = frozenset(
+    {*GOLD_COLUMNS, "correct_choice", "annotations_captions", "gt_answer_details"}
+)
 """Names that task files give for the column of the gold."""
-_OF_THE_ROW = ("answers", "answer", "gt_answer", "label", "correct_choice", "correct answer")
+_ROW_GOLD_COLUMNS = ("answers", "answer", "gt_answer", "label", "correct_choice", "correct answer")
 """Columns of a data row that hold its gold, where `target` does not."""
 _SUBMISSION = "submission"
 
@@ -53,7 +55,7 @@ def is_lmms_eval(head: bytes) -> bool:
     )
 
 
-def lmms_eval_records(path: Path, name: str, limits: Limits = DEFAULT) -> Iterator[Record]:
+def lmms_eval_records(path: Path, name: str, limits: Limits = DEFAULT_LIMITS) -> Iterator[Record]:
     """A record for each sample: its own id where the log has it, else its place in the data set.
 
     An id that several rows share (the two questions about an MME image) gets `#2` from the second
@@ -63,30 +65,34 @@ def lmms_eval_records(path: Path, name: str, limits: Limits = DEFAULT) -> Iterat
     with path.open("rb") as file:
         lines = enumerate(read_lines(file, limits, name), 1)
         samples = [
-            _sample(line, f"{name}, line {number}", limits)
+            _decode_sample(line, f"{name}, line {number}", limits)
             for number, line in lines
             if line.strip()
         ]
-    named = _names_a_column([sample.get("target") for sample in samples])
+    target_is_column = _is_column_name([sample.get("target") for sample in samples])
     seen: dict[str, list[str]] = {}
     for sample in samples:
-        record = _record(sample, named)
-        places = seen.setdefault(record["index"], [])
-        place = str(sample["doc_id"])
-        if place not in places:
-            places.append(place)
-        if places.index(place):
-            record["index"] += f"#{places.index(place) + 1}"
+        record = _sample_record(sample, target_is_column)
+        indices = seen.setdefault(record["index"], [])
+        index = str(sample["doc_id"])
+        if index not in indices:
+            indices.append(index)
+        if indices.index(index):
+            record["index"] += f"#{indices.index(index) + 1}"
         yield record
 
 
-def _names_a_column(targets: Sequence[object]) -> bool:
+def _is_column_name(targets: Sequence[object]) -> bool:
     """Whether `target` is the name of a column in every row, and no gold."""
     first = targets[0] if targets else None
-    return isinstance(first, str) and first in _COLUMNS and all(one == first for one in targets)
+    return (
+        isinstance(first, str)
+        and first in _GOLD_COLUMN_NAMES
+        and all(one == first for one in targets)
+    )
 
 
-def _sample(line: bytes, where: str, limits: Limits) -> Record:
+def _decode_sample(line: bytes, where: str, limits: Limits) -> Record:
     value = decode_json(line, where, limits)
     if not isinstance(value, dict) or "doc_id" not in value:
         raise DataError(f"{where}: no sample of lmms-eval: it has no `doc_id`")
@@ -95,22 +101,22 @@ def _sample(line: bytes, where: str, limits: Limits) -> Record:
     return value
 
 
-def _record(sample: Record, named: bool) -> Record:
-    doc = _texts(sample.get("doc"))
-    aggregated = _aggregated(sample)
+def _sample_record(sample: Record, target_is_column: bool) -> Record:
+    doc = _text_cells(sample.get("doc"))
+    aggregated = _aggregated_cells(sample)
     cells = {**aggregated, **doc}
     own = id_of({key: str(value) for key, value in cells.items()})
     record: Record = {
-        "question": _prompt(sample),
-        **{key: value for key, value in cells.items() if key not in ("index", *_DROPPED)},
+        "question": _prompt_text(sample),
+        **{key: value for key, value in cells.items() if key not in ("index", *_EXCLUDED_COLUMNS)},
         "index": own if own is not None else str(sample["doc_id"]),
         "doc_id": cells.get("doc_id", sample["doc_id"]),
         DATA_ROW: sample["doc_id"],
     }
-    gold = _gold(sample, doc, aggregated, named)
+    gold = _sample_gold(sample, doc, aggregated, target_is_column)
     if gold is not None:
         record["answer"] = gold
-    raw, filtered = (_reply(sample.get(name)) for name in ("resps", "filtered_resps"))
+    raw, filtered = (_reply_text(sample.get(name)) for name in ("resps", "filtered_resps"))
     reply = raw if raw is not None else filtered
     if reply is None:
         record["error"] = "no reply was recorded"
@@ -124,7 +130,7 @@ def _record(sample: Record, named: bool) -> Record:
     return record
 
 
-def _gold(sample: Record, doc: Record, aggregated: Record, named: bool) -> Any:
+def _sample_gold(sample: Record, doc: Record, aggregated: Record, target_is_column: bool) -> Any:
     """The gold of a sample: that of yes and no as HallusionBench has it, 0 or 1, beside whose
     `target` explains it; else `target`; else what the data row holds."""
     if str(aggregated.get("gt_answer")) in ("0", "1") and "figure_id" in aggregated:
@@ -134,29 +140,33 @@ def _gold(sample: Record, doc: Record, aggregated: Record, named: bool) -> Any:
     if isinstance(letter, str) and len(letter) == 1 and len(str(target)) > 1:
         # MVBench's `target` is the text of the option, and the log does not say whose.
         return letter
-    if not named and target is not None and str(target).strip().lower() not in _NONE:
+    if (
+        not target_is_column
+        and target is not None
+        and str(target).strip().lower() not in _EMPTY_TARGETS
+    ):
         return target
-    known = next((doc[name] for name in _OF_THE_ROW if doc.get(name)), None)
+    known = next((doc[name] for name in _ROW_GOLD_COLUMNS if doc.get(name)), None)
     if isinstance(known, list):
         known = [one.get("answer", "") if isinstance(one, dict) else one for one in known]
     return known
 
 
-def _aggregated(sample: Record) -> Record:
+def _aggregated_cells(sample: Record) -> Record:
     """What the task aggregates, where that tells which row of the data was asked; what it hands in
     to a server comes last."""
     found: Record = {}
     for key, value in sorted(sample.items(), key=lambda item: item[0] == _SUBMISSION):
-        if key in _OWN or not isinstance(value, dict):
+        if key in _NOT_AGGREGATED or not isinstance(value, dict):
             continue
-        cells = _texts(value)
+        cells = _text_cells(value)
         if any(name in cells for name in (*ID_COLUMNS, "image_id", "questionid")):
             return cells
         found = found or cells
     return found
 
 
-def _texts(fields: Any) -> Record:
+def _text_cells(fields: Any) -> Record:
     """The fields of an object by the names of their columns, without pictures and without cells
     that say nan."""
     if not isinstance(fields, dict):
@@ -171,7 +181,7 @@ def _texts(fields: Any) -> Record:
     }
 
 
-def _prompt(sample: Record) -> str:
+def _prompt_text(sample: Record) -> str:
     """The prompt as it was sent: the first text among the arguments."""
     for name in ("input", "input_text", "arguments"):
         value = sample.get(name)
@@ -182,11 +192,11 @@ def _prompt(sample: Record) -> str:
     return ""
 
 
-def _reply(value: Any) -> str | None:
+def _reply_text(value: Any) -> str | None:
     """The reply in lists of any depth; of likelihoods, the letter of the likeliest candidate."""
     if not isinstance(value, list):
         return value if isinstance(value, str) else None
-    items = [_innermost(item) for item in value]
+    items = [_unwrap_lists(item) for item in value]
     known = _likelihoods(items)
     letters = option_letters(len(items))
     if known and letters:
@@ -197,7 +207,7 @@ def _reply(value: Any) -> str | None:
 
 def _is_ranked(sample: Record) -> bool:
     value = sample.get("filtered_resps")
-    return isinstance(value, list) and bool(_likelihoods([_innermost(item) for item in value]))
+    return isinstance(value, list) and bool(_likelihoods([_unwrap_lists(item) for item in value]))
 
 
 def _likelihoods(items: Sequence[Any]) -> list[float]:
@@ -206,7 +216,7 @@ def _likelihoods(items: Sequence[Any]) -> list[float]:
     return known if len(items) > 1 and len(known) == len(items) else []
 
 
-def _innermost(value: Any) -> Any:
+def _unwrap_lists(value: Any) -> Any:
     while isinstance(value, list) and len(value) == 1:
         value = value[0]
     return value

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from snellen.core.errors import DataError
-from snellen.core.limits import DEFAULT, Limits
-from snellen.data.bounded_read import read_whole
+from snellen.core.limits import DEFAULT_LIMITS, Limits
+from snellen.data.bounded_read import read_bounded
 from snellen.data.tables.typed_rows import Record
 
-_CELLS = 4
-_LONGEST_LINE = 1 << 20
+_CELL_COUNT = 4
+_MAX_LINE_LENGTH = 1 << 20
 
 
 def mme_files(folder: Path) -> list[Path]:
@@ -27,29 +27,29 @@ def mme_files(folder: Path) -> list[Path]:
         for path in folder.glob("*.txt")
         if path.is_file() and not path.stem.lower().startswith("readme")
     )
-    return files if any(map(_begins_as_result, files)) else []
+    return files if any(map(_is_result_file, files)) else []
 
 
-def mme_records(files: Sequence[Path], limits: Limits = DEFAULT) -> Iterator[Record]:
+def mme_records(files: Sequence[Path], limits: Limits = DEFAULT_LIMITS) -> Iterator[Record]:
     """A record for each line; the id is subtask, image and which question about it: 1 or 2.
 
     Raises DataError for a line that has not four cells, and for text that is not UTF-8.
     """
     for path in files:
-        asked: Counter[str] = Counter()
-        for number, line in enumerate(_lines(path, limits), 1):
+        questions_per_image: Counter[str] = Counter()
+        for number, line in enumerate(_read_lines(path, limits), 1):
             if not line.strip():
                 continue
-            cells = line.split("\t", _CELLS - 1)
-            if len(cells) < _CELLS:
+            cells = line.split("\t", _CELL_COUNT - 1)
+            if len(cells) < _CELL_COUNT:
                 raise DataError(
                     f"{path}, line {number}: {len(cells)} cells; expected image, question, answer "
                     "and reply with tabs between them, as MME's evaluation tool reads them"
                 )
             image, question, answer, reply = cells
-            asked[image] += 1
+            questions_per_image[image] += 1
             yield {
-                "index": f"{path.stem}/{image}/{asked[image]}",
+                "index": f"{path.stem}/{image}/{questions_per_image[image]}",
                 "category": path.stem,
                 "image_path": image,
                 "question": question,
@@ -58,13 +58,13 @@ def mme_records(files: Sequence[Path], limits: Limits = DEFAULT) -> Iterator[Rec
             }
 
 
-def _begins_as_result(path: Path) -> bool:
+def _is_result_file(path: Path) -> bool:
     with path.open("rb") as file:
-        return file.readline(_LONGEST_LINE).count(b"\t") >= _CELLS - 1
+        return file.readline(_MAX_LINE_LENGTH).count(b"\t") >= _CELL_COUNT - 1
 
 
-def _lines(path: Path, limits: Limits) -> list[str]:
-    data = read_whole(path, limits, str(path))
+def _read_lines(path: Path, limits: Limits) -> list[str]:
+    data = read_bounded(path, limits, str(path))
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -13,40 +13,40 @@ from pathlib import Path
 import msgspec
 
 from snellen.core.errors import DataError
-from snellen.core.limits import DEFAULT, Limits, is_too_deep, too_deep
+from snellen.core.limits import DEFAULT_LIMITS, Limits, is_too_deep, nesting_error
 from snellen.data.bounded_read import read_lines
 from snellen.data.tables.typed_rows import Record
 
-_NAMES = {"q_id": "question_id", "gt_answer": "answer", "gt": "answer"}
+_COLUMN_NAMES = {"q_id": "question_id", "gt_answer": "answer", "gt": "answer"}
 
 
 def is_json_lines(head: bytes) -> bool:
     """Whether the first line of a file, as far as `head` goes, is one of several JSON objects, or
     a result by itself."""
     first, _, rest = head.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")
-    value = _object(first)
+    value = _decode_object(first)
     return value is not None and (bool(rest.strip()) or {"prediction"} < value.keys())
 
 
-def seed_records(path: Path, name: str, limits: Limits = DEFAULT) -> Iterator[Record]:
+def seed_records(path: Path, name: str, limits: Limits = DEFAULT_LIMITS) -> Iterator[Record]:
     """The object of each line. Raises DataError."""
     with path.open("rb") as file:
         for number, line in enumerate(read_lines(file, limits, name), 1):
             line = line.strip().removeprefix(b"\xef\xbb\xbf")
             if not line or line in (b"[", b"]"):
                 continue
-            value = _object(line)
+            value = _decode_object(line)
             if value is None:
                 raise DataError(
                     f"{name}, line {number}: not a JSON object; expected one a line, such as "
                     '{"question_id": "1", "prediction": "A"}'
                 )
             if is_too_deep(value, limits.depth):
-                raise too_deep(f"{name}, line {number}", limits.depth)
-            yield {_NAMES.get(key, key): cell for key, cell in value.items()}
+                raise nesting_error(f"{name}, line {number}", limits.depth)
+            yield {_COLUMN_NAMES.get(key, key): cell for key, cell in value.items()}
 
 
-def _object(line: bytes) -> Record | None:
+def _decode_object(line: bytes) -> Record | None:
     try:
         value = msgspec.json.decode(line.strip().rstrip(b","))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -18,13 +18,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar, get_args
 
-Rule = Literal["centre", "lmms-eval", "vlmevalkit"]
-RULES: tuple[str, ...] = get_args(Rule)
+FrameRule = Literal["centre", "lmms-eval", "vlmevalkit"]
+FRAME_RULES: tuple[str, ...] = get_args(FrameRule)
 _Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sampling:
+class FrameSampling:
     """What is taken of a video."""
 
     count: int = 8
@@ -32,38 +32,38 @@ class Sampling:
     fps: float | None = None
     """Frames of a second of the video: at b, b + 1/fps, ... before the end; `rule` is taken where
     that is more than `count`."""
-    rule: Rule = "centre"
+    rule: FrameRule = "centre"
     times: tuple[float, ...] = ()
     """These moments, in seconds from the beginning of the clip, in place of all rules."""
     edge: int | None = None
     """Longest side of a frame in pixels; larger ones are made smaller. None keeps their size."""
 
     @property
-    def by_number(self) -> bool:
+    def counts_frames(self) -> bool:
         """Whether frames are counted: the time of every frame must then be known."""
         return self.rule != "centre" and not self.times
 
-    def all_fit(self, length: float) -> bool:
+    def fits_all_frames(self, length: float) -> bool:
         """Whether `fps` gives no more frames of so many seconds than there may be."""
-        return self.fps is not None and steps(length, self.fps) <= self.count
+        return self.fps is not None and frame_count(length, self.fps) <= self.count
 
 
-def moments(sampling: Sampling, start: float, end: float) -> list[float]:
+def sample_times(sampling: FrameSampling, start: float, end: float) -> list[float]:
     """The moments between `start` and `end`, in seconds, by rules that need no frame count."""
     length = max(0.0, end - start)
     if sampling.times:
         return [start + time for time in sampling.times]
-    if sampling.fps is not None and sampling.all_fit(length):
-        return [start + place / sampling.fps for place in range(steps(length, sampling.fps))]
+    if sampling.fps is not None and sampling.fits_all_frames(length):
+        return [start + place / sampling.fps for place in range(frame_count(length, sampling.fps))]
     return [start + (place + 0.5) * length / sampling.count for place in range(sampling.count)]
 
 
-def steps(length: float, fps: float) -> int:
+def frame_count(length: float, fps: float) -> int:
     """How many frames are at 0, 1/fps, ... before `length` seconds; at least one."""
     return max(1, math.ceil(length * fps - 1e-6))
 
 
-def numbers(sampling: Sampling, frames: int) -> list[int]:
+def sample_indices(sampling: FrameSampling, frames: int) -> list[int]:
     """Places of the frames, from 0, among `frames` of them. A clip of fewer frames than asked for
     is shown some of them twice, as the tools do."""
     import numpy
@@ -77,8 +77,8 @@ def numbers(sampling: Sampling, frames: int) -> list[int]:
     return [min(last, int((place + 0.5) * frames / count)) for place in range(count)]
 
 
-def chosen(sampling: Sampling, items: Sequence[_Item]) -> list[_Item]:
+def sample_frames(sampling: FrameSampling, items: Sequence[_Item]) -> list[_Item]:
     """Of frames that lie in a folder, those the rule takes, each once; all of a few."""
     if len(items) <= sampling.count:
         return list(items)
-    return [items[place] for place in dict.fromkeys(numbers(sampling, len(items)))]
+    return [items[place] for place in dict.fromkeys(sample_indices(sampling, len(items)))]

@@ -27,25 +27,30 @@ from msgspec import Struct
 from snellen.core.errors import MediaError, StorageError
 from snellen.core.media import FileSource, decode_image, digest_bytes
 from snellen.core.sample import MediaRef
-from snellen.data.media.frame_sampling import Sampling, chosen, moments, numbers
-from snellen.data.media.video import Opened, Shot, frame_times, frames_at, video_facts
+from snellen.data.media.frame_sampling import (
+    FrameSampling,
+    sample_frames,
+    sample_indices,
+    sample_times,
+)
+from snellen.data.media.video import DecodedFrame, VideoInput, frame_times, frames_at, video_facts
 from snellen.data.media.video_cells import FrameFolder, VideoFile
-from snellen.settings import most_pixels
+from snellen.settings import max_image_pixels
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
-FOLDER = "frames"
-LIMIT = 20 << 30
+CACHE_FOLDER = "frames"
+CACHE_LIMIT = 20 << 30
 """Bytes of all entries together."""
 _VERSION = "1"
 """Raise it whenever the same video and sampling would give other frames."""
-_LIST = "frames.json"
-_QUALITY = 95
-_INSIDE = "a video inside the data file"
+_LISTING = "frames.json"
+_JPEG_QUALITY = 95
+_EMBEDDED_NAME = "a video inside the data file"
 
 
-class _Kept(Struct, frozen=True):
+class _CachedFrame(Struct, frozen=True):
     """One frame of an entry."""
 
     name: str
@@ -54,18 +59,18 @@ class _Kept(Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Clip:
+class VideoClip:
     """A video and what is taken of it."""
 
     source: VideoFile | FrameFolder | None
     """None for a video inside a data file, whose bytes `medium` reads."""
     medium: MediaRef
-    sampling: Sampling
+    sampling: FrameSampling
     cache: Path
 
     @property
     def name(self) -> str:
-        return self.source.path if self.source else _INSIDE
+        return self.source.path if self.source else _EMBEDDED_NAME
 
     def key(self) -> str:
         facts = [_VERSION, self.medium.digest, asdict(self.sampling)]
@@ -76,13 +81,13 @@ class Clip:
 class FrameSource:
     """One frame in the cache; made again where it is gone or damaged."""
 
-    clip: Clip
-    number: int
+    clip: VideoClip
+    index: int
     digest: str
 
     def read(self) -> bytes:
-        for kept in (_entry(self.clip), _made(self.clip)):
-            data = _bytes(self.clip, kept, self.number)
+        for kept in (_cached_frames(self.clip), _build_entry(self.clip)):
+            data = _frame_bytes(self.clip, kept, self.index)
             if data is not None and digest_bytes(data) == self.digest:
                 return data
         raise MediaError(f"{self.clip.name}: the video was changed after its frames were taken")
@@ -96,7 +101,7 @@ class Frame(Struct, frozen=True):
     time: float | None
 
 
-def frames_of(ref: MediaRef, sampling: Sampling, cache: Path) -> list[Frame]:
+def extract_frames(ref: MediaRef, sampling: FrameSampling, cache: Path) -> list[Frame]:
     """The frames of a video, in order of time, from the cache where they are there.
 
     Raises MediaError where it cannot be decoded, StorageError where the cache cannot be written,
@@ -104,16 +109,16 @@ def frames_of(ref: MediaRef, sampling: Sampling, cache: Path) -> list[Frame]:
     """
     source = ref.source
     if isinstance(source, FrameFolder):
-        return [Frame(one, None) for one in chosen(sampling, source.frames)]
+        return [Frame(one, None) for one in sample_frames(sampling, source.frames)]
     if isinstance(source, FileSource):
         source = VideoFile(source.path, ref.digest)
-    clip = Clip(source if isinstance(source, VideoFile) else None, ref, sampling, cache)
-    kept = _entry(clip)
-    if kept is None:
-        kept = _made(clip)
+    clip = VideoClip(source if isinstance(source, VideoFile) else None, ref, sampling, cache)
+    frames = _cached_frames(clip)
+    if frames is None:
+        frames = _build_entry(clip)
     return [
         Frame(MediaRef(one.digest, FrameSource(clip, number, one.digest)), one.time)
-        for number, one in enumerate(kept)
+        for number, one in enumerate(frames)
     ]
 
 
@@ -122,24 +127,24 @@ def video_size(ref: MediaRef) -> tuple[int, int]:
     Raises MediaError, MissingExtra."""
     source = ref.source
     if isinstance(source, FrameFolder):
-        return [decode_image(frame.source.read(), most_pixels()).size for frame in source.frames][
-            -1
-        ]
+        return [
+            decode_image(frame.source.read(), max_image_pixels()).size for frame in source.frames
+        ][-1]
     path = source.path if isinstance(source, VideoFile | FileSource) else None
-    video: Opened = source.read() if path is None else path
-    name = _INSIDE if path is None else path
+    video: VideoInput = source.read() if path is None else path
+    name = _EMBEDDED_NAME if path is None else path
     facts = video_facts(video, name)
-    shots = list(frames_at(video, (0.0, facts.duration), name))
-    return shots[-1].picture.size
+    frames = list(frames_at(video, (0.0, facts.duration), name))
+    return frames[-1].image.size
 
 
-def trim(cache: Path, limit: int = LIMIT) -> int:
+def trim_cache(cache: Path, limit: int = CACHE_LIMIT) -> int:
     """Remove the entries unused for longest until all are below `limit` bytes; how many went."""
     entries = []
-    for folder in (cache / FOLDER).glob("??/*"):
+    for folder in (cache / CACHE_FOLDER).glob("??/*"):
         with suppress(OSError):
             size = sum(path.stat().st_size for path in folder.iterdir())
-            entries.append(((folder / _LIST).stat().st_mtime, size, folder))
+            entries.append(((folder / _LISTING).stat().st_mtime, size, folder))
     total = sum(size for _, size, _ in entries)
     gone = 0
     for _, size, folder in sorted(entries, key=lambda entry: entry[0]):
@@ -151,46 +156,48 @@ def trim(cache: Path, limit: int = LIMIT) -> int:
     return gone
 
 
-def _folder(clip: Clip) -> Path:
+def _entry_folder(clip: VideoClip) -> Path:
     key = clip.key()
-    return clip.cache / FOLDER / key[:2] / key
+    return clip.cache / CACHE_FOLDER / key[:2] / key
 
 
-def _entry(clip: Clip) -> list[_Kept] | None:
+def _cached_frames(clip: VideoClip) -> list[_CachedFrame] | None:
     """The frames of an entry that is there; using it is noted in its time of change."""
-    listing = _folder(clip) / _LIST
+    listing = _entry_folder(clip) / _LISTING
     try:
-        kept = msgspec.json.decode(listing.read_bytes(), type=list[_Kept])
+        kept = msgspec.json.decode(listing.read_bytes(), type=list[_CachedFrame])
         os.utime(listing)
     except (OSError, msgspec.DecodeError):
         return None
-    return kept if all((_folder(clip) / one.name).is_file() for one in kept) else None
+    return kept if all((_entry_folder(clip) / one.name).is_file() for one in kept) else None
 
 
-def _bytes(clip: Clip, kept: Sequence[_Kept] | None, number: int) -> bytes | None:
-    if kept is None or number >= len(kept):
+def _frame_bytes(
+    clip: VideoClip, frames: Sequence[_CachedFrame] | None, index: int
+) -> bytes | None:
+    if frames is None or index >= len(frames):
         return None
     try:
-        return (_folder(clip) / kept[number].name).read_bytes()
+        return (_entry_folder(clip) / frames[index].name).read_bytes()
     except OSError:
         return None
 
 
-def _made(clip: Clip) -> list[_Kept]:
+def _build_entry(clip: VideoClip) -> list[_CachedFrame]:
     """Decode the frames into a new entry, one at a time."""
-    home = clip.cache / FOLDER
+    home = clip.cache / CACHE_FOLDER
     try:
         home.mkdir(parents=True, exist_ok=True)
         part = Path(tempfile.mkdtemp(prefix="part-", dir=home))
         try:
-            kept = []
-            for number, shot in enumerate(_shots(clip)):
-                data = _jpeg(shot.picture, clip.sampling.edge)
+            frames = []
+            for number, decoded in enumerate(_decode_frames(clip)):
+                data = _encode_jpeg(decoded.image, clip.sampling.edge)
                 name = f"{number:05d}.jpg"
                 (part / name).write_bytes(data)
-                kept.append(_Kept(name, digest_bytes(data), round(shot.time, 6)))
-            (part / _LIST).write_bytes(msgspec.json.encode(kept))
-            _publish(part, _folder(clip))
+                frames.append(_CachedFrame(name, digest_bytes(data), round(decoded.time, 6)))
+            (part / _LISTING).write_bytes(msgspec.json.encode(frames))
+            _publish(part, _entry_folder(clip))
         finally:
             shutil.rmtree(part, ignore_errors=True)
     except OSError as error:
@@ -198,8 +205,8 @@ def _made(clip: Clip) -> list[_Kept]:
             f"cannot keep frames in {home}: {error.strerror or error}; "
             "make room, or set SNELLEN_CACHE to a folder that can be written"
         ) from error
-    _trimmed_now_and_then(clip.cache)
-    return kept
+    _trim_periodically(clip.cache)
+    return frames
 
 
 def _publish(part: Path, folder: Path) -> None:
@@ -217,46 +224,50 @@ def _publish(part: Path, folder: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-_MADE = 0
-_EVERY = 256
+_NEW_ENTRIES = 0
+_TRIM_INTERVAL = 256
 
 
-def _trimmed_now_and_then(cache: Path) -> None:
+def _trim_periodically(cache: Path) -> None:
     """Look at the size of all entries after every 256 new ones."""
-    global _MADE
-    _MADE += 1
-    if _MADE % _EVERY == 0:
-        trim(cache)
+    global _NEW_ENTRIES
+    _NEW_ENTRIES += 1
+    if _NEW_ENTRIES % _TRIM_INTERVAL == 0:
+        trim_cache(cache)
 
 
-def _shots(clip: Clip) -> Iterator[Shot]:
+def _decode_frames(clip: VideoClip) -> Iterator[DecodedFrame]:
     video = clip.source.path if isinstance(clip.source, VideoFile) else clip.medium.source.read()
-    return frames_at(video, _moments(clip, video), clip.name)
+    return frames_at(video, _clip_times(clip, video), clip.name)
 
 
-def _moments(clip: Clip, video: Opened) -> list[float]:
+def _clip_times(clip: VideoClip, video: VideoInput) -> list[float]:
     start = (clip.source.start if clip.source else None) or 0.0
-    told = clip.source.end if clip.source else None
+    clip_end = clip.source.end if clip.source else None
     facts = video_facts(video, clip.name)
     if start >= facts.duration:
         raise MediaError(
             f"{clip.name}: the part begins at {start:g} s, but the video is {facts.duration:.1f} s "
             "long"
         )
-    end = min(told, facts.duration) if told is not None and told > start else facts.duration
-    if not clip.sampling.by_number or clip.sampling.all_fit(end - start):
-        return moments(clip.sampling, start, end)
+    end = (
+        min(clip_end, facts.duration)
+        if clip_end is not None and clip_end > start
+        else facts.duration
+    )
+    if not clip.sampling.counts_frames or clip.sampling.fits_all_frames(end - start):
+        return sample_times(clip.sampling, start, end)
     times = frame_times(video, clip.name)
     inside = times[(times >= start - 1e-4) & (times < end)]
     if not len(inside):
         inside = times[:1]
-    return [float(inside[place]) for place in numbers(clip.sampling, len(inside))]
+    return [float(inside[place]) for place in sample_indices(clip.sampling, len(inside))]
 
 
-def _jpeg(picture: Picture, edge: int | None) -> bytes:
-    if edge is not None and max(picture.size) > edge:
-        picture = picture.copy()
-        picture.thumbnail((edge, edge))
+def _encode_jpeg(image: Picture, edge: int | None) -> bytes:
+    if edge is not None and max(image.size) > edge:
+        image = image.copy()
+        image.thumbnail((edge, edge))
     out = io.BytesIO()
-    picture.save(out, "JPEG", quality=_QUALITY)
+    image.save(out, "JPEG", quality=_JPEG_QUALITY)
     return out.getvalue()

@@ -11,20 +11,20 @@ from snellen.core.media import MediaKind, digest_bytes
 from snellen.data.columns import parse_list
 from snellen.data.media.sources import DATA_URL, decode_base64
 
-REFERENCE_LENGTH = 64
+MAX_REFERENCE_LENGTH = 64
 """VLMEvalKit's convention: a picture cell of at most so many characters names another row."""
 
-_MAGIC = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"BM", b"II*\0", b"MM\0*")
+_IMAGE_SIGNATURES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"BM", b"II*\0", b"MM\0*")
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 # Items of a list literal as they stand in the file, where quotes of a quoted cell are doubled.
-_ITEM = re.compile(
+_LIST_ITEM = re.compile(
     rb"""\s*(?P<quote>""|''|"|')(?P<text>(?:data:[\w.+-]+/[\w.+;=-]+,)?[A-Za-z0-9+/=\s]*)"""
     rb"""(?P=quote)\s*(?:,\s*(?=\])|,|(?=\]))"""
 )
-_NAME_LENGTH = 1024
+_MAX_NAME_LENGTH = 1024
 
 
-class Slice(Struct, frozen=True, tag="slice", tag_field="type"):
+class SliceLocation(Struct, frozen=True, tag="slice", tag_field="type"):
     """Base64 text in the data file."""
 
     offset: int
@@ -34,7 +34,7 @@ class Slice(Struct, frozen=True, tag="slice", tag_field="type"):
     """Bytes of the picture."""
 
 
-class JsonPlace(Struct, frozen=True, tag="json", tag_field="type"):
+class JsonLocation(Struct, frozen=True, tag="json", tag_field="type"):
     """A text in a JSON object that fills a slice of the data file."""
 
     offset: int
@@ -45,7 +45,7 @@ class JsonPlace(Struct, frozen=True, tag="json", tag_field="type"):
     kind: MediaKind = "image"
 
 
-class ParquetPlace(Struct, frozen=True, tag="parquet", tag_field="type"):
+class ParquetLocation(Struct, frozen=True, tag="parquet", tag_field="type"):
     path: str
     group: int
     place: int
@@ -55,7 +55,7 @@ class ParquetPlace(Struct, frozen=True, tag="parquet", tag_field="type"):
     kind: MediaKind = "image"
 
 
-class DatasetPlace(Struct, frozen=True, tag="dataset", tag_field="type"):
+class DatasetLocation(Struct, frozen=True, tag="dataset", tag_field="type"):
     """A value in a row of a Hugging Face data set."""
 
     number: int
@@ -65,7 +65,7 @@ class DatasetPlace(Struct, frozen=True, tag="dataset", tag_field="type"):
     kind: MediaKind = "image"
 
 
-class Named(Struct, frozen=True, tag="named", tag_field="type"):
+class NamedImage(Struct, frozen=True, tag="named", tag_field="type"):
     """A file, or another row whose pictures are meant."""
 
     name: str
@@ -83,40 +83,48 @@ class NamedVideo(Struct, frozen=True, tag="video", tag_field="type"):
     """The name of its subtitles, where a column has it."""
 
 
-class Broken(Struct, frozen=True, tag="broken", tag_field="type"):
+class BrokenCell(Struct, frozen=True, tag="broken", tag_field="type"):
     """`problem` says what is wrong, without file and row; `digest` is that of the raw cell."""
 
     problem: str
     digest: str
 
 
-Stored = Slice | JsonPlace | ParquetPlace | DatasetPlace | Named | NamedVideo | Broken
+StoredMedium = (
+    SliceLocation
+    | JsonLocation
+    | ParquetLocation
+    | DatasetLocation
+    | NamedImage
+    | NamedVideo
+    | BrokenCell
+)
 
 
-def broken(problem: str, cell: bytes | memoryview) -> Broken:
-    return Broken(problem, digest_bytes(bytes(cell)))
+def broken_cell(problem: str, cell: bytes | memoryview) -> BrokenCell:
+    return BrokenCell(problem, digest_bytes(bytes(cell)))
 
 
-def names_file(name: str) -> bool:
+def is_file_name(name: str) -> bool:
     return "." in name or "\\" in name
 
 
-def pictures_in(cell: bytes, offset: int) -> list[Stored]:
+def parse_images(cell: bytes, offset: int) -> list[StoredMedium]:
     """The pictures of one cell of a text format; `cell` begins at `offset` of the data file.
 
     `cell` is raw: quotes inside a quoted cell are still doubled.
     """
-    head = cell[:_NAME_LENGTH].lstrip()
+    head = cell[:_MAX_NAME_LENGTH].lstrip()
     if not head:
         return []
     if head.startswith(b"[") and cell.rstrip().endswith(b"]"):
-        return list(_list_items(cell, offset))
-    return [_picture(cell, offset)]
+        return list(_parse_list(cell, offset))
+    return [_parse_image(cell, offset)]
 
 
-def _picture(cell: bytes, offset: int) -> Stored:
-    if len(cell) <= _NAME_LENGTH:
-        named = short_name(cell)
+def _parse_image(cell: bytes, offset: int) -> StoredMedium:
+    if len(cell) <= _MAX_NAME_LENGTH:
+        named = parse_name(cell)
         if named:
             return named
     prefix = DATA_URL.match(cell.lstrip()[:128])
@@ -125,59 +133,59 @@ def _picture(cell: bytes, offset: int) -> Stored:
     try:
         data = decode_base64(text)
     except ValueError as error:
-        return broken(f"the image cell is not base64: {error}", cell)
-    return Slice(offset + start, len(text), digest_bytes(data), len(data))
+        return broken_cell(f"the image cell is not base64: {error}", cell)
+    return SliceLocation(offset + start, len(text), digest_bytes(data), len(data))
 
 
-def short_name(cell: bytes) -> Named | Broken | None:
+def parse_name(cell: bytes) -> NamedImage | BrokenCell | None:
     """A short text read as the name of a row or file; None if it is base64 of a picture."""
     text = cell.decode("utf-8", "replace").strip()
     if _URL.match(text):
-        return broken(f"pictures at web addresses are not fetched: {text[:200]}", cell)
+        return broken_cell(f"pictures at web addresses are not fetched: {text[:200]}", cell)
     if DATA_URL.match(cell.lstrip()[:128]):
         return None
-    if len(text) > REFERENCE_LENGTH:
-        return Named(text) if names_file(text) else None
-    return None if _holds_picture(cell) else Named(text)
+    if len(text) > MAX_REFERENCE_LENGTH:
+        return NamedImage(text) if is_file_name(text) else None
+    return None if _is_base64_image(cell) else NamedImage(text)
 
 
-def _holds_picture(text: bytes) -> bool:
+def _is_base64_image(text: bytes) -> bool:
     try:
-        return decode_base64(text).startswith(_MAGIC)
+        return decode_base64(text).startswith(_IMAGE_SIGNATURES)
     except ValueError:
         return False
 
 
-def _list_items(cell: bytes, offset: int) -> Iterator[Stored]:
-    spans = _spans(cell)
+def _parse_list(cell: bytes, offset: int) -> Iterator[StoredMedium]:
+    spans = _item_spans(cell)
     if spans is not None:
         for start, end in spans:
-            yield _picture(cell[start:end], offset + start)
+            yield _parse_image(cell[start:end], offset + start)
         return
     items = parse_list(cell.replace(b'""', b'"').decode("utf-8", "replace")) or parse_list(
         cell.decode("utf-8", "replace")
     )
     if items is None:
-        yield broken("the image cell looks like a list but cannot be read as one", cell)
+        yield broken_cell("the image cell looks like a list but cannot be read as one", cell)
         return
     for item in items:
-        yield named_item(str(item))
+        yield parse_list_item(str(item))
 
 
-def named_item(text: str) -> Stored:
+def parse_list_item(text: str) -> StoredMedium:
     """An item of a list whose place in the file is not known: it can only be a name."""
     raw = text.encode()
-    found = short_name(raw) if len(raw) <= _NAME_LENGTH else None
-    return found or broken("an item of the image list cannot be read", raw)
+    found = parse_name(raw) if len(raw) <= _MAX_NAME_LENGTH else None
+    return found or broken_cell("an item of the image list cannot be read", raw)
 
 
-def _spans(cell: bytes) -> list[tuple[int, int]] | None:
+def _item_spans(cell: bytes) -> list[tuple[int, int]] | None:
     """Start and end of each item, if all are base64 texts in quotes."""
     position = cell.index(b"[") + 1
     end = cell.rindex(b"]")
     spans: list[tuple[int, int]] = []
     while position < end:
-        item = _ITEM.match(cell, position, end + 1)
+        item = _LIST_ITEM.match(cell, position, end + 1)
         if item is None:
             return None if cell[position:end].strip() else spans
         spans.append(item.span("text"))

@@ -10,15 +10,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal
 
-from snellen.core.atomic_write import changed_ns
-from snellen.core.limits import DEFAULT, MB, Limits, raise_it
+from snellen.core.atomic_write import modification_stamp
+from snellen.core.limits import DEFAULT_LIMITS, MB, Limits, raising_advice
 from snellen.core.media import FileSource, digest_bytes
 from snellen.core.sample import MediaRef
 from snellen.data.media.sources import BrokenSource
 
 Algorithm = Literal["sha256", "md5"]
 
-_TABLE = (
+_CREATE_TABLE = (
     "CREATE TABLE IF NOT EXISTS files (path TEXT, algorithm TEXT, size INTEGER, mtime_ns TEXT, "
     "digest TEXT, PRIMARY KEY (path, algorithm)) WITHOUT ROWID"
 )
@@ -53,10 +53,10 @@ class FileDigests:
     def digest(self, path: Path, algorithm: Algorithm = "sha256") -> str:
         """The file's hash in hex. Raises OSError if the file cannot be read."""
         stat = path.stat()
-        facts = (str(path.absolute()), algorithm, stat.st_size, changed_ns(stat))
-        known = self._known(facts)
-        if known:
-            return known
+        facts = (str(path.absolute()), algorithm, stat.st_size, modification_stamp(stat))
+        cached = self._cached_digest(facts)
+        if cached:
+            return cached
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, algorithm).hexdigest()
         self._new.append((*facts, digest))
@@ -64,7 +64,7 @@ class FileDigests:
             self._save()
         return digest
 
-    def _known(self, facts: tuple[str, str, int, str]) -> str | None:
+    def _cached_digest(self, facts: tuple[str, str, int, str]) -> str | None:
         connection = self._open()
         if connection is None:
             return None
@@ -87,7 +87,7 @@ class FileDigests:
                 self._connection = sqlite3.connect(
                     self._cache / "files.sqlite", timeout=30, check_same_thread=False
                 )
-                self._connection.execute(_TABLE)
+                self._connection.execute(_CREATE_TABLE)
             except (OSError, sqlite3.DatabaseError):
                 self._connection = None
         return self._connection
@@ -108,24 +108,24 @@ class FileDigests:
 class MediaFolders:
     """Where the files that a table names are looked for, and which of them it may name."""
 
-    looked_in: tuple[str, ...]
+    search_folders: tuple[str, ...]
     """In this order."""
     allowed: tuple[str, ...] | None = None
     """Folders outside of which nothing is read, also by an absolute path or `..`; None: a table
     may name any file, as one's own tables may."""
-    picture_mb: int = DEFAULT.picture_mb
+    picture_mb: int = DEFAULT_LIMITS.picture_mb
 
-    def also(self, folder: str) -> MediaFolders:
+    def with_folder(self, folder: str) -> MediaFolders:
         """With a further folder, looked in last."""
         allowed = None if self.allowed is None else (*self.allowed, os.path.normpath(folder))
-        return replace(self, looked_in=(*self.looked_in, folder), allowed=allowed)
+        return replace(self, search_folders=(*self.search_folders, folder), allowed=allowed)
 
     def problem(self, path: Path) -> str | None:
         """Why a file must not be read, or None."""
         if self.allowed is None:
             return None
-        whole = Path(os.path.normpath(path.absolute()))
-        if any(whole.is_relative_to(folder) for folder in self.allowed):
+        normalised = Path(os.path.normpath(path.absolute()))
+        if any(normalised.is_relative_to(folder) for folder in self.allowed):
             return None
         return (
             f"{path} is outside the folders in which this table may name files; put the file into "
@@ -135,21 +135,21 @@ class MediaFolders:
 
 
 def media_folders(
-    looked_in: tuple[str, ...],
-    more: tuple[Path, ...] | None,
+    search_folders: tuple[str, ...],
+    user_folders: tuple[Path, ...] | None,
     limits: Limits,
     *,
     fetched: bool,
 ) -> MediaFolders:
     """The folders of a table. One that was `fetched` from elsewhere names no file outside of
-    them, and where the user names folders (`more`), no table names one outside of all these."""
+    them, and where the user names folders (`user_folders`), no table names one outside of all these."""
     allowed = None
-    if fetched or more is not None:
-        allowed = tuple(map(os.path.normpath, (*looked_in, *map(str, more or ()))))
-    return MediaFolders(looked_in, allowed, limits.picture_mb)
+    if fetched or user_folders is not None:
+        allowed = tuple(map(os.path.normpath, (*search_folders, *map(str, user_folders or ()))))
+    return MediaFolders(search_folders, allowed, limits.picture_mb)
 
 
-def is_there(path: Path) -> bool:
+def is_file(path: Path) -> bool:
     """Whether this is a file. A name that no file can have is none, where `Path.is_file` raises."""
     return os.path.isfile(path)  # noqa: PTH113
 
@@ -159,16 +159,18 @@ def is_folder(path: Path) -> bool:
     return os.path.isdir(path)  # noqa: PTH112
 
 
-def locate_picture(name: str, folders: MediaFolders, files: FileDigests, where: str) -> MediaRef:
+def locate_image(name: str, folders: MediaFolders, files: FileDigests, where: str) -> MediaRef:
     """The picture file called `name`, looked for in `folders` in order."""
-    candidates = [Path(folder, name) for folder in folders.looked_in]
+    candidates = [Path(folder, name) for folder in folders.search_folders]
     for path in candidates:
-        if not is_there(path):
+        if not is_file(path):
             continue
         problem = folders.problem(path)
         try:
             if problem is None and path.stat().st_size > folders.picture_mb * MB:
-                problem = f"{path} is longer than {folders.picture_mb} MB; {raise_it('picture_mb')}"
+                problem = (
+                    f"{path} is longer than {folders.picture_mb} MB; {raising_advice('picture_mb')}"
+                )
             if problem is None:
                 return MediaRef(files.digest(path), FileSource(str(path)))
         except OSError as error:

@@ -20,8 +20,8 @@ from snellen.core.errors import MediaError
 from snellen.core.media import digest_bytes
 
 DATA_URL = re.compile(rb"data:[\w.+-]+/[\w.+-]+(?:;[\w=.+-]+)*;base64,")
-_SPACE = b" \t\r\n"
-_SETTLED = 2.0
+_BLANKS = b" \t\r\n"
+_MTIME_RESOLUTION = 2.0
 """Seconds. A file that was changed no longer ago may change again within one tick of its file
 system's clock (2 s where it is coarsest, FAT), so that the time of change does not tell."""
 
@@ -35,7 +35,7 @@ def decode_base64(text: bytes | memoryview) -> bytes:
         # The standard library's decoder takes 40 times as long: 0.1 ms for a picture of 40 kB.
         return pybase64.b64decode(text, validate=True)
     except binascii.Error:
-        return binascii.a2b_base64(bytes(text).translate(None, _SPACE), strict_mode=True)
+        return binascii.a2b_base64(bytes(text).translate(None, _BLANKS), strict_mode=True)
 
 
 class DataFile(Struct, frozen=True, gc=False):
@@ -44,13 +44,13 @@ class DataFile(Struct, frozen=True, gc=False):
     path: str
     size: int
     changed: int | None
-    """Time of the last change in ns; None where it does not tell (`_SETTLED`)."""
+    """Time of the last change in ns; None where it does not tell (`_MTIME_RESOLUTION`)."""
 
     @classmethod
-    def seen(cls, path: str) -> DataFile:
+    def from_path(cls, path: str) -> DataFile:
         """Raises OSError."""
         stat = Path(path).stat()
-        settled = time.time() - stat.st_mtime > _SETTLED
+        settled = time.time() - stat.st_mtime > _MTIME_RESOLUTION
         return cls(path, stat.st_size, stat.st_mtime_ns if settled else None)
 
     def excerpt(self, offset: int, length: int) -> Excerpt:
@@ -90,8 +90,8 @@ class Base64Slice(Struct, frozen=True, gc=False):
         try:
             data = decode_base64(text)
         except ValueError as error:
-            raise _changed(self.file.path, self.row) from error
-        return data if unchanged else _checked(data, self.digest, self.file.path, self.row)
+            raise _changed_error(self.file.path, self.row) from error
+        return data if unchanged else _verify_digest(data, self.digest, self.file.path, self.row)
 
 
 class JsonCell(Struct, frozen=True, gc=False):
@@ -113,18 +113,18 @@ class JsonCell(Struct, frozen=True, gc=False):
             value = msgspec.json.decode(text)
             for key in self.keys:
                 value = value[key]
-            data = decode_base64(bare_base64(str(value).encode()))
+            data = decode_base64(strip_data_url(str(value).encode()))
         except (ValueError, LookupError, TypeError, msgspec.DecodeError) as error:
-            raise _changed(self.file.path, self.row) from error
-        return data if unchanged else _checked(data, self.digest, self.file.path, self.row)
+            raise _changed_error(self.file.path, self.row) from error
+        return data if unchanged else _verify_digest(data, self.digest, self.file.path, self.row)
 
 
 class ParquetCell(Struct, frozen=True, gc=False):
-    """Bytes in a column of a Parquet file: `place` is the row within the row group."""
+    """Bytes in a column of a Parquet file: `row_in_group` is the row within the row group."""
 
     path: str
     group: int
-    place: int
+    row_in_group: int
     keys: tuple[str | int, ...]
     row: int
     digest: str
@@ -134,17 +134,17 @@ class ParquetCell(Struct, frozen=True, gc=False):
 
         column = str(self.keys[0])
         try:
-            cells = _column(self.path, self.group, column)
-            value = cells[self.place].as_py()
+            cells = _read_column(self.path, self.group, column)
+            value = cells[self.row_in_group].as_py()
             for key in self.keys[1:]:
                 value = value[key]
         except OSError as error:
             raise MediaError(f"cannot read {self.path}: {error.strerror or error}") from error
         except (ArrowException, LookupError, TypeError) as error:
-            raise _changed(self.path, self.row) from error
+            raise _changed_error(self.path, self.row) from error
         if isinstance(value, str):
-            value = decode_base64(bare_base64(value.encode()))
-        return _checked(bytes(value), self.digest, self.path, self.row)
+            value = decode_base64(strip_data_url(value.encode()))
+        return _verify_digest(bytes(value), self.digest, self.path, self.row)
 
 
 class BrokenSource(Struct, frozen=True, gc=False):
@@ -156,38 +156,38 @@ class BrokenSource(Struct, frozen=True, gc=False):
         raise MediaError(self.reason)
 
 
-def bare_base64(text: bytes) -> bytes:
+def strip_data_url(text: bytes) -> bytes:
     """The text without white space around it and without a data-URL prefix."""
-    text = text.strip(_SPACE)
+    text = text.strip(_BLANKS)
     prefix = DATA_URL.match(text)
     return text[prefix.end() :] if prefix else text
 
 
-def _checked(data: bytes, digest: str, path: str, row: int) -> bytes:
+def _verify_digest(data: bytes, digest: str, path: str, row: int) -> bytes:
     if digest_bytes(data) != digest:
-        raise _changed(path, row)
+        raise _changed_error(path, row)
     return data
 
 
-def _changed(path: str, row: int) -> MediaError:
+def _changed_error(path: str, row: int) -> MediaError:
     return MediaError(
         f"{path}, row {row}: the picture is no longer where it was; "
         "the file was changed after it was opened"
     )
 
 
-def _column(path: str, group: int, column: str) -> Any:
+def _read_column(path: str, group: int, column: str) -> Any:
     stat = Path(path).stat()
-    with _READING:
-        return _group(path, stat.st_size, stat.st_mtime_ns, group, column)
+    with _PARQUET_LOCK:
+        return _read_column_chunk(path, stat.st_size, stat.st_mtime_ns, group, column)
 
 
-_READING = Lock()
+_PARQUET_LOCK = Lock()
 """One reader at a time: a ParquetFile is not to be shared by threads."""
 
 
 @lru_cache(maxsize=2)
-def _group(path: str, size: int, mtime_ns: int, group: int, column: str) -> Any:
+def _read_column_chunk(path: str, size: int, mtime_ns: int, group: int, column: str) -> Any:
     """One column of a row group; size and time are in the key: a changed file is read anew."""
     from pyarrow.parquet import ParquetFile
 

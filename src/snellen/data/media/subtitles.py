@@ -30,13 +30,13 @@ def read_subtitles(path: str) -> list[Cue]:
         data = Path(path).read_bytes()
     except OSError as error:
         raise MediaError(f"cannot read {path}: {error.strerror or error}") from error
-    cues = parse(data.decode("utf-8-sig", "replace"))
+    cues = parse_subtitles(data.decode("utf-8-sig", "replace"))
     if not cues:
         raise MediaError(f"{path} holds no subtitles: expected SubRip or WebVTT")
     return cues
 
 
-def parse(text: str) -> list[Cue]:
+def parse_subtitles(text: str) -> list[Cue]:
     """The cues of a document; blocks without times (headers, notes, styles) are left out."""
     cues: list[Cue] = []
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -45,17 +45,17 @@ def parse(text: str) -> list[Cue]:
         for number, line in enumerate(lines):
             match = _TIMES.match(line.strip())
             if match:
-                said = " ".join(" ".join(lines[number + 1 :]).split())
-                said = html.unescape(_TAG.sub("", said)).strip()
-                if said:
+                cue_text = " ".join(" ".join(lines[number + 1 :]).split())
+                cue_text = html.unescape(_TAG.sub("", cue_text)).strip()
+                if cue_text:
                     cues.append(
-                        Cue(_seconds(match.groups()[:4]), _seconds(match.groups()[4:]), said)
+                        Cue(_seconds(match.groups()[:4]), _seconds(match.groups()[4:]), cue_text)
                     )
                 break
     return sorted(cues)
 
 
-def said_at(cues: Iterable[Cue], moments: Sequence[float]) -> list[Cue]:
+def cues_at(cues: Iterable[Cue], moments: Sequence[float]) -> list[Cue]:
     """The cues that are shown at one of these moments, each once, in order of time."""
     return [cue for cue in cues if any(cue.start <= moment <= cue.end for moment in moments)]
 

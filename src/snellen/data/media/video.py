@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     import numpy
     from PIL.Image import Image as Picture
 
-_SAME = 1e-4
+_TIME_TOLERANCE = 1e-4
 """Seconds by which times may differ: a frame's time is a fraction, a moment is not."""
-_NEAR = 2.0
+_DECODE_AHEAD = 2.0
 """Seconds that are decoded rather than jumped over, where no index tells of a key frame."""
-_SLACK = 1.0
+_END_TOLERANCE = 1.0
 """Seconds a video may end before its header says."""
 
 
-class Shot(NamedTuple):
+class DecodedFrame(NamedTuple):
     """A frame and its own time, which is at or before the moment that was asked for."""
 
     moment: float
     time: float
-    picture: Picture
+    image: Picture
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,36 +50,36 @@ class VideoFacts:
     """Pixels as they are stored, before a rotation."""
 
 
-Opened = str | bytes
+VideoInput = str | bytes
 """A path, or the bytes of a video that lies inside a data file."""
 
 
-def video_facts(video: Opened, name: str) -> VideoFacts:
+def video_facts(video: VideoInput, name: str) -> VideoFacts:
     """Read the header. Raises MediaError, MissingExtra."""
-    with _opened(video, name) as reader:
+    with _open_video(video, name) as reader:
         return reader.facts
 
 
-def frame_times(video: Opened, name: str) -> numpy.ndarray[Any, Any]:
+def frame_times(video: VideoInput, name: str) -> numpy.ndarray[Any, Any]:
     """The time of every frame in seconds, in order: the file is read, and nothing is decoded.
     Eight bytes are held for each frame. Raises MediaError, MissingExtra."""
-    with _opened(video, name) as reader:
+    with _open_video(video, name) as reader:
         return reader.times()
 
 
-def frames_at(video: Opened, moments: Sequence[float], name: str) -> Iterator[Shot]:
+def frames_at(video: VideoInput, moments: Sequence[float], name: str) -> Iterator[DecodedFrame]:
     """The frames shown at these moments, each once for each moment, in the order of time.
 
     A moment before the first frame shows the first, one up to a second after the end the last.
     Raises MediaError that begins with `name` where the video has no such moment (a file that was
     cut short) or cannot be decoded, and MissingExtra.
     """
-    with _opened(video, name) as reader:
-        yield from reader.shots(sorted(moments))
+    with _open_video(video, name) as reader:
+        yield from reader.frames(sorted(moments))
 
 
 @contextmanager
-def _opened(video: Opened, name: str) -> Iterator[_Reader]:
+def _open_video(video: VideoInput, name: str) -> Iterator[_VideoReader]:
     try:
         import av
         from av.error import FFmpegError
@@ -88,7 +88,7 @@ def _opened(video: Opened, name: str) -> Iterator[_Reader]:
     av.logging.set_level(None)
     try:
         with av.open(io.BytesIO(video) if isinstance(video, bytes) else video) as container:
-            yield _Reader(container, name)
+            yield _VideoReader(container, name)
     except FileNotFoundError:
         raise MediaError(f"{name}: there is no such video file") from None
     except (FFmpegError, OSError, ValueError) as error:
@@ -96,8 +96,8 @@ def _opened(video: Opened, name: str) -> Iterator[_Reader]:
         raise MediaError(f"{name}: the video cannot be decoded: {reason}") from error
 
 
-class _Reader:
-    """One open video. Decoding goes forward; `_enter` jumps."""
+class _VideoReader:
+    """One open video. Decoding goes forward; `_seek` jumps."""
 
     def __init__(self, container: Any, name: str) -> None:
         if not container.streams.video:
@@ -108,33 +108,33 @@ class _Reader:
         self._name = name
         self._base = float(self._stream.time_base)
         self._origin = self._first_time()
-        self._near = _NEAR
-        self.facts = self._facts()
+        self._decode_ahead = _DECODE_AHEAD
+        self.facts = self._read_facts()
 
-    def shots(self, moments: Sequence[float]) -> Iterator[Shot]:
+    def frames(self, moments: Sequence[float]) -> Iterator[DecodedFrame]:
         """`moments` ascend."""
         frames: Iterator[Any] = iter(())
-        shown: Any = None
+        current: Any = None
         ahead: Any = None
         for moment in moments:
-            at = -math.inf if shown is None else self._time(shown)
-            if self._is_far(moment, at if ahead is None else self._time(ahead)):
-                frames, shown, ahead = self._enter(moment, at), None, None
-            while ahead is None or self._time(ahead) <= moment + _SAME:
-                shown = ahead if ahead is not None else shown
+            current_time = -math.inf if current is None else self._seconds(current)
+            if self._is_far(moment, current_time if ahead is None else self._seconds(ahead)):
+                frames, current, ahead = self._seek(moment, current_time), None, None
+            while ahead is None or self._seconds(ahead) <= moment + _TIME_TOLERANCE:
+                current = ahead if ahead is not None else current
                 ahead = next(frames, None)
                 if ahead is None:
                     break
-                if shown is None:
-                    shown = ahead
-            if shown is None:
+                if current is None:
+                    current = ahead
+            if current is None:
                 raise MediaError(
                     f"{self._name}: nothing at {moment:.1f} s can be decoded; the file is cut "
                     "short or damaged, get it again"
                 )
             if ahead is None:
-                self._check_end(moment, shown)
-            yield Shot(moment, self._time(shown), _upright(shown))
+                self._check_end(moment, current)
+            yield DecodedFrame(moment, self._seconds(current), _upright_image(current))
 
     def times(self) -> numpy.ndarray[Any, Any]:
         import numpy
@@ -153,7 +153,7 @@ class _Reader:
         found: numpy.ndarray[Any, Any] = stamps * self._base - self._origin
         return found
 
-    def _facts(self) -> VideoFacts:
+    def _read_facts(self) -> VideoFacts:
         stream = self._stream
         context = stream.codec_context
         if context is None:
@@ -187,9 +187,9 @@ class _Reader:
     def _measured_end(self, fps: float) -> float:
         """The end of the last frame, where only the whole file has a length: read from the last
         key frame on. Raises MediaError where no stream reaches the end the header tells."""
-        told = (self._container.duration or 0) / 1_000_000
-        if told:
-            self._container.seek(int(told * 1_000_000), backward=True)
+        header_end = (self._container.duration or 0) / 1_000_000
+        if header_end:
+            self._container.seek(int(header_end * 1_000_000), backward=True)
         end = reached = 0.0
         for packet in self._container.demux():
             if packet.pts is None:
@@ -198,25 +198,25 @@ class _Reader:
             reached = max(reached, until)
             if packet.stream.index == self._stream.index:
                 end = max(end, until if packet.duration else until + (1 / fps if fps else 0.0))
-        if told and reached < told - max(_SLACK, 0.02 * told):
-            raise self._cut_short(reached, told)
+        if header_end and reached < header_end - max(_END_TOLERANCE, 0.02 * header_end):
+            raise self._truncated_error(reached, header_end)
         self._rewind()
-        return (end or told) - self._origin
+        return (end or header_end) - self._origin
 
-    def _is_far(self, moment: float, at: float) -> bool:
+    def _is_far(self, moment: float, current: float) -> bool:
         """Whether to jump: a key frame lies between, or, where no index tells, two seconds."""
-        if at == -math.inf:
+        if current == -math.inf:
             return True
         entries = self._stream.index_entries
         if not len(entries):
-            return moment - at > self._near
+            return moment - current > self._decode_ahead
         place = entries.search_timestamp(int((moment + self._origin) / self._base), backward=True)
         if place < 0:
-            return moment - at > self._near
+            return moment - current > self._decode_ahead
         key = entries[place].timestamp * self._base - self._origin
-        return bool(key > at + _SAME)
+        return bool(key > current + _TIME_TOLERANCE)
 
-    def _enter(self, moment: float, at: float) -> Iterator[Any]:
+    def _seek(self, moment: float, current: float) -> Iterator[Any]:
         """Frames from the key frame before a moment on. Where that is no later than the frame at
         hand, jumping gained nothing, and it is done less from then on."""
         stamp = int((max(0.0, moment) + self._origin) / self._base)
@@ -225,28 +225,28 @@ class _Reader:
         for frame in self._container.decode(self._stream):
             if frame.pts is None:
                 continue
-            if first and self._time(frame) <= at:
-                self._near *= 2
+            if first and self._seconds(frame) <= current:
+                self._decode_ahead *= 2
             first = False
             yield frame
 
-    def _time(self, frame: Any) -> float:
+    def _seconds(self, frame: Any) -> float:
         return float(frame.pts * self._base - self._origin)
 
     def _check_end(self, moment: float, last: Any) -> None:
         length = (last.duration or 0) * self._base or 1 / (self.facts.fps or 1.0)
-        end = self._time(last) + length
-        if moment > end + _SLACK:
-            raise self._cut_short(end, self.facts.duration)
+        end = self._seconds(last) + length
+        if moment > end + _END_TOLERANCE:
+            raise self._truncated_error(end, self.facts.duration)
 
-    def _cut_short(self, end: float, told: float) -> MediaError:
+    def _truncated_error(self, end: float, expected: float) -> MediaError:
         return MediaError(
-            f"{self._name}: the video ends after {end:.1f} s, expected {told:.1f} s as its header "
+            f"{self._name}: the video ends after {end:.1f} s, expected {expected:.1f} s as its header "
             "says; the file is cut short, get it again"
         )
 
 
-def _upright(frame: Any) -> Picture:
+def _upright_image(frame: Any) -> Picture:
     """The frame in RGB, turned as its display matrix says."""
     picture: Picture = frame.to_image()
     turned = round(frame.rotation) % 360

@@ -12,13 +12,13 @@ from snellen.core.media import FileSource, digest_bytes
 from snellen.core.sample import MediaRef
 from snellen.data.columns import VIDEO_COLUMNS
 from snellen.data.media.image_cells import NamedVideo
-from snellen.data.media.image_files import FileDigests, MediaFolders, is_folder, is_there
+from snellen.data.media.image_files import FileDigests, MediaFolders, is_file, is_folder
 from snellen.data.media.sources import BrokenSource
 
-SUFFIXES = (".mp4", ".webm", ".mkv", ".avi", ".mov", ".m4v", ".gif", ".mpg", ".mpeg", ".flv")
-_FOLDERS = ("", "videos", "video", "data")
-_SUBTITLES = (".srt", ".vtt")
-_PICTURES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".bmp"})
+VIDEO_SUFFIXES = (".mp4", ".webm", ".mkv", ".avi", ".mov", ".m4v", ".gif", ".mpg", ".mpeg", ".flv")
+_INNER_FOLDERS = ("", "videos", "video", "data")
+_SUBTITLE_SUFFIXES = (".srt", ".vtt")
+_IMAGE_SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".bmp"})
 _VIDEO_NAME = re.compile(r"[^\n\t]{1,1024}")
 
 
@@ -52,7 +52,7 @@ class FrameFolder:
         raise MediaError(f"{self.path} is a folder of frames: there is no video file to be sent")
 
 
-def video_in(cells: Mapping[str, str]) -> NamedVideo | None:
+def parse_video(cells: Mapping[str, str]) -> NamedVideo | None:
     """The video that a row names, with `prefix` (a folder), `start`, `end` and `subtitle_path`
     where these columns are there."""
     names = [cells[column].strip() for column in VIDEO_COLUMNS if cells.get(column)]
@@ -74,86 +74,92 @@ def locate_video(
 ) -> MediaRef:
     """The video, looked for in `folders` and in `video`, `videos` and `data` inside them, also
     without its suffix; a folder of that name holds its frames."""
-    looked = [Path(folder, inner) for folder in folders.looked_in for inner in _FOLDERS]
-    if item.subtitles and any(map(folders.problem, (one / item.subtitles for one in looked))):
-        return _broken(item.subtitles, f"{where}: {folders.problem(looked[0] / item.subtitles)}")
+    search_folders = [
+        Path(folder, inner) for folder in folders.search_folders for inner in _INNER_FOLDERS
+    ]
+    if item.subtitles and any(
+        map(folders.problem, (one / item.subtitles for one in search_folders))
+    ):
+        return _broken_video(
+            item.subtitles, f"{where}: {folders.problem(search_folders[0] / item.subtitles)}"
+        )
     for name in item.names:
-        for folder in looked:
-            for path in (folder / name, *(folder / (name + suffix) for suffix in SUFFIXES)):
-                if is_there(path):
+        for folder in search_folders:
+            for path in (folder / name, *(folder / (name + suffix) for suffix in VIDEO_SUFFIXES)):
+                if is_file(path):
                     if problem := folders.problem(path):
-                        return _broken(name, f"{where}: {problem}")
-                    return _file(path, item, looked, files, where)
+                        return _broken_video(name, f"{where}: {problem}")
+                    return _video_file(path, item, search_folders, files, where)
             for path in (folder / name, _without_suffix(folder / name)):
-                if is_folder(path) and (pictures := _pictures(path)):
+                if is_folder(path) and (pictures := _frame_files(path)):
                     if problem := folders.problem(path):
-                        return _broken(name, f"{where}: {problem}")
-                    return _folder(path, pictures, item, looked, files, where)
-    shown = ", ".join(dict.fromkeys(folders.looked_in))
+                        return _broken_video(name, f"{where}: {problem}")
+                    return _frame_folder(path, pictures, item, search_folders, files, where)
+    shown = ", ".join(dict.fromkeys(folders.search_folders))
     problem = (
         f"{where}: there is no video {item.names[0]!r} (looked in {shown}, and in the folders "
         "video, videos and data there)"
     )
-    return _broken(item.names[0], problem)
+    return _broken_video(item.names[0], problem)
 
 
-def _file(
-    path: Path, item: NamedVideo, looked: Sequence[Path], files: FileDigests, where: str
+def _video_file(
+    path: Path, item: NamedVideo, search_folders: Sequence[Path], files: FileDigests, where: str
 ) -> MediaRef:
     try:
         digest = files.digest(path)
     except OSError as error:
-        return _broken(str(path), f"{where}: cannot read {path}: {error.strerror or error}")
-    subtitles = _subtitles(path, item, looked)
+        return _broken_video(str(path), f"{where}: cannot read {path}: {error.strerror or error}")
+    subtitles = _find_subtitles(path, item, search_folders)
     source = VideoFile(str(path), digest, item.start, item.end, subtitles)
-    return MediaRef(_named(digest, item), source, "video")
+    return MediaRef(_part_digest(digest, item), source, "video")
 
 
-def _folder(
+def _frame_folder(
     path: Path,
-    pictures: Sequence[Path],
+    images: Sequence[Path],
     item: NamedVideo,
-    looked: Sequence[Path],
+    search_folders: Sequence[Path],
     files: FileDigests,
     where: str,
 ) -> MediaRef:
     try:
-        frames = tuple(MediaRef(files.digest(one), FileSource(str(one))) for one in pictures)
+        frames = tuple(MediaRef(files.digest(one), FileSource(str(one))) for one in images)
     except OSError as error:
-        return _broken(str(path), f"{where}: cannot read {path}: {error.strerror or error}")
+        return _broken_video(str(path), f"{where}: cannot read {path}: {error.strerror or error}")
     digest = digest_bytes("\n".join(frame.digest for frame in frames).encode())
-    subtitles = _subtitles(path, item, looked)
+    subtitles = _find_subtitles(path, item, search_folders)
     source = FrameFolder(str(path), frames, item.start, item.end, subtitles)
-    return MediaRef(_named(digest, item), source, "video")
+    return MediaRef(_part_digest(digest, item), source, "video")
 
 
-def _subtitles(path: Path, item: NamedVideo, looked: Sequence[Path]) -> str | None:
+def _find_subtitles(path: Path, item: NamedVideo, search_folders: Sequence[Path]) -> str | None:
     """The file a column names, else one with the video's name beside it or in `subtitle`."""
     if item.subtitles:
-        named = [folder / item.subtitles for folder in looked]
-        return next((str(one) for one in named if is_there(one)), None)
+        named = [folder / item.subtitles for folder in search_folders]
+        return next((str(one) for one in named if is_file(one)), None)
     homes = [path.parent, *(path.parent.parent / name for name in ("subtitle", "subtitles"))]
-    beside = [home / (path.stem + suffix) for home in homes for suffix in _SUBTITLES]
-    return next((str(one) for one in beside if is_there(one)), None)
+    beside = [home / (path.stem + suffix) for home in homes for suffix in _SUBTITLE_SUFFIXES]
+    return next((str(one) for one in beside if is_file(one)), None)
 
 
 def _without_suffix(path: Path) -> Path:
     return path.with_name(path.stem) if path.name else path
 
 
-def _named(digest: str, item: NamedVideo) -> str:
+def _part_digest(digest: str, item: NamedVideo) -> str:
     """A whole video is named by its bytes; a part of one by these and its bounds."""
     if item.start is None and item.end is None:
         return digest
     return digest_bytes(f"{digest}:{item.start}:{item.end}".encode())
 
 
-def _pictures(folder: Path) -> list[Path]:
-    found = [path for path in folder.iterdir() if path.suffix.lower() in _PICTURES]
-    return sorted(found, key=natural)
+def _frame_files(folder: Path) -> list[Path]:
+    found = [path for path in folder.iterdir() if path.suffix.lower() in _IMAGE_SUFFIXES]
+    return sorted(found, key=natural_order)
 
 
-def natural(path: Path) -> list[tuple[bool, int, str]]:
+def natural_order(path: Path) -> list[tuple[bool, int, str]]:
     """Frame 10 after frame 9."""
     pieces = re.findall(r"\d+|\D+", path.name)
     return [(piece.isdecimal(), int(piece) if piece.isdecimal() else 0, piece) for piece in pieces]
@@ -166,5 +172,5 @@ def _seconds(cell: str | None) -> float | None:
         return None
 
 
-def _broken(name: str, problem: str) -> MediaRef:
+def _broken_video(name: str, problem: str) -> MediaRef:
     return MediaRef(digest_bytes(name.encode()), BrokenSource(problem), "video")

@@ -18,12 +18,12 @@ from snellen.data.columns import (
     option_letters,
     parse_list,
 )
-from snellen.data.json_values import in_unicode
-from snellen.data.media.image_cells import Stored
-from snellen.data.media.video_cells import video_in
+from snellen.data.json_values import replace_surrogates
+from snellen.data.media.image_cells import StoredMedium
+from snellen.data.media.video_cells import parse_video
 from snellen.data.tables.index import IndexedRow
 
-PLACE = "answer place"
+INDEXED_ANSWER = "answer place"
 """Column: the letter of the option at the place that a gold written as text, such as "1", may
 name, counted from 0, where the options are a list."""
 
@@ -31,7 +31,7 @@ _VIDEOS = frozenset(VIDEO_COLUMNS)
 _REPLIES = frozenset(REPLY_COLUMNS)
 
 
-def text_of(value: object) -> str:
+def cell_text(value: object) -> str:
     """A value as text: numbers as Python prints them, `true` and `false`, lists as JSON.
 
     None and NaN are empty.
@@ -45,7 +45,7 @@ def text_of(value: object) -> str:
     if isinstance(value, datetime | date | time):
         return value.isoformat()
     if isinstance(value, list | tuple | dict):
-        return json.dumps(value, ensure_ascii=False, default=text_of)
+        return json.dumps(value, ensure_ascii=False, default=cell_text)
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     return str(value)
@@ -68,23 +68,25 @@ def flat_cells(
         if isinstance(value, dict) and column not in OPTION_LISTS:
             inner = flat_cells(value)
             cells.update({f"{column}.{key}": text for key, text in inner.items()})
-            cells.update(dict.fromkeys(replies & _blank(column, value), ""))
-        elif text := text_of(value):
+            cells.update(dict.fromkeys(replies & _empty_reply_cells(column, value), ""))
+        elif text := cell_text(value):
             cells[column] = text
         elif value == "" and column in replies:
             cells[column] = ""
-    _letter_gold(record, cells, (*GOLD_COLUMNS, gold) if gold else GOLD_COLUMNS)
+    _set_letter_gold(record, cells, (*GOLD_COLUMNS, gold) if gold else GOLD_COLUMNS)
     return cells
 
 
-def _blank(column: str, record: Mapping[str, Any]) -> frozenset[str]:
+def _empty_reply_cells(column: str, record: Mapping[str, Any]) -> frozenset[str]:
     """The names of a nested record's cells that hold a text of no words."""
     return frozenset(
         [f"{column}.{column_name(str(key), 0)}" for key, value in record.items() if value == ""]
     )
 
 
-def _letter_gold(record: Mapping[str, Any], cells: dict[str, str], golds: Iterable[str]) -> None:
+def _set_letter_gold(
+    record: Mapping[str, Any], cells: dict[str, str], golds: Iterable[str]
+) -> None:
     options = next((record[name] for name in OPTION_LISTS if name in record), None)
     if isinstance(options, str):
         options = parse_list(options)
@@ -98,7 +100,7 @@ def _letter_gold(record: Mapping[str, Any], cells: dict[str, str], golds: Iterab
         if isinstance(value, int) and 0 <= value < len(letters):
             cells[column_name(name, 0)] = letters[value]
         elif isinstance(value, str) and value.isdecimal() and int(value) < len(letters):
-            cells[PLACE] = letters[int(value)]
+            cells[INDEXED_ANSWER] = letters[int(value)]
 
 
 def spread_options(cells: dict[str, str]) -> None:
@@ -108,7 +110,7 @@ def spread_options(cells: dict[str, str]) -> None:
     """
     for name in OPTION_LISTS:
         cell = cells.get(name)
-        options = _options(cell) if cell else None
+        options = _parse_options(cell) if cell else None
         if options is not None:
             del cells[name]
             for letter, text in options:
@@ -116,22 +118,22 @@ def spread_options(cells: dict[str, str]) -> None:
                     cells.setdefault(letter, text)
 
 
-def _options(cell: str) -> Iterable[tuple[str, str]] | None:
+def _parse_options(cell: str) -> Iterable[tuple[str, str]] | None:
     if cell.lstrip().startswith("{"):
         try:
-            value = in_unicode(json.loads(cell))
+            value = replace_surrogates(json.loads(cell))
         except (ValueError, RecursionError):
             return None
         letters = all(len(key) == 1 and "A" <= key <= "Z" for key in value)
-        return [(key, text_of(text)) for key, text in value.items()] if letters else None
+        return [(key, cell_text(text)) for key, text in value.items()] if letters else None
     items = parse_list(cell)
     if items is None:
         return None
     names = option_letters(len(items))
-    return None if names is None else list(zip(names, map(text_of, items), strict=True))
+    return None if names is None else list(zip(names, map(cell_text, items), strict=True))
 
 
-def finish(cells: dict[str, str], media: Mapping[str, Sequence[Stored]]) -> IndexedRow:
+def finish_row(cells: dict[str, str], media: Mapping[str, Sequence[StoredMedium]]) -> IndexedRow:
     """A row with its options spread and its pictures in order.
 
     A video that cells name comes last; beside pictures only one of the column `video_path`, because
@@ -143,13 +145,13 @@ def finish(cells: dict[str, str], media: Mapping[str, Sequence[Stored]]) -> Inde
         return IndexedRow(cells, ())
     if "decoded_image" in media:
         return IndexedRow(cells, media["decoded_image"])
-    own = [item for column, items in media.items() if _embeds(column) for item in items]
-    paths = [item for column, items in media.items() if not _embeds(column) for item in items]
+    own = [item for column, items in media.items() if _holds_images(column) for item in items]
+    paths = [item for column, items in media.items() if not _holds_images(column) for item in items]
     pictures = own or paths
     held = any(map(is_video_column, media)) or (pictures and "video_path" not in cells)
-    video = None if held else video_in(cells)
+    video = None if held else parse_video(cells)
     return IndexedRow(cells, [*pictures, video] if video else pictures)
 
 
-def _embeds(column: str) -> bool:
+def _holds_images(column: str) -> bool:
     return not column.startswith("image_path")

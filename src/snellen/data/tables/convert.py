@@ -8,21 +8,21 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from snellen.core.atomic_write import whole_file
+from snellen.core.atomic_write import atomic_file
 from snellen.core.benchmark import Table
 from snellen.core.errors import DataError, MediaError, StorageError
 from snellen.core.sample import Row
 from snellen.data.columns import is_image_column
 
 SUFFIXES = (".tsv", ".csv", ".jsonl", ".parquet")
-IMAGE = "image"
+IMAGE_COLUMN = "image"
 _BATCH = 64
 
-Progress = Callable[[int, int], None]
+RowProgress = Callable[[int, int], None]
 """Called with the rows written and the rows there are."""
 
 
-def convert(table: Table, target: Path, progress: Progress | None = None) -> int:
+def convert_table(table: Table, target: Path, progress: RowProgress | None = None) -> int:
     """Write `table` to `target`, in the format of its suffix; returns the number of rows.
 
     Pictures go into the column `image`: base64 (a JSON list of these where a row has several),
@@ -33,10 +33,10 @@ def convert(table: Table, target: Path, progress: Progress | None = None) -> int
     suffix = target.suffix.lower()
     if suffix not in SUFFIXES:
         raise DataError(f"cannot write {target}: expected one of {', '.join(SUFFIXES)}")
-    rows = _counted(table, progress)
+    rows = _report_progress(table, progress)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(target) as part:
+        with atomic_file(target) as part:
             _write(table, rows, part, suffix)
     except OSError as error:
         raise StorageError(f"cannot write {target}: {error.strerror or error}") from error
@@ -54,11 +54,11 @@ def _write(table: Table, rows: Iterator[Row], path: Path, suffix: str) -> None:
             _write_delimited(table, rows, file, "\t" if suffix == ".tsv" else ",")
 
 
-def _counted(table: Table, progress: Progress | None) -> Iterator[Row]:
+def _report_progress(table: Table, progress: RowProgress | None) -> Iterator[Row]:
     for row in table:
         yield row
         if progress:
-            progress(row.number + 1, len(table))
+            progress(row.index + 1, len(table))
 
 
 def _text_columns(table: Table) -> list[str]:
@@ -68,43 +68,45 @@ def _text_columns(table: Table) -> list[str]:
     ]
 
 
-def _bytes(table: Table, row: Row) -> list[bytes]:
+def _image_bytes(table: Table, row: Row) -> list[bytes]:
     try:
         return [ref.source.read() for ref in row.media]
     except MediaError as error:
         raise DataError(
-            f"{table.path}, row {row.number + 1}: the picture cannot be copied: {error}"
+            f"{table.path}, row {row.index + 1}: the picture cannot be copied: {error}"
         ) from error
 
 
-def _base64(pictures: list[bytes]) -> list[str]:
-    return [base64.b64encode(picture).decode() for picture in pictures]
+def _encode_base64(images: list[bytes]) -> list[str]:
+    return [base64.b64encode(picture).decode() for picture in images]
 
 
 def _write_jsonl(table: Table, rows: Iterator[Row], file: BinaryIO) -> None:
     columns = _text_columns(table)
     for row in rows:
         record: dict[str, Any] = {name: row.cells[name] for name in columns if name in row.cells}
-        texts = _base64(_bytes(table, row))
+        texts = _encode_base64(_image_bytes(table, row))
         if texts:
-            record[IMAGE] = texts if len(texts) > 1 else texts[0]
+            record[IMAGE_COLUMN] = texts if len(texts) > 1 else texts[0]
         file.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
 
 
 def _write_delimited(table: Table, rows: Iterator[Row], file: BinaryIO, delimiter: str) -> None:
     columns = _text_columns(table)
-    file.write(_line([*columns, IMAGE], delimiter))
+    file.write(_delimited_line([*columns, IMAGE_COLUMN], delimiter))
     for row in rows:
-        texts = _base64(_bytes(table, row))
+        texts = _encode_base64(_image_bytes(table, row))
         image = json.dumps(texts) if len(texts) > 1 else "".join(texts)
-        file.write(_line([*(row.cells.get(name, "") for name in columns), image], delimiter))
+        file.write(
+            _delimited_line([*(row.cells.get(name, "") for name in columns), image], delimiter)
+        )
 
 
-def _line(cells: list[str], delimiter: str) -> bytes:
-    return (delimiter.join(_quoted(cell, delimiter) for cell in cells) + "\n").encode()
+def _delimited_line(cells: list[str], delimiter: str) -> bytes:
+    return (delimiter.join(_quote_cell(cell, delimiter) for cell in cells) + "\n").encode()
 
 
-def _quoted(cell: str, delimiter: str) -> str:
+def _quote_cell(cell: str, delimiter: str) -> str:
     if any(sign in cell for sign in (delimiter, '"', "\n", "\r")):
         return '"' + cell.replace('"', '""') + '"'
     return cell
@@ -120,15 +122,15 @@ def _write_parquet(table: Table, rows: Iterator[Row], path: Path) -> None:
     schema = pa.schema(
         [
             *((name, pa.string()) for name in columns),
-            (IMAGE, pa.list_(picture) if many else picture),
+            (IMAGE_COLUMN, pa.list_(picture) if many else picture),
         ]
     )
     with ParquetWriter(path, schema) as writer:
         batch: list[dict[str, Any]] = []
         for row in rows:
-            structs = [{"bytes": data, "path": None} for data in _bytes(table, row)]
+            structs = [{"bytes": data, "path": None} for data in _image_bytes(table, row)]
             record: dict[str, Any] = {name: row.cells.get(name) for name in columns}
-            record[IMAGE] = structs if many else next(iter(structs), None)
+            record[IMAGE_COLUMN] = structs if many else next(iter(structs), None)
             batch.append(record)
             if len(batch) == _BATCH:
                 writer.write_table(pa.Table.from_pylist(batch, schema))

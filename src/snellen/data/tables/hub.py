@@ -19,17 +19,17 @@ import msgspec
 
 from snellen.core.errors import DataError, MediaError, MissingExtra, UnknownName
 from snellen.core.media import digest_bytes
-from snellen.data.media.image_cells import DatasetPlace, Stored
-from snellen.data.media.sources import bare_base64, decode_base64
+from snellen.data.media.image_cells import DatasetLocation, StoredMedium
+from snellen.data.media.sources import decode_base64, strip_data_url
 from snellen.data.tables.index import IndexedRow, Scan
-from snellen.data.tables.typed_rows import Keys, Place, Record, typed_rows
+from snellen.data.tables.typed_rows import ImageLocator, Keys, Record, typed_rows
 from snellen.settings import Settings
 
 SCHEME = "hf://"
-_OPTIONS = ("config", "split", "revision")
-_SAVED = ("state.json", "dataset_dict.json")
-_SHARD = re.compile(r"(?P<split>.+?)-\d{5}-of-\d{5}(?:-[0-9a-f]+)?")
-_FILES = (".parquet", ".jsonl", ".tsv", ".csv", ".json")
+_OPTION_NAMES = ("config", "split", "revision")
+_SAVED_FILES = ("state.json", "dataset_dict.json")
+_SHARD_NAME = re.compile(r"(?P<split>.+?)-\d{5}-of-\d{5}(?:-[0-9a-f]+)?")
+_DATA_SUFFIXES = (".parquet", ".jsonl", ".tsv", ".csv", ".json")
 _BATCH = 32
 _CARD = "README.md"
 _QUOTES = "\"'"
@@ -52,13 +52,13 @@ class DatasetName:
         name, _, query = spec.removeprefix(SCHEME).partition("?")
         options = dict(parse_qsl(query))
         for option in options:
-            if option not in _OPTIONS:
-                raise UnknownName("option of a data set", option, _OPTIONS)
+            if option not in _OPTION_NAMES:
+                raise UnknownName("option of a data set", option, _OPTION_NAMES)
         return cls(str(Path(name).expanduser()) if local else name.strip("/"), local, **options)
 
     def is_saved(self) -> bool:
         """A folder written by `save_to_disk`, or a name on the hub."""
-        return not self.local or any((Path(self.name) / saved).is_file() for saved in _SAVED)
+        return not self.local or any((Path(self.name) / saved).is_file() for saved in _SAVED_FILES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class DatasetCell:
             for key in self.keys:
                 value = value[key]
             if isinstance(value, str):
-                value = decode_base64(bare_base64(value.encode()))
+                value = decode_base64(strip_data_url(value.encode()))
         except (DataError, LookupError, TypeError, ValueError) as error:
             raise MediaError(f"{self.dataset.name}, row {self.number + 1}: {error}") from error
         if not isinstance(value, bytes) or digest_bytes(value) != self.digest:
@@ -87,39 +87,39 @@ class DatasetCell:
         return value
 
 
-def scan_dataset(name: DatasetName, chosen: Mapping[str, str], spec: str) -> Scan:
+def scan_dataset(name: DatasetName, column_map: Mapping[str, str], spec: str) -> Scan:
     """Read a data set for the first time. Its digest is that of its cells and pictures."""
     dataset = open_arrow(name)
     hashed = hashlib.sha256()
     labels = {
         column: feature.names
         for column, feature in dataset.features.items()
-        if isinstance(feature, _library().ClassLabel)
+        if isinstance(feature, _import_datasets().ClassLabel)
     }
 
-    def records() -> Iterator[tuple[Record, Place]]:
+    def records() -> Iterator[tuple[Record, ImageLocator]]:
         number = 0
         for batch in dataset.iter(_BATCH):
             for record in batch.to_pylist():
                 for column, names in labels.items():
-                    record[column] = _label(record[column], names)
-                yield record, partial(_place, number)
+                    record[column] = _label_name(record[column], names)
+                yield record, partial(_image_location, number)
                 number += 1
 
     def rows() -> Iterator[IndexedRow]:
-        for row in typed_rows(records(), chosen, spec):
+        for row in typed_rows(records(), column_map, spec):
             hashed.update(msgspec.json.encode((row.cells, row.media)))
             yield row
 
     return Scan((), rows(), hashed.hexdigest)
 
 
-def _label(value: int | None, names: list[str]) -> str | None:
+def _label_name(value: int | None, names: list[str]) -> str | None:
     return None if value is None or value < 0 else names[value]
 
 
-def _place(number: int, keys: Keys, picture: bytes) -> Stored:
-    return DatasetPlace(number, keys, digest_bytes(picture), len(picture))
+def _image_location(number: int, keys: Keys, picture: bytes) -> StoredMedium:
+    return DatasetLocation(number, keys, digest_bytes(picture), len(picture))
 
 
 def dataset_files(name: DatasetName) -> list[Path]:
@@ -130,8 +130,8 @@ def dataset_files(name: DatasetName) -> list[Path]:
 @lru_cache(maxsize=4)
 def open_arrow(name: DatasetName) -> Any:
     """The data set with its values as they are stored: pictures encoded, labels as numbers."""
-    library = _library()
-    with _failing(name):
+    library = _import_datasets()
+    with _translate_errors(name):
         if name.local:
             dataset = library.load_from_disk(name.name)
             if isinstance(dataset, library.DatasetDict):
@@ -140,7 +140,7 @@ def open_arrow(name: DatasetName) -> Any:
             dataset = library.load_dataset(
                 name.name, name.config, split=name.split, revision=name.revision
             )
-    if not name.local and name.revision is not None and _unreachable(name) is not None:
+    if not name.local and name.revision is not None and _unreachable_reason(name) is not None:
         _check_revision(name, name.revision, Path(dataset.cache_files[0]["filename"]))
     return dataset.with_format("arrow")
 
@@ -154,20 +154,20 @@ def _check_revision(name: DatasetName, revision: str, file: Path) -> None:
     if commit not in file.parts:
         raise DataError(
             f"the data set {name.name} is in the cache, but not its revision {revision}, and the "
-            f"hub cannot be asked ({_unreachable(name)}); connect, or leave the revision out"
+            f"hub cannot be asked ({_unreachable_reason(name)}); connect, or leave the revision out"
         )
 
 
 @lru_cache(maxsize=4)
 def with_split(name: DatasetName) -> DatasetName:
     """The same with its split named. Raises DataError if there are several to choose from."""
-    library = _library()
+    library = _import_datasets()
     if name.local:
         splits = _saved_splits(Path(name.name))
     else:
-        with _failing(name):
+        with _translate_errors(name):
             splits = library.get_dataset_split_names(name.name, name.config, revision=name.revision)
-    split = _one_split(name, splits)
+    split = _select_split(name, splits)
     path = str(Path(name.name).absolute()) if name.local else name.name
     return DatasetName(path, name.local, name.config, split, name.revision)
 
@@ -176,31 +176,33 @@ def split_files(name: DatasetName) -> list[Path]:
     """The files of one split in a folder of data files. Raises DataError, UnknownName."""
     folder = Path(name.name)
     try:
-        found = sorted(
+        files = sorted(
             path
             for path in [*folder.iterdir(), *(folder / "data").glob("*")]
-            if path.suffix.lower() in _FILES and path.is_file()
+            if path.suffix.lower() in _DATA_SUFFIXES and path.is_file()
         )
     except OSError as error:
         raise DataError(f"{folder} cannot be read: {error.strerror or error}") from error
-    kind = next((suffix for suffix in _FILES if any(p.suffix == suffix for p in found)), None)
+    kind = next(
+        (suffix for suffix in _DATA_SUFFIXES if any(p.suffix == suffix for p in files)), None
+    )
     if kind is None:
         raise DataError(
-            f"{folder} holds no data: expected {', '.join(_FILES)} files, or a data set written "
+            f"{folder} holds no data: expected {', '.join(_DATA_SUFFIXES)} files, or a data set written "
             "by save_to_disk"
         )
     splits: dict[str, list[Path]] = {}
-    for path in found:
+    for path in files:
         if path.suffix == kind:
-            shard = _SHARD.fullmatch(path.stem)
+            shard = _SHARD_NAME.fullmatch(path.stem)
             splits.setdefault(shard["split"] if shard else path.stem, []).append(path)
-    chosen = splits[_one_split(name, list(splits)) or ""]
+    chosen = splits[_select_split(name, list(splits)) or ""]
     if len(chosen) > 1 and kind != ".parquet":
         raise DataError(f"{folder}: a split in several {kind} files is not read; join them first")
     return chosen
 
 
-def _one_split(name: DatasetName, splits: list[str]) -> str | None:
+def _select_split(name: DatasetName, splits: list[str]) -> str | None:
     if name.split is not None:
         if splits and name.split not in splits:
             raise UnknownName("split", name.split, splits)
@@ -224,7 +226,7 @@ def _saved_splits(path: Path) -> list[str]:
         raise DataError(f"{listing} cannot be read: {error}") from error
 
 
-def _library() -> Any:
+def _import_datasets() -> Any:
     try:
         import datasets
     except ImportError as error:
@@ -233,12 +235,12 @@ def _library() -> Any:
 
 
 @contextmanager
-def _failing(name: DatasetName) -> Iterator[None]:
+def _translate_errors(name: DatasetName) -> Iterator[None]:
     """Whatever the library raises about the user's data set, as one sentence."""
     offline = Settings.from_environment().offline
-    unreachable = None if name.local else "offline" if offline else _unreachable(name)
+    unreachable = None if name.local else "offline" if offline else _unreachable_reason(name)
     try:
-        with _quietly(offline=unreachable is not None):
+        with _quiet_library(offline=unreachable is not None):
             yield
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         lines = str(error).strip().splitlines() or [repr(error)]
@@ -249,7 +251,7 @@ def _failing(name: DatasetName) -> Iterator[None]:
 
 
 @lru_cache(maxsize=4)
-def _unreachable(name: DatasetName) -> str | None:
+def _unreachable_reason(name: DatasetName) -> str | None:
     """Why the hub does not answer, asked once; None when it does."""
     from huggingface_hub import get_hf_file_metadata, hf_hub_url
     from huggingface_hub.errors import HfHubHTTPError, HTTPError, OfflineModeIsEnabled
@@ -267,10 +269,10 @@ def _unreachable(name: DatasetName) -> str | None:
 
 
 @contextmanager
-def _quietly(*, offline: bool) -> Iterator[None]:
+def _quiet_library(*, offline: bool) -> Iterator[None]:
     """The library without its advice, and sent straight to its cache when `offline`: it would
     otherwise try an unreachable hub for half a minute before each look."""
-    library = _library()
+    library = _import_datasets()
     was_offline, verbosity = library.config.HF_HUB_OFFLINE, library.logging.get_verbosity()
     library.config.HF_HUB_OFFLINE = was_offline or offline
     library.logging.set_verbosity_error()

@@ -14,10 +14,10 @@ from snellen.core.media import FileSource, decode_image
 from snellen.core.sample import Kind, MediaRef, Row
 from snellen.data.columns import row_gold, row_id
 from snellen.data.media.frames import video_size
-from snellen.data.media.image_cells import Broken, Named, NamedVideo, Stored
+from snellen.data.media.image_cells import BrokenCell, NamedImage, NamedVideo, StoredMedium
 from snellen.data.media.video_cells import FrameFolder, VideoFile
 from snellen.data.tables.open_table import IndexedTable
-from snellen.settings import most_pixels
+from snellen.settings import max_image_pixels
 
 _YES_NO = frozenset({"yes", "no"})
 
@@ -51,7 +51,7 @@ class TableInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class BrokenPicture:
+class BrokenImage:
     row: int
     """From 1."""
     id: str
@@ -63,7 +63,7 @@ class Verification:
     """Every picture, decoded once."""
 
     pictures: int
-    broken: tuple[BrokenPicture, ...]
+    broken: tuple[BrokenImage, ...]
     sizes: dict[tuple[int, int], int] = field(default_factory=dict)
     """Distinct pictures and videos by width and height in pixels."""
 
@@ -76,15 +76,15 @@ def table_info(table: Table) -> TableInfo:
     kinds: Counter[Kind] = Counter()
     digests: set[str] = set()
     pictures = size = lost = unanswered = 0
-    for row, stored in zip(table, _stored(table), strict=False):
+    for row, stored in zip(table, _stored_media(table), strict=False):
         for name, cell in row.cells.items():
             filled[name] += 1
-            types[name] = _type(cell, types.get(name, "integer"))
+            types[name] = _cell_type(cell, types.get(name, "integer"))
         ids[row_id(row)] += 1
-        kinds[inferred_kind(row)] += 1
+        kinds[infer_kind(row)] += 1
         unanswered += not row_gold(row)
         for ref, item in zip(row.media, stored or repeat(None), strict=False):
-            found = _size(ref, item)
+            found = _image_size(ref, item)
             pictures += 1
             digests.add(ref.digest)
             size += found or 0
@@ -105,7 +105,7 @@ def table_info(table: Table) -> TableInfo:
     )
 
 
-def inferred_kind(row: Row) -> Kind:
+def infer_kind(row: Row) -> Kind:
     """`choice` if the row has options A and B, `yes_no` if its answer is one of these words."""
     if "A" in row.cells and "B" in row.cells:
         return "choice"
@@ -114,7 +114,7 @@ def inferred_kind(row: Row) -> Kind:
     return "yes_no" if words and words <= _YES_NO else "open"
 
 
-def verify(table: Table, progress: Callable[[int, int], None] | None = None) -> Verification:
+def verify_images(table: Table, progress: Callable[[int, int], None] | None = None) -> Verification:
     """Decode every picture, and of every video the first and the last frame; each that cannot be
     is named with its row.
 
@@ -122,57 +122,57 @@ def verify(table: Table, progress: Callable[[int, int], None] | None = None) -> 
     """
     problems: dict[str, str | None] = {}
     sizes: Counter[tuple[int, int]] = Counter()
-    broken: list[BrokenPicture] = []
+    broken: list[BrokenImage] = []
     pictures = 0
     for row in table:
         for ref in row.media:
             pictures += 1
             if ref.digest not in problems:
-                problems[ref.digest] = _problem(ref, sizes)
+                problems[ref.digest] = _image_problem(ref, sizes)
             problem = problems[ref.digest]
             if problem is not None:
-                broken.append(BrokenPicture(row.number + 1, row_id(row), problem))
+                broken.append(BrokenImage(row.index + 1, row_id(row), problem))
         if progress:
-            progress(row.number + 1, len(table))
+            progress(row.index + 1, len(table))
     return Verification(pictures, tuple(broken), dict(sizes))
 
 
-def _problem(ref: MediaRef, sizes: Counter[tuple[int, int]]) -> str | None:
+def _image_problem(ref: MediaRef, sizes: Counter[tuple[int, int]]) -> str | None:
     try:
         if ref.kind == "video":
             sizes[video_size(ref)] += 1
         else:
-            sizes[decode_image(ref.source.read(), most_pixels()).size] += 1
+            sizes[decode_image(ref.source.read(), max_image_pixels()).size] += 1
     except MediaError as error:
         return str(error)
     return None
 
 
-def _stored(table: Table) -> Iterator[tuple[Stored, ...] | None]:
+def _stored_media(table: Table) -> Iterator[tuple[StoredMedium, ...] | None]:
     if isinstance(table, IndexedTable):
-        return (stored for _, stored in table.stored())
+        return (stored for _, stored in table.stored_media())
     return repeat(None)
 
 
-def _size(ref: MediaRef, item: Stored | None) -> int | None:
+def _image_size(ref: MediaRef, item: StoredMedium | None) -> int | None:
     """Bytes of a picture, None if it cannot be found."""
     if isinstance(ref.source, FrameFolder):
-        return sum(_size(frame, None) or 0 for frame in ref.source.frames)
-    if item is None or isinstance(item, Named | NamedVideo):
+        return sum(_image_size(frame, None) or 0 for frame in ref.source.frames)
+    if item is None or isinstance(item, NamedImage | NamedVideo):
         if not isinstance(ref.source, FileSource | VideoFile):
             return None
         return Path(ref.source.path).stat().st_size
-    return None if isinstance(item, Broken) else item.size
+    return None if isinstance(item, BrokenCell) else item.size
 
 
-def _type(cell: str, so_far: str) -> str:
-    if so_far == "integer":
+def _cell_type(cell: str, type_before: str) -> str:
+    if type_before == "integer":
         if cell.lstrip("+-").isdecimal():
             return "integer"
-        so_far = "number"
-    if so_far == "number":
+        type_before = "number"
+    if type_before == "number":
         try:
             float(cell)
         except ValueError:
             return "text"
-    return so_far
+    return type_before

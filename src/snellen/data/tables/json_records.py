@@ -9,66 +9,68 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from snellen.core.errors import DataError
-from snellen.core.limits import DEFAULT, Limits
+from snellen.core.limits import DEFAULT_LIMITS, Limits
 from snellen.core.media import digest_bytes
-from snellen.data.bounded_read import read_lines, read_whole
+from snellen.data.bounded_read import read_bounded, read_lines
 from snellen.data.json_values import decode_json
-from snellen.data.media.image_cells import JsonPlace, Stored
+from snellen.data.media.image_cells import JsonLocation, StoredMedium
 from snellen.data.tables.index import Scan
-from snellen.data.tables.typed_rows import Keys, Place, Record, typed_rows
+from snellen.data.tables.typed_rows import ImageLocator, Keys, Record, typed_rows
 
-_QUESTIONS = "questions"
+_QUESTIONS_KEY = "questions"
 _BOM = b"\xef\xbb\xbf"
 
 
-class Line(NamedTuple):
+class JsonLine(NamedTuple):
     number: int
     """Line of the file, from 1."""
     offset: int
     data: bytes
 
-    def place(self, keys: Keys, picture: bytes) -> Stored:
+    def image_location(self, keys: Keys, picture: bytes) -> StoredMedium:
         size = len(picture)
-        return JsonPlace(self.offset, len(self.data), keys, digest_bytes(picture), size)
+        return JsonLocation(self.offset, len(self.data), keys, digest_bytes(picture), size)
 
 
-def scan_jsonl(path: Path, chosen: Mapping[str, str], name: str, limits: Limits = DEFAULT) -> Scan:
+def scan_jsonl(
+    path: Path, column_map: Mapping[str, str], name: str, limits: Limits = DEFAULT_LIMITS
+) -> Scan:
     """Read a JSON Lines file for the first time. Raises DataError, UnknownName."""
     hashed = hashlib.sha256()
 
-    def lines() -> Iterator[tuple[Record, Place]]:
+    def lines() -> Iterator[tuple[Record, ImageLocator]]:
         with path.open("rb") as stream:
-            for line in _lines(read_lines(stream, limits, name), hashed):
-                yield _record(line, name, limits), line.place
+            for line in _json_lines(read_lines(stream, limits, name), hashed):
+                yield _decode_record(line, name, limits), line.image_location
 
-    return Scan((), typed_rows(lines(), chosen, name), hashed.hexdigest)
+    return Scan((), typed_rows(lines(), column_map, name), hashed.hexdigest)
 
 
 def scan_document(
-    path: Path, chosen: Mapping[str, str], name: str, limits: Limits = DEFAULT
+    path: Path, column_map: Mapping[str, str], name: str, limits: Limits = DEFAULT_LIMITS
 ) -> Scan:
     """The rows of a JSON document that is held whole, for files without pictures."""
-    data = read_whole(path, limits, name)
+    data = read_bounded(path, limits, name)
     records = document_records(data, name, limits)
-    nowhere = Line(0, 0, b"").place
-    rows = typed_rows(((record, nowhere) for record in records), chosen, name)
+    no_location = JsonLine(0, 0, b"").image_location
+    rows = typed_rows(((record, no_location) for record in records), column_map, name)
     return Scan((), rows, lambda: digest_bytes(data))
 
 
-def document_records(data: bytes, name: str, limits: Limits = DEFAULT) -> list[Record]:
+def document_records(data: bytes, name: str, limits: Limits = DEFAULT_LIMITS) -> list[Record]:
     """The records of a JSON document: a list of objects, an object id -> object (or text), or an
     object one of whose values is the list. Objects that hold a list `questions` (Video-MME's
     videos) become one for each question; so does TempCompass's video -> aspect -> list. Raises
     DataError."""
     value = decode_json(data.removeprefix(_BOM), name, limits)
     if isinstance(value, dict):
-        lists = [item for item in value.values() if _is_records(item)]
+        lists = [item for item in value.values() if _is_record_list(item)]
         if len(lists) == 1:
-            return _of_questions(list(lists[0]))
+            return _flatten_questions(list(lists[0]))
         if value and all(map(_is_text, value.values())):
             return [{"id": key, "prediction": text} for key, text in value.items()]
         if value and all(map(_is_aspects, value.values())):
-            return _of_aspects(value)
+            return _flatten_aspects(value)
         if value and all(isinstance(item, dict) for item in value.values()):
             return [_with_id(key, item) for key, item in value.items()]
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
@@ -78,7 +80,7 @@ def document_records(data: bytes, name: str, limits: Limits = DEFAULT) -> list[R
         )
     if not value:
         raise DataError(f"{name} holds no rows")
-    return _of_questions(value)
+    return _flatten_questions(value)
 
 
 def write_lines(records: Iterable[Record], part: BinaryIO) -> None:
@@ -86,18 +88,18 @@ def write_lines(records: Iterable[Record], part: BinaryIO) -> None:
         part.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
 
 
-def _lines(stream: Iterable[bytes], hashed: hashlib._Hash) -> Iterator[Line]:
+def _json_lines(stream: Iterable[bytes], hashed: hashlib._Hash) -> Iterator[JsonLine]:
     """The lines of a stream that are not blank."""
     offset = 0
     for number, data in enumerate(stream, 1):
         hashed.update(data)
         if data.strip():
             bom = len(_BOM) if not offset and data.startswith(_BOM) else 0
-            yield Line(number, offset + bom, data[bom:])
+            yield JsonLine(number, offset + bom, data[bom:])
         offset += len(data)
 
 
-def _record(line: Line, name: str, limits: Limits) -> Record:
+def _decode_record(line: JsonLine, name: str, limits: Limits) -> Record:
     value = decode_json(line.data, f"{name}, line {line.number}", limits)
     if not isinstance(value, dict):
         raise DataError(
@@ -106,7 +108,7 @@ def _record(line: Line, name: str, limits: Limits) -> Record:
     return value
 
 
-def _is_records(value: Any) -> bool:
+def _is_record_list(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
 
 
@@ -115,10 +117,10 @@ def _is_text(value: Any) -> bool:
 
 
 def _is_aspects(value: Any) -> bool:
-    return isinstance(value, dict) and bool(value) and all(map(_is_records, value.values()))
+    return isinstance(value, dict) and bool(value) and all(map(_is_record_list, value.values()))
 
 
-def _of_aspects(value: Mapping[str, Mapping[str, list[Record]]]) -> list[Record]:
+def _flatten_aspects(value: Mapping[str, Mapping[str, list[Record]]]) -> list[Record]:
     """A record for each question about an aspect of a video; the three together name it."""
     return [
         {"video": video, "dim": aspect, "i": place, **record}
@@ -128,14 +130,14 @@ def _of_aspects(value: Mapping[str, Mapping[str, list[Record]]]) -> list[Record]
     ]
 
 
-def _of_questions(records: list[Record]) -> list[Record]:
+def _flatten_questions(records: list[Record]) -> list[Record]:
     """A record for each question of a list `questions`, with what its video says of all."""
-    if not all(_is_records(record.get(_QUESTIONS)) for record in records):
+    if not all(_is_record_list(record.get(_QUESTIONS_KEY)) for record in records):
         return records
     return [
-        {**{key: value for key, value in record.items() if key != _QUESTIONS}, **question}
+        {**{key: value for key, value in record.items() if key != _QUESTIONS_KEY}, **question}
         for record in records
-        for question in record[_QUESTIONS]
+        for question in record[_QUESTIONS_KEY]
     ]
 
 

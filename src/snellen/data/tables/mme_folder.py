@@ -16,25 +16,25 @@ from pathlib import Path
 from typing import NamedTuple
 
 from snellen.core.errors import DataError
-from snellen.core.limits import DEFAULT, Limits
-from snellen.data.bounded_read import read_whole
-from snellen.data.columns import join_columns, renamed
-from snellen.data.media.image_cells import Named
+from snellen.core.limits import DEFAULT_LIMITS, Limits
+from snellen.data.bounded_read import read_bounded
+from snellen.data.columns import join_columns, rename_columns
+from snellen.data.media.image_cells import NamedImage
 from snellen.data.tables.index import IndexedRow, Scan
 
-QUESTIONS, PICTURES = "questions_answers_YN", "images"
+QUESTION_FOLDER, IMAGE_FOLDER = "questions_answers_YN", "images"
 _LINE_END = re.compile(r"\r\n|\r|\n")
 COLUMNS = ("id", "question_id", "category", "image_path", "question", "answer")
-PICTURE_SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff"})
+IMAGE_SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff"})
 
 
-class Questions(NamedTuple):
+class QuestionFile(NamedTuple):
     """A text file of a subtask, and the picture its questions are about; a picture that is not
     there has the name it should have."""
 
     subtask: str
     text: Path
-    picture: Path
+    image: Path
 
 
 def is_mme_folder(folder: Path) -> bool:
@@ -42,35 +42,37 @@ def is_mme_folder(folder: Path) -> bool:
     return folder.is_dir() and next(_subtasks(folder), None) is not None
 
 
-def question_files(folder: Path, limits: Limits = DEFAULT) -> list[Questions]:
+def question_files(folder: Path, limits: Limits = DEFAULT_LIMITS) -> list[QuestionFile]:
     """The text files of all subtasks, by subtask and name. Raises DataError for one that is too
     long."""
     found = []
     for subtask in _subtasks(folder):
-        texts, pictures = _places(subtask)
+        texts, pictures = _subtask_folders(subtask)
         by_stem = {
             path.stem: path
             for path in sorted(pictures.iterdir() if pictures.is_dir() else ())
-            if path.suffix.lower() in PICTURE_SUFFIXES
+            if path.suffix.lower() in IMAGE_SUFFIXES
         }
         # A flat folder may hold a text that is about no picture, such as a note to readers.
         found += [
-            Questions(subtask.name, text, by_stem.get(text.stem, pictures / f"{text.stem}.jpg"))
+            QuestionFile(subtask.name, text, by_stem.get(text.stem, pictures / f"{text.stem}.jpg"))
             for text in sorted(texts.glob("*.txt"))
             if texts != pictures
             or text.stem in by_stem
-            or b"\t" in read_whole(text, limits, str(text))
+            or b"\t" in read_bounded(text, limits, str(text))
         ]
     return found
 
 
-def scan_mme(folder: Path, files: list[Questions], chosen: Mapping[str, str], name: str) -> Scan:
+def scan_mme(
+    folder: Path, files: list[QuestionFile], column_map: Mapping[str, str], name: str
+) -> Scan:
     """The questions as rows. The digest is that of the texts and their names; each picture has
     its own. Raises UnknownName (no such column), DataError for a line that is not question, tab,
     answer."""
     hashed = hashlib.sha256()
-    columns = renamed(COLUMNS, chosen)
-    rows = _rows(folder, files, columns, chosen, name, hashed.update)
+    columns = rename_columns(COLUMNS, column_map)
+    rows = _rows(folder, files, columns, column_map, name, hashed.update)
     return Scan(columns, rows, hashed.hexdigest)
 
 
@@ -84,56 +86,60 @@ def _subtasks(folder: Path) -> Iterator[Path]:
 
 
 def _is_subtask(folder: Path) -> bool:
-    texts, pictures = _places(folder)
+    texts, pictures = _subtask_folders(folder)
     if texts != pictures:
         return next(texts.glob("*.txt"), None) is not None
     stems = {path.stem for path in folder.glob("*.txt")}
     return bool(stems) and any(
-        path.stem in stems and path.suffix.lower() in PICTURE_SUFFIXES for path in folder.iterdir()
+        path.stem in stems and path.suffix.lower() in IMAGE_SUFFIXES for path in folder.iterdir()
     )
 
 
-class _Places(NamedTuple):
+class _SubtaskFolders(NamedTuple):
     texts: Path
-    pictures: Path
+    images: Path
 
 
-def _places(subtask: Path) -> _Places:
-    apart = subtask / QUESTIONS
-    return _Places(apart, subtask / PICTURES) if apart.is_dir() else _Places(subtask, subtask)
+def _subtask_folders(subtask: Path) -> _SubtaskFolders:
+    question_folder = subtask / QUESTION_FOLDER
+    return (
+        _SubtaskFolders(question_folder, subtask / IMAGE_FOLDER)
+        if question_folder.is_dir()
+        else _SubtaskFolders(subtask, subtask)
+    )
 
 
 def _rows(
     folder: Path,
-    files: list[Questions],
+    files: list[QuestionFile],
     columns: Sequence[str],
-    chosen: Mapping[str, str],
+    column_map: Mapping[str, str],
     name: str,
-    seen: Callable[[bytes], object],
+    update_digest: Callable[[bytes], object],
 ) -> Iterator[IndexedRow]:
     count = 0
     for subtask, text, picture in files:
         data = text.read_bytes()
         relative = text.relative_to(folder).as_posix()
-        seen(f"{relative}\0{len(data)}\0".encode() + data)
+        update_digest(f"{relative}\0{len(data)}\0".encode() + data)
         path = picture.relative_to(folder).as_posix()
         about = f"{subtask}/{picture.name}"
-        for number, (question, answer) in enumerate(_lines(data, f"{name}/{relative}"), 1):
+        for number, (question, answer) in enumerate(_question_lines(data, f"{name}/{relative}"), 1):
             count += 1
             values = (f"{about}#{number}", about, subtask, path, question, answer)
             cells = {key: value for key, value in zip(columns, values, strict=True) if value}
-            join_columns(cells, chosen)
-            yield IndexedRow(cells, (Named(path),))
+            join_columns(cells, column_map)
+            yield IndexedRow(cells, (NamedImage(path),))
     if not count:
         raise DataError(f"{name} holds no questions; expected lines of question, tab, answer")
 
 
-class _Line(NamedTuple):
+class _QuestionLine(NamedTuple):
     question: str
     answer: str
 
 
-def _lines(data: bytes, where: str) -> Iterator[_Line]:
+def _question_lines(data: bytes, where: str) -> Iterator[_QuestionLine]:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -149,4 +155,4 @@ def _lines(data: bytes, where: str) -> Iterator[_Line]:
                 f"{where}, line {number}: got {line[:80]!r}; expected a question, a tab and "
                 "the answer Yes or No"
             )
-        yield _Line(question.strip(), answer.strip())
+        yield _QuestionLine(question.strip(), answer.strip())

@@ -14,20 +14,20 @@ from snellen.core.errors import DataError
 from snellen.core.limits import Limits
 from snellen.core.origin import Origin
 from snellen.core.sample import MediaRef, Row
-from snellen.data.bounded_read import read_whole
+from snellen.data.bounded_read import read_bounded
 from snellen.data.columns import row_id
 from snellen.data.locate import datasets_folder
 from snellen.data.media.image_cells import (
-    Broken,
-    DatasetPlace,
-    JsonPlace,
-    Named,
+    BrokenCell,
+    DatasetLocation,
+    JsonLocation,
+    NamedImage,
     NamedVideo,
-    ParquetPlace,
-    Slice,
-    Stored,
+    ParquetLocation,
+    SliceLocation,
+    StoredMedium,
 )
-from snellen.data.media.image_files import FileDigests, MediaFolders, locate_picture, media_folders
+from snellen.data.media.image_files import FileDigests, MediaFolders, locate_image, media_folders
 from snellen.data.media.sources import Base64Slice, BrokenSource, DataFile, JsonCell, ParquetCell
 from snellen.data.media.video_cells import locate_video
 from snellen.data.tables.hub import (
@@ -38,11 +38,11 @@ from snellen.data.tables.hub import (
     split_files,
     with_split,
 )
-from snellen.data.tables.index import Index, Scan, index_key, open_index
+from snellen.data.tables.index import RowIndex, Scan, index_key, open_index
 from snellen.data.tables.mme_folder import is_mme_folder, question_files, scan_mme
 from snellen.data.tables.parquet import files_digest
 from snellen.data.tables.typed_rows import Record
-from snellen.data.tables.unpack import plain_file, remove_unpacked, unpacked
+from snellen.data.tables.unpack import remove_unpacked_copy, unpack_once, unpacked_file
 from snellen.settings import Settings
 
 SUFFIXES = (".tsv", ".csv", ".jsonl", ".json", ".parquet", ".xlsx")
@@ -54,7 +54,7 @@ class IndexedTable:
 
     path: str
     """The file as the user named it."""
-    index: Index
+    index: RowIndex
     data: DataFile
     """The file whose bytes the index points into: `path`, or its unpacked copy."""
     media_folders: MediaFolders
@@ -66,14 +66,14 @@ class IndexedTable:
 
     @property
     def columns(self) -> Sequence[str]:
-        return self.index.about.columns
+        return self.index.header.columns
 
     @property
     def digest(self) -> str:
-        return self.index.about.digest
+        return self.index.header.digest
 
     def __len__(self) -> int:
-        return self.index.about.rows
+        return self.index.header.rows
 
     def __iter__(self) -> Iterator[Row]:
         with FileDigests(self.cache) as files:
@@ -85,31 +85,31 @@ class IndexedTable:
         """The ids of the rows, in their order, without reading the rows."""
         return self.index.ids()
 
-    def stored(self) -> Iterator[tuple[int, tuple[Stored, ...]]]:
+    def stored_media(self) -> Iterator[tuple[int, tuple[StoredMedium, ...]]]:
         """Row numbers from 0 and where the pictures are, without looking at them."""
         for number, _, stored in self.index:
             yield number, stored
 
-    def _medium(self, item: Stored, row: int, files: FileDigests) -> MediaRef:
-        if isinstance(item, Slice):
+    def _medium(self, item: StoredMedium, row: int, files: FileDigests) -> MediaRef:
+        if isinstance(item, SliceLocation):
             source = Base64Slice(self.data, item.offset, item.length, row, item.digest)
             return MediaRef(item.digest, source)
-        if isinstance(item, JsonPlace):
+        if isinstance(item, JsonLocation):
             place = (self.data, item.offset, item.length, item.keys, row, item.digest)
             return MediaRef(item.digest, JsonCell(*place), item.kind)
-        if isinstance(item, ParquetPlace):
+        if isinstance(item, ParquetLocation):
             cell = ParquetCell(item.path, item.group, item.place, item.keys, row, item.digest)
             return MediaRef(item.digest, cell, item.kind)
-        if isinstance(item, DatasetPlace) and self.dataset:
+        if isinstance(item, DatasetLocation) and self.dataset:
             saved = DatasetCell(self.dataset, item.number, item.keys, item.digest)
             return MediaRef(item.digest, saved, item.kind)
-        if isinstance(item, Broken):
+        if isinstance(item, BrokenCell):
             return MediaRef(item.digest, BrokenSource(f"{self.path}, row {row}: {item.problem}"))
         if isinstance(item, NamedVideo):
             where = f"{self.path}, row {row}"
             return locate_video(item, self.media_folders, files, where)
-        assert isinstance(item, Named)
-        return locate_picture(item.name, self.media_folders, files, f"{self.path}, row {row}")
+        assert isinstance(item, NamedImage)
+        return locate_image(item.name, self.media_folders, files, f"{self.path}, row {row}")
 
 
 def open_table(
@@ -122,79 +122,79 @@ def open_table(
     Raises DataError, UnknownName (no such column), MissingExtra, StorageError.
     """
     settings = settings or Settings.from_environment()
-    chosen = dict(columns or {})
+    column_map = dict(columns or {})
     try:
-        return _opened(spec, chosen, settings)
+        return _open_spec(spec, column_map, settings)
     except PermissionError as error:
         raise DataError(f"{spec} cannot be read: {error.strerror}") from error
 
 
-def _opened(spec: str, chosen: Mapping[str, str], settings: Settings) -> Table:
+def _open_spec(spec: str, column_map: Mapping[str, str], settings: Settings) -> Table:
     name = DatasetName.parse(spec)
     if name.local and is_mme_folder(Path(name.name)):
-        return _open_mme(Path(name.name), spec, chosen, settings)
+        return _open_mme(Path(name.name), spec, column_map, settings)
     if not name.local or Path(name.name).is_dir():
-        return _open_dataset(name, spec, chosen, settings)
-    return _open_file(Path(spec).expanduser(), spec, chosen, settings)
+        return _open_dataset(name, spec, column_map, settings)
+    return _open_file(Path(spec).expanduser(), spec, column_map, settings)
 
 
 def _open_mme(
-    folder: Path, spec: str, chosen: Mapping[str, str], settings: Settings
+    folder: Path, spec: str, column_map: Mapping[str, str], settings: Settings
 ) -> IndexedTable:
     found = question_files(folder, settings.limits)
     # A picture that appears later changes the index: its name may be another.
-    files = [path for one in found for path in (one.text, one.picture) if path.exists()]
-    scan = partial(scan_mme, folder, found, chosen, spec)
-    return _indexed(spec, folder, files, scan, chosen, settings)
+    files = [path for one in found for path in (one.text, one.image) if path.exists()]
+    scan = partial(scan_mme, folder, found, column_map, spec)
+    return _open_indexed(spec, folder, files, scan, column_map, settings)
 
 
 def _open_dataset(
-    name: DatasetName, spec: str, chosen: Mapping[str, str], settings: Settings
+    name: DatasetName, spec: str, column_map: Mapping[str, str], settings: Settings
 ) -> IndexedTable:
     if name.is_saved():
         name = with_split(name)
         files = dataset_files(name)
-        scan = partial(scan_dataset, name, chosen, spec)
-        return _indexed(spec, Path(name.name), files, scan, chosen, settings, name)
+        scan = partial(scan_dataset, name, column_map, spec)
+        return _open_indexed(spec, Path(name.name), files, scan, column_map, settings, name)
     files = split_files(name)
     if files[0].suffix == ".parquet":
         from snellen.data.tables.parquet import scan_parquet
 
-        scan = partial(scan_parquet, files, chosen, spec, settings.limits)
-        return _indexed(spec, Path(name.name), files, scan, chosen, settings)
-    return _open_file(files[0], spec, chosen, settings)
+        scan = partial(scan_parquet, files, column_map, spec, settings.limits)
+        return _open_indexed(spec, Path(name.name), files, scan, column_map, settings)
+    return _open_file(files[0], spec, column_map, settings)
 
 
 def _open_file(
-    path: Path, spec: str, chosen: Mapping[str, str], settings: Settings
+    path: Path, spec: str, column_map: Mapping[str, str], settings: Settings
 ) -> IndexedTable:
-    _readable(path, spec)
+    _check_readable(path, spec)
     suffix = file_suffix(path)
-    plain = plain_file(path, settings.cache, settings.limits)
+    plain = unpacked_file(path, settings.cache, settings.limits)
     try:
-        data, scan = _scanner(suffix, path, plain, chosen, spec, settings)
-        return _indexed(spec, path, [data], scan, chosen, settings)
+        data, scan = _file_scanner(suffix, path, plain, column_map, spec, settings)
+        return _open_indexed(spec, path, [data], scan, column_map, settings)
     except DataError:
-        remove_unpacked(plain, path)
+        remove_unpacked_copy(plain, path)
         raise
 
 
-def _indexed(
+def _open_indexed(
     spec: str,
     path: Path,
     files: Sequence[Path],
     scan: Callable[[], Scan],
-    chosen: Mapping[str, str],
+    column_map: Mapping[str, str],
     settings: Settings,
     dataset: DatasetName | None = None,
 ) -> IndexedTable:
-    data = DataFile.seen(str(files[0]))
-    key = index_key(files, {f"column {ours}": theirs for ours, theirs in chosen.items()})
+    data = DataFile.from_path(str(files[0]))
+    key = index_key(files, {f"column {ours}": theirs for ours, theirs in column_map.items()})
     index = open_index(settings.cache / "index", key, scan)
     from_hub = dataset is not None and not dataset.local
     fetched = from_hub or path.absolute().is_relative_to(datasets_folder(settings))
     folders = media_folders(
-        _picture_folders(path, settings), settings.media_folders, settings.limits, fetched=fetched
+        _image_folders(path, settings), settings.media_folders, settings.limits, fetched=fetched
     )
     return IndexedTable(spec, index, data, folders, settings.cache, dataset)
 
@@ -216,16 +216,21 @@ def check_unique_ids(table: Table) -> None:
     seen: dict[str, int] = {}
     for row in table:
         name = row_id(row)
-        first = seen.setdefault(name, row.number)
-        if first != row.number:
+        first = seen.setdefault(name, row.index)
+        if first != row.index:
             raise DataError(
-                f"{table.path}: rows {first + 1} and {row.number + 1} have the same id {name!r}; "
+                f"{table.path}: rows {first + 1} and {row.index + 1} have the same id {name!r}; "
                 "each row needs its own, or choose another column with --columns id=..."
             )
 
 
-def _scanner(
-    suffix: str, path: Path, plain: Path, chosen: Mapping[str, str], spec: str, settings: Settings
+def _file_scanner(
+    suffix: str,
+    path: Path,
+    plain: Path,
+    column_map: Mapping[str, str],
+    spec: str,
+    settings: Settings,
 ) -> tuple[Path, Callable[[], Scan]]:
     """The file to point into, and how to read it."""
     limits = settings.limits
@@ -233,38 +238,38 @@ def _scanner(
         from snellen.data.tables.tsv import scan_tsv
 
         delimiter = b"\t" if suffix == ".tsv" else b","
-        return plain, lambda: scan_tsv(plain, delimiter, chosen, spec, limits)
+        return plain, lambda: scan_tsv(plain, delimiter, column_map, spec, limits)
     if suffix == ".parquet":
         from snellen.data.tables.parquet import scan_parquet
 
-        return plain, lambda: scan_parquet([plain], chosen, spec, limits)
+        return plain, lambda: scan_parquet([plain], column_map, spec, limits)
     from snellen.data.tables import json_records
 
     lines = plain
     if suffix in (".json", ".xlsx"):
 
         def write(part: BinaryIO) -> None:
-            json_records.write_lines(_held_records(suffix, plain, spec, limits), part)
+            json_records.write_lines(_document_records(suffix, plain, spec, limits), part)
 
-        lines = unpacked(path, settings.cache, f"{path.name}.jsonl", write)
-        return lines, lambda: json_records.scan_jsonl(lines, chosen, spec, limits)._replace(
+        lines = unpack_once(path, settings.cache, f"{path.name}.jsonl", write)
+        return lines, lambda: json_records.scan_jsonl(lines, column_map, spec, limits)._replace(
             digest=partial(files_digest, [plain])
         )
-    return lines, lambda: json_records.scan_jsonl(lines, chosen, spec, limits)
+    return lines, lambda: json_records.scan_jsonl(lines, column_map, spec, limits)
 
 
-def _held_records(suffix: str, path: Path, spec: str, limits: Limits) -> Iterable[Record]:
+def _document_records(suffix: str, path: Path, spec: str, limits: Limits) -> Iterable[Record]:
     """The rows of a document or a workbook, which is held whole."""
     if suffix == ".json":
         from snellen.data.tables.json_records import document_records
 
-        return document_records(read_whole(path, limits, spec), spec, limits)
+        return document_records(read_bounded(path, limits, spec), spec, limits)
     from snellen.data.tables.workbook import sheet_records
 
     return sheet_records(path, spec, limits)
 
 
-def _readable(path: Path, spec: str) -> None:
+def _check_readable(path: Path, spec: str) -> None:
     try:
         with path.open("rb") as file:
             empty = not file.read(1)
@@ -276,7 +281,7 @@ def _readable(path: Path, spec: str) -> None:
         raise DataError(f"{spec} is empty: expected a header line and at least one row")
 
 
-def _picture_folders(path: Path, settings: Settings) -> tuple[str, ...]:
+def _image_folders(path: Path, settings: Settings) -> tuple[str, ...]:
     home = path.absolute().parent if not path.is_dir() else path.absolute()
     stem = path.name.split(".")[0]
     folders = [home, home / "images" / stem]

@@ -9,33 +9,33 @@ from pathlib import Path
 from typing import Any
 
 from snellen.core.errors import DataError
-from snellen.core.limits import DEFAULT, Limits, is_too_deep, raise_it, too_deep
+from snellen.core.limits import DEFAULT_LIMITS, Limits, is_too_deep, nesting_error, raising_advice
 from snellen.core.media import digest_bytes
-from snellen.data.media.image_cells import ParquetPlace, Stored
+from snellen.data.media.image_cells import ParquetLocation, StoredMedium
 from snellen.data.tables.index import Scan
-from snellen.data.tables.typed_rows import Keys, Place, Record, typed_rows
+from snellen.data.tables.typed_rows import ImageLocator, Keys, Record, typed_rows
 
-_BATCH = 32
+_BATCH_SIZE = 32
 """Rows decoded at once: few, because a row may hold several pictures."""
 
 
 def scan_parquet(
-    paths: Sequence[Path], chosen: Mapping[str, str], name: str, limits: Limits = DEFAULT
+    paths: Sequence[Path], column_map: Mapping[str, str], name: str, limits: Limits = DEFAULT_LIMITS
 ) -> Scan:
     """Read Parquet files of one schema, in order, for the first time. Raises DataError."""
     from pyarrow import ArrowException
     from pyarrow.parquet import ParquetFile
 
-    def records() -> Iterator[tuple[Record, Place]]:
+    def records() -> Iterator[tuple[Record, ImageLocator]]:
         for path in paths:
             try:
                 with ParquetFile(path) as file:
                     for record, place in _records(file, path):
                         if is_too_deep(record, limits.depth):
-                            raise too_deep(str(path), limits.depth)
+                            raise nesting_error(str(path), limits.depth)
                         yield record, place
             except (ArrowException, OSError, ValueError, OverflowError) as error:
-                raise _unreadable(path, error) from error
+                raise _unreadable_error(path, error) from error
             except MemoryError:
                 raise DataError(f"{path} holds more than fits into memory") from None
 
@@ -43,18 +43,18 @@ def scan_parquet(
         with ParquetFile(paths[0]) as file:
             columns = tuple(file.schema_arrow.names)
     except (ArrowException, OSError, ValueError) as error:
-        raise _unreadable(paths[0], error) from error
+        raise _unreadable_error(paths[0], error) from error
     if not columns:
         raise DataError(f"{name} has no columns")
     if len(columns) > limits.columns:
-        raise DataError(f"{name} has {len(columns):,} columns; {raise_it('columns')}")
-    return Scan((), typed_rows(records(), chosen, name), lambda: files_digest(paths))
+        raise DataError(f"{name} has {len(columns):,} columns; {raising_advice('columns')}")
+    return Scan((), typed_rows(records(), column_map, name), lambda: files_digest(paths))
 
 
-def _unreadable(path: Path, error: Exception) -> DataError:
+def _unreadable_error(path: Path, error: Exception) -> DataError:
     # Arrow's words of damaged metadata go on for lines; what is wrong is in the first.
-    said = (str(error).strip().splitlines() or [type(error).__name__])[0]
-    return DataError(f"{path} cannot be read as Parquet: {said[:300]}")
+    message = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return DataError(f"{path} cannot be read as Parquet: {message[:300]}")
 
 
 def files_digest(paths: Sequence[Path]) -> str:
@@ -66,15 +66,15 @@ def files_digest(paths: Sequence[Path]) -> str:
     return digests[0] if len(digests) == 1 else digest_bytes("\n".join(digests).encode())
 
 
-def _records(file: Any, path: Path) -> Iterator[tuple[Record, Place]]:
+def _records(file: Any, path: Path) -> Iterator[tuple[Record, ImageLocator]]:
     for group in range(file.num_row_groups):
         number = 0
-        for batch in file.iter_batches(batch_size=_BATCH, row_groups=[group]):
+        for batch in file.iter_batches(batch_size=_BATCH_SIZE, row_groups=[group]):
             for record in batch.to_pylist():
-                yield record, partial(_place, str(path), group, number)
+                yield record, partial(_image_location, str(path), group, number)
                 number += 1
 
 
-def _place(path: str, group: int, number: int, keys: Keys, picture: bytes) -> Stored:
+def _image_location(path: str, group: int, number: int, keys: Keys, picture: bytes) -> StoredMedium:
     digest, size = digest_bytes(picture), len(picture)
-    return ParquetPlace(path, group, number, keys, digest, size)
+    return ParquetLocation(path, group, number, keys, digest, size)

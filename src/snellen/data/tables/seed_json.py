@@ -21,29 +21,29 @@ from pathlib import Path
 from typing import Any
 
 from snellen.core.errors import DataError
-from snellen.core.limits import DEFAULT, Limits
+from snellen.core.limits import DEFAULT_LIMITS, Limits
 from snellen.core.media import FileSource, digest_bytes
 from snellen.core.origin import Origin
 from snellen.core.sample import MediaRef, Row
-from snellen.data.bounded_read import read_whole
+from snellen.data.bounded_read import read_bounded
 from snellen.data.columns import column_name
 from snellen.data.json_values import decode_json
 from snellen.data.media.image_files import (
     FileDigests,
     MediaFolders,
+    is_file,
     is_folder,
-    is_there,
     media_folders,
 )
 from snellen.data.media.sources import BrokenSource
-from snellen.data.media.video_cells import natural
+from snellen.data.media.video_cells import natural_order
 from snellen.settings import Settings
 
-FRAMES = 8
+MAX_FRAMES = 8
 """Frames of a video that a model is shown, evenly spaced: as many as the official files hold."""
-PICTURES = "picture options"
+IMAGE_OPTIONS = "picture options"
 """Column: how many of a row's media, counted from the last, are the options themselves."""
-FOLDERS = (
+MEDIA_FOLDERS = (
     "",
     "SEED-Bench-image",
     "cc3m-image",
@@ -55,11 +55,11 @@ FOLDERS = (
 )
 """Folders beside the question file in which its media are looked for: the archives' names."""
 
-_DRAWN = ("image generation", "image & text generation")
-_SUFFIXES = ("", ".jpg", ".png", ".jpeg")
-_VIDEO = re.compile(r"\.(mp4|webm|avi|mkv|mov)$", re.IGNORECASE)
+_IMAGE_ANSWER_TASKS = ("image generation", "image & text generation")
+_MEDIA_SUFFIXES = ("", ".jpg", ".png", ".jpeg")
+_VIDEO_SUFFIX = re.compile(r"\.(mp4|webm|avi|mkv|mov)$", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"<img>|\[img\]")
-_COPIED = ("question_type_id", "data_type", "data_source", "level", "subpart", "version")
+_COPIED_FIELDS = ("question_type_id", "data_type", "data_source", "level", "subpart", "version")
 
 
 @dataclass(frozen=True)
@@ -69,15 +69,15 @@ class SeedTable:
     path: str
     cache: Path
     origin: Origin | None = None
-    limits: Limits = DEFAULT
+    limits: Limits = DEFAULT_LIMITS
     media_folders: tuple[Path, ...] | None = None
     """Besides its own, the only folders that the file may name; None: any."""
 
     @cached_property
     def _document(self) -> tuple[str, list[dict[str, Any]], dict[str, str]]:
-        data = _read(Path(self.path).expanduser(), self.path, self.limits)
+        data = _read_file(Path(self.path).expanduser(), self.path, self.limits)
         value = decode_json(data, self.path, self.limits)
-        questions, types = _parts(value, self.path)
+        questions, types = _split_document(value, self.path)
         return digest_bytes(data), questions, types
 
     @property
@@ -94,28 +94,30 @@ class SeedTable:
 
     def __iter__(self) -> Iterator[Row]:
         home = Path(self.path).expanduser().absolute().parent
-        names = tuple(str(home / name) for name in FOLDERS)
+        names = tuple(str(home / name) for name in MEDIA_FOLDERS)
         folders = media_folders(names, self.media_folders, self.limits, fetched=False)
         with FileDigests(self.cache) as files:
             for number, question in enumerate(self._document[1]):
-                finder = _Finder(folders, files, f"{self.path}, question {number + 1}")
+                finder = _MediaFinder(folders, files, f"{self.path}, question {number + 1}")
                 media = finder.media(question.get("data_id"))
                 yield Row(number, self._cells(number), media)
 
     def _cells(self, number: int) -> dict[str, str]:
         question, types = self._document[1][number], self._document[2]
         where = f"{self.path}, question {number + 1}"
-        cells = {"index": _text(question, "question_id", where)}
-        text = _text(question, "question", where)
+        cells = {"index": _required_text(question, "question_id", where)}
+        text = _required_text(question, "question", where)
         cells["question"] = _PLACEHOLDER.sub("<image>", text)
         options = {column_name(name, 0): question[name] for name in question if _is_choice(name)}
         cells |= {name: str(value) for name, value in sorted(options.items()) if value is not None}
-        cells |= {name: str(question[name]) for name in (*_COPIED, "answer") if question.get(name)}
+        cells |= {
+            name: str(question[name]) for name in (*_COPIED_FIELDS, "answer") if question.get(name)
+        }
         kind = types.get(cells.get("question_type_id", ""))
         if kind is not None:
             cells["category"] = kind
-        if cells.get("subpart", cells.get("data_type", "")).lower() in _DRAWN:
-            cells[PICTURES] = str(len(options))
+        if cells.get("subpart", cells.get("data_type", "")).lower() in _IMAGE_ANSWER_TASKS:
+            cells[IMAGE_OPTIONS] = str(len(options))
         return cells
 
 
@@ -140,7 +142,7 @@ def is_seed_json(path: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Finder:
+class _MediaFinder:
     folders: MediaFolders
     files: FileDigests
     where: str
@@ -151,29 +153,36 @@ class _Finder:
             return ()
         found: list[MediaRef] = []
         for name in names if isinstance(names, list) else [names]:
-            found += self._video(str(name)) if _VIDEO.search(str(name)) else [self._file(str(name))]
+            found += (
+                self._video(str(name))
+                if _VIDEO_SUFFIX.search(str(name))
+                else [self._file(str(name))]
+            )
         return tuple(found)
 
     def _video(self, name: str) -> list[MediaRef]:
-        stem = _VIDEO.sub("", name)
-        for folder in map(Path, self.folders.looked_in):
+        stem = _VIDEO_SUFFIX.sub("", name)
+        for folder in map(Path, self.folders.search_folders):
             inner = folder / stem
             if not is_folder(inner) or self.folders.problem(inner) is not None:
                 continue
             frames = [path for path in inner.glob("*.*") if path.is_file()]
             if frames:
-                return [self._ref(path) for path in spaced(sorted(frames, key=natural), FRAMES)]
+                return [
+                    self._ref(path)
+                    for path in evenly_spaced(sorted(frames, key=natural_order), MAX_FRAMES)
+                ]
         found = self._file(name)
         return [MediaRef(found.digest, found.source, "video")]
 
     def _file(self, name: str) -> MediaRef:
-        for folder in map(Path, self.folders.looked_in):
-            for suffix in _SUFFIXES:
+        for folder in map(Path, self.folders.search_folders):
+            for suffix in _MEDIA_SUFFIXES:
                 path = folder / (name + suffix)
-                if is_there(path):
+                if is_file(path):
                     return self._ref(path)
-        looked = ", ".join(Path(folder).name for folder in self.folders.looked_in)
-        return _broken(
+        looked = ", ".join(Path(folder).name for folder in self.folders.search_folders)
+        return _broken_ref(
             name,
             f"{self.where}: there is no file {name!r} beside the question file (looked in "
             f"{looked}); unpack the archives of the data set there",
@@ -181,35 +190,35 @@ class _Finder:
 
     def _ref(self, path: Path) -> MediaRef:
         if problem := self.folders.problem(path):
-            return _broken(path.name, f"{self.where}: {problem}")
+            return _broken_ref(path.name, f"{self.where}: {problem}")
         try:
             return MediaRef(self.files.digest(path), FileSource(str(path)))
         except OSError as error:
             problem = f"{self.where}: cannot read {path}: {error.strerror or error}"
-            return _broken(path.name, problem)
+            return _broken_ref(path.name, problem)
 
 
-def spaced(items: Sequence[Path], count: int) -> list[Path]:
+def evenly_spaced(items: Sequence[Path], count: int) -> list[Path]:
     """`count` of the items, evenly spaced, first and last included; all if there are fewer."""
     if len(items) <= count:
         return list(items)
     return [items[round(place * (len(items) - 1) / (count - 1))] for place in range(count)]
 
 
-def _broken(name: str, problem: str) -> MediaRef:
+def _broken_ref(name: str, problem: str) -> MediaRef:
     return MediaRef(digest_bytes(name.encode()), BrokenSource(problem))
 
 
-def _read(path: Path, name: str, limits: Limits) -> bytes:
+def _read_file(path: Path, name: str, limits: Limits) -> bytes:
     try:
-        return read_whole(path, limits, name)
+        return read_bounded(path, limits, name)
     except FileNotFoundError:
         raise DataError(f"{name}: there is no such file") from None
     except OSError as error:
         raise DataError(f"{name} cannot be read: {error.strerror or error}") from error
 
 
-def _parts(value: object, name: str) -> tuple[list[dict[str, Any]], dict[str, str]]:
+def _split_document(value: object, name: str) -> tuple[list[dict[str, Any]], dict[str, str]]:
     types: object = None
     if isinstance(value, dict):
         types = value.get("question_type")
@@ -225,7 +234,7 @@ def _parts(value: object, name: str) -> tuple[list[dict[str, Any]], dict[str, st
     return value, {str(number): kind for kind, number in named.items()}
 
 
-def _text(question: Mapping[str, Any], name: str, where: str) -> str:
+def _required_text(question: Mapping[str, Any], name: str, where: str) -> str:
     value = question.get(name)
     if value is None or value == "":
         raise DataError(f"{where}: no {name}; got the fields {', '.join(question)}")

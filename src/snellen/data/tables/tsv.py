@@ -17,16 +17,16 @@ from typing import BinaryIO, NamedTuple
 from msgspec import Struct
 
 from snellen.core.errors import DataError
-from snellen.core.limits import DEFAULT, MB, Limits, raise_it
-from snellen.data.columns import column_name, is_image_column, join_columns, renamed
-from snellen.data.media.image_cells import Named, Stored, pictures_in
-from snellen.data.tables.cells import finish
+from snellen.core.limits import DEFAULT_LIMITS, MB, Limits, raising_advice
+from snellen.data.columns import column_name, is_image_column, join_columns, rename_columns
+from snellen.data.media.image_cells import NamedImage, StoredMedium, parse_images
+from snellen.data.tables.cells import finish_row
 from snellen.data.tables.index import IndexedRow, Scan
 
-CHUNK = 4 << 20
+CHUNK_SIZE = 4 << 20
 
 _CR = 0x0D
-_PLAIN_ROW = 1 << 16
+_MAX_PLAIN_ROW = 1 << 16
 """Bytes. A row that is no longer and has no quote is kept as a line."""
 
 _BOM = b"\xef\xbb\xbf"
@@ -36,19 +36,19 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 class Cell(NamedTuple):
     """One cell as it stands in the file, without its outer quotes.
 
-    `rest` is what follows the closing quote up to the delimiter, normally nothing.
+    `trailing` is what follows the closing quote up to the delimiter, normally nothing.
     """
 
     raw: bytes
     offset: int
     quoted: bool
-    rest: bytes = b""
+    trailing: bytes = b""
 
     def text(self) -> bytes:
-        return self.raw.replace(b'""', b'"') + self.rest if self.quoted else self.raw
+        return self.raw.replace(b'""', b'"') + self.trailing if self.quoted else self.raw
 
 
-class Line(Struct, frozen=True, gc=False):
+class UnquotedRow(Struct, frozen=True, gc=False):
     """A row without quotes; its cells are made when somebody looks at them."""
 
     raw: bytes
@@ -71,11 +71,11 @@ class Line(Struct, frozen=True, gc=False):
             yield Cell(raw, offset, False)
             offset += len(raw) + 1
 
-    def __getitem__(self, place: int) -> Cell:
-        return list(self)[place]
+    def __getitem__(self, index: int) -> Cell:
+        return list(self)[index]
 
 
-Cells = Line | list[Cell]
+Cells = UnquotedRow | list[Cell]
 """The cells of a row."""
 
 
@@ -115,27 +115,27 @@ class _TooWide(Exception):
 def split_rows(
     stream: BinaryIO,
     delimiter: bytes,
-    seen: Callable[[bytes], object] | None = None,
-    limits: Limits = DEFAULT,
+    on_chunk: Callable[[bytes], object] | None = None,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> Iterator[Cells]:
     """The cells of the rows of a stream; memory holds a chunk and one row.
 
-    `seen` is called with every chunk of the file, in order. Raises UnclosedQuote, LongRow, WideRow.
+    `on_chunk` is called with every chunk of the file, in order. Raises UnclosedQuote, LongRow, WideRow.
     """
-    longest = limits.row_mb * MB
+    max_bytes = limits.row_mb * MB
     window, base, ended, number = b"", 0, False, 0
     while not ended:
-        chunk = stream.read(max(CHUNK, len(window)))
+        chunk = stream.read(max(CHUNK_SIZE, len(window)))
         ended = not chunk
-        if seen and chunk:
-            seen(chunk)
+        if on_chunk and chunk:
+            on_chunk(chunk)
         window = window + chunk if window else chunk
         position = len(_BOM) if base == 0 and number == 0 and window.startswith(_BOM) else 0
-        finder = _Finder(window, delimiter, ended, limits.columns)
+        finder = _RowSplitter(window, delimiter, ended, limits.columns)
         try:
             while position < len(window):
                 cells, after = finder.row(position, base)
-                if after - position > longest:
+                if after - position > max_bytes:
                     raise LongRow(number, base + position)
                 if cells:
                     yield cells
@@ -144,21 +144,21 @@ def split_rows(
         except _TooWide:
             raise WideRow(number, base + position) from None
         except _Unfinished as error:
-            if ended or len(window) - position > longest:
+            if ended or len(window) - position > max_bytes:
                 kind = UnclosedQuote if error.quoted else LongRow
                 raise kind(number, base + position) from None
         window, base = window[position:], base + position
 
 
-class _Finder:
+class _RowSplitter:
     """Splits rows off one window. The next delimiter and line ends are remembered, so that each
     byte is searched a bounded number of times."""
 
-    __slots__ = ("cr", "delimiter", "ended", "most", "nl", "tab", "window")
+    __slots__ = ("cr", "delimiter", "ended", "max_cells", "nl", "tab", "window")
 
-    def __init__(self, window: bytes, delimiter: bytes, ended: bool, most: int) -> None:
-        """`most`: cells of a row that are read."""
-        self.most = most
+    def __init__(self, window: bytes, delimiter: bytes, ended: bool, max_cells: int) -> None:
+        """`max_cells`: cells of a row that are read."""
+        self.max_cells = max_cells
         self.window = window
         self.delimiter = delimiter
         self.ended = ended
@@ -171,28 +171,28 @@ class _Finder:
         """
         window = self.window
         line = self._end_of_line(position)
-        if 0 < line - position <= _PLAIN_ROW and line < len(window):
+        if 0 < line - position <= _MAX_PLAIN_ROW and line < len(window):
             raw = window[position:line]
             if b'"' not in raw:
-                return Line(raw, base + position, self.delimiter), self._after(line)
+                return UnquotedRow(raw, base + position, self.delimiter), self._next_row(line)
         cells: list[Cell] = []
         while True:
             if window[position : position + 1] == b'"':
-                cell, end = self._quoted(position, base)
+                cell, end = self._quoted_cell(position, base)
             else:
-                end = self._end(position)
+                end = self._end_of_text(position)
                 cell = Cell(window[position:end], base + position, False)
             if end < len(window) and window[end] == self.delimiter[0]:
                 cells.append(cell)
-                if len(cells) >= self.most:
+                if len(cells) >= self.max_cells:
                     raise _TooWide
                 position = end + 1
                 continue
             if cells or cell.raw or cell.quoted:
                 cells.append(cell)
-            return cells, self._after(end)
+            return cells, self._next_row(end)
 
-    def _quoted(self, position: int, base: int) -> tuple[Cell, int]:
+    def _quoted_cell(self, position: int, base: int) -> tuple[Cell, int]:
         window = self.window
         closing = position + 1
         while True:
@@ -202,11 +202,11 @@ class _Finder:
             if window[closing + 1 : closing + 2] != b'"':
                 break
             closing += 2
-        end = self._end(closing + 1)
+        end = self._end_of_text(closing + 1)
         raw, rest = window[position + 1 : closing], window[closing + 1 : end]
         return Cell(raw, base + position + 1, True, rest), end
 
-    def _end(self, position: int) -> int:
+    def _end_of_text(self, position: int) -> int:
         """Where the delimiter, line end or file end is that ends an unquoted text."""
         if self.tab < position:
             self.tab = self._find(self.delimiter, position)
@@ -227,7 +227,7 @@ class _Finder:
         found = self.window.find(byte, position)
         return len(self.window) if found < 0 else found
 
-    def _after(self, end: int) -> int:
+    def _next_row(self, end: int) -> int:
         if end == len(self.window):
             return end
         if self.window[end] == _CR:
@@ -239,7 +239,11 @@ class _Finder:
 
 
 def scan_tsv(
-    path: Path, delimiter: bytes, chosen: Mapping[str, str], name: str, limits: Limits = DEFAULT
+    path: Path,
+    delimiter: bytes,
+    column_map: Mapping[str, str],
+    name: str,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> Scan:
     """Read a TSV or CSV file for the first time. Raises DataError, at once for a bad header."""
     hashed = hashlib.sha256()
@@ -250,8 +254,8 @@ def scan_tsv(
     header = next(rows, None)
     if header is None:
         raise DataError(f"{name} is empty: expected a header line and at least one row")
-    columns = _header(header, chosen, name, limits)
-    return Scan(columns, _indexed(columns, rows, chosen, path, name), hashed.hexdigest)
+    columns = _read_header(header, column_map, name, limits)
+    return Scan(columns, _indexed_rows(columns, rows, column_map, path, name), hashed.hexdigest)
 
 
 def _hashed_rows(
@@ -261,12 +265,12 @@ def _hashed_rows(
     pending: list[Future[None]] = []
     with path.open("rb", buffering=0) as stream, ThreadPoolExecutor(1) as worker:
 
-        def seen(chunk: bytes) -> None:
+        def update_digest(chunk: bytes) -> None:
             if pending:
                 pending.pop().result()
             pending.append(worker.submit(hashed.update, chunk))
 
-        yield from split_rows(stream, delimiter, seen, limits)
+        yield from split_rows(stream, delimiter, update_digest, limits)
 
 
 def _read_rows(rows: Iterator[Cells], path: Path, name: str, limits: Limits) -> Iterator[Cells]:
@@ -274,16 +278,18 @@ def _read_rows(rows: Iterator[Cells], path: Path, name: str, limits: Limits) -> 
     try:
         yield from rows
     except BadRow as error:
-        raise _bad_row(error, path, name, limits) from error
+        raise _bad_row_error(error, path, name, limits) from error
 
 
-def _bad_row(error: BadRow, path: Path, name: str, limits: Limits) -> DataError:
+def _bad_row_error(error: BadRow, path: Path, name: str, limits: Limits) -> DataError:
     line = line_at(path, error.offset)
     where = f"row {error.number}, which begins at line {line}," if error.number else "the header"
     if isinstance(error, WideRow):
-        return _too_wide(where, name, limits)
+        return _too_wide_error(where, name, limits)
     if isinstance(error, LongRow):
-        return DataError(f"{name}: {where} is longer than {limits.row_mb} MB; {raise_it('row_mb')}")
+        return DataError(
+            f"{name}: {where} is longer than {limits.row_mb} MB; {raising_advice('row_mb')}"
+        )
     longer = path.stat().st_size - error.offset > limits.row_mb * MB
     return DataError(
         f'{name}: {where} opens a cell with a quote (") that is never closed'
@@ -292,88 +298,90 @@ def _bad_row(error: BadRow, path: Path, name: str, limits: Limits) -> DataError:
     )
 
 
-def _too_wide(where: str, name: str, limits: Limits) -> DataError:
+def _too_wide_error(where: str, name: str, limits: Limits) -> DataError:
     return DataError(
-        f"{name}: {where} has more than {limits.columns:,} cells; {raise_it('columns')}"
+        f"{name}: {where} has more than {limits.columns:,} cells; {raising_advice('columns')}"
     )
 
 
-def _header(cells: Cells, chosen: Mapping[str, str], name: str, limits: Limits) -> tuple[str, ...]:
+def _read_header(
+    cells: Cells, column_map: Mapping[str, str], name: str, limits: Limits
+) -> tuple[str, ...]:
     if len(cells) > limits.columns:
-        raise _too_wide("the header", name, limits)
+        raise _too_wide_error("the header", name, limits)
     names = [
-        column_name(_decoded(cell, name, "the header"), position)
+        column_name(_decode_cell(cell, name, "the header"), position)
         for position, cell in enumerate(cells)
     ]
-    doubled = sorted(column for column, count in Counter(names).items() if count > 1)
-    if doubled:
-        raise DataError(f"{name}: two columns are called {doubled[0]!r}; rename one of them")
-    return renamed(names, chosen)
+    duplicates = sorted(column for column, count in Counter(names).items() if count > 1)
+    if duplicates:
+        raise DataError(f"{name}: two columns are called {duplicates[0]!r}; rename one of them")
+    return rename_columns(names, column_map)
 
 
-def _indexed(
+def _indexed_rows(
     columns: Sequence[str],
     rows: Iterator[Cells],
-    chosen: Mapping[str, str],
+    column_map: Mapping[str, str],
     path: Path,
     name: str,
 ) -> Iterator[IndexedRow]:
-    pictured = [is_image_column(column) for column in columns]
-    pictures = any(pictured)
+    is_image = [is_image_column(column) for column in columns]
+    pictures = any(is_image)
     count = 0
     for row in rows:
         count += 1
-        texts = row.texts() if isinstance(row, Line) and not pictures else None
+        texts = row.texts() if isinstance(row, UnquotedRow) and not pictures else None
         if (len(row) if texts is None else len(texts)) != len(columns):
-            raise _ragged(count, row, len(columns), path, name)
-        media: dict[str, list[Stored]] = {}
+            raise _ragged_row_error(count, row, len(columns), path, name)
+        media: dict[str, list[StoredMedium]] = {}
         if texts is not None:
             cells = {column: text for column, text in zip(columns, texts, strict=True) if text}
         else:
-            cells = _read(columns, pictured, row, media, name, count)
-        if chosen:
-            join_columns(cells, chosen)
-        yield finish(cells, media)
+            cells = _read_cells(columns, is_image, row, media, name, count)
+        if column_map:
+            join_columns(cells, column_map)
+        yield finish_row(cells, media)
     if not count:
         raise DataError(f"{name} has a header but no rows")
 
 
-def _read(
+def _read_cells(
     columns: Sequence[str],
-    pictured: Sequence[bool],
+    is_image: Sequence[bool],
     row: Cells,
-    media: dict[str, list[Stored]],
+    media: dict[str, list[StoredMedium]],
     name: str,
     number: int,
 ) -> dict[str, str]:
     """The texts of a row by column; its pictures are put into `media`."""
     cells: dict[str, str] = {}
-    for column, picture, cell in zip(columns, pictured, row, strict=True):
-        if not cell.raw and not cell.rest:
+    for column, picture, cell in zip(columns, is_image, row, strict=True):
+        if not cell.raw and not cell.trailing:
             continue
         if picture:
-            media[column] = pictures_in(cell.raw, cell.offset)
-            if not any(isinstance(item, Named) for item in media[column]):
+            media[column] = parse_images(cell.raw, cell.offset)
+            if not any(isinstance(item, NamedImage) for item in media[column]):
                 continue
-        cells[column] = _decoded(cell, name, f"row {number}")
+        cells[column] = _decode_cell(cell, name, f"row {number}")
     return cells
 
 
-def _decoded(cell: Cell, name: str, where: str) -> str:
+def _decode_cell(cell: Cell, name: str, where: str) -> str:
     try:
         return cell.text().decode()
     except UnicodeDecodeError as error:
-        raise _not_text(error, cell, name, where) from error
+        raise _encoding_error(error, cell, name, where) from error
 
 
-def _not_text(error: UnicodeDecodeError, cell: Cell, name: str, where: str) -> DataError:
+def _encoding_error(error: UnicodeDecodeError, cell: Cell, name: str, where: str) -> DataError:
     return DataError(
         f"{name}, {where}: not UTF-8 text (byte 0x{error.object[error.start]:02x} in the cell "
         f"that begins at byte {cell.offset} of the file); save the file as UTF-8"
     )
 
 
-def _ragged(number: int, row: Cells, expected: int, path: Path, name: str) -> DataError:
+def _ragged_row_error(number: int, row: Cells, expected: int, path: Path, name: str) -> DataError:
     line = line_at(path, row[0].offset)
     return DataError(
         f"{name}, row {number} (line {line}): {len(row)} cells, but the header has {expected} "
@@ -385,7 +393,7 @@ def line_at(path: Path, offset: int) -> int:
     """Number, from 1, of the line that holds a byte. Reads the file up to there."""
     lines = 1
     with path.open("rb") as file:
-        while offset > 0 and (chunk := file.read(min(CHUNK, offset))):
+        while offset > 0 and (chunk := file.read(min(CHUNK_SIZE, offset))):
             lines += chunk.count(b"\n")
             offset -= len(chunk)
     return lines

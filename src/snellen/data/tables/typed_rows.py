@@ -10,7 +10,7 @@ from msgspec import structs
 from snellen.core.errors import DataError, UnknownName
 from snellen.data.columns import (
     OPTION_LISTS,
-    canonical,
+    canonical_column,
     column_name,
     is_image_column,
     is_video_column,
@@ -18,77 +18,79 @@ from snellen.data.columns import (
     rename_cells,
 )
 from snellen.data.media.image_cells import (
-    DatasetPlace,
-    JsonPlace,
-    Named,
-    ParquetPlace,
-    Stored,
-    broken,
-    named_item,
-    short_name,
+    DatasetLocation,
+    JsonLocation,
+    NamedImage,
+    ParquetLocation,
+    StoredMedium,
+    broken_cell,
+    parse_list_item,
+    parse_name,
 )
-from snellen.data.media.sources import bare_base64, decode_base64
-from snellen.data.tables.cells import finish, flat_cells
+from snellen.data.media.sources import decode_base64, strip_data_url
+from snellen.data.tables.cells import finish_row, flat_cells
 from snellen.data.tables.index import IndexedRow
 
 Record = dict[str, Any]
 Keys = tuple[str | int, ...]
 """The way from a record to one of its values."""
 
-Place = Callable[[Keys, bytes], Stored]
+ImageLocator = Callable[[Keys, bytes], StoredMedium]
 """Says where the picture with these bytes stands in the data file."""
 
-_NAME_LENGTH = 1024
+_MAX_NAME_LENGTH = 1024
 
 
 def typed_rows(
-    records: Iterable[tuple[Record, Place]], chosen: Mapping[str, str], name: str
+    records: Iterable[tuple[Record, ImageLocator]], column_map: Mapping[str, str], name: str
 ) -> Iterator[IndexedRow]:
     """Rows with cells and pictures. Raises DataError if there are none, UnknownName if no record
     has a column the user chose."""
-    unmet = {canonical(ours): theirs for ours, theirs in chosen.items() if ours != "image"}
-    known: dict[str, None] = {}
+    missing = {
+        canonical_column(ours): theirs for ours, theirs in column_map.items() if ours != "image"
+    }
+    columns: dict[str, None] = {}
     empty = True
-    for record, place in records:
+    for record, locate in records:
         empty = False
-        row = typed_row(record, place, chosen)
-        known.update(dict.fromkeys(row.cells))
+        row = typed_row(record, locate, column_map)
+        columns.update(dict.fromkeys(row.cells))
         # A list of options is spread over A, B, C, ... and is no column any more.
         spread = OPTION_LISTS if "A" in row.cells else ()
-        for column in [one for one in unmet if one in row.cells or one in spread]:
-            del unmet[column]
+        for column in [one for one in missing if one in row.cells or one in spread]:
+            del missing[column]
         yield row
     if empty:
         raise DataError(f"{name} holds no rows")
-    if unmet:
-        raise UnknownName("column", next(iter(unmet.values())), known)
+    if missing:
+        raise UnknownName("column", next(iter(missing.values())), columns)
 
 
-def typed_row(record: Record, place: Place, chosen: Mapping[str, str]) -> IndexedRow:
-    media: dict[str, list[Stored]] = {}
+def typed_row(record: Record, locate: ImageLocator, column_map: Mapping[str, str]) -> IndexedRow:
+    media: dict[str, list[StoredMedium]] = {}
     texts: Record = {}
     for position, (key, value) in enumerate(record.items()):
         column = column_name(str(key), position)
-        if chosen.get("image") in (key, column):
+        if column_map.get("image") in (key, column):
             column = "image"
-        items: list[Stored] = []
+        items: list[StoredMedium] = []
         if is_image_column(column) or _holds_bytes(value):
-            items = list(_pictures(value, (key,), place))
+            items = list(_parse_images(value, (key,), locate))
         if items and is_video_column(column):
-            items, value = _videos(items, value)
+            items, value = _as_videos(items, value)
         if items:
             media[column] = items
-        if not items or all(isinstance(item, Named) for item in items):
+        if not items or all(isinstance(item, NamedImage) for item in items):
             texts[key] = value
-    cells = flat_cells(texts, chosen.get("gold"), chosen.get("prediction"))
-    return finish(rename_cells(cells, chosen), media)
+    cells = flat_cells(texts, column_map.get("gold"), column_map.get("prediction"))
+    return finish_row(rename_cells(cells, column_map), media)
 
 
-def _videos(items: list[Stored], value: Any) -> tuple[list[Stored], Any]:
+def _as_videos(items: list[StoredMedium], value: Any) -> tuple[list[StoredMedium], Any]:
     """Videos whose bytes the file holds; the name alone where it holds a path."""
-    if isinstance(items[0], Named):
+    if isinstance(items[0], NamedImage):
         return [], items[0].name
-    kept = JsonPlace | ParquetPlace | DatasetPlace
+    kept = JsonLocation | ParquetLocation | DatasetLocation
     return [
         structs.replace(item, kind="video") if isinstance(item, kept) else item for item in items
     ], value
@@ -103,33 +105,33 @@ def _holds_bytes(value: Any) -> bool:
     return isinstance(value, bytes)
 
 
-def _pictures(value: Any, keys: Keys, place: Place) -> Iterator[Stored]:
+def _parse_images(value: Any, keys: Keys, locate: ImageLocator) -> Iterator[StoredMedium]:
     if isinstance(value, list):
         for position, item in enumerate(value):
-            yield from _pictures(item, (*keys, position), place)
+            yield from _parse_images(item, (*keys, position), locate)
     elif isinstance(value, dict):
         inner = "bytes" if value.get("bytes") else "path"
         if value.get(inner):
-            yield from _pictures(value[inner], (*keys, inner), place)
+            yield from _parse_images(value[inner], (*keys, inner), locate)
     elif isinstance(value, bytes):
-        yield place(keys, value)
+        yield locate(keys, value)
     elif isinstance(value, int) and not isinstance(value, bool):
-        yield Named(str(value))
+        yield NamedImage(str(value))
     elif isinstance(value, str) and value.strip():
         items = parse_list(value)
         if items is not None:
-            yield from (named_item(str(item)) for item in items)
+            yield from (parse_list_item(str(item)) for item in items)
         else:
-            yield _picture(value, keys, place)
+            yield _parse_image(value, keys, locate)
 
 
-def _picture(text: str, keys: Keys, place: Place) -> Stored:
+def _parse_image(text: str, keys: Keys, locate: ImageLocator) -> StoredMedium:
     raw = text.encode()
-    found = short_name(raw) if len(raw) <= _NAME_LENGTH else None
+    found = parse_name(raw) if len(raw) <= _MAX_NAME_LENGTH else None
     if found:
         return found
     try:
-        data = decode_base64(bare_base64(raw))
+        data = decode_base64(strip_data_url(raw))
     except ValueError as error:
-        return broken(f"the image is not base64: {error}", raw)
-    return place(keys, data)
+        return broken_cell(f"the image is not base64: {error}", raw)
+    return locate(keys, data)

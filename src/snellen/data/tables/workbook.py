@@ -12,41 +12,45 @@ from pathlib import Path
 from typing import Any
 
 from snellen.core.errors import DataError
-from snellen.core.limits import DEFAULT, Limits, raise_it
+from snellen.core.limits import DEFAULT_LIMITS, Limits, raising_advice
 from snellen.core.media import digest_bytes
-from snellen.data.bounded_read import read_whole
-from snellen.data.columns import column_name, join_columns, renamed
-from snellen.data.tables.cells import finish, flat_cells, text_of
+from snellen.data.bounded_read import read_bounded
+from snellen.data.columns import column_name, join_columns, rename_columns
+from snellen.data.tables.cells import cell_text, finish_row, flat_cells
 from snellen.data.tables.index import IndexedRow, Scan
 from snellen.data.zip_members import check_members
 
 
-def scan_xlsx(path: Path, chosen: Mapping[str, str], name: str, limits: Limits = DEFAULT) -> Scan:
+def scan_xlsx(
+    path: Path, column_map: Mapping[str, str], name: str, limits: Limits = DEFAULT_LIMITS
+) -> Scan:
     """The first sheet. Formulas count by their last computed value. Raises DataError."""
-    data = read_whole(path, limits, name)
-    values = _values(data, name, limits)
+    data = read_bounded(path, limits, name)
+    values = _sheet_values(data, name, limits)
     names = [column_name(str(value or ""), place) for place, value in enumerate(values[0])]
-    names = list(renamed(names, chosen))
+    names = list(rename_columns(names, column_map))
 
     def rows() -> Iterator[IndexedRow]:
         for row in values[1:]:
             cells = flat_cells(dict(zip(names, map(_excel_value, row), strict=False)))
-            join_columns(cells, chosen)
-            yield finish(cells, {})
+            join_columns(cells, column_map)
+            yield finish_row(cells, {})
 
     return Scan(names, rows(), lambda: digest_bytes(data))
 
 
-def sheet_records(path: Path, name: str, limits: Limits = DEFAULT) -> Iterator[dict[str, str]]:
+def sheet_records(
+    path: Path, name: str, limits: Limits = DEFAULT_LIMITS
+) -> Iterator[dict[str, str]]:
     """The rows of the first sheet as texts by column, without empty cells. Raises DataError."""
-    header, *rows = _values(read_whole(path, limits, name), name, limits)
+    header, *rows = _sheet_values(read_bounded(path, limits, name), name, limits)
     names = [column_name(str(value or ""), place) for place, value in enumerate(header)]
     for row in rows:
-        texts = (text_of(_excel_value(value)) for value in row)
+        texts = (cell_text(_excel_value(value)) for value in row)
         yield {column: text for column, text in zip(names, texts, strict=False) if text}
 
 
-def _values(data: bytes, name: str, limits: Limits) -> list[tuple[Any, ...]]:
+def _sheet_values(data: bytes, name: str, limits: Limits) -> list[tuple[Any, ...]]:
     """The rows of the first sheet that are not empty: the header, and one at least."""
     from zipfile import BadZipFile, LargeZipFile, ZipFile
 
@@ -57,9 +61,9 @@ def _values(data: bytes, name: str, limits: Limits) -> list[tuple[Any, ...]]:
         # openpyxl leaves a file open where it fails.
         with ZipFile(BytesIO(data)) as archive:
             check_members(archive, limits, name)
-        with _hushed():
+        with _without_warnings():
             book = load_workbook(BytesIO(data), read_only=True, data_only=True)
-            values = list(_within(_rows(book, name), name, limits))
+            values = list(_within_limits(_sheet_rows(book, name), name, limits))
         book.close()
     # A damaged workbook fails in openpyxl in as many ways as it is looked at: broken XML is a
     # SyntaxError, a missing part a KeyError, a part of another kind a TypeError.
@@ -76,13 +80,13 @@ def _values(data: bytes, name: str, limits: Limits) -> list[tuple[Any, ...]]:
     return values
 
 
-def _rows(book: Any, name: str) -> Iterator[tuple[Any, ...]]:
+def _sheet_rows(book: Any, name: str) -> Iterator[tuple[Any, ...]]:
     if not book.worksheets:
         raise DataError(f"{name} has no sheet of cells")
     yield from book.worksheets[0].iter_rows(values_only=True)
 
 
-def _within(
+def _within_limits(
     rows: Iterator[tuple[Any, ...]], name: str, limits: Limits
 ) -> Iterator[tuple[Any, ...]]:
     """The rows that are not empty. Raises DataError for too many cells."""
@@ -90,24 +94,26 @@ def _within(
     for row in rows:
         if len(row) > limits.columns:
             raise DataError(
-                f"{name}: a row has more than {limits.columns:,} cells; {raise_it('columns')}"
+                f"{name}: a row has more than {limits.columns:,} cells; {raising_advice('columns')}"
             )
-        if _any_value(row):
+        if _has_value(row):
             cells += len(row)
             yield row
         if cells > limits.cells:
-            raise DataError(f"{name} has more than {limits.cells:,} cells; {raise_it('cells')}")
+            raise DataError(
+                f"{name} has more than {limits.cells:,} cells; {raising_advice('cells')}"
+            )
 
 
 @contextmanager
-def _hushed() -> Iterator[None]:
+def _without_warnings() -> Iterator[None]:
     """openpyxl warns of parts that it leaves out, such as styles, which are not read here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 
 
-def _any_value(row: Sequence[object]) -> bool:
+def _has_value(row: Sequence[object]) -> bool:
     return any(value is not None for value in row)
 
 

@@ -13,114 +13,114 @@ from collections import deque
 
 from snellen.core.output import FailureKind
 
-FIRST = 8
+INITIAL_WINDOW = 8
 """Requests in flight at the start; more only once answers come."""
-_STEADY = 2.0
+_HOLD_SECONDS = 2.0
 """Seconds without growth after a server's own fault."""
 
 
-class Pace:
+class ConcurrencyWindow:
     """The window of one account. Lives inside one event loop."""
 
-    def __init__(self, most: int, first: int = FIRST) -> None:
-        self.most = most
-        self.window = float(min(first, most))
+    def __init__(self, max_size: int, initial_size: int = INITIAL_WINDOW) -> None:
+        self.max_size = max_size
+        self.size = float(min(initial_size, max_size))
         self.in_flight = 0
-        self._threshold = float(most)
-        self._waiting: deque[asyncio.Future[None]] = deque()
-        self._paused_until = 0.0
-        self._steady_until = 0.0
+        self._threshold = float(max_size)
+        self._waiters: deque[asyncio.Future[None]] = deque()
+        self._pause_end = 0.0
+        self._hold_end = 0.0
         self._sent = 0
         self._narrowed_at = 0
-        self._alarm: asyncio.TimerHandle | None = None
+        self._timer: asyncio.TimerHandle | None = None
 
-    def limit(self, most: int) -> None:
+    def restrict(self, max_size: int) -> None:
         """Another model of the account allows no more than so many."""
-        self.most = min(self.most, most)
-        self.window = min(self.window, float(self.most))
+        self.max_size = min(self.max_size, max_size)
+        self.size = min(self.size, float(self.max_size))
 
-    def paused_for(self) -> float:
+    def remaining_pause(self) -> float:
         """Seconds until anything may be sent."""
-        return max(0.0, self._paused_until - asyncio.get_running_loop().time())
+        return max(0.0, self._pause_end - asyncio.get_running_loop().time())
 
-    async def enter(self, again: bool = False) -> int:
-        """Waits for a place in the window and takes it. Those who were sent before (`again`) go
-        first. The number says when this was, for `failed`."""
-        if self._open() and not self._waiting:
+    async def acquire(self, is_retry: bool = False) -> int:
+        """Waits for a place in the window and takes it. Those who were sent before (`is_retry`) go
+        first. The number says when this was, for `on_failure`."""
+        if self._is_open() and not self._waiters:
             self.in_flight += 1
         else:
             future = asyncio.get_running_loop().create_future()
-            if again:
-                self._waiting.appendleft(future)
+            if is_retry:
+                self._waiters.appendleft(future)
             else:
-                self._waiting.append(future)
+                self._waiters.append(future)
             try:
                 # Whoever wakes this has taken the place already.
                 await future
             except asyncio.CancelledError:
-                if future in self._waiting:
-                    self._waiting.remove(future)
+                if future in self._waiters:
+                    self._waiters.remove(future)
                 elif not future.cancelled():
-                    self.leave()
+                    self.release()
                 raise
         self._sent += 1
         return self._sent
 
-    def leave(self) -> None:
+    def release(self) -> None:
         """Gives the place back, after an answer, a failure or a cancellation."""
         self.in_flight -= 1
         self._wake()
 
-    def release(self, grace: float | None = None) -> None:
-        """Let all in who wait: the run has ended, and they find that out. For `Halt.tell`."""
-        self._paused_until, self.window = 0.0, math.inf
+    def open_fully(self, grace: float | None = None) -> None:
+        """Let all in who wait: the run has ended, and they find that out. For `Halt.add_callback`."""
+        self._pause_end, self.size = 0.0, math.inf
         self._wake()
 
-    def answered(self) -> None:
+    def on_answer(self) -> None:
         """An answer came; a full window may open further."""
-        if self.window >= self.most or self.in_flight <= self.window - 1.0:
+        if self.size >= self.max_size or self.in_flight <= self.size - 1.0:
             return
-        if self._steady_until and asyncio.get_running_loop().time() < self._steady_until:
+        if self._hold_end and asyncio.get_running_loop().time() < self._hold_end:
             return
-        step = 1.0 if self.window < self._threshold else 1.0 / self.window
-        self.window = min(float(self.most), self.window + step)
+        step = 1.0 if self.size < self._threshold else 1.0 / self.size
+        self.size = min(float(self.max_size), self.size + step)
 
-    def failed(self, kind: FailureKind, sent: int, retry_after: float | None = None) -> None:
-        """A request that `enter` gave the number `sent` failed. Requests that were on their way
+    def on_failure(self, kind: FailureKind, sent: int, retry_after: float | None = None) -> None:
+        """A request that `acquire` gave the number `sent` failed. Requests that were on their way
         when the window was narrowed do not narrow it again."""
         now = asyncio.get_running_loop().time()
         if retry_after:
             self._pause(now, retry_after)
         if kind in ("rate_limit", "connection"):
             if sent > self._narrowed_at:
-                self.window = max(1.0, self.window / 2)
-                self._threshold = self.window
+                self.size = max(1.0, self.size / 2)
+                self._threshold = self.size
                 self._narrowed_at = self._sent
         elif kind in ("server", "timeout"):
-            self._threshold = min(self._threshold, self.window)
-            self._steady_until = now + _STEADY
+            self._threshold = min(self._threshold, self.size)
+            self._hold_end = now + _HOLD_SECONDS
 
-    def _open(self) -> bool:
-        if self.in_flight > self.window - 1.0:
+    def _is_open(self) -> bool:
+        if self.in_flight > self.size - 1.0:
             return False
-        if not self._paused_until:
+        if not self._pause_end:
             return True
-        if asyncio.get_running_loop().time() < self._paused_until:
+        if asyncio.get_running_loop().time() < self._pause_end:
             return False
-        self._paused_until = 0.0
+        self._pause_end = 0.0
         return True
 
     def _wake(self) -> None:
-        while self._waiting and self._open():
-            future = self._waiting.popleft()
+        while self._waiters and self._is_open():
+            future = self._waiters.popleft()
             if not future.done():
                 self.in_flight += 1
                 future.set_result(None)
 
     def _pause(self, now: float, seconds: float) -> None:
-        if now + seconds <= self._paused_until:
+        if now + seconds <= self._pause_end:
             return
-        self._paused_until = now + seconds
-        if self._alarm is not None:
-            self._alarm.cancel()
-        self._alarm = asyncio.get_running_loop().call_at(self._paused_until, self._wake)
+        self._pause_end = now + seconds
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_at(self._pause_end, self._wake)

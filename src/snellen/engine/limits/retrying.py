@@ -10,14 +10,14 @@ from snellen.core.errors import ModelError, UsageError
 from snellen.core.model import RemoteModel
 from snellen.core.output import Failure, FailureKind, Output
 from snellen.core.request import Request
-from snellen.engine.limits.abort import Halt
-from snellen.engine.limits.pacing import Pace
-from snellen.engine.limits.spending import Traffic
+from snellen.engine.limits.abort import AbortSignal
+from snellen.engine.limits.pacing import ConcurrencyWindow
+from snellen.engine.limits.spending import UsageCounter
 
-SENDS = 8
-_FIRST_TIMEOUT = 600.0
+MAX_SENDS = 8
+_FIRST_REPLY_TIMEOUT = 600.0
 """Seconds to wait for the first reply of a model that does not say otherwise."""
-_SILENCE: frozenset[FailureKind] = frozenset({"timeout", "connection"})
+_NO_CONTACT: frozenset[FailureKind] = frozenset({"timeout", "connection"})
 """Failures that are no sign of the server."""
 
 
@@ -33,7 +33,7 @@ class RetryPolicy:
         default=frozenset({"connection", "timeout", "rate_limit", "server"})
     )
     """The rest would fail again: a bad key, a prompt that is too long, a picture that is none."""
-    sends: int = SENDS
+    max_sends: int = MAX_SENDS
     """Most times a request is sent, the first time included."""
     base: float = 0.5
     """Bound of the first wait, in seconds."""
@@ -44,89 +44,96 @@ class RetryPolicy:
     for a longer pause ends the run."""
 
     def __post_init__(self) -> None:
-        if self.sends < 1:
-            raise UsageError(f"--retries is {self.sends}; expected at least 1 send of each request")
+        if self.max_sends < 1:
+            raise UsageError(
+                f"--retries is {self.max_sends}; expected at least 1 send of each request"
+            )
 
-    def wait(self, sent: int) -> float:
+    def delay(self, sent: int) -> float:
         """Seconds before the next send, after `sent` of them."""
         return random.uniform(0.0, min(self.cap, self.base * 2 ** min(sent - 1, 32)))
 
 
-class Line:
+class RetryingClient:
     """The way to one remote model, over the pace it shares with the others of its account."""
 
     def __init__(
-        self, model: RemoteModel, pace: Pace, policy: RetryPolicy, traffic: Traffic, halt: Halt
+        self,
+        model: RemoteModel,
+        window: ConcurrencyWindow,
+        policy: RetryPolicy,
+        usage: UsageCounter,
+        abort_signal: AbortSignal,
     ) -> None:
         self._model = model
-        self._pace = pace
+        self._window = window
         self._policy = policy
-        self._traffic = traffic
-        self._halt = halt
-        self._first_timeout = float(getattr(model, "first_timeout", _FIRST_TIMEOUT))
-        self._heard = False
+        self._usage = usage
+        self._abort_signal = abort_signal
+        self._first_timeout = float(getattr(model, "first_timeout", _FIRST_REPLY_TIMEOUT))
+        self._has_contact = False
         """Whether anything came from the server, be it an error."""
-        self._alarm: asyncio.TimerHandle | None = None
+        self._timer: asyncio.TimerHandle | None = None
 
     async def send(self, request: Request) -> Output:
         """The answer, or the Failure of the last send with the number of sends. Raises Halted."""
-        pace, answer = self._pace, self._model.answer
+        window, answer = self._window, self._model.answer
         sent, started = 0, 0.0
-        failed: Failure | None = None
+        failure: Failure | None = None
         while True:
-            number = await pace.enter(again=sent > 0)
+            number = await window.acquire(is_retry=sent > 0)
             try:
-                self._halt.check()
-                if failed is not None and self._late(started):
-                    return failed
+                self._abort_signal.raise_if_aborted()
+                if failure is not None and self._is_past_deadline(started):
+                    return failure
                 sent += 1
-                self._traffic.sent += 1
-                self._listen()
+                self._usage.sent += 1
+                self._start_timer()
                 output = await answer(request)
-                self._hear()
-                pace.answered()
+                self._note_contact()
+                window.on_answer()
                 return output
             except ModelError as error:
-                if error.kind not in _SILENCE:
-                    self._hear()
-                pace.failed(error.kind, number, error.retry_after)
-                failed = Failure(error.kind, str(error), sent)
+                if error.kind not in _NO_CONTACT:
+                    self._note_contact()
+                window.on_failure(error.kind, number, error.retry_after)
+                failure = Failure(error.kind, str(error), sent)
                 pause = error.retry_after or 0.0
             finally:
-                pace.leave()
-            if failed.kind not in self._policy.kinds or sent >= self._policy.sends:
-                return failed
+                window.release()
+            if failure.kind not in self._policy.kinds or sent >= self._policy.max_sends:
+                return failure
             started = started or asyncio.get_running_loop().time()
             if pause > self._policy.deadline:
-                self._halt.stop(
+                self._abort_signal.abort(
                     f"{self._model.identity.name} asks for a pause of {pause:,.0f} s; "
-                    f"the last error: {failed.message}"
+                    f"the last error: {failure.message}"
                 )
-                return failed
-            wait = max(self._policy.wait(sent), pace.paused_for())
-            if self._late(started, wait):
-                return failed
-            await self._halt.sleep(wait)
+                return failure
+            delay = max(self._policy.delay(sent), window.remaining_pause())
+            if self._is_past_deadline(started, delay):
+                return failure
+            await self._abort_signal.sleep(delay)
 
-    def _listen(self) -> None:
+    def _start_timer(self) -> None:
         """From the first request on, wait for a sign of the server."""
-        if not self._heard and self._alarm is None:
+        if not self._has_contact and self._timer is None:
             loop = asyncio.get_running_loop()
-            self._alarm = loop.call_later(self._first_timeout, self._give_up)
+            self._timer = loop.call_later(self._first_timeout, self._give_up)
 
-    def _hear(self) -> None:
-        self._heard = True
-        if self._alarm is not None:
-            self._alarm.cancel()
-            self._alarm = None
+    def _note_contact(self) -> None:
+        self._has_contact = True
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     def _give_up(self) -> None:
         # By requests alone it would take as many timeouts as each is sent again, several times.
-        self._halt.stop(
+        self._abort_signal.abort(
             f"{self._model.identity.name} did not reply at all within {self._first_timeout:g} s; "
             "see whether the server works, or give it longer with the option first_timeout",
             0.0,
         )
 
-    def _late(self, started: float, wait: float = 0.0) -> bool:
-        return asyncio.get_running_loop().time() + wait - started > self._policy.deadline
+    def _is_past_deadline(self, started: float, delay: float = 0.0) -> bool:
+        return asyncio.get_running_loop().time() + delay - started > self._policy.deadline

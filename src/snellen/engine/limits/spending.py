@@ -15,69 +15,69 @@ from snellen.core.errors import UsageError
 from snellen.core.model import Identity
 from snellen.core.output import Failure, FailureKind, Output, Usage
 from snellen.core.price import Price, cost
-from snellen.core.run import RunInfo, Spent
-from snellen.engine.ray.lost_runs import LOST
+from snellen.core.run import RoleUsage, RunInfo
+from snellen.engine.ray.lost_runs import LOST_REASON
 from snellen.store.responses import ResponseStore
 
 
-def with_replies_of_a_killed_start(
-    spent: dict[str, Spent],
+def add_killed_start(
+    spent: dict[str, RoleUsage],
     earlier: RunInfo | None,
     folder: Path,
     identities: Mapping[str, Identity],
     prices: Mapping[str, Price],
     store: ResponseStore,
-) -> dict[str, Spent]:
+) -> dict[str, RoleUsage]:
     """`spent` by role, with the replies that a killed start stored and did not live to note.
 
     The store is read once, and only where the run before did not end of its own.
     """
-    if earlier is None or (earlier.status != "running" and earlier.stopped != LOST):
+    if earlier is None or (earlier.status != "running" and earlier.stopped != LOST_REASON):
         return spent
     since = datetime.fromisoformat(earlier.created).timestamp()
     roles: dict[str, list[str]] = {}
     for role, identity in identities.items():
         roles.setdefault(identity.digest(), []).append(role)
-    found = dict(spent)
-    for alike in roles.values():
+    result = dict(spent)
+    for same_model_roles in roles.values():
         # A model that has several roles answers as one: what is missing counts for the first.
-        first = alike[0]
-        stored = store.outputs_of(folder, identities[first], since)
-        noted = [spent[role] for role in alike if role in spent]
+        first = same_model_roles[0]
+        stored = store.outputs_since(folder, identities[first], since)
+        noted = [spent[role] for role in same_model_roles if role in spent]
         if len(stored) > sum(one.answered for one in noted):
-            missing = _missing(stored, noted)
-            found[first] = _with_missing(spent.get(first, Spent()), missing, prices.get(first))
-    return found
+            missing = _unrecorded_spending(stored, noted)
+            result[first] = _add_spending(spent.get(first, RoleUsage()), missing, prices.get(first))
+    return result
 
 
-def _missing(stored: list[Output], noted: list[Spent]) -> Spent:
+def _unrecorded_spending(stored: list[Output], recorded: list[RoleUsage]) -> RoleUsage:
     """What the stored replies cost beyond what was noted."""
     usages = [one.usage for one in stored if not isinstance(one, Failure) and one.usage]
     seconds = [one.seconds for one in stored if not isinstance(one, Failure) and one.seconds]
-    count = len(stored) - sum(one.answered for one in noted)
+    count = len(stored) - sum(one.answered for one in recorded)
 
-    def beyond(tokens: Callable[[Usage], int]) -> int:
-        return max(0, sum(map(tokens, usages)) - sum(tokens(one.usage) for one in noted))
+    def unrecorded(tokens: Callable[[Usage], int]) -> int:
+        return max(0, sum(map(tokens, usages)) - sum(tokens(one.usage) for one in recorded))
 
-    return Spent(
+    return RoleUsage(
         answered=count,
         usage=Usage(
-            beyond(lambda usage: usage.prompt_tokens),
-            beyond(lambda usage: usage.completion_tokens),
-            beyond(lambda usage: usage.reasoning_tokens),
-            beyond(lambda usage: usage.cached_tokens),
+            unrecorded(lambda usage: usage.prompt_tokens),
+            unrecorded(lambda usage: usage.completion_tokens),
+            unrecorded(lambda usage: usage.reasoning_tokens),
+            unrecorded(lambda usage: usage.cached_tokens),
         ),
-        seconds=max(0.0, sum(seconds) - sum(one.seconds for one in noted)),
+        seconds=max(0.0, sum(seconds) - sum(one.seconds for one in recorded)),
     )
 
 
-def _with_missing(before: Spent, missing: Spent, price: Price | None) -> Spent:
-    old, new = before.usage, missing.usage
-    price = before.price or price
-    answered = before.answered + missing.answered
+def _add_spending(recorded: RoleUsage, missing: RoleUsage, price: Price | None) -> RoleUsage:
+    old, new = recorded.usage, missing.usage
+    price = recorded.price or price
+    answered = recorded.answered + missing.answered
     return replace(
-        before,
-        sent=max(before.sent, answered),
+        recorded,
+        sent=max(recorded.sent, answered),
         answered=answered,
         usage=Usage(
             old.prompt_tokens + new.prompt_tokens,
@@ -85,9 +85,9 @@ def _with_missing(before: Spent, missing: Spent, price: Price | None) -> Spent:
             old.reasoning_tokens + new.reasoning_tokens,
             old.cached_tokens + new.cached_tokens,
         ),
-        seconds=round(before.seconds + missing.seconds, 3),
+        seconds=round(recorded.seconds + missing.seconds, 3),
         price=price,
-        cost=before.cost if price is None else (before.cost or 0.0) + cost(new, price),
+        cost=recorded.cost if price is None else (recorded.cost or 0.0) + cost(new, price),
     )
 
 
@@ -101,7 +101,7 @@ _UNITS = {
 
 
 @dataclass(slots=True)
-class Tokens:
+class TokenCounts:
     """A sum of usages."""
 
     prompt: int = 0
@@ -115,12 +115,12 @@ class Tokens:
         self.reasoning += usage.reasoning_tokens
         self.cached += usage.cached_tokens
 
-    def usage(self) -> Usage:
+    def as_usage(self) -> Usage:
         return Usage(self.prompt, self.completion, self.reasoning, self.cached)
 
 
 @dataclass(slots=True)
-class Traffic:
+class UsageCounter:
     """What the answers of one start cost."""
 
     sent: int = 0
@@ -130,11 +130,11 @@ class Traffic:
     failed: int = 0
     failures: Counter[FailureKind] = field(default_factory=Counter)
     seconds: float = 0.0
-    fresh: Tokens = field(default_factory=Tokens)
-    stored: Tokens = field(default_factory=Tokens)
+    sent_tokens: TokenCounts = field(default_factory=TokenCounts)
+    reused_tokens: TokenCounts = field(default_factory=TokenCounts)
     """Tokens of the answers that were reused: paid for earlier."""
 
-    def note(self, output: Output) -> None:
+    def add_output(self, output: Output) -> None:
         """A request that was sent has ended."""
         if isinstance(output, Failure):
             self.failed += 1
@@ -142,32 +142,32 @@ class Traffic:
             return
         self.answered += 1
         if output.usage is not None:
-            self.fresh.add(output.usage)
+            self.sent_tokens.add(output.usage)
         if output.seconds is not None:
             self.seconds += output.seconds
 
-    def note_reused(self, output: Output) -> None:
+    def add_reused(self, output: Output) -> None:
         """A request was answered without being sent."""
         self.reused += 1
         if not isinstance(output, Failure) and output.usage is not None:
-            self.stored.add(output.usage)
+            self.reused_tokens.add(output.usage)
 
-    def after(self, earlier: Spent | None, price: Price | None) -> Spent:
+    def add_to(self, earlier: RoleUsage | None, price: Price | None) -> RoleUsage:
         """This start put to what earlier ones spent. Failures are those of this start alone."""
-        before = earlier or Spent()
-        paid = None if price is None else cost(self.fresh.usage(), price)
+        before = earlier or RoleUsage()
+        total_cost = None if price is None else cost(self.sent_tokens.as_usage(), price)
         if before.cost is not None:
-            paid = before.cost + (paid or 0.0)
-        return Spent(
+            total_cost = before.cost + (total_cost or 0.0)
+        return RoleUsage(
             sent=before.sent + self.sent,
             answered=before.answered + self.answered,
             reused=before.reused + self.reused,
             failures=dict(self.failures),
-            usage=_sum(before.usage, self.fresh),
-            reused_usage=_sum(before.reused_usage, self.stored),
+            usage=_add_usage(before.usage, self.sent_tokens),
+            reused_usage=_add_usage(before.reused_usage, self.reused_tokens),
             seconds=round(before.seconds + self.seconds, 3),
             price=price or before.price,
-            cost=paid,
+            cost=total_cost,
         )
 
 
@@ -190,11 +190,11 @@ class Budget:
         return cls(float(match[2]) * unit[1], unit[0])
 
     @property
-    def in_money(self) -> bool:
+    def is_money(self) -> bool:
         return self.unit == "USD"
 
     def add(self, usage: Usage, price: Price | None) -> None:
-        if not self.in_money:
+        if not self.is_money:
             self.spent += usage.prompt_tokens + usage.completion_tokens
         elif price is not None:
             self.spent += cost(usage, price)
@@ -204,13 +204,13 @@ class Budget:
         """Why nothing more is sent, or nothing while something is left."""
         if self.spent < self.amount:
             return ""
-        if self.in_money:
+        if self.is_money:
             digits = 2 if self.spent >= 1 else 4
             return f"the budget of {self.amount:g} USD is spent ({self.spent:.{digits}f} USD)"
         return f"the budget of {self.amount:,.0f} tokens is spent ({self.spent:,.0f})"
 
 
-def _sum(before: Usage, now: Tokens) -> Usage:
+def _add_usage(before: Usage, now: TokenCounts) -> Usage:
     return Usage(
         before.prompt_tokens + now.prompt,
         before.completion_tokens + now.completion,

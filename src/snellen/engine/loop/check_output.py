@@ -10,7 +10,7 @@ from snellen.core.errors import ModelError
 from snellen.core.output import Compared, Drawn, Failure, Generated, Output, Ranked
 from snellen.core.request import Compare, Draw, Generate, Rank, Request
 
-_ANSWER_TO: dict[type, type] = {
+_OUTPUT_TYPES: dict[type, type] = {
     Generate: Generated,
     Rank: Ranked,
     Draw: Drawn,
@@ -30,44 +30,44 @@ def as_output(value: object) -> Output:
     )
 
 
-def fitting(request: Request, output: Output) -> Output:
+def check_output(request: Request, output: Output) -> Output:
     """The output, if it is an answer to that kind of request; else a Failure.
 
     Words are an answer to the request for a picture where they refuse it.
     Log-likelihoods and similarities that are no finite numbers are one of kind `nan`: nothing
     could be ranked by them, and JSON cannot keep them.
     """
-    if isinstance(request, Draw) and refuses(output):
+    if isinstance(request, Draw) and is_refusal(output):
         return output
-    if not isinstance(output, (_ANSWER_TO[type(request)], Failure)):
+    if not isinstance(output, (_OUTPUT_TYPES[type(request)], Failure)):
         got, asked = type(output).__name__, type(request).__name__
         return Failure("unsupported", f"the model answered {asked} with {got}")
     numbers: list[float] = []
     if isinstance(output, Generated):
-        return _readable(output)
+        return _replace_surrogates(output)
     if isinstance(output, Ranked):
         numbers = [candidate.logprob for candidate in output.candidates]
     elif isinstance(output, Compared):
         numbers = list(output.similarities)
     elif isinstance(output, Drawn):
-        given = {name: output.data.get(name) for name in output.images}
-        if not given or any(data is None for data in given.values()):
+        images = {name: output.data.get(name) for name in output.images}
+        if not images or any(data is None for data in images.values()):
             return Failure("request", "the model drew nothing, or named pictures it did not give")
     if isinstance(request, Rank | Compare) and not isinstance(output, Failure):
-        wanted = len(request.candidates)
-        if len(numbers) != wanted:
-            return Failure("request", f"{len(numbers)} scores came back for {wanted} candidates")
+        expected = len(request.candidates)
+        if len(numbers) != expected:
+            return Failure("request", f"{len(numbers)} scores came back for {expected} candidates")
     if all(map(math.isfinite, numbers)):
         return output
     return Failure("nan", "the model's scores of the candidates are not all finite numbers")
 
 
-def refuses(output: Output) -> bool:
+def is_refusal(output: Output) -> bool:
     """Whether there is no answer but a filter's words."""
-    return isinstance(output, Generated) and output.refused
+    return isinstance(output, Generated) and output.is_refusal
 
 
-def _readable(output: Generated) -> Output:
+def _replace_surrogates(output: Generated) -> Output:
     """The reply with half surrogate pairs (an emoji cut at the token limit) replaced by U+FFFD:
     neither JSON nor the store can keep them."""
     if not isinstance(output.text, str):

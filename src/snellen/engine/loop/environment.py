@@ -14,23 +14,23 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from snellen.models.hf.memory import memory_told
+from snellen.models.hf.memory import read_proc_bytes
 
 
-class Peak(NamedTuple):
+class MemoryPeak(NamedTuple):
     """Bytes; 0 where it is not known."""
 
     process: int
     """Of main memory, by this process since it began."""
     device: int
-    """Of accelerators, by torch since `forget`: what its tensors held, summed over devices."""
+    """Of accelerators, by torch since `reset_peak_memory`: what its tensors held, summed over devices."""
 
 
-def peak() -> Peak:
-    return Peak(_process(), _device())
+def peak_memory() -> MemoryPeak:
+    return MemoryPeak(_process_peak(), _device_peak())
 
 
-def forget() -> None:
+def reset_peak_memory() -> None:
     """Let the highest use of accelerators count from now on."""
     cuda = _cuda()
     if cuda is not None:
@@ -38,12 +38,12 @@ def forget() -> None:
             cuda.reset_peak_memory_stats(number)
 
 
-def _process() -> int:
+def _process_peak() -> int:
     # What `getrusage` tells on Linux also counts the program that started this one.
-    return memory_told("/proc/self/status", "VmHWM") or _by_usage()
+    return read_proc_bytes("/proc/self/status", "VmHWM") or _rusage_peak()
 
 
-def _by_usage() -> int:
+def _rusage_peak() -> int:
     try:
         import resource
     except ImportError:  # not on Windows
@@ -52,7 +52,7 @@ def _by_usage() -> int:
     return highest if sys.platform == "darwin" else 1024 * highest
 
 
-def _device() -> int:
+def _device_peak() -> int:
     cuda = _cuda()
     if cuda is None:
         return 0
@@ -66,38 +66,38 @@ def _cuda() -> Any:
     return cuda if cuda is not None and cuda.is_initialized() else None
 
 
-_SELDOM = 20_000
+_GC_THRESHOLD = 20_000
 """Objects made and not yet freed after which the youngest are looked through; Python's own 700
 (2,000 from 3.13 on) takes a fifth of the time of a run against a server: each of a few hundred
 requests in flight keeps some dozens of objects alive for as long as it waits."""
 
 
 @contextmanager
-def rare_collection() -> Iterator[None]:
+def infrequent_gc() -> Iterator[None]:
     """Within it, cyclic garbage is collected seldom; a threshold that is higher already, and a
     collector that is switched off, are left alone."""
     before = gc.get_threshold()
-    if 0 < before[0] < _SELDOM:
-        gc.set_threshold(_SELDOM, *before[1:])
+    if 0 < before[0] < _GC_THRESHOLD:
+        gc.set_threshold(_GC_THRESHOLD, *before[1:])
     try:
         yield
     finally:
         gc.set_threshold(*before)
 
 
-_RECORDED = ("snellen", "torch", "transformers", "tokenizers", "pillow", "numpy", "msgspec")
+_PACKAGES = ("snellen", "torch", "transformers", "tokenizers", "pillow", "numpy", "msgspec")
 
 
 @functools.cache
 def versions() -> dict[str, str]:
     """Versions of Python and of the libraries that can touch an answer, as installed."""
     found = {"python": platform.python_version()}
-    for package in _RECORDED:
+    for package in _PACKAGES:
         try:
             found[package] = version(package)
         except PackageNotFoundError:
             continue
-    commit = _commit()
+    commit = _git_commit()
     if commit:
         found["git"] = commit
     return found
@@ -113,7 +113,7 @@ def hardware() -> dict[str, str]:
     }
 
 
-def _commit() -> str | None:
+def _git_commit() -> str | None:
     """The commit of a source checkout, None when installed from a package."""
     root = Path(__file__).parents[4]
     if not (root / ".git").exists():

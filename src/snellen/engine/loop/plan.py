@@ -21,15 +21,15 @@ from snellen.core.price import Price
 from snellen.core.record import Pass, Record
 from snellen.core.request import Sampling
 from snellen.core.run import RunConfig
-from snellen.core.sample import Sample, lot
-from snellen.engine.anytime.early_stop import Until
-from snellen.engine.loop.progress import Progress, Silent
-from snellen.engine.loop.repeats import repeated
-from snellen.engine.loop.request_broker import Terms
+from snellen.core.sample import Sample, sampling_key
+from snellen.engine.anytime.early_stop import StopRule
+from snellen.engine.loop.progress import NoProgress, Progress
+from snellen.engine.loop.repeats import repeat_flow
+from snellen.engine.loop.request_broker import RequestLimits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class RunPlan:
     """A run to be made."""
 
     model: Model
@@ -43,11 +43,11 @@ class Plan:
     """Chooses which samples a limit keeps."""
     failures: str = "exclude"
     command: str = ""
-    progress: Progress = field(default_factory=Silent)
-    terms: Terms = Terms()  # noqa: RUF009 - frozen
+    progress: Progress = field(default_factory=NoProgress)
+    limits: RequestLimits = RequestLimits()  # noqa: RUF009 - frozen
     prices: Mapping[str, Price] = field(default_factory=dict)
     """By role, where they are known."""
-    until: Until | None = None
+    stop_rule: StopRule | None = None
     """The rule by which the run may end before all samples are asked."""
     fresh: str = ""
     """Replies are stored and looked up under this name alone; empty: under none."""
@@ -57,7 +57,7 @@ class Plan:
     """By role: how replies are sampled, where that is not left to the benchmark."""
 
 
-def chosen_ids(plan: Plan, table: Table) -> set[str]:
+def select_ids(plan: RunPlan, table: Table) -> set[str]:
     """Ids of the samples to be asked. A limit keeps the units (`Sample.unit`) whose hash with the
     seed is smallest: a random subset, the same for every model, and nested (100 is part of 200).
     Units stay whole: at most `limit` samples, but never less than one unit.
@@ -65,28 +65,30 @@ def chosen_ids(plan: Plan, table: Table) -> set[str]:
     A few rows may have their question in the picture alone: they are asked as they are. Raises
     DataError where a row has neither, or none has a question."""
     units: dict[str, list[str]] = {}
-    told, mute = False, None
+    has_question, row_without_question = False, None
     for sample in plan.benchmark.samples(table):
-        told = told or bool(sample.question)
+        has_question = has_question or bool(sample.question)
         if not sample.question:
-            mute = sample.id
+            row_without_question = sample.id
             if not sample.media:
-                raise _nothing_to_ask(mute, table)
+                raise _missing_question_error(row_without_question, table)
         units.setdefault(sample.unit or sample.id, []).append(sample.id)
     if not units:
         raise UsageError(f"{plan.benchmark.name}: no question is left to ask in {table.path}")
-    if mute is not None and not told:
-        raise _nothing_to_ask(mute, table)
+    if row_without_question is not None and not has_question:
+        raise _missing_question_error(row_without_question, table)
 
-    chosen: set[str] = set()
-    for unit in units if plan.limit is None else sorted(units, key=partial(lot, plan.seed)):
-        if plan.limit is not None and chosen and len(chosen) + len(units[unit]) > plan.limit:
+    selected: set[str] = set()
+    for unit in (
+        units if plan.limit is None else sorted(units, key=partial(sampling_key, plan.seed))
+    ):
+        if plan.limit is not None and selected and len(selected) + len(units[unit]) > plan.limit:
             break
-        chosen.update(units[unit])
-    return chosen
+        selected.update(units[unit])
+    return selected
 
 
-def _nothing_to_ask(row: str, table: Table) -> DataError:
+def _missing_question_error(row: str, table: Table) -> DataError:
     near = difflib.get_close_matches("question", table.columns, 1) or ["..."]
     return DataError(
         f"{table.path}: the row {row!r} has no question to ask; got the columns "
@@ -94,7 +96,7 @@ def _nothing_to_ask(row: str, table: Table) -> DataError:
     )
 
 
-def config_of(plan: Plan, table: Table) -> RunConfig:
+def run_config(plan: RunPlan, table: Table) -> RunConfig:
     return RunConfig(
         identity=plan.model.identity,
         roles={role: model.identity for role, model in plan.roles.items()},
@@ -103,17 +105,17 @@ def config_of(plan: Plan, table: Table) -> RunConfig:
         parameters=dict(plan.benchmark.parameters),
         data=table.digest,
         limit=plan.limit,
-        seed=plan.seed if plan.limit is not None or plan.until is not None else 0,
-        until=plan.until.text if plan.until is not None else "",
+        seed=plan.seed if plan.limit is not None or plan.stop_rule is not None else 0,
+        until=plan.stop_rule.text if plan.stop_rule is not None else "",
         max_new_tokens=plan.benchmark.max_new_tokens,
-        examples=plan.benchmark.examples() if plan.benchmark.examples else None,
+        examples=plan.benchmark.few_shot_info() if plan.benchmark.few_shot_info else None,
         repeats=plan.repeats,
         fresh=plan.fresh,
         sampling=dict(plan.sampling),
     )
 
 
-def folder_name(plan: Plan, config: RunConfig) -> str:
+def folder_name(plan: RunPlan, config: RunConfig) -> str:
     """<model>--<benchmark>--<8 hex of the config digest>."""
     digest = hashlib.sha256(msgspec.json.encode(config, order="sorted")).hexdigest()
     model, benchmark = (
@@ -123,21 +125,21 @@ def folder_name(plan: Plan, config: RunConfig) -> str:
     return f"{model}--{benchmark}--{digest[:8]}"
 
 
-def flow_of(plan: Plan) -> Callable[[Sample], Flow]:
+def build_flow(plan: RunPlan) -> Callable[[Sample], Flow]:
     """The benchmark's flow, as often as questions are asked; a sample that is beyond the model ends
     without a request. A recording is shown nothing, so that nothing is beyond it."""
-    beyond, prepare = plan.benchmark.beyond, plan.benchmark.prepare
-    draws = repeated(plan.benchmark.flow, plan.repeats, plan.sampling)
-    recording = getattr(plan.model, "by_row", False) is True
-    if recording or (beyond is None and prepare is None):
-        return draws
+    unsupported_reason, prepare = plan.benchmark.unsupported_reason, plan.benchmark.prepare
+    repeated_flow = repeat_flow(plan.benchmark.flow, plan.repeats, plan.sampling)
+    is_recording = getattr(plan.model, "by_row", False) is True
+    if is_recording or (unsupported_reason is None and prepare is None):
+        return repeated_flow
 
     def flow(sample: Sample) -> Flow:
-        reason = beyond(sample, plan.model.capabilities) if beyond else None
+        reason = unsupported_reason(sample, plan.model.capabilities) if unsupported_reason else None
         if reason is None:
             if prepare is None:
-                return (yield from draws(sample))
-            record: Record = yield from draws(prepare(sample))
+                return (yield from repeated_flow(sample))
+            record: Record = yield from repeated_flow(prepare(sample))
             # What is shown was made of these: a resumed run sees whether they were exchanged.
             own = tuple(ref.digest for ref in sample.media)
             return msgspec.structs.replace(record, data_media=own)

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 from snellen.core.errors import UsageError
 from snellen.core.media import InlineSource, digest_bytes
 from snellen.core.message import Text, user
-from snellen.core.model import Checked, Model, RemoteModel
+from snellen.core.model import CheckableModel, Model, RemoteModel
 from snellen.core.output import Failure, Output
 from snellen.core.request import Compare, Generate, Generation, Ref, Request
-from snellen.engine.loop.request_broker import Party, disconnect
+from snellen.engine.loop.request_broker import ModelClient, disconnect
 from snellen.store.responses import ResponseStore
 
 PROBE = Generate(
@@ -29,10 +29,10 @@ def check_roles(roles: Mapping[str, Model]) -> None:
     Raises UsageError when one fails; what it says does not matter.
     """
     for role, model in roles.items():
-        if isinstance(model, Checked):
+        if isinstance(model, CheckableModel):
             asyncio.run(model.check())
             continue
-        output = asyncio.run(_probed(model))
+        output = asyncio.run(_ask_probe(model))
         if isinstance(output, Failure):
             raise UsageError(
                 f"the {role} {model.identity.name} does not answer: {output.message}; "
@@ -40,30 +40,32 @@ def check_roles(roles: Mapping[str, Model]) -> None:
             )
 
 
-def check_models(models: Iterable[Model], responses: ResponseStore, *, anew: bool = False) -> None:
+def check_models(models: Iterable[Model], responses: ResponseStore, *, fresh: bool = False) -> None:
     """Look at each model behind a server, unless replies of it are stored: it was reached before,
-    and all that is asked may be stored too, where it is not to be asked `anew`.
+    and all that is asked may be stored too, where it is not to be asked `fresh`.
 
     Raises UsageError when one cannot answer.
     """
     for model in models:
-        if isinstance(model, Checked) and (anew or not responses.knows(model.identity)):
+        if isinstance(model, CheckableModel) and (
+            fresh or not responses.has_replies_of(model.identity)
+        ):
             asyncio.run(model.check())
 
 
-async def _probed(model: Model) -> Output:
-    with ResponseStore(None) as nowhere:
-        party = Party(model, nowhere)
+async def _ask_probe(model: Model) -> Output:
+    with ResponseStore(None) as empty_store:
+        client = ModelClient(model, empty_store)
         try:
-            return await party.answer(_probe(model))
+            return await client.answer(_build_probe(model))
         finally:
-            party.close()
+            client.close()
             if isinstance(model, RemoteModel):
                 await model.close()
             await disconnect(model)
 
 
-def _probe(model: Model) -> Request:
+def _build_probe(model: Model) -> Request:
     """A question, or for a model that compares pictures a picture and itself."""
     if not model.capabilities.similarity:
         return PROBE

@@ -8,15 +8,15 @@ from snellen.core.run import Status
 
 
 class Progress(Protocol):
-    """Watches runs, one after the other: `started`, then `advanced` once per finished sample,
-    then `finished`, also when the run was interrupted. Every call must return at once."""
+    """Watches runs, one after the other: `on_start`, then `on_advance` once per finished sample,
+    then `on_finish`, also when the run was interrupted. Every call must return at once."""
 
-    def started(self, name: str, needed: int, done: int) -> None:
-        """A run begins. `name` is shown to the user, e.g. "snellen/tiny on eyechart"; `needed`
+    def on_start(self, name: str, total: int, done: int) -> None:
+        """A run begins. `name` is shown to the user, e.g. "snellen/tiny on eyechart"; `total`
         samples make it complete, `done` of them were finished by earlier starts."""
         ...
 
-    def advanced(
+    def on_advance(
         self, done: int, failed: int, sent: int, reused: int, saved: int, score: float | None
     ) -> None:
         """A sample ended. `done` and `failed` count samples over all starts; `sent` and `reused`
@@ -25,21 +25,21 @@ class Progress(Protocol):
         samples so far, 0..1, or None before the first."""
         ...
 
-    def finished(self, status: Status) -> None:
+    def on_finish(self, status: Status) -> None:
         """The run ended, with this status."""
         ...
 
 
-class Silent:
+class NoProgress:
     """Nobody watches."""
 
-    def started(self, name: str, needed: int, done: int) -> None:
+    def on_start(self, name: str, total: int, done: int) -> None:
         """Nothing is shown."""
 
-    def advanced(
+    def on_advance(
         self, done: int, failed: int, sent: int, reused: int, saved: int, score: float | None
     ) -> None:
         """Nothing is shown."""
 
-    def finished(self, status: Status) -> None:
+    def on_finish(self, status: Status) -> None:
         """Nothing is shown."""

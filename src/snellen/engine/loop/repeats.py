@@ -9,16 +9,16 @@ from msgspec.structs import replace
 from snellen.core.errors import UsageError
 from snellen.core.flow import Flow
 from snellen.core.record import Record
-from snellen.core.repeats import merged
+from snellen.core.repeats import merge_draws
 from snellen.core.request import Compare, Draw, Generate, Rank, Request, Sampling
 from snellen.core.sample import Sample
-from snellen.engine.loop.driving import settled
+from snellen.engine.loop.driving import reclassify_too_long
 from snellen.engine.loop.request_broker import MAIN
 
-_AS_IT_IS = Sampling()
+_DEFAULT_SAMPLING = Sampling()
 
 
-def repeated(
+def repeat_flow(
     flow: Callable[[Sample], Flow], repeats: int, sampling: Mapping[str, Sampling]
 ) -> Callable[[Sample], Flow]:
     """The flow, `repeats` times one after the other, whose requests are sampled as `sampling` says
@@ -31,51 +31,55 @@ def repeated(
         return flow
 
     def draws(sample: Sample) -> Flow:
-        found = []
+        records = []
         for number in range(repeats):
-            found.append(settled((yield from _draw(flow(sample), number, repeats, sampling))))
-        return merged(found)
+            records.append(
+                reclassify_too_long(
+                    (yield from _draw_once(flow(sample), number, repeats, sampling))
+                )
+            )
+        return merge_draws(records)
 
     return draws
 
 
-def _draw(flow: Flow, number: int, repeats: int, sampling: Mapping[str, Sampling]) -> Flow:
+def _draw_once(flow: Flow, index: int, repeats: int, sampling: Mapping[str, Sampling]) -> Flow:
     try:
         request = next(flow)
         while True:
-            how = sampling.get(request.to)
+            role_sampling = sampling.get(request.to)
             if request.to == MAIN:
-                _check(request, repeats, how)
-                request = _numbered(request, number)
-            output = yield _sampled(request, number, how or _AS_IT_IS)
+                _check_repeatable(request, repeats, role_sampling)
+                request = _set_repeat(request, index)
+            output = yield _apply_sampling(request, index, role_sampling or _DEFAULT_SAMPLING)
             request = flow.send(output)
     except StopIteration as end:
         record: Record = end.value
         return record
 
 
-def _check(request: Request, repeats: int, how: Sampling | None) -> None:
-    if isinstance(request, Rank) and (repeats > 1 or how is not None):
+def _check_repeatable(request: Request, repeats: int, sampling: Sampling | None) -> None:
+    if isinstance(request, Rank) and (repeats > 1 or sampling is not None):
         raise UsageError(
             "the model ranks the candidates by their likelihood here, which is the same each time; "
             "leave out --repeats, temperature, top_p and seed"
         )
-    if isinstance(request, Draw) and how is not None:
+    if isinstance(request, Draw) and sampling is not None:
         raise UsageError(
             "the model draws pictures here, which have no temperature, top_p or seed of this kind; "
             "leave these out (--repeats alone draws each picture several times)"
         )
 
 
-def _numbered(request: Request, number: int) -> Request:
-    if number and isinstance(request, Generate | Draw):
-        return replace(request, repeat=number)
+def _set_repeat(request: Request, index: int) -> Request:
+    if index and isinstance(request, Generate | Draw):
+        return replace(request, repeat=index)
     return request
 
 
-def _sampled(request: Request, number: int, how: Sampling) -> Request:
+def _apply_sampling(request: Request, index: int, sampling: Sampling) -> Request:
     if isinstance(request, Rank | Draw | Compare):
         return request
-    repeat = number if request.to == MAIN else 0
-    settings = how.applied(request.settings, repeat)
+    repeat = index if request.to == MAIN else 0
+    settings = sampling.apply_to(request.settings, repeat)
     return request if settings == request.settings else replace(request, settings=settings)

@@ -20,33 +20,33 @@ from snellen.core.model import BatchModel, Model, PreparingModel, RemoteModel, S
 from snellen.core.output import Failure, Output
 from snellen.core.price import Price
 from snellen.core.request import Request, request_digest
-from snellen.engine.limits.abort import Halt, Halted, MaxFailures, Patience
-from snellen.engine.limits.pacing import Pace
-from snellen.engine.limits.retrying import Line, RetryPolicy
-from snellen.engine.limits.spending import Budget, Traffic
-from snellen.engine.loop.batching import Batcher, failure_of
-from snellen.engine.loop.check_output import as_output, fitting, refuses
-from snellen.engine.loop.concurrent_runs import Sharing
-from snellen.settings import most_pixels
+from snellen.engine.limits.abort import AbortSignal, FailureMonitor, MaxFailures, RunAborted
+from snellen.engine.limits.pacing import ConcurrencyWindow
+from snellen.engine.limits.retrying import RetryingClient, RetryPolicy
+from snellen.engine.limits.spending import Budget, UsageCounter
+from snellen.engine.loop.batching import Batcher, failure_from_error
+from snellen.engine.loop.check_output import as_output, check_output, is_refusal
+from snellen.engine.loop.concurrent_runs import ConcurrentRuns
+from snellen.settings import max_image_pixels
 from snellen.store.responses import WAIT, ResponseStore, StoreBusy
 
 MAIN = "model"
 """The role of the model that is measured; other roles are e.g. `extractor` and `judge`."""
 
-_INLINE = 4 << 20
+_INLINE_BYTES = 4 << 20
 """Bytes up to which a medium is kept in memory from its check until the reply."""
 
-_LOOKED_AT = 20_000
+_MAX_CHECKED_MEDIA = 20_000
 """Media of which is remembered whether they can be opened."""
 
-_AGAIN = 0.1
+_BUSY_PAUSE = 0.1
 """Seconds after which a store that another process holds is tried again."""
 
 Send = Callable[[Request], Awaitable[Output]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class RequestLimits:
     """On what terms models are asked. Nothing here changes a reply."""
 
     retries: RetryPolicy = RetryPolicy()  # noqa: RUF009 - frozen
@@ -54,44 +54,46 @@ class Terms:
     budget: Budget | None = None
 
 
-class Asked(NamedTuple):
+class KeyedOutput(NamedTuple):
     digest: bytes
     output: Output
 
 
-class Party:
+class ModelClient:
     """One model that is asked: how it is reached, and what its replies are stored under."""
 
     def __init__(
         self,
         model: Model,
         store: ResponseStore,
-        pace: Pace | None = None,
-        terms: Terms = Terms(),
+        window: ConcurrencyWindow | None = None,
+        limits: RequestLimits = RequestLimits(),
         price: Price | None = None,
-        halt: Halt | None = None,
+        abort_signal: AbortSignal | None = None,
         fresh: str = "",
     ) -> None:
         self._identity = model.identity.digest() + (f"/fresh/{fresh}" if fresh else "")
         self._by_row = getattr(model, "by_row", False) is True
-        self._halt = halt or Halt()
-        self._budget = terms.budget
-        self.key = store.model_key(model.identity)
+        self._abort_signal = abort_signal or AbortSignal()
+        self._budget = limits.budget
+        self.model_key = store.model_key(model.identity)
         self.price = price
-        self.traffic = Traffic()
+        self.usage = UsageCounter()
         self._name = model.identity.name
         self._remote = isinstance(model, RemoteModel)
-        self._patience = Patience(self._name, self._remote, terms.max_failures, self._halt)
+        self._failure_monitor = FailureMonitor(
+            self._name, self._remote, limits.max_failures, self._abort_signal
+        )
         self._batcher: Batcher | None = None
         if isinstance(model, RemoteModel):
-            pace = pace or Pace(model.concurrency)
-            line = Line(model, pace, terms.retries, self.traffic, self._halt)
-            self._send: Send = line.send
+            window = window or ConcurrencyWindow(model.concurrency)
+            retrying = RetryingClient(model, window, limits.retries, self.usage, self._abort_signal)
+            self._send: Send = retrying.send
         else:
-            self._send = self._counted(self._sender(model))
+            self._send = self._count_sends(self._build_send(model))
 
     @property
-    def recording(self) -> bool:
+    def is_recording(self) -> bool:
         """Whether it answers by the row asked, not by what is shown."""
         return self._by_row
 
@@ -107,49 +109,49 @@ class Party:
         """The model's own output; whatever goes wrong on its side is a Failure. Raises Halted
         when nothing is sent any more."""
         try:
-            return fitting(request, await self._send(request))
-        except Halted:
+            return check_output(request, await self._send(request))
+        except RunAborted:
             raise
         except asyncio.CancelledError as error:
             task = asyncio.current_task()
             if task is None or task.cancelling():
                 raise
             # Nobody here gave up: the model let a cancelled call of its own escape.
-            return failure_of(error)
+            return failure_from_error(error)
         except GeneratorExit:
             raise
         except BaseException as error:  # noqa: BLE001 - foreign code: its fault is data
-            return failure_of(error)
+            return failure_from_error(error)
 
-    def note(self, output: Output) -> None:
+    def add_output(self, output: Output) -> None:
         """Count what came of a request, and stop the run where the terms say so."""
-        self.traffic.note(output)
-        self._patience.note(output)
+        self.usage.add_output(output)
+        self._failure_monitor.add_output(output)
         if self._budget is None or isinstance(output, Failure):
             return
         if output.usage is not None:
             self._budget.add(output.usage, self.price)
-        elif self._remote and not refuses(output):
-            self._halt.stop(
+        elif self._remote and not is_refusal(output):
+            self._abort_signal.abort(
                 f"{self._name} does not tell how many tokens a reply took, so that no budget can "
                 "be kept; ask without --budget, and say with --limit how much"
             )
         if self._budget.reason:
-            self._halt.stop(self._budget.reason)
+            self._abort_signal.abort(self._budget.reason)
 
     def close(self) -> None:
         if self._batcher is not None:
             self._batcher.close()
 
-    def _counted(self, send: Send) -> Send:
-        async def counted(request: Request) -> Output:
-            self._halt.check()
-            self.traffic.sent += 1
+    def _count_sends(self, send: Send) -> Send:
+        async def send_counted(request: Request) -> Output:
+            self._abort_signal.raise_if_aborted()
+            self.usage.sent += 1
             return await send(request)
 
-        return counted
+        return send_counted
 
-    def _sender(self, model: Model) -> Send:
+    def _build_send(self, model: Model) -> Send:
         if isinstance(model, BatchModel):
             ahead = model.prepare if isinstance(model, PreparingModel) else None
             self._batcher = Batcher(model.answer_batch, lambda: model.batch_size, ahead)
@@ -157,13 +159,13 @@ class Party:
         if not isinstance(model, SingleModel):
             raise TypeError(f"{type(model).__name__} has neither `answer` nor `answer_batch`")
         if inspect.iscoroutinefunction(model.answer):
-            return _typed(model.answer)
+            return _wrap_async(model.answer)
         single = model
         self._batcher = Batcher(lambda requests: [as_output(single.answer(requests[0]))], lambda: 1)
         return self._batcher.answer
 
 
-class Asker:
+class RequestBroker:
     """Answers requests from the store or from the model of their role (`request.to`); each
     distinct request is sent once. Models of one account share its pace. Lives inside one event
     loop; `close` ends worker threads.
@@ -175,94 +177,94 @@ class Asker:
         self,
         models: Mapping[str, Model],
         store: ResponseStore,
-        terms: Terms = Terms(),
+        limits: RequestLimits = RequestLimits(),
         prices: Mapping[str, Price] | None = None,
         fresh: str = "",
     ) -> None:
         """`fresh`: replies are stored and looked up under this name alone."""
         self._store = store
-        self.halt = Halt()
-        self._paces: dict[str, Pace] = {}
-        self.parties = {
-            role: Party(
+        self.abort_signal = AbortSignal()
+        self._windows: dict[str, ConcurrencyWindow] = {}
+        self.clients = {
+            role: ModelClient(
                 model,
                 store,
-                self._pace_of(model),
-                terms,
+                self._window_for(model),
+                limits,
                 (prices or {}).get(role),
-                self.halt,
+                self.abort_signal,
                 fresh,
             )
             for role, model in models.items()
         }
-        for pace in self._paces.values():
-            self.halt.tell(pace.release)
-        if terms.budget is not None and terms.budget.reason:
-            self.halt.stop(terms.budget.reason)
+        for window in self._windows.values():
+            self.abort_signal.add_callback(window.open_fully)
+        if limits.budget is not None and limits.budget.reason:
+            self.abort_signal.abort(limits.budget.reason)
         self._in_flight: dict[bytes, asyncio.Future[Output]] = {}
-        self._complaints: dict[str, str | None] = {}
-        self._unreadable = len(store.unreadable)
-        self.found: Callable[[bytes], object] = lambda digest: None
+        self._media_errors: dict[str, str | None] = {}
+        self._unreadable_before = len(store.unreadable)
+        self.on_reused: Callable[[bytes], object] = lambda digest: None
         """Called with the digest of each request that the store answered."""
-        self.paid: Callable[[], object] = lambda: None
+        self.on_spent: Callable[[], object] = lambda: None
         """Called once a request that was sent has ended."""
-        self.sharing: Sharing | None = None
+        self.concurrent_runs: ConcurrentRuns | None = None
         """Other runs on the store, which may have a request in flight already."""
 
     @property
     def unreadable(self) -> int:
         """How many stored replies could not be read and were owed again."""
-        return len(self._store.unreadable) - self._unreadable
+        return len(self._store.unreadable) - self._unreadable_before
 
-    async def ask(self, request: Request) -> Asked:
+    async def ask(self, request: Request) -> KeyedOutput:
         """The output: stored, shared with an equal request in flight, or fresh and stored."""
-        party = self.parties[request.to]
-        digest = request_digest(request, party.identity_for(request))
+        client = self.clients[request.to]
+        digest = request_digest(request, client.identity_for(request))
         output = self._store.get(digest)
         if output is not None:
-            self.found(digest)
+            self.on_reused(digest)
         elif (shared := self._in_flight.get(digest)) is not None:
             output = await asyncio.shield(shared)
         if output is not None:
-            party.traffic.note_reused(output)
-            return Asked(digest, output)
-        return Asked(digest, await self._fresh(digest, request, party))
+            client.usage.add_reused(output)
+            return KeyedOutput(digest, output)
+        return KeyedOutput(digest, await self._ask_model(digest, request, client))
 
     def in_flight(self) -> tuple[bytes, ...]:
         """Digests of the requests that are being answered."""
         return tuple(self._in_flight)
 
     def close(self) -> None:
-        for party in self.parties.values():
-            party.close()
+        for client in self.clients.values():
+            client.close()
 
-    async def _fresh(self, digest: bytes, request: Request, party: Party) -> Output:
+    async def _ask_model(self, digest: bytes, request: Request, client: ModelClient) -> Output:
         future = asyncio.get_running_loop().create_future()
         self._in_flight[digest] = future
         try:
-            if self.sharing is not None and self.sharing.active:
-                stored = await self.sharing.reply_of_another(digest, self.halt)
+            if self.concurrent_runs is not None and self.concurrent_runs.is_active:
+                stored = await self.concurrent_runs.wait_for_reply(digest, self.abort_signal)
                 if stored is not None:
-                    self.found(digest)
-                    party.traffic.note_reused(stored)
+                    self.on_reused(digest)
+                    client.usage.add_reused(stored)
                     future.set_result(stored)
                     return stored
             # A recording looks at no picture, so that it needs none to be there.
-            checked = request if party.recording else self._checked(request)
+            checked = request if client.is_recording else self._check_media(request)
             if isinstance(checked, Failure):
                 output: Output = checked
             else:
-                output = await party.answer(checked)
+                output = await client.answer(checked)
             if not isinstance(output, Failure):
                 try:
-                    await self._keep(digest, output, party)
+                    await self._store_output(digest, output, client)
                 except StorageError:
                     # Before those who wait for a place in the window take this one's: what they
                     # would be told could not be kept either.
-                    self.halt.stop("replies cannot be stored any more", 0.0)
+                    self.abort_signal.abort("replies cannot be stored any more", 0.0)
                     raise
-            party.note(output)
-            self.paid()
+            client.add_output(output)
+            self.on_spent()
             future.set_result(output)
             return output
         except Exception as error:
@@ -272,47 +274,47 @@ class Asker:
             raise
         finally:
             del self._in_flight[digest]
-            if self.sharing is not None:
-                self.sharing.release(digest)
+            if self.concurrent_runs is not None:
+                self.concurrent_runs.release(digest)
             if not future.done():
                 future.cancel()
 
-    async def _keep(self, digest: bytes, output: Output, party: Party) -> None:
+    async def _store_output(self, digest: bytes, output: Output, client: ModelClient) -> None:
         """Store an output. While another process holds the store, other requests go on."""
         end = time.monotonic() + WAIT
         while True:
             try:
-                self._store.put_unless_busy(digest, output, party.key)
+                self._store.put_unless_busy(digest, output, client.model_key)
                 return
             except StoreBusy:
                 if time.monotonic() > end:
                     raise
-            await asyncio.sleep(random.uniform(_AGAIN / 2, _AGAIN))
+            await asyncio.sleep(random.uniform(_BUSY_PAUSE / 2, _BUSY_PAUSE))
 
-    def _checked(self, request: Request) -> Request | Failure:
+    def _check_media(self, request: Request) -> Request | Failure:
         """The request with the media that were read to check them, so that they are read once.
         A picture that cannot be opened fails its sample before any model sees it."""
-        read: dict[str, Source] = {}
+        sources: dict[str, Source] = {}
         for message in request.messages:
             for part in message.media():
-                if part.digest not in self._complaints:
-                    if len(self._complaints) >= _LOOKED_AT:
-                        del self._complaints[next(iter(self._complaints))]
-                    self._complaints[part.digest] = _complaint(part, request, read)
-                complaint = self._complaints[part.digest]
-                if complaint is not None:
-                    return Failure("media", complaint, sent=0)
-        return replace(request, media={**request.media, **read}) if read else request
+                if part.digest not in self._media_errors:
+                    if len(self._media_errors) >= _MAX_CHECKED_MEDIA:
+                        del self._media_errors[next(iter(self._media_errors))]
+                    self._media_errors[part.digest] = _media_error(part, request, sources)
+                error = self._media_errors[part.digest]
+                if error is not None:
+                    return Failure("media", error, sent=0)
+        return replace(request, media={**request.media, **sources}) if sources else request
 
-    def _pace_of(self, model: Model) -> Pace | None:
+    def _window_for(self, model: Model) -> ConcurrencyWindow | None:
         if not isinstance(model, RemoteModel):
             return None
-        pace = self._paces.setdefault(model.account, Pace(model.concurrency))
-        pace.limit(model.concurrency)
-        return pace
+        window = self._windows.setdefault(model.account, ConcurrencyWindow(model.concurrency))
+        window.restrict(model.concurrency)
+        return window
 
 
-def concurrency_of(model: Model) -> int:
+def model_concurrency(model: Model) -> int:
     """How many flows to drive at once: enough to fill batches of like length, or the model's
     own `concurrency`."""
     if isinstance(model, BatchModel):
@@ -320,11 +322,11 @@ def concurrency_of(model: Model) -> int:
     return int(getattr(model, "concurrency", 16))
 
 
-def flows_for(models: Mapping[str, Model]) -> int:
+def concurrent_flows(models: Mapping[str, Model]) -> int:
     """How many flows to drive at once. Where the measured model is behind a server its pace
     holds requests back, so that a few more flows may wait, or be with a judge meanwhile."""
     main = models[MAIN]
-    flows = concurrency_of(main)
+    flows = model_concurrency(main)
     if not isinstance(main, RemoteModel):
         return flows
     accounts = {
@@ -342,7 +344,7 @@ async def disconnect(*models: Model) -> None:
             await model.close()
 
 
-def _typed(answer: Callable[[Request], object]) -> Send:
+def _wrap_async(answer: Callable[[Request], object]) -> Send:
     async def send(request: Request) -> Output:
         value = answer(request)
         return as_output(await value if inspect.isawaitable(value) else value)
@@ -350,34 +352,34 @@ def _typed(answer: Callable[[Request], object]) -> Send:
     return send
 
 
-def _complaint(part: Media, request: Request, read: dict[str, Source]) -> str | None:
-    """What is wrong with a medium, or None; `read` is given its bytes."""
+def _media_error(part: Media, request: Request, sources: dict[str, Source]) -> str | None:
+    """What is wrong with a medium, or None; `sources` is given its bytes."""
     try:
         data = request.media[part.digest].read()
         if part.kind == "image":
-            check_image(data, most_pixels())
+            check_image(data, max_image_pixels())
     except MediaError as error:
         return str(error)
-    if len(data) <= _INLINE:
-        read[part.digest] = InlineSource(data)
+    if len(data) <= _INLINE_BYTES:
+        sources[part.digest] = InlineSource(data)
     return None
 
 
 @asynccontextmanager
-async def outputs_of(
+async def ask_all(
     model: Model, role: str, requests: Sequence[Request], store: ResponseStore
 ) -> AsyncIterator[list[Output]]:
     """An output for each request, stored ones without asking; `role` is whom the requests are
     addressed to. As many are in flight as the model takes, and it is let go when the block ends."""
-    asker = Asker({role: model}, store)
-    gate = asyncio.Semaphore(concurrency_of(model))
+    broker = RequestBroker({role: model}, store)
+    gate = asyncio.Semaphore(model_concurrency(model))
 
     async def output(request: Request) -> Output:
         async with gate:
-            return (await asker.ask(request)).output
+            return (await broker.ask(request)).output
 
     try:
         yield list(await asyncio.gather(*map(output, requests)))
     finally:
-        asker.close()
+        broker.close()
         await disconnect(model)

@@ -12,22 +12,22 @@ import msgspec
 from snellen.benchmarks.protocol.repeats import summary_of
 from snellen.core.benchmark import Table
 from snellen.core.errors import UsageError
-from snellen.core.model import SelfReporting
+from snellen.core.model import SelfReportingModel
 from snellen.core.origin import origin_of
 from snellen.core.record import Record
-from snellen.core.reused_replies import Reused
-from snellen.core.run import Counts, DataInfo, Report, RunConfig, RunInfo, Spent, Status
+from snellen.core.reused_replies import ReusedReplies
+from snellen.core.run import Counts, DataInfo, Report, RoleUsage, RunConfig, RunInfo, Status
 from snellen.core.sample import Sample
-from snellen.core.served_identity import Served, noted
-from snellen.engine.anytime.early_stop import Stopper
-from snellen.engine.limits.spending import Traffic, with_replies_of_a_killed_start
-from snellen.engine.loop.environment import forget, hardware, peak, versions
-from snellen.engine.loop.plan import Plan
-from snellen.engine.loop.request_broker import MAIN, Asker
+from snellen.core.served_identity import ServedIdentity, append_served
+from snellen.engine.anytime.early_stop import StopMonitor
+from snellen.engine.limits.spending import UsageCounter, add_killed_start
+from snellen.engine.loop.environment import hardware, peak_memory, reset_peak_memory, versions
+from snellen.engine.loop.plan import RunPlan
+from snellen.engine.loop.request_broker import MAIN, RequestBroker
 from snellen.store.responses import ResponseStore
 from snellen.store.runs import RunWriter, open_run
 
-_NOTE_EVERY = 5.0
+_WRITE_INTERVAL = 5.0
 """Seconds between two notes in run.json of what was done and spent."""
 
 
@@ -35,40 +35,40 @@ class RunState:
     """The run as it stands: counts for the folder and the watcher."""
 
     def __init__(
-        self, plan: Plan, writer: RunWriter, info: RunInfo, needed: int, done: set[str]
+        self, plan: RunPlan, writer: RunWriter, info: RunInfo, total: int, done: set[str]
     ) -> None:
         self.plan, self.writer, self.info = plan, writer, info
-        self.needed, self.done, self.failed = needed, len(done), 0
-        self.asker: Asker | None = None
-        self.stopper: Stopper | None = None
-        self.started = time.monotonic()
-        forget()
+        self.total, self.done, self.failed = total, len(done), 0
+        self.broker: RequestBroker | None = None
+        self.stop_monitor: StopMonitor | None = None
+        self.start_time = time.monotonic()
+        reset_peak_memory()
         self._saved = 0
-        self._written = 0.0
-        self._earlier = info.spent
+        self._written_at = 0.0
+        self._earlier_spent = info.spent
         self._repairs = info.repairs
-        self._served_earlier = info.served
+        self._earlier_served = info.served
         self._reused = info.reused
         self._score_sum, self._score_count = 0.0, 0
-        plan.progress.started(f"{plan.model_name} on {plan.benchmark.name}", needed, len(done))
+        plan.progress.on_start(f"{plan.model_name} on {plan.benchmark.name}", total, len(done))
 
-    def samples(self, table: Table, chosen: set[str], owed: set[str]) -> Iterator[Sample]:
+    def samples(self, table: Table, selected: set[str], pending: set[str]) -> Iterator[Sample]:
         """Those that are owed, in the order of the data; or, where a rule may end the run, in its
         random order until it says so."""
         found = self.plan.benchmark.samples(table)
-        plan, rule = self.plan, self.plan.until
+        plan, rule = self.plan, self.plan.stop_rule
         if rule is None:
-            return (sample for sample in found if sample.id in owed)
-        every = [sample for sample in found if sample.id in chosen]
-        self.stopper = rule.stopper(every, plan.seed, plan.failures, plan.benchmark)
+            return (sample for sample in found if sample.id in pending)
+        every = [sample for sample in found if sample.id in selected]
+        self.stop_monitor = rule.start_monitor(every, plan.seed, plan.failures, plan.benchmark)
         for record in self.writer.records():
-            self.stopper.finished(record)
-        return self.stopper.order(owed)
+            self.stop_monitor.add_record(record)
+        return self.stop_monitor.order(pending)
 
-    def finished(self, record: Record) -> None:
-        if self.stopper is not None:
-            self.stopper.finished(record)
-        if record.owed:
+    def add_record(self, record: Record) -> None:
+        if self.stop_monitor is not None:
+            self.stop_monitor.add_record(record)
+        if record.is_retryable:
             self.failed += 1
             self.writer.append_failure(record)
         else:
@@ -78,124 +78,124 @@ class RunState:
         if record.score is not None:
             self._score_sum += record.score
             self._score_count += 1
-        traffic = self._traffic()
+        usage = self._usage()
         score = self._score_sum / self._score_count if self._score_count else None
-        self.plan.progress.advanced(
-            self.done, self.failed, traffic.sent, traffic.reused, self._saved, score
+        self.plan.progress.on_advance(
+            self.done, self.failed, usage.sent, usage.reused, self._saved, score
         )
-        if time.monotonic() - self._written > _NOTE_EVERY:
-            self.write("running")
+        if time.monotonic() - self._written_at > _WRITE_INTERVAL:
+            self.write_info("running")
 
     def note_spent(self) -> None:
         """Called after each reply: what was spent is known even after a kill."""
-        self.writer.note_spent(self._spent())
+        self.writer.note_spent(self._total_spent())
 
     def note_reused(self, store: ResponseStore, digest: bytes) -> None:
         """Called for each reply from the store. What this run had stored itself is its own."""
-        stored = store.stored(digest)
+        stored = store.reply_origin(digest)
         if stored is not None and stored.run != str(self.writer.path.absolute()):
-            self._reused = self._reused.and_one(stored.at, stored.run)
+            self._reused = self._reused.with_reply(stored.stored_at, stored.run)
 
-    def ending(self) -> Status:
-        if self._halted():
+    def final_status(self) -> Status:
+        if self._abort_reason():
             return "interrupted"
-        if self.stopper is not None and self.stopper.waiting:
+        if self.stop_monitor is not None and self.stop_monitor.waits_for:
             return "interrupted"
-        if self.stopper is not None and self.stopper.reason:
-            self.needed = self.done + self.failed
+        if self.stop_monitor is not None and self.stop_monitor.reason:
+            self.total = self.done + self.failed
         return "incomplete" if self.failed else "complete"
 
-    def write(self, status: Status) -> None:
+    def write_info(self, status: Status) -> None:
         self.info = msgspec.structs.replace(
             self.info,
             status=status,
             counts=self._counts(),
-            spent=self._spent(),
-            stopped=self._stopped(),
-            repairs=self._repairs + self._unreadable(),
+            spent=self._total_spent(),
+            stopped=self._stop_reason(),
+            repairs=self._repairs + self._unreadable_notices(),
             reused=self._reused,
-            served=self._served(),
+            served=self._served_models(),
             remarks=tuple(getattr(self.plan.model, "remarks", ())),
             finished=None if status == "running" else _now(),
         )
         self.writer.write_info(self.info)
-        self._written = time.monotonic()
+        self._written_at = time.monotonic()
 
     def finish(self, status: Status) -> None:
         """Sum up whatever is there, also after an interruption."""
-        self.plan.progress.finished(status)
+        self.plan.progress.on_finish(status)
         records = self.writer.records()
         self._saved = sum(record.saved for record in records)
-        self.write(status)
+        self.write_info(status)
         summary = summary_of(self.plan.benchmark, records, self.info.config.examples)
-        if self.stopper is not None:
-            summary = self.stopper.told(summary)
+        if self.stop_monitor is not None:
+            summary = self.stop_monitor.annotate(summary)
         self.writer.write_report(Report(self.info, summary))
 
-    def _halted(self) -> str:
+    def _abort_reason(self) -> str:
         """Why nothing more is sent; nothing where nothing more is owed, as when the last reply
         spends the budget."""
-        if self.asker is None or self.done >= self.needed:
+        if self.broker is None or self.done >= self.total:
             return ""
-        return self.asker.halt.reason
+        return self.broker.abort_signal.reason
 
-    def _stopped(self) -> str:
-        halted = self._halted()
-        if halted or self.stopper is None:
-            return halted
-        return self.stopper.waiting or self.stopper.reason
+    def _stop_reason(self) -> str:
+        abort_reason = self._abort_reason()
+        if abort_reason or self.stop_monitor is None:
+            return abort_reason
+        return self.stop_monitor.waits_for or self.stop_monitor.reason
 
-    def _unreadable(self) -> tuple[str, ...]:
-        count = self.asker.unreadable if self.asker is not None else 0
+    def _unreadable_notices(self) -> tuple[str, ...]:
+        count = self.broker.unreadable if self.broker is not None else 0
         if not count:
             return ()
         replies = "1 stored reply" if count == 1 else f"{count} stored replies"
         return (f"{replies} could not be read, and asked for again",)
 
-    def _traffic(self) -> Traffic:
-        return self.asker.parties[MAIN].traffic if self.asker else Traffic()
+    def _usage(self) -> UsageCounter:
+        return self.broker.clients[MAIN].usage if self.broker else UsageCounter()
 
-    def _spent(self) -> dict[str, Spent]:
-        parties = self.asker.parties if self.asker is not None else {}
+    def _total_spent(self) -> dict[str, RoleUsage]:
+        clients = self.broker.clients if self.broker is not None else {}
         now = {
-            role: party.traffic.after(self._earlier.get(role), party.price)
-            for role, party in parties.items()
-            if party.traffic.sent or party.traffic.reused or role in self._earlier
+            role: client.usage.add_to(self._earlier_spent.get(role), client.price)
+            for role, client in clients.items()
+            if client.usage.sent or client.usage.reused or role in self._earlier_spent
         }
-        return {**self._earlier, **now}
+        return {**self._earlier_spent, **now}
 
-    def _served(self) -> dict[str, tuple[Served, ...]]:
-        found = dict(self._served_earlier)
+    def _served_models(self) -> dict[str, tuple[ServedIdentity, ...]]:
+        found = dict(self._earlier_served)
         for role, model in {MAIN: self.plan.model, **self.plan.roles}.items():
-            if isinstance(model, SelfReporting) and self.asker is not None:
-                starts = noted(found.get(role, ()), model.served())
+            if isinstance(model, SelfReportingModel) and self.broker is not None:
+                starts = append_served(found.get(role, ()), model.served_identity())
                 found |= {role: starts} if starts else {}
         return found
 
     def _counts(self) -> Counts:
-        if self.asker is None:
+        if self.broker is None:
             return msgspec.structs.replace(
-                self.info.counts, samples=self.needed, done=self.done, failed=self.failed
+                self.info.counts, samples=self.total, done=self.done, failed=self.failed
             )
-        traffic, memory = self._traffic(), peak()
+        usage, memory = self._usage(), peak_memory()
         return Counts(
-            samples=self.needed,
+            samples=self.total,
             done=self.done,
             failed=self.failed,
-            sent=traffic.sent,
-            reused=traffic.reused,
+            sent=usage.sent,
+            reused=usage.reused,
             saved=self._saved,
-            seconds=time.monotonic() - self.started,
-            prompt_tokens=traffic.fresh.prompt,
-            completion_tokens=traffic.fresh.completion,
+            seconds=time.monotonic() - self.start_time,
+            prompt_tokens=usage.sent_tokens.prompt,
+            completion_tokens=usage.sent_tokens.completion,
             process_memory=memory.process,
             device_memory=memory.device,
             largest_batch=int(getattr(self.plan.model, "largest_batch", 0)),
         )
 
 
-def first_info(
-    plan: Plan,
+def initial_info(
+    plan: RunPlan,
     table: Table,
     config: RunConfig,
     writer: RunWriter,
@@ -203,8 +203,8 @@ def first_info(
     store: ResponseStore,
 ) -> RunInfo:
     folder = writer.path
-    earlier = _earlier(folder)
-    spent = with_replies_of_a_killed_start(
+    earlier = _earlier_info(folder)
+    spent = add_killed_start(
         writer.recover_spent(earlier.spent if earlier else {}),
         earlier,
         folder,
@@ -222,7 +222,7 @@ def first_info(
         status="running",
         created=earlier.created if earlier else _now(),
         counts=earlier.counts if earlier else Counts(),
-        reused=earlier.reused if earlier else Reused(),
+        reused=earlier.reused if earlier else ReusedReplies(),
         served=earlier.served if earlier else {},
         spent=spent,
         repairs=(*(earlier.repairs if earlier else ()), *repairs),
@@ -231,13 +231,13 @@ def first_info(
         versions=versions(),
         hardware=hardware(),
         paper=plan.benchmark.paper,
-        source=plan.benchmark.source,
+        source=plan.benchmark.provenance,
         headline=plan.benchmark.headline,
         capabilities=plan.model.capabilities,
     )
 
 
-def _earlier(folder: Path) -> RunInfo | None:
+def _earlier_info(folder: Path) -> RunInfo | None:
     try:
         return open_run(folder).info
     except UsageError:

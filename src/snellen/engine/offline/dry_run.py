@@ -8,180 +8,187 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from snellen.benchmarks.protocol.flows import turns
+from snellen.benchmarks.protocol.flows import planned_passes
 from snellen.core.errors import MediaError
-from snellen.core.media import picture_size
+from snellen.core.media import image_size
 from snellen.core.message import Media, Text
 from snellen.core.model import RemoteModel
 from snellen.core.output import CandidateScore, Compared, Drawn, Generated, Output, Ranked
 from snellen.core.record import Record
 from snellen.core.request import Compare, Draw, Generate, Rank, Request, request_digest
 from snellen.core.sample import Sample
-from snellen.engine.loop.plan import Plan, flow_of
-from snellen.engine.loop.request_broker import MAIN, Party
-from snellen.models.naming.image_tokens import PictureRule
-from snellen.settings import most_pixels
+from snellen.engine.loop.plan import RunPlan, build_flow
+from snellen.engine.loop.request_broker import MAIN, ModelClient
+from snellen.models.naming.image_tokens import ImageTokenRule
+from snellen.settings import max_image_pixels
 from snellen.store.responses import ResponseStore
 
-_MEASURED_PICTURES = 200
+_MAX_MEASURED_IMAGES = 200
 
 
-class Size(NamedTuple):
+class RequestSize(NamedTuple):
     characters: int
-    picture_tokens: float
+    image_tokens: float
 
 
 @dataclass(slots=True)
-class Seen:
+class DryRunCounts:
     """What driving the flows has shown."""
 
     stored: int = 0
     equal: int = 0
     unsupported: int = 0
-    others: Counter[str] = field(default_factory=Counter)
-    owed: dict[int, list[Size]] = field(default_factory=lambda: defaultdict(list))
+    other_roles: Counter[str] = field(default_factory=Counter)
+    pending: dict[int, list[RequestSize]] = field(default_factory=lambda: defaultdict(list))
     """Requests not stored, by how many such passes of their sample come before them."""
     replies: list[Output] = field(default_factory=list)
-    right: int = 0
-    judged: int = 0
+    correct_passes: int = 0
+    scored_passes: int = 0
     digests: set[bytes] = field(default_factory=set)
     passes: Counter[int] = field(default_factory=Counter)
     """Samples whose score is not known, by how many passes they have."""
     scores: list[float] = field(default_factory=list)
     """Of samples whose every reply is stored."""
 
-    def mean_score(self, share: float) -> float | None:
+    def mean_score(self, pass_rate: float) -> float | None:
         """What the mean score will be where this share of the passes is right, and a sample counts
         when all of its passes are; None without samples."""
         samples = len(self.scores) + self.passes.total()
-        likely = sum(count * share**passes for passes, count in self.passes.items())
+        likely = sum(count * pass_rate**passes for passes, count in self.passes.items())
         return (sum(self.scores) + likely) / samples if samples else None
 
 
-class DryDrive:
+class DryRun:
     """Goes through the flows with what the store has."""
 
     def __init__(
         self,
-        plan: Plan,
+        plan: RunPlan,
         store: ResponseStore,
-        rule: PictureRule | None,
-        picture_tokens: int,
+        image_rule: ImageTokenRule | None,
+        image_tokens: int,
     ) -> None:
-        self.seen = Seen()
+        self.counts = DryRunCounts()
         self._plan, self._store = plan, store
-        self._rule, self._picture_tokens = rule, picture_tokens
-        self._flow = flow_of(plan)
-        self._early = plan.benchmark.parameters.get("circular") == "early"
-        self._nowhere = ResponseStore(None)
+        self._image_rule, self._default_image_tokens = image_rule, image_tokens
+        self._flow = build_flow(plan)
+        self._stops_early = plan.benchmark.parameters.get("circular") == "early"
+        self._empty_store = ResponseStore(None)
         models = {MAIN: plan.model, **plan.roles}
-        self._parties = {
-            role: Party(model, self._nowhere, fresh=plan.fresh) for role, model in models.items()
+        self._clients = {
+            role: ModelClient(model, self._empty_store, fresh=plan.fresh)
+            for role, model in models.items()
         }
-        self._pictures: dict[str, int] = {}
+        self._tokens_by_image: dict[str, int] = {}
 
     def close(self) -> None:
-        for party in self._parties.values():
+        for party in self._clients.values():
             party.close()
-        self._nowhere.close()
+        self._empty_store.close()
 
-    def sample(self, sample: Sample) -> None:
+    def drive_sample(self, sample: Sample) -> None:
         flow = self._flow(sample)
-        known: list[bool] = []
-        owed = repeat = 0
+        is_stored: list[bool] = []
+        pending = repeat = 0
         try:
             request = next(flow)
             while True:
-                stored = self._stored(request)
+                stored = self._stored_output(request)
                 if request.to == MAIN:
                     if repeat != getattr(request, "repeat", repeat):
                         # A draw begins anew: no pass of it was asked yet.
-                        owed, repeat = 0, repeat + 1
-                    known.append(stored is not None)
-                    owed += self._note(request, stored, owed if self._early else 0)
+                        pending, repeat = 0, repeat + 1
+                    is_stored.append(stored is not None)
+                    pending += self._count_request(
+                        request, stored, pending if self._stops_early else 0
+                    )
                 elif stored is None:
-                    self.seen.others[request.to] += 1
-                request = flow.send(_likely(request, sample) if stored is None else stored)
+                    self.counts.other_roles[request.to] += 1
+                request = flow.send(_likely_output(request, sample) if stored is None else stored)
         except StopIteration as end:
-            self._finished(end.value, known)
+            self._count_record(end.value, is_stored)
         except MediaError:
             # Its pictures cannot be read: the run will call it failed, unasked.
             return
 
-    def pictures_said(self) -> str:
-        if not self._pictures:
+    def image_tokens_text(self) -> str:
+        if not self._tokens_by_image:
             return ""
-        if self._rule is not None:
-            return f"pictures by {self._rule.source}; "
-        return f"{self._picture_tokens} tokens a picture (assumed); "
+        if self._image_rule is not None:
+            return f"pictures by {self._image_rule.source}; "
+        return f"{self._default_image_tokens} tokens a picture (assumed); "
 
-    def _stored(self, request: Request) -> Output | None:
-        party = self._parties.get(request.to)
-        if party is None:
+    def _stored_output(self, request: Request) -> Output | None:
+        client = self._clients.get(request.to)
+        if client is None:
             return None
-        return self._store.get(request_digest(request, party.identity_for(request)))
+        return self._store.get(request_digest(request, client.identity_for(request)))
 
-    def _note(self, request: Request, stored: Output | None, before: int) -> int:
+    def _count_request(self, request: Request, stored: Output | None, before: int) -> int:
         """Count a request; 1 if it is one that must be sent."""
         if stored is not None:
-            self.seen.stored += 1
-            self.seen.replies.append(stored)
+            self.counts.stored += 1
+            self.counts.replies.append(stored)
             return 0
-        digest = request_digest(request, self._parties[MAIN].identity_for(request))
-        if digest in self.seen.digests:
-            self.seen.equal += 1
+        digest = request_digest(request, self._clients[MAIN].identity_for(request))
+        if digest in self.counts.digests:
+            self.counts.equal += 1
             return 0
-        self.seen.digests.add(digest)
-        self.seen.owed[before].append(self._size(request))
+        self.counts.digests.add(digest)
+        self.counts.pending[before].append(self._request_size(request))
         return 1
 
-    def _finished(self, record: Record, known: Sequence[bool]) -> None:
-        self.seen.unsupported += record.unscored == "unsupported"
-        if record.score is not None and all(known):
-            self.seen.scores.append(record.score)
+    def _count_record(self, record: Record, is_stored: Sequence[bool]) -> None:
+        self.counts.unsupported += record.unscored == "unsupported"
+        if record.score is not None and all(is_stored):
+            self.counts.scores.append(record.score)
         elif record.unscored is None:
-            self.seen.passes[len(known) // self._plan.repeats] += 1
-        if len(record.passes) == len(known):
+            self.counts.passes[len(is_stored) // self._plan.repeats] += 1
+        if len(record.passes) == len(is_stored):
             judged = [
                 one.correct
-                for one, stored in zip(record.passes, known, strict=True)
+                for one, stored in zip(record.passes, is_stored, strict=True)
                 if stored and one.correct is not None
             ]
-            self.seen.judged += len(judged)
-            self.seen.right += sum(judged)
+            self.counts.scored_passes += len(judged)
+            self.counts.correct_passes += sum(judged)
 
-    def _size(self, request: Request) -> Size:
+    def _request_size(self, request: Request) -> RequestSize:
         """A server reads the prompt once more for every candidate that it ranks."""
         parts = [part for message in request.messages for part in message.parts]
         characters = sum(len(part.text) for part in parts if isinstance(part, Text))
-        pictures = sum(self._tokens(part, request) for part in parts if isinstance(part, Media))
+        image_tokens = sum(
+            self._image_tokens(part, request) for part in parts if isinstance(part, Media)
+        )
         if not isinstance(request, Rank):
-            return Size(characters, pictures)
-        read = 1 + len(request.candidates) if isinstance(self._plan.model, RemoteModel) else 1
-        return Size(read * characters + sum(map(len, request.candidates)), read * pictures)
+            return RequestSize(characters, image_tokens)
+        reads = 1 + len(request.candidates) if isinstance(self._plan.model, RemoteModel) else 1
+        return RequestSize(
+            reads * characters + sum(map(len, request.candidates)), reads * image_tokens
+        )
 
-    def _tokens(self, part: Media, request: Request) -> float:
-        if part.digest not in self._pictures:
-            if len(self._pictures) >= _MEASURED_PICTURES:
-                return sum(self._pictures.values()) / len(self._pictures)
-            self._pictures[part.digest] = self._measured(part, request.media)
-        return self._pictures[part.digest]
+    def _image_tokens(self, part: Media, request: Request) -> float:
+        if part.digest not in self._tokens_by_image:
+            if len(self._tokens_by_image) >= _MAX_MEASURED_IMAGES:
+                return sum(self._tokens_by_image.values()) / len(self._tokens_by_image)
+            self._tokens_by_image[part.digest] = self._measure_image(part, request.media)
+        return self._tokens_by_image[part.digest]
 
-    def _measured(self, part: Media, media: Mapping[str, object]) -> int:
+    def _measure_image(self, part: Media, media: Mapping[str, object]) -> int:
         source = media.get(part.digest)
-        if self._rule is None or part.kind != "image" or source is None:
-            return self._picture_tokens
+        if self._image_rule is None or part.kind != "image" or source is None:
+            return self._default_image_tokens
         try:
-            size = picture_size(source.read(), most_pixels())  # type: ignore[attr-defined]
+            size = image_size(source.read(), max_image_pixels())  # type: ignore[attr-defined]
         except (MediaError, OSError, ValueError):
-            return self._picture_tokens
-        return self._rule.tokens(*size)
+            return self._default_image_tokens
+        return self._image_rule.tokens(*size)
 
 
-def _likely(request: Request, sample: Sample) -> Output:
+def _likely_output(request: Request, sample: Sample) -> Output:
     """A reply with which a circular flow goes on: the gold of the pass that is asked."""
     if isinstance(request, Generate):
-        planned = turns(sample) if sample.options else []
+        planned = planned_passes(sample) if sample.options else []
         turn = request.ref.turn
         gold = planned[turn].gold if turn < len(planned) else sample.gold
         if request.to == MAIN and gold:

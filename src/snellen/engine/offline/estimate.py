@@ -10,17 +10,17 @@ from msgspec import Struct
 
 from snellen.core.output import Compared, Drawn, Failure, Generated, Ranked
 from snellen.core.sample import Sample
-from snellen.engine.anytime.early_stop import Duel, Precision
-from snellen.engine.anytime.forecast import contest_told, stop_of
+from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule
+from snellen.engine.anytime.forecast import comparison_forecast, expected_stop
 from snellen.engine.anytime.headline_weights import headline_weights
-from snellen.engine.anytime.sample_order import units_in_order
-from snellen.engine.loop.plan import Plan, chosen_ids
-from snellen.engine.offline.dry_run import DryDrive, Seen
-from snellen.models.naming.image_tokens import PictureRule
+from snellen.engine.anytime.sample_order import stratified_order
+from snellen.engine.loop.plan import RunPlan, select_ids
+from snellen.engine.offline.dry_run import DryRun, DryRunCounts
+from snellen.models.naming.image_tokens import ImageTokenRule
 from snellen.store.responses import ResponseStore
 
 CHARACTERS_PER_TOKEN = 4
-ENOUGH = 30
+MIN_REPLIES = 30
 """Stored replies from which an average is taken."""
 _ROW_BYTES = 120
 """Of a row of the store beside its reply: keys and their index."""
@@ -62,157 +62,173 @@ class Estimate(Struct, frozen=True, kw_only=True):
 
 
 def estimate(
-    plan: Plan,
+    plan: RunPlan,
     store: ResponseStore,
-    assumed: Assumptions,
-    rule: PictureRule | None = None,
-    at_a_time: int = 1,
-    until: Precision | Duel | None = None,
+    assumptions: Assumptions,
+    image_rule: ImageTokenRule | None = None,
+    concurrency: int = 1,
+    stop_rule: PrecisionRule | ComparisonRule | None = None,
 ) -> Estimate:
-    """Drive every flow of a run without asking anybody; with `until`, those of the samples before
+    """Drive every flow of a run without asking anybody; with `stop_rule`, those of the samples before
     its expected end. Raises as `run` does for data that cannot be opened."""
     table = plan.benchmark.open()
-    chosen = chosen_ids(plan, table)
-    given = _Given(plan, store, assumed, rule, at_a_time)
+    chosen = select_ids(plan, table)
+    inputs = _EstimateInputs(plan, store, assumptions, image_rule, concurrency)
     every = (sample for sample in plan.benchmark.samples(table) if sample.id in chosen)
-    if until is None:
-        return _summed(given, _driven(given, every), len(chosen))
-    return _until(given, list(every), until)
+    if stop_rule is None:
+        return _build_estimate(inputs, _drive_samples(inputs, every), len(chosen))
+    return _estimate_with_stop(inputs, list(every), stop_rule)
 
 
-def _until(given: _Given, samples: Sequence[Sample], until: Precision | Duel) -> Estimate:
+def _estimate_with_stop(
+    inputs: _EstimateInputs, samples: Sequence[Sample], stop_rule: PrecisionRule | ComparisonRule
+) -> Estimate:
     """Of a run that may stop early. What all samples tell, the first ones are estimated by."""
-    whole = _driven(given, samples)
-    found = _summed(given, whole, len(samples))
-    share = _share(whole.seen, given.assumed)
-    score = whole.seen.mean_score(share.value)
+    complete = _drive_samples(inputs, samples)
+    total = _build_estimate(inputs, complete, len(samples))
+    pass_rate = _pass_rate(complete.counts, inputs.assumptions)
+    score = complete.counts.mean_score(pass_rate.value)
     if score is None:
-        return found
-    seed = given.plan.seed
-    if isinstance(until, Duel):
-        return _with(found, contest_told(units_in_order(samples, seed), until, score))
-    weights = headline_weights(given.plan.benchmark, samples).of_samples
-    units = units_in_order(samples, seed, by_media=False, weights=weights)
-    stop = stop_of(units, until, score)
-    at = f"at a score of {100 * score:.0f} ({share.why})"
+        return total
+    seed = inputs.plan.seed
+    if isinstance(stop_rule, ComparisonRule):
+        return _add_sentence(
+            total, comparison_forecast(stratified_order(samples, seed), stop_rule, score)
+        )
+    weights = headline_weights(inputs.plan.benchmark, samples).by_sample
+    units = stratified_order(samples, seed, by_media=False, weights=weights)
+    stop = expected_stop(units, stop_rule, score)
+    at = f"at a score of {100 * score:.0f} ({pass_rate.basis})"
     if stop is None:
-        told = f"not expected to be reached with {len(samples):,} samples {at}; all are asked"
-        return _with(found, f"--until {until.text}: {told}")
+        sentence = f"not expected to be reached with {len(samples):,} samples {at}; all are asked"
+        return _add_sentence(total, f"--until {stop_rule.text}: {sentence}")
     first = [sample for unit in units[:stop] for sample in unit.samples]
-    part = _summed(given, _driven(given, first), len(first), whole.seen)
-    told = f"about {len(first):,} of {len(samples):,} samples {at}"
-    part = msgspec.structs.replace(part, most_requests=found.most_requests)
-    return _with(part, f"--until {until.text}: {told}")
+    part = _build_estimate(inputs, _drive_samples(inputs, first), len(first), complete.counts)
+    sentence = f"about {len(first):,} of {len(samples):,} samples {at}"
+    part = msgspec.structs.replace(part, most_requests=total.most_requests)
+    return _add_sentence(part, f"--until {stop_rule.text}: {sentence}")
 
 
-class _Given(NamedTuple):
+class _EstimateInputs(NamedTuple):
     """What an estimate rests on."""
 
-    plan: Plan
+    plan: RunPlan
     store: ResponseStore
-    assumed: Assumptions
-    rule: PictureRule | None
-    at_a_time: int
+    assumptions: Assumptions
+    image_rule: ImageTokenRule | None
+    concurrency: int
 
 
-class _Driven(NamedTuple):
-    seen: Seen
-    pictures: str
+class _DryRunResult(NamedTuple):
+    counts: DryRunCounts
+    image_tokens_text: str
     """How the tokens of pictures were counted."""
 
 
-def _driven(given: _Given, samples: Iterable[Sample]) -> _Driven:
-    picture_tokens = given.assumed.picture_tokens
-    drive = DryDrive(given.plan, given.store, given.rule, picture_tokens)
+def _drive_samples(inputs: _EstimateInputs, samples: Iterable[Sample]) -> _DryRunResult:
+    picture_tokens = inputs.assumptions.picture_tokens
+    drive = DryRun(inputs.plan, inputs.store, inputs.image_rule, picture_tokens)
     for sample in samples:
-        drive.sample(sample)
+        drive.drive_sample(sample)
     drive.close()
-    return _Driven(drive.seen, drive.pictures_said())
+    return _DryRunResult(drive.counts, drive.image_tokens_text())
 
 
-def _with(found: Estimate, sentence: str) -> Estimate:
-    return msgspec.structs.replace(found, said=(sentence, *found.said))
+def _add_sentence(result: Estimate, sentence: str) -> Estimate:
+    return msgspec.structs.replace(result, said=(sentence, *result.said))
 
 
-class _Share(NamedTuple):
+class _PassRate(NamedTuple):
     """Of passes that are right."""
 
     value: float
-    why: str
+    basis: str
 
 
-def _share(seen: Seen, assumed: Assumptions) -> _Share:
-    if seen.judged >= ENOUGH:
-        return _Share(seen.right / seen.judged, f"from {seen.judged} stored replies")
-    return _Share(assumed.accuracy, "assumed")
+def _pass_rate(counts: DryRunCounts, assumptions: Assumptions) -> _PassRate:
+    if counts.scored_passes >= MIN_REPLIES:
+        return _PassRate(
+            counts.correct_passes / counts.scored_passes,
+            f"from {counts.scored_passes} stored replies",
+        )
+    return _PassRate(assumptions.accuracy, "assumed")
 
 
-class _Tokens(NamedTuple):
+class _TokenEstimate(NamedTuple):
     prompt: float
     completion: float
-    said: str
+    basis: str
 
 
-def _summed(given: _Given, driven: _Driven, samples: int, all_seen: Seen | None = None) -> Estimate:
-    """`all_seen`: of all samples, where `driven` went through the first alone."""
-    assumed, seen = given.assumed, driven.seen
-    known = all_seen or seen
-    share, why = _share(known, assumed)
+def _build_estimate(
+    inputs: _EstimateInputs,
+    dry_run: _DryRunResult,
+    samples: int,
+    all_counts: DryRunCounts | None = None,
+) -> Estimate:
+    """`all_counts`: of all samples, where `dry_run` went through the first alone."""
+    assumptions, counts = inputs.assumptions, dry_run.counts
+    known_counts = all_counts or counts
+    share, why = _pass_rate(known_counts, assumptions)
     # Replies of this run tell most; others of the same model are better than none.
-    replies = known.replies
-    if len(replies) < ENOUGH:
-        replies = [*replies, *given.store.some_of(given.plan.model.identity, ENOUGH)]
-    expected = sum(share**before * len(sizes) for before, sizes in seen.owed.items())
-    most = sum(map(len, seen.owed.values()))
-    said = [f"{share:.0%} of passes are right ({why})"] if len(seen.owed) > 1 else []
+    replies = known_counts.replies
+    if len(replies) < MIN_REPLIES:
+        replies = [*replies, *inputs.store.sample_outputs(inputs.plan.model.identity, MIN_REPLIES)]
+    expected = sum(share**before * len(sizes) for before, sizes in counts.pending.items())
+    max_requests = sum(map(len, counts.pending.values()))
+    sentences = [f"{share:.0%} of passes are right ({why})"] if len(counts.pending) > 1 else []
     answered = [one for one in replies if not isinstance(one, Failure)]
-    tokens = _tokens(seen, answered, assumed, share, driven.pictures)
-    if most:
-        said.append(f"tokens: {tokens.said}")
+    tokens = _estimate_tokens(counts, answered, assumptions, share, dry_run.image_tokens_text)
+    if max_requests:
+        sentences.append(f"tokens: {tokens.basis}")
     times = [one.seconds for one in answered if one.seconds]
-    seconds = expected * sum(times) / len(times) / given.at_a_time if times else None
-    if most and times:
-        said.append(f"time: from {len(times)} stored replies, {given.at_a_time} at a time")
-    size = float(assumed.reply_bytes)
+    seconds = expected * sum(times) / len(times) / inputs.concurrency if times else None
+    if max_requests and times:
+        sentences.append(f"time: from {len(times)} stored replies, {inputs.concurrency} at a time")
+    size = float(assumptions.reply_bytes)
     if answered:
         size = sum(len(msgspec.json.encode(one)) for one in answered) / len(answered)
     return Estimate(
         samples=samples,
-        most_requests=most,
+        most_requests=max_requests,
         requests=expected,
-        stored=seen.stored,
-        equal=seen.equal,
-        unsupported=seen.unsupported,
-        asked_of_others=dict(seen.others),
+        stored=counts.stored,
+        equal=counts.equal,
+        unsupported=counts.unsupported,
+        asked_of_others=dict(counts.other_roles),
         prompt_tokens=tokens.prompt,
         completion_tokens=tokens.completion,
-        seconds=seconds if most else 0.0,
+        seconds=seconds if max_requests else 0.0,
         store_bytes=expected * (size + _ROW_BYTES),
-        said=tuple(said),
+        said=tuple(sentences),
     )
 
 
-def _tokens(
-    seen: Seen,
+def _estimate_tokens(
+    counts: DryRunCounts,
     answered: Sequence[Generated | Ranked | Drawn | Compared],
-    assumed: Assumptions,
-    share: float,
-    pictures: str,
-) -> _Tokens:
+    assumptions: Assumptions,
+    pass_rate: float,
+    image_tokens_text: str,
+) -> _TokenEstimate:
     """Of the expected requests: as stored replies had, or by characters and pictures."""
-    weights = [(share**before, size) for before, sizes in seen.owed.items() for size in sizes]
+    weights = [
+        (pass_rate**before, size) for before, sizes in counts.pending.items() for size in sizes
+    ]
     expected = sum(weight for weight, _ in weights)
     used = [one.usage for one in answered if one.usage is not None]
-    if len(used) >= ENOUGH:
+    if len(used) >= MIN_REPLIES:
         prompt = sum(one.prompt_tokens for one in used) / len(used)
         reply = sum(one.completion_tokens for one in used) / len(used)
-        return _Tokens(expected * prompt, expected * reply, f"from {len(used)} stored replies")
+        return _TokenEstimate(
+            expected * prompt, expected * reply, f"from {len(used)} stored replies"
+        )
     prompt = sum(
-        weight * (size.characters / CHARACTERS_PER_TOKEN + size.picture_tokens)
+        weight * (size.characters / CHARACTERS_PER_TOKEN + size.image_tokens)
         for weight, size in weights
     )
-    said = (
-        f"{CHARACTERS_PER_TOKEN} characters a token; {pictures}{assumed.reply_tokens} tokens a "
+    basis = (
+        f"{CHARACTERS_PER_TOKEN} characters a token; {image_tokens_text}{assumptions.reply_tokens} tokens a "
         "reply (assumed)"
     )
-    return _Tokens(prompt, expected * assumed.reply_tokens, said)
+    return _TokenEstimate(prompt, expected * assumptions.reply_tokens, basis)

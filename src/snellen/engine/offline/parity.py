@@ -19,14 +19,14 @@ from snellen.core.benchmark import Benchmark
 from snellen.core.errors import MediaError, ModelError, UsageError
 from snellen.core.flow import Flow
 from snellen.core.message import Message
-from snellen.core.model import Model, Rendered, Rendering
+from snellen.core.model import Model, PromptRenderer, RenderedPrompt
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.request import Generate, Request
-from snellen.engine.loop.plan import Plan, chosen_ids, flow_of
-from snellen.engine.loop.request_broker import MAIN, outputs_of
+from snellen.engine.loop.plan import RunPlan, build_flow, select_ids
+from snellen.engine.loop.request_broker import MAIN, ask_all
 from snellen.store.responses import ResponseStore
 
-EXAMPLES = 5
+MAX_DIFFERENCES = 5
 """Differences that are shown for each aspect."""
 TOLERANCE = 0.02
 """Nats by which log-probabilities of one token may differ: what other kernels and batches make
@@ -35,23 +35,23 @@ of float32 is far less, of bfloat16 about as much."""
 Aspect = Literal["rendered prompt", "image sizes", "prompt tokens", "reply", "log-probabilities"]
 
 
-class Told(NamedTuple):
+class BackendReply(NamedTuple):
     """What one backend said about one request."""
 
     output: Output
-    rendered: Rendered | None = None
+    rendered: RenderedPrompt | None = None
 
 
-class Question(NamedTuple):
+class ParityQuestion(NamedTuple):
     """One request, and what either backend made of it."""
 
     sample: str
     messages: tuple[Message, ...]
-    first: Told
-    second: Told
+    first: BackendReply
+    second: BackendReply
 
 
-class Difference(Struct, frozen=True):
+class ParityDifference(Struct, frozen=True):
     sample: str
     first: str
     second: str
@@ -59,7 +59,7 @@ class Difference(Struct, frozen=True):
     """Both texts in one: [-only in the first-] {+only in the second+}."""
 
 
-class Check(Struct, frozen=True):
+class ParityCheck(Struct, frozen=True):
     """One aspect over all questions."""
 
     aspect: Aspect
@@ -67,7 +67,7 @@ class Check(Struct, frozen=True):
     equal: int
     silent: tuple[str, ...] = ()
     """Backends that did not tell it for some question, which was then not compared."""
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[ParityDifference, ...] = ()
     """The first few."""
     largest: float | None = None
     """Log-probabilities: the largest difference, in nats."""
@@ -84,7 +84,7 @@ class Parity(Struct, frozen=True):
     second: str
     benchmark: str
     questions: int
-    checks: tuple[Check, ...]
+    checks: tuple[ParityCheck, ...]
     failed: dict[str, int] = {}
     """Requests that a backend did not answer; they are not compared."""
     failure: str = ""
@@ -102,7 +102,7 @@ def compare(
     first: str,
     second: str,
     benchmark: str,
-    questions: Sequence[Question],
+    questions: Sequence[ParityQuestion],
     tolerance: float = TOLERANCE,
 ) -> Parity:
     """The two backends, aspect by aspect. `tolerance` is in nats, for log-probabilities."""
@@ -119,11 +119,11 @@ def compare(
         benchmark=benchmark,
         questions=len(questions),
         checks=(
-            _check("rendered prompt", questions, names, _prompt),
-            _check("image sizes", questions, names, _sizes),
-            _check("prompt tokens", questions, names, _tokens),
-            _check("reply", questions, names, _reply),
-            _log_probabilities(questions, names, tolerance),
+            _compare_aspect("rendered prompt", questions, names, _prompt),
+            _compare_aspect("image sizes", questions, names, _sizes),
+            _compare_aspect("prompt tokens", questions, names, _tokens),
+            _compare_aspect("reply", questions, names, _reply),
+            _compare_logprobs(questions, names, tolerance),
         ),
         failed={name: sum(one == name for one, _ in failures) for name in dict(failures)},
         failure=next((f"{name}: {failure.message}" for name, failure in failures), ""),
@@ -145,15 +145,15 @@ def word_diff(first: str, second: str) -> str:
     return " ".join(parts)
 
 
-def _check(
+def _compare_aspect(
     aspect: Aspect,
-    questions: Sequence[Question],
+    questions: Sequence[ParityQuestion],
     names: tuple[str, str],
-    tell: Callable[[Told], str | None],
-) -> Check:
+    extract: Callable[[BackendReply], str | None],
+) -> ParityCheck:
     compared, differences, silent = 0, [], dict.fromkeys(names, False)
     for question in questions:
-        left, right = tell(question.first), tell(question.second)
+        left, right = extract(question.first), extract(question.second)
         silent[names[0]] |= left is None and not isinstance(question.first.output, Failure)
         silent[names[1]] |= right is None and not isinstance(question.second.output, Failure)
         if left is None or right is None:
@@ -161,48 +161,48 @@ def _check(
         compared += 1
         if left != right:
             words = word_diff(left, right) if aspect in ("reply", "rendered prompt") else ""
-            differences.append(Difference(question.sample, left, right, words))
-    return Check(
+            differences.append(ParityDifference(question.sample, left, right, words))
+    return ParityCheck(
         aspect,
         compared,
         compared - len(differences),
         tuple(name for name, quiet in silent.items() if quiet),
-        tuple(differences[:EXAMPLES]),
+        tuple(differences[:MAX_DIFFERENCES]),
     )
 
 
-def _prompt(told: Told) -> str | None:
-    return told.rendered.text if told.rendered else None
+def _prompt(reply: BackendReply) -> str | None:
+    return reply.rendered.text if reply.rendered else None
 
 
-def _sizes(told: Told) -> str | None:
-    if told.rendered is None:
+def _sizes(reply: BackendReply) -> str | None:
+    if reply.rendered is None:
         return None
-    return ", ".join(f"{width} x {height}" for width, height in told.rendered.image_sizes)
+    return ", ".join(f"{width} x {height}" for width, height in reply.rendered.image_sizes)
 
 
-def _tokens(told: Told) -> str | None:
-    usage = None if isinstance(told.output, Failure) else told.output.usage
+def _tokens(reply: BackendReply) -> str | None:
+    usage = None if isinstance(reply.output, Failure) else reply.output.usage
     return str(usage.prompt_tokens) if usage is not None and usage.prompt_tokens else None
 
 
-def _reply(told: Told) -> str | None:
-    return told.output.text if isinstance(told.output, Generated) else None
+def _reply(reply: BackendReply) -> str | None:
+    return reply.output.text if isinstance(reply.output, Generated) else None
 
 
-def _first(told: Told) -> Mapping[str, float]:
-    return told.output.first_logprobs if isinstance(told.output, Generated) else {}
+def _first_logprobs(reply: BackendReply) -> Mapping[str, float]:
+    return reply.output.first_logprobs if isinstance(reply.output, Generated) else {}
 
 
-def _log_probabilities(
-    questions: Sequence[Question], names: tuple[str, str], tolerance: float
-) -> Check:
+def _compare_logprobs(
+    questions: Sequence[ParityQuestion], names: tuple[str, str], tolerance: float
+) -> ParityCheck:
     """Equal: the likeliest first token is one and the same, and no token that both list differs
     by more than the tolerance."""
     compared, largest, differences = 0, None, []
     silent = dict.fromkeys(names, False)
     for question in questions:
-        pair = _first(question.first), _first(question.second)
+        pair = _first_logprobs(question.first), _first_logprobs(question.second)
         silent[names[0]] |= not pair[0] and not isinstance(question.first.output, Failure)
         silent[names[1]] |= not pair[1] and not isinstance(question.second.output, Failure)
         if not pair[0] or not pair[1]:
@@ -214,24 +214,24 @@ def _log_probabilities(
         )
         if gap is not None:
             largest = max(gap, largest or 0.0)
-        if gap is None or gap > tolerance or _likeliest(pair[0]) != _likeliest(pair[1]):
-            differences.append(Difference(question.sample, *map(_shown, pair)))
-    return Check(
+        if gap is None or gap > tolerance or _likeliest_token(pair[0]) != _likeliest_token(pair[1]):
+            differences.append(ParityDifference(question.sample, *map(_format_logprobs, pair)))
+    return ParityCheck(
         "log-probabilities",
         compared,
         compared - len(differences),
         tuple(name for name, quiet in silent.items() if quiet),
-        tuple(differences[:EXAMPLES]),
+        tuple(differences[:MAX_DIFFERENCES]),
         largest,
     )
 
 
-def _likeliest(found: Mapping[str, float]) -> str:
-    return max(found, key=lambda token: found[token])
+def _likeliest_token(logprobs: Mapping[str, float]) -> str:
+    return max(logprobs, key=lambda token: logprobs[token])
 
 
-def _shown(found: Mapping[str, float]) -> str:
-    ranked = sorted(found.items(), key=lambda one: -one[1])[:3]
+def _format_logprobs(logprobs: Mapping[str, float]) -> str:
+    ranked = sorted(logprobs.items(), key=lambda one: -one[1])[:3]
     return ", ".join(f"{token!r} {value:.3f}" for token, value in ranked)
 
 
@@ -239,25 +239,25 @@ LOGPROBS = 5
 """Likeliest first tokens that are compared."""
 
 
-class Asked(NamedTuple):
+class FirstRequest(NamedTuple):
     """A sample, and the first request of its flow."""
 
     sample: str
     request: Generate
 
 
-def first_requests(plan: Plan) -> list[Asked]:
+def first_requests(plan: RunPlan) -> list[FirstRequest]:
     """What the plan would ask first about each of its samples, with log-probabilities.
 
     Raises UsageError where a benchmark asks for something else than text.
     """
     table = plan.benchmark.open()
-    chosen, flow = chosen_ids(plan, table), flow_of(plan)
-    found: list[Asked] = []
+    chosen, flow = select_ids(plan, table), build_flow(plan)
+    found: list[FirstRequest] = []
     for sample in plan.benchmark.samples(table):
         if sample.id not in chosen:
             continue
-        request = _first_of(flow(sample))
+        request = _first_request(flow(sample))
         if not isinstance(request, Generate):
             what = "nothing of the models" if request is None else type(request).__name__
             raise UsageError(
@@ -265,55 +265,59 @@ def first_requests(plan: Plan) -> list[Asked]:
                 "replies in text"
             )
         settings = replace(request.settings, logprobs=LOGPROBS)
-        found.append(Asked(sample.id, replace(request, settings=settings, to=MAIN)))
+        found.append(FirstRequest(sample.id, replace(request, settings=settings, to=MAIN)))
     return found
 
 
 def ask_both(
     benchmark: Benchmark,
     models: tuple[Model, Model],
-    asked: Sequence[Asked],
+    requests: Sequence[FirstRequest],
     stores: tuple[ResponseStore, ResponseStore],
-    before: Callable[[Model], object] = lambda model: None,
-) -> list[Question]:
+    before_model: Callable[[Model], object] = lambda model: None,
+) -> list[ParityQuestion]:
     """The requests with what either model made of them, each with a store of its own or both with
-    one. `before` is told which model comes next.
+    one. `before_model` is told which model comes next.
 
     Raises UsageError where a model cannot take the benchmark.
     """
     for model in models:
-        lacking = benchmark.needs(model.capabilities)
-        if lacking:
-            raise UsageError(f"{model.identity.name} on {benchmark.name}: {lacking}")
-    told: list[list[Told]] = []
+        missing = benchmark.requires(model.capabilities)
+        if missing:
+            raise UsageError(f"{model.identity.name} on {benchmark.name}: {missing}")
+    replies: list[list[BackendReply]] = []
     for model, store in zip(models, stores, strict=True):
-        before(model)
-        told.append(asyncio.run(_told(model, [one.request for one in asked], store)))
+        before_model(model)
+        replies.append(
+            asyncio.run(_backend_replies(model, [one.request for one in requests], store))
+        )
     return [
-        Question(one.sample, one.request.messages, first, second)
-        for one, first, second in zip(asked, *told, strict=True)
+        ParityQuestion(one.sample, one.request.messages, first, second)
+        for one, first, second in zip(requests, *replies, strict=True)
     ]
 
 
-async def _told(model: Model, requests: Sequence[Request], store: ResponseStore) -> list[Told]:
-    async with outputs_of(model, MAIN, requests, store) as outputs:
+async def _backend_replies(
+    model: Model, requests: Sequence[Request], store: ResponseStore
+) -> list[BackendReply]:
+    async with ask_all(model, MAIN, requests, store) as outputs:
         # Afterwards and one by one: a model's processor may not be used by two threads.
         return [
-            Told(output, await _rendered(model, request, output))
+            BackendReply(output, await _render(model, request, output))
             for request, output in zip(requests, outputs, strict=True)
         ]
 
 
-async def _rendered(model: Model, request: Request, output: Output) -> Rendered | None:
-    if isinstance(output, Failure) or not isinstance(model, Rendering):
+async def _render(model: Model, request: Request, output: Output) -> RenderedPrompt | None:
+    if isinstance(output, Failure) or not isinstance(model, PromptRenderer):
         return None
     try:
-        return await model.rendered(request)
+        return await model.render_prompt(request)
     except (ModelError, MediaError):
         return None
 
 
-def _first_of(flow: Flow) -> Request | None:
+def _first_request(flow: Flow) -> Request | None:
     try:
         return next(flow)
     except StopIteration:

@@ -9,20 +9,20 @@ from typing import NamedTuple
 
 from snellen.core.benchmark import Benchmark
 from snellen.core.errors import SnellenError, UsageError
-from snellen.core.flow import Flow, drive
+from snellen.core.flow import Flow, run_flow
 from snellen.core.model import Model
 from snellen.core.record import Record
 from snellen.core.sample import Sample
-from snellen.engine.limits.abort import Halted
-from snellen.engine.loop.environment import rare_collection
-from snellen.engine.loop.request_broker import MAIN, Asker, concurrency_of, disconnect
-from snellen.models.replay import Replay, Reply
+from snellen.engine.limits.abort import RunAborted
+from snellen.engine.loop.environment import infrequent_gc
+from snellen.engine.loop.request_broker import MAIN, RequestBroker, disconnect, model_concurrency
+from snellen.models.replay import RecordedReply, Replay
 from snellen.store.responses import ResponseStore
 
-_BLOCK = 64
+_BLOCK_SIZE = 64
 
 
-class Recorded(NamedTuple):
+class ScoredReplies(NamedTuple):
     records: list[Record]
     warnings: tuple[str, ...]
 
@@ -34,12 +34,12 @@ class Judges(NamedTuple):
     store: ResponseStore
 
 
-def recorded(
+def score_replies(
     benchmark: Benchmark,
-    replies: Mapping[str, Reply],
+    replies: Mapping[str, RecordedReply],
     digest: str = "",
     judges: Judges | None = None,
-) -> Recorded:
+) -> ScoredReplies:
     """Records of the benchmark's samples answered by `replies` (row id to reply).
 
     A sample without a reply is `missing`; replies that belong to no sample are warned about.
@@ -47,56 +47,60 @@ def recorded(
     and reused. Raises UsageError where they cannot be asked to the end.
     """
     replay = Replay(replies, digest)
-    asked: set[str] = set()
+    row_ids: set[str] = set()
 
-    def noted() -> Iterator[Sample]:
+    def noted_samples() -> Iterator[Sample]:
         for sample in benchmark.samples(benchmark.open()):
-            asked.add(sample.id)
+            row_ids.add(sample.id)
             if sample.rotations:
                 # Rows behind an early stop are no strangers.
-                asked.update([rotation.row for rotation in sample.rotations])
+                row_ids.update([rotation.row for rotation in sample.rotations])
             yield sample
 
     if judges is None or not judges.models:
         flow, reply = benchmark.flow, replay.reply
-        with rare_collection():
-            records = [drive(flow(one), reply) for block in _blocks(noted()) for one in block]
+        with infrequent_gc():
+            records = [
+                run_flow(flow(one), reply)
+                for block in _split_blocks(noted_samples())
+                for one in block
+            ]
     else:
-        records = asyncio.run(_graded(benchmark, noted(), replay, judges))
-    extra = [key for key in replies if key not in asked]
+        records = asyncio.run(_drive_with_judges(benchmark, noted_samples(), replay, judges))
+    extra = [key for key in replies if key not in row_ids]
     warnings: tuple[str, ...] = ()
     if extra:
         warnings = (
             f"{len(extra)} prediction{'' if len(extra) == 1 else 's'} of no known question, not "
             f"counted (the first has the id {extra[0]!r})",
         )
-    return Recorded(records, warnings)
+    return ScoredReplies(records, warnings)
 
 
-def _blocks(samples: Iterator[Sample]) -> Iterator[list[Sample]]:
+def _split_blocks(samples: Iterator[Sample]) -> Iterator[list[Sample]]:
     """Samples made some at a time: what reads data and what reads replies would else push each
     other out of the processor's caches, which costs an eighth of the time."""
-    while block := list(islice(samples, _BLOCK)):
+    while block := list(islice(samples, _BLOCK_SIZE)):
         yield block
 
 
-async def _graded(
+async def _drive_with_judges(
     benchmark: Benchmark, samples: Iterable[Sample], replay: Replay, judges: Judges
 ) -> list[Record]:
     """As `drive`, with verdicts from the judges; as many flows at once as the widest can take.
     What is wrong with the data is raised as it is without judges."""
-    asker = Asker(judges.models, judges.store)
-    found: dict[int, Record] = {}
+    broker = RequestBroker(judges.models, judges.store)
+    records: dict[int, Record] = {}
 
     async def worker(numbered: Iterator[tuple[int, Sample]]) -> None:
         for position, sample in numbered:
             try:
-                found[position] = await _driven(benchmark.flow(sample), replay, asker)
-            except Halted:
+                records[position] = await _drive_flow(benchmark.flow(sample), replay, broker)
+            except RunAborted:
                 return
 
     shared = iter(enumerate(samples))
-    width = max(map(concurrency_of, judges.models.values()))
+    width = max(map(model_concurrency, judges.models.values()))
     try:
         async with asyncio.TaskGroup() as group:
             for _ in range(width):
@@ -107,24 +111,24 @@ async def _graded(
             raise first from None
         raise
     finally:
-        asker.close()
+        broker.close()
         await disconnect(*judges.models.values())
-    if asker.halt.reason:
+    if broker.abort_signal.reason:
         raise UsageError(
-            f"{asker.halt.reason}; nothing is scored, and the verdicts that were given are kept: "
+            f"{broker.abort_signal.reason}; nothing is scored, and the verdicts that were given are kept: "
             "the same command goes on from there"
         )
-    return [found[position] for position in range(len(found))]
+    return [records[position] for position in range(len(records))]
 
 
-async def _driven(flow: Flow, replay: Replay, asker: Asker) -> Record:
+async def _drive_flow(flow: Flow, replay: Replay, broker: RequestBroker) -> Record:
     try:
         request = next(flow)
         while True:
             if request.to == MAIN:
                 request = flow.send(replay.reply(request))
             else:
-                request = flow.send((await asker.ask(request)).output)
+                request = flow.send((await broker.ask(request)).output)
     except StopIteration as stop:
         record: Record = stop.value
         return record

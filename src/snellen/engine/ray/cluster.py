@@ -24,22 +24,28 @@ from typing import Any, Self
 from msgspec.structs import replace
 
 from snellen.core.errors import MediaError, MissingExtra, UsageError
-from snellen.core.model import Sampler
+from snellen.core.model import RestrictedSampler
 from snellen.core.output import Failure, Output
 from snellen.core.request import Request, Sampling
-from snellen.engine.ray.placement import Cluster, Place, granted
-from snellen.engine.ray.replicas import AT_HAND, Pool, ReplicaLost, Slot
-from snellen.engine.ray.worker import Answered, LostServers, Worker, batch_of, opened
-from snellen.engine.servers.managed import Managed, Servers
+from snellen.engine.ray.placement import Placement, RayCluster, wait_for_placement
+from snellen.engine.ray.replicas import BATCHES_PER_REPLICA, ReplicaLost, ReplicaPool, ReplicaSlot
+from snellen.engine.ray.worker import (
+    ReplicaReply,
+    ReplicaServerLost,
+    ReplicaWorker,
+    model_batch_size,
+    open_replica_model,
+)
+from snellen.engine.servers.managed import ManagedModel, Servers
 from snellen.engine.servers.process import GRACE
-from snellen.settings import first_set
+from snellen.settings import first_nonblank
 
-_REACH = 10.0
+_CONNECT_TIMEOUT = 10.0
 """Seconds in which the head of a cluster must be reached."""
-_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0"
+_HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0"
 """What a client of HTTP/2 says first, with empty settings (RFC 9113, Sec. 3.4). Ray speaks gRPC,
 which is HTTP/2."""
-_FRAME, _KIND, _SETTINGS = 9, 3, 4
+_FRAME_HEADER_SIZE, _FRAME_TYPE_OFFSET, _SETTINGS_FRAME = 9, 3, 4
 """Bytes of a frame's header, where in it the kind stands, and the kind a server begins with."""
 
 
@@ -52,12 +58,12 @@ def check_reachable(address: str | None) -> None:
     if not host or not port.isdecimal():
         raise UsageError(f"--address {address!r}: expected host:port, e.g. 10.0.0.5:6379, or auto")
     try:
-        with socket.create_connection((host, int(port)), timeout=_REACH) as connection:
+        with socket.create_connection((host, int(port)), timeout=_CONNECT_TIMEOUT) as connection:
             # Behind TLS nothing is said in the open.
-            answers = first_set(["RAY_USE_TLS"]) is not None or _speaks_grpc(connection)
+            answers = first_nonblank(["RAY_USE_TLS"]) is not None or _speaks_grpc(connection)
     except (OSError, OverflowError) as error:
         said = getattr(error, "strerror", None) or error
-        raise UsageError(f"no Ray cluster answers at {address}: {said}; {how_to_start()}") from None
+        raise UsageError(f"no Ray cluster answers at {address}: {said}; {start_hint()}") from None
     if not answers:
         raise UsageError(
             f"what answers at {address} is no Ray cluster; give the address that `ray start "
@@ -65,76 +71,76 @@ def check_reachable(address: str | None) -> None:
         )
 
 
-def how_to_start() -> str:
+def start_hint() -> str:
     return "start one with `ray start --head`, or leave --address out to use this machine alone"
 
 
 def _speaks_grpc(connection: socket.socket) -> bool:
-    connection.settimeout(_REACH)
-    heard = b""
+    connection.settimeout(_CONNECT_TIMEOUT)
+    received = b""
     try:
-        connection.sendall(_PREFACE)
-        while len(heard) < _FRAME:
-            some = connection.recv(_FRAME - len(heard))
+        connection.sendall(_HTTP2_PREFACE)
+        while len(received) < _FRAME_HEADER_SIZE:
+            some = connection.recv(_FRAME_HEADER_SIZE - len(received))
             if not some:
                 return False
-            heard += some
+            received += some
     except (TimeoutError, ConnectionError):
         return False
-    return heard[_KIND] == _SETTINGS
+    return received[_FRAME_TYPE_OFFSET] == _SETTINGS_FRAME
 
 
-__all__ = ["Cluster", "Replicas", "Spread", "connect"]
+__all__ = ["RayCluster", "ReplicatedModel", "ReplicatedModels", "connect"]
 
-ADDRESS = "RAY_ADDRESS"
+ADDRESS_VARIABLE = "RAY_ADDRESS"
 """Where Ray itself looks for an address; set in what `ray job submit` starts."""
-_PICTURES = 512
+_MAX_IMAGES = 512
 """Pictures kept in the object store for the next requests about them."""
 
 
-class Spread:
-    """A model as replicas on a cluster. Lives across event loops; `shut` ends the actors."""
+class ReplicatedModel:
+    """A model as replicas on a cluster. Lives across event loops; `shut_down` ends the actors."""
 
     def __init__(
-        self, spec: str, cluster: Cluster, files: Sequence[Path] = (), out: Path | None = None
+        self, spec: str, cluster: RayCluster, files: Sequence[Path] = (), out: Path | None = None
     ) -> None:
         """`out`: where the runs are kept, to be marked should Ray end this process."""
         texts = {str(path): path.read_text(encoding="utf-8") for path in files}
-        model = opened(spec, texts, Servers(Path()))
+        model = open_replica_model(spec, texts, Servers(Path()))
         self.name = getattr(model, "name", spec)
         """What runs go by."""
         self.identity = model.identity
         self.capabilities = model.capabilities
         self.max_new_tokens: int | None = getattr(model, "max_new_tokens", None)
         # Enough for the batches that a replica holds when they have grown.
-        most = max(2 * batch_of(model), int(getattr(model, "batch_limit", 0)))
-        self.concurrency = AT_HAND * most * cluster.replicas
+        most = max(2 * model_batch_size(model), int(getattr(model, "batch_limit", 0)))
+        self.concurrency = BATCHES_PER_REPLICA * most * cluster.replicas
         self._spec, self._texts, self._cluster = spec, texts, cluster
         self._ray: Any = None
-        self._began_ray = False
+        self._started_ray = False
         self._out = out
-        self._watcher: subprocess.Popen[bytes] | None = None
+        self._watchdog: subprocess.Popen[bytes] | None = None
         self.largest_batch = 0
         """Prompts that a replica has computed together at most, as far as it tells."""
-        self._served = isinstance(model, Managed)
-        self._sampler = model if isinstance(model, Sampler) else None
+        self._is_served = isinstance(model, ManagedModel)
+        self._sampler = model if isinstance(model, RestrictedSampler) else None
         self.actors: list[Any] = []
         """Handles of the actors, in the order they were started."""
         self._remarks: dict[str, None] = {}
-        self._places = [Place(cluster) for _ in range(cluster.replicas)]
-        self._slots = [Slot(partial(self._start, place)) for place in self._places]
-        self._pool: tuple[asyncio.AbstractEventLoop, Pool] | None = None
-        self.beside: Sequence[Spread] = ()
+        self._placements = [Placement(cluster) for _ in range(cluster.replicas)]
+        self._slots = [ReplicaSlot(partial(self._start, place)) for place in self._placements]
+        self._pool: tuple[asyncio.AbstractEventLoop, ReplicaPool] | None = None
+        self.siblings: Sequence[ReplicatedModel] = ()
         """Every model of the same command; those whose runs have ended make room."""
 
     async def answer(self, request: Request) -> Output:
         loop = asyncio.get_running_loop()
         if self._pool is None or self._pool[0] is not loop:
             self._connect()
-            for other in self.beside:
-                if other is not self and other.rests:
+            for other in self.siblings:
+                if other is not self and other.is_idle:
                     other.release()
-            self._pool = (loop, Pool(self._slots))
+            self._pool = (loop, ReplicaPool(self._slots))
         return await self._pool[1].answer(request)
 
     def cannot_sample(self, sampling: Sampling) -> str | None:
@@ -148,145 +154,149 @@ class Spread:
     @property
     def remarks(self) -> tuple[str, ...]:
         """What the replicas say of how they computed, and whether all of them found room."""
-        wanted, there = len(self._slots), sum(slot.started for slot in self._slots)
-        few = f"the cluster had room for {there} of {wanted} replicas"
-        return (*self._remarks, *([few] if 0 < there < wanted else []))
+        total, there = len(self._slots), sum(slot.is_started for slot in self._slots)
+        few = f"the cluster had room for {there} of {total} replicas"
+        return (*self._remarks, *([few] if 0 < there < total else []))
 
     @property
-    def rests(self) -> bool:
+    def is_idle(self) -> bool:
         """Whether the run that asked it has ended."""
         return self._pool is None or self._pool[0].is_closed()
 
-    def shut(self) -> None:
+    def shut_down(self) -> None:
         """End the actors, and the cluster if it was started here."""
         if self._ray is None:
             return
         self.release()
-        if self._began_ray:
+        if self._started_ray:
             self._ray.shutdown()
-        if self._watcher is not None:
-            self._watcher.communicate(b"ended\n")
-            self._watcher = None
+        if self._watchdog is not None:
+            self._watchdog.communicate(b"ended\n")
+            self._watchdog = None
         self._ray = None
 
     def release(self) -> None:
         """End the actors and give back their places; the next request starts others."""
         if self._ray is None:
             return
-        if self._served and self.actors:
+        if self._is_served and self.actors:
             ended = [actor.end.remote() for actor in self.actors]
             self._ray.wait(ended, num_returns=len(ended), timeout=GRACE + 1)
         for actor in self.actors:
             self._ray.kill(actor)
         self.actors.clear()
-        for slot, place in zip(self._slots, self._places, strict=True):
-            slot.empty()
-            place.give_back(self._ray)
+        for slot, place in zip(self._slots, self._placements, strict=True):
+            slot.clear()
+            place.release(self._ray)
 
     def _connect(self) -> None:
         """Raises MissingExtra, and UsageError for an address where nobody answers."""
         if self._ray is None:
-            self._ray, self._began_ray = connect(self._cluster.address)
-            if self._out is not None and self._began_ray:
-                self._watcher = _watched(self._ray, self._out)
+            self._ray, self._started_ray = connect(self._cluster.address)
+            if self._out is not None and self._started_ray:
+                self._watchdog = _start_watchdog(self._ray, self._out)
 
-    async def _start(self, place: Place) -> _Actor:
+    async def _start(self, placement: Placement) -> _Actor:
         """Raises UsageError when the model cannot be opened there, or no node is large enough,
         and ReplicaLost."""
         cluster, ray = self._cluster, self._ray
-        made = ray.remote(Worker).options(
-            **place.options(ray),
+        actor_class = ray.remote(ReplicaWorker).options(
+            **placement.options(ray),
             # One more for `end`, which must not wait for answers.
-            max_concurrency=AT_HAND + 1,
+            max_concurrency=BATCHES_PER_REPLICA + 1,
         )
-        actor = made.remote(self._spec, self._texts, int(cluster.gpus))
+        actor = actor_class.remote(self._spec, self._texts, int(cluster.gpus))
         try:
-            size = await granted(actor.ready.remote(), ray, cluster, grows=not self._alone)
+            size = await wait_for_placement(
+                actor.ready.remote(), ray, cluster, can_grow=not self._is_local
+            )
         except ray.exceptions.RayActorError as error:
             if error.actor_init_failed:
                 raise UsageError(
-                    f"a replica of {self._spec} cannot start on its node: {_last(error)}; every "
+                    f"a replica of {self._spec} cannot start on its node: {_last_line(error)}; every "
                     "node needs this version of Snellen, with the extras of the model"
                 ) from error
-            raise ReplicaLost(_first(error)) from error
+            raise ReplicaLost(_first_line(error)) from error
         except ray.exceptions.RayTaskError as error:
             raise UsageError(
-                f"a replica of {self._spec} cannot load it: {_first(error.cause)}"
+                f"a replica of {self._spec} cannot load it: {_first_line(error.cause)}"
             ) from error
         self.actors.append(actor)
         return _Actor(ray, actor, size, self._note)
 
     @property
-    def _alone(self) -> bool:
+    def _is_local(self) -> bool:
         """Whether the cluster is this machine."""
-        return self._cluster.address is None and first_set([ADDRESS]) is None
+        return self._cluster.address is None and first_nonblank([ADDRESS_VARIABLE]) is None
 
-    def _note(self, told: Answered) -> None:
-        self.largest_batch = max(self.largest_batch, told.largest_batch)
-        self._remarks |= dict.fromkeys(told.remarks)
+    def _note(self, reply: ReplicaReply) -> None:
+        self.largest_batch = max(self.largest_batch, reply.largest_batch)
+        self._remarks |= dict.fromkeys(reply.remarks)
 
 
 class _Actor:
     """A replica that is a Ray actor."""
 
     def __init__(
-        self, ray: Any, actor: Any, batch_size: int, note: Callable[[Answered], None]
+        self, ray: Any, actor: Any, batch_size: int, note: Callable[[ReplicaReply], None]
     ) -> None:
         self.batch_size = batch_size
         self._note = note
         self._ray = ray
         self._actor = actor
-        self._kept: OrderedDict[str, Any] = OrderedDict()
+        self._objects: OrderedDict[str, Any] = OrderedDict()
 
     async def answer(self, requests: Sequence[Request]) -> list[Output]:
-        readable, failures = self._readable(requests)
+        readable, failures = self._upload_images(requests)
         names = list({part.digest for one in readable for message in one.messages
                       for part in message.media()})  # fmt: skip
         bare = [replace(one, media={}) for one in readable]
         exceptions = self._ray.exceptions
         try:
-            told: Answered = await self._actor.answer.remote(
-                bare, names, *(self._kept[name] for name in names)
+            reply: ReplicaReply = await self._actor.answer.remote(
+                bare, names, *(self._objects[name] for name in names)
             )
-            found, self.batch_size = told.outputs, told.batch_size
-            self._note(told)
+            found, self.batch_size = reply.outputs, reply.batch_size
+            self._note(reply)
         except (exceptions.RayActorError, exceptions.ObjectLostError) as error:
             # One that only cannot be reached would keep its GPUs from the next.
             self._ray.kill(self._actor)
-            raise ReplicaLost(_first(error)) from error
+            raise ReplicaLost(_first_line(error)) from error
         except exceptions.RayTaskError as error:
-            if isinstance(error.cause, LostServers):
+            if isinstance(error.cause, ReplicaServerLost):
                 self._ray.kill(self._actor)
-                raise ReplicaLost(_first(error.cause)) from error
+                raise ReplicaLost(_first_line(error.cause)) from error
             if isinstance(error.cause, UsageError):
                 raise UsageError(str(error.cause)) from error
-            message = f"the replica failed: {_first(error.cause)}"
+            message = f"the replica failed: {_first_line(error.cause)}"
             found = [Failure("request", message)] * len(bare)
         outputs = iter(found)
-        self._forget()
+        self._evict_images()
         return [failures[at] if at in failures else next(outputs) for at in range(len(requests))]
 
-    def _readable(self, requests: Sequence[Request]) -> tuple[list[Request], dict[int, Failure]]:
+    def _upload_images(
+        self, requests: Sequence[Request]
+    ) -> tuple[list[Request], dict[int, Failure]]:
         """Puts the pictures into the object store; those that cannot be read fail their request."""
         readable, failures = [], {}
         for place, request in enumerate(requests):
             try:
                 for digest, source in request.media.items():
-                    if digest not in self._kept:
-                        self._kept[digest] = self._ray.put(source.read())
-                    self._kept.move_to_end(digest)
+                    if digest not in self._objects:
+                        self._objects[digest] = self._ray.put(source.read())
+                    self._objects.move_to_end(digest)
             except MediaError as error:
                 failures[place] = Failure("media", str(error))
             else:
                 readable.append(request)
         return readable, failures
 
-    def _forget(self) -> None:
-        while len(self._kept) > _PICTURES:
-            self._kept.popitem(last=False)
+    def _evict_images(self) -> None:
+        while len(self._objects) > _MAX_IMAGES:
+            self._objects.popitem(last=False)
 
 
-def _watched(ray: Any, out: Path) -> subprocess.Popen[bytes]:
+def _start_watchdog(ray: Any, out: Path) -> subprocess.Popen[bytes]:
     """A process that says so, and marks the runs, should Ray end this one with its node."""
     node = getattr(ray._private.worker.global_worker, "node", None)
     raylet = str(getattr(node, "raylet_socket_name", None) or "")
@@ -314,27 +324,27 @@ def connect(address: str | None) -> tuple[Any, bool]:
         raise MissingExtra("--executor ray", "ray", "ray") from error
     if ray.is_initialized():
         return ray, False
-    address = address or first_set([ADDRESS])
+    address = address or first_nonblank([ADDRESS_VARIABLE])
     here: dict[str, Any] = {} if address else {"include_dashboard": False}
     check_reachable(address)
     here |= {"log_to_driver": False, "logging_level": logging.ERROR}
     try:
-        with _own_signals():
+        with _keep_sigterm_handler():
             # Without `local` Ray would join any cluster that was started on this machine.
             ray.init(address=address or "local", **here)
     except ConnectionError as error:
         raise UsageError(
-            f"no Ray cluster answers at {address}: {_first(error)}; {how_to_start()}"
+            f"no Ray cluster answers at {address}: {_first_line(error)}; {start_hint()}"
         ) from error
     except (RuntimeError, ValueError, ray.exceptions.RayError) as error:
         # E.g. another version of Ray or of Python there.
         where = f"the Ray cluster at {address}" if address else "a Ray cluster here"
-        raise UsageError(f"{where} cannot be used: {_first(error)}") from error
+        raise UsageError(f"{where} cannot be used: {_first_line(error)}") from error
     return ray, True
 
 
 @contextmanager
-def _own_signals() -> Iterator[None]:
+def _keep_sigterm_handler() -> Iterator[None]:
     """Ray has its own handler of SIGTERM, which ends the process on the spot."""
     before = signal.getsignal(signal.SIGTERM)
     try:
@@ -344,20 +354,20 @@ def _own_signals() -> Iterator[None]:
             signal.signal(signal.SIGTERM, before)
 
 
-class Replicas:
+class ReplicatedModels:
     """Every model of one command that is spread over a cluster. As a context it ends their
     actors, however the block ends."""
 
     def __init__(
         self,
-        cluster: Cluster | None,
+        cluster: RayCluster | None,
         files: Sequence[Path | str] = (),
         out: Path | None = None,
     ) -> None:
         self._cluster = cluster
         self._out = out
         self._files = [Path(file) for file in files]
-        self._spread: list[Spread] = []
+        self._models: list[ReplicatedModel] = []
 
     def __enter__(self) -> Self:
         return self
@@ -368,32 +378,32 @@ class Replicas:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        for one in self._spread:
+        for one in self._models:
             one.release()
         # Last, since the first that leaves a cluster takes the others with it.
-        for one in self._spread:
-            one.shut()
+        for one in self._models:
+            one.shut_down()
 
     @property
     def running(self) -> bool:
         """Whether any replica was started and not ended since."""
-        return any(one.actors for one in self._spread)
+        return any(one.actors for one in self._models)
 
-    def of(self, spec: str) -> Spread | None:
+    def open_model(self, spec: str) -> ReplicatedModel | None:
         """The model of that name as replicas, or None where no cluster is asked for."""
         if self._cluster is None:
             return None
-        made = Spread(spec, self._cluster, self._files, self._out)
-        made.beside = self._spread
-        self._spread.append(made)
-        return made
+        model = ReplicatedModel(spec, self._cluster, self._files, self._out)
+        model.siblings = self._models
+        self._models.append(model)
+        return model
 
 
-def _first(error: object) -> str:
+def _first_line(error: object) -> str:
     return _lines(error)[0]
 
 
-def _last(error: object) -> str:
+def _last_line(error: object) -> str:
     """What a traceback ends with."""
     return _lines(error)[-1]
 

@@ -11,10 +11,10 @@ from msgspec import structs
 from snellen.core.errors import RunLocked, StorageError, UsageError
 from snellen.store.runs import RUN_FILE, RunFolder, RunWriter, find_runs
 
-LOST = "the Ray node that ran this command ended, and the command with it"
+LOST_REASON = "the Ray node that ran this command ended, and the command with it"
 
 
-def mark_lost(out: Path, since: float) -> list[RunFolder]:
+def mark_lost_runs(out: Path, since: float) -> list[RunFolder]:
     """The runs in `out` that were being written, since a time in seconds since 1970, by a process
     that is gone: from now on interrupted, with the reason."""
     try:
@@ -28,7 +28,9 @@ def mark_lost(out: Path, since: float) -> list[RunFolder]:
         try:
             with RunWriter(run.path) as writer:
                 spent = writer.recover_spent(run.info.spent)
-                info = structs.replace(run.info, status="interrupted", stopped=LOST, spent=spent)
+                info = structs.replace(
+                    run.info, status="interrupted", stopped=LOST_REASON, spent=spent
+                )
                 writer.write_info(info)
         except (RunLocked, StorageError):
             continue
@@ -37,8 +39,8 @@ def mark_lost(out: Path, since: float) -> list[RunFolder]:
 
 
 def main(out: str, since: str) -> None:
-    lines = [f"snellen: {LOST}"]
-    for run in mark_lost(Path(out), float(since)):
+    lines = [f"snellen: {LOST_REASON}"]
+    for run in mark_lost_runs(Path(out), float(since)):
         lines.append(f"stopped; what was finished is kept in {run.path}")
         if run.info.command:
             lines.append(f"continue with: {run.info.command}")

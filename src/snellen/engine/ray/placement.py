@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 
 from snellen.core.errors import UsageError
 
-_LOOK_EVERY = 3.0
+_POLL_INTERVAL = 3.0
 """Seconds between two looks at the nodes while a replica waits for one."""
-_NODES_COME = 900.0
+_NODE_TIMEOUT = 900.0
 """Seconds in which a cluster that grows by itself must have brought a node that is large enough;
 machines with GPUs take minutes."""
 
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cluster:
+class RayCluster:
     """Where replicas run and what each is given."""
 
     address: str | None = None
@@ -48,10 +48,10 @@ class Cluster:
         return {name: amount for name, amount in given.items() if amount}
 
 
-class Place:
+class Placement:
     """The placement group of one replica, made when it is first started."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: RayCluster) -> None:
         self._cluster = cluster
         self._group: Any = None
 
@@ -68,34 +68,36 @@ class Place:
         there = PlacementGroupSchedulingStrategy(self._group, placement_group_bundle_index=0)
         return {**given, "scheduling_strategy": there}
 
-    def give_back(self, ray: Any) -> None:
+    def release(self, ray: Any) -> None:
         if self._group is not None:
             ray.util.remove_placement_group(self._group)
             self._group = None
 
 
-async def granted(started: Awaitable[T], ray: Any, cluster: Cluster, *, grows: bool) -> T:
-    """What `started` gives, once its replica has a place. A replica waits as long as others hold
-    what it needs. Raises UsageError where no node has as much; `grows`: such a node may yet come.
+async def wait_for_placement(
+    startup: Awaitable[T], ray: Any, cluster: RayCluster, *, can_grow: bool
+) -> T:
+    """What `startup` gives, once its replica has a place. A replica waits as long as others hold
+    what it needs. Raises UsageError where no node has as much; `can_grow`: such a node may yet come.
     """
-    waiting = asyncio.ensure_future(started)
-    until = time.monotonic() + (_NODES_COME if grows else 0.0)
+    waiting = asyncio.ensure_future(startup)
+    deadline = time.monotonic() + (_NODE_TIMEOUT if can_grow else 0.0)
     try:
         while True:
-            done, _ = await asyncio.wait([waiting], timeout=_LOOK_EVERY)
+            done, _ = await asyncio.wait([waiting], timeout=_POLL_INTERVAL)
             if done:
                 return waiting.result()
             nodes = ray.nodes()
             if not any(node["Alive"] for node in nodes):
                 raise UsageError(NO_NODE)
-            lacking = _lacking(cluster, nodes)
-            if lacking and time.monotonic() > until:
-                raise UsageError(lacking)
+            missing = _missing_resources(cluster, nodes)
+            if missing and time.monotonic() > deadline:
+                raise UsageError(missing)
     finally:
         waiting.cancel()
 
 
-def _lacking(cluster: Cluster, nodes: list[Mapping[str, Any]]) -> str:
+def _missing_resources(cluster: RayCluster, nodes: list[Mapping[str, Any]]) -> str:
     """Why no node could ever hold a replica; "" where one could."""
     living = [node["Resources"] for node in nodes if node["Alive"]]
     wanted = cluster.bundle
@@ -107,13 +109,13 @@ def _lacking(cluster: Cluster, nodes: list[Mapping[str, Any]]) -> str:
         living, key=lambda node: (node.get("GPU", 0.0), node.get("CPU", 0.0)), default=nothing
     )
     return (
-        f"a replica is to have {_told(wanted)} on one node, and no node of the Ray cluster has as "
-        f"much; the largest has {_told({name: largest.get(name, 0.0) for name in wanted})}; give "
+        f"a replica is to have {_format_resources(wanted)} on one node, and no node of the Ray cluster has as "
+        f"much; the largest has {_format_resources({name: largest.get(name, 0.0) for name in wanted})}; give "
         "--gpus-per-replica and --cpus-per-replica what a node has"
     )
 
 
-def _told(amounts: Mapping[str, float]) -> str:
+def _format_resources(amounts: Mapping[str, float]) -> str:
     return " and ".join(
         f"{amount:g} {name}{'s' * (amount != 1)}" for name, amount in amounts.items()
     )

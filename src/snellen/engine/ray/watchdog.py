@@ -14,7 +14,7 @@ import socket
 import sys
 import time
 
-_REACH = 2.0
+_CONNECT_TIMEOUT = 2.0
 """Seconds in which a part of Ray on this machine, or the head of its cluster, must answer."""
 
 
@@ -22,24 +22,26 @@ def main(out: str, raylet: str, gcs: str) -> None:
     began = time.time()
     if sys.stdin.readline():
         return
-    if _answers(raylet) and _answers(gcs):
+    if _is_reachable(raylet) and _is_reachable(gcs):
         return
-    words = ["-m", "snellen.engine.ray.lost_runs", out, repr(began)]
-    os.execv(sys.executable, [sys.executable, *words])
+    arguments = ["-m", "snellen.engine.ray.lost_runs", out, repr(began)]
+    os.execv(sys.executable, [sys.executable, *arguments])
 
 
-def _answers(address: str) -> bool:
+def _is_reachable(address: str) -> bool:
     """A path of a socket, or `host:port`. What is not known is taken to answer."""
     if not address:
         return True
     try:
         if address.startswith("/"):
             with socket.socket(socket.AF_UNIX) as local:
-                local.settimeout(_REACH)
+                local.settimeout(_CONNECT_TIMEOUT)
                 local.connect(address)
         else:
             host, _, port = address.rpartition(":")
-            socket.create_connection((host.strip("[]"), int(port)), timeout=_REACH).close()
+            socket.create_connection(
+                (host.strip("[]"), int(port)), timeout=_CONNECT_TIMEOUT
+            ).close()
     except (OSError, ValueError):
         return False
     return True

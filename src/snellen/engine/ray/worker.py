@@ -18,18 +18,18 @@ from snellen.core.media import InlineSource
 from snellen.core.model import BatchModel, Model, PreparingModel, SingleModel
 from snellen.core.output import Output
 from snellen.core.request import Request
-from snellen.engine.loop.batching import answered
-from snellen.engine.loop.request_broker import Party
+from snellen.engine.loop.batching import answer_or_fail
+from snellen.engine.loop.request_broker import ModelClient
 from snellen.engine.servers.managed import Servers
 from snellen.models.naming.custom import load_file
 from snellen.models.naming.registry import open_model
 from snellen.store.responses import ResponseStore
 
-_FOLDER = "snellen-replica-"
+_FOLDER_PREFIX = "snellen-replica-"
 """Beginning of the names of folders for the logs of replicas' servers; a process id follows."""
 
 
-class Answered(NamedTuple):
+class ReplicaReply(NamedTuple):
     """What a replica sends back for a batch."""
 
     outputs: list[Output]
@@ -41,42 +41,42 @@ class Answered(NamedTuple):
     """What a reader of the results should know about how they were computed."""
 
 
-class LostServers(ModelError):
+class ReplicaServerLost(ModelError):
     """The server that a replica asks has ended by itself."""
 
 
-class Worker:
+class ReplicaWorker:
     """What runs inside an actor: one model. Two calls may be inside it: while one is answered,
     the other's pictures are made ready. A model whose server Snellen starts has it here, on the
     GPUs of the actor."""
 
     def __init__(self, spec: str, files: Mapping[str, str], gpus: int = 0) -> None:
         self._spec, self._files, self._gpus = spec, files, gpus
-        self._working = threading.Lock()
+        self._lock = threading.Lock()
         self._loop = asyncio.new_event_loop()
 
     def ready(self) -> int:
         """Opens the model and loads its weights; how many requests make a batch."""
-        sweep()
+        remove_stale_logs()
         # Made only when a server writes its log there.
-        self._servers = Servers(_folder_of(os.getpid()), gpus=self._gpus)
-        self._model = opened(self._spec, self._files, self._servers)
+        self._servers = Servers(_log_folder(os.getpid()), gpus=self._gpus)
+        self._model = open_replica_model(self._spec, self._files, self._servers)
         load = getattr(self._model, "load", None)
         if load is not None:
             load()
         threading.Thread(target=self._loop.run_forever, daemon=True).start()
-        return batch_of(self._model)
+        return model_batch_size(self._model)
 
-    def answer(self, requests: list[Request], names: list[str], *pictures: bytes) -> Answered:
+    def answer(self, requests: list[Request], digests: list[str], *images: bytes) -> ReplicaReply:
         """Raises LostServers: the model's server is gone, and with it the replica."""
-        outputs = self._outputs(requests, names, pictures)
-        lost = self._servers.lost()
+        outputs = self._answer_requests(requests, digests, images)
+        lost = self._servers.lost_servers()
         if lost:
-            raise LostServers(str(lost[0]))
+            raise ReplicaServerLost(str(lost[0]))
         model = self._model
-        return Answered(
+        return ReplicaReply(
             outputs,
-            batch_of(model),
+            model_batch_size(model),
             int(getattr(model, "largest_batch", 0)),
             tuple(getattr(model, "remarks", ())),
         )
@@ -84,43 +84,45 @@ class Worker:
     def end(self) -> None:
         """Ends the model's server, and leaves no file behind."""
         self._servers.stop()
-        shutil.rmtree(_folder_of(os.getpid()), ignore_errors=True)
-        sweep()
+        shutil.rmtree(_log_folder(os.getpid()), ignore_errors=True)
+        remove_stale_logs()
 
-    def _outputs(
-        self, requests: Sequence[Request], names: Sequence[str], pictures: Sequence[bytes]
+    def _answer_requests(
+        self, requests: Sequence[Request], digests: Sequence[str], images: Sequence[bytes]
     ) -> list[Output]:
-        sources = {name: InlineSource(data) for name, data in zip(names, pictures, strict=True)}
-        asked = [_with_pictures(request, sources) for request in requests]
+        sources = {name: InlineSource(data) for name, data in zip(digests, images, strict=True)}
+        requests_with_images = [_attach_images(request, sources) for request in requests]
         model = self._model
         if isinstance(model, PreparingModel):
-            for request in asked:
+            for request in requests_with_images:
                 model.prepare(request)
         if isinstance(model, BatchModel):
-            with self._working:
-                return list(answered(model.answer_batch, asked))
+            with self._lock:
+                return list(answer_or_fail(model.answer_batch, requests_with_images))
         assert isinstance(model, SingleModel)
-        party = Party(model, ResponseStore(None))
-        return asyncio.run_coroutine_threadsafe(_all(party, asked), self._loop).result()
+        client = ModelClient(model, ResponseStore(None))
+        return asyncio.run_coroutine_threadsafe(
+            _answer_all(client, requests_with_images), self._loop
+        ).result()
 
 
-def _with_pictures(request: Request, sources: Mapping[str, InlineSource]) -> Request:
+def _attach_images(request: Request, sources: Mapping[str, InlineSource]) -> Request:
     parts = (part for message in request.messages for part in message.media())
     media = {part.digest: sources[part.digest] for part in parts if part.digest in sources}
     return replace(request, media=media)
 
 
-async def _all(party: Party, requests: Sequence[Request]) -> list[Output]:
-    return list(await asyncio.gather(*map(party.answer, requests)))
+async def _answer_all(client: ModelClient, requests: Sequence[Request]) -> list[Output]:
+    return list(await asyncio.gather(*map(client.answer, requests)))
 
 
-def batch_of(model: Model) -> int:
+def model_batch_size(model: Model) -> int:
     if isinstance(model, BatchModel):
         return model.batch_size
     return int(getattr(model, "concurrency", 1))
 
 
-def opened(spec: str, files: Mapping[str, str], servers: Servers) -> Model:
+def open_replica_model(spec: str, files: Mapping[str, str], servers: Servers) -> Model:
     """The model by its name, or from a file of the user's own, whose text came along."""
     for path, text in files.items():
         with tempfile.TemporaryDirectory(prefix="snellen-") as folder:
@@ -129,22 +131,22 @@ def opened(spec: str, files: Mapping[str, str], servers: Servers) -> Model:
             own = load_file(copy).models
         if spec in own:
             return own[spec]
-    return servers.managed(spec) or open_model(spec)
+    return servers.open_managed(spec) or open_model(spec)
 
 
-def _folder_of(pid: int) -> Path:
-    return Path(tempfile.gettempdir(), f"{_FOLDER}{pid}")
+def _log_folder(pid: int) -> Path:
+    return Path(tempfile.gettempdir(), f"{_FOLDER_PREFIX}{pid}")
 
 
-def sweep() -> None:
+def remove_stale_logs() -> None:
     """Removes what replicas that were killed on this machine have left behind."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
-        pid = folder.name.removeprefix(_FOLDER)
-        if not pid.isdecimal() or not _alive(int(pid)):
+    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER_PREFIX}*"):
+        pid = folder.name.removeprefix(_FOLDER_PREFIX)
+        if not pid.isdecimal() or not _is_alive(int(pid)):
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _alive(pid: int) -> bool:
+def _is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

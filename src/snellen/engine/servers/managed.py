@@ -20,25 +20,25 @@ from snellen.core.model import (
     Capabilities,
     Identity,
     Model,
+    PromptRenderer,
     RemoteModel,
-    Rendered,
-    Rendering,
-    Sampler,
-    SelfReporting,
+    RenderedPrompt,
+    RestrictedSampler,
+    SelfReportingModel,
 )
 from snellen.core.output import Failure, Output
 from snellen.core.request import Request, Sampling
-from snellen.core.served_identity import Served
-from snellen.engine.servers.process import HOST, Launch, Say, Server, quoted
+from snellen.core.served_identity import ServedIdentity
+from snellen.engine.servers.process import HOST, Launch, Notify, ServerProcess, quote_log
 from snellen.models.hf.checkpoint import folder_digest
 from snellen.models.naming.registry import ModelSpec, open_model, split_spec
 
-LOGS = "servers"
+LOG_FOLDER = "servers"
 """Folder of the servers' logs, inside the folder of the runs."""
-ADDRESS = "base_url"
+ADDRESS_OPTION = "base_url"
 """The option that names a running server; with it none is started."""
-_GPUS = "{gpus}"
-GENERIC = "server"
+_GPUS_FIELD = "{gpus}"
+GENERIC_PROVIDER = "server"
 """Stands for a server of which only the protocol is known; it is opened by its URL."""
 
 
@@ -46,22 +46,22 @@ class LostServer(NamedTuple):
     """A server that ended while it was needed."""
 
     model: str
-    how: str
+    cause: str
     log: Path
     lines: list[str]
 
     def __str__(self) -> str:
-        return f"{self.model}: {self.how}; {quoted(self.lines, self.log)}"
+        return f"{self.model}: {self.cause}; {quote_log(self.lines, self.log)}"
 
 
-class Managed:
+class ManagedModel:
     """A model behind a server that is started when the first request comes, and not before: a
     run whose replies are all stored starts none."""
 
     def __init__(
         self,
         name: str,
-        server: Server,
+        server: ServerProcess,
         connect: Callable[[str], RemoteModel],
         identify: Callable[[Identity], Identity],
     ) -> None:
@@ -81,46 +81,54 @@ class Managed:
     async def answer(self, request: Request) -> Output:
         """Once the server is lost, a failure of kind `connection`: it is not raised, as sending
         the request again could not help. Raises ModelError."""
-        await self._reach()
-        lost = self._lost()
+        await self._ensure_connected()
+        lost = self._server_failure()
         if lost is not None:
             return lost
         try:
             return await self._inner.answer(request)
         except ModelError:
-            lost = self._lost()
+            lost = self._server_failure()
             if lost is None:
                 raise
             return lost
 
-    def begin_served(self) -> None:
-        if isinstance(self._inner, SelfReporting):
-            self._inner.begin_served()
+    def reset_served(self) -> None:
+        if isinstance(self._inner, SelfReportingModel):
+            self._inner.reset_served()
 
-    def served(self) -> Served:
-        return self._inner.served() if isinstance(self._inner, SelfReporting) else Served()
+    def served_identity(self) -> ServedIdentity:
+        return (
+            self._inner.served_identity()
+            if isinstance(self._inner, SelfReportingModel)
+            else ServedIdentity()
+        )
 
     def cannot_sample(self, sampling: Sampling) -> str | None:
-        return self._inner.cannot_sample(sampling) if isinstance(self._inner, Sampler) else None
+        return (
+            self._inner.cannot_sample(sampling)
+            if isinstance(self._inner, RestrictedSampler)
+            else None
+        )
 
-    async def rendered(self, request: Request) -> Rendered | None:
+    async def render_prompt(self, request: Request) -> RenderedPrompt | None:
         """None where the server does not tell."""
-        if not isinstance(self._inner, Rendering):
+        if not isinstance(self._inner, PromptRenderer):
             return None
-        await self._reach()
-        return await self._inner.rendered(request)
+        await self._ensure_connected()
+        return await self._inner.render_prompt(request)
 
     async def close(self) -> None:
         await self._inner.close()
 
-    async def _reach(self) -> None:
-        address = await self._server.ready()
+    async def _ensure_connected(self) -> None:
+        address = await self._server.ensure_ready()
         if address != self._address:
             self._address, self._inner = address, self._connect(address)
-            self.begin_served()
+            self.reset_served()
 
-    def _lost(self) -> Failure | None:
-        how = self._server.lost()
+    def _server_failure(self) -> Failure | None:
+        how = self._server.exit_reason()
         return None if how is None else Failure("connection", how)
 
 
@@ -132,7 +140,7 @@ class Servers:
         out: Path,
         serve: str | None = None,
         timeout: float | None = None,
-        say: Say | None = None,
+        notify: Notify | None = None,
         gpus: int = 1,
     ) -> None:
         """`gpus`: on how many each known server spreads its model."""
@@ -142,9 +150,9 @@ class Servers:
         self.serve = serve
         self._timeout = timeout
         self._gpus = gpus
-        self._say: Say = say or (lambda line: None)
-        self._servers: dict[str, Server] = {}
-        self._models: dict[str, Managed] = {}
+        self._notify: Notify = notify or (lambda line: None)
+        self._servers: dict[str, ServerProcess] = {}
+        self._models: dict[str, ManagedModel] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -162,45 +170,47 @@ class Servers:
         """Whether any of them was started and not stopped since."""
         return any(server.running for server in self._servers.values())
 
-    def managed(self, spec: str) -> Managed | None:
+    def open_managed(self, spec: str) -> ManagedModel | None:
         """The model of that name, if its server is Snellen's to start; else None."""
-        named = split_spec(spec)
-        launch = presets(self._gpus).get(named.provider)
-        if launch is None or ADDRESS in named.options or not named.name:
+        model_spec = split_spec(spec)
+        launch = presets(self._gpus).get(model_spec.provider)
+        if launch is None or ADDRESS_OPTION in model_spec.options or not model_spec.name:
             return None
-        return self._open(spec, named, launch)
+        return self._open(spec, model_spec, launch)
 
-    def served(self, spec: str | None) -> tuple[str, Managed]:
+    def open_served(self, spec: str | None) -> tuple[str, ManagedModel]:
         """The model behind `--serve`, and the name it goes by. Without a name it is the only one
         that the server lists, for which the server is started at once.
 
         Raises UsageError."""
         assert self.serve is not None
         if spec is None:
-            return self._only_one(self.serve)
-        named = split_spec(spec)
-        if ADDRESS in named.options:
+            return self._open_single(self.serve)
+        model_spec = split_spec(spec)
+        if ADDRESS_OPTION in model_spec.options:
             raise UsageError(f"--serve starts a server, and {spec!r} names a running one; drop one")
-        preset = presets().get(named.provider)
-        if preset is None and named.provider != GENERIC:
-            stem = f"{named.provider}/{named.name}".rstrip("/")
-            named = ModelSpec(GENERIC, named.name if stem not in spec else stem, named.options)
+        preset = presets().get(model_spec.provider)
+        if preset is None and model_spec.provider != GENERIC_PROVIDER:
+            stem = f"{model_spec.provider}/{model_spec.name}".rstrip("/")
+            model_spec = ModelSpec(
+                GENERIC_PROVIDER, model_spec.name if stem not in spec else stem, model_spec.options
+            )
         launch = replace(preset or Launch(command=""), command=self.serve)
-        model = self._open(spec, named, launch)
+        model = self._open(spec, model_spec, launch)
         return model.name, model
 
-    def keep(self, *models: Model) -> None:
+    def keep_only(self, *models: Model) -> None:
         """Stop the servers that none of these models needs: two rarely fit into one machine."""
         kept = {id(model) for model in models}
         for spec, model in self._models.items():
             if id(model) not in kept:
                 self._servers[spec].stop()
 
-    def lost(self) -> list[LostServer]:
+    def lost_servers(self) -> list[LostServer]:
         """The servers that ended by themselves."""
         found = []
         for spec, server in self._servers.items():
-            how = server.lost()
+            how = server.exit_reason()
             if how is not None and spec in self._models:
                 found.append(LostServer(self._models[spec].name, how, server.log, server.tail()))
         return found
@@ -209,42 +219,42 @@ class Servers:
         for server in self._servers.values():
             server.stop()
 
-    def _open(self, spec: str, named: ModelSpec, launch: Launch) -> Managed:
+    def _open(self, spec: str, model_spec: ModelSpec, launch: Launch) -> ManagedModel:
         if spec not in self._models:
-            folder = _folder(named.name)
-            name = str(folder) if folder else named.name
-            server = self._server(spec, name, launch)
-            self._models[spec] = Managed(
-                spec.replace(named.name, folder.name) if folder else spec,
+            folder = _model_folder(model_spec.name)
+            name = str(folder) if folder else model_spec.name
+            server = self._add_server(spec, name, launch)
+            self._models[spec] = ManagedModel(
+                spec.replace(model_spec.name, folder.name) if folder else spec,
                 server,
-                functools.partial(_connect, named.provider, name, named.options),
-                functools.partial(_identity, folder=folder, serve=self.serve),
+                functools.partial(_open_remote, model_spec.provider, name, model_spec.options),
+                functools.partial(_managed_identity, folder=folder, serve=self.serve),
             )
         return self._models[spec]
 
-    def _only_one(self, serve: str) -> tuple[str, Managed]:
-        server = self._server(serve, "", Launch(command=serve))
-        listed = _listed(asyncio.run(server.ready()))
+    def _open_single(self, serve: str) -> tuple[str, ManagedModel]:
+        server = self._add_server(serve, "", Launch(command=serve))
+        listed = _list_models(asyncio.run(server.ensure_ready()))
         if len(listed) != 1:
             names = f"lists {', '.join(listed)}" if listed else "lists no models"
             raise UsageError(f"the server {names}; name the one to ask with -m")
         name = listed[0]
-        folder = _folder(name) if Path(name).is_absolute() else None
-        model = Managed(
+        folder = _model_folder(name) if Path(name).is_absolute() else None
+        model = ManagedModel(
             folder.name if folder else name,
             server,
-            functools.partial(_connect, GENERIC, name, {}),
-            functools.partial(_identity, folder=folder, serve=serve),
+            functools.partial(_open_remote, GENERIC_PROVIDER, name, {}),
+            functools.partial(_managed_identity, folder=folder, serve=serve),
         )
         self._models[serve] = model
         return model.name, model
 
-    def _server(self, spec: str, model: str, launch: Launch) -> Server:
+    def _add_server(self, spec: str, model: str, launch: Launch) -> ServerProcess:
         if self._timeout is not None:
             launch = replace(launch, ready_seconds=self._timeout)
         safe = re.sub(r"[^A-Za-z0-9._+-]+", "_", model or "server").strip("_.")[-60:]
-        log = self._out / LOGS / f"{safe}-{datetime.now():%Y%m%d-%H%M%S}.log"
-        self._servers[spec] = Server(launch, model, log, self._say)
+        log = self._out / LOG_FOLDER / f"{safe}-{datetime.now():%Y%m%d-%H%M%S}.log"
+        self._servers[spec] = ServerProcess(launch, model, log, self._notify)
         return self._servers[spec]
 
 
@@ -255,7 +265,7 @@ def presets(gpus: int = 1) -> dict[str, Launch]:
     file = Path(__file__).with_name("servers.toml")
     return {
         name: Launch(
-            command=_spread(entry, gpus),
+            command=_launch_command(entry, gpus),
             health=tuple(entry["health"]),
             ready_seconds=float(entry["ready_seconds"]),
             install=entry["install"],
@@ -264,26 +274,26 @@ def presets(gpus: int = 1) -> dict[str, Launch]:
     }
 
 
-def _spread(entry: Mapping[str, str], gpus: int) -> str:
+def _launch_command(entry: Mapping[str, str], gpus: int) -> str:
     more = entry.get("tensor_parallel", "")
     return (
-        f"{entry['command']} {more.replace(_GPUS, str(gpus))}"
+        f"{entry['command']} {more.replace(_GPUS_FIELD, str(gpus))}"
         if more and gpus > 1
         else entry["command"]
     )
 
 
-def _connect(provider: str, name: str, options: Mapping[str, str], address: str) -> RemoteModel:
-    if provider == GENERIC:
+def _open_remote(provider: str, name: str, options: Mapping[str, str], address: str) -> RemoteModel:
+    if provider == GENERIC_PROVIDER:
         model = open_model(f"{address}#{name}", options)
     else:
-        model = open_model(f"{provider}/{name}", {**options, ADDRESS: address})
+        model = open_model(f"{provider}/{name}", {**options, ADDRESS_OPTION: address})
     if not isinstance(model, RemoteModel):
         raise UsageError(f"{provider} models have no server; --serve expects one that speaks HTTP")
     return model
 
 
-def _identity(inner: Identity, folder: Path | None, serve: str | None) -> Identity:
+def _managed_identity(inner: Identity, folder: Path | None, serve: str | None) -> Identity:
     """Who answers: a folder by its content, not by its place; a command of the user's own with
     its flags, which may change replies (port and address are not yet filled in)."""
     facts = dict(inner.facts)
@@ -294,13 +304,13 @@ def _identity(inner: Identity, folder: Path | None, serve: str | None) -> Identi
     return Identity(inner.provider, folder.name if folder else inner.name, facts)
 
 
-def _folder(name: str) -> Path | None:
+def _model_folder(name: str) -> Path | None:
     """The model folder of that name, absolute; None for a hub id."""
     folder = Path(name).expanduser()
     return folder.resolve() if (folder / "config.json").is_file() else None
 
 
-def _listed(base_url: str) -> list[str]:
+def _list_models(base_url: str) -> list[str]:
     """Names that a server gives at /v1/models; none when it gives no such list."""
     address, path = base_url.removeprefix("http://").split("/", 1)
     connection = http.client.HTTPConnection(address, timeout=10)

@@ -29,15 +29,15 @@ HEALTH = ("/health", "/v1/models")
 READY_SECONDS = 600.0
 GRACE = 10.0
 """Seconds a server has between SIGTERM and SIGKILL."""
-TAIL = 12
+TAIL_LINES = 12
 """Lines of a log that are quoted when a server failed."""
-_POLL = 0.25
-_NEWS_EVERY = 10.0
+_POLL_INTERVAL = 0.25
+_NOTICE_INTERVAL = 10.0
 _TAIL_BYTES = 64 * 1024
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _PORT = "{port}"
 
-Say = Callable[[str], object]
+Notify = Callable[[str], object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,34 +56,34 @@ class ServerNotStarted(UsageError):
     """A server that ended, or did not answer in time, before it was ready."""
 
 
-class Server:
-    """A server as one process group. Starts on the first `ready`, ends with `stop`."""
+class ServerProcess:
+    """A server as one process group. Starts on the first `ensure_ready`, ends with `stop`."""
 
-    def __init__(self, launch: Launch, model: str, log: Path, say: Say) -> None:
+    def __init__(self, launch: Launch, model: str, log: Path, notify: Notify) -> None:
         self._launch = launch
         self._model = model
         self.log = log
-        self._say = say
+        self._notify = notify
         self._process: subprocess.Popen[bytes] | None = None
-        self._watcher: subprocess.Popen[bytes] | None = None
+        self._watchdog: subprocess.Popen[bytes] | None = None
         self._base_url = ""
-        self._failed: ServerNotStarted | None = None
+        self._start_error: ServerNotStarted | None = None
         self._lock: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
         self._healthy = False
-        self._lost: str | None = None
+        self._exit_reason: str | None = None
         self.command: tuple[str, ...] = ()
         """The words of the latest start."""
 
-    async def ready(self) -> str:
+    async def ensure_ready(self) -> str:
         """The server's base URL, e.g. http://127.0.0.1:41234/v1, once it answers. A lost server
         is not started again.
 
         Raises ServerNotStarted with the last lines of its log, and UsageError when there is no
         such program."""
-        if not self._healthy and self._lost is None:
-            async with self._lock_of_this_loop():
-                if self._failed is not None:
-                    raise self._failed
+        if not self._healthy and self._exit_reason is None:
+            async with self._loop_lock():
+                if self._start_error is not None:
+                    raise self._start_error
                 if not self._healthy:
                     await self._start()
         return self._base_url
@@ -92,15 +92,15 @@ class Server:
     def running(self) -> bool:
         return self._process is not None
 
-    def lost(self) -> str | None:
+    def exit_reason(self) -> str | None:
         """How a server that was ready has ended by itself; None while it lives."""
-        if self._lost is None and self._healthy and self._process is not None:
+        if self._exit_reason is None and self._healthy and self._process is not None:
             code = _exit_code(self._process)
             if code is not None:
-                self._lost = f"the server ended by itself ({_how(code)})"
-        return self._lost
+                self._exit_reason = f"the server ended by itself ({_exit_text(code)})"
+        return self._exit_reason
 
-    def tail(self, lines: int = TAIL) -> list[str]:
+    def tail(self, lines: int = TAIL_LINES) -> list[str]:
         """The last lines of its log, as a terminal would show them."""
         try:
             with self.log.open("rb") as file:
@@ -109,12 +109,12 @@ class Server:
         except OSError:
             return []
         plain = (_ESCAPES.sub("", line).rstrip() for line in text.split("\n"))
-        shown = (line.split("\r")[-1] for line in plain)
-        return [line for line in shown if line][-lines:]
+        displayed = (line.split("\r")[-1] for line in plain)
+        return [line for line in displayed if line][-lines:]
 
     def stop(self) -> None:
         """End the whole group: SIGTERM, after a grace SIGKILL. Does nothing when none runs."""
-        self.lost()
+        self.exit_reason()
         process, self._process = self._process, None
         self._healthy = False
         if process is None:
@@ -122,17 +122,17 @@ class Server:
         gone = False
         try:
             _signal_group(process, signal.SIGTERM)
-            gone = _group_ended(process, GRACE)
+            gone = _wait_for_group_end(process, GRACE)
         finally:
             # Also when Ctrl-C comes a second time: nothing may be left behind.
             if not gone:
                 _signal_group(process, signal.SIGKILL)
                 process.wait()
-            if self._watcher is not None:
-                self._watcher.communicate(b"ended\n")
-                self._watcher = None
+            if self._watchdog is not None:
+                self._watchdog.communicate(b"ended\n")
+                self._watchdog = None
 
-    def _lock_of_this_loop(self) -> asyncio.Lock:
+    def _loop_lock(self) -> asyncio.Lock:
         loop = asyncio.get_running_loop()
         if self._lock is None or self._lock[0] is not loop:
             self._lock = (loop, asyncio.Lock())
@@ -143,16 +143,16 @@ class Server:
         if self._process is None:
             self._spawn()
         try:
-            await self._wait_until_healthy(began)
+            await self._wait_for_health(began)
         except ServerNotStarted as error:
-            self._failed = error
+            self._start_error = error
             self.stop()
             raise
-        self._say(f"the server is ready after {time.monotonic() - began:.0f} s")
+        self._notify(f"the server is ready after {time.monotonic() - began:.0f} s")
 
     def _spawn(self) -> None:
         port = free_port()
-        self.command = words(self._launch, self._model, port)
+        self.command = build_command(self._launch, self._model, port)
         try:
             self.log.parent.mkdir(parents=True, exist_ok=True)
             with self.log.open("ab") as log:
@@ -163,53 +163,53 @@ class Server:
                     stderr=subprocess.STDOUT,
                     start_new_session=True,
                 )
-                self._watcher = _watched(self._process)
+                self._watchdog = _start_watchdog(self._process)
         except OSError as error:
             raise StorageError(
                 f"cannot start {self.command[0]} with its log in {self.log}: "
                 f"{error.strerror or error}"
             ) from error
         self._base_url = f"http://{HOST}:{port}/v1"
-        self._say(f"starting a server: {shlex.join(self.command)}")
-        self._say(f"its log: {self.log}")
+        self._notify(f"starting a server: {shlex.join(self.command)}")
+        self._notify(f"its log: {self.log}")
 
-    async def _wait_until_healthy(self, began: float) -> None:
+    async def _wait_for_health(self, began: float) -> None:
         assert self._process is not None
         port = int(self._base_url.rpartition(":")[2].partition("/")[0])
-        told = began
+        last_notice = began
         while True:
             code = _exit_code(self._process)
             if code is not None:
-                raise self._not_started(f"ended before it was ready ({_how(code)})")
-            if await asyncio.to_thread(_answers, port, self._launch.health):
+                raise self._not_started_error(f"ended before it was ready ({_exit_text(code)})")
+            if await asyncio.to_thread(_is_healthy, port, self._launch.health):
                 self._healthy = True
                 return
             now = time.monotonic()
             if now - began > self._launch.ready_seconds:
-                raise self._not_started(
+                raise self._not_started_error(
                     f"was not ready after {self._launch.ready_seconds:g} s "
                     "(--serve-timeout allows more)"
                 )
-            if now - told >= _NEWS_EVERY:
-                told = now
+            if now - last_notice >= _NOTICE_INTERVAL:
+                last_notice = now
                 last = "".join(self.tail(1))
-                self._say(f"waiting for the server, {now - began:.0f} s: {last}")
-            await asyncio.sleep(_POLL)
+                self._notify(f"waiting for the server, {now - began:.0f} s: {last}")
+            await asyncio.sleep(_POLL_INTERVAL)
 
-    def _not_started(self, what: str) -> ServerNotStarted:
+    def _not_started_error(self, what: str) -> ServerNotStarted:
         return ServerNotStarted(
-            f"the server {shlex.join(self.command)} {what}; {quoted(self.tail(), self.log)}"
+            f"the server {shlex.join(self.command)} {what}; {quote_log(self.tail(), self.log)}"
         )
 
 
-def quoted(lines: Sequence[str], log: Path) -> str:
+def quote_log(lines: Sequence[str], log: Path) -> str:
     """The last lines of a log, for the end of a sentence."""
     if not lines:
         return f"it wrote nothing into its log, {log}"
     return "\n  ".join([f"the last lines of its log, {log}:", *lines])
 
 
-def words(launch: Launch, model: str, port: int) -> tuple[str, ...]:
+def build_command(launch: Launch, model: str, port: int) -> tuple[str, ...]:
     """The command, with model, host and port filled in.
 
     Raises UsageError: no {port} in it, quotes that do not close, no such program."""
@@ -225,17 +225,17 @@ def words(launch: Launch, model: str, port: int) -> tuple[str, ...]:
     filled = {_PORT: str(port), "{host}": HOST, "{model}": model}
     for name, value in filled.items():
         parts = [part.replace(name, value) for part in parts]
-    return (_program(parts[0], launch), *parts[1:])
+    return (_find_program(parts[0], launch), *parts[1:])
 
 
-def _program(name: str, launch: Launch) -> str:
+def _find_program(name: str, launch: Launch) -> str:
     """Where a program is; `python` is the one that runs now, and its neighbours are found even
     when its environment is not activated."""
     if name == "python":
         return sys.executable
-    beside = str(Path(sys.executable).parent)
-    found = shutil.which(name) or shutil.which(name, path=beside)
-    if found is None:
+    environment_folder = str(Path(sys.executable).parent)
+    path = shutil.which(name) or shutil.which(name, path=environment_folder)
+    if path is None:
         way = (
             f"install it with: {launch.install}, or name a running server with the option "
             "base_url=http://HOST:PORT/v1"
@@ -243,7 +243,7 @@ def _program(name: str, launch: Launch) -> str:
             else "correct the command, or name a running server with -m http://HOST:PORT/v1#MODEL"
         )
         raise UsageError(f"there is no program {name!r} to start a server with; {way}")
-    return found
+    return path
 
 
 def free_port() -> int:
@@ -254,7 +254,7 @@ def free_port() -> int:
     return port
 
 
-def _answers(port: int, paths: Sequence[str]) -> bool:
+def _is_healthy(port: int, paths: Sequence[str]) -> bool:
     """Whether one of the paths is answered. A server that asks for a key (401) is up too."""
     for path in paths:
         connection = http.client.HTTPConnection(HOST, port, timeout=2)
@@ -281,11 +281,11 @@ def _exit_code(process: subprocess.Popen[bytes]) -> int | None:
     return state.si_status if state.si_code == os.CLD_EXITED else -state.si_status
 
 
-def _how(code: int) -> str:
+def _exit_text(code: int) -> str:
     return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
 
 
-def _watched(process: subprocess.Popen[bytes]) -> subprocess.Popen[bytes]:
+def _start_watchdog(process: subprocess.Popen[bytes]) -> subprocess.Popen[bytes]:
     """A process that ends the server's group should Snellen be killed."""
     script = Path(__file__).with_name("watchdog.py")
     return subprocess.Popen(
@@ -303,7 +303,7 @@ def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> N
         os.killpg(process.pid, number)
 
 
-def _group_ended(process: subprocess.Popen[bytes], seconds: float) -> bool:
+def _wait_for_group_end(process: subprocess.Popen[bytes], seconds: float) -> bool:
     """Waits at most so long until nobody in the group lives. The leader is reaped once it ended;
     the group's id stays taken as long as one of the others lives."""
     deadline = time.monotonic() + seconds

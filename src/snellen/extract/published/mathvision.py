@@ -14,13 +14,13 @@ import re
 _LABELS = "ABCDE"
 _BOX = "oxed{"
 _BOXED = re.compile(r"oxed\{(.*)\}", re.DOTALL)
-_FLAGS = tuple(
+_LEAD_INS = tuple(
     f"{article}{words}"
     for words in ("e final answer is", "e answer is", "e correct answer is", "e answer should be")
     for article in ("th", "Th")
 )
-_DELETED_FIRST = (" ", r"\,")
-_REWRITTEN = (
+_DELETED_SIGNS = (" ", r"\,")
+_REWRITES = (
     ("∞", r"\infty"), (r"+\infty", r"\infty"), ("\\\\", "\\"), ("\n", ""), (r"\text", ""),
     (r"\mbox", ""), ("bmatrix", "pmatrix"), (r"\left", ""), (r"\right", ""), (r"^{\circ}", ""),
     (r"^\circ", ""), ("{m}^3", ""), ("m^3", ""), ("{units}", ""), ("units", ""), ("{km}", ""),
@@ -34,30 +34,30 @@ _ROOT_OF_SIGN = re.compile(r"\\sqrt(?=([^{]))\1")
 _INTEGERS = re.compile(r"(0|-?[1-9][0-9]*)/(0|-?[1-9][0-9]*)")
 
 
-_NO_REPLY = 40
+_MIN_EXTRACTED_LENGTH = 40
 """Characters without a blank or a capital that no reply has, only what is left of one."""
 
 
-def short_answer(reply: str) -> str:
+def parse_short_answer(reply: str) -> str:
     """The reply's short answer in lower case; empty where nothing is left. What was taken out of
     a reply before (the authors' column) stays as it is: taken out again, a few would change."""
-    if _taken_before(reply):
+    if _is_extracted(reply):
         return reply
-    text = _written(_behind_flags(_number_said(_label_said(reply.strip()))))
+    text = _canonical_latex(_after_lead_ins(_stated_number(_stated_label(reply.strip()))))
     for mark in _OPTION_MARKS:
         text = text.replace(mark, mark[1])
     return text.rstrip(".").lstrip(":").strip()
 
 
-def _taken_before(text: str) -> bool:
+def _is_extracted(text: str) -> bool:
     """Whether blanks, capitals and dollar signs were taken away, as far as that can be seen."""
     bare = text.isascii() and text == text.lower() and not any(map(str.isspace, text))
     if not bare or "$" in text or text.startswith(rf"\b{_BOX}"):
         return False
-    return len(text) > _NO_REPLY or not _balanced(text)
+    return len(text) > _MIN_EXTRACTED_LENGTH or not _has_balanced_braces(text)
 
 
-def _balanced(text: str) -> bool:
+def _has_balanced_braces(text: str) -> bool:
     depth = 0
     for sign in text:
         depth += (sign == "{") - (sign == "}")
@@ -66,7 +66,7 @@ def _balanced(text: str) -> bool:
     return depth == 0
 
 
-def _label_said(text: str) -> str:
+def _stated_label(text: str) -> str:
     for label in _LABELS:
         ends = (f" {label}.", f" ({label}).")
         starts = (f"{label}\n", f"({label})\n", f"({label}) {label}\n")
@@ -75,7 +75,7 @@ def _label_said(text: str) -> str:
     return text
 
 
-def _number_said(text: str) -> str:
+def _stated_number(text: str) -> str:
     last = text.split("is ")[-1].rstrip(".")
     try:
         float(last)
@@ -84,11 +84,11 @@ def _number_said(text: str) -> str:
     return last
 
 
-def _behind_flags(text: str) -> str:
+def _after_lead_ins(text: str) -> str:
     boxes = text.split(_BOX)
     if len(boxes) > 1:
         return text if len(boxes) == 2 else f"\\b{_BOX}{boxes[-1]}"
-    for flag in _FLAGS:
+    for flag in _LEAD_INS:
         _, found, behind = text.rpartition(flag)
         text = (behind if found else text).strip()
         if found:
@@ -96,7 +96,7 @@ def _behind_flags(text: str) -> str:
     return text
 
 
-def _written(text: str) -> str:
+def _canonical_latex(text: str) -> str:
     """One way of writing: of what the outermost box holds, or of all."""
     text = text.lower().replace("{}", "")
     boxed = _BOXED.findall(text)
@@ -105,20 +105,20 @@ def _written(text: str) -> str:
     if closed != -1 and (opened == -1 or closed < opened):
         text = text[:closed]
     text = text.split("=")[-1].split(r"\approx")[-1]
-    for sign in _DELETED_FIRST:
+    for sign in _DELETED_SIGNS:
         text = text.replace(sign, "")
-    for old, new in _REWRITTEN:
+    for old, new in _REWRITES:
         text = text.replace(old, new)
     text = f"0{text}" if text.startswith(".") else text
     if "sqrt" in text:
-        text = _with_braced_fractions(_ROOT_OF_SIGN.sub(r"\\sqrt{\1}", text))
+        text = _brace_fractions(_ROOT_OF_SIGN.sub(r"\\sqrt{\1}", text))
     if text == "0.5":
         return r"\frac{1}{2}"
     whole = _INTEGERS.fullmatch(text)
     return rf"\frac{{{whole[1]}}}{{{whole[2]}}}" if whole else text
 
 
-def _with_braced_fractions(text: str) -> str:
+def _brace_fractions(text: str) -> str:
     r"""\frac12 as \frac{1}{2}; all as it was where one is cut short."""
     first, *parts = text.split(r"\frac")
     made = [first]

@@ -1,17 +1,17 @@
 """Replies read as the scripts published with single benchmarks read them.
 
-`read_mmbench`  MMBench's first evaluation script, the step before its LLM: words of the reply are
+`parse_mmbench`  MMBench's first evaluation script, the step before its LLM: words of the reply are
                 compared as they stand with the labels A to E and the ways to write them.
-`read_equal`    SEED-Bench: the prediction is the label.
-`read_blink`    BLINK: the prediction is the label in parentheses, and nothing else.
-`read_mme_realworld`  MME-RealWorld: the first capital A to E, once set phrases are taken out; else
+`parse_equal`    SEED-Bench: the prediction is the label.
+`parse_blink`    BLINK: the prediction is the label in parentheses, and nothing else.
+`parse_mme_realworld`  MME-RealWorld: the first capital A to E, once set phrases are taken out; else
                 the first option that holds the whole reply.
-`read_mmstar`   MMStar: the letter that opens the reply, or follows one of three lead-ins there.
-`read_cvbench`  CV-Bench: the first sign of the reply, or of what follows "answer is" there.
-`read_bracket`  MLVU: the sign before the first closing bracket, or the whole reply.
-`opening_given_gold`  MVBench: the first word of the reply is part of "(x)", x being the gold, or
+`parse_mmstar`   MMStar: the letter that opens the reply, or follows one of three lead-ins there.
+`parse_cvbench`  CV-Bench: the first sign of the reply, or of what follows "answer is" there.
+`parse_before_bracket`  MLVU: the sign before the first closing bracket, or the whole reply.
+`opening_parser`  MVBench: the first word of the reply is part of "(x)", x being the gold, or
                 holds it: an empty reply is right.
-`read_scienceqa`      ScienceQA, as LLaVA scores it (eval_science_qa.py), which published numbers
+`parse_scienceqa`      ScienceQA, as LLaVA scores it (eval_science_qa.py), which published numbers
                       come from: a label, "B. text", or one "The answer is B" and a sign behind it.
 """
 
@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from snellen.core.answer import Answer, Empty, Found, NoMatch, Truncated, Unparsed
+from snellen.core.answer import Answer, Empty, NoMatch, ParsedAnswer, Truncated, Unparsed
 from snellen.extract.choice import NO_MATCH_LABEL
 from snellen.extract.phrases import API_FAILURE
 
@@ -31,7 +31,7 @@ _NO_OPTION = "E"
 """MMBench's pseudo choice at the time: options end at D."""
 _ARTICLE_WORDS = 3
 """In replies of more words, a lone A may be the article."""
-_DRESSES = (
+_LABEL_FORMS = (
     *(("", after) for after in (".", ",", ":", ")", ").")),
     ("(", ")"),
     ("(", ")."),
@@ -39,73 +39,75 @@ _DRESSES = (
 )
 
 
-def read_mmbench(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
+def parse_mmbench(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
     """Exactly one label stands alone, else exactly one in one way of writing, else the text of
     exactly one option is contained in the reply."""
-    label = _label(reply) or _text(reply, options)
+    label = _find_label(reply) or _find_text(reply, options)
     if label is None:
-        return _unread(reply, stop_reason)
+        return _classify_unparsed(reply, stop_reason)
     if label == _NO_OPTION and label not in options:
         return NoMatch(RULE)
-    return Found(label, RULE)
+    return ParsedAnswer(label, RULE)
 
 
-def read_equal(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
+def parse_equal(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
     """The reply, without white space around it, is a label."""
     label = reply.strip()
     if label == NO_MATCH_LABEL and label not in options:
         return NoMatch(RULE)
     known = label in options if options else len(label) == 1 and "A" <= label <= "Z"
-    return Found(label, RULE) if known else _unread(reply, stop_reason)
+    return ParsedAnswer(label, RULE) if known else _classify_unparsed(reply, stop_reason)
 
 
-def read_blink(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
+def parse_blink(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
     """The reply is a label in parentheses, such as "(A)"; "(A) left" is none."""
     if len(reply) == 3 and reply[0] == "(" and reply[2] == ")":
-        return read_equal(reply[1], options, stop_reason)
-    return _unread(reply, stop_reason)
+        return parse_equal(reply[1], options, stop_reason)
+    return _classify_unparsed(reply, stop_reason)
 
 
 _LETTER = re.compile(f"[{_LABELS}]")
-_ANNOUNCED = (
+_LEAD_INS = (
     *("The best answer is", "The correct answer is", "The answer is", "The answer"),
     "The best option isThe correct option is",
     "Best answer:Best option:",
 )
 """In the published script two commas are missing, so that four lead-ins stay in the reply."""
-_LONG = 10
+_MAX_WORDS = 10
 """Words of a reply that is not looked for among the options."""
 
 
-def read_mme_realworld(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
+def parse_mme_realworld(
+    reply: str, options: Mapping[str, str], stop_reason: str = "stop"
+) -> Answer:
     """The first capital A to E, else the first option, "(A) text", that holds the whole reply: an
     empty reply is A."""
     text = reply.strip()
-    for phrase in _ANNOUNCED:
+    for phrase in _LEAD_INS:
         text = text.replace(phrase, "")
     found = _LETTER.search(text)
     if found is not None and (not options or found[0] in options):
-        return Found(found[0], RULE)
-    if found is None and len(text.split()) <= _LONG:
+        return ParsedAnswer(found[0], RULE)
+    if found is None and len(text.split()) <= _MAX_WORDS:
         written = {label: f"({label}) {option}".lower() for label, option in options.items()}
         label = next((label for label, one in written.items() if text.lower() in one), None)
         if label is not None:
-            return Found(label, RULE)
-    return _unread(reply, stop_reason)
+            return ParsedAnswer(label, RULE)
+    return _classify_unparsed(reply, stop_reason)
 
 
-def read_mmstar(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
+def parse_mmstar(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
     """The letter that opens the reply, or stands behind "(", "option " or "the answer is " there,
     in either case and whatever follows: "Because" is B."""
     text = reply.strip().replace("\n", " ").lower()
     for lead_in in ("", "(", "option ", "the answer is "):
         letter = text[len(lead_in) :][:1].upper()
         if text.startswith(lead_in) and letter in (options or _LETTERS) and letter:
-            return Found(letter, RULE)
-    return _unread(reply, stop_reason)
+            return ParsedAnswer(letter, RULE)
+    return _classify_unparsed(reply, stop_reason)
 
 
-def read_cvbench(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
+def parse_cvbench(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
     """The first sign of the reply, or of what stands behind the last "answer is", then "answer:",
     in either case."""
     text = reply.lower().strip()
@@ -113,39 +115,45 @@ def read_cvbench(reply: str, options: Mapping[str, str], stop_reason: str = "sto
         text = text.rpartition(lead_in)[2]
     letter = text.strip().rstrip(".").lstrip("(").rstrip(")")[:1].upper()
     if letter and letter in (options or _LETTERS):
-        return Found(letter, RULE)
-    return _unread(reply, stop_reason)
+        return ParsedAnswer(letter, RULE)
+    return _classify_unparsed(reply, stop_reason)
 
 
-def read_bracket(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
+def parse_before_bracket(
+    reply: str, options: Mapping[str, str], stop_reason: str = "stop"
+) -> Answer:
     """The sign before the first closing bracket, or the whole reply where there is none."""
     place = reply.find(")")
     # A bracket that opens the reply has the empty text before it.
     said = reply if place < 0 else reply[place - 1 : place]
-    return Found(said, RULE) if said in (options or _LETTERS) else _unread(reply, stop_reason)
+    return (
+        ParsedAnswer(said, RULE)
+        if said in (options or _LETTERS)
+        else _classify_unparsed(reply, stop_reason)
+    )
 
 
-def opening_given_gold(golds: Sequence[str]) -> Callable[[str, Mapping[str, str], str], Answer]:
+def opening_parser(golds: Sequence[str]) -> Callable[[str, Mapping[str, str], str], Answer]:
     """The reader of MVBench, which holds the first word against the gold in its brackets."""
 
-    def read(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
+    def parse(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
         word = reply.lower().split(" ")[0]
         for gold in golds:
             dressed = f"({gold.lower()})"
             if word.replace(".", "") in dressed or dressed in word:
-                return Found(gold, RULE)
-        return _unread(reply, stop_reason)
+                return ParsedAnswer(gold, RULE)
+        return _classify_unparsed(reply, stop_reason)
 
-    return read
-
-
-_STATED = re.compile(r"The answer is ([A-Z]).")
+    return parse
 
 
-def read_scienceqa(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
+_STATED_LABEL = re.compile(r"The answer is ([A-Z]).")
+
+
+def parse_scienceqa(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
     """The label that is the reply, or stands before ". " at its start, or is stated once. Where
     none is, or two are, nothing is drawn by lot: ScienceQA's own script would."""
-    stated = _STATED.findall(reply)
+    stated = _STATED_LABEL.findall(reply)
     if reply in _LETTERS:
         label = reply
     elif len(reply) >= 3 and reply[0] in _LETTERS and reply[1:3] == ". ":
@@ -153,31 +161,31 @@ def read_scienceqa(reply: str, options: Mapping[str, str], stop_reason: str = "s
     else:
         label = stated[0] if len(stated) == 1 else ""
     if label not in (options or _LETTERS):
-        return _unread(reply, stop_reason)
-    return Found(label, RULE)
+        return _classify_unparsed(reply, stop_reason)
+    return ParsedAnswer(label, RULE)
 
 
-def _label(reply: str) -> str | None:
+def _find_label(reply: str) -> str | None:
     if API_FAILURE in reply:
         return None
     words = reply.split()
     bare = [label for label in _LABELS if label in words]
     if len(bare) == 1 and ("A" not in words or len(words) <= _ARTICLE_WORDS):
         return bare[0]
-    for before, after in _DRESSES:
+    for before, after in _LABEL_FORMS:
         found = [label for label in _LABELS if f"{before}{label}{after}" in words]
         if len(found) == 1:
             return found[0]
     return None
 
 
-def _text(reply: str, options: Mapping[str, str]) -> str | None:
+def _find_text(reply: str, options: Mapping[str, str]) -> str | None:
     low = reply.lower()
     held = [label for label, text in options.items() if text.lower() in low]
     return held[0] if len(held) == 1 else None
 
 
-def _unread(reply: str, stop_reason: str) -> Answer:
+def _classify_unparsed(reply: str, stop_reason: str) -> Answer:
     if stop_reason == "length":
         return Truncated()
     return Unparsed() if reply.strip() else Empty()

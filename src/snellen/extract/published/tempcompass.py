@@ -6,46 +6,46 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from snellen.core.answer import Answer, Empty, Found, Unparsed
+from snellen.core.answer import Answer, Empty, ParsedAnswer, Unparsed
 
-_NAME = re.compile(
+_NAMED_SENTENCE = re.compile(
     r"(?P<name>(?:Sentence|Caption|Option|Description)? ?[A-Z0-9])[:.)] ?(?P<text>.*)"
 )
 
 
-def read_choice_of(reply: str, options: Mapping[str, str]) -> Answer:
+def parse_tempcompass_choice(reply: str, options: Mapping[str, str]) -> Answer:
     """The whole option, a bare letter, or a text that starts with "A." or "A)"."""
     text = reply.strip()
     if not text:
         return Empty()
     for label, option in options.items():
         if text in (f"{label}. {option}", f"{label}) {option}"):
-            return Found(label, "whole option")
+            return ParsedAnswer(label, "whole option")
     if text in options:
-        return Found(text, "bare label")
+        return ParsedAnswer(text, "bare label")
     if text[0] in options and text[1:2] in (".", ")"):
-        return Found(text[0], "opening label")
+        return ParsedAnswer(text[0], "opening label")
     return Unparsed()
 
 
-def read_yes_no_of(reply: str) -> Answer:
+def parse_tempcompass_yes_no(reply: str) -> Answer:
     """The word that a reply starts with."""
     text = reply.strip().lower()
     if not text:
         return Empty()
     for word in ("yes", "no"):
         if text.startswith(word):
-            return Found(word.capitalize(), "opening word")
+            return ParsedAnswer(word.capitalize(), "opening word")
     return Unparsed()
 
 
-def named_sentences(question: str) -> dict[str, str]:
+def sentences_by_name(question: str) -> dict[str, str]:
     """The sentences of a matching question by name: {"Sentence A": "A man ..."}."""
-    matches = [_NAME.fullmatch(line.strip()) for line in question.splitlines()[1:]]
+    matches = [_NAMED_SENTENCE.fullmatch(line.strip()) for line in question.splitlines()[1:]]
     return {match["name"].strip(): match["text"].strip() for match in matches if match}
 
 
-def read_match_of(reply: str, sentences: Mapping[str, str]) -> Answer:
+def parse_sentence_match(reply: str, sentences: Mapping[str, str]) -> Answer:
     """The whole line, its sentence, what stands behind a bracket, or its name, "Sentence A" or "A",
     which may have full stops; letter by letter as in the question."""
     text = reply.strip()
@@ -55,33 +55,33 @@ def read_match_of(reply: str, sentences: Mapping[str, str]) -> Answer:
     behind = behind.split(") ")[0] if bracket else text
     for name in sentences:
         # A name takes precedence over a sentence, and that over a line.
-        if {text, text.replace(".", "")} & {name, _short(name)}:
-            return Found(name, "name")
+        if {text, text.replace(".", "")} & {name, _name_without_noun(name)}:
+            return ParsedAnswer(name, "name")
     for name, sentence in sentences.items():
         if sentence in (text, behind) or text == f"{name}: {sentence}":
-            return Found(name, "sentence")
+            return ParsedAnswer(name, "sentence")
     return Unparsed()
 
 
-def read_match_in_any_case(reply: str, sentences: Mapping[str, str]) -> Answer:
-    """As `read_match_of`, but without regard to case, the sign behind a name and a full stop at the
+def parse_sentence_match_ignoring_case(reply: str, sentences: Mapping[str, str]) -> Answer:
+    """As `parse_sentence_match`, but without regard to case, the sign behind a name and a full stop at the
     end, and nothing is looked for behind a bracket."""
-    text = _bare(reply)
+    text = _normalise(reply)
     if not text:
         return Empty()
     for name, sentence in sentences.items():
         lines = (f"{name}: {sentence}", f"{name}. {sentence}", f"{name}) {sentence}")
-        if text in map(_bare, (*lines, sentence, name, name.split()[-1])):
-            return Found(name, "sentence or name")
+        if text in map(_normalise, (*lines, sentence, name, name.split()[-1])):
+            return ParsedAnswer(name, "sentence or name")
     return Unparsed()
 
 
-def _short(name: str) -> str:
+def _name_without_noun(name: str) -> str:
     """A name without its noun: "A" of "Sentence A"."""
     for noun in ("Sentence ", "Option ", "Caption "):
         name = name.replace(noun, "")
     return name
 
 
-def _bare(text: str) -> str:
+def _normalise(text: str) -> str:
     return text.strip().lower().rstrip(".")

@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from snellen.core.answer import Answer, Empty, Found, NoMatch, Refused, Truncated, Unparsed
+from snellen.core.answer import Answer, Empty, NoMatch, ParsedAnswer, Refused, Truncated, Unparsed
 from snellen.extract.choice import NO_MATCH_LABEL
 from snellen.extract.phrases import API_FAILURE
 from snellen.extract.yes_no import NO, YES
@@ -26,20 +26,20 @@ from snellen.extract.yes_no import NO, YES
 RULE = "vlmevalkit"
 COMMIT = "e8e78f05"
 """VLMEvalKit's commit whose behaviour the rules restate."""
-LATEST = "2026-08"
-FIRST = "2024-02"
+LATEST_RELEASE = "2026-08"
+FIRST_RELEASE = "2024-02"
 """The months between which the rule for choices is known."""
 _LAST_WORDS_SINCE = "2025-08"
-_STATED_SINCE = "2026-06"
+_ANSWER_IS_SINCE = "2026-06"
 _REFUSALS = (
     "Sorry, I can't help with images of people yet.",
     "I can't process this file.",
     "I'm sorry, but without the image provided",
     "Cannot determine the answer",
 )
-_SPACED = str.maketrans(dict.fromkeys(".()[],:;!*#{}", " "))
+_SIGNS_TO_SPACES = str.maketrans(dict.fromkeys(".()[],:;!*#{}", " "))
 _LAST_WORDS = 4
-_STATED = re.compile(r"answer\s+is\s+\**(?P<letter>[A-D])", re.IGNORECASE)
+_ANSWER_IS = re.compile(r"answer\s+is\s+\**(?P<letter>[A-D])", re.IGNORECASE)
 _UNKNOWN_LABELS = dict.fromkeys("ABCDEFGH", "")
 
 _PUNCTUATION = ';/[]"{}()=+\\_-><@`,?!'
@@ -47,59 +47,59 @@ _BETWEEN_DIGITS = re.compile(r"\d,\d")
 _DOT = re.compile(r"(?<!\d)\.(?!\d)")
 
 
-def read_choice_vlmevalkit(
+def parse_choice_vlmevalkit(
     reply: str,
     options: Mapping[str, str],
     stop_reason: str = "stop",
     *,
-    release: str = LATEST,
+    release: str = LATEST_RELEASE,
 ) -> Answer:
     """The label of the option, or why there is none. Without options (predictions scored without
     their data) the labels are taken to be A to H, and there is no text to look for. `release` is
     the month (YYYY-MM) whose rule reads."""
     labels = options or _UNKNOWN_LABELS
-    answer = _by_option(reply, labels, release)
+    answer = _parse_by_option(reply, labels, release)
     if answer is None and options:
-        answer = _by_text(reply, options, release)
-    return answer or _unread(reply, stop_reason)
+        answer = _parse_by_text(reply, options, release)
+    return answer or _classify_unparsed(reply, stop_reason)
 
 
-def read_yes_no_vlmevalkit(reply: str, stop_reason: str = "stop") -> Answer:
+def parse_yes_no_vlmevalkit(reply: str, stop_reason: str = "stop") -> Answer:
     """Yes or No where exactly one of the two is a word of the reply; its "Unknown" is unread."""
     words = _without_punctuation(reply.lower()).split()
     if ("yes" in words) != ("no" in words):
-        return Found(YES if "yes" in words else NO, RULE)
-    return _unread(reply, stop_reason)
+        return ParsedAnswer(YES if "yes" in words else NO, RULE)
+    return _classify_unparsed(reply, stop_reason)
 
 
-def _by_option(reply: str, labels: Mapping[str, str], release: str) -> Answer | None:
+def _parse_by_option(reply: str, labels: Mapping[str, str], release: str) -> Answer | None:
     if API_FAILURE.lower() in reply.lower():
         return None
     if any(phrase in reply for phrase in _REFUSALS):
         return Refused(RULE)
-    words = reply.translate(_SPACED).split()
+    words = reply.translate(_SIGNS_TO_SPACES).split()
     named = [label for label in labels if label in words]
     last = len(words) - _LAST_WORDS if release >= _LAST_WORDS_SINCE else 0
     if len(named) == 1 and words.index(named[0]) >= last:
-        return Found(named[0], f"{RULE}: option")
+        return ParsedAnswer(named[0], f"{RULE}: option")
     if not named and NO_MATCH_LABEL in words:
         return NoMatch(RULE)
-    stated = _STATED.search(reply) if release >= _STATED_SINCE else None
+    stated = _ANSWER_IS.search(reply) if release >= _ANSWER_IS_SINCE else None
     if stated and stated["letter"].upper() in labels:
-        return Found(stated["letter"].upper(), f"{RULE}: answer is", stated.span("letter"))
+        return ParsedAnswer(stated["letter"].upper(), f"{RULE}: answer is", stated.span("letter"))
     return None
 
 
-def _by_text(reply: str, options: Mapping[str, str], release: str) -> Answer | None:
+def _parse_by_text(reply: str, options: Mapping[str, str], release: str) -> Answer | None:
     low = reply.lower()
     long = len(low) > 2 * sum(map(len, options.values()))
     if long and release >= _LAST_WORDS_SINCE:
         return None
     held = [label for label, text in options.items() if text.lower() in low]
-    return Found(held[0], f"{RULE}: text") if len(held) == 1 else None
+    return ParsedAnswer(held[0], f"{RULE}: text") if len(held) == 1 else None
 
 
-def _unread(reply: str, stop_reason: str) -> Answer:
+def _classify_unparsed(reply: str, stop_reason: str) -> Answer:
     """Z, by its kind; all of them are wrong."""
     if stop_reason == "length":
         return Truncated()

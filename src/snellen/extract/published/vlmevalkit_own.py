@@ -2,14 +2,14 @@
 
 Without a judge, as of its commit e8e78f05 (August 2026), faults included:
 
-`read_first_capital`      Video-MME and WorldSense: the first capital A to D; two of its lead-ins
+`parse_first_capital`      Video-MME and WorldSense: the first capital A to D; two of its lead-ins
                           lack a comma, so that four are never taken away.
-`read_mme_realworld`      MME-RealWorld: the first capital A to E, else a small one alone; a reply
+`parse_mme_realworld`      MME-RealWorld: the first capital A to E, else a small one alone; a reply
                           that is empty, or a lone parenthesis, is A.
-`first_word_given_gold`   MVBench: the first word is part of "(x)", x being the gold, or holds it;
+`first_word_parser`   MVBench: the first word is part of "(x)", x being the gold, or holds it;
                           an empty reply is right. Else the reader of all choices.
-`bracket_given_gold`      MLVU: the sign before the first ")" is the gold. Else the same.
-`read_behind_answer`      MMMU-Pro asked to think first: the last line that opens with "Answer:" is
+`bracket_parser`      MLVU: the sign before the first ")" is the gold. Else the same.
+`parse_after_answer`      MMMU-Pro asked to think first: the last line that opens with "Answer:" is
                           read by the reader of all choices, or its only capital letter.
 """
 
@@ -19,10 +19,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from string import ascii_uppercase
 
-from snellen.core.answer import Answer, Empty, Found, Truncated, Unparsed
-from snellen.extract.published.vlmevalkit import RULE, read_choice_vlmevalkit
+from snellen.core.answer import Answer, Empty, ParsedAnswer, Truncated, Unparsed
+from snellen.extract.published.vlmevalkit import RULE, parse_choice_vlmevalkit
 
-_Reader = Callable[[str, Mapping[str, str], str], Answer]
+_ChoiceParser = Callable[[str, Mapping[str, str], str], Answer]
 
 _LEAD_INS = (
     *("The best answer is", "The correct answer is", "The answer is", "The answer"),
@@ -37,79 +37,85 @@ _LEAD_INS_VIDEO = (
 _A_TO_D = re.compile("[ABCD]")
 _A_TO_E = re.compile("[ABCDE]")
 _ANSWER = "Answer:"
-_LONG = 10
+_MAX_WORDS = 10
 """Words of a reply that is never held against the labels."""
 
 
-def read_first_capital(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
+def parse_first_capital(
+    reply: str, options: Mapping[str, str], stop_reason: str = "stop"
+) -> Answer:
     """The first capital A to D, wherever it stands, once set phrases are taken out."""
-    found = _A_TO_D.search(_without(_LEAD_INS_VIDEO, reply))
-    return _label(found[0] if found else None, reply, options, stop_reason)
+    found = _A_TO_D.search(_remove_phrases(_LEAD_INS_VIDEO, reply))
+    return _as_answer(found[0] if found else None, reply, options, stop_reason)
 
 
-def read_mme_realworld(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
+def parse_mme_realworld(
+    reply: str, options: Mapping[str, str], stop_reason: str = "stop"
+) -> Answer:
     """The first capital A to E of the reply, or of what <answer> encloses, else the first label
     whose "(x)" holds the whole reply."""
     _, opened, rest = reply.partition("<answer>")
     inside, closed, _ = rest.partition("</answer>")
     tagged = opened and closed
-    text = _without(_LEAD_INS, inside.strip().upper() if tagged else reply)
+    text = _remove_phrases(_LEAD_INS, inside.strip().upper() if tagged else reply)
     found = _A_TO_E.search(text)
-    if found is not None or len(text.split()) > _LONG:
-        return _label(found[0] if found else None, reply, options, stop_reason)
+    if found is not None or len(text.split()) > _MAX_WORDS:
+        return _as_answer(found[0] if found else None, reply, options, stop_reason)
     held = next((label for label in "ABCDE" if text.lower() in f"({label.lower()})"), None)
-    return _label(held, reply, options, stop_reason)
+    return _as_answer(held, reply, options, stop_reason)
 
 
-def first_word_given_gold(golds: Sequence[str]) -> _Reader:
+def first_word_parser(golds: Sequence[str]) -> _ChoiceParser:
     """The reader of MVBench, which takes a first word for the gold where it may be meant."""
 
-    def read(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
+    def parse(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
         word = reply.lower().strip().split(" ")[0]
         for gold in golds:
             dressed = f"({gold.lower()})"
             if word.replace(".", "") in dressed or dressed in word:
-                return Found(gold, f"{RULE}: first word")
-        return read_choice_vlmevalkit(reply, options, stop_reason)
+                return ParsedAnswer(gold, f"{RULE}: first word")
+        return parse_choice_vlmevalkit(reply, options, stop_reason)
 
-    return read
+    return parse
 
 
-def bracket_given_gold(golds: Sequence[str]) -> _Reader:
+def bracket_parser(golds: Sequence[str]) -> _ChoiceParser:
     """The reader of MLVU: the sign before the first closing bracket, or the whole reply."""
 
-    def read(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
+    def parse(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
         place = reply.find(")")
         # A bracket that opens the reply has the empty text before it.
         said = reply if place < 0 else reply[place - 1 : place]
         if said in golds:
-            return Found(said, f"{RULE}: before the bracket")
-        return read_choice_vlmevalkit(reply, options, stop_reason)
+            return ParsedAnswer(said, f"{RULE}: before the bracket")
+        return parse_choice_vlmevalkit(reply, options, stop_reason)
 
-    return read
+    return parse
 
 
-def read_behind_answer(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
+def parse_after_answer(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
     """What stands behind the last "Answer:" that opens a line, else the whole reply."""
     lines = [line.strip() for line in reply.strip().split("\n")]
     announced = [line.removeprefix(_ANSWER) for line in lines if line.startswith(_ANSWER)]
     if not announced:
-        return read_choice_vlmevalkit(reply, options, stop_reason)
+        return parse_choice_vlmevalkit(reply, options, stop_reason)
     capitals = {sign for sign in announced[-1] if sign in ascii_uppercase}
     said = capitals.pop() if len(capitals) == 1 else announced[-1]
-    return read_choice_vlmevalkit(said, options, stop_reason)
+    return parse_choice_vlmevalkit(said, options, stop_reason)
 
 
-def _without(phrases: Sequence[str], reply: str) -> str:
+def _remove_phrases(phrases: Sequence[str], reply: str) -> str:
     text = reply.strip()
     for phrase in phrases:
         text = text.replace(phrase, "")
     return text
 
 
-def _label(label: str | None, reply: str, options: Mapping[str, str], stop_reason: str) -> Answer:
+def _as_answer(
+    label: str | None, reply: str, options: Mapping[str, str], stop_reason: str
+) -> Answer:
     if label is not None and (not options or label in options):
-        return Found(label, RULE)
+        return ParsedAnswer(label, RULE)
     if stop_reason == "length":
         return Truncated()
     return Unparsed() if reply.strip() else Empty()

@@ -10,139 +10,146 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from snellen.models.hf.memory import Meter
+from snellen.models.hf.memory import MemoryMeter
 
-GROWTH = 8
+MAX_GROWTH = 8
 """Times its first size that a batch may grow to."""
-_TRIES = 2
+_BATCHES_PER_SIZE = 2
 """Full batches of a size before another is tried."""
-_FASTER = 1.05
+_MIN_SPEEDUP = 1.05
 """A larger batch must cut the time per prompt by this factor to be kept."""
-_SLACK = 1.25
+_MEMORY_SLACK = 1.25
 """By how much a batch may need more memory than those before it told."""
-_LOOK_EVERY = 0.5
+_CHECK_INTERVAL = 0.5
 """Seconds between two looks at the memory that is free."""
 
 
 @dataclass(slots=True)
-class Work:
+class BatchTiming:
     """What one batch was, told by whoever computes it."""
 
     prompts: int
-    longest: int
+    max_length: int
     """Tokens of the longest prompt with its reply."""
-    read: int = 0
+    prefill_tokens: int = 0
     """Tokens of prompts that were computed."""
-    said: int = 0
+    decoded_tokens: int = 0
     """Tokens of replies."""
-    reading: float = 0.0
+    prefill_seconds: float = 0.0
     """Seconds until the prompts were read."""
-    saying: float = 0.0
-    _since: float = field(default_factory=time.perf_counter)
+    decode_seconds: float = 0.0
+    _started_at: float = field(default_factory=time.perf_counter)
 
-    def has_read(self, tokens: int) -> None:
-        self.read, self.reading = tokens, time.perf_counter() - self._since
+    def record_prefill(self, tokens: int) -> None:
+        self.prefill_tokens, self.prefill_seconds = tokens, time.perf_counter() - self._started_at
 
-    def has_said(self, tokens: int) -> None:
-        self.said, self.saying = tokens, time.perf_counter() - self._since - self.reading
+    def record_decode(self, tokens: int) -> None:
+        self.decoded_tokens, self.decode_seconds = (
+            tokens,
+            time.perf_counter() - self._started_at - self.prefill_seconds,
+        )
 
 
 @dataclass(slots=True)
-class _Pace:
+class _BestTimes:
     """The best seconds per token seen with one size; other processes only make it worse."""
 
     batches: int = 0
-    reading: float = math.inf
-    saying: float = math.inf
+    prefill: float = math.inf
+    decode: float = math.inf
 
 
-class Sizes(NamedTuple):
+class BatchSizers(NamedTuple):
     """Of the kinds of batches a model computes."""
 
-    replies: Sizing
-    candidates: Sizing
+    replies: BatchSizer
+    candidates: BatchSizer
 
 
-class Sizing:
-    """The size of batches of one kind: grows from `first` up to `most`, doubling while what was
+class BatchSizer:
+    """The size of batches of one kind: grows from `initial` up to `max_size`, doubling while what was
     measured says that the double fits (`meter`) and the last doubling paid; shrinks for good where
     memory was short. No answer depends on it."""
 
-    def __init__(self, first: int, most: int, meter: Meter) -> None:
-        self.size = first
+    def __init__(self, initial: int, max_size: int, meter: MemoryMeter) -> None:
+        self.size = initial
         """Prompts that the next batch may hold."""
         self.largest = 0
         """Prompts of the largest batch that was computed."""
-        self._most = most
+        self._max_size = max_size
         self._meter = meter
-        self._paces: dict[int, _Pace] = defaultdict(_Pace)
-        self._before: int | None = None
-        self._prompts = self._read = self._said = 0
-        self._need = 0.0
+        self._times: dict[int, _BestTimes] = defaultdict(_BestTimes)
+        self._previous: int | None = None
+        self._prompts = self._prefill_tokens = self._decoded_tokens = 0
+        self._bytes_per_token = 0.0
         """Bytes, the most that a batch took for each token of its longest prompt, per prompt."""
-        self._free, self._looked = 0, -math.inf
+        self._free_bytes, self._checked_at = 0, -math.inf
 
-    def room(self, longest: int) -> int:
-        """How many prompts of `longest` tokens may be computed together."""
-        return max(1, min(self.size, self._fitting(self._need * longest)))
+    def max_prompts(self, max_length: int) -> int:
+        """How many prompts of `max_length` tokens may be computed together."""
+        return max(1, min(self.size, self._count_fitting(self._bytes_per_token * max_length)))
 
     @contextmanager
-    def measured(self, work: Work) -> Iterator[None]:
-        """Around the computing of one batch, which tells `work` what it did."""
-        used, highest = self._meter.used(), self._meter.highest()
+    def measure(self, timing: BatchTiming) -> Iterator[None]:
+        """Around the computing of one batch, which tells `timing` what it did."""
+        used_before, peak_before = self._meter.used_bytes(), self._meter.peak_bytes()
         yield
-        after = self._meter.highest()
+        peak_after = self._meter.peak_bytes()
         # A byte where a batch found room in what was already held; 0 where nothing is known.
-        need = max(after - used, 1 if after else 0) / (work.prompts * work.longest)
-        if after > highest:
-            self._need = max(self._need, need)
-        self.largest = max(self.largest, work.prompts)
-        self._note(work)
-        if work.prompts >= self.size:
-            self._paces[self.size].batches += 1
+        bytes_per_token = max(peak_after - used_before, 1 if peak_after else 0) / (
+            timing.prompts * timing.max_length
+        )
+        if peak_after > peak_before:
+            self._bytes_per_token = max(self._bytes_per_token, bytes_per_token)
+        self.largest = max(self.largest, timing.prompts)
+        self._record(timing)
+        if timing.prompts >= self.size:
+            self._times[self.size].batches += 1
             # Where loading, or an earlier batch, was higher, this one took no more than that.
-            self._consider((self._need or need) * work.longest)
+            self._adjust((self._bytes_per_token or bytes_per_token) * timing.max_length)
 
-    def short(self, prompts: int) -> None:
+    def shrink(self, prompts: int) -> None:
         """Memory did not suffice for so many."""
-        self.size = self._most = max(1, min(self.size, prompts) // 2)
+        self.size = self._max_size = max(1, min(self.size, prompts) // 2)
 
-    def _note(self, work: Work) -> None:
-        self._prompts += work.prompts
-        self._read += work.read
-        self._said += work.said
-        if work.prompts < self.size:
+    def _record(self, timing: BatchTiming) -> None:
+        self._prompts += timing.prompts
+        self._prefill_tokens += timing.prefill_tokens
+        self._decoded_tokens += timing.decoded_tokens
+        if timing.prompts < self.size:
             return
-        pace = self._paces[self.size]
-        if work.read:
-            pace.reading = min(pace.reading, work.reading / work.read)
-        if work.said:
-            pace.saying = min(pace.saying, work.saying / work.said)
+        best = self._times[self.size]
+        if timing.prefill_tokens:
+            best.prefill = min(best.prefill, timing.prefill_seconds / timing.prefill_tokens)
+        if timing.decoded_tokens:
+            best.decode = min(best.decode, timing.decode_seconds / timing.decoded_tokens)
 
-    def _consider(self, need: float) -> None:
+    def _adjust(self, bytes_per_prompt: float) -> None:
         """Bytes a prompt needs are known, at least as an upper bound."""
-        if self.size >= self._most or self._paces[self.size].batches < _TRIES:
+        if self.size >= self._max_size or self._times[self.size].batches < _BATCHES_PER_SIZE:
             return
-        if self._before is not None and not self._pays(self._before, self.size):
-            self.size = self._most = self._before
-        elif need and 2 * self.size <= min(self._most, self._fitting(need)):
-            self._before, self.size = self.size, 2 * self.size
+        if self._previous is not None and not self._is_faster(self._previous, self.size):
+            self.size = self._max_size = self._previous
+        elif bytes_per_prompt and 2 * self.size <= min(
+            self._max_size, self._count_fitting(bytes_per_prompt)
+        ):
+            self._previous, self.size = self.size, 2 * self.size
 
-    def _pays(self, smaller: int, larger: int) -> bool:
-        return self._seconds(smaller) >= _FASTER * self._seconds(larger)
+    def _is_faster(self, smaller: int, larger: int) -> bool:
+        return self._mean_seconds(smaller) >= _MIN_SPEEDUP * self._mean_seconds(larger)
 
-    def _seconds(self, size: int) -> float:
+    def _mean_seconds(self, size: int) -> float:
         """Of the mean prompt so far, at a size's pace."""
-        pace = self._paces[size]
-        parts = ((self._read, pace.reading), (self._said, pace.saying))
+        best = self._times[size]
+        parts = ((self._prefill_tokens, best.prefill), (self._decoded_tokens, best.decode))
         return sum(tokens * each for tokens, each in parts if tokens and each < math.inf)
 
-    def _fitting(self, need: float) -> int:
+    def _count_fitting(self, bytes_per_prompt: float) -> int:
         """Prompts of so many bytes that fit into the memory that is free; as many as there are
         where nothing is known."""
-        if not need:
+        if not bytes_per_prompt:
             return self.size
         now = time.monotonic()
-        if now - self._looked > _LOOK_EVERY:
-            self._free, self._looked = self._meter.free(), now
-        return int(self._free / (_SLACK * need))
+        if now - self._checked_at > _CHECK_INTERVAL:
+            self._free_bytes, self._checked_at = self._meter.free_bytes(), now
+        return int(self._free_bytes / (_MEMORY_SLACK * bytes_per_prompt))

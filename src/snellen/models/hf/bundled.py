@@ -10,11 +10,11 @@ from snellen.core.model import Model
 from snellen.models.hf.checkpoint import find_checkpoint
 from snellen.models.hf.loading import require
 from snellen.models.hf.model import OPTIONS, open_checkpoint
-from snellen.models.naming.provider import KnownModel, read_options
+from snellen.models.naming.provider import ModelListing, read_options
 
 KNOWN = (
-    KnownModel("snellen/tiny", "The bundled vision-language model: shapes, colours, counting."),
-    KnownModel("snellen/tiny-early", "An early checkpoint of it, with a strong position bias."),
+    ModelListing("snellen/tiny", "The bundled vision-language model: shapes, colours, counting."),
+    ModelListing("snellen/tiny-early", "An early checkpoint of it, with a strong position bias."),
 )
 WEIGHTS = Path(__file__).parents[1] / "weights"
 _DEFAULTS = {"dtype": "float32"}
@@ -30,9 +30,9 @@ def provider(name: str, options: Mapping[str, str]) -> Model:
     names = [known.name for known in KNOWN]
     if f"snellen/{name}" not in names:
         raise UnknownName("model", f"snellen/{name}", names)
-    given = {**_DEFAULTS, **read_options("snellen", options, _OPTIONS)}
+    values = {**_DEFAULTS, **read_options("snellen", options, _OPTIONS)}
     require(f"snellen/{name}", "torch", "transformers")
     folder = WEIGHTS / name
     if not folder.is_dir():
         raise UsageError(f"this copy of Snellen lacks the weights of snellen/{name} ({folder})")
-    return open_checkpoint(find_checkpoint(str(folder)), "snellen", name, given, _BATCH_SIZE)
+    return open_checkpoint(find_checkpoint(str(folder)), "snellen", name, values, _BATCH_SIZE)

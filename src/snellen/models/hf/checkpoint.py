@@ -13,13 +13,13 @@ from typing import Any
 from snellen.core.errors import UsageError
 from snellen.core.model import Capabilities, Modality
 from snellen.models.file_hash import file_digest
-from snellen.models.hf.hub import fetch_config, refused
+from snellen.models.hf.hub import fetch_config, hub_error
 from snellen.settings import Settings
 
 _TEXT_FILES = ("*.json", "*.jinja", "*.txt", "*.model", "*.py", "chat_templates/*.jinja")
 DRAWING_TYPES = frozenset({"janus"})
 """`model_type`s that draw pictures as well as write (see `hf_drawing`)."""
-_DUPLICATES = ("original/*", "onnx/*", "openvino/*", "consolidated*")
+_DUPLICATE_FILES = ("original/*", "onnx/*", "openvino/*", "consolidated*")
 """The same weights in other forms, as they stand beside them on the hub."""
 
 
@@ -71,16 +71,16 @@ class Checkpoint:
             snapshot_download,
             self.name,
             revision=self.commit,
-            ignore_patterns=_DUPLICATES,
+            ignore_patterns=_DUPLICATE_FILES,
             local_files_only=Settings.from_environment().offline,
         )
         try:
             folder: str = fetch(allow_patterns=[*_TEXT_FILES, "*.safetensors"])
-            if not _weights(Path(folder)):
+            if not _weight_files(Path(folder)):
                 folder = fetch(allow_patterns=["*.bin"])
         except (OSError, ValueError, HTTPError) as error:
-            raise refused(self.name, error, self.commit) from error
-        if not _weights(Path(folder)):
+            raise hub_error(self.name, error, self.commit) from error
+        if not _weight_files(Path(folder)):
             raise UsageError(
                 f"{self.name} has no weights that are read (*.safetensors or *.bin), or the hub's "
                 "cache lacks them; choose another revision, or fetch them where there is a network"
@@ -112,49 +112,49 @@ def find_checkpoint(name: str, revision: str | None = None) -> Checkpoint:
     if folder.is_dir():
         if revision is not None:
             raise UsageError(f"option revision={revision!r}: {name} is a folder, not a hub id")
-        return _local(folder)
+        return _find_local(folder)
     if name.startswith((".", "/", "~")) or name.count("/") > 1:
         raise UsageError(f"there is no folder {name}; expected a model folder with a config.json")
-    return _hub(name, revision)
+    return _find_on_hub(name, revision)
 
 
-def _local(folder: Path) -> Checkpoint:
-    config = _json(folder / "config.json")
+def _find_local(folder: Path) -> Checkpoint:
+    config = _read_json(folder / "config.json")
     if config is None:
         raise UsageError(
             f"{folder} has no config.json, so it is not a model folder; expected what "
             "save_pretrained writes: config.json, weights, tokenizer and processor files"
         )
-    if not _weights(folder):
+    if not _weight_files(folder):
         raise UsageError(f"{folder} holds no weights (*.safetensors or *.bin)")
-    files = {name: _json(folder / name) for name in _DESCRIPTIONS}
+    files = {name: _read_json(folder / name) for name in _PROCESSOR_FILES}
     revision = f"sha256:{folder_digest(folder)}"
     return _describe(folder.resolve().name, str(folder.resolve()), None, revision, config, files)
 
 
-def _hub(name: str, revision: str | None) -> Checkpoint:
+def _find_on_hub(name: str, revision: str | None) -> Checkpoint:
     path = fetch_config(name, revision)
 
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError, HTTPError, LocalEntryNotFoundError
 
     commit = path.parent.name
-    known = Settings.from_environment().offline or _is_complete(path.parent)
+    cached = Settings.from_environment().offline or _is_complete(path.parent)
     files: dict[str, Mapping[str, Any] | None] = {}
-    for wanted in _DESCRIPTIONS:
+    for file_name in _PROCESSOR_FILES:
         try:
-            found = hf_hub_download(name, wanted, revision=commit, local_files_only=known)
-            files[wanted] = _json(Path(found))
+            file_path = hf_hub_download(name, file_name, revision=commit, local_files_only=cached)
+            files[file_name] = _read_json(Path(file_path))
         except (OSError, HTTPError, EntryNotFoundError) as error:
             absent = isinstance(error, EntryNotFoundError)
-            if not absent or (isinstance(error, LocalEntryNotFoundError) and not known):
-                raise refused(name, error, commit) from error
-            files[wanted] = None
-    return _describe(name, str(path.parent), commit, commit, _json(path) or {}, files)
+            if not absent or (isinstance(error, LocalEntryNotFoundError) and not cached):
+                raise hub_error(name, error, commit) from error
+            files[file_name] = None
+    return _describe(name, str(path.parent), commit, commit, _read_json(path) or {}, files)
 
 
 _PROCESSOR, _PREPROCESSOR = "processor_config.json", "preprocessor_config.json"
-_DESCRIPTIONS = (_PROCESSOR, _PREPROCESSOR)
+_PROCESSOR_FILES = (_PROCESSOR, _PREPROCESSOR)
 
 
 def _describe(
@@ -180,15 +180,15 @@ def folder_digest(folder: Path) -> str:
     """SHA-256 (hex) over the names and contents of every file that can change a reply: weights,
     configuration, tokenizer, processor, chat template, the checkpoint's own code."""
     texts = {path for pattern in _TEXT_FILES for path in folder.glob(pattern)}
-    paths = sorted(texts.union(_weights(folder)))
-    whole = hashlib.sha256()
+    paths = sorted(texts.union(_weight_files(folder)))
+    digest = hashlib.sha256()
     for path in paths:
         if path.is_file():
-            whole.update(f"{path.relative_to(folder).as_posix()}\0{file_digest(path)}\n".encode())
-    return whole.hexdigest()
+            digest.update(f"{path.relative_to(folder).as_posix()}\0{file_digest(path)}\n".encode())
+    return digest.hexdigest()
 
 
-def _weights(folder: Path) -> list[Path]:
+def _weight_files(folder: Path) -> list[Path]:
     """The weight files transformers would take."""
     return list(folder.glob("*.safetensors")) or list(folder.glob("*.bin"))
 
@@ -196,10 +196,10 @@ def _weights(folder: Path) -> list[Path]:
 def _is_complete(snapshot: Path) -> bool:
     """Whether a snapshot in the hub's cache needs nothing more: every shard, a tokenizer and,
     for an image model, a processor."""
-    index = _json(snapshot / "model.safetensors.index.json")
+    index = _read_json(snapshot / "model.safetensors.index.json")
     shards = set(index.get("weight_map", {}).values()) if index else {"model.safetensors"}
-    config = _json(snapshot / "config.json") or {}
-    described = any((snapshot / name).is_file() for name in _DESCRIPTIONS)
+    config = _read_json(snapshot / "config.json") or {}
+    described = any((snapshot / name).is_file() for name in _PROCESSOR_FILES)
     return (
         all((snapshot / shard).is_file() for shard in shards)
         and (snapshot / "tokenizer_config.json").is_file()
@@ -207,14 +207,14 @@ def _is_complete(snapshot: Path) -> bool:
     )
 
 
-def _json(path: Path) -> Mapping[str, Any] | None:
+def _read_json(path: Path) -> Mapping[str, Any] | None:
     """The object in a JSON file; None when there is no such file. Raises UsageError."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
         raise UsageError(f"{path} cannot be read as JSON: {error}") from error
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise UsageError(f"{path} does not hold a JSON object")
-    return found
+    return content

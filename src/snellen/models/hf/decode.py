@@ -6,61 +6,65 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from snellen.core.request import Generation
-from snellen.models.hf.prefix_sharing import Begun, Sharing
+from snellen.models.hf.prefix_sharing import PrefillState, PrefixSharing
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
-class Decoding:
-    """Greedy decoding, or what `lots` makes of the scores; rows that have ended leave the batch
+class Decoder:
+    """Greedy decoding, or what `sampler` makes of the scores; rows that have ended leave the batch
     when half of it has."""
 
     def __init__(
         self,
-        sharing: Sharing,
+        sharing: PrefixSharing,
         tokenizer: Any,
-        ends: frozenset[int],
+        eos_token_ids: frozenset[int],
         suppressed: Sequence[int] = (),
     ) -> None:
         self._sharing = sharing
         self._tokenizer = tokenizer
-        self._ends = ends
+        self._eos_token_ids = eos_token_ids
         self._suppressed = list(suppressed)
 
-    def words(self, begun: Begun, settings: Generation, lots: Any = None) -> list[list[int]]:
+    def decode(
+        self, state: PrefillState, settings: Generation, sampler: Any = None
+    ) -> list[list[int]]:
         """The tokens of each reply, an end token included where one was reached."""
-        replies: list[list[int]] = [[] for _ in range(len(begun.positions))]
+        replies: list[list[int]] = [[] for _ in range(len(state.positions))]
         batch = list(range(len(replies)))
-        going = set(batch)
-        logits = begun.logits[:, -1]
+        unfinished = set(batch)
+        logits = state.logits[:, -1]
         while True:
-            chosen = self._chosen(logits, lots, batch)
-            for place, token in zip(batch, chosen.tolist(), strict=True):
-                if place in going:
-                    replies[place].append(token)
-            going = {place for place in going if self._goes_on(replies[place], settings)}
-            if not going:
+            chosen = self._next_tokens(logits, sampler, batch)
+            for index, token in zip(batch, chosen.tolist(), strict=True):
+                if index in unfinished:
+                    replies[index].append(token)
+            unfinished = {
+                place for place in unfinished if self._is_unfinished(replies[place], settings)
+            }
+            if not unfinished:
                 return replies
-            if 2 * len(going) <= len(batch):
-                kept = [at for at, place in enumerate(batch) if place in going]
-                chosen = chosen[_index(kept, chosen)]
-                _keep(begun, kept)
+            if 2 * len(unfinished) <= len(batch):
+                kept = [at for at, place in enumerate(batch) if place in unfinished]
+                chosen = chosen[_index_tensor(kept, chosen)]
+                _select_rows(state, kept)
                 batch = [batch[at] for at in kept]
-            logits = self._sharing.step(begun, chosen)
+            logits = self._sharing.step(state, chosen)
 
-    def _chosen(self, logits: Tensor, lots: Any, alive: Sequence[int]) -> Tensor:
+    def _next_tokens(self, logits: Tensor, sampler: Any, rows: Sequence[int]) -> Tensor:
         import torch
 
         scores = logits.float()
         if self._suppressed:
-            scores = scores.index_fill(1, _index(self._suppressed, scores), -torch.inf)
-        if lots is not None:
-            scores = lots(scores, alive)
+            scores = scores.index_fill(1, _index_tensor(self._suppressed, scores), -torch.inf)
+        if sampler is not None:
+            scores = sampler(scores, rows)
         return scores.argmax(-1)
 
-    def _goes_on(self, reply: Sequence[int], settings: Generation) -> bool:
-        if len(reply) >= settings.max_new_tokens or reply[-1] in self._ends:
+    def _is_unfinished(self, reply: Sequence[int], settings: Generation) -> bool:
+        if len(reply) >= settings.max_new_tokens or reply[-1] in self._eos_token_ids:
             return False
         if not settings.stop:
             return True
@@ -68,14 +72,14 @@ class Decoding:
         return not any(stop in text for stop in settings.stop)
 
 
-def _keep(begun: Begun, rows: Sequence[int]) -> None:
-    index = _index(rows, begun.mask)
-    begun.cache.batch_select_indices(index)
-    begun.mask = begun.mask[index]
-    begun.positions = begun.positions[index]
+def _select_rows(state: PrefillState, rows: Sequence[int]) -> None:
+    index = _index_tensor(rows, state.mask)
+    state.cache.batch_select_indices(index)
+    state.mask = state.mask[index]
+    state.positions = state.positions[index]
 
 
-def _index(numbers: Sequence[int], like: Tensor) -> Tensor:
+def _index_tensor(indices: Sequence[int], like: Tensor) -> Tensor:
     import torch
 
-    return torch.tensor(list(numbers), device=like.device)
+    return torch.tensor(list(indices), device=like.device)

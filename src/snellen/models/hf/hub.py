@@ -34,7 +34,7 @@ def fetch_config(name: str, revision: str | None) -> Path:
             get_hf_file_metadata(hf_hub_url(name, CONFIG, revision=revision))
         return Path(hf_hub_download(name, CONFIG, revision=revision, local_files_only=offline))
     except (OSError, ValueError, HTTPError) as error:
-        raise refused(name, error, revision) from error
+        raise hub_error(name, error, revision) from error
 
 
 def fetch_folder(name: str) -> Path:
@@ -46,10 +46,10 @@ def fetch_folder(name: str) -> Path:
     try:
         return Path(snapshot_download(name, local_files_only=offline))
     except (OSError, ValueError, HTTPError) as error:
-        raise refused(name, error) from error
+        raise hub_error(name, error) from error
 
 
-def refused(name: str, error: Exception, revision: str | None = None) -> UsageError:
+def hub_error(name: str, error: Exception, revision: str | None = None) -> UsageError:
     """What the hub, or the way to it, said about a model."""
     from huggingface_hub.errors import (
         EntryNotFoundError,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from snellen.models.hf.profile import Profile
+from snellen.models.hf.profile import FamilyProfile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loading:
+class LoadOptions:
     """How a checkpoint is to be loaded."""
 
     dtype: str
@@ -32,7 +32,7 @@ class Loading:
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedModel:
     """A model ready to answer."""
 
     model: Any
@@ -40,15 +40,15 @@ class Loaded:
     """The multimodal processor; for a text-only model its tokenizer."""
     tokenizer: Any
     device: str
-    ends: frozenset[int]
+    eos_token_ids: frozenset[int]
     """Token ids that end a reply."""
-    longest: int | None
+    max_length: int | None
     """Tokens the model was made for; None when its configuration does not say."""
     threads: int
     """CPU threads that its batches are computed with."""
-    profile: Profile | None = None
+    profile: FamilyProfile | None = None
     """What is peculiar to the family, if anything is."""
-    plain: bool = False
+    uses_profile_prompt: bool = False
     """Whether the profile says how it is asked, for want of a chat template."""
 
     @property
@@ -56,7 +56,7 @@ class Loaded:
         return self.processor is not self.tokenizer
 
     @property
-    def encodes(self) -> bool:
+    def is_encoder_decoder(self) -> bool:
         """Whether an encoder reads the prompt, so that replies begin with the decoder's start."""
         config = self.model.config
         parts = (config, config.get_text_config(), getattr(config, "text_config", None))

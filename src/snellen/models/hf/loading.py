@@ -11,12 +11,12 @@ from typing import Any
 
 from snellen.core.errors import MissingExtra, UsageError
 from snellen.models.hf.checkpoint import Checkpoint
-from snellen.models.hf.loaded import Loaded, Loading
-from snellen.models.hf.placement import is_placed, placing, with_adapter
+from snellen.models.hf.loaded import LoadedModel, LoadOptions
+from snellen.models.hf.placement import is_placed, merge_adapter, placement_arguments
 from snellen.models.hf.processor import first_line, load_processor
 from snellen.models.hf.profile import profiles
 
-_TOO_SMALL_TO_SHARE = 30_000_000
+_SINGLE_THREAD_PARAMETERS = 30_000_000
 """Parameters below which one thread is as fast as two, and many times faster where other
 processes want the cores: waiting threads spin."""
 
@@ -28,89 +28,101 @@ def require(what: str, *libraries: str) -> None:
             raise MissingExtra(what, "hf", library)
 
 
-def choose_device(asked: str) -> str:
+def choose_device(device_option: str) -> str:
     """The device, `auto` resolved to `cuda` where there is one. Raises UsageError."""
-    require(f"device={asked}", "torch")
+    require(f"device={device_option}", "torch")
     import torch
 
-    if asked == "auto":
+    if device_option == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     try:
-        device = torch.device(asked)
+        device = torch.device(device_option)
     except RuntimeError as error:
         raise UsageError(
-            f"option device={asked!r}: expected auto, cpu, cuda, cuda:<number> or mps"
+            f"option device={device_option!r}: expected auto, cpu, cuda, cuda:<number> or mps"
         ) from error
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         raise UsageError(
-            f"option device={asked!r}: this machine has {torch.cuda.device_count()} CUDA devices "
+            f"option device={device_option!r}: this machine has {torch.cuda.device_count()} CUDA devices "
             "that torch can use; use device=cpu, or install a torch built for CUDA"
         )
     if device.type == "mps" and not torch.backends.mps.is_available():
         raise UsageError("option device='mps': torch finds no Apple GPU here; use device=cpu")
-    return asked
+    return device_option
 
 
-def load_checkpoint(checkpoint: Checkpoint, how: Loading) -> Loaded:
+def load_checkpoint(checkpoint: Checkpoint, options: LoadOptions) -> LoadedModel:
     """Raises UsageError (unsupported architecture, incomplete weights) and MissingExtra."""
     require(f"hf/{checkpoint.name}", "torch", "transformers")
-    device = choose_device(how.device)
+    device = choose_device(options.device)
     folder = checkpoint.fetch()
-    with quiet():
-        processor = load_processor(checkpoint, how, folder)
-        model = _model(checkpoint, how, folder, device)
+    with silence_library():
+        processor = load_processor(checkpoint, options, folder)
+        model = _load_model(checkpoint, options, folder, device)
     tokenizer = getattr(processor, "tokenizer", processor)
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
     profile = profiles().get(model.config.model_type)
-    plain = getattr(processor, "chat_template", None) is None and tokenizer.chat_template is None
-    if plain and (profile is None or not profile.prompt):
+    uses_profile_prompt = (
+        getattr(processor, "chat_template", None) is None and tokenizer.chat_template is None
+    )
+    if uses_profile_prompt and (profile is None or not profile.prompt):
         raise UsageError(
             f"{checkpoint.name} has no chat template, so there is no telling how it wants to "
             "be asked; add a chat_template.jinja to the folder, or choose its instruct version"
         )
-    ends = _ends(model, tokenizer)
-    _keep_greedy(model, tokenizer, ends)
+    eos_token_ids = _find_eos_token_ids(model, tokenizer)
+    _use_greedy_decoding(model, tokenizer, eos_token_ids)
     text_config = model.config.get_text_config()
-    longest = getattr(text_config, "max_position_embeddings", None)
-    threads = _threads(model, how, device)
-    if is_placed(how):
+    max_length = getattr(text_config, "max_position_embeddings", None)
+    threads = _thread_count(model, options, device)
+    if is_placed(options):
         device = str(model.device)
-    return Loaded(model, processor, tokenizer, device, ends, longest, threads, profile, plain)
+    return LoadedModel(
+        model,
+        processor,
+        tokenizer,
+        device,
+        eos_token_ids,
+        max_length,
+        threads,
+        profile,
+        uses_profile_prompt,
+    )
 
 
-def _threads(model: Any, how: Loading, device: str) -> int:
-    usual = _usual_threads()
-    small = device == "cpu" and model.num_parameters() < _TOO_SMALL_TO_SHARE
-    return how.threads or (1 if small else usual)
+def _thread_count(model: Any, options: LoadOptions, device: str) -> int:
+    default = _default_threads()
+    small = device == "cpu" and model.num_parameters() < _SINGLE_THREAD_PARAMETERS
+    return options.threads or (1 if small else default)
 
 
 @functools.cache
-def _usual_threads() -> int:
+def _default_threads() -> int:
     """torch's own choice, asked for before any model changes it."""
     import torch
 
     return int(torch.get_num_threads())
 
 
-def _model(checkpoint: Checkpoint, how: Loading, folder: str, device: str) -> Any:
+def _load_model(checkpoint: Checkpoint, options: LoadOptions, folder: str, device: str) -> Any:
     import torch
     from safetensors import SafetensorError
 
-    given: dict[str, Any] = {"trust_remote_code": how.remote_code}
-    if how.attention is not None:
-        given["attn_implementation"] = how.attention
+    arguments: dict[str, Any] = {"trust_remote_code": options.remote_code}
+    if options.attention is not None:
+        arguments["attn_implementation"] = options.attention
     try:
-        model, report = _auto_class(checkpoint, folder, how).from_pretrained(
+        model, report = _auto_class(checkpoint, folder, options).from_pretrained(
             folder,
-            dtype=getattr(torch, how.dtype),
+            dtype=getattr(torch, options.dtype),
             output_loading_info=True,
-            **given,
-            **placing(how, device),
+            **arguments,
+            **placement_arguments(options, device),
         )
-        if how.adapter is not None:
-            model = with_adapter(model, how.adapter)
-        model = (model if is_placed(how) else model.to(device)).eval()
+        if options.adapter is not None:
+            model = merge_adapter(model, options.adapter)
+        model = (model if is_placed(options) else model.to(device)).eval()
     except (ImportError, OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
         architecture = ", ".join(checkpoint.config.get("architectures") or ["unknown"])
         raise UsageError(
@@ -125,7 +137,7 @@ def _model(checkpoint: Checkpoint, how: Loading, folder: str, device: str) -> An
     return model
 
 
-def _auto_class(checkpoint: Checkpoint, folder: str, how: Loading) -> Any:
+def _auto_class(checkpoint: Checkpoint, folder: str, options: LoadOptions) -> Any:
     """The class of transformers that knows the architecture, or the checkpoint's own code."""
     import transformers
 
@@ -133,9 +145,9 @@ def _auto_class(checkpoint: Checkpoint, folder: str, how: Loading) -> Any:
     if not checkpoint.multimodal:
         names.reverse()
     own = checkpoint.config.get("auto_map") or {}
-    if how.remote_code and own:
+    if options.remote_code and own:
         return getattr(transformers, next((name for name in names if name in own), "AutoModel"))
-    config = transformers.AutoConfig.from_pretrained(folder, trust_remote_code=how.remote_code)
+    config = transformers.AutoConfig.from_pretrained(folder, trust_remote_code=options.remote_code)
     for name in names:
         auto = getattr(transformers, name, None)
         if auto is not None and type(config) in auto._model_mapping:
@@ -143,7 +155,7 @@ def _auto_class(checkpoint: Checkpoint, folder: str, how: Loading) -> Any:
     return getattr(transformers, names[0])
 
 
-def _ends(model: Any, tokenizer: Any) -> frozenset[int]:
+def _find_eos_token_ids(model: Any, tokenizer: Any) -> frozenset[int]:
     declared = model.generation_config.eos_token_id
     if declared is None:
         declared = tokenizer.eos_token_id
@@ -152,14 +164,14 @@ def _ends(model: Any, tokenizer: Any) -> frozenset[int]:
     return frozenset([declared] if isinstance(declared, int) else declared)
 
 
-def _keep_greedy(model: Any, tokenizer: Any, ends: frozenset[int]) -> None:
+def _use_greedy_decoding(model: Any, tokenizer: Any, eos_token_ids: frozenset[int]) -> None:
     """Drop a vendor's sampling settings and penalties: greedy is the likeliest token, always."""
     from transformers import GenerationConfig
 
     old = model.generation_config
     model.generation_config = GenerationConfig(
         bos_token_id=old.bos_token_id,
-        eos_token_id=sorted(ends) or None,
+        eos_token_id=sorted(eos_token_ids) or None,
         pad_token_id=tokenizer.pad_token_id,
         decoder_start_token_id=old.decoder_start_token_id,
         suppress_tokens=old.suppress_tokens,
@@ -167,7 +179,7 @@ def _keep_greedy(model: Any, tokenizer: Any, ends: frozenset[int]) -> None:
 
 
 @contextmanager
-def quiet(library: str = "transformers") -> Iterator[None]:
+def silence_library(library: str = "transformers") -> Iterator[None]:
     """A Hugging Face library without its bars and advice: what matters is raised."""
     logging = importlib.import_module(f"{library}.utils.logging")
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()

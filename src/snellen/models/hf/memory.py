@@ -7,21 +7,21 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-_OF_MAIN, _OF_GPU = 0.5, 0.9
+_MAIN_FRACTION, _GPU_FRACTION = 0.5, 0.9
 """Shares of the free memory that batches may take: main memory has other users, and a system that
 runs out of it ends the process without asking."""
 
 
-class Meter(Protocol):
+class MemoryMeter(Protocol):
     """Bytes, of the memory that a model computes in. Anything may be 0 where it is not known."""
 
-    def used(self) -> int: ...
+    def used_bytes(self) -> int: ...
 
-    def highest(self) -> int:
+    def peak_bytes(self) -> int:
         """The most that was used so far."""
         ...
 
-    def free(self) -> int:
+    def free_bytes(self) -> int:
         """What a batch may take beyond what is used."""
         ...
 
@@ -29,14 +29,17 @@ class Meter(Protocol):
 class MainMemory:
     """Of this process, as Linux tells it."""
 
-    def used(self) -> int:
-        return memory_told("/proc/self/status", "VmRSS")
+    def used_bytes(self) -> int:
+        return read_proc_bytes("/proc/self/status", "VmRSS")
 
-    def highest(self) -> int:
-        return memory_told("/proc/self/status", "VmHWM")
+    def peak_bytes(self) -> int:
+        return read_proc_bytes("/proc/self/status", "VmHWM")
 
-    def free(self) -> int:
-        return int(_OF_MAIN * min(memory_told("/proc/meminfo", "MemAvailable"), *_limits()))
+    def free_bytes(self) -> int:
+        return int(
+            _MAIN_FRACTION
+            * min(read_proc_bytes("/proc/meminfo", "MemAvailable"), *_remaining_limits())
+        )
 
 
 class DeviceMemory:
@@ -45,37 +48,37 @@ class DeviceMemory:
     def __init__(self, devices: Sequence[str]) -> None:
         self._devices = devices
 
-    def used(self) -> int:
+    def used_bytes(self) -> int:
         import torch
 
         return sum(int(torch.cuda.memory_allocated(device)) for device in self._devices)
 
-    def highest(self) -> int:
+    def peak_bytes(self) -> int:
         import torch
 
         return sum(int(torch.cuda.max_memory_allocated(device)) for device in self._devices)
 
-    def free(self) -> int:
+    def free_bytes(self) -> int:
         """The fullest device is what ends a batch."""
-        return len(self._devices) * min(map(_free_of, self._devices))
+        return len(self._devices) * min(map(_free_on_device, self._devices))
 
 
-def _free_of(device: str) -> int:
+def _free_on_device(device: str) -> int:
     import torch
 
     outside, _ = torch.cuda.mem_get_info(device)
     # What the allocator holds without using it can be had as well.
-    held = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-    return int(_OF_GPU * (outside + held))
+    reserved_unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return int(_GPU_FRACTION * (outside + reserved_unused))
 
 
-def meter_of(devices: Iterable[str]) -> Meter:
+def memory_meter(devices: Iterable[str]) -> MemoryMeter:
     """Of the memory of a model whose weights lie on these devices."""
     gpus = sorted({device for device in devices if device.startswith("cuda")})
     return DeviceMemory(gpus) if gpus else MainMemory()
 
 
-def _limits() -> list[int]:
+def _remaining_limits() -> list[int]:
     """Bytes left under the limits set for this process and for its control group."""
     found = []
     group = Path("/sys/fs/cgroup")
@@ -92,15 +95,15 @@ def _limits() -> list[int]:
         return [*found, 0]
     most_space, _ = resource.getrlimit(resource.RLIMIT_AS)
     if most_space != resource.RLIM_INFINITY:
-        found.append(max(0, most_space - memory_told("/proc/self/status", "VmSize")))
-    return found or [memory_told("/proc/meminfo", "MemAvailable")]
+        found.append(max(0, most_space - read_proc_bytes("/proc/self/status", "VmSize")))
+    return found or [read_proc_bytes("/proc/meminfo", "MemAvailable")]
 
 
-def memory_told(file: str, name: str) -> int:
+def read_proc_bytes(file: str, name: str) -> int:
     """Bytes that Linux tells of in `file`, e.g. VmRSS in /proc/self/status; 0 where it does not."""
     try:
         text = Path(file).read_text(encoding="ascii")
     except (OSError, ValueError):
         return 0
-    found = re.search(rf"^{name}:\s+(\d+) kB$", text, re.MULTILINE)
-    return 1024 * int(found[1]) if found else 0
+    match = re.search(rf"^{name}:\s+(\d+) kB$", text, re.MULTILINE)
+    return 1024 * int(match[1]) if match else 0

@@ -6,18 +6,23 @@ from pathlib import Path
 
 from snellen.core.errors import UsageError
 from snellen.models.hf.checkpoint import Checkpoint
-from snellen.models.hf.loaded import Loading
+from snellen.models.hf.loaded import LoadOptions
 from snellen.models.hf.loading import choose_device
-from snellen.models.hf.placement import DEVICE_MAPS, QUANTISATIONS, adapter_digest, library_of
+from snellen.models.hf.placement import (
+    DEVICE_MAPS,
+    QUANTISATIONS,
+    adapter_digest,
+    quantisation_library,
+)
 from snellen.models.hf.profile import profiles
-from snellen.models.naming.provider import KnownModel, ModelOption
+from snellen.models.naming.provider import ModelListing, ModelOption
 
 KNOWN = (
-    KnownModel("hf/<hub id>", "A Hugging Face vision-language or text model with chat template."),
-    KnownModel("hf/<folder>", "The same from a local folder; ./folder alone will do."),
+    ModelListing("hf/<hub id>", "A Hugging Face vision-language or text model with chat template."),
+    ModelListing("hf/<folder>", "The same from a local folder; ./folder alone will do."),
 )
 DTYPES = ("auto", "float32", "bfloat16", "float16")
-BATCH_SIZE = 32
+DEFAULT_BATCH_SIZE = 32
 """Where the size of batches begins unless it is given."""
 OPTIONS = (
     ModelOption("dtype", "default float32 on cpu, bfloat16 on cuda; auto: as stored", DTYPES),
@@ -26,7 +31,7 @@ OPTIONS = (
     ModelOption("revision", "branch, tag or commit of a hub model"),
     ModelOption(
         "batch_size",
-        f"requests answered at once, halved where memory is short; default {BATCH_SIZE}, and more "
+        f"requests answered at once, halved where memory is short; default {DEFAULT_BATCH_SIZE}, and more "
         "where more fit and are faster",
         kind="count",
     ),
@@ -59,33 +64,33 @@ OPTIONS = (
 )
 
 
-def _rounding(checkpoint: Checkpoint, how: Loading) -> str:
+def _quantisation_of(checkpoint: Checkpoint, options: LoadOptions) -> str:
     """How the weights are quantised, stored so or as they are loaded. Raises UsageError."""
     stored = checkpoint.quantisation()
-    if how.quantisation is None:
+    if options.quantisation is None:
         return stored
     if stored:
         raise UsageError(
             f"{checkpoint.name} is stored quantised ({stored}); leave quantisation out"
         )
-    return f"{library_of(how.quantisation, choose_device(how.device))}-{how.quantisation}"
+    return f"{quantisation_library(options.quantisation, choose_device(options.device))}-{options.quantisation}"
 
 
-def facts_of(checkpoint: Checkpoint, how: Loading, images: str) -> dict[str, str]:
+def identity_facts(checkpoint: Checkpoint, options: LoadOptions, images: str) -> dict[str, str]:
     """What can change a reply, for the model's identity. Raises UsageError and MissingExtra."""
     facts = {
         "revision": checkpoint.revision,
-        "dtype": how.dtype,
-        "attention": how.attention or "default",
-        "quantisation": _rounding(checkpoint, how),
-        "adapter": f"sha256:{adapter_digest(Path(how.adapter))}" if how.adapter else "",
-        "remote_code": "yes" if how.remote_code else "",
-        "reasoning": "" if how.split_thoughts else "off",
+        "dtype": options.dtype,
+        "attention": options.attention or "default",
+        "quantisation": _quantisation_of(checkpoint, options),
+        "adapter": f"sha256:{adapter_digest(Path(options.adapter))}" if options.adapter else "",
+        "remote_code": "yes" if options.remote_code else "",
+        "reasoning": "" if options.split_thoughts else "off",
     }
     profile = profiles().get(str(checkpoint.config.get("model_type")))
     if profile is not None and profile.prompt:
         facts["profile"] = profile.digest
     if checkpoint.multimodal:
         facts["images"] = images
-        facts["processor"] = " ".join(filter(None, (checkpoint.processor, how.processor)))
+        facts["processor"] = " ".join(filter(None, (checkpoint.processor, options.processor)))
     return {name: value for name, value in facts.items() if value}

@@ -11,47 +11,49 @@ from typing import Any
 
 from snellen.core.errors import MissingExtra, UsageError
 from snellen.models.file_hash import file_digest
-from snellen.models.hf.loaded import Loading
+from snellen.models.hf.loaded import LoadOptions
 
 DEVICE_MAPS = ("auto", "balanced", "balanced_low_0", "sequential")
 QUANTISATIONS = ("8bit", "4bit")
 _ADAPTER_CONFIG = "adapter_config.json"
 
 
-def placing(how: Loading, device: str) -> dict[str, Any]:
+def placement_arguments(options: LoadOptions, device: str) -> dict[str, Any]:
     """What `from_pretrained` is given beyond dtype and attention. Raises MissingExtra."""
-    given: dict[str, Any] = {}
-    if how.device_map is not None:
-        given["device_map"] = how.device_map
-    if how.quantisation is not None:
-        given["quantization_config"] = _quantised(how.quantisation, device, how.dtype)
-        given.setdefault("device_map", device)
-    return given
+    arguments: dict[str, Any] = {}
+    if options.device_map is not None:
+        arguments["device_map"] = options.device_map
+    if options.quantisation is not None:
+        arguments["quantization_config"] = _quantisation_config(
+            options.quantisation, device, options.dtype
+        )
+        arguments.setdefault("device_map", device)
+    return arguments
 
 
-def is_placed(how: Loading) -> bool:
+def is_placed(options: LoadOptions) -> bool:
     """Whether `from_pretrained` itself puts the weights where they belong."""
-    return how.device_map is not None or how.quantisation is not None
+    return options.device_map is not None or options.quantisation is not None
 
 
-def library_of(bits: str, device: str) -> str:
+def quantisation_library(bits: str, device: str) -> str:
     """The library that quantises: on GPUs bitsandbytes; on a CPU torchao for 8 bits, which is
     faster there, and bitsandbytes for 4, which torchao cannot do there; else the other one where
     it alone is installed. Raises MissingExtra, naming the one to install."""
-    wanted = ["bitsandbytes", "torchao"]
+    candidates = ["bitsandbytes", "torchao"]
     if not device.startswith("cuda"):
-        wanted = ["torchao", "bitsandbytes"] if bits == "8bit" else ["bitsandbytes"]
-    for library in wanted:
+        candidates = ["torchao", "bitsandbytes"] if bits == "8bit" else ["bitsandbytes"]
+    for library in candidates:
         if importlib.util.find_spec(library) is not None:
             return library
-    raise MissingExtra(f"quantisation={bits} on {device}", "quantised", wanted[0])
+    raise MissingExtra(f"quantisation={bits} on {device}", "quantised", candidates[0])
 
 
-def _quantised(bits: str, device: str, dtype: str) -> Any:
+def _quantisation_config(bits: str, device: str, dtype: str) -> Any:
     import torch
     import transformers
 
-    if library_of(bits, device) == "bitsandbytes":
+    if quantisation_library(bits, device) == "bitsandbytes":
         # It would say for each layer and each prompt which dtype it multiplies in.
         logging.getLogger("bitsandbytes").setLevel(logging.ERROR)
         if bits == "8bit":
@@ -88,10 +90,10 @@ def find_adapter(name: str) -> Path:
             "save_pretrained writes"
         )
     try:
-        described = json.loads(config.read_text(encoding="utf-8"))
+        description = json.loads(config.read_text(encoding="utf-8"))
     except ValueError as error:
         raise UsageError(f"{config} cannot be read as JSON: {error}") from error
-    if not isinstance(described, dict) or not list(folder.glob("adapter_model.*")):
+    if not isinstance(description, dict) or not list(folder.glob("adapter_model.*")):
         raise UsageError(f"{name} holds no adapter weights (adapter_model.safetensors)")
     return folder
 
@@ -100,22 +102,22 @@ def adapter_digest(folder: Path) -> str:
     """SHA-256 (hex) over an adapter's configuration and weights."""
     import hashlib
 
-    whole = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in sorted([folder / _ADAPTER_CONFIG, *folder.glob("adapter_model.*")]):
-        whole.update(f"{path.name}\0{file_digest(path)}\n".encode())
-    return whole.hexdigest()
+        digest.update(f"{path.name}\0{file_digest(path)}\n".encode())
+    return digest.hexdigest()
 
 
-def with_adapter(model: Any, folder: str) -> Any:
+def merge_adapter(model: Any, folder: str) -> Any:
     """The model with the adapter's weights merged into its own. Raises ValueError where the
     adapter belongs to another model."""
     from peft import PeftModel
 
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         adapted = PeftModel.from_pretrained(model, folder)
-    for one in told:
-        if "missing adapter keys" in str(one.message):
+    for warning in caught:
+        if "missing adapter keys" in str(warning.message):
             raise ValueError(f"the adapter {folder} was not trained on this model")
     if getattr(model, "hf_quantizer", None) is not None:
         # Merged weights would be rounded once more: the adapter stays beside them.

@@ -7,25 +7,25 @@ from typing import Any
 
 from snellen.core.errors import UsageError
 from snellen.models.hf.checkpoint import Checkpoint
-from snellen.models.hf.loaded import Loading
+from snellen.models.hf.loaded import LoadOptions
 
-_REFUSALS = (ImportError, OSError, ValueError, AttributeError, TypeError, KeyError)
+_LOAD_ERRORS = (ImportError, OSError, ValueError, AttributeError, TypeError, KeyError)
 
 
-def load_processor(checkpoint: Checkpoint, how: Loading, folder: str) -> Any:
+def load_processor(checkpoint: Checkpoint, options: LoadOptions, folder: str) -> Any:
     """The processor, for a text-only model the tokenizer. Raises UsageError."""
     from transformers import AutoProcessor, AutoTokenizer
 
-    given = {"trust_remote_code": how.remote_code}
+    arguments = {"trust_remote_code": options.remote_code}
     auto = AutoProcessor if checkpoint.multimodal else AutoTokenizer
     try:
-        processor = auto.from_pretrained(folder, **given)
-        if how.processor == "pil":
-            _resize_with_pil(processor, folder, given)
-    except _REFUSALS as error:
-        composed = _without_video(checkpoint, how, folder, given)
+        processor = auto.from_pretrained(folder, **arguments)
+        if options.processor == "pil":
+            _resize_with_pil(processor, folder, arguments)
+    except _LOAD_ERRORS as error:
+        composed = _load_without_video(checkpoint, options, folder, arguments)
         if composed is None:
-            raise _refused(checkpoint, error) from error
+            raise _processor_error(checkpoint, error) from error
         processor = composed
     if checkpoint.multimodal and getattr(processor, "tokenizer", None) is None:
         raise UsageError(
@@ -35,57 +35,57 @@ def load_processor(checkpoint: Checkpoint, how: Loading, folder: str) -> Any:
     return processor
 
 
-def _resize_with_pil(processor: Any, folder: str, given: dict[str, Any]) -> None:
+def _resize_with_pil(processor: Any, folder: str, arguments: dict[str, Any]) -> None:
     """Not given to AutoProcessor: its tokenizer would take `backend` for its own."""
     # Older versions give a stand-in at the top where torchvision is not installed.
     from transformers.models.auto.image_processing_auto import AutoImageProcessor
 
-    held = type(getattr(processor, "image_processor", None)).__name__
-    if held.endswith("ImageProcessor"):
+    class_name = type(getattr(processor, "image_processor", None)).__name__
+    if class_name.endswith("ImageProcessor"):
         processor.image_processor = AutoImageProcessor.from_pretrained(
-            folder, backend="pil", **given
+            folder, backend="pil", **arguments
         )
 
 
-def _without_video(
-    checkpoint: Checkpoint, how: Loading, folder: str, given: dict[str, Any]
+def _load_without_video(
+    checkpoint: Checkpoint, options: LoadOptions, folder: str, arguments: dict[str, Any]
 ) -> Any | None:
     """The processor with its part for videos left out, which alone needs torchvision: for a
     machine without torchvision, where the family's pictures can be resized by Pillow.
 
     None where that is not what was asked for, or cannot be done.
     """
-    if _has_torchvision() or how.processor != "pil" or how.remote_code:
+    if _has_torchvision() or options.processor != "pil" or options.remote_code:
         return None
     import transformers
     from transformers.models.auto.image_processing_auto import AutoImageProcessor
 
-    named = getattr(transformers, checkpoint.processor, None)
+    processor_class = getattr(transformers, checkpoint.processor, None)
     parts = {
         "tokenizer": transformers.AutoTokenizer,
         "image_processor": AutoImageProcessor,
         "feature_extractor": transformers.AutoFeatureExtractor,
     }
     try:
-        module = importlib.import_module(str(getattr(named, "__module__", "")))
+        module = importlib.import_module(str(getattr(processor_class, "__module__", "")))
         family = getattr(module, checkpoint.processor)
-        described, _ = family.get_processor_dict(folder)
-        wanted = [name for name in family.get_attributes() if name not in parts]
-        if wanted != ["video_processor"]:
+        description, _ = family.get_processor_dict(folder)
+        other_parts = [name for name in family.get_attributes() if name not in parts]
+        if other_parts != ["video_processor"]:
             return None
-        more = {"image_processor": {"backend": "pil"}}
+        extra_arguments = {"image_processor": {"backend": "pil"}}
         loaded = [
-            parts[name].from_pretrained(folder, **given, **more.get(name, {}))
+            parts[name].from_pretrained(folder, **arguments, **extra_arguments.get(name, {}))
             if name in parts
             else None
             for name in family.get_attributes()
         ]
-        return blind_to_video(family).from_args_and_dict(loaded, described)
-    except _REFUSALS:
+        return without_video_processor(family).from_args_and_dict(loaded, description)
+    except _LOAD_ERRORS:
         return None
 
 
-def blind_to_video(family: Any) -> Any:
+def without_video_processor(family: Any) -> Any:
     """The class of a processor, to be made without the part for videos."""
 
     def check(self: Any, name: str, part: Any) -> Any:
@@ -93,21 +93,21 @@ def blind_to_video(family: Any) -> Any:
 
     from transformers import ProcessorMixin
 
-    changed = {
+    overrides = {
         "check_argument_for_proper_class": check,
         # SmolVLM's own asks its part for videos first.
         "apply_chat_template": ProcessorMixin.apply_chat_template,
     }
-    return type(family.__name__, (family,), changed)
+    return type(family.__name__, (family,), overrides)
 
 
 def _has_torchvision() -> bool:
     return importlib.util.find_spec("torchvision") is not None
 
 
-def _refused(checkpoint: Checkpoint, error: Exception) -> UsageError:
-    named = "torchvision" in str(error).lower() or isinstance(error, AttributeError)
-    if named and not _has_torchvision():
+def _processor_error(checkpoint: Checkpoint, error: Exception) -> UsageError:
+    mentions_torchvision = "torchvision" in str(error).lower() or isinstance(error, AttributeError)
+    if mentions_torchvision and not _has_torchvision():
         name = checkpoint.processor or "the processor"
         return UsageError(
             f"{name} of hf/{checkpoint.name} needs torchvision, in the build that belongs to "

@@ -17,7 +17,7 @@ _FILE = "profiles.toml"
 _CONTENT = "{content}"
 
 
-class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class FamilyProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The prompt of a family."""
 
     source: str
@@ -27,13 +27,13 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Sign of a picture among the words; "": the processor puts the picture in front."""
     between: str = ""
     """White space between the prompt and a reply."""
-    pictures: int | None = None
+    max_images: int | None = None
     """Most pictures in a prompt; None: as many as fit."""
-    said: bool = False
+    forced: bool = False
     """Whether a reply that is ranked must be said behind the prompt, not read along with it."""
     concatenates: bool = False
     """Whether embeddings of several pictures can stand where one's would."""
-    alone: bool = False
+    unbatched: bool = False
     """Whether prompts cannot share a batch: the processor, when it fills up, loses the places of
     the pictures, or changes what is seen of them."""
 
@@ -45,21 +45,21 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def render(self, messages: Sequence[Message]) -> str:
         """The prompt of a conversation. Raises Unsupported for too many pictures."""
-        shown = sum(len(message.media()) for message in messages)
-        if self.pictures is not None and shown > self.pictures:
+        image_count = sum(len(message.media()) for message in messages)
+        if self.max_images is not None and image_count > self.max_images:
             raise Unsupported(
-                f"the model takes {self.pictures} picture in a prompt, this one has {shown}; "
+                f"the model takes {self.max_images} picture in a prompt, this one has {image_count}; "
                 "take images=first, or have the benchmark stitch them"
             )
         lines = []
         for message in messages:
-            signs = "".join(self.image for part in message.parts if isinstance(part, Media))
-            lines.append(signs + message.text())
+            image_tokens = "".join(self.image for part in message.parts if isinstance(part, Media))
+            lines.append(image_tokens + message.text())
         return self.prompt.replace(_CONTENT, "\n".join(lines))
 
 
 @functools.cache
-def profiles() -> dict[str, Profile]:
+def profiles() -> dict[str, FamilyProfile]:
     """Every profile by `model_type`."""
     text = resources.files(__package__).joinpath(_FILE).read_text(encoding="utf-8")
-    return msgspec.convert(tomllib.loads(text), dict[str, Profile])
+    return msgspec.convert(tomllib.loads(text), dict[str, FamilyProfile])

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snellen.core.message import Media, Message, Part, Text, user
 from snellen.core.request import Request
-from snellen.models.hf.loaded import Loaded
+from snellen.models.hf.loaded import LoadedModel
 from snellen.models.hf.template_limit import TRIAL
-from snellen.models.image_cache import PictureCache
+from snellen.models.image_cache import ImageCache
 from snellen.models.image_policy import first_image
 from snellen.models.reasoning import opens_thought
 from snellen.models.split_batch import Unsupported
@@ -21,43 +21,43 @@ if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
 
-POLICY = "concat-embeddings"
+CONCAT_EMBEDDINGS = "concat-embeddings"
 
 
-def check_concatenable(loaded: Loaded) -> None:
+def check_concatenable(loaded: LoadedModel) -> None:
     """Raises Unsupported for a family in which one picture's embeddings cannot be extended."""
     if loaded.profile is None or not loaded.profile.concatenates:
         raise Unsupported(
-            f"images={POLICY}: in {loaded.model.config.model_type} models embeddings of pictures "
+            f"images={CONCAT_EMBEDDINGS}: in {loaded.model.config.model_type} models embeddings of pictures "
             "cannot be put next to each other; take images=native, images=first, or have the "
             "benchmark stitch the pictures"
         )
 
 
-def widened(text: str, loaded: Loaded, pictures: int) -> str:
+def repeat_image_token(text: str, loaded: LoadedModel, image_count: int) -> str:
     """A prompt about one picture, with the signs of all of them in its place."""
-    sign = str(loaded.processor.image_token)
-    if pictures < 2 or text.count(sign) != 1:
+    image_token = str(loaded.processor.image_token)
+    if image_count < 2 or text.count(image_token) != 1:
         return text
-    return text.replace(sign, sign * pictures)
+    return text.replace(image_token, image_token * image_count)
 
 
-def with_queries(inputs: Any, loaded: Loaded, pictures: int) -> Any:
+def prepend_image_queries(inputs: Any, loaded: LoadedModel, image_count: int) -> Any:
     """Inputs of prompts with the places of so many pictures in front, for a processor that makes
     places for one (BLIP-2)."""
     import torch
 
-    more = (pictures - 1) * int(loaded.processor.num_query_tokens)
+    extra_tokens = (image_count - 1) * int(loaded.processor.num_query_tokens)
     ids = inputs["input_ids"]
-    sign = int(loaded.model.config.image_token_id)
-    front = torch.full((ids.shape[0], more), sign, dtype=ids.dtype)
+    image_token = int(loaded.model.config.image_token_id)
+    front = torch.full((ids.shape[0], extra_tokens), image_token, dtype=ids.dtype)
     inputs["input_ids"] = torch.cat([front, ids], 1)
     mask = inputs["attention_mask"]
     inputs["attention_mask"] = torch.cat([torch.ones_like(front), mask], 1)
     return inputs
 
 
-_MARKS = "mm_token_type_ids"
+_TOKEN_TYPES = "mm_token_type_ids"
 
 
 class Prompt(NamedTuple):
@@ -67,61 +67,66 @@ class Prompt(NamedTuple):
     images: tuple[Picture, ...]
 
 
-def render(request: Request, loaded: Loaded, pictures: PictureCache, policy: str) -> Prompt:
+def render(request: Request, loaded: LoadedModel, image_cache: ImageCache, policy: str) -> Prompt:
     """Raises Unsupported (the model takes no such medium or role) and MediaError."""
-    messages = _messages(request, policy)
-    shown = request.messages if policy == POLICY else messages
-    wanted = [part for message in shown for part in message.media()]
-    for part in wanted:
+    messages = _apply_image_policy(request, policy)
+    image_messages = request.messages if policy == CONCAT_EMBEDDINGS else messages
+    media = [part for message in image_messages for part in message.media()]
+    for part in media:
         if part.kind != "image" or not loaded.multimodal:
             raise Unsupported(f"the model takes no {part.kind} input")
     placeholder = str(getattr(loaded.processor, "image_token", None) or "")
     if placeholder and any(placeholder in message.text() for message in messages):
         raise Unsupported(f"the text holds {placeholder}, the model's own sign for a picture")
-    images = tuple(pictures.get(part.digest, request.media) for part in wanted)
-    if policy == POLICY and len(images) > 1:
+    images = tuple(image_cache.get(part.digest, request.media) for part in media)
+    if policy == CONCAT_EMBEDDINGS and len(images) > 1:
         check_concatenable(loaded)
-    if loaded.plain and loaded.profile is not None:
+    if loaded.uses_profile_prompt and loaded.profile is not None:
         text = loaded.profile.render(messages)
     else:
-        text = _render(_conversation(messages, loaded), loaded, True)
-    return Prompt(widened(text, loaded, len(images)) if policy == POLICY else text, images)
+        text = _apply_template(_conversation(messages, loaded), loaded, True)
+    return Prompt(
+        repeat_image_token(text, loaded, len(images)) if policy == CONCAT_EMBEDDINGS else text,
+        images,
+    )
 
 
-def thinks_at_once(loaded: Loaded) -> bool:
+def starts_in_thought(loaded: LoadedModel) -> bool:
     """Whether the chat template opens a thought for the model, whose replies then begin in it."""
-    if loaded.plain:
+    if loaded.uses_profile_prompt:
         return False
-    asked = _conversation([user(Text("?"))], loaded)
+    conversation = _conversation([user(Text("?"))], loaded)
     try:
-        return opens_thought(_render(asked, loaded, True))
+        return opens_thought(_apply_template(conversation, loaded, True))
     except Unsupported:
         return False
 
 
-def _messages(request: Request, policy: str) -> Sequence[Message]:
+def _apply_image_policy(request: Request, policy: str) -> Sequence[Message]:
     return request.messages if policy == "native" else first_image(request.messages)
 
 
-def with_reply(request: Request, prompt: Prompt, reply: str, loaded: Loaded, policy: str) -> str:
+def with_reply(
+    request: Request, prompt: Prompt, reply: str, loaded: LoadedModel, policy: str
+) -> str:
     """The prompt with a reply behind it, up to the reply's last character.
 
     Templates that put white space between the assistant's header and its words are followed.
     """
-    if loaded.plain and loaded.profile is not None:
+    if loaded.uses_profile_prompt and loaded.profile is not None:
         return prompt.text + loaded.profile.between + reply
-    answered = (*_messages(request, policy), Message("assistant", (Text(reply),)))
-    whole = _render(_conversation(answered, loaded), loaded, False)
-    if policy == POLICY:
-        whole = widened(whole, loaded, len(prompt.images))
-    if whole.startswith(prompt.text):
-        between, found, _ = whole[len(prompt.text) :].partition(reply)
-        if found and not between.strip():
+    messages = (*_apply_image_policy(request, policy), Message("assistant", (Text(reply),)))
+    full_text = _apply_template(_conversation(messages, loaded), loaded, False)
+    if policy == CONCAT_EMBEDDINGS:
+        full_text = repeat_image_token(full_text, loaded, len(prompt.images))
+    if full_text.startswith(prompt.text):
+        between, reply_text, _ = full_text[len(prompt.text) :].partition(reply)
+        if reply_text and not between.strip():
             return prompt.text + between + reply
     return prompt.text + reply
 
 
-def _conversation(messages: Iterable[Message], loaded: Loaded) -> list[dict[str, Any]]:
+def _conversation(messages: Iterable[Message], loaded: LoadedModel) -> list[dict[str, Any]]:
     if not loaded.multimodal:
         return [{"role": message.role, "content": message.text()} for message in messages]
     return [{"role": message.role, "content": _content(message.parts)} for message in messages]
@@ -140,7 +145,9 @@ def _content(parts: Iterable[Part]) -> list[dict[str, str]]:
     return content
 
 
-def _render(conversation: list[dict[str, Any]], loaded: Loaded, ask: bool) -> str:
+def _apply_template(
+    conversation: list[dict[str, Any]], loaded: LoadedModel, add_generation_prompt: bool
+) -> str:
     from jinja2 import TemplateError
 
     template = loaded.processor.chat_template or loaded.tokenizer.chat_template
@@ -148,12 +155,19 @@ def _render(conversation: list[dict[str, Any]], loaded: Loaded, ask: bool) -> st
         template = template["default"]
     if isinstance(template, str):
         tokens = {name: str(token) for name, token in loaded.tokenizer.special_tokens_map.items()}
-        values = {"messages": conversation, "add_generation_prompt": ask, **tokens}
-        whose = str(loaded.tokenizer.name_or_path or "the model")
-        TRIAL.check(template, values, read_limits().template_s, whose)
+        values = {
+            "messages": conversation,
+            "add_generation_prompt": add_generation_prompt,
+            **tokens,
+        }
+        model_name = str(loaded.tokenizer.name_or_path or "the model")
+        TRIAL.check(template, values, read_limits().template_s, model_name)
     try:
         text: str = loaded.processor.apply_chat_template(
-            conversation, chat_template=template, add_generation_prompt=ask, tokenize=False
+            conversation,
+            chat_template=template,
+            add_generation_prompt=add_generation_prompt,
+            tokenize=False,
         )
     except (TemplateError, TypeError, ValueError, LookupError) as error:
         raise Unsupported(f"the model's chat template refuses the prompt: {error}") from error
@@ -161,10 +175,10 @@ def _render(conversation: list[dict[str, Any]], loaded: Loaded, ask: bool) -> st
 
 
 def encode(
-    loaded: Loaded,
+    loaded: LoadedModel,
     texts: Sequence[str],
     images: Sequence[Sequence[Picture]],
-    side: str,
+    padding_side: str,
     *,
     to_device: bool = True,
 ) -> Any:
@@ -173,19 +187,24 @@ def encode(
 
     `images` holds one sequence per text; all of them are empty, or none is.
     """
-    loaded.tokenizer.padding_side = side
-    shown: dict[str, Any] = {"images": [list(row) for row in images]} if images[0] else {}
-    if wants_marks(loaded):
-        shown[f"return_{_MARKS}"] = True
+    loaded.tokenizer.padding_side = padding_side
+    extra_arguments: dict[str, Any] = {"images": [list(row) for row in images]} if images[0] else {}
+    if takes_token_types(loaded):
+        extra_arguments[f"return_{_TOKEN_TYPES}"] = True
     inputs = loaded.processor(
         text=list(texts),
         padding=True,
         return_tensors="pt",
         add_special_tokens=adds_special_tokens(loaded, texts[0]),
-        **shown,
+        **extra_arguments,
     )
-    if len(images[0]) > 1 and loaded.plain and loaded.profile and loaded.profile.pictures == 1:
-        inputs = with_queries(inputs, loaded, len(images[0]))
+    if (
+        len(images[0]) > 1
+        and loaded.uses_profile_prompt
+        and loaded.profile
+        and loaded.profile.max_images == 1
+    ):
+        inputs = prepend_image_queries(inputs, loaded, len(images[0]))
     for name in ("labels",) if loaded.multimodal else ("labels", "token_type_ids"):
         inputs.pop(name, None)
     if not to_device:
@@ -195,29 +214,29 @@ def encode(
     return inputs.to(loaded.device, dtype=loaded.model.dtype)
 
 
-def wants_marks(loaded: Loaded) -> bool:
+def takes_token_types(loaded: LoadedModel) -> bool:
     """Whether marks of which tokens are pictures belong to the inputs; some processors give them
     only when they are asked, and some give them to models that do not take them."""
-    named = getattr(loaded.processor, "model_input_names", ())
-    return _MARKS in named and _takes_marks(loaded.model.__class__)
+    input_names = getattr(loaded.processor, "model_input_names", ())
+    return _TOKEN_TYPES in input_names and _model_takes_token_types(loaded.model.__class__)
 
 
 @functools.cache
-def _takes_marks(model: Any) -> bool:
-    return _MARKS in inspect.signature(model.forward).parameters
+def _model_takes_token_types(model: Any) -> bool:
+    return _TOKEN_TYPES in inspect.signature(model.forward).parameters
 
 
-def adds_special_tokens(loaded: Loaded, text: str) -> bool:
+def adds_special_tokens(loaded: LoadedModel, text: str) -> bool:
     """Whether the tokenizer must add what the template left out (the start token)."""
-    if loaded.plain:
+    if loaded.uses_profile_prompt:
         return True
     start = loaded.tokenizer.bos_token
     return loaded.multimodal and not (start is not None and text.startswith(start))
 
 
-def check_length(loaded: Loaded, lengths: Sequence[int]) -> None:
+def check_length(loaded: LoadedModel, lengths: Sequence[int]) -> None:
     """Raises Unsupported for a prompt longer (in tokens) than the model was made for."""
-    if loaded.longest is not None and max(lengths) > loaded.longest:
+    if loaded.max_length is not None and max(lengths) > loaded.max_length:
         raise Unsupported(
-            f"the prompt is {max(lengths)} tokens long, the model takes {loaded.longest}"
+            f"the prompt is {max(lengths)} tokens long, the model takes {loaded.max_length}"
         )

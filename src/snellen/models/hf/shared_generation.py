@@ -8,239 +8,257 @@ from typing import TYPE_CHECKING, Any
 
 from snellen.core.output import CandidateScore, Failure, Generated, Output
 from snellen.core.request import Generate, Generation, Rank
-from snellen.models.hf.batch_size import Sizes, Sizing, Work
-from snellen.models.hf.decode import Decoding
-from snellen.models.hf.generate import Lots, reply_of
-from snellen.models.hf.loaded import Loaded
-from snellen.models.hf.logprobs import ranked
-from snellen.models.hf.prefix_sharing import Begun, Sharing
-from snellen.models.hf.tokenise import Row, Unsharable
-from snellen.models.split_batch import MODEL_ERRORS, failure_of, halving
+from snellen.models.hf.batch_size import BatchSizer, BatchSizers, BatchTiming
+from snellen.models.hf.decode import Decoder
+from snellen.models.hf.generate import GumbelSampler, decode_reply
+from snellen.models.hf.loaded import LoadedModel
+from snellen.models.hf.logprobs import ranking_output
+from snellen.models.hf.prefix_sharing import PrefillState, PrefixSharing
+from snellen.models.hf.tokenise import PrefixSharingUnsupported, TokenisedPrompt
+from snellen.models.split_batch import MODEL_ERRORS, failure_from_error, split_and_retry
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-_ON_CPU = 1_000_000_000
+_CPU_BYTES = 1_000_000_000
 """Bytes of beginnings kept in main memory."""
-_OF_GPU = 0.15
+_GPU_FRACTION = 0.15
 """Share of a GPU's memory for them."""
 _TOLERANCE = {"float32": 1e-3, "bfloat16": 0.1, "float16": 0.02}
 """By how much logits may differ, as a share of the largest: rounding, and no more."""
 _FULL = "full_attention"
-_ATTENDING = {_FULL, "sliding_attention", "chunked_attention"}
+_ATTENTION_LAYERS = {_FULL, "sliding_attention", "chunked_attention"}
 """Kinds of layers that remember a prompt token by token."""
 
 
-class Answering:
+class SharedGeneration:
     """Answers rows of prompts with one model.
 
-    `fault` says why prompts cannot share their beginnings with this architecture, or is None.
+    `disabled_reason` says why prompts cannot share their beginnings with this architecture, or is None.
     Whether they can is tested on the first prompts, with and without pictures, against a plain
     forward pass; two prompts with different pictures are read together for it where there are.
     """
 
-    def __init__(self, loaded: Loaded, sizes: Sizes) -> None:
+    def __init__(self, loaded: LoadedModel, sizers: BatchSizers) -> None:
         self._loaded = loaded
-        self._sizes = sizes
-        self._sharing = Sharing(loaded.model, _budget(loaded.device), sizes.replies.size)
+        self._sizers = sizers
+        self._sharing = PrefixSharing(
+            loaded.model, _cache_budget(loaded.device), sizers.replies.size
+        )
         suppressed = loaded.model.generation_config.suppress_tokens or ()
-        self._decoding = Decoding(self._sharing, loaded.tokenizer, loaded.ends, suppressed)
-        self._seen: set[Hashable] = set()
-        self._window = _window(loaded.model)
-        self.fault: str | None = _unsharable(loaded)
+        self._decoder = Decoder(self._sharing, loaded.tokenizer, loaded.eos_token_ids, suppressed)
+        self._tested_kinds: set[Hashable] = set()
+        self._window = _attention_window(loaded.model)
+        self.disabled_reason: str | None = _find_unsupported(loaded)
 
-    def reaches(self, request: Generate | Rank, rows: Sequence[Row]) -> bool:
+    def supports(self, request: Generate | Rank, rows: Sequence[TokenisedPrompt]) -> bool:
         """Whether words follow the pictures, and a sliding window of attention sees all of these
         prompts. Prompts in a batch may be filled up in front of and behind what was kept, and the
         window counts that."""
-        if any(row.head >= len(row.ids) - row.scored for row in rows):
+        if any(row.image_prefix_length >= len(row.ids) - row.scored_tokens for row in rows):
             return False
-        new = request.settings.max_new_tokens if isinstance(request, Generate) else 0
-        longest = 2 * max((len(row.ids) for row in rows), default=0) + new
-        return self._window is None or longest <= self._window
+        reply_tokens = request.settings.max_new_tokens if isinstance(request, Generate) else 0
+        max_length = 2 * max((len(row.ids) for row in rows), default=0) + reply_tokens
+        return self._window is None or max_length <= self._window
 
-    def trusted(self, rows: Sequence[Row]) -> bool:
+    def verify(self, rows: Sequence[TokenisedPrompt]) -> bool:
         """Whether these rows may be answered here, tested where their like has not been yet. Where
         memory is too short for the test they may not, and the next are tested again."""
-        for pair in _unlike(rows):
-            kind = (bool(pair[0].pictures), len(pair))
-            if self.fault is None and not {kind, (kind[0], 2)} & self._seen:
+        for pair in _select_test_rows(rows):
+            kind = (bool(pair[0].image_digests), len(pair))
+            if self.disabled_reason is None and not {kind, (kind[0], 2)} & self._tested_kinds:
                 try:
-                    self.fault = self._differing(pair)
+                    self.disabled_reason = self._find_difference(pair)
                 except MemoryError:
                     return False
-                self._seen.add(kind)
-        return self.fault is None
+                self._tested_kinds.add(kind)
+        return self.disabled_reason is None
 
     def generate(
-        self, asked: Sequence[tuple[Generate, Row]], settings: Generation
+        self, requests: Sequence[tuple[Generate, TokenisedPrompt]], settings: Generation
     ) -> list[Generated | Failure]:
         """Replies to requests that share their settings."""
 
-        def longest(batch: Sequence[tuple[Generate, Row]]) -> int:
+        def max_length(batch: Sequence[tuple[Generate, TokenisedPrompt]]) -> int:
             return max(len(row.ids) for _, row in batch) + settings.max_new_tokens
 
-        def work(batch: Sequence[tuple[Generate, Row]]) -> list[Generated]:
+        def generate_batch(batch: Sequence[tuple[Generate, TokenisedPrompt]]) -> list[Generated]:
             rows = [row for _, row in batch]
-            lots = None
+            sampler = None
             if settings.temperature > 0:
-                lots = Lots(settings, [request for request, _ in batch], self._loaded)
-            task = Work(len(rows), longest(batch))
-            with self._sizes.replies.measured(task):
-                begun = self._begun(rows, task)
-                first = begun.logits[:, -1]
-                replies = self._decoding.words(begun, settings, lots)
-                task.has_said(sum(map(len, replies)))
+                sampler = GumbelSampler(settings, [request for request, _ in batch], self._loaded)
+            timing = BatchTiming(len(rows), max_length(batch))
+            with self._sizers.replies.measure(timing):
+                state = self._prefill(rows, timing)
+                first_logits = state.logits[:, -1]
+                replies = self._decoder.decode(state, settings, sampler)
+                timing.record_decode(sum(map(len, replies)))
             return [
-                reply_of(self._loaded, reply, len(row.ids), settings, scores)
-                for reply, row, scores in zip(replies, rows, first, strict=True)
+                decode_reply(self._loaded, reply, len(row.ids), settings, scores)
+                for reply, row, scores in zip(replies, rows, first_logits, strict=True)
             ]
 
-        done: list[Generated | Failure] = []
-        while len(done) < len(asked):
-            room = self._sizes.replies.room(longest(asked[len(done) :]))
-            batch = asked[len(done) : len(done) + room]
-            done += halving(batch, self._tidy(work, self._sizes.replies))
-        return done
-
-    def rank(self, asked: Sequence[tuple[Rank, Sequence[Row]]]) -> list[Output]:
-        """Likelihoods of the candidates of each request, read together where they fit."""
-
-        def longest(batch: Sequence[Row]) -> int:
-            return max(len(row.ids) for row in batch)
-
-        def work(batch: Sequence[Row]) -> list[float]:
-            keep = max(row.scored for row in batch) + 1
-            task = Work(len(batch), longest(batch))
-            with self._sizes.candidates.measured(task):
-                logits = self._begun(batch, task, keep).logits
-                return _likelihoods(logits, batch)
-
-        rows = [row for _, of_request in asked for row in of_request]
-        found: list[float | Failure] = []
-        while len(found) < len(rows):
-            room = self._sizes.candidates.room(longest(rows[len(found) :]))
-            batch = rows[len(found) : len(found) + room]
-            found += halving(batch, self._tidy(work, self._sizes.candidates))
-        outputs, at = [], 0
-        for request, of_request in asked:
-            outputs.append(_ranked(request, of_request, found[at : at + len(of_request)]))
-            at += len(of_request)
+        outputs: list[Generated | Failure] = []
+        while len(outputs) < len(requests):
+            size = self._sizers.replies.max_prompts(max_length(requests[len(outputs) :]))
+            batch = requests[len(outputs) : len(outputs) + size]
+            outputs += split_and_retry(
+                batch, self._clear_on_error(generate_batch, self._sizers.replies)
+            )
         return outputs
 
-    def _begun(self, rows: Sequence[Row], task: Work, keep: int = 1) -> Begun:
+    def rank(self, requests: Sequence[tuple[Rank, Sequence[TokenisedPrompt]]]) -> list[Output]:
+        """Likelihoods of the candidates of each request, read together where they fit."""
+
+        def max_length(batch: Sequence[TokenisedPrompt]) -> int:
+            return max(len(row.ids) for row in batch)
+
+        def score_batch(batch: Sequence[TokenisedPrompt]) -> list[float]:
+            kept_logits = max(row.scored_tokens for row in batch) + 1
+            timing = BatchTiming(len(batch), max_length(batch))
+            with self._sizers.candidates.measure(timing):
+                logits = self._prefill(batch, timing, kept_logits).logits
+                return _sum_logprobs(logits, batch)
+
+        rows = [row for _, request_rows in requests for row in request_rows]
+        logprobs: list[float | Failure] = []
+        while len(logprobs) < len(rows):
+            size = self._sizers.candidates.max_prompts(max_length(rows[len(logprobs) :]))
+            batch = rows[len(logprobs) : len(logprobs) + size]
+            logprobs += split_and_retry(
+                batch, self._clear_on_error(score_batch, self._sizers.candidates)
+            )
+        outputs, start = [], 0
+        for request, of_request in requests:
+            outputs.append(
+                _ranking_output(request, of_request, logprobs[start : start + len(of_request)])
+            )
+            start += len(of_request)
+        return outputs
+
+    def _prefill(
+        self, rows: Sequence[TokenisedPrompt], timing: BatchTiming, kept_logits: int = 1
+    ) -> PrefillState:
         import torch
 
-        before = self._sharing.read
-        begun = self._sharing.begin(rows, keep)
+        tokens_before = self._sharing.prefill_tokens
+        state = self._sharing.prefill(rows, kept_logits)
         if self._loaded.device.startswith("cuda"):
             # The words are waited for right afterwards anyway.
             torch.cuda.synchronize(self._loaded.device)
-        task.has_read(self._sharing.read - before)
-        return begun
+        timing.record_prefill(self._sharing.prefill_tokens - tokens_before)
+        return state
 
-    def _tidy(
-        self, work: Callable[[Sequence[Any]], list[Any]], size: Sizing
+    def _clear_on_error(
+        self, work: Callable[[Sequence[Any]], list[Any]], sizer: BatchSizer
     ) -> Callable[[Sequence[Any]], Any]:
         """The work; where it fails what was kept is let go, and where memory was short, later
         batches are smaller."""
 
-        def tidy(batch: Sequence[Any]) -> list[Any]:
+        def run(batch: Sequence[Any]) -> list[Any]:
             try:
                 return work(batch)
             except MODEL_ERRORS as error:
-                self._sharing.forget()
-                if failure_of(error).kind == "out_of_memory":
-                    size.short(len(batch))
+                self._sharing.clear()
+                if failure_from_error(error).kind == "out_of_memory":
+                    sizer.shrink(len(batch))
                 raise
 
-        return tidy
+        return run
 
-    def _differing(self, rows: Sequence[Row]) -> str | None:
+    def _find_difference(self, rows: Sequence[TokenisedPrompt]) -> str | None:
         """What goes wrong when these rows are read with shared beginnings, or None. Raises
         MemoryError where there is not enough to find out."""
         try:
-            plain = [self._sharing.plainly(row).float() for row in rows]
+            unshared_logits = [self._sharing.logits_unshared(row).float() for row in rows]
             # Twice where prompts are kept: computed, and from what was kept.
             for _ in range(2 if self._sharing.keeps_prompts else 1):
-                together = self._sharing.begin(rows).logits[:, -1]
-                for apart, shared in zip(plain, together, strict=True):
-                    off = float((apart - shared.float()).abs().max() / apart.abs().max())
+                shared_logits = self._sharing.prefill(rows).logits[:, -1]
+                for unshared, shared in zip(unshared_logits, shared_logits, strict=True):
+                    difference = float(
+                        (unshared - shared.float()).abs().max() / unshared.abs().max()
+                    )
                     limit = _TOLERANCE.get(str(self._loaded.model.dtype).split(".")[-1], 0.1)
-                    if not off <= limit:
-                        return f"its logits differ by {off:.1%} of the largest"
+                    if not difference <= limit:
+                        return f"its logits differ by {difference:.1%} of the largest"
         except MODEL_ERRORS as error:
-            self._sharing.forget()
-            if isinstance(error, Unsharable):
+            self._sharing.clear()
+            if isinstance(error, PrefixSharingUnsupported):
                 return str(error)
-            if failure_of(error).kind == "out_of_memory":
+            if failure_from_error(error).kind == "out_of_memory":
                 raise MemoryError from None
-            said = " ".join(str(error).split())[:200] or type(error).__name__
-            return f"reading the rest of a prompt by itself fails: {said}"
+            message = " ".join(str(error).split())[:200] or type(error).__name__
+            return f"reading the rest of a prompt by itself fails: {message}"
         return None
 
 
-def _unsharable(loaded: Loaded) -> str | None:
+def _find_unsupported(loaded: LoadedModel) -> str | None:
     """Why no prompt's beginning can be kept, where the architecture says so."""
-    if loaded.encodes:
+    if loaded.is_encoder_decoder:
         return "it is an encoder-decoder model"
     config = loaded.model.config.get_text_config()
     if getattr(config, "cross_attention_layers", None):
         return "it looks at pictures by cross-attention"
     kinds = set(getattr(config, "layer_types", None) or ())
-    if not kinds <= _ATTENDING:
+    if not kinds <= _ATTENTION_LAYERS:
         return "some of its layers keep a state in place of keys and values"
     return None
 
 
-def _window(model: Any) -> int | None:
+def _attention_window(model: Any) -> int | None:
     """Tokens that the narrowest attention layer looks back; None: all."""
     config = model.config.get_text_config()
     kinds = getattr(config, "layer_types", None)
     if kinds is not None and set(kinds) <= {_FULL}:
         return None
-    found = [getattr(config, name, None) for name in ("sliding_window", "attention_chunk_size")]
-    return min((size for size in found if isinstance(size, int)), default=None)
+    sizes = [getattr(config, name, None) for name in ("sliding_window", "attention_chunk_size")]
+    return min((size for size in sizes if isinstance(size, int)), default=None)
 
 
-def _unlike(rows: Sequence[Row]) -> list[list[Row]]:
+def _select_test_rows(rows: Sequence[TokenisedPrompt]) -> list[list[TokenisedPrompt]]:
     """Rows to test on: with and without pictures, two with different heads where there are."""
-    found: dict[bool, list[Row]] = defaultdict(list)
+    selected: dict[bool, list[TokenisedPrompt]] = defaultdict(list)
     for row in rows:
-        chosen = found[bool(row.pictures)]
-        if len(chosen) < 2 and all(row.head_key() != one.head_key() for one in chosen):
-            chosen.append(row)
-    return list(found.values())
+        group = selected[bool(row.image_digests)]
+        if len(group) < 2 and all(
+            row.image_prefix_key() != one.image_prefix_key() for one in group
+        ):
+            group.append(row)
+    return list(selected.values())
 
 
-def _likelihoods(logits: Tensor, rows: Sequence[Row]) -> list[float]:
+def _sum_logprobs(logits: Tensor, rows: Sequence[TokenisedPrompt]) -> list[float]:
     """Sums of the log-probabilities of each row's scored tokens, in float32; `logits` (rows,
     kept, words) end with those about the token behind the row."""
     import torch
 
     # One list of words goes to the device, and one of sums comes back.
-    words = torch.tensor([word for row in rows for word in row.ids[len(row.ids) - row.scored :]])
-    targets = words.long().to(logits.device).split([row.scored for row in rows])
+    targets = torch.tensor(
+        [word for row in rows for word in row.ids[len(row.ids) - row.scored_tokens :]]
+    )
+    row_targets = targets.long().to(logits.device).split([row.scored_tokens for row in rows])
     sums = []
-    for scores, row, target in zip(logits, rows, targets, strict=True):
-        steps = scores[scores.shape[0] - row.scored - 1 : -1].float().log_softmax(-1)
+    for scores, row, target in zip(logits, rows, row_targets, strict=True):
+        steps = scores[scores.shape[0] - row.scored_tokens - 1 : -1].float().log_softmax(-1)
         sums.append(steps.gather(1, target[:, None]).sum())
-    found: list[float] = torch.stack(sums).tolist()
-    return found
+    totals: list[float] = torch.stack(sums).tolist()
+    return totals
 
 
-def _ranked(request: Rank, rows: Sequence[Row], found: Sequence[float | Failure]) -> Output:
+def _ranking_output(
+    request: Rank, rows: Sequence[TokenisedPrompt], logprobs: Sequence[float | Failure]
+) -> Output:
     scores = []
-    for row, likelihood in zip(rows, found, strict=True):
+    for row, likelihood in zip(rows, logprobs, strict=True):
         if isinstance(likelihood, Failure):
             return likelihood
-        scores.append(CandidateScore(likelihood, row.scored))
-    return ranked(request, scores, len(rows[0].ids) - rows[0].scored)
+        scores.append(CandidateScore(likelihood, row.scored_tokens))
+    return ranking_output(request, scores, len(rows[0].ids) - rows[0].scored_tokens)
 
 
-def _budget(device: str) -> int:
+def _cache_budget(device: str) -> int:
     if not device.startswith("cuda"):
-        return _ON_CPU
+        return _CPU_BYTES
     import torch
 
-    return int(_OF_GPU * torch.cuda.get_device_properties(device).total_memory)
+    return int(_GPU_FRACTION * torch.cuda.get_device_properties(device).total_memory)

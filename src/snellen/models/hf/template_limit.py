@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from snellen.core.errors import UsageError
-from snellen.core.limits import raise_it
+from snellen.core.limits import raising_advice
 
-_TRIED = 3
+_TRIALS_PER_TEMPLATE = 3
 """Prompts of a template that are tried; what it does may depend on the words of a prompt."""
 
 
@@ -33,21 +33,23 @@ class TemplateTrial:
         self._process: subprocess.Popen[str] | None = None
         self._owner = 0
         """The process that started it: a fork of that one starts its own."""
-        self._tried: Counter[str] = Counter()
+        self._trial_counts: Counter[str] = Counter()
 
-    def check(self, template: str, values: Mapping[str, Any], seconds: int, whose: str) -> None:
+    def check(
+        self, template: str, values: Mapping[str, Any], seconds: int, model_name: str
+    ) -> None:
         """Raises UsageError where the template takes longer than `seconds`, or more memory than
         there is. `values` are what a prompt hands to it, and can be written as JSON."""
         with self._lock:
-            if self._tried[template] >= _TRIED:
+            if self._trial_counts[template] >= _TRIALS_PER_TEMPLATE:
                 return
-            self._tried[template] += 1
-            if not self._ends(json.dumps({"template": template, "values": values}), seconds):
-                self._tried.pop(template)
+            self._trial_counts[template] += 1
+            if not self._finishes(json.dumps({"template": template, "values": values}), seconds):
+                self._trial_counts.pop(template)
                 raise UsageError(
-                    f"the chat template of {whose} is not rendered within {seconds} s and 4 GB "
+                    f"the chat template of {model_name} is not rendered within {seconds} s and 4 GB "
                     "of memory; such a template is broken or hostile, so the model is not asked; "
-                    f"{raise_it('template_s')}"
+                    f"{raising_advice('template_s')}"
                 )
 
     def close(self) -> None:
@@ -65,8 +67,8 @@ class TemplateTrial:
         process.stdin.close()
         process.stdout.close()
 
-    def _ends(self, line: str, seconds: int) -> bool:
-        process = self._started()
+    def _finishes(self, line: str, seconds: int) -> bool:
+        process = self._running_process()
         assert process.stdin is not None
         assert process.stdout is not None
         timer = threading.Timer(seconds, process.kill)
@@ -84,7 +86,7 @@ class TemplateTrial:
             self.close()
         return done
 
-    def _started(self) -> subprocess.Popen[str]:
+    def _running_process(self) -> subprocess.Popen[str]:
         if self._owner != os.getpid():
             self._process = None
         if self._process is None or self._process.poll() is not None:

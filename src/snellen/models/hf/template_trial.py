@@ -19,7 +19,7 @@ _MEMORY = 4 << 30
 """Bytes that this process may fill."""
 
 
-class _Generation(Extension):
+class _GenerationTag(Extension):
     """`{% generation %}`, which transformers adds to mark what the model says."""
 
     tags = {"generation"}  # noqa: RUF012
@@ -43,7 +43,7 @@ def _limit_memory() -> None:
 
 def _render(template: str, values: dict[str, Any]) -> None:
     environment = ImmutableSandboxedEnvironment(
-        trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, loopcontrols]
+        trim_blocks=True, lstrip_blocks=True, extensions=[_GenerationTag, loopcontrols]
     )
     environment.filters["tojson"] = lambda value, **_: json.dumps(value)
     environment.globals["raise_exception"] = _refuse
@@ -56,9 +56,9 @@ def main() -> None:
     """Answers until its input ends."""
     _limit_memory()
     for line in sys.stdin:
-        asked = json.loads(line)
+        job = json.loads(line)
         try:
-            _render(asked["template"], asked["values"])
+            _render(job["template"], job["values"])
         except MemoryError:
             print("too much", flush=True)
             continue

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from snellen.core.request import Generate, Rank
 from snellen.models.hf.generate import is_forced
-from snellen.models.hf.loaded import Loaded
+from snellen.models.hf.loaded import LoadedModel
 from snellen.models.hf.prompt import (
     adds_special_tokens,
     check_length,
@@ -18,7 +18,7 @@ from snellen.models.hf.prompt import (
     render,
     with_reply,
 )
-from snellen.models.image_cache import LIMIT, PictureCache
+from snellen.models.image_cache import DEFAULT_MAX_PIXELS, ImageCache
 from snellen.models.split_batch import Unsupported
 
 if TYPE_CHECKING:
@@ -33,133 +33,146 @@ _IMAGE_IDS = (
 )
 
 
-class Unsharable(Unsupported):
+class PrefixSharingUnsupported(Unsupported):
     """Prompts of this architecture cannot be taken apart."""
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TokenisedPrompt:
     """One prompt, as the processor made it, without padding."""
 
     ids: tuple[int, ...]
-    head: int
+    image_prefix_length: int
     """Tokens up to and with the last picture's last one; 0 without pictures."""
     media: Mapping[str, Tensor]
     """What the pictures are to the model: pixel values, grids, sizes."""
-    marks: Mapping[str, Tensor]
+    token_type_inputs: Mapping[str, Tensor]
     """Further inputs with a number per token, e.g. token types, each of shape (length,)."""
-    pictures: tuple[str, ...] = ()
+    image_digests: tuple[str, ...] = ()
     """Names of the pictures."""
-    scored: int = 0
+    scored_tokens: int = 0
     """Tokens at the end whose likelihood is asked for."""
 
-    def head_key(self) -> Hashable:
+    def image_prefix_key(self) -> Hashable:
         """Equal for rows that begin with the same words and pictures."""
-        return (self.ids[: self.head], self.pictures)
+        return (self.ids[: self.image_prefix_length], self.image_digests)
 
 
-def row_of(inputs: Mapping[str, Any], model: Any, pictures: Sequence[str], scored: int = 0) -> Row:
+def tokenised_prompt(
+    inputs: Mapping[str, Any], model: Any, image_digests: Sequence[str], scored_tokens: int = 0
+) -> TokenisedPrompt:
     """The row of a processor's output for one prompt.
 
     Raises Unsharable where the places of the pictures cannot be told.
     """
     ids = inputs["input_ids"]
     if ids.shape[0] != 1:
-        raise Unsharable(f"the processor made {ids.shape[0]} rows of one prompt")
-    marks, media = {}, {}
+        raise PrefixSharingUnsupported(f"the processor made {ids.shape[0]} rows of one prompt")
+    token_type_inputs, media = {}, {}
     for name, value in inputs.items():
         if name in ("input_ids", "attention_mask"):
             continue
         if getattr(value, "shape", None) == ids.shape:
-            marks[name] = value[0]
+            token_type_inputs[name] = value[0]
         else:
             media[name] = value
-    numbers = tuple(ids[0].tolist())
-    head = _behind_pictures(numbers, model) if pictures else 0
-    return Row(numbers, head, media, marks, tuple(pictures), scored)
+    token_ids = tuple(ids[0].tolist())
+    image_prefix_length = _find_image_prefix(token_ids, model) if image_digests else 0
+    return TokenisedPrompt(
+        token_ids,
+        image_prefix_length,
+        media,
+        token_type_inputs,
+        tuple(image_digests),
+        scored_tokens,
+    )
 
 
-def _behind_pictures(ids: Sequence[int], model: Any) -> int:
-    signs: set[int] = set()
+def _find_image_prefix(ids: Sequence[int], model: Any) -> int:
+    image_ids: set[int] = set()
     for part in (model.config, getattr(model.config, "vision_config", None)):
         for name in _IMAGE_IDS:
-            found = getattr(part, name, None)
-            signs.update([found] if isinstance(found, int) else found or ())
-    for place in range(len(ids) - 1, -1, -1):
-        if ids[place] in signs:
-            return place + 1
-    raise Unsharable("the tokens of the pictures cannot be told from the others")
+            ids_of_name = getattr(part, name, None)
+            image_ids.update([ids_of_name] if isinstance(ids_of_name, int) else ids_of_name or ())
+    for index in range(len(ids) - 1, -1, -1):
+        if ids[index] in image_ids:
+            return index + 1
+    raise PrefixSharingUnsupported("the tokens of the pictures cannot be told from the others")
 
 
-def joined(context: Row, bare: Sequence[int], whole: Sequence[int]) -> Row | None:
-    """The row of a prompt that says more than `context` does; `bare` and `whole` are the words of
+def append_text(
+    context: TokenisedPrompt, context_ids: Sequence[int], full_ids: Sequence[int]
+) -> TokenisedPrompt | None:
+    """The row of a prompt that says more than `context` does; `context_ids` and `full_ids` are the words of
     the two, to the tokenizer alone. None where the words behind the pictures do not tell it."""
     import torch
 
-    behind = len(context.ids) - context.head
-    before = len(bare) - behind
-    if before < 0 or tuple(bare[before:]) != context.ids[context.head :]:
+    text_length = len(context.ids) - context.image_prefix_length
+    start = len(context_ids) - text_length
+    if start < 0 or tuple(context_ids[start:]) != context.ids[context.image_prefix_length :]:
         return None
-    if bare[:before] != whole[:before]:
+    if context_ids[:start] != full_ids[:start]:
         return None
-    more = len(whole) - len(bare)
-    marks = {}
-    for name, mark in context.marks.items():
-        words = mark[context.head :]
-        if not len(words) or bool((words != words[0]).any()):
+    added = len(full_ids) - len(context_ids)
+    token_type_inputs = {}
+    for name, mark in context.token_type_inputs.items():
+        text_values = mark[context.image_prefix_length :]
+        if not len(text_values) or bool((text_values != text_values[0]).any()):
             return None
-        filled = words[:1].expand(max(0, len(words) + more))
-        marks[name] = torch.cat([mark[: context.head], filled])
-    ids = context.ids[: context.head] + tuple(whole[before:])
-    return replace(context, ids=ids, marks=marks)
+        extended = text_values[:1].expand(max(0, len(text_values) + added))
+        token_type_inputs[name] = torch.cat([mark[: context.image_prefix_length], extended])
+    ids = context.ids[: context.image_prefix_length] + tuple(full_ids[start:])
+    return replace(context, ids=ids, token_type_inputs=token_type_inputs)
 
 
-def common(one: Sequence[int], other: Sequence[int]) -> int:
+def shared_prefix_length(first: Sequence[int], second: Sequence[int]) -> int:
     """How many tokens two prompts begin with in common."""
-    for place, (left, right) in enumerate(zip(one, other, strict=False)):
+    for index, (left, right) in enumerate(zip(first, second, strict=False)):
         if left != right:
-            return place
-    return min(len(one), len(other))
+            return index
+    return min(len(first), len(second))
 
 
-_REMEMBERED = 256_000_000
+_CACHED_IMAGE_BYTES = 256_000_000
 """Bytes of processed pictures kept for the next prompts about them."""
 
 
-class RowMaker:
+class PromptTokeniser:
     """Makes rows, in one thread: a fast tokenizer must not be used by two."""
 
-    def __init__(self, loaded: Loaded, policy: str, joins: dict[int, bool], share: int = 1) -> None:
-        """With a processor of its own. `joins` is told, for all makers of a model, whether a
-        prompt may be continued without the processor, by its number of pictures. Each of `share`
+    def __init__(
+        self, loaded: LoadedModel, policy: str, can_append: dict[int, bool], tokenisers: int = 1
+    ) -> None:
+        """With a processor of its own. `can_append` is told, for all makers of a model, whether a
+        prompt may be continued without the processor, by its number of pictures. Each of `tokenisers`
         makers remembers as large a part of the pictures."""
         processor = copy.deepcopy(loaded.processor)
         if getattr(processor, "image_processor", None) is not None:
-            processor.image_processor = RememberingProcessor(
-                processor.image_processor, _REMEMBERED // share
+            processor.image_processor = CachingImageProcessor(
+                processor.image_processor, _CACHED_IMAGE_BYTES // tokenisers
             )
         tokenizer = getattr(processor, "tokenizer", processor)
         self._loaded = replace(loaded, processor=processor, tokenizer=tokenizer)
-        self._pictures = PictureCache(LIMIT // share)
+        self._image_cache = ImageCache(DEFAULT_MAX_PIXELS // tokenisers)
         self._policy = policy
-        self._joins = joins
+        self._can_append = can_append
 
-    def rows(self, request: Generate | Rank) -> list[Row]:
+    def tokenise(self, request: Generate | Rank) -> list[TokenisedPrompt]:
         """The row of a request; of a ranking, one for each candidate.
 
         Raises MediaError, Unsupported and whatever the processor raises.
         """
         if isinstance(request, Rank) and is_forced(self._loaded):
             raise Unsupported("its replies cannot be read along with the prompt")
-        prompt = render(request, self._loaded, self._pictures, self._policy)
-        names = [part.digest for message in request.messages for part in message.media()]
-        names = names[: len(prompt.images)]
+        prompt = render(request, self._loaded, self._image_cache, self._policy)
+        digests = [part.digest for message in request.messages for part in message.media()]
+        digests = digests[: len(prompt.images)]
 
-        def row(text: str) -> Row:
+        def tokenise_text(text: str) -> TokenisedPrompt:
             inputs = encode(self._loaded, [text], [prompt.images], "left", to_device=False)
-            return self._handy(row_of(inputs, self._loaded.model, names))
+            return self._prepare_media(tokenised_prompt(inputs, self._loaded.model, digests))
 
-        context = row(prompt.text)
+        context = tokenise_text(prompt.text)
         if isinstance(request, Generate):
             rows = [context]
         else:
@@ -167,100 +180,120 @@ class RowMaker:
                 with_reply(request, prompt, one, self._loaded, self._policy)
                 for one in request.candidates
             ]
-            rows = _scored(context, self._continued(context, prompt.text, replies, row))
+            rows = _mark_scored(
+                context, self._append_replies(context, prompt.text, replies, tokenise_text)
+            )
         check_length(self._loaded, [len(row.ids) for row in rows])
         return rows
 
-    def _continued(
-        self, context: Row, text: str, replies: Sequence[str], row: Callable[[str], Row]
-    ) -> list[Row]:
+    def _append_replies(
+        self,
+        context: TokenisedPrompt,
+        text: str,
+        replies: Sequence[str],
+        tokenise_text: Callable[[str], TokenisedPrompt],
+    ) -> list[TokenisedPrompt]:
         """The rows of prompts with a reply behind them. The pictures are those of the context, so
         that words alone need be read, by the tokenizer; that this gives what the processor would
         is seen once, on the first of a kind."""
-        kind = len(context.pictures)
-        if self._joins.get(kind, True):
+        image_count = len(context.image_digests)
+        if self._can_append.get(image_count, True):
             special = adds_special_tokens(self._loaded, text)
-            bare, *whole = self._loaded.tokenizer([text, *replies], add_special_tokens=special)[
-                "input_ids"
-            ]
-            rows = [joined(context, bare, one) for one in whole]
-            if kind not in self._joins:
-                self._joins[kind] = all(map(_alike, rows, map(row, replies)))
-            if self._joins[kind] and None not in rows:
+            context_ids, *full_ids = self._loaded.tokenizer(
+                [text, *replies], add_special_tokens=special
+            )["input_ids"]
+            rows = [append_text(context, context_ids, one) for one in full_ids]
+            if image_count not in self._can_append:
+                self._can_append[image_count] = all(
+                    map(_is_same_prompt, rows, map(tokenise_text, replies))
+                )
+            if self._can_append[image_count] and None not in rows:
                 return [one for one in rows if one is not None]
-        return [row(reply) for reply in replies]
+        return [tokenise_text(reply) for reply in replies]
 
-    def _handy(self, row: Row) -> Row:
+    def _prepare_media(self, row: TokenisedPrompt) -> TokenisedPrompt:
         """The row with its pictures in the model's dtype and, for a GPU, in memory that it reads
         by itself, so that the model's thread waits for neither."""
         import torch
 
         dtype, on_gpu = self._loaded.model.dtype, self._loaded.device.startswith("cuda")
 
-        def handy(part: Tensor) -> Tensor:
+        def prepare(part: Tensor) -> Tensor:
             if not isinstance(part, torch.Tensor):
                 return part
             part = part.to(dtype) if part.is_floating_point() else part
             return part.pin_memory() if on_gpu else part
 
-        return replace(row, media={name: handy(part) for name, part in row.media.items()})
+        return replace(row, media={name: prepare(part) for name, part in row.media.items()})
 
 
-def _alike(one: Row | None, other: Row) -> bool:
+def _is_same_prompt(first: TokenisedPrompt | None, second: TokenisedPrompt) -> bool:
     """Whether two rows are the same prompt to a model."""
-    if one is None or (one.ids, one.head) != (other.ids, other.head):
+    if first is None or (first.ids, first.image_prefix_length) != (
+        second.ids,
+        second.image_prefix_length,
+    ):
         return False
     return all(
         mine.keys() == theirs.keys()
         and all(mine[name].equal(part) for name, part in theirs.items())
-        for mine, theirs in ((one.marks, other.marks), (one.media, other.media))
+        for mine, theirs in (
+            (first.token_type_inputs, second.token_type_inputs),
+            (first.media, second.media),
+        )
     )
 
 
-def _scored(context: Row, rows: Sequence[Row]) -> list[Row]:
+def _mark_scored(
+    context: TokenisedPrompt, rows: Sequence[TokenisedPrompt]
+) -> list[TokenisedPrompt]:
     """What is scored begins behind the longest beginning that the bare context shares with all
     rows, so that candidates whose first letters melt into the context's last token are still
     compared on equal terms."""
     if not rows:
         raise ValueError("a ranking request without candidates")
-    shared = min(common(context.ids, row.ids) for row in rows)
+    shared = min(shared_prefix_length(context.ids, row.ids) for row in rows)
     if shared < 1:
         raise Unsupported("the candidates' prompts do not begin like the context")
-    return [replace(row, scored=len(row.ids) - shared) for row in rows]
+    return [replace(row, scored_tokens=len(row.ids) - shared) for row in rows]
 
 
-class RememberingProcessor:
+class CachingImageProcessor:
     """An image processor that works on the same pictures once while it remembers them."""
 
-    def __init__(self, processor: Any, limit: int = _REMEMBERED) -> None:
+    def __init__(self, processor: Any, limit: int = _CACHED_IMAGE_BYTES) -> None:
         """`limit`: bytes of what it made; the last one is always kept."""
         self._processor = processor
         self._limit = limit
-        self._held = 0
-        self._made: OrderedDict[Hashable, tuple[Any, Any, int]] = OrderedDict()
+        self._bytes_used = 0
+        self._results: OrderedDict[Hashable, tuple[Any, Any, int]] = OrderedDict()
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name == "_processor":
             raise AttributeError(name)
         return getattr(self._processor, name)
 
-    def __call__(self, images: Any = None, *rest: Any, **how: Any) -> Any:
-        key = (tuple(id(one) for one in _flat(images)), repr(rest), repr(sorted(how.items())))
-        if key not in self._made:
-            found = self._processor(images, *rest, **how)
-            size = sum(getattr(part, "nbytes", 0) for part in found.values())
+    def __call__(self, images: Any = None, *arguments: Any, **options: Any) -> Any:
+        key = (
+            tuple(id(one) for one in _flatten(images)),
+            repr(arguments),
+            repr(sorted(options.items())),
+        )
+        if key not in self._results:
+            result = self._processor(images, *arguments, **options)
+            size = sum(getattr(part, "nbytes", 0) for part in result.values())
             # The pictures are held as well, so that their ids stay theirs.
-            self._made[key] = (found, images, size)
-            self._held += size
-            while self._held > self._limit and len(self._made) > 1:
-                self._held -= self._made.popitem(last=False)[1][2]
-        self._made.move_to_end(key)
-        return copy.copy(self._made[key][0])
+            self._results[key] = (result, images, size)
+            self._bytes_used += size
+            while self._bytes_used > self._limit and len(self._results) > 1:
+                self._bytes_used -= self._results.popitem(last=False)[1][2]
+        self._results.move_to_end(key)
+        return copy.copy(self._results[key][0])
 
 
-def _flat(images: Any) -> Iterator[Any]:
+def _flatten(images: Any) -> Iterator[Any]:
     if isinstance(images, list | tuple):
         for one in images:
-            yield from _flat(one)
+            yield from _flatten(one)
     else:
         yield images

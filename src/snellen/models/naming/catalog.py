@@ -21,7 +21,7 @@ FOLDER = Path(__file__).with_suffix("")
 SOURCES = "sources.toml"
 
 
-class Source(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class FactSource(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where facts were read."""
 
     what: str
@@ -42,7 +42,7 @@ class ListedPrice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     note: str = ""
 
 
-class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class CatalogEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A model. What was read nowhere is None or empty."""
 
     name: str
@@ -91,28 +91,28 @@ class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return (self.name, *self.aliases, *self.types)
 
 
-class _File(Struct, forbid_unknown_fields=True):
-    model: list[Entry]
+class _CatalogFile(Struct, forbid_unknown_fields=True):
+    model: list[CatalogEntry]
 
 
 @functools.cache
-def catalog() -> tuple[Entry, ...]:
+def catalog() -> tuple[CatalogEntry, ...]:
     """Every entry, by name."""
-    found: list[Entry] = []
+    entries_read: list[CatalogEntry] = []
     for path in FOLDER.glob("*.toml"):
         if path.name != SOURCES:
-            entries = msgspec.toml.decode(path.read_bytes(), type=_File).model
-            found.extend(structs.replace(entry, family=path.stem) for entry in entries)
-    return tuple(sorted(found, key=lambda entry: entry.name.lower()))
+            entries = msgspec.toml.decode(path.read_bytes(), type=_CatalogFile).model
+            entries_read.extend(structs.replace(entry, family=path.stem) for entry in entries)
+    return tuple(sorted(entries_read, key=lambda entry: entry.name.lower()))
 
 
 @functools.cache
-def sources() -> dict[str, Source]:
+def sources() -> dict[str, FactSource]:
     """Every source by its short name."""
-    return msgspec.toml.decode((FOLDER / SOURCES).read_bytes(), type=dict[str, Source])
+    return msgspec.toml.decode((FOLDER / SOURCES).read_bytes(), type=dict[str, FactSource])
 
 
-def find_entry(name: str) -> Entry | None:
+def find_entry(name: str) -> CatalogEntry | None:
     """The entry of a name, an alias, a spec or an id at its provider; case matters for types."""
     name = name.strip()
     lower = name.lower()
@@ -122,7 +122,7 @@ def find_entry(name: str) -> Entry | None:
     return entry
 
 
-def facts_of(name: str) -> Entry | None:
+def facts_of(name: str) -> CatalogEntry | None:
     """What is known of a model by its name or by a spec, options and all; None if nothing is."""
     from snellen.models.naming.registry import split_options
 
@@ -135,11 +135,11 @@ def catalog_names() -> Iterable[str]:
 
 
 @functools.cache
-def _by_name() -> dict[str, Entry]:
-    found: dict[str, Entry] = {}
+def _by_name() -> dict[str, CatalogEntry]:
+    by_name: dict[str, CatalogEntry] = {}
     for entry in catalog():
         # Ids are weakest: two providers may serve the same one.
-        found.setdefault(entry.id.lower(), entry)
+        by_name.setdefault(entry.id.lower(), entry)
     for entry in catalog():
-        found.update((name.lower(), entry) for name in (entry.spec, *entry.names))
-    return found
+        by_name.update((name.lower(), entry) for name in (entry.spec, *entry.names))
+    return by_name

@@ -22,17 +22,17 @@ from snellen.core.benchmark import Benchmark, BenchmarkFactory
 from snellen.core.errors import UsageError
 from snellen.core.model import BatchModel, Capabilities, Identity, Model
 
-_ASKS = ("answer", "answer_batch")
+_ANSWER_METHODS = ("answer", "answer_batch")
 
 
-class Loaded(NamedTuple):
+class LoadedFile(NamedTuple):
     """What a file offers, by name."""
 
     models: dict[str, Model]
     benchmarks: dict[str, Benchmark | BenchmarkFactory]
 
 
-class Custom:
+class UserModel:
     """A user's `answer` behind the protocol; async stays async."""
 
     def __init__(self, answer: Any, identity: Identity, capabilities: Capabilities) -> None:
@@ -42,7 +42,7 @@ class Custom:
         self.concurrency: int = getattr(getattr(answer, "__self__", None), "concurrency", 8)
 
 
-class CustomBatch:
+class UserBatchModel:
     """A user's `answer_batch` behind the protocol."""
 
     def __init__(self, owner: Any, identity: Identity, capabilities: Capabilities) -> None:
@@ -52,18 +52,18 @@ class CustomBatch:
         self.batch_size: int = getattr(owner, "batch_size", 8)
 
 
-def load_files(paths: Iterable[str | Path]) -> Loaded:
+def load_files(paths: Iterable[str | Path]) -> LoadedFile:
     """What all of them offer; of two things of one name, that of the later file. Raises as
     `load_file`."""
-    found = Loaded({}, {})
+    loaded = LoadedFile({}, {})
     for path in paths:
         offered = load_file(path)
-        found.models.update(offered.models)
-        found.benchmarks.update(offered.benchmarks)
-    return found
+        loaded.models.update(offered.models)
+        loaded.benchmarks.update(offered.benchmarks)
+    return loaded
 
 
-def load_file(path: str | Path) -> Loaded:
+def load_file(path: str | Path) -> LoadedFile:
     """Import a file and collect its models and benchmarks.
 
     Raises UsageError: no such file, an error while importing it (with its line), a class that
@@ -76,29 +76,29 @@ def load_file(path: str | Path) -> Loaded:
         raise UsageError(f"cannot read {file}: {error.strerror or error}") from error
     digest = hashlib.sha256(source).hexdigest()
     module = _import(file, digest)
-    found = Loaded({}, {})
+    loaded = LoadedFile({}, {})
     for name, value in _public(module):
         if isinstance(value, Benchmark):
-            _add(found.benchmarks, value.name, value, file)
+            _add(loaded.benchmarks, value.name, value, file)
         elif inspect.isfunction(value) and value.__module__ == module.__name__:
             arguments = list(inspect.signature(value).parameters)
             if arguments == ["request"]:
-                _add(found.models, name, wrap(value, name, digest), file)
+                _add(loaded.models, name, wrap(value, name, digest), file)
             elif arguments == ["variant"]:
-                _add(found.benchmarks, name, value, file)
-        elif not inspect.isclass(value) and asks(value):
-            _add(found.models, name, wrap(value, name, digest), file)
-    made = {type(value) for _, value in _public(module)}
+                _add(loaded.benchmarks, name, value, file)
+        elif not inspect.isclass(value) and answers_requests(value):
+            _add(loaded.models, name, wrap(value, name, digest), file)
+    instance_types = {type(value) for _, value in _public(module)}
     for name, value in _public(module):
         own = inspect.isclass(value) and value.__module__ == module.__name__
-        if own and value not in made and asks(value):
-            _add(found.models, name, wrap(_make(value, file), name, digest), file)
-    if not found.models and not found.benchmarks:
+        if own and value not in instance_types and answers_requests(value):
+            _add(loaded.models, name, wrap(_instantiate(value, file), name, digest), file)
+    if not loaded.models and not loaded.benchmarks:
         raise UsageError(
             f"{file} offers nothing; expected a class with answer(self, request), a function of "
             "one argument `request`, or a Benchmark"
         )
-    return found
+    return loaded
 
 
 def wrap(value: Any, name: str, digest: str) -> Model:
@@ -110,8 +110,8 @@ def wrap(value: Any, name: str, digest: str) -> Model:
     if isinstance(value, BatchModel):
         return value
     if hasattr(value, "answer_batch"):
-        return CustomBatch(value, identity, capabilities)
-    return Custom(getattr(value, "answer", value), identity, capabilities)
+        return UserBatchModel(value, identity, capabilities)
+    return UserModel(getattr(value, "answer", value), identity, capabilities)
 
 
 def _import(file: Path, digest: str) -> ModuleType:
@@ -127,7 +127,7 @@ def _import(file: Path, digest: str) -> ModuleType:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[name]
-        where = _line(error, file)
+        where = _line_clause(error, file)
         raise UsageError(
             f"{file}{where} cannot be imported: {type(error).__name__}: {error}"
         ) from error
@@ -136,7 +136,7 @@ def _import(file: Path, digest: str) -> ModuleType:
     return module
 
 
-def _line(error: BaseException, file: Path) -> str:
+def _line_clause(error: BaseException, file: Path) -> str:
     if isinstance(error, SyntaxError):
         return f", line {error.lineno}," if error.lineno else ""
     frames = traceback.extract_tb(error.__traceback__)
@@ -149,12 +149,12 @@ def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:
     return ((name, value) for name, value in vars(module).items() if not name.startswith("_"))
 
 
-def asks(value: object) -> bool:
+def answers_requests(value: object) -> bool:
     """Whether an object, or the objects of a class, answer requests."""
-    return any(callable(getattr(value, method, None)) for method in _ASKS)
+    return any(callable(getattr(value, method, None)) for method in _ANSWER_METHODS)
 
 
-def _make(kind: type, file: Path) -> object:
+def _instantiate(kind: type, file: Path) -> object:
     try:
         return kind()
     except TypeError as error:
@@ -164,7 +164,7 @@ def _make(kind: type, file: Path) -> object:
         ) from error
 
 
-def _add(found: dict[str, Any], name: str, value: object, file: Path) -> None:
-    if name in found:
+def _add(registered: dict[str, Any], name: str, value: object, file: Path) -> None:
+    if name in registered:
         raise UsageError(f"{file} offers two things called {name!r}; rename one of them")
-    found[name] = value
+    registered[name] = value

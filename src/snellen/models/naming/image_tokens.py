@@ -13,7 +13,7 @@ _OPENAI_BOX, _OPENAI_SHORT, _OPENAI_TILE = 2048, 768, 512
 _OPENAI_BASE, _OPENAI_PER_TILE = 85, 170
 
 
-class PictureRule(NamedTuple):
+class ImageTokenRule(NamedTuple):
     tokens: Callable[[int, int], int]
     """Of a picture by its width and height in pixels."""
     source: str
@@ -45,21 +45,23 @@ def gemini_tiles(width: int, height: int) -> int:
 _RULES = (
     (
         re.compile(r"openai/(gpt-4o(?!-mini)|gpt-4\.1(?!-(mini|nano))|gpt-4-turbo|chatgpt-4o).*"),
-        PictureRule(openai_tiles, "https://platform.openai.com/docs/guides/images-vision"),
+        ImageTokenRule(openai_tiles, "https://platform.openai.com/docs/guides/images-vision"),
     ),
     (
         # Later models read larger pictures than the page's numbers hold for.
         re.compile(r"anthropic/claude-(?!opus-4-[78]|[a-z]+-5|mythos).*"),
-        PictureRule(claude_patches, "https://platform.claude.com/docs/en/build-with-claude/vision"),
+        ImageTokenRule(
+            claude_patches, "https://platform.claude.com/docs/en/build-with-claude/vision"
+        ),
     ),
     (
         re.compile(r"(google|gemini)/gemini-2.*"),
-        PictureRule(gemini_tiles, "https://ai.google.dev/gemini-api/docs/tokens"),
+        ImageTokenRule(gemini_tiles, "https://ai.google.dev/gemini-api/docs/tokens"),
     ),
 )
 
 
-def picture_rule(provider: str, name: str) -> PictureRule | None:
+def image_token_rule(provider: str, name: str) -> ImageTokenRule | None:
     """The rule published for a model, or None."""
     spec = f"{provider}/{name}"
     return next((rule for pattern, rule in _RULES if pattern.fullmatch(spec)), None)

@@ -14,39 +14,39 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, cast
 
-from snellen.core.entry_points import load
+from snellen.core.entry_points import load_entry_point
 from snellen.core.errors import UnknownName, UsageError
 from snellen.core.model import Model, Provider
-from snellen.models.naming.custom import asks, wrap
-from snellen.models.naming.provider import KnownModel
+from snellen.models.naming.custom import answers_requests, wrap
+from snellen.models.naming.provider import ModelListing
 
 
 def provider_of(entry: EntryPoint) -> Provider:
     """Raises UsageError when the plug-in cannot be imported."""
-    found = load(entry)
-    if not (inspect.isclass(found) and asks(found)):
+    found = load_entry_point(entry)
+    if not (inspect.isclass(found) and answers_requests(found)):
         return cast(Provider, found)
 
     def provider(name: str, options: Mapping[str, str]) -> Model:
         if name:
             raise UnknownName("model", f"{entry.name}/{name}", [entry.name])
-        return wrap(_made(found, entry.name, options), entry.name, _digest(found))
+        return wrap(_instantiate(found, entry.name, options), entry.name, _digest(found))
 
     return provider
 
 
-def known_of(entry: EntryPoint) -> tuple[KnownModel, ...]:
+def known_of(entry: EntryPoint) -> tuple[ModelListing, ...]:
     """The lines of a provider's module, or one of a class: the first of its docstring.
 
     Raises UsageError when the plug-in cannot be imported."""
-    found = load(entry)
-    if inspect.isclass(found) and asks(found):
+    found = load_entry_point(entry)
+    if inspect.isclass(found) and answers_requests(found):
         lines = (inspect.getdoc(found) or "A model from a plug-in.").splitlines()
-        return (KnownModel(entry.name, lines[0]),)
+        return (ModelListing(entry.name, lines[0]),)
     return tuple(getattr(sys.modules[entry.module], "KNOWN", ()))
 
 
-def _made(kind: type, name: str, options: Mapping[str, str]) -> Any:
+def _instantiate(kind: type, name: str, options: Mapping[str, str]) -> Any:
     try:
         inspect.signature(kind).bind(**options)
     except TypeError as error:

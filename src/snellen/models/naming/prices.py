@@ -14,10 +14,10 @@ from snellen.models.naming.catalog import facts_of, sources
 from snellen.settings import Settings
 
 PARTS = ("input", "output", "cached")
-TYPED = "the option --price"
+TYPED_SOURCE = "the option --price"
 
 
-class _Own(Struct, frozen=True, forbid_unknown_fields=True):
+class _UserPrice(Struct, frozen=True, forbid_unknown_fields=True):
     """A price in the user's file, under the model's name."""
 
     input: float
@@ -34,30 +34,30 @@ def price_of(spec: str, settings: Settings | None = None) -> Price | None:
     the model. Raises UsageError when that file cannot be used.
     """
     entry = facts_of(spec)
-    own = own_prices((settings or Settings.from_environment()).prices)
+    user = user_prices((settings or Settings.from_environment()).prices)
     names = [spec] if entry is None else [spec, entry.spec, *entry.names]
     for name in names:
-        if (price := own.get(name.lower())) is not None:
+        if (price := user.get(name.lower())) is not None:
             return price
     if entry is None or entry.price is None:
         return None
-    listed, read = entry.price, sources()[entry.sources["price"]]
-    source = listed.page or read.url
+    listed, fact_source = entry.price, sources()[entry.sources["price"]]
+    source = listed.page or fact_source.url
     return Price(
         input=listed.input,
         output=listed.output,
         cached=listed.cached,
-        date=read.read,
+        date=fact_source.read,
         source=f"{source} ({listed.note})" if listed.note else source,
     )
 
 
-def own_prices(path: Path | None) -> Mapping[str, Price]:
+def user_prices(path: Path | None) -> Mapping[str, Price]:
     """The user's prices by lower-case name. Raises UsageError."""
     if path is None:
         return {}
     try:
-        read = msgspec.toml.decode(path.read_bytes(), type=dict[str, _Own])
+        tables = msgspec.toml.decode(path.read_bytes(), type=dict[str, _UserPrice])
     except OSError as error:
         raise UsageError(
             f"the prices in {path} (SNELLEN_PRICES) cannot be read: {error.strerror}"
@@ -67,7 +67,9 @@ def own_prices(path: Path | None) -> Mapping[str, Price]:
             f"the prices in {path} (SNELLEN_PRICES) are off: {error}; expected tables such as "
             '["openai/gpt-4o"] with input and output in dollars per million tokens'
         ) from error
-    return {name.lower(): _checked(_price(one, str(path)), name) for name, one in read.items()}
+    return {
+        name.lower(): _check_price(_to_price(one, str(path)), name) for name, one in tables.items()
+    }
 
 
 def parse_price(text: str) -> Price:
@@ -80,25 +82,25 @@ def parse_price(text: str) -> Price:
         except ValueError:
             key = ""
         if key not in PARTS:
-            raise _malformed(text)
+            raise _malformed_price(text)
     if not {"input", "output"} <= parts.keys():
-        raise _malformed(text)
-    price = Price(parts["input"], parts["output"], parts.get("cached"), source=TYPED)
-    return _checked(price, text)
+        raise _malformed_price(text)
+    price = Price(parts["input"], parts["output"], parts.get("cached"), source=TYPED_SOURCE)
+    return _check_price(price, text)
 
 
-def _malformed(text: str) -> UsageError:
+def _malformed_price(text: str) -> UsageError:
     return UsageError(
         f"price {text!r}: expected input=2.5,output=10 in dollars per million tokens, and "
         "cached=1.25 where cached tokens cost less"
     )
 
 
-def _price(own: _Own, path: str) -> Price:
+def _to_price(own: _UserPrice, path: str) -> Price:
     return Price(own.input, own.output, own.cached, date=own.date, source=own.source or path)
 
 
-def _checked(price: Price, name: str) -> Price:
+def _check_price(price: Price, name: str) -> Price:
     for part in PARTS:
         value = getattr(price, part)
         if value is not None and not 0 <= value < float("inf"):

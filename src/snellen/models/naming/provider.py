@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from snellen.core.errors import UsageError
 
 
-class KnownModel(NamedTuple):
+class ModelListing(NamedTuple):
     """A line of `snellen list models`. A provider's module lists its own as `KNOWN`; a name with
     `<...>` in it is a pattern."""
 
@@ -27,11 +27,11 @@ class ModelOption(NamedTuple):
 
 
 def read_options(
-    provider: str, given: Mapping[str, str], known: tuple[ModelOption, ...]
+    provider: str, options: Mapping[str, str], declared: tuple[ModelOption, ...]
 ) -> dict[str, str]:
     """The options as given, checked. Raises UsageError naming the known ones."""
-    by_name = {option.name: option for option in known}
-    for name, value in given.items():
+    by_name = {option.name: option for option in declared}
+    for name, value in options.items():
         option = by_name.get(name)
         if option is None:
             listed = ", ".join(sorted(by_name)) or "none"
@@ -45,4 +45,4 @@ def read_options(
             raise UsageError(
                 f"option {name}={value!r} of {provider} models: expected a whole number above 0"
             )
-    return dict(given)
+    return dict(options)

@@ -14,20 +14,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from snellen.core.entry_points import doors, load
+from snellen.core.entry_points import load_entry_point, plugin_entry_points
 from snellen.core.errors import UnknownName, UsageError
 from snellen.core.model import Capabilities, Identity, Model, Provider
 from snellen.models.naming.plugins import known_of, provider_of
-from snellen.models.naming.provider import KnownModel, ModelOption
+from snellen.models.naming.provider import ModelListing, ModelOption
 from snellen.models.url_passwords import refuse_password
 
 if TYPE_CHECKING:
-    from snellen.models.naming.catalog import Entry
+    from snellen.models.naming.catalog import CatalogEntry
 
 GROUP = "snellen.models"
-_LONGEST = "max_new_tokens"
+_MAX_NEW_TOKENS = "max_new_tokens"
 
-_OPTIONS = re.compile(r":(?=[a-z_]+(?:\.[\w.]*)?=)")
+_OPTIONS_START = re.compile(r":(?=[a-z_]+(?:\.[\w.]*)?=)")
 _URL_SCHEMES = ("http:", "https:")
 _PATH_STARTS = ("./", "../", "/", "~", ".\\", "..\\")
 
@@ -50,8 +50,8 @@ class ModelInfo(NamedTuple):
 
 def split_options(spec: str) -> tuple[str, dict[str, str]]:
     """A name and the options behind it. Raises UsageError for a malformed option."""
-    stem, *rest = _OPTIONS.split(spec.strip(), maxsplit=1)
-    return stem, _options(spec, rest[0]) if rest else {}
+    stem, *rest = _OPTIONS_START.split(spec.strip(), maxsplit=1)
+    return stem, _parse_options(spec, rest[0]) if rest else {}
 
 
 def split_spec(spec: str) -> ModelSpec:
@@ -67,14 +67,16 @@ def split_spec(spec: str) -> ModelSpec:
     provider, slash, name = stem.partition("/")
     if slash and provider in _URL_SCHEMES:
         return ModelSpec(provider.removesuffix(":"), stem, options)
-    if stem.startswith(_PATH_STARTS) or (provider not in doors(GROUP) and _is_model(stem)):
+    if stem.startswith(_PATH_STARTS) or (
+        provider not in plugin_entry_points(GROUP) and _is_model_folder(stem)
+    ):
         return ModelSpec("hf", stem, options)
-    if provider not in doors(GROUP):
+    if provider not in plugin_entry_points(GROUP):
         from snellen.models.naming.catalog import find_entry
 
         entry = find_entry(stem)
         if entry is not None:
-            return ModelSpec(entry.provider, entry.id, {**_needed(entry), **options})
+            return ModelSpec(entry.provider, entry.id, {**_entry_options(entry), **options})
     return ModelSpec(provider, name, options)
 
 
@@ -85,8 +87,8 @@ def full_name(spec: str, model: Model) -> str:
         parts = split_spec(spec)
     except UsageError:
         return spec
-    meant = parts.name and parts.provider == model.identity.provider
-    return f"{parts.provider}/{parts.name}" if meant else spec
+    is_named = parts.name and parts.provider == model.identity.provider
+    return f"{parts.provider}/{parts.name}" if is_named else spec
 
 
 def open_model(spec: str, options: Mapping[str, str] | None = None) -> Model:
@@ -98,16 +100,16 @@ def open_model(spec: str, options: Mapping[str, str] | None = None) -> Model:
     return _provider(parts, spec)(parts.name, {**parts.options, **(options or {})})
 
 
-def known_models() -> tuple[KnownModel, ...]:
+def registered_models() -> tuple[ModelListing, ...]:
     """Every model and pattern the installed providers list, by name; a plug-in that is broken
     says so in its line."""
-    found: list[KnownModel] = []
-    for name, entry in doors(GROUP).items():
+    listings: list[ModelListing] = []
+    for name, entry in plugin_entry_points(GROUP).items():
         try:
-            found.extend(known_of(entry))
+            listings.extend(known_of(entry))
         except UsageError as error:
-            found.append(KnownModel(name, str(error)))
-    return tuple(sorted(set(found)))
+            listings.append(ModelListing(name, str(error)))
+    return tuple(sorted(set(listings)))
 
 
 def describe_model(spec: str, options: Mapping[str, str] | None = None) -> ModelInfo:
@@ -117,11 +119,11 @@ def describe_model(spec: str, options: Mapping[str, str] | None = None) -> Model
 
 
 def _provider(parts: ModelSpec, spec: str) -> Provider:
-    providers = doors(GROUP)
+    providers = plugin_entry_points(GROUP)
     if parts.provider not in providers:
         from snellen.models.naming.catalog import catalog_names
 
-        names = [*(known.name for known in known_models()), *catalog_names()]
+        names = [*(known.name for known in registered_models()), *catalog_names()]
         hint = "a Hugging Face model is named hf/<hub id or folder>."
         near = difflib.get_close_matches(parts.provider.lower(), providers, 1, 0.75)
         if near and parts.name:
@@ -132,24 +134,24 @@ def _provider(parts: ModelSpec, spec: str) -> Provider:
     return provider_of(providers[parts.provider])
 
 
-def _needed(entry: Entry) -> dict[str, str]:
+def _entry_options(entry: CatalogEntry) -> dict[str, str]:
     """The options a catalogued model is opened with; the longest reply where its provider has
     such an option."""
     options = dict(entry.options)
     if entry.revision:
         options["revision"] = entry.revision
-    if entry.max_new_tokens and _LONGEST in {one.name for one in options_of(entry.provider)}:
-        options[_LONGEST] = str(entry.max_new_tokens)
+    if entry.max_new_tokens and _MAX_NEW_TOKENS in {one.name for one in options_of(entry.provider)}:
+        options[_MAX_NEW_TOKENS] = str(entry.max_new_tokens)
     return options
 
 
 def options_of(provider: str) -> tuple[ModelOption, ...]:
-    """The options a provider lists; none where it is not installed. `_OPTIONS` stands before
+    """The options a provider lists; none where it is not installed. `_OPTIONS_START` stands before
     `OPTIONS`: a module that takes only some of another's imports those."""
-    if provider not in doors(GROUP):
+    if provider not in plugin_entry_points(GROUP):
         return ()
-    entry = doors(GROUP)[provider]
-    load(entry)
+    entry = plugin_entry_points(GROUP)[provider]
+    load_entry_point(entry)
     names = vars(sys.modules[entry.module])
     options: tuple[ModelOption, ...] = names.get("_OPTIONS") or names.get("OPTIONS", ())
     return options
@@ -157,20 +159,20 @@ def options_of(provider: str) -> tuple[ModelOption, ...]:
 
 def all_options() -> tuple[ModelOption, ...]:
     """The options of every installed provider; one that is broken has none."""
-    found: list[ModelOption] = []
-    for provider in doors(GROUP):
+    collected: list[ModelOption] = []
+    for provider in plugin_entry_points(GROUP):
         try:
-            found.extend(options_of(provider))
+            collected.extend(options_of(provider))
         except UsageError:
             continue
-    return tuple(found)
+    return tuple(collected)
 
 
-def _is_model(path: str) -> bool:
+def _is_model_folder(path: str) -> bool:
     return (Path(path).expanduser() / "config.json").is_file()
 
 
-def _options(spec: str, text: str) -> dict[str, str]:
+def _parse_options(spec: str, text: str) -> dict[str, str]:
     options: dict[str, str] = {}
     for pair in text.split(","):
         key, equals, value = pair.partition("=")

@@ -8,17 +8,17 @@ from urllib.parse import urlsplit
 
 from snellen.core.errors import UsageError
 from snellen.core.secret import Secret
-from snellen.models.remote.http import Address
-from snellen.models.remote.profile import URLS, Profile
+from snellen.models.remote.http import Endpoint
+from snellen.models.remote.profile import URL_SCHEMES, ProviderProfile
 from snellen.models.url_passwords import refuse_password
-from snellen.settings import first_set, read_secret
+from snellen.settings import first_nonblank, read_secret
 
-_ENDS = ("/chat/completions", "/completions", "/messages", "/images/generations", "/models")
+_PASTED_PATHS = ("/chat/completions", "/completions", "/messages", "/images/generations", "/models")
 """What people paste along with a base URL."""
 _LOCAL = ("http://localhost", "http://127.0.0.1")
 
 
-class Origin(NamedTuple):
+class ServerOrigin(NamedTuple):
     """Whom to name when something is wrong with the address or the key."""
 
     provider: str
@@ -27,33 +27,37 @@ class Origin(NamedTuple):
     """The variables that may hold the key."""
 
     @property
-    def own(self) -> bool:
+    def is_custom(self) -> bool:
         """Whether it is a server of one's own: named by its URL, or on this machine."""
-        return self.provider in URLS or self.base_url.startswith(_LOCAL)
+        return self.provider in URL_SCHEMES or self.base_url.startswith(_LOCAL)
 
 
-def named(origin: Origin) -> str:
+def provider_label(origin: ServerOrigin) -> str:
     """The provider by its name; a server that has none, by its address."""
-    return origin.base_url if origin.provider in URLS else origin.provider
+    return origin.base_url if origin.provider in URL_SCHEMES else origin.provider
 
 
-def find_origin(provider: str, profile: Profile, options: Mapping[str, str]) -> Origin:
+def find_origin(
+    provider: str, profile: ProviderProfile, options: Mapping[str, str]
+) -> ServerOrigin:
     """Raises UsageError for a URL that is none, and where none is known."""
     key_env = (options["key_env"],) if "key_env" in options else profile.key_env
-    given = options.get("base_url") or first_set(profile.base_url_env) or profile.base_url
-    if not given:
-        named = f" or set {' or '.join(profile.base_url_env)}" if profile.base_url_env else ""
-        raise UsageError(f"{provider} models need the option base_url=https://...{named}")
-    refuse_password(given)
-    return Origin(provider, _tidy(provider, given), key_env)
+    url = options.get("base_url") or first_nonblank(profile.base_url_env) or profile.base_url
+    if not url:
+        variables = f" or set {' or '.join(profile.base_url_env)}" if profile.base_url_env else ""
+        raise UsageError(f"{provider} models need the option base_url=https://...{variables}")
+    refuse_password(url)
+    return ServerOrigin(provider, _normalise_url(provider, url), key_env)
 
 
-def find_key(origin: Origin, profile: Profile, options: Mapping[str, str]) -> Secret | None:
+def find_key(
+    origin: ServerOrigin, profile: ProviderProfile, options: Mapping[str, str]
+) -> Secret | None:
     """The key from the environment. Raises UsageError where it is needed and missing."""
     key = read_secret(origin.key_env)
     if key is None and (profile.key_needed or "key_env" in options):
         raise UsageError(
-            f"{named(origin)} models need a key: set {_either(origin.key_env)} in the "
+            f"{provider_label(origin)} models need a key: set {_either(origin.key_env)} in the "
             "environment, or name another variable with the option key_env=NAME"
         )
     if key is not None and not key.fits_header():
@@ -64,9 +68,13 @@ def find_key(origin: Origin, profile: Profile, options: Mapping[str, str]) -> Se
     return key
 
 
-def find_address(
-    origin: Origin, profile: Profile, key: Secret | None, model: str, options: Mapping[str, str]
-) -> Address:
+def build_endpoint(
+    origin: ServerOrigin,
+    profile: ProviderProfile,
+    key: Secret | None,
+    model: str,
+    options: Mapping[str, str],
+) -> Endpoint:
     """The address with what every request says."""
     headers = {"Content-Type": "application/json"}
     if profile.dialect == "anthropic":
@@ -76,23 +84,23 @@ def find_address(
         version = options.get("api_version")
         query = f"api-version={version}" if version else ""
         base_url += f"/openai/deployments/{model}" if version else "/openai/v1"
-    return Address(
+    return Endpoint(
         base_url=base_url, key=key, key_header=profile.key_header, headers=headers, query=query
     )
 
 
-def _tidy(provider: str, url: str) -> str:
+def _normalise_url(provider: str, url: str) -> str:
     """The URL without what was pasted along, and with /v1 where a bare host is given."""
     try:
         parts = urlsplit(url)
-        sound = parts.scheme in ("http", "https") and bool(parts.hostname)
-        sound = sound and (parts.port is None or parts.port > 0)
+        valid = parts.scheme in ("http", "https") and bool(parts.hostname)
+        valid = valid and (parts.port is None or parts.port > 0)
     except ValueError:
-        sound = False
-    if not sound or any(sign.isspace() for sign in url):
+        valid = False
+    if not valid or any(sign.isspace() for sign in url):
         raise UsageError(f"{url!r} is not a URL; expected e.g. http://localhost:8000/v1")
     url = url.rstrip("/")
-    for end in _ENDS:
+    for end in _PASTED_PATHS:
         url = url.removesuffix(end)
     if provider == "azure":
         return url.removesuffix("/openai/v1").removesuffix("/openai")

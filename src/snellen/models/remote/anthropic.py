@@ -10,24 +10,24 @@ from snellen.core.output import Generated, StopReason, Usage
 from snellen.core.request import Draw, Generate
 from snellen.models.remote.chat import with_extra
 from snellen.models.remote.dialect import (
-    Asked,
     Body,
     Call,
-    Pictures,
+    MediaByDigest,
+    RawReply,
+    RemoteModelConfig,
     Reply,
-    Said,
-    finished,
-    mapping,
-    merged,
-    require_end,
+    apply_image_policy,
+    dict_or_empty,
+    merge_texts,
+    require_finish,
+    separate_reasoning,
     text_of,
-    unreadable,
-    whole_number,
-    with_policy,
+    token_count,
+    unreadable_field,
 )
-from snellen.models.remote.errors import reported
-from snellen.models.remote.json_reply import quoted
-from snellen.models.remote.profile import fixed_sampling
+from snellen.models.remote.errors import error_in_body
+from snellen.models.remote.json_reply import quote
+from snellen.models.remote.profile import has_fixed_sampling
 
 _STOPS: dict[str, StopReason] = {
     "max_tokens": "length",
@@ -54,13 +54,15 @@ class Anthropic:
             self._budget = budget_of(effort)
             self._think = {"thinking": {"type": "enabled", "budget_tokens": self._budget}}
 
-    def call(self, request: Generate | Draw, pictures: Pictures, asked: Asked) -> Call:
-        messages = with_policy(request.messages, asked.setup.images)
+    def build_call(
+        self, request: Generate | Draw, media: MediaByDigest, config: RemoteModelConfig
+    ) -> Call:
+        messages = apply_image_policy(request.messages, config.setup.images)
         system = "\n".join(one.text() for one in messages if one.role == "system")
         body: Body = {
-            "model": asked.model,
+            "model": config.model,
             "max_tokens": 4096,
-            "messages": [_turn(one, pictures) for one in messages if one.role != "system"],
+            "messages": [_message(one, media) for one in messages if one.role != "system"],
         }
         if system:
             body["system"] = system
@@ -72,22 +74,22 @@ class Anthropic:
             if self._think:
                 body |= self._think
                 body["max_tokens"] += self._budget
-            elif asked.setup.sampling and not fixed_sampling(asked.profile, asked.model):
+            elif config.setup.sampling and not has_fixed_sampling(config.profile, config.model):
                 # Newer models take one of the two alone.
                 narrow = settings.temperature and settings.top_p != 1
                 name = "top_p" if narrow else "temperature"
                 body[name] = settings.top_p if narrow else settings.temperature
-        if asked.setup.stream:
+        if config.setup.stream:
             body["stream"] = True
-        return Call("messages", with_extra(body, asked))
+        return Call("messages", with_extra(body, config))
 
-    def said(self, reply: Reply) -> Said:
+    def parse_reply(self, reply: Reply) -> RawReply:
         blocks = reply.get("content")
         if not isinstance(blocks, list):
-            raise reported(reply) or ModelError("the reply holds no content", "server")
+            raise error_in_body(reply) or ModelError("the reply holds no content", "server")
         for one in blocks:
             if not isinstance(one, dict):
-                raise unreadable("content", one)
+                raise unreadable_field("content", one)
         texts = [text_of(one.get("text"), "text") for one in blocks if one.get("type") == "text"]
         thoughts = [
             text_of(one.get("thinking"), "thinking")
@@ -95,28 +97,31 @@ class Anthropic:
             if one.get("type") == "thinking"
         ]
         if not any(texts):
-            require_end(reply, reply.get("stop_reason"))
-        stop = _STOPS.get(quoted(reply.get("stop_reason")), "stop")
-        return Said("".join(texts), stop, "\n".join(thoughts) or None)
+            require_finish(reply, reply.get("stop_reason"))
+        stop = _STOPS.get(quote(reply.get("stop_reason")), "stop")
+        return RawReply("".join(texts), stop, "\n".join(thoughts) or None)
 
-    def generated(self, reply: Reply, asked: Asked) -> Generated:
-        said = finished(self.said(reply), asked)
+    def to_generated(self, reply: Reply, config: RemoteModelConfig) -> Generated:
+        parsed = separate_reasoning(self.parse_reply(reply), config)
         return Generated(
-            said.text.strip(), said.stop_reason, said.reasoning, usage=_usage(reply.get("usage"))
+            parsed.text.strip(),
+            parsed.stop_reason,
+            parsed.reasoning,
+            usage=_usage(reply.get("usage")),
         )
 
-    def whole(self, pieces: Sequence[Reply]) -> Reply:
+    def join_stream(self, chunks: Sequence[Reply]) -> Reply:
         """Events in the order of the API: message_start, content_block_*, message_delta."""
         message: Body = {"content": [], "usage": {}}
         ended = False
-        for piece in pieces:
-            kind, delta = piece.get("type"), mapping(piece.get("delta"))
+        for piece in chunks:
+            kind, delta = piece.get("type"), dict_or_empty(piece.get("delta"))
             if kind == "error":
                 return piece
             if kind == "message_start":
-                message["usage"] |= mapping(mapping(piece.get("message")).get("usage"))
+                message["usage"] |= dict_or_empty(dict_or_empty(piece.get("message")).get("usage"))
             elif kind == "content_block_start":
-                message["content"].append(dict(mapping(piece.get("content_block"))))
+                message["content"].append(dict(dict_or_empty(piece.get("content_block"))))
             elif kind == "content_block_delta" and message["content"]:
                 block = message["content"][-1]
                 for name in ("text", "thinking"):
@@ -124,7 +129,7 @@ class Anthropic:
                         block[name] = text_of(block.get(name), name) + text_of(delta[name], name)
             elif kind == "message_delta":
                 message["stop_reason"] = delta.get("stop_reason")
-                message["usage"] |= mapping(piece.get("usage"))
+                message["usage"] |= dict_or_empty(piece.get("usage"))
                 ended = True
         if not ended:
             raise ModelError("the stream broke off before the reply's end", "connection")
@@ -154,23 +159,23 @@ def _adaptive(effort: str) -> Body:
     return {"thinking": thinking, "output_config": {"effort": effort}}
 
 
-def _turn(message: Message, pictures: Pictures) -> Body:
-    parts = merged(message.parts)
-    return {"role": message.role, "content": [_block(part, pictures) for part in parts]}
+def _message(message: Message, media: MediaByDigest) -> Body:
+    parts = merge_texts(message.parts)
+    return {"role": message.role, "content": [_block(part, media) for part in parts]}
 
 
-def _block(part: Part, pictures: Pictures) -> Body:
+def _block(part: Part, media: MediaByDigest) -> Body:
     if isinstance(part, Text):
         return {"type": "text", "text": part.text}
-    shown = pictures[part.digest]
-    source = {"type": "base64", "media_type": shown.mime, "data": shown.base64()}
+    encoded = media[part.digest]
+    source = {"type": "base64", "media_type": encoded.mime, "data": encoded.base64()}
     return {"type": "image", "source": source}
 
 
 def _usage(usage: object) -> Usage | None:
     if not isinstance(usage, dict):
         return None
-    cached = whole_number(usage.get("cache_read_input_tokens"))
-    written = whole_number(usage.get("cache_creation_input_tokens"))
-    prompt = whole_number(usage.get("input_tokens")) + cached + written
-    return Usage(prompt, whole_number(usage.get("output_tokens")), cached_tokens=cached)
+    cached = token_count(usage.get("cache_read_input_tokens"))
+    written = token_count(usage.get("cache_creation_input_tokens"))
+    prompt = token_count(usage.get("input_tokens")) + cached + written
+    return Usage(prompt, token_count(usage.get("output_tokens")), cached_tokens=cached)

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from aiohttp import ClientResponse
 
 MEGABYTE = 1 << 20
-_PIECE = 1 << 18
+_CHUNK_BYTES = 1 << 18
 """Most bytes that are unpacked at a time: 1 kB can hold 1 MB."""
 _PLAIN = ("", "identity")
 _PACKED = ("gzip", "x-gzip", "deflate")
 
 
-async def pieces(response: ClientResponse, limit: int) -> AsyncIterator[bytes]:
+async def read_chunks(response: ClientResponse, limit: int) -> AsyncIterator[bytes]:
     """The body as it comes. Raises ModelError (`server`) as soon as more than `limit` bytes are
     unpacked, and for a packing that is damaged or was not asked for; network errors as aiohttp
     does."""
@@ -28,11 +28,11 @@ async def pieces(response: ClientResponse, limit: int) -> AsyncIterator[bytes]:
             f"the server packs its replies ({packing[:20]}), which was not asked for", "server"
         )
     unpacker = Unpacker() if packing in _PACKED else None
-    left = limit
+    remaining = limit
     async for chunk in response.content.iter_any():
-        for piece in (chunk,) if unpacker is None else unpacker.unpacked(chunk):
-            left -= len(piece)
-            if left < 0:
+        for piece in (chunk,) if unpacker is None else unpacker.unpack(chunk):
+            remaining -= len(piece)
+            if remaining < 0:
                 response.close()
                 raise ModelError(
                     f"the reply is longer than {limit / MEGABYTE:g} MB, the most that is read "
@@ -44,18 +44,18 @@ async def pieces(response: ClientResponse, limit: int) -> AsyncIterator[bytes]:
         unpacker.finish()
 
 
-async def beginning(response: ClientResponse, limit: int) -> bytes:
+async def read_prefix(response: ClientResponse, limit: int) -> bytes:
     """The first bytes of a body, as many as could be read: for the words of a complaint, whose
     status says enough without them."""
     import aiohttp
 
-    found = bytearray()
+    data = bytearray()
     try:
-        async for piece in pieces(response, limit):
-            found += piece
+        async for piece in read_chunks(response, limit):
+            data += piece
     except (ModelError, aiohttp.ClientError, ConnectionError, TimeoutError):
         response.close()
-    return bytes(found)
+    return bytes(data)
 
 
 class Unpacker:
@@ -65,7 +65,7 @@ class Unpacker:
         self._state: zlib._Decompress | None = None
         self._ended = True
 
-    def unpacked(self, chunk: bytes) -> Iterator[bytes]:
+    def unpack(self, chunk: bytes) -> Iterator[bytes]:
         """Raises ModelError (`server`) for what is neither."""
         while chunk:
             if self._state is None:
@@ -74,7 +74,7 @@ class Unpacker:
                 bare = chunk[0] & 0x0F != 8 and chunk[0] != 0x1F
                 self._state = zlib.decompressobj(-15 if bare else 47)
                 self._ended = False
-            yield from self._pieces(self._state, chunk)
+            yield from self._decompress(self._state, chunk)
             chunk = self._state.unused_data
             if self._state.eof:
                 self._state, self._ended = None, True
@@ -84,14 +84,14 @@ class Unpacker:
         if not self._ended:
             raise ModelError("the reply broke off before its end", "connection")
 
-    def _pieces(self, state: zlib._Decompress, chunk: bytes) -> Iterator[bytes]:
+    def _decompress(self, state: zlib._Decompress, chunk: bytes) -> Iterator[bytes]:
         while True:
             try:
-                piece = state.decompress(chunk, _PIECE)
+                piece = state.decompress(chunk, _CHUNK_BYTES)
             except zlib.error as error:
                 raise ModelError("the reply is packed and damaged", "server") from error
             if piece:
                 yield piece
             chunk = state.unconsumed_tail
-            if state.eof or (not chunk and len(piece) < _PIECE):
+            if state.eof or (not chunk and len(piece) < _CHUNK_BYTES):
                 return

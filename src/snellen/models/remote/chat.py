@@ -10,30 +10,30 @@ from snellen.core.message import Message, Part, Text
 from snellen.core.output import Generated, StopReason, Usage
 from snellen.core.request import Draw, Generate, Generation
 from snellen.models.remote.dialect import (
-    Asked,
     Body,
     Call,
-    Pictures,
+    MediaByDigest,
+    RawReply,
+    RemoteModelConfig,
     Reply,
-    Said,
-    finished,
-    listed,
-    mapping,
-    merged,
-    number,
-    require_end,
+    apply_image_policy,
+    dict_or_empty,
+    finite_number,
+    list_or_empty,
+    merge_texts,
+    require_finish,
+    separate_reasoning,
     text_of,
-    unreadable,
-    whole_number,
-    with_policy,
+    token_count,
+    unreadable_field,
 )
-from snellen.models.remote.errors import reported
-from snellen.models.remote.json_reply import quoted
-from snellen.models.remote.options import put
-from snellen.models.remote.profile import fixed_sampling
+from snellen.models.remote.errors import error_in_body
+from snellen.models.remote.json_reply import quote
+from snellen.models.remote.options import set_field
+from snellen.models.remote.profile import has_fixed_sampling
 
 PATH = "chat/completions"
-_THOUGHTS = ("reasoning_content", "reasoning", "thinking", "thoughts")
+_REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking", "thoughts")
 """Fields of a message that hold thoughts: DeepSeek, vLLM and most others; OpenRouter, Groq,
 Together and Ollama; others."""
 _STOPS: dict[str, StopReason] = {
@@ -45,97 +45,101 @@ _STOPS: dict[str, StopReason] = {
     "safety": "refusal",
     "refusal": "refusal",
 }
-_BROKEN = frozenset({"error", "network_error", "abort", "insufficient_system_resource"})
+_ERROR_FINISHES = frozenset({"error", "network_error", "abort", "insufficient_system_resource"})
 """Ends that are the server's own fault."""
 
 
 class Chat:
     """`POST chat/completions`."""
 
-    def call(self, request: Generate | Draw, pictures: Pictures, asked: Asked) -> Call:
-        body: Body = {"model": asked.model, "messages": messages_of(request, pictures, asked)}
+    def build_call(
+        self, request: Generate | Draw, media: MediaByDigest, config: RemoteModelConfig
+    ) -> Call:
+        body: Body = {"model": config.model, "messages": messages_of(request, media, config)}
         if isinstance(request, Generate):
-            body |= generation_of(request.settings, asked)
+            body |= generation_fields(request.settings, config)
         else:
             body["modalities"] = ["image", "text"]
-        if asked.setup.effort:
-            _think(body, asked)
-        if asked.setup.stream:
+        if config.setup.effort:
+            _set_effort(body, config)
+        if config.setup.stream:
             body |= {"stream": True, "stream_options": {"include_usage": True}}
-        return Call(PATH, with_extra(body, asked))
+        return Call(PATH, with_extra(body, config))
 
-    def said(self, reply: Reply) -> Said:
+    def parse_reply(self, reply: Reply) -> RawReply:
         choice = _choice(reply)
         message = choice.get("message")
         if not isinstance(message, dict | None):
-            raise unreadable("message", message)
-        message = mapping(message)
-        ended = quoted(choice.get("finish_reason") or "stop").lower()
-        if ended in _BROKEN:
-            raise reported({"error": choice.get("error") or ended}) or ModelError(ended, "server")
+            raise unreadable_field("message", message)
+        message = dict_or_empty(message)
+        finish = quote(choice.get("finish_reason") or "stop").lower()
+        if finish in _ERROR_FINISHES:
+            raise error_in_body({"error": choice.get("error") or finish}) or ModelError(
+                finish, "server"
+            )
         text, thoughts, images = _content(message.get("content"))
-        thoughts = next(filter(None, (message.get(name) for name in _THOUGHTS)), thoughts)
-        images += _images(message.get("images"))
-        stop = _STOPS.get(ended, "stop")
+        thoughts = next(filter(None, (message.get(name) for name in _REASONING_FIELDS)), thoughts)
+        images += _image_urls(message.get("images"))
+        stop = _STOPS.get(finish, "stop")
         refusal = message.get("refusal")
         if isinstance(refusal, str) and refusal and not text:
             text, stop = refusal, "refusal"
         if not text and not images:
             end = choice.get("finish_reason") or message.get("content") is not None
-            require_end({**reply, "error": reply.get("error") or choice.get("error")}, end)
-        return Said(text, stop, thoughts if isinstance(thoughts, str) else None, tuple(images))
+            require_finish({**reply, "error": reply.get("error") or choice.get("error")}, end)
+        return RawReply(text, stop, thoughts if isinstance(thoughts, str) else None, tuple(images))
 
-    def generated(self, reply: Reply, asked: Asked) -> Generated:
-        said = finished(self.said(reply), asked)
+    def to_generated(self, reply: Reply, config: RemoteModelConfig) -> Generated:
+        parsed = separate_reasoning(self.parse_reply(reply), config)
         return Generated(
-            said.text.strip(),
-            said.stop_reason,
-            said.reasoning or None,
+            parsed.text.strip(),
+            parsed.stop_reason,
+            parsed.reasoning or None,
             _first_logprobs(_choice(reply)),
             usage_of(reply.get("usage")),
         )
 
-    def whole(self, pieces: Sequence[Reply]) -> Reply:
-        return joined(pieces)
+    def join_stream(self, chunks: Sequence[Reply]) -> Reply:
+        return join_chunks(chunks)
 
 
-def messages_of(request: Any, pictures: Pictures, asked: Asked) -> list[Body]:
+def messages_of(request: Any, media: MediaByDigest, config: RemoteModelConfig) -> list[Body]:
     """The conversation in OpenAI's form; a message of text alone is a plain string."""
-    messages = with_policy(request.messages, asked.setup.images)
-    return [{"role": one.role, "content": _parts(one, pictures)} for one in messages]
+    messages = apply_image_policy(request.messages, config.setup.images)
+    return [{"role": one.role, "content": _parts(one, media)} for one in messages]
 
 
-def with_extra(body: Body, asked: Asked) -> Body:
+def with_extra(body: Body, config: RemoteModelConfig) -> Body:
     """The body with the fields of the options `body.<field>`, which win."""
-    return _laid_over(body, asked.setup.body)
+    return _deep_merge(body, config.setup.body)
 
 
-def _laid_over(below: Body, above: Reply) -> Body:
-    merged_ = dict(below)
-    for name, value in above.items():
-        both = isinstance(value, dict) and isinstance(merged_.get(name), dict)
-        merged_[name] = _laid_over(merged_[name], value) if both else value
-    return merged_
+def _deep_merge(base: Body, override: Reply) -> Body:
+    merged = dict(base)
+    for name, value in override.items():
+        both = isinstance(value, dict) and isinstance(merged.get(name), dict)
+        merged[name] = _deep_merge(merged[name], value) if both else value
+    return merged
 
 
-def _parts(message: Message, pictures: Pictures) -> str | list[Body]:
+def _parts(message: Message, media: MediaByDigest) -> str | list[Body]:
     if not message.media():
         return message.text()
-    return [_part(part, pictures) for part in merged(message.parts)]
+    return [_part(part, media) for part in merge_texts(message.parts)]
 
 
-def _part(part: Part, pictures: Pictures) -> Body:
+def _part(part: Part, media: MediaByDigest) -> Body:
     if isinstance(part, Text):
         return {"type": "text", "text": part.text}
-    url = {"url": pictures[part.digest].data_url()}
+    url = {"url": media[part.digest].data_url()}
     name = "video_url" if part.kind == "video" else "image_url"
     return {"type": name, name: url}
 
 
-def generation_of(settings: Generation, asked: Asked) -> Body:
-    profile, setup = asked.profile, asked.setup
+def generation_fields(settings: Generation, config: RemoteModelConfig) -> Body:
+    profile, setup = config.profile, config.setup
     body: Body = {profile.token_limit: settings.max_new_tokens}
-    if setup.sampling and not fixed_sampling(profile, asked.model):
+    if setup.sampling and not has_fixed_sampling(profile, config.model):
         if profile.temperature:
             body["temperature"] = settings.temperature
         if profile.top_p and settings.top_p != 1:
@@ -149,20 +153,20 @@ def generation_of(settings: Generation, asked: Asked) -> Body:
     return body
 
 
-def _think(body: Body, asked: Asked) -> None:
-    effort = asked.setup.effort
-    put(body, asked.profile.effort, int(effort) if effort.isdecimal() else effort)
-    body |= asked.profile.effort_with
+def _set_effort(body: Body, config: RemoteModelConfig) -> None:
+    effort = config.setup.effort
+    set_field(body, config.profile.effort, int(effort) if effort.isdecimal() else effort)
+    body |= config.profile.effort_with
 
 
 def _choice(reply: Reply) -> Reply:
     choices = reply.get("choices")
     if isinstance(choices, list) and choices and isinstance(choices[0], dict):
         return choices[0]
-    problem = reported(reply)
+    problem = error_in_body(reply)
     if problem is not None:
         raise problem
-    raise ModelError(f"the reply holds no choices: {quoted(dict(reply), 120)}", "server")
+    raise ModelError(f"the reply holds no choices: {quote(dict(reply), 120)}", "server")
 
 
 def _content(content: object) -> tuple[str, str | None, list[str]]:
@@ -175,41 +179,46 @@ def _content(content: object) -> tuple[str, str | None, list[str]]:
         if isinstance(part, str):
             texts.append(part)
         elif not isinstance(part, dict):
-            raise unreadable("content", part)
+            raise unreadable_field("content", part)
         elif part.get("type") == "thinking":
-            thoughts.append(_thoughts(part.get("thinking")))
+            thoughts.append(_reasoning_text(part.get("thinking")))
         elif part.get("type") == "image_url":
-            images += _images([part])
+            images += _image_urls([part])
         else:
             texts.append(text_of(part.get("text"), "content"))
     return "".join(texts), "".join(thoughts) or None, images
 
 
-def _thoughts(thinking: object) -> str:
+def _reasoning_text(thinking: object) -> str:
     """Mistral's thoughts: text, or a list of parts of text."""
     if isinstance(thinking, str):
         return thinking
-    texts = [mapping(part).get("text") for part in listed(thinking)]
+    texts = [dict_or_empty(part).get("text") for part in list_or_empty(thinking)]
     return "".join(text for text in texts if isinstance(text, str))
 
 
-def _images(found: object) -> list[str]:
+def _image_urls(entries: object) -> list[str]:
     images = []
-    for one in listed(found):
-        url = mapping(mapping(one).get("image_url")).get("url") or mapping(one).get("url")
+    for one in list_or_empty(entries):
+        url = dict_or_empty(dict_or_empty(one).get("image_url")).get("url") or dict_or_empty(
+            one
+        ).get("url")
         if isinstance(url, str):
             images.append(url)
     return images
 
 
 def _first_logprobs(choice: Reply) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for first in listed(mapping(choice.get("logprobs")).get("content"))[:1]:
-        for one in listed(mapping(first).get("top_logprobs")):
-            token, value = mapping(one).get("token"), number(mapping(one).get("logprob"))
+    logprobs: dict[str, float] = {}
+    for first in list_or_empty(dict_or_empty(choice.get("logprobs")).get("content"))[:1]:
+        for one in list_or_empty(dict_or_empty(first).get("top_logprobs")):
+            token, value = (
+                dict_or_empty(one).get("token"),
+                finite_number(dict_or_empty(one).get("logprob")),
+            )
             if isinstance(token, str) and value is not None:
-                found.setdefault(token, value)
-    return found
+                logprobs.setdefault(token, value)
+    return logprobs
 
 
 def usage_of(usage: object) -> Usage | None:
@@ -217,34 +226,34 @@ def usage_of(usage: object) -> Usage | None:
     total gives them away: all that was written is counted."""
     if not isinstance(usage, dict):
         return None
-    prompt = whole_number(usage.get("prompt_tokens"))
-    written = whole_number(usage.get("completion_tokens"))
-    details = mapping(usage.get("completion_tokens_details"))
-    thought = whole_number(details.get("reasoning_tokens") or usage.get("reasoning_tokens"))
+    prompt = token_count(usage.get("prompt_tokens"))
+    written = token_count(usage.get("completion_tokens"))
+    details = dict_or_empty(usage.get("completion_tokens_details"))
+    thought = token_count(details.get("reasoning_tokens") or usage.get("reasoning_tokens"))
     cached = (
-        mapping(usage.get("prompt_tokens_details")).get("cached_tokens")
+        dict_or_empty(usage.get("prompt_tokens_details")).get("cached_tokens")
         or usage.get("prompt_cache_hit_tokens")
         or usage.get("cached_tokens")
     )
-    if thought and whole_number(usage.get("total_tokens")) == prompt + written + thought:
+    if thought and token_count(usage.get("total_tokens")) == prompt + written + thought:
         written += thought
-    return Usage(prompt, written, thought, whole_number(cached))
+    return Usage(prompt, written, thought, token_count(cached))
 
 
-def joined(pieces: Iterable[Reply]) -> Reply:
+def join_chunks(chunks: Iterable[Reply]) -> Reply:
     """The chunks of a stream as one reply."""
     message: Body = {"content": ""}
     choice: Body = {"message": message}
     reply: Body = {"choices": [choice]}
     logprobs: list[Any] = []
-    for piece in pieces:
+    for piece in chunks:
         if piece.get("error"):
             return piece
         if piece.get("usage"):
             reply["usage"] = piece["usage"]
-        for part in map(mapping, listed(piece.get("choices"))):
-            _join(message, mapping(part.get("delta")))
-            logprobs += listed(mapping(part.get("logprobs")).get("content"))
+        for part in map(dict_or_empty, list_or_empty(piece.get("choices"))):
+            _append_delta(message, dict_or_empty(part.get("delta")))
+            logprobs += list_or_empty(dict_or_empty(part.get("logprobs")).get("content"))
             choice["finish_reason"] = part.get("finish_reason") or choice.get("finish_reason")
     if logprobs:
         choice["logprobs"] = {"content": logprobs}
@@ -253,7 +262,7 @@ def joined(pieces: Iterable[Reply]) -> Reply:
     return reply
 
 
-def _join(message: Body, delta: Reply) -> None:
+def _append_delta(message: Body, delta: Reply) -> None:
     for name, value in delta.items():
         if name == "role" or value is None:
             continue
@@ -269,4 +278,4 @@ def _join(message: Body, delta: Reply) -> None:
         elif isinstance(before, list) and isinstance(value, list):
             message[name] = [*before, *value]
         elif name == "content":
-            raise unreadable(name, value)
+            raise unreadable_field(name, value)

@@ -6,8 +6,16 @@ from collections.abc import Sequence
 
 from snellen.core.output import Generated
 from snellen.core.request import Draw, Generate
-from snellen.models.remote.chat import Chat, generation_of, with_extra
-from snellen.models.remote.dialect import Asked, Body, Call, Pictures, Reply, Said, mapping
+from snellen.models.remote.chat import Chat, generation_fields, with_extra
+from snellen.models.remote.dialect import (
+    Body,
+    Call,
+    MediaByDigest,
+    RawReply,
+    RemoteModelConfig,
+    Reply,
+    dict_or_empty,
+)
 
 PATH = "completions"
 
@@ -18,26 +26,28 @@ class Completions:
     def __init__(self) -> None:
         self._chat = Chat()
 
-    def call(self, request: Generate | Draw, pictures: Pictures, asked: Asked) -> Call:
+    def build_call(
+        self, request: Generate | Draw, media: MediaByDigest, config: RemoteModelConfig
+    ) -> Call:
         prompt = "\n".join(message.text() for message in request.messages)
-        body: Body = {"model": asked.model, "prompt": prompt}
+        body: Body = {"model": config.model, "prompt": prompt}
         if isinstance(request, Generate):
-            body |= generation_of(request.settings, asked)
+            body |= generation_fields(request.settings, config)
             body.pop("top_logprobs", None)
             if body.pop("logprobs", False):
                 body["logprobs"] = request.settings.logprobs
-        if asked.setup.stream:
+        if config.setup.stream:
             body |= {"stream": True, "stream_options": {"include_usage": True}}
-        return Call(PATH, with_extra(body, asked))
+        return Call(PATH, with_extra(body, config))
 
-    def said(self, reply: Reply) -> Said:
-        return self._chat.said(_as_chat(reply))
+    def parse_reply(self, reply: Reply) -> RawReply:
+        return self._chat.parse_reply(_as_chat(reply))
 
-    def generated(self, reply: Reply, asked: Asked) -> Generated:
-        return self._chat.generated(_as_chat(reply), asked)
+    def to_generated(self, reply: Reply, config: RemoteModelConfig) -> Generated:
+        return self._chat.to_generated(_as_chat(reply), config)
 
-    def whole(self, pieces: Sequence[Reply]) -> Reply:
-        return self._chat.whole([_as_chat(piece, "delta") for piece in pieces])
+    def join_stream(self, chunks: Sequence[Reply]) -> Reply:
+        return self._chat.join_stream([_as_chat(piece, "delta") for piece in chunks])
 
 
 def _as_chat(reply: Reply, name: str = "message") -> Reply:
@@ -45,15 +55,20 @@ def _as_chat(reply: Reply, name: str = "message") -> Reply:
     choices = reply.get("choices")
     if not isinstance(choices, list):
         return reply
-    return {**reply, "choices": [_turned(mapping(choice), name) for choice in choices]}
+    return {
+        **reply,
+        "choices": [_choice_as_chat(dict_or_empty(choice), name) for choice in choices],
+    }
 
 
-def _turned(choice: Reply, name: str) -> Body:
+def _choice_as_chat(choice: Reply, name: str) -> Body:
     if name in choice or "text" not in choice:
         return dict(choice)
-    turned = {**choice, name: {"content": choice["text"]}}
-    first = mapping(choice.get("logprobs")).get("top_logprobs")
+    chat_choice = {**choice, name: {"content": choice["text"]}}
+    first = dict_or_empty(choice.get("logprobs")).get("top_logprobs")
     if isinstance(first, list) and first:
-        top = [{"token": token, "logprob": value} for token, value in mapping(first[0]).items()]
-        turned["logprobs"] = {"content": [{"top_logprobs": top}]}
-    return turned
+        top = [
+            {"token": token, "logprob": value} for token, value in dict_or_empty(first[0]).items()
+        ]
+        chat_choice["logprobs"] = {"content": [{"top_logprobs": top}]}
+    return chat_choice

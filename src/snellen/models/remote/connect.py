@@ -10,20 +10,25 @@ from functools import partial
 from snellen.core.errors import UsageError
 from snellen.core.model import Identity, Model
 from snellen.core.secret import Secret
-from snellen.models.naming.provider import KnownModel
-from snellen.models.remote.address import Origin, find_address, find_key, find_origin
+from snellen.models.naming.provider import ModelListing
+from snellen.models.remote.address import ServerOrigin, build_endpoint, find_key, find_origin
 from snellen.models.remote.anthropic import Anthropic
 from snellen.models.remote.body import MEGABYTE
 from snellen.models.remote.chat import Chat
 from snellen.models.remote.completions import Completions
-from snellen.models.remote.dialect import Asked, Dialect
+from snellen.models.remote.dialect import Dialect, RemoteModelConfig
 from snellen.models.remote.google import Google
-from snellen.models.remote.http import Wire, require_aiohttp
-from snellen.models.remote.model import Remote
+from snellen.models.remote.http import HttpClient, require_aiohttp
+from snellen.models.remote.model import ServerModel
 from snellen.models.remote.options import OPTIONS as OPTIONS
 from snellen.models.remote.options import Setup, read_setup
 from snellen.models.remote.probe import only_model
-from snellen.models.remote.profile import URLS, Profile, adaptive, profiles
+from snellen.models.remote.profile import (
+    URL_SCHEMES,
+    ProviderProfile,
+    has_adaptive_thinking,
+    profiles,
+)
 
 
 def open_named(provider: str, name: str, options: Mapping[str, str]) -> Model:
@@ -33,17 +38,17 @@ def open_named(provider: str, name: str, options: Mapping[str, str]) -> Model:
     return connect(provider, name, options)
 
 
-def _known() -> tuple[KnownModel, ...]:
-    url = KnownModel("http://<host>:<port>/v1#<model>", "A model behind an OpenAI-like server.")
+def _known() -> tuple[ModelListing, ...]:
+    url = ModelListing("http://<host>:<port>/v1#<model>", "A model behind an OpenAI-like server.")
     named = (
-        KnownModel(f"{name}/<model>", _title(profile))
+        ModelListing(f"{name}/<model>", _title(profile))
         for name, profile in profiles().items()
-        if name not in URLS
+        if name not in URL_SCHEMES
     )
     return (url, *named)
 
 
-def _title(profile: Profile) -> str:
+def _title(profile: ProviderProfile) -> str:
     key = f"; key in {' or '.join(profile.key_env)}" if profile.key_needed else ""
     return f"{profile.title}{key}."
 
@@ -88,30 +93,36 @@ def connect(provider: str, name: str, options: Mapping[str, str]) -> Model:
     key, URL, which model) and MissingExtra.
     """
     profile = profiles()[provider]
-    given = dict(options)
-    if provider in URLS:
-        given["base_url"], _, name = name.partition("#")
-    setup = read_setup(provider, given, concurrency=profile.concurrency, logprobs=profile.logprobs)
+    settings = dict(options)
+    if provider in URL_SCHEMES:
+        settings["base_url"], _, name = name.partition("#")
+    setup = read_setup(
+        provider, settings, concurrency=profile.concurrency, logprobs=profile.logprobs
+    )
     _check(provider, profile, setup)
-    origin = find_origin(provider, profile, given)
-    key = find_key(origin, profile, given)
-    if not name and not origin.own:
+    origin = find_origin(provider, profile, settings)
+    key = find_key(origin, profile, settings)
+    if not name and not origin.is_custom:
         raise UsageError(f"{provider} needs a model: {provider}/<model>")
     require_aiohttp(f"{provider}/{name}")
-    address = find_address(origin, profile, key, name, given)
-    longest = setup.max_reply_mb * MEGABYTE
-    wire = Wire(address, setup.concurrency, setup.timeout, longest, setup.picture_hosts)
+    endpoint = build_endpoint(origin, profile, key, name, settings)
+    max_reply_bytes = setup.max_reply_mb * MEGABYTE
+    client = HttpClient(
+        endpoint, setup.concurrency, setup.timeout, max_reply_bytes, setup.image_hosts
+    )
     if not name:
-        name = _only_model(wire, origin)
-    asked = Asked(name, profile, setup)
-    dialect = _dialect(asked)
-    identity = Identity("server" if provider in URLS else provider, name, setup.facts(given))
+        name = _only_model(client, origin)
+    config = RemoteModelConfig(name, profile, setup)
+    dialect = _dialect(config)
+    identity = Identity(
+        "server" if provider in URL_SCHEMES else provider, name, setup.identity_facts(settings)
+    )
     owner = (key or Secret("")).fingerprint()
     account = f"{origin.base_url} {owner}"
-    return Remote(identity, asked, dialect, wire, account, origin)
+    return ServerModel(identity, config, dialect, client, account, origin)
 
 
-def _check(provider: str, profile: Profile, setup: Setup) -> None:
+def _check(provider: str, profile: ProviderProfile, setup: Setup) -> None:
     """Raises UsageError for what this provider does not have."""
     if profile.effort_in == "tokens" and setup.effort and not setup.effort.isdecimal():
         raise UsageError(
@@ -124,20 +135,20 @@ def _check(provider: str, profile: Profile, setup: Setup) -> None:
         raise UsageError(f"{provider} has one endpoint and ranks nothing; leave out endpoint, rank")
 
 
-def _only_model(wire: Wire, origin: Origin) -> str:
+def _only_model(client: HttpClient, origin: ServerOrigin) -> str:
     """Asks in a thread where an event loop is running already, as in a notebook."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(only_model(wire, origin))
+        return asyncio.run(only_model(client, origin))
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(asyncio.run, only_model(wire, origin)).result()
+        return thread.submit(asyncio.run, only_model(client, origin)).result()
 
 
-def _dialect(asked: Asked) -> Dialect:
-    profile, setup = asked.profile, asked.setup
+def _dialect(config: RemoteModelConfig) -> Dialect:
+    profile, setup = config.profile, config.setup
     if profile.dialect == "anthropic":
-        return Anthropic(setup.effort, adaptive(profile, asked.model))
+        return Anthropic(setup.effort, has_adaptive_thinking(profile, config.model))
     if profile.dialect == "google":
         return Google()
     return Completions() if setup.endpoint == "completions" else Chat()

@@ -11,23 +11,23 @@ from snellen.core.output import Generated, StopReason
 from snellen.core.request import Draw, Generate
 from snellen.models.image_policy import first_image
 from snellen.models.reasoning import split_reasoning
-from snellen.models.remote.errors import reported
-from snellen.models.remote.json_reply import quoted
-from snellen.models.remote.media import Shown
+from snellen.models.remote.errors import error_in_body
+from snellen.models.remote.json_reply import quote
+from snellen.models.remote.media import EncodedMedia
 from snellen.models.remote.options import Setup
-from snellen.models.remote.profile import Profile
+from snellen.models.remote.profile import ProviderProfile
 
 Body = dict[str, Any]
 Reply = Mapping[str, Any]
-Pictures = Mapping[str, Shown]
+MediaByDigest = Mapping[str, EncodedMedia]
 """Media of a request by digest, encoded."""
 
 
-class Asked(NamedTuple):
+class RemoteModelConfig(NamedTuple):
     """One model of one provider, and how it is asked."""
 
     model: str
-    profile: Profile
+    profile: ProviderProfile
     setup: Setup
 
 
@@ -38,7 +38,7 @@ class Call(NamedTuple):
     body: Body
 
 
-class Said(NamedTuple):
+class RawReply(NamedTuple):
     """What a reply holds, before thoughts in tags are split off."""
 
     text: str
@@ -51,64 +51,66 @@ class Said(NamedTuple):
 class Dialect(Protocol):
     """How one kind of server is asked for text, and how its replies are read."""
 
-    def call(self, request: Generate | Draw, pictures: Pictures, asked: Asked) -> Call: ...
+    def build_call(
+        self, request: Generate | Draw, media: MediaByDigest, config: RemoteModelConfig
+    ) -> Call: ...
 
-    def said(self, reply: Reply) -> Said:
+    def parse_reply(self, reply: Reply) -> RawReply:
         """Raises ModelError for a reply without an answer, Unanswered where a filter spoke."""
         ...
 
-    def generated(self, reply: Reply, asked: Asked) -> Generated: ...
+    def to_generated(self, reply: Reply, config: RemoteModelConfig) -> Generated: ...
 
-    def whole(self, pieces: Sequence[Reply]) -> Reply:
+    def join_stream(self, chunks: Sequence[Reply]) -> Reply:
         """The pieces of a stream as the reply that would have come at once."""
         ...
 
 
-def merged(parts: Sequence[Part]) -> list[Part]:
+def merge_texts(parts: Sequence[Part]) -> list[Part]:
     """Neighbouring texts as one, a line each: some servers run them together."""
-    found: list[Part] = []
+    merged: list[Part] = []
     for part in parts:
-        last = found[-1] if found else None
+        last = merged[-1] if merged else None
         if isinstance(part, Text) and isinstance(last, Text):
-            found[-1] = Text(f"{last.text}\n{part.text}")
+            merged[-1] = Text(f"{last.text}\n{part.text}")
         else:
-            found.append(part)
-    return found
+            merged.append(part)
+    return merged
 
 
-def with_policy(messages: Sequence[Message], images: str) -> tuple[Message, ...]:
+def apply_image_policy(messages: Sequence[Message], images: str) -> tuple[Message, ...]:
     """The messages with the pictures that the option `images` lets through."""
     return first_image(messages) if images == "first" else tuple(messages)
 
 
-def finished(said: Said, asked: Asked) -> Said:
+def separate_reasoning(reply: RawReply, config: RemoteModelConfig) -> RawReply:
     """The reply with its thoughts split off, by tags where the server did not do it."""
-    if said.reasoning or not asked.setup.split_thoughts or said.stop_reason == "refusal":
-        return said
-    split = split_reasoning(said.text, said.stop_reason, asked.setup.thought_opened)
-    return Said(split.text, split.stop_reason, split.reasoning, said.images)
+    if reply.reasoning or not config.setup.split_thoughts or reply.stop_reason == "refusal":
+        return reply
+    split = split_reasoning(reply.text, reply.stop_reason, config.setup.thought_opened)
+    return RawReply(split.text, split.stop_reason, split.reasoning, reply.images)
 
 
-_LARGEST = 1 << 53
+_MAX_EXACT_INT = 1 << 53
 """No server counts so many tokens, and JSON holds no larger number exactly."""
 
 
-def whole_number(value: object) -> int:
-    return value if type(value) is int and 0 <= value < _LARGEST else 0
+def token_count(value: object) -> int:
+    return value if type(value) is int and 0 <= value < _MAX_EXACT_INT else 0
 
 
-def number(value: object) -> float | None:
+def finite_number(value: object) -> float | None:
     """A finite number, or None."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value) if -_LARGEST < value < _LARGEST else None
+    return float(value) if -_MAX_EXACT_INT < value < _MAX_EXACT_INT else None
 
 
-def mapping(value: object) -> Reply:
+def dict_or_empty(value: object) -> Reply:
     return value if isinstance(value, dict) else {}
 
 
-def listed(value: object) -> list[Any]:
+def list_or_empty(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
@@ -116,19 +118,19 @@ def text_of(value: object, name: str) -> str:
     """A field of a reply that is text wherever it is not null. Raises ModelError (`server`)."""
     if value is None or isinstance(value, str):
         return value or ""
-    raise unreadable(name, value)
+    raise unreadable_field(name, value)
 
 
-def unreadable(name: str, value: object) -> ModelError:
+def unreadable_field(name: str, value: object) -> ModelError:
     """A reply whose shape no protocol knows: the server's fault, and no answer."""
-    return ModelError(f"the reply's {name} is unreadable: {quoted(value, 120)}", "server")
+    return ModelError(f"the reply's {name} is unreadable: {quote(value, 120)}", "server")
 
 
-def require_end(reply: Reply, ended: object) -> None:
+def require_finish(reply: Reply, finish: object) -> None:
     """To be called for a reply without content. Raises ModelError and Unanswered where it reports
     an error, and ModelError (`server`) where nothing says that the model came to an end."""
-    problem = reported(reply)
+    problem = error_in_body(reply)
     if problem is not None:
         raise problem
-    if not ended:
+    if not finish:
         raise ModelError("the reply holds neither content nor a reason why it ended", "server")

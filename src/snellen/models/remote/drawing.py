@@ -11,113 +11,131 @@ from snellen.core.errors import ModelError
 from snellen.core.media import check_image, digest_bytes
 from snellen.core.output import Drawn, Failure, Generated, Output, Usage
 from snellen.core.request import Draw
-from snellen.models.drawn_images import Setting, not_honoured
+from snellen.models.drawn_images import DrawingSetting, unsupported_settings
 from snellen.models.remote.chat import with_extra
 from snellen.models.remote.dialect import (
-    Asked,
     Body,
     Dialect,
-    Pictures,
+    MediaByDigest,
+    RemoteModelConfig,
     Reply,
-    mapping,
-    whole_number,
+    dict_or_empty,
+    token_count,
 )
-from snellen.models.remote.errors import Unanswered, reported
-from snellen.models.remote.http import Wire
-from snellen.models.remote.json_reply import quoted
-from snellen.models.remote.media import written
-from snellen.settings import most_pixels
+from snellen.models.remote.errors import ReplyBlocked, error_in_body
+from snellen.models.remote.http import HttpClient
+from snellen.models.remote.json_reply import quote
+from snellen.models.remote.media import encode_body
+from snellen.settings import max_image_pixels
 
 PATH = "images/generations"
-_HONOURED: tuple[Setting, ...] = ("size",)
-_REFUSED = "refusal"
-_Draws = Callable[[Wire, Dialect, Draw, Pictures, Asked], Awaitable[Output]]
+_SUPPORTED: tuple[DrawingSetting, ...] = ("size",)
+_REFUSAL = "refusal"
+_DrawFunction = Callable[
+    [HttpClient, Dialect, Draw, MediaByDigest, RemoteModelConfig], Awaitable[Output]
+]
 
 
-def _or_refused(draw: _Draws) -> _Draws:
+def _refusal_as_reply(draw: _DrawFunction) -> _DrawFunction:
     """Where a filter speaks in place of the model, that is a refusal in words: an outcome of its
     own, and no failure that is owed on the next start."""
 
     @functools.wraps(draw)
-    async def drawn_or_refused(
-        wire: Wire, dialect: Dialect, request: Draw, pictures: Pictures, asked: Asked
+    async def draw_or_refusal(
+        client: HttpClient,
+        dialect: Dialect,
+        request: Draw,
+        media: MediaByDigest,
+        config: RemoteModelConfig,
     ) -> Output:
         try:
-            return await draw(wire, dialect, request, pictures, asked)
-        except Unanswered as ended:
-            if ended.stop_reason != _REFUSED:
+            return await draw(client, dialect, request, media, config)
+        except ReplyBlocked as ended:
+            if ended.stop_reason != _REFUSAL:
                 raise
-            return Generated(str(ended), _REFUSED)
+            return Generated(str(ended), _REFUSAL)
 
-    return drawn_or_refused
+    return draw_or_refusal
 
 
-@_or_refused
+@_refusal_as_reply
 async def draw_by_images(
-    wire: Wire, dialect: Dialect, request: Draw, pictures: Pictures, asked: Asked
+    client: HttpClient,
+    dialect: Dialect,
+    request: Draw,
+    media: MediaByDigest,
+    config: RemoteModelConfig,
 ) -> Output:
     """`POST images/generations`: the prompt's text in, pictures out as base64 or by address."""
-    if pictures:
+    if media:
         return Failure("unsupported", "images/generations takes text alone")
-    lacking = not_honoured(request.settings, PATH, _HONOURED)
-    if lacking:
-        return Failure("unsupported", f"{lacking}, or name the server's own field (body.NAME=...)")
-    body: Body = {"model": asked.model, "n": 1, "prompt": _text(request)}
+    unsupported = unsupported_settings(request.settings, PATH, _SUPPORTED)
+    if unsupported:
+        return Failure(
+            "unsupported", f"{unsupported}, or name the server's own field (body.NAME=...)"
+        )
+    body: Body = {"model": config.model, "n": 1, "prompt": _text(request)}
     settings = request.settings
     if settings.width and settings.height:
         body["size"] = f"{settings.width}x{settings.height}"
-    reply = await wire.post(PATH, written(with_extra(body, asked), pictures))
-    found = reply.get("data")
-    if not isinstance(found, list) or not found:
-        raise reported(reply) or ModelError("the reply holds no pictures", "server")
-    given = (mapping(one).get("b64_json") or mapping(one).get("url") for one in found)
-    images = [one for one in given if isinstance(one, str)]
+    reply = await client.post(PATH, encode_body(with_extra(body, config), media))
+    entries = reply.get("data")
+    if not isinstance(entries, list) or not entries:
+        raise error_in_body(reply) or ModelError("the reply holds no pictures", "server")
+    values = (
+        dict_or_empty(one).get("b64_json") or dict_or_empty(one).get("url") for one in entries
+    )
+    images = [one for one in values if isinstance(one, str)]
     if not images:
-        raise reported(reply) or ModelError("the reply holds no pictures", "server")
-    usage = mapping(reply.get("usage"))
-    spent = Usage(whole_number(usage.get("input_tokens")), whole_number(usage.get("output_tokens")))
-    return await drawn(wire, images, "", spent if usage else None)
+        raise error_in_body(reply) or ModelError("the reply holds no pictures", "server")
+    usage = dict_or_empty(reply.get("usage"))
+    spent = Usage(token_count(usage.get("input_tokens")), token_count(usage.get("output_tokens")))
+    return await load_images(client, images, "", spent if usage else None)
 
 
-@_or_refused
+@_refusal_as_reply
 async def draw_by_chat(
-    wire: Wire, dialect: Dialect, request: Draw, pictures: Pictures, asked: Asked
+    client: HttpClient,
+    dialect: Dialect,
+    request: Draw,
+    media: MediaByDigest,
+    config: RemoteModelConfig,
 ) -> Output:
     """A chat request whose reply holds pictures, maybe with text beside them."""
-    lacking = not_honoured(request.settings, "a chat model", ())
-    if lacking:
-        return Failure("unsupported", lacking)
-    call = dialect.call(request, pictures, asked)
-    body = written(call.body, pictures)
+    unsupported = unsupported_settings(request.settings, "a chat model", ())
+    if unsupported:
+        return Failure("unsupported", unsupported)
+    call = dialect.build_call(request, media, config)
+    body = encode_body(call.body, media)
     reply: Reply
-    if asked.setup.stream:
-        reply = dialect.whole([piece async for piece in wire.events(call.path, body)])
+    if config.setup.stream:
+        reply = dialect.join_stream([piece async for piece in client.events(call.path, body)])
     else:
-        reply = await wire.post(call.path, body)
-    told, images = dialect.generated(reply, asked), dialect.said(reply).images
+        reply = await client.post(call.path, body)
+    generated, images = dialect.to_generated(reply, config), dialect.parse_reply(reply).images
     if not images:
-        if told.stop_reason == _REFUSED:
-            return told
+        if generated.stop_reason == _REFUSAL:
+            return generated
         raise ModelError(
-            f"the model answered with text alone: {quoted(told.text, 120)!r}", "request"
+            f"the model answered with text alone: {quote(generated.text, 120)!r}", "request"
         )
-    return await drawn(wire, images, told.text, told.usage)
+    return await load_images(client, images, generated.text, generated.usage)
 
 
-async def drawn(
-    wire: Wire, images: tuple[str, ...] | list[str], text: str, usage: Usage | None
+async def load_images(
+    client: HttpClient, images: tuple[str, ...] | list[str], text: str, usage: Usage | None
 ) -> Drawn:
     """The pictures behind data URLs, bare base64 or addresses. Raises ModelError, MediaError."""
-    data = [await _bytes(wire, image) for image in images]
+    data = [await _image_bytes(client, image) for image in images]
     for one in data:
-        check_image(one, most_pixels())
+        check_image(one, max_image_pixels())
     names = tuple(digest_bytes(one) for one in data)
     return Drawn(names, text, dict(zip(names, data, strict=True)), usage)
 
 
-async def _bytes(wire: Wire, image: str) -> bytes:
+async def _image_bytes(client: HttpClient, image: str) -> bytes:
     if image.startswith(("http://", "https://")):
-        return await wire.fetch(image)
+        return await client.fetch(image)
     encoded = image.partition(",")[2] if image.startswith("data:") else image
     try:
         return base64.b64decode(encoded, validate=True)

@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 from snellen.core.errors import ModelError
 from snellen.core.output import FailureKind, StopReason
 from snellen.core.secret import hide
-from snellen.models.remote.json_reply import parsed, quoted
+from snellen.models.remote.json_reply import parse_json, quote
 
-_SEARCHED = 10_000
+_MAX_SEARCHED = 10_000
 """Characters of an error that are searched for a refusal."""
-PAGE = "a web page"
+HTML_PAGE = "a web page"
 """How the description of an HTML page begins."""
 
 
-class WebPage(ModelError):
+class HtmlReply(ModelError):
     """A page in place of a reply. At the first request the address is wrong; later it is that of
     a gateway whose server is away, so that another try may help (`server`)."""
 
@@ -39,7 +39,7 @@ TOO_LONG = re.compile(
 """Wordings and codes of OpenAI, Azure, Anthropic, Google, Mistral, DashScope, Zhipu, Moonshot,
 llama.cpp, vLLM, SGLang and LMDeploy for a prompt that is too long."""
 
-REFUSED = re.compile(
+CONTENT_FILTER = re.compile(
     r"content_filter|content_policy|content management policy|responsibleaipolicy"
     r"|data_?inspection_?failed|inappropriate content|content exists risk|considered high risk"
     r"|sensitivecontent|sensitive content|content_moderation|moderation_blocked|safety system"
@@ -49,7 +49,7 @@ REFUSED = re.compile(
 """The same for content that the provider will not have answered (HTTP 400 and 403). A number is
 looked for among the codes alone, which stand first: in a message it may count tokens or pixels."""
 
-UNPAID = re.compile(
+NO_FUNDS = re.compile(
     r"insufficient[_ ](user_)?(quota|balance|funds|credits?)|arrearage|out of credits"
     r"|payment required|account.*(suspended|overdue)|exceeded_current_quota"
     r"|(balance|credits?) (is|are) (too low|insufficient)|used all available credits"
@@ -60,11 +60,11 @@ UNPAID = re.compile(
 code; OpenAI's words are Google's for a limit per minute."""
 
 
-CUT = re.compile(r"could not finish the message because max_tokens", re.IGNORECASE)
+TRUNCATED = re.compile(r"could not finish the message because max_tokens", re.IGNORECASE)
 """OpenAI's complaint (HTTP 400) about a reply whose thoughts alone took all its tokens."""
 
 
-class Unanswered(Exception):
+class ReplyBlocked(Exception):
     """The model was not let answer, or not to the end: an empty reply, not a fault."""
 
     def __init__(self, message: str, stop_reason: StopReason = "refusal") -> None:
@@ -72,7 +72,7 @@ class Unanswered(Exception):
         self.stop_reason = stop_reason
 
 
-class Complaint(NamedTuple):
+class ErrorDetails(NamedTuple):
     """What a server says is wrong."""
 
     message: str
@@ -83,54 +83,58 @@ class Complaint(NamedTuple):
     """Seconds to wait, as Google says it (`retryDelay`)."""
 
 
-def fault(status: int, headers: Mapping[str, str], body: bytes) -> ModelError | Unanswered:
+def error_from_status(
+    status: int, headers: Mapping[str, str], body: bytes
+) -> ModelError | ReplyBlocked:
     """What an HTTP status from 400 on means."""
-    return _meaning(status, headers, described(body))
+    return _error_of(status, headers, error_details(body))
 
 
-def _meaning(
-    status: int, headers: Mapping[str, str], complaint: Complaint
-) -> ModelError | Unanswered:
-    message = complaint.message
-    told = message.removeprefix(str(status)).lstrip(" :-")
-    sentence = f"the server answers {status}" + (f": {told}" if told else "")
-    if status == 400 and CUT.search(message):
-        return Unanswered(message, "length")
-    kind = _kind(status, f"{complaint.codes} {message}")
+def _error_of(
+    status: int, headers: Mapping[str, str], details: ErrorDetails
+) -> ModelError | ReplyBlocked:
+    message = details.message
+    detail = message.removeprefix(str(status)).lstrip(" :-")
+    sentence = f"the server answers {status}" + (f": {detail}" if detail else "")
+    if status == 400 and TRUNCATED.search(message):
+        return ReplyBlocked(message, "length")
+    kind = _failure_kind(status, f"{details.codes} {message}")
     if kind is None:
-        return Unanswered(message)
+        return ReplyBlocked(message)
     if kind not in ("rate_limit", "server"):
         return ModelError(sentence, kind)
-    limits = kind == "rate_limit"
-    return ModelError(sentence, kind, retry_after(headers, complaint.delay, limits=limits))
+    is_rate_limit = kind == "rate_limit"
+    return ModelError(
+        sentence, kind, retry_after(headers, details.delay, is_rate_limit=is_rate_limit)
+    )
 
 
-def _kind(status: int, said: str) -> FailureKind | None:
+def _failure_kind(status: int, text: str) -> FailureKind | None:
     """The kind of failure, or None for a refusal to answer."""
-    if status in (402, 429, 403, 400) and UNPAID.search(said):
+    if status in (402, 429, 403, 400) and NO_FUNDS.search(text):
         return "authentication"
     if status == 429:
         return "rate_limit"
     if status == 408:
         return "timeout"
     if status >= 500:
-        return "too_long" if status == 500 and "context_length_exceeded" in said else "server"
+        return "too_long" if status == 500 and "context_length_exceeded" in text else "server"
     if status in (400, 403, 413, 422, 451):
-        if TOO_LONG.search(said):
+        if TOO_LONG.search(text):
             return "too_long"
-        if REFUSED.search(said):
+        if CONTENT_FILTER.search(text):
             return None
-    if status in (401, 402, 403) or (status == 400 and _names_key(said)):
+    if status in (401, 402, 403) or (status == 400 and _mentions_key(text)):
         return "authentication"
     return "request"
 
 
-def _names_key(said: str) -> bool:
+def _mentions_key(text: str) -> bool:
     return (
         re.search(
             r"api[ _]key (is )?(not valid|invalid|expired)"
             r"|(invalid|incorrect).{0,9}api[ _-]?key",
-            said,
+            text,
             re.IGNORECASE,
         )
         is not None
@@ -145,45 +149,45 @@ _MINIMAX = {
 (platform.minimax.io, API reference, Error Codes)."""
 
 
-def reported(reply: Mapping[str, Any]) -> ModelError | Unanswered | None:
+def error_in_body(reply: Mapping[str, Any]) -> ModelError | ReplyBlocked | None:
     """The fault that a reply with status 200 holds in place of an answer, if any."""
     error = reply.get("error")
     base = reply.get("base_resp")
     if isinstance(base, Mapping) and base.get("status_code"):
         code = base["status_code"]
-        failed = _MINIMAX.get(code, 500) if isinstance(code, int) else 500
-        sign = "new_sensitive" if failed == 400 and code in (1026, 1027) else ""
-        return _meaning(failed, {}, Complaint(quoted(base.get("status_msg", "")), sign))
+        status_code = _MINIMAX.get(code, 500) if isinstance(code, int) else 500
+        sign = "new_sensitive" if status_code == 400 and code in (1026, 1027) else ""
+        return _error_of(status_code, {}, ErrorDetails(quote(base.get("status_msg", "")), sign))
     if not error:
         return None
     code = error.get("code") if isinstance(error, Mapping) else None
     status: int = code if isinstance(code, int) and 400 <= code < 600 else 500
-    if status == 500 and REFUSED.search(quoted(error, _SEARCHED)):
+    if status == 500 and CONTENT_FILTER.search(quote(error, _MAX_SEARCHED)):
         status = 400
-    return _meaning(status, {}, _complaint({"error": error}))
+    return _error_of(status, {}, _parse_details({"error": error}))
 
 
-def described(body: bytes) -> Complaint:
+def error_details(body: bytes) -> ErrorDetails:
     """What the body of a reply says is wrong, in JSON or not."""
     try:
-        told = parsed(body)
+        value = parse_json(body)
     except ValueError:
-        return Complaint(_from_page(body.decode("utf-8", "replace").strip()))
-    return _complaint(told)
+        return ErrorDetails(_page_title(body.decode("utf-8", "replace").strip()))
+    return _parse_details(value)
 
 
-def _complaint(told: Any) -> Complaint:
-    if isinstance(told, list) and told:
-        told = told[0]
-    if not isinstance(told, Mapping):
-        return Complaint(quoted(told))
-    inner = told.get("error") or told.get("detail") or told
+def _parse_details(value: Any) -> ErrorDetails:
+    if isinstance(value, list) and value:
+        value = value[0]
+    if not isinstance(value, Mapping):
+        return ErrorDetails(quote(value))
+    inner = value.get("error") or value.get("detail") or value
     if not isinstance(inner, Mapping):
-        return Complaint(quoted(inner), "", _google_delay(told))
+        return ErrorDetails(quote(inner), "", _google_delay(value))
     message = inner.get("message") or inner.get("msg") or inner.get("detail") or dict(inner)
     codes = (inner.get(name) for name in ("code", "type", "status", "innererror", "param"))
-    said = " ".join(quoted(code) for code in codes if code)
-    return Complaint(quoted(message), said, _google_delay(inner))
+    code_text = " ".join(quote(code) for code in codes if code)
+    return ErrorDetails(quote(message), code_text, _google_delay(inner))
 
 
 def _google_delay(inner: Mapping[str, Any]) -> float | None:
@@ -191,58 +195,58 @@ def _google_delay(inner: Mapping[str, Any]) -> float | None:
     for one in details if isinstance(details, list) else []:
         delay = one.get("retryDelay") if isinstance(one, Mapping) else None
         if isinstance(delay, str):
-            return _number(delay.removesuffix("s"))
+            return _non_negative(delay.removesuffix("s"))
     return None
 
 
-def _from_page(text: str) -> str:
+def _page_title(text: str) -> str:
     """The title of an HTML page, else the text itself."""
     title = re.search(r"<title[^>]*>(.*?)</title>", text, re.IGNORECASE | re.DOTALL)
     if title:
-        return f"{PAGE}, {quoted(title[1])}"
-    return PAGE if re.match(r"<(!doctype|html)", text, re.IGNORECASE) else quoted(text)
+        return f"{HTML_PAGE}, {quote(title[1])}"
+    return HTML_PAGE if re.match(r"<(!doctype|html)", text, re.IGNORECASE) else quote(text)
 
 
 def retry_after(
-    headers: Mapping[str, str], delay: float | None = None, *, limits: bool = True
+    headers: Mapping[str, str], delay: float | None = None, *, is_rate_limit: bool = True
 ) -> float | None:
     """Seconds to wait, from `Retry-After` (a number or an HTTP date), from the `delay` of the
-    body or, where the `limits` were met, from their reset times; None where nothing says."""
-    milliseconds = _number(headers.get("retry-after-ms"))
+    body or, where the `is_rate_limit` were met, from their reset times; None where nothing says."""
+    milliseconds = _non_negative(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
-    asked = headers.get("Retry-After")
-    if asked is not None:
-        found = _number(asked)
-        return found if found is not None else _until_date(asked)
+    header = headers.get("Retry-After")
+    if header is not None:
+        seconds = _non_negative(header)
+        return seconds if seconds is not None else _seconds_until_date(header)
     if delay is not None:
         return delay
-    if not limits:
+    if not is_rate_limit:
         return None
     resets = [
         wait
         for name, value in headers.items()
         if "ratelimit" in name.lower() and "reset" in name.lower()
-        if _spent(headers, name) and (wait := _until(value)) is not None
+        if _is_exhausted(headers, name) and (wait := _seconds_until(value)) is not None
     ]
     return max(resets, default=None)
 
 
-def _spent(headers: Mapping[str, str], reset: str) -> bool:
+def _is_exhausted(headers: Mapping[str, str], reset: str) -> bool:
     """Whether the limit that a reset header is about is used up, or does not say."""
-    left = headers.get(re.sub("reset", "remaining", reset, flags=re.IGNORECASE))
-    return left is None or _number(left) in (None, 0.0)
+    remaining = headers.get(re.sub("reset", "remaining", reset, flags=re.IGNORECASE))
+    return remaining is None or _non_negative(remaining) in (None, 0.0)
 
 
-def _number(text: str | None) -> float | None:
+def _non_negative(text: str | None) -> float | None:
     try:
-        found = float(text or "")
+        number = float(text or "")
     except ValueError:
         return None
-    return found if 0 <= found < float("inf") else None
+    return number if 0 <= number < float("inf") else None
 
 
-def _until_date(text: str) -> float | None:
+def _seconds_until_date(text: str) -> float | None:
     try:
         return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
     except (TypeError, ValueError, OverflowError):
@@ -253,9 +257,9 @@ _SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
 _UNIT = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
-def _until(text: str) -> float | None:
+def _seconds_until(text: str) -> float | None:
     """Seconds from `12`, `6m0s`, `20ms`, a Unix time in s or ms, or an ISO 8601 date."""
-    number = _number(text)
+    number = _non_negative(text)
     if number is not None:
         if number > 1e11:
             number /= 1000

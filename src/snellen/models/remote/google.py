@@ -10,25 +10,25 @@ from snellen.core.output import Generated, StopReason, Usage
 from snellen.core.request import Draw, Generate
 from snellen.models.remote.chat import with_extra
 from snellen.models.remote.dialect import (
-    Asked,
     Body,
     Call,
-    Pictures,
+    MediaByDigest,
+    RawReply,
+    RemoteModelConfig,
     Reply,
-    Said,
-    finished,
-    listed,
-    mapping,
-    merged,
-    number,
-    require_end,
+    apply_image_policy,
+    dict_or_empty,
+    finite_number,
+    list_or_empty,
+    merge_texts,
+    require_finish,
+    separate_reasoning,
     text_of,
-    unreadable,
-    whole_number,
-    with_policy,
+    token_count,
+    unreadable_field,
 )
-from snellen.models.remote.errors import Unanswered, reported
-from snellen.models.remote.json_reply import quoted
+from snellen.models.remote.errors import ReplyBlocked, error_in_body
+from snellen.models.remote.json_reply import quote
 
 _STOPS: dict[str, StopReason] = {
     "MAX_TOKENS": "length",
@@ -45,115 +45,119 @@ _STOPS: dict[str, StopReason] = {
 class Google:
     """Contents of parts; the system's words stand apart, and the assistant is called model."""
 
-    def call(self, request: Generate | Draw, pictures: Pictures, asked: Asked) -> Call:
-        messages = with_policy(request.messages, asked.setup.images)
+    def build_call(
+        self, request: Generate | Draw, media: MediaByDigest, config: RemoteModelConfig
+    ) -> Call:
+        messages = apply_image_policy(request.messages, config.setup.images)
         system = "\n".join(one.text() for one in messages if one.role == "system")
         body: Body = {
-            "contents": [_turn(one, pictures) for one in messages if one.role != "system"]
+            "contents": [_content(one, media) for one in messages if one.role != "system"]
         }
         if system:
             body["systemInstruction"] = {"parts": [{"text": system}]}
         if isinstance(request, Generate):
-            body["generationConfig"] = _config(request, asked)
+            body["generationConfig"] = _generation_config(request, config)
         else:
             body["generationConfig"] = {"responseModalities": ["TEXT", "IMAGE"]}
-        how = "streamGenerateContent?alt=sse" if asked.setup.stream else "generateContent"
-        return Call(f"models/{asked.model}:{how}", with_extra(body, asked))
+        method = "streamGenerateContent?alt=sse" if config.setup.stream else "generateContent"
+        return Call(f"models/{config.model}:{method}", with_extra(body, config))
 
-    def said(self, reply: Reply) -> Said:
-        blocked = mapping(reply.get("promptFeedback")).get("blockReason")
+    def parse_reply(self, reply: Reply) -> RawReply:
+        blocked = dict_or_empty(reply.get("promptFeedback")).get("blockReason")
         if blocked:
-            raise Unanswered(f"the prompt is blocked: {quoted(blocked)}")
+            raise ReplyBlocked(f"the prompt is blocked: {quote(blocked)}")
         candidates = reply.get("candidates")
         if not isinstance(candidates, list) or not candidates:
-            raise reported(reply) or ModelError("the reply holds no candidates", "server")
-        candidate = mapping(candidates[0])
+            raise error_in_body(reply) or ModelError("the reply holds no candidates", "server")
+        candidate = dict_or_empty(candidates[0])
         parts = _parts(candidate)
         texts = [text_of(one.get("text"), "text") for one in parts if not one.get("thought")]
         thoughts = [text_of(one.get("text"), "text") for one in parts if one.get("thought")]
-        stop = _STOPS.get(quoted(candidate.get("finishReason")), "stop")
-        images = [_data_url(mapping(one["inlineData"])) for one in parts if "inlineData" in one]
+        stop = _STOPS.get(quote(candidate.get("finishReason")), "stop")
+        images = [
+            _data_url(dict_or_empty(one["inlineData"])) for one in parts if "inlineData" in one
+        ]
         if not any(texts) and not images:
-            require_end(reply, candidate.get("finishReason"))
-        return Said("".join(texts), stop, "".join(thoughts) or None, tuple(images))
+            require_finish(reply, candidate.get("finishReason"))
+        return RawReply("".join(texts), stop, "".join(thoughts) or None, tuple(images))
 
-    def generated(self, reply: Reply, asked: Asked) -> Generated:
-        said = finished(self.said(reply), asked)
+    def to_generated(self, reply: Reply, config: RemoteModelConfig) -> Generated:
+        parsed = separate_reasoning(self.parse_reply(reply), config)
         usage = _usage(reply.get("usageMetadata"))
         first = _first_logprobs(reply)
-        return Generated(said.text.strip(), said.stop_reason, said.reasoning, first, usage)
+        return Generated(parsed.text.strip(), parsed.stop_reason, parsed.reasoning, first, usage)
 
-    def whole(self, pieces: Sequence[Reply]) -> Reply:
+    def join_stream(self, chunks: Sequence[Reply]) -> Reply:
         """Each event is a reply of its own, whose parts follow those of the one before; the last
         says why it ended."""
         parts: list[object] = []
-        whole: Body = {}
+        reply: Body = {}
         candidate: Body = {}
-        for piece in pieces:
+        for piece in chunks:
             if piece.get("error"):
                 return piece
-            whole |= piece
-            for one in map(mapping, listed(piece.get("candidates"))):
+            reply |= piece
+            for one in map(dict_or_empty, list_or_empty(piece.get("candidates"))):
                 parts += _parts(one)
                 candidate |= one
-        blocked = mapping(whole.get("promptFeedback")).get("blockReason")
+        blocked = dict_or_empty(reply.get("promptFeedback")).get("blockReason")
         if not (blocked or candidate.get("finishReason")):
             raise ModelError("the stream broke off before the reply's end", "connection")
         if candidate:
-            whole["candidates"] = [{**candidate, "content": {"parts": parts}}]
-        return whole
+            reply["candidates"] = [{**candidate, "content": {"parts": parts}}]
+        return reply
 
 
 def _parts(candidate: Reply) -> list[Reply]:
     """Raises ModelError (`server`) for content of an unknown shape."""
     content = candidate.get("content")
     if not isinstance(content, dict | None):
-        raise unreadable("content", content)
-    parts = mapping(content).get("parts")
+        raise unreadable_field("content", content)
+    parts = dict_or_empty(content).get("parts")
     if not isinstance(parts, list | None):
-        raise unreadable("parts", parts)
-    for one in listed(parts):
+        raise unreadable_field("parts", parts)
+    for one in list_or_empty(parts):
         if not isinstance(one, dict):
-            raise unreadable("parts", one)
-    return listed(parts)
+            raise unreadable_field("parts", one)
+    return list_or_empty(parts)
 
 
-def _config(request: Generate, asked: Asked) -> Body:
-    settings, setup = request.settings, asked.setup
-    config: Body = {"maxOutputTokens": settings.max_new_tokens}
+def _generation_config(request: Generate, config: RemoteModelConfig) -> Body:
+    settings, setup = request.settings, config.setup
+    body: Body = {"maxOutputTokens": settings.max_new_tokens}
     if setup.sampling:
-        config["temperature"] = settings.temperature
+        body["temperature"] = settings.temperature
         if settings.top_p != 1:
-            config["topP"] = settings.top_p
+            body["topP"] = settings.top_p
     if settings.seed is not None:
-        config["seed"] = settings.seed
+        body["seed"] = settings.seed
     if settings.stop:
-        config["stopSequences"] = list(settings.stop)
+        body["stopSequences"] = list(settings.stop)
     if setup.logprobs and settings.logprobs:
-        config |= {"responseLogprobs": True, "logprobs": settings.logprobs}
+        body |= {"responseLogprobs": True, "logprobs": settings.logprobs}
     if setup.effort:
         tokens = setup.effort.isdecimal()
         thinking: Body = {"includeThoughts": True}
         thinking["thinkingBudget" if tokens else "thinkingLevel"] = (
             int(setup.effort) if tokens else setup.effort
         )
-        config["thinkingConfig"] = thinking
+        body["thinkingConfig"] = thinking
         if tokens:
             # Thoughts count towards the longest output: the budget comes on top of the reply.
-            config["maxOutputTokens"] += int(setup.effort)
-    return config
+            body["maxOutputTokens"] += int(setup.effort)
+    return body
 
 
-def _turn(message: Message, pictures: Pictures) -> Body:
+def _content(message: Message, media: MediaByDigest) -> Body:
     role = "model" if message.role == "assistant" else "user"
-    return {"role": role, "parts": [_part(part, pictures) for part in merged(message.parts)]}
+    return {"role": role, "parts": [_part(part, media) for part in merge_texts(message.parts)]}
 
 
-def _part(part: Part, pictures: Pictures) -> Body:
+def _part(part: Part, media: MediaByDigest) -> Body:
     if isinstance(part, Text):
         return {"text": part.text}
-    shown = pictures[part.digest]
-    return {"inlineData": {"mimeType": shown.mime, "data": shown.base64()}}
+    encoded = media[part.digest]
+    return {"inlineData": {"mimeType": encoded.mime, "data": encoded.base64()}}
 
 
 def _data_url(data: Reply) -> str:
@@ -161,23 +165,23 @@ def _data_url(data: Reply) -> str:
 
 
 def _first_logprobs(reply: Reply) -> dict[str, float]:
-    result = mapping(mapping(reply["candidates"][0]).get("logprobsResult"))
-    found: dict[str, float] = {}
-    for first in listed(result.get("topCandidates"))[:1]:
-        for one in map(mapping, listed(mapping(first).get("candidates"))):
-            token, value = one.get("token"), number(one.get("logProbability"))
+    result = dict_or_empty(dict_or_empty(reply["candidates"][0]).get("logprobsResult"))
+    logprobs: dict[str, float] = {}
+    for first in list_or_empty(result.get("topCandidates"))[:1]:
+        for one in map(dict_or_empty, list_or_empty(dict_or_empty(first).get("candidates"))):
+            token, value = one.get("token"), finite_number(one.get("logProbability"))
             if isinstance(token, str) and value is not None:
-                found[token] = value
-    return found
+                logprobs[token] = value
+    return logprobs
 
 
 def _usage(usage: object) -> Usage | None:
     if not isinstance(usage, dict):
         return None
-    thought = whole_number(usage.get("thoughtsTokenCount"))
+    thought = token_count(usage.get("thoughtsTokenCount"))
     return Usage(
-        whole_number(usage.get("promptTokenCount")),
-        whole_number(usage.get("candidatesTokenCount")) + thought,
+        token_count(usage.get("promptTokenCount")),
+        token_count(usage.get("candidatesTokenCount")) + thought,
         thought,
-        whole_number(usage.get("cachedContentTokenCount")),
+        token_count(usage.get("cachedContentTokenCount")),
     )

@@ -14,40 +14,40 @@ from urllib.parse import urljoin, urlsplit
 
 from snellen.core.errors import MissingExtra, ModelError
 from snellen.core.secret import Secret
-from snellen.models.remote.body import MEGABYTE, beginning, pieces
-from snellen.models.remote.errors import PAGE, WebPage, described, fault
+from snellen.models.remote.body import MEGABYTE, read_chunks, read_prefix
+from snellen.models.remote.errors import HTML_PAGE, HtmlReply, error_details, error_from_status
 from snellen.models.remote.image_urls import (
-    Elsewhere,
+    ImageHostPolicy,
     PrivateAddress,
-    led_elsewhere,
+    private_address_error,
     public_resolver,
 )
-from snellen.models.remote.json_reply import parsed, quoted
+from snellen.models.remote.json_reply import parse_json, quote
 from snellen.settings import proxy_for
 
 if TYPE_CHECKING:
     from aiohttp import ClientConnectorError, ClientResponse, ClientSession
     from aiohttp.abc import AbstractResolver
 
-_CONNECT = 20.0
+_CONNECT_TIMEOUT = 20.0
 """Seconds to wait for a connection."""
-_KEEP = 30.0
+_KEEP_ALIVE = 30.0
 """Seconds an idle connection is kept; servers close theirs after 60 s or more, so that a request
 is seldom sent into a closing one."""
-_LARGE = 1 << 20
+_LARGE_BODY = 1 << 20
 """Bytes from which aiohttp wants a body as a file, which it writes in pieces."""
-_COMPLAINT = MEGABYTE
+_MAX_ERROR_BYTES = MEGABYTE
 """Bytes that are read of a reply with a status that is no answer."""
-_HOPS = 3
+_MAX_REDIRECTS = 3
 """Redirects of a picture that the server names by an address, each looked at anew."""
 PROXY = "the proxy"
 """How sentences about a proxy name it."""
-_SHOWN = 120
+_MAX_QUOTED = 120
 """Characters of an unreadable reply that a message holds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Address:
+class Endpoint:
     """Where a model is asked, and by whose leave."""
 
     base_url: str
@@ -69,85 +69,87 @@ class Address:
         return {**self.headers, self.key_header: bearer + self.key.reveal()}
 
 
-class Wire:
+class HttpClient:
     """Sends requests, each once, and raises ModelError or Unanswered for whatever goes wrong."""
 
     def __init__(
         self,
-        address: Address,
+        endpoint: Endpoint,
         concurrency: int,
         timeout: float,
-        max_reply: int,
-        picture_hosts: Sequence[str] = (),
+        max_reply_bytes: int,
+        image_hosts: Sequence[str] = (),
     ) -> None:
-        """`timeout` in seconds for a whole reply, `max_reply` in bytes, unpacked. Pictures that
-        the server names are also fetched from `picture_hosts`."""
-        self._address = address
-        self._elsewhere = Elsewhere(address.base_url, picture_hosts)
-        self._max_reply = max_reply
+        """`timeout` in seconds for a whole reply, `max_reply_bytes` in bytes, unpacked. Pictures that
+        the server names are also fetched from `image_hosts`."""
+        self._endpoint = endpoint
+        self._image_host_policy = ImageHostPolicy(endpoint.base_url, image_hosts)
+        self._max_reply_bytes = max_reply_bytes
         self._concurrency = concurrency
         self._timeout = timeout
         self._session: ClientSession | None = None
-        self._outside: ClientSession | None = None
+        self._public_session: ClientSession | None = None
         """For addresses that the server names: it connects to public addresses alone."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._proxy: str | None = None
-        self.heard: Callable[[Mapping[str, Any]], object] = lambda reply: None
+        self.on_reply: Callable[[Mapping[str, Any]], object] = lambda reply: None
         """Called with each reply to a POST; of a stream, with its first piece."""
 
     async def post(self, path: str, body: bytes) -> dict[str, Any]:
         """The JSON object that answers a JSON body."""
-        reply = decoded(await self._read("POST", self._address.url(path), body))
-        self.heard(reply)
+        reply = decode_object(await self._read("POST", self._endpoint.url(path), body))
+        self.on_reply(reply)
         return reply
 
     async def get(self, path: str) -> dict[str, Any]:
-        return decoded(await self._read("GET", self._address.url(path), None))
+        return decode_object(await self._read("GET", self._endpoint.url(path), None))
 
     async def fetch(self, url: str) -> bytes:
         """The bytes behind a URL that the server names, such as a drawn picture's; the key is not
         sent along. Raises ModelError for one that `Elsewhere` does not let be fetched."""
-        for _ in range(_HOPS + 1):
-            self._elsewhere.check(url)
+        for _ in range(_MAX_REDIRECTS + 1):
+            self._image_host_policy.check(url)
             try:
-                async with self._sent("GET", url, None, elsewhere=True) as response:
+                async with self._request("GET", url, None, external=True) as response:
                     if 300 <= response.status < 400:
                         url = urljoin(url, response.headers.get("Location", ""))
                         continue
-                    await self._accepted(response)
-                    return b"".join([piece async for piece in pieces(response, self._max_reply)])
+                    await self._raise_for_status(response)
+                    return b"".join(
+                        [piece async for piece in read_chunks(response, self._max_reply_bytes)]
+                    )
             except _network_errors() as error:
                 if isinstance(getattr(error, "os_error", None), PrivateAddress):
-                    raise led_elsewhere(url) from error
-                raise self._typed(error, url) from error
+                    raise private_address_error(url) from error
+                raise self._model_error(error, url) from error
         raise ModelError("a drawn picture is moved from address to address", "request")
 
     async def events(self, path: str, body: bytes) -> AsyncIterator[dict[str, Any]]:
         """The JSON objects of a stream of server-sent events, in order."""
-        url = self._address.url(path)
-        begun = False
+        url = self._endpoint.url(path)
+        started = False
         try:
-            async with self._sent("POST", url, body) as response:
-                await self._accepted(response)
-                async for line in _lines(pieces(response, self._max_reply)):
+            async with self._request("POST", url, body) as response:
+                await self._raise_for_status(response)
+                async for line in _lines(read_chunks(response, self._max_reply_bytes)):
                     if not line.startswith(b"data:"):
                         continue
                     data = line.removeprefix(b"data:").strip()
                     if data == b"[DONE]":
                         return
                     if data:
-                        piece = decoded(data)
-                        if not begun:
-                            begun = True
-                            self.heard(piece)
+                        piece = decode_object(data)
+                        if not started:
+                            started = True
+                            self.on_reply(piece)
                         yield piece
         except _network_errors() as error:
-            raise self._typed(error, url) from error
+            raise self._model_error(error, url) from error
 
     async def close(self) -> None:
         """Ends the connections of the running event loop."""
-        sessions = self._session, self._outside
-        self._session = self._outside = None
+        sessions = self._session, self._public_session
+        self._session = self._public_session = None
         for session in sessions:
             if session is not None:
                 await session.close()
@@ -155,73 +157,77 @@ class Wire:
     async def _read(self, method: str, url: str, body: bytes | None) -> bytes:
         """The whole body of the reply."""
         try:
-            async with self._sent(method, url, body) as response:
-                await self._accepted(response)
-                return b"".join([piece async for piece in pieces(response, self._max_reply)])
+            async with self._request(method, url, body) as response:
+                await self._raise_for_status(response)
+                return b"".join(
+                    [piece async for piece in read_chunks(response, self._max_reply_bytes)]
+                )
         except _network_errors() as error:
-            raise self._typed(error, url) from error
+            raise self._model_error(error, url) from error
 
-    def _sent(
-        self, method: str, url: str, body: bytes | None, *, elsewhere: bool = False
+    def _request(
+        self, method: str, url: str, body: bytes | None, *, external: bool = False
     ) -> AbstractAsyncContextManager[ClientResponse]:
-        session = self._in_this_loop()
+        session = self._loop_session()
         # A proxy resolves names itself, so that this machine cannot look at where they lead.
-        if elsewhere and not self._proxy and not self._elsewhere.is_trusted(url):
-            session = self._outside = self._outside or self._new_session(public_resolver())
+        if external and not self._proxy and not self._image_host_policy.is_trusted(url):
+            session = self._public_session = self._public_session or self._new_session(
+                public_resolver()
+            )
         return session.request(
             method,
             url,
-            data=io.BytesIO(body) if body is not None and len(body) > _LARGE else body,
-            headers={} if elsewhere else self._address.headers_with_key(),
+            data=io.BytesIO(body) if body is not None and len(body) > _LARGE_BODY else body,
+            headers={} if external else self._endpoint.headers_with_key(),
             proxy=self._proxy,
             # A redirect would take the key along (aiohttp drops `Authorization` alone), or lead
             # to an address that nobody has looked at.
             allow_redirects=False,
         )
 
-    async def _accepted(self, response: ClientResponse) -> None:
+    async def _raise_for_status(self, response: ClientResponse) -> None:
         """Raises ModelError and Unanswered for a status that is no answer."""
         if 300 <= response.status < 400:
-            raise _moved(response)
+            raise _redirect_error(response)
         if response.status >= 400:
-            said = await beginning(response, _COMPLAINT)
-            raise fault(response.status, response.headers, said)
+            body = await read_prefix(response, _MAX_ERROR_BYTES)
+            raise error_from_status(response.status, response.headers, body)
 
-    def _typed(self, error: Exception, url: str) -> ModelError:
+    def _model_error(self, error: Exception, url: str) -> ModelError:
         import aiohttp
 
         if isinstance(error, aiohttp.ConnectionTimeoutError):
             # Behind a proxy, the only connection that this machine makes is the one to it.
-            to = self._named_proxy(url) if self._proxy else _host(url)
-            return ModelError(f"cannot connect to {to} within {_CONNECT:g} s", "connection")
+            to = self._proxy_label(url) if self._proxy else _host(url)
+            return ModelError(f"cannot connect to {to} within {_CONNECT_TIMEOUT:g} s", "connection")
         if isinstance(error, TimeoutError):
             return ModelError(f"no reply within {self._timeout:g} s", "timeout")
         if isinstance(error, aiohttp.InvalidURL):
-            return ModelError(f"{quoted(url)} is not a URL", "request")
+            return ModelError(f"{quote(url)} is not a URL", "request")
         if isinstance(error, aiohttp.ClientHttpProxyError):
             # Its own words hold the proxy's address, and so maybe a password.
-            proxy = self._named_proxy(url)
+            proxy = self._proxy_label(url)
             return ModelError(f"{proxy} answers {error.status}", "connection")
         if isinstance(error, aiohttp.ClientConnectorError):
-            to = self._named_proxy(url) if self._is_of_proxy(error) else _host(url)
-            return ModelError(f"cannot connect to {to}: {_why(error)}", "connection")
-        return ModelError(f"the connection broke: {_why(error)}", "connection")
+            to = self._proxy_label(url) if self._is_proxy_error(error) else _host(url)
+            return ModelError(f"cannot connect to {to}: {_error_reason(error)}", "connection")
+        return ModelError(f"the connection broke: {_error_reason(error)}", "connection")
 
-    def _is_of_proxy(self, error: ClientConnectorError) -> bool:
+    def _is_proxy_error(self, error: ClientConnectorError) -> bool:
         """Whether it was the proxy that could not be reached, not the server behind it."""
         return self._proxy is not None and error.host == urlsplit(self._proxy).hostname
 
-    def _named_proxy(self, url: str) -> str:
+    def _proxy_label(self, url: str) -> str:
         """The proxy's host and port, never its password, and the variable that names it."""
         host = _host(self._proxy or "").rpartition("@")[2]
         return f"{PROXY} {host} ({url.partition(':')[0].upper()}_PROXY)"
 
-    def _in_this_loop(self) -> ClientSession:
+    def _loop_session(self) -> ClientSession:
         loop = asyncio.get_running_loop()
         if self._session is None or self._loop is not loop:
-            self._proxy = proxy_for(self._address.base_url)
+            self._proxy = proxy_for(self._endpoint.base_url)
             self._loop = loop
-            self._session, self._outside = self._new_session(), None
+            self._session, self._public_session = self._new_session(), None
         return self._session
 
     def _new_session(self, resolver: AbstractResolver | None = None) -> ClientSession:
@@ -230,11 +236,11 @@ class Wire:
         return aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
                 limit=self._concurrency,
-                keepalive_timeout=_KEEP,
+                keepalive_timeout=_KEEP_ALIVE,
                 ttl_dns_cache=300,
                 resolver=resolver,
             ),
-            timeout=aiohttp.ClientTimeout(total=self._timeout, sock_connect=_CONNECT),
+            timeout=aiohttp.ClientTimeout(total=self._timeout, sock_connect=_CONNECT_TIMEOUT),
             headers={"Accept-Encoding": "identity", "User-Agent": "snellen"},
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
@@ -253,45 +259,45 @@ def _network_errors() -> tuple[type[Exception], ...]:
     return aiohttp.ClientError, ConnectionError, TimeoutError
 
 
-def decoded(body: bytes) -> dict[str, Any]:
+def decode_object(body: bytes) -> dict[str, Any]:
     """A reply's JSON object. Raises WebPage, and ModelError for half a reply (`server`: another
     try may help) and for other JSON (`request`: another address may)."""
     try:
-        reply = parsed(body)
+        reply = parse_json(body)
     except ValueError as error:
-        message = described(body).message
-        page = message.startswith(PAGE)
-        said = f": {quoted(message, _SHOWN)}" if message else ", but empty"
-        sentence = f"the server's reply is not JSON{said}"
-        raise (WebPage(sentence) if page else ModelError(sentence, "server")) from error
+        message = error_details(body).message
+        page = message.startswith(HTML_PAGE)
+        excerpt = f": {quote(message, _MAX_QUOTED)}" if message else ", but empty"
+        sentence = f"the server's reply is not JSON{excerpt}"
+        raise (HtmlReply(sentence) if page else ModelError(sentence, "server")) from error
     if not isinstance(reply, dict):
-        sentence = f"the server's reply is no JSON object: {quoted(reply, _SHOWN)}"
+        sentence = f"the server's reply is no JSON object: {quote(reply, _MAX_QUOTED)}"
         raise ModelError(sentence, "request")
     return reply
 
 
 async def _lines(body: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """Lines of any length; aiohttp's own are limited to 128 kB, too short for a picture."""
-    rest: list[bytes] = []
+    pending: list[bytes] = []
     async for chunk in body:
         first, *lines = chunk.split(b"\n")
-        rest.append(first)
+        pending.append(first)
         for line in lines:
-            yield b"".join(rest).strip()
-            rest = [line]
-    yield b"".join(rest).strip()
+            yield b"".join(pending).strip()
+            pending = [line]
+    yield b"".join(pending).strip()
 
 
-def _moved(response: ClientResponse) -> ModelError:
-    to = quoted(response.headers.get("Location", "nowhere"))
+def _redirect_error(response: ClientResponse) -> ModelError:
+    to = quote(response.headers.get("Location", "nowhere"))
     return ModelError(f"the server answers {response.status}: the API has moved to {to}", "request")
 
 
 def _host(url: str) -> str:
-    return quoted(url.split("/")[2] if url.count("/") >= 2 else url)
+    return quote(url.split("/")[2] if url.count("/") >= 2 else url)
 
 
-def _why(error: BaseException) -> str:
+def _error_reason(error: BaseException) -> str:
     """The system's own words, without the library's repetition of the address."""
     inner = getattr(error, "os_error", None) or error
     number = getattr(inner, "errno", None)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
 from snellen.core.errors import ModelError
-from snellen.models.remote.json_reply import quoted
+from snellen.models.remote.json_reply import quote
 
 if TYPE_CHECKING:
     from aiohttp.abc import AbstractResolver
@@ -31,7 +31,7 @@ class PrivateAddress(OSError):
 
 
 @dataclass(frozen=True, slots=True)
-class Elsewhere:
+class ImageHostPolicy:
     """Where the pictures of one server may lie."""
 
     base_url: str
@@ -42,10 +42,10 @@ class Elsewhere:
         """Whether an address is that of the server itself, or of a host that the user allows."""
         parts = _parts(url)
         own = urlsplit(self.base_url)
-        if (parts.scheme, _place(parts)) == (own.scheme, _place(own)):
+        if (parts.scheme, _authority(parts)) == (own.scheme, _authority(own)):
             return True
         named = {host.lower() for host in self.hosts}
-        return (parts.hostname or "") in named or _place(parts) in named
+        return (parts.hostname or "") in named or _authority(parts) in named
 
     def check(self, url: str) -> None:
         """Raises ModelError (`request`) for an address that is not fetched."""
@@ -53,10 +53,10 @@ class Elsewhere:
             return
         parts = _parts(url)
         if parts.scheme != "https":
-            raise _refused(url, "it is no https")
-        address = _literal(parts.hostname or "")
+            raise _refusal(url, "it is no https")
+        address = _literal_address(parts.hostname or "")
         if address is not None and not is_public(address):
-            raise _refused(url, "it is no public address")
+            raise _refusal(url, "it is no public address")
 
 
 def public_resolver() -> AbstractResolver:
@@ -72,9 +72,9 @@ def public_resolver() -> AbstractResolver:
         async def resolve(
             self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
         ) -> list[ResolveResult]:
-            found = await self._inner.resolve(host, port, family)
-            public = [one for one in found if is_public(one["host"])]
-            if found and not public:
+            addresses = await self._inner.resolve(host, port, family)
+            public = [one for one in addresses if is_public(one["host"])]
+            if addresses and not public:
                 raise PrivateAddress(None, "it leads to no public address")
             return public
 
@@ -106,14 +106,14 @@ def _parts(url: str) -> SplitResult:
             return parts
     except ValueError:
         pass
-    raise ModelError(f"a drawn picture is said to lie at {quoted(url)}, which is no URL", "request")
+    raise ModelError(f"a drawn picture is said to lie at {quote(url)}, which is no URL", "request")
 
 
-def _place(parts: SplitResult) -> str:
+def _authority(parts: SplitResult) -> str:
     return f"{parts.hostname}:{parts.port or _PORTS.get(parts.scheme, 0)}"
 
 
-def _literal(host: str) -> str | None:
+def _literal_address(host: str) -> str | None:
     """The host where it is an address itself; a name is looked at when it is resolved."""
     if host == "localhost" or host.endswith(".localhost"):
         return "127.0.0.1"
@@ -124,15 +124,15 @@ def _literal(host: str) -> str | None:
     return host
 
 
-def _refused(url: str, why: str) -> ModelError:
+def _refusal(url: str, why: str) -> ModelError:
     host = urlsplit(url).netloc
     return ModelError(
-        f"the server says that a drawn picture lies at {quoted(url)}, and {why}, so it is not "
-        f"fetched; if you know the place, allow it with the option picture_host={quoted(host)}",
+        f"the server says that a drawn picture lies at {quote(url)}, and {why}, so it is not "
+        f"fetched; if you know the place, allow it with the option picture_host={quote(host)}",
         "request",
     )
 
 
-def led_elsewhere(url: str) -> ModelError:
+def private_address_error(url: str) -> ModelError:
     """The sentence for a name that turned out to lead to no public address."""
-    return _refused(url, "its name leads to no public address")
+    return _refusal(url, "its name leads to no public address")

@@ -9,11 +9,11 @@ import msgspec
 
 from snellen.core.secret import hide
 
-LONGEST = 300
+MAX_QUOTE = 300
 """Characters kept of a server's message."""
 
 
-def parsed(body: bytes) -> Any:
+def parse_json(body: bytes) -> Any:
     """The JSON of a reply. Raises ValueError alone, also for what is not UTF-8 or nested so deep
     that it cannot be read."""
     try:
@@ -21,10 +21,10 @@ def parsed(body: bytes) -> Any:
     except RecursionError as error:
         raise ValueError("nested too deep") from error
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return _loosely_parsed(body)
+        return _parse_loosely(body)
 
 
-def _loosely_parsed(body: bytes) -> Any:
+def _parse_loosely(body: bytes) -> Any:
     """What strict JSON forbids: NaN, and half a surrogate pair, which becomes a question mark: no
     file can hold it."""
     try:
@@ -35,11 +35,11 @@ def _loosely_parsed(body: bytes) -> Any:
         raise ValueError("nested too deep") from error
 
 
-def quoted(value: object, longest: int = LONGEST) -> str:
+def quote(value: object, max_length: int = MAX_QUOTE) -> str:
     """Words of a server for a message: one line, without keys, and then cut."""
     try:
         text = value if isinstance(value, str) else str(value)
     except RecursionError:
         return "a deeply nested value"
     line = " ".join(hide(text).split())
-    return line if len(line) <= longest else line[: longest - 1] + "…"
+    return line if len(line) <= max_length else line[: max_length - 1] + "…"

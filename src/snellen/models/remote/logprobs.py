@@ -17,21 +17,21 @@ from snellen.core.output import CandidateScore, Failure, Output, Ranked, Usage
 from snellen.core.request import Rank
 from snellen.models.remote.chat import messages_of, usage_of, with_extra
 from snellen.models.remote.dialect import (
-    Asked,
     Body,
-    Pictures,
+    MediaByDigest,
+    RemoteModelConfig,
     Reply,
-    mapping,
-    number,
-    unreadable,
-    whole_number,
+    dict_or_empty,
+    finite_number,
+    token_count,
+    unreadable_field,
 )
-from snellen.models.remote.errors import reported
-from snellen.models.remote.http import Wire
-from snellen.models.remote.media import written
+from snellen.models.remote.errors import error_in_body
+from snellen.models.remote.http import HttpClient
+from snellen.models.remote.media import encode_body
 
 
-class Scored(NamedTuple):
+class ScoredPrompt(NamedTuple):
     """A whole prompt as the server read it: tokens, and each one's log-probability in nats."""
 
     tokens: list[str]
@@ -40,74 +40,86 @@ class Scored(NamedTuple):
     """What this one POST took."""
 
 
-async def rank(wire: Wire, request: Rank, pictures: Pictures, asked: Asked) -> Output:
+async def rank(
+    client: HttpClient, request: Rank, media: MediaByDigest, config: RemoteModelConfig
+) -> Output:
     """Scores the bare context and every candidate behind it: one POST for each, all of which the
     usage counts, as the server does."""
-    how = _by_chat if asked.setup.rank == "prompt_logprobs" else _by_echo
-    if asked.setup.rank == "echo" and pictures:
+    score_prompt = _score_by_chat if config.setup.rank == "prompt_logprobs" else _score_by_echo
+    if config.setup.rank == "echo" and media:
         return Failure("unsupported", "rank=echo scores text alone; rank=prompt_logprobs, pictures")
-    context = await how(wire, request, pictures, asked, None)
-    rows = [await how(wire, request, pictures, asked, one) for one in request.candidates]
-    shared = min(_common(context.tokens, row.tokens) for row in rows)
-    scores = tuple(_score(row, shared) for row in rows)
+    context = await score_prompt(client, request, media, config, None)
+    prompts = [
+        await score_prompt(client, request, media, config, one) for one in request.candidates
+    ]
+    shared = min(_shared_prefix_length(context.tokens, row.tokens) for row in prompts)
+    scores = tuple(_score(row, shared) for row in prompts)
     for candidate, score in zip(request.candidates, scores, strict=True):
         if not math.isfinite(score.logprob):
             return Failure("nan", f"the log-likelihood of candidate {candidate!r} is not a number")
-    return Ranked(scores, _together([context.usage, *(row.usage for row in rows)]))
+    return Ranked(scores, _total_usage([context.usage, *(row.usage for row in prompts)]))
 
 
-def _score(row: Scored, begin: int) -> CandidateScore:
-    tail = row.logprobs[begin:]
+def _score(prompt: ScoredPrompt, start: int) -> CandidateScore:
+    tail = prompt.logprobs[start:]
     if not tail or None in tail:
         raise ModelError("the server gave no log-probabilities for the candidate", "request")
     return CandidateScore(sum(value for value in tail if value is not None), len(tail))
 
 
-async def _by_echo(
-    wire: Wire, request: Rank, pictures: Pictures, asked: Asked, candidate: str | None
-) -> Scored:
+async def _score_by_echo(
+    client: HttpClient,
+    request: Rank,
+    media: MediaByDigest,
+    config: RemoteModelConfig,
+    candidate: str | None,
+) -> ScoredPrompt:
     prompt = "\n".join(message.text() for message in request.messages) + (candidate or "")
-    body: Body = {"model": asked.model, "prompt": prompt, "max_tokens": 1, "temperature": 0.0}
+    body: Body = {"model": config.model, "prompt": prompt, "max_tokens": 1, "temperature": 0.0}
     body |= {"echo": True, "logprobs": 1}
-    reply = await wire.post("completions", written(with_extra(body, asked), pictures))
-    logprobs = mapping(_choice(reply).get("logprobs"))
+    reply = await client.post("completions", encode_body(with_extra(body, config), media))
+    logprobs = dict_or_empty(_choice(reply).get("logprobs"))
     tokens, values = logprobs.get("tokens"), logprobs.get("token_logprobs")
     offsets = logprobs.get("text_offset")
     if not isinstance(tokens, list) or not isinstance(values, list) or len(tokens) != len(values):
-        raise _unscored("echo")
+        raise _no_logprobs_error("echo")
     if not all(isinstance(token, str) for token in tokens):
-        raise unreadable("tokens", tokens)
+        raise unreadable_field("tokens", tokens)
     if isinstance(offsets, list) and len(offsets) == len(tokens):
-        given = sum(whole_number(offset) < len(prompt) for offset in offsets)
+        prompt_length = sum(token_count(offset) < len(prompt) for offset in offsets)
     else:
-        given = len(tokens) - 1
-    spent = _usage(reply, given)
-    read = [_logprob(value) for value in values[:given]]
-    return Scored(tokens[:given], read, spent)
+        prompt_length = len(tokens) - 1
+    usage = _usage(reply, prompt_length)
+    prompt_logprobs = [_logprob(value) for value in values[:prompt_length]]
+    return ScoredPrompt(tokens[:prompt_length], prompt_logprobs, usage)
 
 
-async def _by_chat(
-    wire: Wire, request: Rank, pictures: Pictures, asked: Asked, candidate: str | None
-) -> Scored:
-    messages = messages_of(request, pictures, asked)
-    begun = candidate is not None
-    if begun:
+async def _score_by_chat(
+    client: HttpClient,
+    request: Rank,
+    media: MediaByDigest,
+    config: RemoteModelConfig,
+    candidate: str | None,
+) -> ScoredPrompt:
+    messages = messages_of(request, media, config)
+    has_candidate = candidate is not None
+    if has_candidate:
         messages.append({"role": "assistant", "content": candidate})
     body: Body = {
-        "model": asked.model,
+        "model": config.model,
         "messages": messages,
         "max_tokens": 1,
         "temperature": 0.0,
         "prompt_logprobs": 0,
-        "add_generation_prompt": not begun,
-        "continue_final_message": begun,
+        "add_generation_prompt": not has_candidate,
+        "continue_final_message": has_candidate,
     }
-    reply = await wire.post("chat/completions", written(with_extra(body, asked), pictures))
-    found = reply.get("prompt_logprobs") or _choice(reply).get("prompt_logprobs")
-    if not isinstance(found, list) or len(found) < 2:
-        raise _unscored("prompt_logprobs")
-    tokens, values = map(list, zip(*(_token(one) for one in found), strict=True))
-    return Scored(tokens, values, _usage(reply, len(tokens)))
+    reply = await client.post("chat/completions", encode_body(with_extra(body, config), media))
+    entries = reply.get("prompt_logprobs") or _choice(reply).get("prompt_logprobs")
+    if not isinstance(entries, list) or len(entries) < 2:
+        raise _no_logprobs_error("prompt_logprobs")
+    tokens, values = map(list, zip(*(_token(one) for one in entries), strict=True))
+    return ScoredPrompt(tokens, values, _usage(reply, len(tokens)))
 
 
 def _usage(reply: Reply, prompt: int) -> Usage:
@@ -115,12 +127,12 @@ def _usage(reply: Reply, prompt: int) -> Usage:
     return usage_of(reply.get("usage")) or Usage(prompt, 1)
 
 
-def _together(several: Sequence[Usage]) -> Usage:
+def _total_usage(usages: Sequence[Usage]) -> Usage:
     return Usage(
-        sum(one.prompt_tokens for one in several),
-        sum(one.completion_tokens for one in several),
-        sum(one.reasoning_tokens for one in several),
-        sum(one.cached_tokens for one in several),
+        sum(one.prompt_tokens for one in usages),
+        sum(one.completion_tokens for one in usages),
+        sum(one.reasoning_tokens for one in usages),
+        sum(one.cached_tokens for one in usages),
     )
 
 
@@ -130,29 +142,29 @@ def _token(entry: object) -> tuple[str, float | None]:
     if not isinstance(entry, dict) or not entry:
         return "", None
     token, value = next(iter(entry.items()))
-    return str(token), _logprob(mapping(value).get("logprob"))
+    return str(token), _logprob(dict_or_empty(value).get("logprob"))
 
 
 def _logprob(value: object) -> float | None:
     """A number as it stands, NaN too, which is an outcome of its own; None for what is none."""
-    return value if isinstance(value, float) else number(value)
+    return value if isinstance(value, float) else finite_number(value)
 
 
 def _choice(reply: dict[str, Any]) -> Any:
     choices = reply.get("choices")
     if not isinstance(choices, list) or not choices:
-        raise reported(reply) or ModelError("the reply holds no choices", "server")
-    return mapping(choices[0])
+        raise error_in_body(reply) or ModelError("the reply holds no choices", "server")
+    return dict_or_empty(choices[0])
 
 
-def _unscored(way: str) -> ModelError:
+def _no_logprobs_error(method: str) -> ModelError:
     return ModelError(
-        f"the server does not know rank={way}: it gave no log-probabilities", "request"
+        f"the server does not know rank={method}: it gave no log-probabilities", "request"
     )
 
 
-def _common(one: Sequence[str], other: Sequence[str]) -> int:
-    for place, (left, right) in enumerate(zip(one, other, strict=False)):
+def _shared_prefix_length(first: Sequence[str], second: Sequence[str]) -> int:
+    for index, (left, right) in enumerate(zip(first, second, strict=False)):
         if left != right:
-            return place
-    return min(len(one), len(other))
+            return index
+    return min(len(first), len(second))

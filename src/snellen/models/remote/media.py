@@ -15,7 +15,7 @@ from msgspec import Raw
 from snellen.core.errors import MediaError
 from snellen.core.media import Source, decode_image
 from snellen.core.message import Media
-from snellen.settings import most_pixels
+from snellen.settings import max_image_pixels
 
 LIMIT = 64 << 20
 """Bytes of base64 kept."""
@@ -43,8 +43,8 @@ _BRANDS = {
 }
 
 
-class Shown(NamedTuple):
-    """A medium ready to be put into a JSON body, which `written` does."""
+class EncodedMedia(NamedTuple):
+    """A medium ready to be put into a JSON body, which `encode_body` does."""
 
     mime: str
     data: bytes
@@ -52,75 +52,77 @@ class Shown(NamedTuple):
     digest: str
 
     def data_url(self) -> Raw:
-        return Raw(f'"data:{self.mime};base64,{self._mark()}"'.encode())
+        return Raw(f'"data:{self.mime};base64,{self._placeholder()}"'.encode())
 
     def base64(self) -> Raw:
         """The data alone."""
-        return Raw(f'"{self._mark()}"'.encode())
+        return Raw(f'"{self._placeholder()}"'.encode())
 
-    def _mark(self) -> str:
+    def _placeholder(self) -> str:
         """What stands in place of the data: zero bytes are in no other JSON text."""
         return f"\0{self.digest}\0"
 
 
-def written(body: Mapping[str, object], media: Mapping[str, Shown]) -> bytes:
+def encode_body(body: Mapping[str, object], media: Mapping[str, EncodedMedia]) -> bytes:
     """A body as JSON with the data of its media, which are copied this once."""
     pieces = _encode(body).split(b"\0")
     pieces[1::2] = [media[digest.decode()].data for digest in pieces[1::2]]
     return b"".join(pieces)
 
 
-class Gallery:
+class MediaCache:
     """The media of a model's requests by digest, those least recently asked about leave first."""
 
-    def __init__(self, image_types: Iterable[str], longest_edge: int | None = None) -> None:
+    def __init__(self, image_types: Iterable[str], max_edge: int | None = None) -> None:
         self._types = frozenset(image_types)
-        self._edge = longest_edge
+        self._edge = max_edge
         self._bytes = 0
-        self._kept: OrderedDict[str, Shown] = OrderedDict()
-        self._at_work: dict[str, asyncio.Future[bytes]] = {}
+        self._cached: OrderedDict[str, EncodedMedia] = OrderedDict()
+        self._pending: dict[str, asyncio.Future[bytes]] = {}
         """Pictures that are being encoded."""
 
-    async def shown(
-        self, wanted: Iterable[Media], sources: Mapping[str, Source]
-    ) -> dict[str, Shown]:
+    async def encode(
+        self, parts: Iterable[Media], sources: Mapping[str, Source]
+    ) -> dict[str, EncodedMedia]:
         """Every medium by digest. Raises MediaError for one that cannot be read or decoded."""
-        return {part.digest: await self._one(part, sources) for part in wanted}
+        return {part.digest: await self._encode_part(part, sources) for part in parts}
 
-    async def _one(self, part: Media, sources: Mapping[str, Source]) -> Shown:
-        known = self._kept.get(part.digest)
-        if known is not None:
-            self._kept.move_to_end(part.digest)
-            return known
+    async def _encode_part(self, part: Media, sources: Mapping[str, Source]) -> EncodedMedia:
+        cached = self._cached.get(part.digest)
+        if cached is not None:
+            self._cached.move_to_end(part.digest)
+            return cached
         source = sources.get(part.digest)
         if source is None:
             raise MediaError(f"the bytes of {part.kind} {part.digest[:12]} did not come along")
         data = source.read()
         mime = media_type(data)
         if part.kind == "image" and (self._edge or mime not in self._types):
-            data = await self._fitted(part.digest, data, mime in self._types)
-            if (known := self._kept.get(part.digest)) is not None:
-                return known
+            data = await self._resize_once(part.digest, data, mime in self._types)
+            if (cached := self._cached.get(part.digest)) is not None:
+                return cached
             mime = media_type(data)
-        made = Shown(mime, pybase64.b64encode(data), part.digest)
-        self._keep(part.digest, made)
-        return made
+        encoded = EncodedMedia(mime, pybase64.b64encode(data), part.digest)
+        self._store(part.digest, encoded)
+        return encoded
 
-    async def _fitted(self, digest: str, data: bytes, sendable: bool) -> bytes:
-        """`fitted` in a thread, once for all who ask about the picture meanwhile."""
-        at_work = self._at_work.get(digest)
-        if at_work is None:
-            at_work = asyncio.ensure_future(asyncio.to_thread(fitted, data, self._edge, sendable))
-            self._at_work[digest] = at_work
-            at_work.add_done_callback(lambda _: self._at_work.pop(digest, None))
-        return await asyncio.shield(at_work)
+    async def _resize_once(self, digest: str, data: bytes, sendable: bool) -> bytes:
+        """`resize_for_api` in a thread, once for all who ask about the picture meanwhile."""
+        pending = self._pending.get(digest)
+        if pending is None:
+            pending = asyncio.ensure_future(
+                asyncio.to_thread(resize_for_api, data, self._edge, sendable)
+            )
+            self._pending[digest] = pending
+            pending.add_done_callback(lambda _: self._pending.pop(digest, None))
+        return await asyncio.shield(pending)
 
-    def _keep(self, digest: str, made: Shown) -> None:
-        if digest not in self._kept:
-            self._bytes += len(made.data)
-        self._kept[digest] = made
-        while self._bytes > LIMIT and len(self._kept) > 1:
-            _, oldest = self._kept.popitem(last=False)
+    def _store(self, digest: str, encoded: EncodedMedia) -> None:
+        if digest not in self._cached:
+            self._bytes += len(encoded.data)
+        self._cached[digest] = encoded
+        while self._bytes > LIMIT and len(self._cached) > 1:
+            _, oldest = self._cached.popitem(last=False)
             self._bytes -= len(oldest.data)
 
 
@@ -136,20 +138,20 @@ def media_type(data: bytes) -> str:
     return "application/octet-stream"
 
 
-def fitted(data: bytes, edge: int | None, sendable: bool) -> bytes:
-    """The picture as PNG, shrunk (Lanczos) so that neither edge is longer than `edge` pixels.
+def resize_for_api(data: bytes, max_edge: int | None, sendable: bool) -> bytes:
+    """The picture as PNG, shrunk (Lanczos) so that neither edge is longer than `max_edge` pixels.
 
     The original bytes where it is small enough and of a type that can be sent.
     Raises MediaError."""
     from PIL.Image import Resampling
 
-    picture = decode_image(data, most_pixels())
-    longest = max(picture.size)
-    if edge is not None and longest > edge:
-        size = tuple(max(1, round(side * edge / longest)) for side in picture.size)
-        picture = picture.resize((size[0], size[1]), Resampling.LANCZOS)
+    image = decode_image(data, max_image_pixels())
+    longest = max(image.size)
+    if max_edge is not None and longest > max_edge:
+        size = tuple(max(1, round(side * max_edge / longest)) for side in image.size)
+        image = image.resize((size[0], size[1]), Resampling.LANCZOS)
     elif sendable:
         return data
     out = io.BytesIO()
-    picture.save(out, "PNG")
+    image.save(out, "PNG")
     return out.getvalue()

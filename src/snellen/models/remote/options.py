@@ -11,10 +11,10 @@ import msgspec
 from snellen.core.errors import UsageError
 from snellen.models.naming.provider import ModelOption, read_options
 
-Endpoint = Literal["chat", "completions", "images"]
-Ranking = Literal["off", "echo", "prompt_logprobs"]
+EndpointKind = Literal["chat", "completions", "images"]
+RankMethod = Literal["off", "echo", "prompt_logprobs"]
 
-EXTRA = "body."
+EXTRA_PREFIX = "body."
 OPTIONS = (
     ModelOption("base_url", "address of the endpoint, e.g. https://example.org/v1"),
     ModelOption("key_env", "environment variable that holds the key"),
@@ -82,21 +82,23 @@ class Setup:
     native_video: bool
     logprobs: bool
     stream: bool
-    endpoint: Endpoint
+    endpoint: EndpointKind
     draws: bool
-    picture_hosts: tuple[str, ...]
+    image_hosts: tuple[str, ...]
     """Hosts from which pictures that the server names by an address are fetched."""
-    rank: Ranking
+    rank: RankMethod
     body: Mapping[str, Any] = field(default_factory=dict)
 
-    def facts(self, given: Mapping[str, str]) -> dict[str, str]:
+    def identity_facts(self, options: Mapping[str, str]) -> dict[str, str]:
         """What of the options as given can change a reply: for the model's identity."""
         return {
-            name: value for name, value in given.items() if name in _FACTS or name.startswith(EXTRA)
+            name: value
+            for name, value in options.items()
+            if name in _IDENTITY_OPTIONS or name.startswith(EXTRA_PREFIX)
         }
 
 
-_FACTS = frozenset(
+_IDENTITY_OPTIONS = frozenset(
     {
         "reasoning_effort",
         "reasoning",
@@ -115,35 +117,35 @@ def read_setup(
     provider: str, options: Mapping[str, str], *, concurrency: int, logprobs: bool
 ) -> Setup:
     """The options checked. Raises UsageError naming the option."""
-    extra = {name: value for name, value in options.items() if name.startswith(EXTRA)}
+    extra = {name: value for name, value in options.items() if name.startswith(EXTRA_PREFIX)}
     plain = {name: value for name, value in options.items() if name not in extra}
-    given = read_options(provider, plain, OPTIONS)
-    timeout = float(given.get("timeout", 600))
-    size, longest = given.get("image_size"), given.get("max_new_tokens")
+    values = read_options(provider, plain, OPTIONS)
+    timeout = float(values.get("timeout", 600))
+    size, max_tokens = values.get("image_size"), values.get("max_new_tokens")
     return Setup(
-        concurrency=int(given.get("concurrency", concurrency)),
+        concurrency=int(values.get("concurrency", concurrency)),
         timeout=timeout,
-        first_timeout=float(given.get("first_timeout", max(timeout, min(2 * timeout, 600)))),
-        max_reply_mb=int(given.get("max_reply_mb", 64)),
-        max_new_tokens=int(longest) if longest else None,
-        effort=given.get("reasoning_effort", ""),
-        split_thoughts=given.get("reasoning") != "off",
-        thought_opened=given.get("reasoning") == "opened",
-        sampling=given.get("sampling", "yes") == "yes",
-        images=given.get("images", "native"),
+        first_timeout=float(values.get("first_timeout", max(timeout, min(2 * timeout, 600)))),
+        max_reply_mb=int(values.get("max_reply_mb", 64)),
+        max_new_tokens=int(max_tokens) if max_tokens else None,
+        effort=values.get("reasoning_effort", ""),
+        split_thoughts=values.get("reasoning") != "off",
+        thought_opened=values.get("reasoning") == "opened",
+        sampling=values.get("sampling", "yes") == "yes",
+        images=values.get("images", "native"),
         image_size=int(size) if size else None,
-        native_video=given.get("video") == "native",
-        logprobs=given["logprobs"] == "yes" if "logprobs" in given else logprobs,
-        stream=given.get("stream") == "yes",
-        endpoint=cast(Endpoint, given.get("endpoint", "chat")),
-        draws=given.get("draws") == "yes",
-        picture_hosts=tuple(filter(None, given.get("picture_host", "").split("+"))),
-        rank=cast(Ranking, given.get("rank", "off")),
-        body=_body(extra),
+        native_video=values.get("video") == "native",
+        logprobs=values["logprobs"] == "yes" if "logprobs" in values else logprobs,
+        stream=values.get("stream") == "yes",
+        endpoint=cast(EndpointKind, values.get("endpoint", "chat")),
+        draws=values.get("draws") == "yes",
+        image_hosts=tuple(filter(None, values.get("picture_host", "").split("+"))),
+        rank=cast(RankMethod, values.get("rank", "off")),
+        body=_extra_body(extra),
     )
 
 
-def put(body: dict[str, Any], path: str, value: Any) -> None:
+def set_field(body: dict[str, Any], path: str, value: Any) -> None:
     """Set the field at a path whose steps are joined by dots.
 
     Raises UsageError where a step is taken by a plain value."""
@@ -151,20 +153,20 @@ def put(body: dict[str, Any], path: str, value: Any) -> None:
     for step in steps:
         body = body.setdefault(step, {})
         if not isinstance(body, dict):
-            raise UsageError(f"option {EXTRA}{path}: {step} is already a plain value")
+            raise UsageError(f"option {EXTRA_PREFIX}{path}: {step} is already a plain value")
     body[last] = value
 
 
-def _body(extra: Mapping[str, str]) -> dict[str, Any]:
+def _extra_body(extra: Mapping[str, str]) -> dict[str, Any]:
     """`body.a.b=1` as `{"a": {"b": 1}}`; a value that is no JSON is text."""
     body: dict[str, Any] = {}
     for name, value in extra.items():
-        path = name.removeprefix(EXTRA)
+        path = name.removeprefix(EXTRA_PREFIX)
         if not all(path.split(".")):
-            raise UsageError(f"option {name}={value}: expected {EXTRA}<field>=<value>")
+            raise UsageError(f"option {name}={value}: expected {EXTRA_PREFIX}<field>=<value>")
         try:
-            parsed = msgspec.json.decode(value)
+            decoded = msgspec.json.decode(value)
         except msgspec.DecodeError:
-            parsed = value
-        put(body, path, parsed)
+            decoded = value
+        set_field(body, path, decoded)
     return body

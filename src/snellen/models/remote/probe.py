@@ -10,84 +10,90 @@ import msgspec
 import pybase64
 
 from snellen.core.errors import ModelError, UsageError
-from snellen.core.media import picture_size
+from snellen.core.media import image_size
 from snellen.core.message import Media
-from snellen.core.model import Rendered
+from snellen.core.model import RenderedPrompt
 from snellen.core.request import Generate, Request
-from snellen.models.remote.address import Origin, named
-from snellen.models.remote.dialect import Asked, Dialect, Reply, mapping
-from snellen.models.remote.errors import PAGE, Unanswered
-from snellen.models.remote.http import PROXY, Wire
-from snellen.models.remote.json_reply import quoted
-from snellen.models.remote.media import Shown, written
-from snellen.models.remote.profile import URLS
-from snellen.settings import most_pixels
+from snellen.models.remote.address import ServerOrigin, provider_label
+from snellen.models.remote.dialect import Dialect, RemoteModelConfig, Reply, dict_or_empty
+from snellen.models.remote.errors import HTML_PAGE, ReplyBlocked
+from snellen.models.remote.http import PROXY, HttpClient
+from snellen.models.remote.json_reply import quote
+from snellen.models.remote.media import EncodedMedia, encode_body
+from snellen.models.remote.profile import URL_SCHEMES
+from snellen.settings import max_image_pixels
 
 _ROOT = "../"
 """The two paths stand beside /v1, not below it."""
 
 
-async def rendered(
-    request: Request, pictures: Mapping[str, Shown], asked: Asked, dialect: Dialect, wire: Wire
-) -> Rendered:
+async def render_prompt(
+    request: Request,
+    media: Mapping[str, EncodedMedia],
+    config: RemoteModelConfig,
+    dialect: Dialect,
+    client: HttpClient,
+) -> RenderedPrompt:
     """Sizes of the pictures as they are sent, and the prompt where the server has vLLM's paths
     `/tokenize` (of messages) and `/detokenize`."""
     sizes = []
-    for part in _media(request):
-        data = pybase64.b64decode(pictures[part.digest].data)
-        sizes.append(picture_size(data, most_pixels()))
+    for part in _request_media(request):
+        data = pybase64.b64decode(media[part.digest].data)
+        sizes.append(image_size(data, max_image_pixels()))
     text = None
-    if isinstance(request, Generate) and asked.profile.tokenize:
-        text = await _prompt(dialect.call(request, pictures, asked).body, pictures, wire)
-    return Rendered(text, tuple(sizes))
+    if isinstance(request, Generate) and config.profile.tokenize:
+        text = await _detokenised_prompt(
+            dialect.build_call(request, media, config).body, media, client
+        )
+    return RenderedPrompt(text, tuple(sizes))
 
 
-async def _prompt(
-    body: Mapping[str, object], pictures: Mapping[str, Shown], wire: Wire
+async def _detokenised_prompt(
+    body: Mapping[str, object], media: Mapping[str, EncodedMedia], client: HttpClient
 ) -> str | None:
     try:
-        asked = {"model": body["model"], "messages": body["messages"]}
-        asked["add_generation_prompt"] = True
-        found = await wire.post(f"{_ROOT}tokenize", written(asked, pictures))
-        tokens = {"model": body["model"], "tokens": found["tokens"]}
-        prompt = (await wire.post(f"{_ROOT}detokenize", msgspec.json.encode(tokens)))["prompt"]
-    except (ModelError, Unanswered, KeyError):
+        request = {"model": body["model"], "messages": body["messages"]}
+        request["add_generation_prompt"] = True
+        reply = await client.post(f"{_ROOT}tokenize", encode_body(request, media))
+        tokens = {"model": body["model"], "tokens": reply["tokens"]}
+        prompt = (await client.post(f"{_ROOT}detokenize", msgspec.json.encode(tokens)))["prompt"]
+    except (ModelError, ReplyBlocked, KeyError):
         return None
     return prompt if isinstance(prompt, str) else None
 
 
-def _media(request: Request) -> Iterable[Media]:
+def _request_media(request: Request) -> Iterable[Media]:
     return (part for message in request.messages for part in message.media())
 
 
-_SHOWN = 8
+_MAX_NAMES = 8
 """Models named in a sentence."""
-_PAGES = 20
+_MAX_PAGES = 20
 """Most pages that are read of a list of models."""
 
 
-async def served(wire: Wire) -> list[str]:
+async def list_models(client: HttpClient) -> list[str]:
     """The models that the server lists (`GET models`), over all pages of the list. Raises
     ModelError."""
-    several = (one.get("id") or one.get("name") for one in await entries(wire))
-    return [quoted(name).removeprefix("models/") for name in several if name]
+    names = (one.get("id") or one.get("name") for one in await model_entries(client))
+    return [quote(name).removeprefix("models/") for name in names if name]
 
 
-async def entries(wire: Wire) -> list[Reply]:
+async def model_entries(client: HttpClient) -> list[Reply]:
     """What the server's list says of each model, over all its pages. Raises ModelError."""
-    found: list[Reply] = []
+    collected: list[Reply] = []
     page = ""
-    for _ in range(_PAGES):
+    for _ in range(_MAX_PAGES):
         try:
-            reply = await wire.get(f"models{page}")
-        except Unanswered as refused:
+            reply = await client.get(f"models{page}")
+        except ReplyBlocked as refused:
             raise ModelError(str(refused), "request") from refused
         listed = reply.get("data") or reply.get("models")
-        found += [mapping(one) for one in listed] if isinstance(listed, list) else []
+        collected += [dict_or_empty(one) for one in listed] if isinstance(listed, list) else []
         page = _next_page(reply)
         if not page:
             break
-    return found
+    return collected
 
 
 def _next_page(reply: Reply) -> str:
@@ -99,47 +105,47 @@ def _next_page(reply: Reply) -> str:
     return ""
 
 
-async def only_model(wire: Wire, origin: Origin) -> str:
+async def only_model(client: HttpClient, origin: ServerOrigin) -> str:
     """The one model that a server has. Raises UsageError for none, several, or no answer."""
     try:
-        names = await served(wire)
+        names = await list_models(client)
     except ModelError as error:
-        sentence = explained(error, origin)
+        sentence = explain_error(error, origin)
         if error.kind not in ("connection", "authentication"):
             sentence += f"; with a name no list is needed: {_spec(origin, '<model>')}"
         raise UsageError(sentence) from error
     finally:
-        await wire.close()
+        await client.close()
     if len(names) == 1:
         return names[0]
     if not names:
         raise UsageError(f"{origin.base_url} lists no models; name one: {_spec(origin, '<model>')}")
     raise UsageError(
-        f"{origin.base_url} serves {_listed(names)}; name one: {_spec(origin, names[0])}"
+        f"{origin.base_url} serves {_join_names(names)}; name one: {_spec(origin, names[0])}"
     )
 
 
-async def wrong_name(wire: Wire, origin: Origin, model: str) -> str | None:
+async def explain_wrong_name(client: HttpClient, origin: ServerOrigin, model: str) -> str | None:
     """A sentence where the server lists its models and this is none of them."""
     if origin.provider == "azure":
         # Its list is of models; a deployment has a name of its own.
         return None
     try:
-        names = await served(wire)
+        names = await list_models(client)
     except ModelError:
         return None
     if not names or model in names:
         return None
-    near = difflib.get_close_matches(model, names, n=_SHOWN, cutoff=0.5) or names
-    return f"{origin.base_url} has no model {model!r}; it serves {_listed(near, len(names))}"
+    near = difflib.get_close_matches(model, names, n=_MAX_NAMES, cutoff=0.5) or names
+    return f"{origin.base_url} has no model {model!r}; it serves {_join_names(near, len(names))}"
 
 
-def refuses_a_setting(error: ModelError) -> bool:
+def is_sampling_refusal(error: ModelError) -> bool:
     """Whether the model does not take how it was to be sampled."""
     return any(setting in str(error) for setting in ("temperature", "top_p"))
 
 
-def explained(error: ModelError, origin: Origin) -> str:
+def explain_error(error: ModelError, origin: ServerOrigin) -> str:
     """What went wrong and what to do, in one sentence."""
     if error.kind == "authentication":
         if not origin.key_env:
@@ -148,36 +154,36 @@ def explained(error: ModelError, origin: Origin) -> str:
                 "and name that with the option key_env=NAME"
             )
         return (
-            f"{named(origin)} refuses the key in {' or '.join(origin.key_env)} ({error}); "
+            f"{provider_label(origin)} refuses the key in {' or '.join(origin.key_env)} ({error}); "
             "set one that is valid and paid for"
         )
     if error.kind == "connection":
-        how = "check the network, and whether HTTPS_PROXY must be set"
+        advice = "check the network, and whether HTTPS_PROXY must be set"
         if PROXY in str(error):
-            how = "correct that variable, or name the server's host in NO_PROXY"
-        elif origin.own:
-            how = "start the server, or correct the address"
-        return f"{origin.base_url} cannot be reached ({error}); {how}"
+            advice = "correct that variable, or name the server's host in NO_PROXY"
+        elif origin.is_custom:
+            advice = "start the server, or correct the address"
+        return f"{origin.base_url} cannot be reached ({error}); {advice}"
     if "has moved to" in str(error):
         return f"{origin.base_url} is not the address of the API any more ({error}); correct it"
-    if any(sign in str(error) for sign in ("answers 404", "answers 405", PAGE)):
+    if any(sign in str(error) for sign in ("answers 404", "answers 405", HTML_PAGE)):
         return (
             f"{origin.base_url} is not the address of an API, or has no such model ({error}); "
             "correct the URL, which often ends in /v1, or the model's name"
         )
-    if refuses_a_setting(error):
-        how = "the option sampling=no sends neither temperature nor top_p"
-        return f"{origin.base_url}: {error}; {how}"
+    if is_sampling_refusal(error):
+        advice = "the option sampling=no sends neither temperature nor top_p"
+        return f"{origin.base_url}: {error}; {advice}"
     return f"{origin.base_url}: {error}"
 
 
-def _spec(origin: Origin, model: str) -> str:
-    if origin.provider in URLS:
+def _spec(origin: ServerOrigin, model: str) -> str:
+    if origin.provider in URL_SCHEMES:
         return f"{origin.base_url}#{model}"
     return f"{origin.provider}/{model}"
 
 
-def _listed(names: Sequence[str], total: int | None = None) -> str:
+def _join_names(names: Sequence[str], total: int | None = None) -> str:
     total = len(names) if total is None else total
-    more = f" and {total - _SHOWN} more" if total > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
+    more = f" and {total - _MAX_NAMES} more" if total > _MAX_NAMES else ""
+    return ", ".join(names[:_MAX_NAMES]) + more

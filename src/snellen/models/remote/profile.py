@@ -10,17 +10,17 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-Dialect = Literal["chat", "anthropic", "google"]
-URLS = ("http", "https")
+DialectName = Literal["chat", "anthropic", "google"]
+URL_SCHEMES = ("http", "https")
 """Providers that stand for any server, by its URL."""
 Video = Literal["none", "video_url"]
 
 
-class Profile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ProviderProfile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How one provider's endpoint wants to be asked."""
 
     title: str
-    dialect: Dialect = "chat"
+    dialect: DialectName = "chat"
     base_url: str = ""
     base_url_env: tuple[str, ...] = ()
     """Environment variables that may hold the base URL."""
@@ -56,18 +56,18 @@ class Profile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 @functools.cache
-def profiles() -> dict[str, Profile]:
+def profiles() -> dict[str, ProviderProfile]:
     """Every named provider."""
     text = Path(__file__).with_name("providers.toml").read_bytes()
-    return msgspec.toml.decode(text, type=dict[str, Profile])
+    return msgspec.toml.decode(text, type=dict[str, ProviderProfile])
 
 
-def fixed_sampling(profile: Profile, model: str) -> bool:
+def has_fixed_sampling(profile: ProviderProfile, model: str) -> bool:
     """Whether the model sets temperature and top_p itself, and refuses requests that do."""
     return _matches(profile.fixed_sampling, model)
 
 
-def adaptive(profile: Profile, model: str) -> bool:
+def has_adaptive_thinking(profile: ProviderProfile, model: str) -> bool:
     """Whether the model decides by itself how long to think, and refuses a number of tokens."""
     return _matches(profile.adaptive, model)
 

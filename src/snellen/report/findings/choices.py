@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from snellen.analysis.findings.choices import Choices, censored, choices
+from snellen.analysis.findings.choices import Choices, censoring_reason, choices
 from snellen.analysis.parsing.parsing_steps import step_rates
 from snellen.core.errors import UsageError
 from snellen.extract.llm import EXTRACTOR
 from snellen.extract.steps import STEPS
-from snellen.report.findings.finding import Column, Finding, Grid, percent
+from snellen.report.findings.finding import Finding, FindingTable, TableColumn, percent_interval
 from snellen.report.plots.dot_plot import shares
 from snellen.store.runs import RunFolder
 
@@ -22,8 +22,8 @@ def letters(runs: Sequence[RunFolder], names: Sequence[str]) -> Finding:
     """Letters chosen against gold, and whether places are preferred."""
     found, notices = _choices(runs, names, "category")
     rows = [
-        (name, one.label, one.chosen, _hundred(one.share), percent(one.interval), one.gold,
-         _hundred(one.excess))
+        (name, one.label, one.chosen, _as_percent(one.share), percent_interval(one.interval), one.gold,
+         _as_percent(one.excess))
         for name, made in found.items()
         for one in made.letters
     ]  # fmt: skip
@@ -33,14 +33,14 @@ def letters(runs: Sequence[RunFolder], names: Sequence[str]) -> Finding:
          made.bias.draws or None if made.bias else None)
         for name, made in found.items()
     ]  # fmt: skip
-    columns = (Column("run"), Column("letter"), Column("chosen", "count"), Column("%", "points"),
-               Column("95 % interval", "interval"), Column("gold", "count"),
-               Column("above expected", "signed"))  # fmt: skip
-    bias = (Column("run"), Column("test of a preferred place"), Column("chi-square", "points"),
-            Column("freedom", "count"), Column("p", "p"), Column("draws", "count"))  # fmt: skip
+    columns = (TableColumn("run"), TableColumn("letter"), TableColumn("chosen", "count"), TableColumn("%", "points"),
+               TableColumn("95 % interval", "interval"), TableColumn("gold", "count"),
+               TableColumn("above expected", "signed"))  # fmt: skip
+    bias = (TableColumn("run"), TableColumn("test of a preferred place"), TableColumn("chi-square", "points"),
+            TableColumn("freedom", "count"), TableColumn("p", "p"), TableColumn("draws", "count"))  # fmt: skip
     return Finding(
         "letters chosen, over all passes",
-        (Grid("", columns, rows), Grid("", bias, tests)),
+        (FindingTable("", columns, rows), FindingTable("", bias, tests)),
         notices,
         (lambda: shares("Letters chosen and gold letters", _letter_shares(found)))
         if found
@@ -48,14 +48,14 @@ def letters(runs: Sequence[RunFolder], names: Sequence[str]) -> Finding:
     )
 
 
-def _letter_shares(found: dict[str, Choices]) -> dict[str, dict[str, float]]:
+def _letter_shares(choices: dict[str, Choices]) -> dict[str, dict[str, float]]:
     """Gold first, once for each different distribution."""
     rows: dict[str, dict[str, float]] = {}
-    for name, made in found.items():
+    for name, made in choices.items():
         gold = {one.label: float(one.gold) for one in made.letters}
         if gold not in rows.values():
             rows[GOLD if GOLD not in rows else f"{GOLD}, {name}"] = gold
-    for name, made in found.items():
+    for name, made in choices.items():
         rows[name] = {one.label: float(one.chosen) for one in made.letters}
     return rows
 
@@ -64,21 +64,27 @@ def refusals(runs: Sequence[RunFolder], names: Sequence[str], group: str) -> Fin
     """Refused passes by group, and the score if every refused pass had been right."""
     found, notices = _choices(runs, names, group)
     bounds = [
-        (name, made.refused.refused, made.passes, _hundred(_part(*made.refused)), made.accuracy,
+        (name, made.refused.refused, made.passes, _as_percent(_fraction(*made.refused)), made.accuracy,
          made.upper_bound)
         for name, made in found.items()
     ]  # fmt: skip
     rows = [
-        (name, label or "–", one.refused, one.passes, _hundred(_part(*one)))
+        (name, label or "–", one.refused, one.passes, _as_percent(_fraction(*one)))
         for name, made in found.items()
-        for label, one in sorted(made.refusals.items(), key=lambda item: -_part(*item[1]))
+        for label, one in sorted(made.refusals.items(), key=lambda item: -_fraction(*item[1]))
         if one.refused
     ]
-    counts = (Column("refused", "count"), Column("passes", "count"), Column("%", "points"))
-    upper = (Column("score", "points"), Column("upper bound", "points"))
-    grids = [Grid("", (Column("run"), *counts, *upper), bounds)]
+    counts = (
+        TableColumn("refused", "count"),
+        TableColumn("passes", "count"),
+        TableColumn("%", "points"),
+    )
+    upper = (TableColumn("score", "points"), TableColumn("upper bound", "points"))
+    grids = [FindingTable("", (TableColumn("run"), *counts, *upper), bounds)]
     if rows:
-        grids.append(Grid("where they are", (Column("run"), Column(group), *counts), rows))
+        grids.append(
+            FindingTable("where they are", (TableColumn("run"), TableColumn(group), *counts), rows)
+        )
     return Finding("refusals, and the score without them", grids, notices)
 
 
@@ -89,7 +95,7 @@ def steps(runs: Sequence[RunFolder], names: Sequence[str]) -> Finding:
         made = step_rates(run.records(), extractor=EXTRACTOR in run.info.config.roles)
         if not made.replies:
             continue
-        upto = [_hundred(made.share(step)) for step in STEPS]
+        upto = [_as_percent(made.share(step)) for step in STEPS]
         added = [
             None if now is None or before is None else now - before
             for before, now in pairwise(upto)
@@ -99,11 +105,11 @@ def steps(runs: Sequence[RunFolder], names: Sequence[str]) -> Finding:
     if not rows:
         raise UsageError("no run has replies to multiple-choice questions; give a run that has")
     columns = (
-        Column("run"), Column("1 label", "points"), Column("2 content", "points"),
-        Column("2 - 1", "signed"), Column("3 LLM", "points"), Column("3 - 2", "signed"),
-        Column("refused", "points"), Column("replies", "count"),
+        TableColumn("run"), TableColumn("1 label", "points"), TableColumn("2 content", "points"),
+        TableColumn("2 - 1", "signed"), TableColumn("3 LLM", "points"), TableColumn("3 - 2", "signed"),
+        TableColumn("refused", "points"), TableColumn("replies", "count"),
     )  # fmt: skip
-    return Finding("replies read after each step, in percent", (Grid("", columns, rows),))
+    return Finding("replies read after each step, in percent", (FindingTable("", columns, rows),))
 
 
 def _choices(
@@ -111,7 +117,7 @@ def _choices(
 ) -> tuple[dict[str, Choices], list[str]]:
     found, notices = {}, []
     for run, name in zip(runs, names, strict=True):
-        reason = censored(run.info)
+        reason = censoring_reason(run.info)
         made = None if reason else choices(run.records(), group)
         if made is None:
             notices.append(f"{name}: {reason}")
@@ -122,9 +128,9 @@ def _choices(
     return found, notices
 
 
-def _part(part: int, whole: int) -> float:
-    return part / whole if whole else 0.0
+def _fraction(part: int, total: int) -> float:
+    return part / total if total else 0.0
 
 
-def _hundred(share: float | None) -> float | None:
-    return None if share is None else 100 * share
+def _as_percent(fraction: float | None) -> float | None:
+    return None if fraction is None else 100 * fraction

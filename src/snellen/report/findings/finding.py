@@ -18,19 +18,19 @@ percent, `interval` both ends in the unit of the column before it."""
 Cell = str | int | float | Interval | None
 
 
-_WIDEST = 400
-WHOLE = 28
+_MAX_WIDTH = 400
+MAX_UNBROKEN_WIDTH = 28
 """Longest words of a column that is not broken into lines."""
 
 
-class Column(NamedTuple):
+class TableColumn(NamedTuple):
     name: str
     kind: Kind = "text"
 
 
-class Grid(NamedTuple):
+class FindingTable(NamedTuple):
     title: str
-    columns: Sequence[Column]
+    columns: Sequence[TableColumn]
     rows: Sequence[Sequence[Cell]]
 
 
@@ -38,68 +38,70 @@ class Finding(NamedTuple):
     """`plot` makes the SVG; None where there is nothing to draw. `detail` is for JSON alone."""
 
     title: str
-    grids: Sequence[Grid]
+    tables: Sequence[FindingTable]
     notices: Sequence[str] = ()
     plot: Callable[[], str] | None = None
 
 
-def print_finding(found: Finding, console: Console) -> None:
+def print_finding(finding: Finding, console: Console) -> None:
     from rich.text import Text
 
-    console.print(Text(found.title, style="bold"))
-    for notice in found.notices:
+    console.print(Text(finding.title, style="bold"))
+    for notice in finding.notices:
         console.print(Text(f"! {notice}", style="yellow"))
-    for at, grid in enumerate(found.grids):
+    for at, grid in enumerate(finding.tables):
         if at:
             console.print()
-        print_grid(grid, console)
+        print_table(grid, console)
 
 
-def to_json(found: Finding) -> str:
-    """`as_object` as text."""
-    return json.dumps(as_object(found), ensure_ascii=False)
+def to_json(finding: Finding) -> str:
+    """`finding_object` as text."""
+    return json.dumps(finding_object(finding), ensure_ascii=False)
 
 
-def as_object(found: Finding) -> dict[str, object]:
+def finding_object(finding: Finding) -> dict[str, object]:
     """Title, notices, and tables whose rows are objects; numbers are not rounded and shares run
     from 0 to 1."""
     return {
-        "title": found.title,
-        "notices": list(found.notices),
-        "tables": [{"title": grid.title, "rows": list(_objects(grid))} for grid in found.grids],
+        "title": finding.title,
+        "notices": list(finding.notices),
+        "tables": [
+            {"title": grid.title, "rows": list(_row_objects(grid))} for grid in finding.tables
+        ],
     }
 
 
-def written(cell: Cell, kind: Kind) -> str:
+def cell_text(cell: Cell, kind: Kind) -> str:
     """A cell as text."""
     if cell is None:
         return fmt.NONE
     if isinstance(cell, Interval):
-        return fmt.signed_span(cell) if kind == "signed" else fmt.span(cell)
+        return fmt.difference_interval_text(cell) if kind == "signed" else fmt.interval_text(cell)
     if isinstance(cell, str):
         return cell
     match kind:
         case "count":
-            return fmt.number(int(cell))
+            return fmt.count_text(int(cell))
         case "share":
             return f"{100 * cell:.1f} %"
         case "signed":
-            return fmt.signed(cell)
+            return fmt.difference_text(cell)
         case "p":
             return fmt.p_text(cell)
         case _:
-            return fmt.points(cell)
+            return fmt.score_text(cell)
 
 
-def _objects(grid: Grid) -> Iterator[dict[str, object]]:
-    for row in grid.rows:
+def _row_objects(table: FindingTable) -> Iterator[dict[str, object]]:
+    for row in table.rows:
         yield {
             column.name: [cell.low, cell.high] if isinstance(cell, Interval) else cell
-            for column, cell in zip(grid.columns, row, strict=True)
+            for column, cell in zip(table.columns, row, strict=True)
         }
 
 
-def print_grid(grid: Grid, console: Console) -> None:
+def print_table(grid: FindingTable, console: Console) -> None:
     """A table for the terminal: numbers stand right and are never cut."""
     from rich import box
     from rich.table import Table
@@ -112,26 +114,26 @@ def print_grid(grid: Grid, console: Console) -> None:
         box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False, header_style="",
     )  # fmt: skip
     rows = [
-        [written(cell, column.kind) for cell, column in zip(row, grid.columns, strict=True)]
+        [cell_text(cell, column.kind) for cell, column in zip(row, grid.columns, strict=True)]
         for row in grid.rows
     ]
     for at, column in enumerate(grid.columns):
         longest = max(len(column.name), *(len(row[at]) for row in rows), 0)
-        whole = column.kind != "text" or longest <= WHOLE
+        whole = column.kind != "text" or longest <= MAX_UNBROKEN_WIDTH
         table.add_column(
             Text(column.name), justify="left" if column.kind == "text" else "right",
             overflow="fold", no_wrap=whole, min_width=longest if whole else None,
         )  # fmt: skip
     for cells in rows:
         table.add_row(*map(Text, cells))
-    least = Terminal(file=console.file, width=_WIDEST).measure(table).minimum
+    least = Terminal(file=console.file, width=_MAX_WIDTH).measure(table).minimum
     if least > console.width:
         # Lines that a terminal breaks can still be read; cut numbers cannot.
         console = Terminal(file=console.file, width=least)
     console.print(table)
 
 
-def percent(interval: Interval | None) -> Interval | None:
+def percent_interval(interval: Interval | None) -> Interval | None:
     """An interval of a share in points of 100."""
     if interval is None:
         return None

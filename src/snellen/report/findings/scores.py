@@ -17,12 +17,12 @@ from snellen.analysis.findings.abilities import (
 from snellen.analysis.findings.score_tables import ScoreTable
 from snellen.core.errors import UsageError
 from snellen.report import format as fmt
-from snellen.report.findings.finding import Cell, Column, Finding, Grid
+from snellen.report.findings.finding import Cell, Finding, FindingTable, TableColumn
 from snellen.report.plots.dot_plot import Series, Value, dots
 from snellen.report.plots.radar import radars
 from snellen.store.runs import RunFolder
 
-FEWEST_AXES = 3
+MIN_AXES = 3
 LANGUAGES = {"en": "English", "cn": "Chinese", "zh": "Chinese"}
 
 
@@ -36,17 +36,24 @@ def hard_abilities(
     """Groups by the best score of any model, and samples of the hardest that all have wrong."""
     ordered = abilities(table)
     rows = [
-        (fmt.words(one.name), one.best.value, one.best.interval, one.model, one.mean, one.best.n)
+        (
+            fmt.display_name(one.name),
+            one.best.value,
+            one.best.interval,
+            one.model,
+            one.mean,
+            one.best.n,
+        )
         for one in ordered
     ]
     columns = (
-        Column(fmt.words(group)), Column("A_max", "points"), Column("interval", "interval"),
-        Column("of"), Column("mean of models", "points"), Column("n", "count"),
+        TableColumn(fmt.display_name(group)), TableColumn("A_max", "points"), TableColumn("interval", "interval"),
+        TableColumn("of"), TableColumn("mean of models", "points"), TableColumn("n", "count"),
     )  # fmt: skip
-    grids = [Grid("", columns, rows)]
+    grids = [FindingTable("", columns, rows)]
     if runs and each:
         names = [one.name for one in ordered[:hardest]]
-        grids.append(_hard_grid(hard_samples(runs, group, names, each), list(table.scores)))
+        grids.append(_hard_table(hard_samples(runs, group, names, each), list(table.scores)))
     best = {one.name: Value(one.best.value, one.best.interval) for one in ordered}
     mean = {one.name: Value(one.mean) for one in ordered}
     title = "The best of any model, hardest first"
@@ -55,59 +62,78 @@ def hard_abilities(
         grids,
         table.notices,
         lambda: dots(
-            title, _worded({"A_max": best, "mean of models": mean}), top=table.top, joined=False
+            title,
+            _with_labels({"A_max": best, "mean of models": mean}),
+            top=table.top,
+            joined=False,
         ),
     )
 
 
-def _hard_grid(found: Sequence[HardSample], models: Sequence[str]) -> Grid:
+def _hard_table(samples: Sequence[HardSample], models: Sequence[str]) -> FindingTable:
     rows = [
-        (fmt.words(one.ability), one.record.id, one.record.question, ", ".join(one.record.gold),
+        (fmt.display_name(one.ability), one.record.id, one.record.question, ", ".join(one.record.gold),
          ", ".join(answer or "none" for answer in one.answers))
-        for one in found
+        for one in samples
     ]  # fmt: skip
-    told = (Column("ability"), Column("sample"), Column("question"), Column("gold"))
-    return Grid("wrong in every run", (*told, Column("said, by run")), rows)
+    told = (
+        TableColumn("ability"),
+        TableColumn("sample"),
+        TableColumn("question"),
+        TableColumn("gold"),
+    )
+    return FindingTable("wrong in every run", (*told, TableColumn("said, by run")), rows)
 
 
 def radar(table: ScoreTable, group: str) -> Finding:
     """Every model over the groups, and where each stands out."""
     groups = table.groups
-    if len(groups) < FEWEST_AXES:
+    if len(groups) < MIN_AXES:
         raise UsageError(
             f"{len(groups)} groups of {group!r} have a score in every model; a radar needs at "
-            f"least {FEWEST_AXES}"
+            f"least {MIN_AXES}"
         )
     models = list(table.scores)
     rows: list[Sequence[Cell]] = [
-        (fmt.words(name), *(table.scores[model][name].value for model in models)) for name in groups
+        (fmt.display_name(name), *(table.scores[model][name].value for model in models))
+        for name in groups
     ]
-    columns = (Column(fmt.words(group)), *(Column(model, "points") for model in models))
-    grids = [Grid("", columns, rows)]
+    columns = (
+        TableColumn(fmt.display_name(group)),
+        *(TableColumn(model, "points") for model in models),
+    )
+    grids = [FindingTable("", columns, rows)]
     if len(models) > 1:
-        grids.append(_extremes_grid(extremes(table)))
-    title = f"Scores by {fmt.words(group)}"
+        grids.append(_extremes_table(extremes(table)))
+    title = f"Scores by {fmt.display_name(group)}"
     return Finding(
         title, grids, table.notices, lambda: radars(title, _series(table), top=table.top)
     )
 
 
-def _extremes_grid(found: Sequence[Extremes]) -> Grid:
-    def told(gaps: Sequence[Gap]) -> str:
+def _extremes_table(extremes: Sequence[Extremes]) -> FindingTable:
+    def gaps_text(gaps: Sequence[Gap]) -> str:
         return ", ".join(
-            f"{fmt.words(one.name)} {fmt.signed(one.value)}{_ends(one)}" for one in gaps
+            f"{fmt.display_name(one.name)} {fmt.difference_text(one.value)}{_ends(one)}"
+            for one in gaps
         )
 
-    rows = [(one.model, told(one.strong), told(one.weak)) for one in found]
+    rows = [(one.model, gaps_text(one.strong), gaps_text(one.weak)) for one in extremes]
     title = "furthest above and below the mean of these models"
-    if any(one.interval for model in found for one in model.strong):
+    if any(one.interval for model in extremes for one in model.strong):
         title += ", with intervals that hold in all groups of a model"
-    return Grid(title, (Column("model"), Column("strong"), Column("weak")), rows)
+    return FindingTable(
+        title, (TableColumn("model"), TableColumn("strong"), TableColumn("weak")), rows
+    )
 
 
 def _ends(gap: Gap) -> str:
     interval = gap.interval
-    return f" ({fmt.signed(interval.low)} to {fmt.signed(interval.high)})" if interval else ""
+    return (
+        f" ({fmt.difference_text(interval.low)} to {fmt.difference_text(interval.high)})"
+        if interval
+        else ""
+    )
 
 
 def profile(table: ScoreTable, group: str) -> Finding:
@@ -118,9 +144,9 @@ def profile(table: ScoreTable, group: str) -> Finding:
     )
 
 
-def languages(found: Sequence[Gain]) -> Finding:
+def languages(gains: Sequence[Gain]) -> Finding:
     """English beside Chinese, models in the ascending order of the average (MMBench Fig. 7)."""
-    ordered = sorted(found, key=lambda one: one.base_score + one.score)
+    ordered = sorted(gains, key=lambda one: one.base_score + one.score)
     rows = [
         (one.model, one.base_score, one.score, one.gain, one.interval, one.n) for one in ordered
     ]
@@ -128,8 +154,8 @@ def languages(found: Sequence[Gain]) -> Finding:
         (one.base for one in ordered), (one.value for one in ordered)
     ))  # fmt: skip
     columns = (
-        Column("model"), Column(first, "points"), Column(second, "points"),
-        Column("difference", "signed"), Column("95 % interval", "signed"), Column("n", "count"),
+        TableColumn("model"), TableColumn(first, "points"), TableColumn(second, "points"),
+        TableColumn("difference", "signed"), TableColumn("95 % interval", "signed"), TableColumn("n", "count"),
     )  # fmt: skip
     series = {
         first: {one.model: Value(one.base_score) for one in ordered},
@@ -141,32 +167,32 @@ def languages(found: Sequence[Gain]) -> Finding:
         for one in ordered if one.left_out
     ]  # fmt: skip
     title = f"{first} and {second}"
-    return Finding(title, (Grid("", columns, rows),), lost, lambda: dots(title, series))
+    return Finding(title, (FindingTable("", columns, rows),), lost, lambda: dots(title, series))
 
 
-def language_tables(first: ScoreTable, second: ScoreTable, of: str) -> Finding:
+def language_tables(first: ScoreTable, second: ScoreTable, label: str) -> Finding:
     """The same from two tables of scores, English first; models of one alone are left out."""
     shared = [name for name in first.scores if name in second.scores]
     pairs = {
-        name: (first.scores[name][of].value, second.scores[name][of].value)
+        name: (first.scores[name][label].value, second.scores[name][label].value)
         for name in shared
-        if of in first.scores[name] and of in second.scores[name]
+        if label in first.scores[name] and label in second.scores[name]
     }
     if not pairs:
-        raise UsageError(f"no model has {of!r} in both tables; --of names the column to compare")
+        raise UsageError(f"no model has {label!r} in both tables; --of names the column to compare")
     ordered = sorted(pairs, key=lambda name: sum(pairs[name]))
     rows = [(name, *pairs[name], pairs[name][1] - pairs[name][0]) for name in ordered]
     series = {
         language: {name: Value(pairs[name][at]) for name in ordered}
         for at, language in enumerate(("English", "Chinese"))
     }
-    columns = (Column("model"), Column("English", "points"), Column("Chinese", "points"),
-               Column("difference", "signed"))  # fmt: skip
+    columns = (TableColumn("model"), TableColumn("English", "points"), TableColumn("Chinese", "points"),
+               TableColumn("difference", "signed"))  # fmt: skip
     lost = len({*first.scores, *second.scores}) - len(pairs)
     notices = (f"{lost} models have a score in one language alone",) if lost else ()
     return Finding(
         "English and Chinese",
-        (Grid("", columns, rows),),
+        (FindingTable("", columns, rows),),
         notices,
         lambda: dots("English and Chinese", series),
     )
@@ -178,14 +204,14 @@ def _language(names: Iterable[str]) -> str:
 
 def _series(table: ScoreTable) -> Series:
     groups = table.groups
-    return _worded({
+    return _with_labels({
         model: {name: Value(scores[name].value, scores[name].interval) for name in groups}
         for model, scores in table.scores.items()
     })  # fmt: skip
 
 
-def _worded(series: Series) -> Series:
+def _with_labels(series: Series) -> Series:
     return {
-        name: {fmt.words(row): value for row, value in held.items()}
+        name: {fmt.display_name(row): value for row, value in held.items()}
         for name, held in series.items()
     }

@@ -4,28 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from snellen.analysis.findings.yes_no_problems import Problems, broken_reasoning, by_group, problems
+from snellen.analysis.findings.yes_no_problems import (
+    Problems,
+    broken_reasoning,
+    problems,
+    problems_by_group,
+)
 from snellen.core.errors import UsageError
 from snellen.report import format as fmt
-from snellen.report.findings.finding import Cell, Column, Finding, Grid, percent
+from snellen.report.findings.finding import (
+    Cell,
+    Finding,
+    FindingTable,
+    TableColumn,
+    percent_interval,
+)
 from snellen.report.plots.dot_plot import Value, dots
 from snellen.store.runs import RunFolder
 
 EXAMPLES = 5
-_LONGEST = 160
+_MAX_LENGTH = 160
 _FOLLOWING = (
-    Column("not following", "share"),
-    Column("95 % interval", "interval"),
-    Column("contradictory pairs", "share"),
-    Column("both yes", "count"),
-    Column("both no", "count"),
+    TableColumn("not following", "share"),
+    TableColumn("95 % interval", "interval"),
+    TableColumn("contradictory pairs", "share"),
+    TableColumn("both yes", "count"),
+    TableColumn("both no", "count"),
 )
 _LEANING = (
-    Column("yes", "share"),
-    Column("bias", "signed"),
-    Column("yes where no is right", "share"),
-    Column("broken reasoning", "count"),
-    Column("of reasoned", "count"),
+    TableColumn("yes", "share"),
+    TableColumn("bias", "signed"),
+    TableColumn("yes where no is right", "share"),
+    TableColumn("broken reasoning", "count"),
+    TableColumn("of reasoned", "count"),
 )
 
 
@@ -44,21 +55,25 @@ def yes_no_problems(runs: Sequence[RunFolder], names: Sequence[str], group: str)
         plotted[name] = _values(made)
         if group:
             grouped += [
-                (name, fmt.words(label), *_row(one))
-                for label, one in by_group(records, group).items()
+                (name, fmt.display_name(label), *_row(one))
+                for label, one in problems_by_group(records, group).items()
             ]
         examples += [
-            (name, one.record.id, one.record.question, one.reply[:_LONGEST], one.why)
+            (name, one.record.id, one.record.question, one.reply[:_MAX_LENGTH], one.why)
             for _, one in zip(range(EXAMPLES), broken_reasoning(records), strict=False)
         ]
     if not rows:
         raise UsageError("no run has yes/no questions; give runs of mme, pope or their like")
-    grids = _halves("", (Column("run"),), rows)
+    grids = _halves("", (TableColumn("run"),), rows)
     if grouped:
-        grids += _halves(f"by {fmt.words(group)}", (Column("run"), Column(group)), grouped)
+        grids += _halves(
+            f"by {fmt.display_name(group)}", (TableColumn("run"), TableColumn(group)), grouped
+        )
     if examples:
         told = ("run", "sample", "question", "reply", "the reply itself")
-        grids.append(Grid("reasoning right, answer wrong", [*map(Column, told)], examples))
+        grids.append(
+            FindingTable("reasoning right, answer wrong", [*map(TableColumn, told)], examples)
+        )
     return Finding(
         "problems of yes/no answers",
         grids,
@@ -66,36 +81,40 @@ def yes_no_problems(runs: Sequence[RunFolder], names: Sequence[str], group: str)
     )
 
 
-def _halves(title: str, keys: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> list[Grid]:
+def _halves(
+    title: str, keys: Sequence[TableColumn], rows: Sequence[Sequence[Cell]]
+) -> list[FindingTable]:
     """Two tables, as one would be too wide to read: what was not followed or contradicts itself,
     and the leaning to yes with broken reasoning."""
     first = len(keys) + len(_FOLLOWING)
     return [
-        Grid(title, (*keys, *_FOLLOWING), [row[:first] for row in rows]),
-        Grid(title, (*keys, *_LEANING), [(*row[: len(keys)], *row[first:]) for row in rows]),
+        FindingTable(title, (*keys, *_FOLLOWING), [row[:first] for row in rows]),
+        FindingTable(
+            title, (*keys, *_LEANING), [(*row[: len(keys)], *row[first:]) for row in rows]
+        ),
     ]
 
 
-def _row(made: Problems) -> tuple[Cell, ...]:
-    bias = made.yes_bias
+def _row(problems: Problems) -> tuple[Cell, ...]:
+    bias = problems.yes_bias
     return (
-        made.not_following.value, percent(made.not_following.interval),
-        made.contradictory.value, made.both_yes, made.both_no,
-        made.yes.value, None if bias is None else 100 * bias,
-        made.imagined.value,
-        made.broken_reasoning.part, made.broken_reasoning.whole,
+        problems.not_following.value, percent_interval(problems.not_following.interval),
+        problems.contradictory.value, problems.both_yes, problems.both_no,
+        problems.yes.value, None if bias is None else 100 * bias,
+        problems.hallucinated.value,
+        problems.broken_reasoning.part, problems.broken_reasoning.total,
     )  # fmt: skip
 
 
-def _values(made: Problems) -> dict[str, Value]:
+def _values(problems: Problems) -> dict[str, Value]:
     found = {
-        "not following": made.not_following,
-        "contradictory pairs": made.contradictory,
-        "yes where no is right": made.imagined,
-        "answers that are yes": made.yes,
+        "not following": problems.not_following,
+        "contradictory pairs": problems.contradictory,
+        "yes where no is right": problems.hallucinated,
+        "answers that are yes": problems.yes,
     }
     return {
-        name: Value(100 * share.value, percent(share.interval))
+        name: Value(100 * share.value, percent_interval(share.interval))
         for name, share in found.items()
         if share.value is not None
     }

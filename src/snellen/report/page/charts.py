@@ -14,7 +14,7 @@ from snellen.report import format as fmt
 from snellen.report.plots.dot_plot import ticks_of
 from snellen.report.plots.palette import width_of
 
-MOST_SPOKES = 14
+MAX_SPOKES = 14
 """A radar with more axes than this cannot be read."""
 
 
@@ -25,12 +25,12 @@ class Axis(NamedTuple):
     high: float
     ticks: tuple[float, ...]
 
-    def share(self, value: float) -> float:
+    def fraction(self, value: float) -> float:
         """Where a value stands, 0..1 from left to right, kept inside."""
         return min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
 
 
-class Mark(NamedTuple):
+class BaselineMark(NamedTuple):
     """A value to be shown on a scale beside the bar itself."""
 
     name: str
@@ -65,20 +65,20 @@ def axis_labels(scale: Axis) -> str:
         anchor = "start" if at == 0 else "end" if at == last else "middle"
         inner = 0 < at < last
         minor = f' class="inner{" minor" if at % 2 else ""}"' if inner else ""
-        where = _percent(scale.share(tick))
+        where = _percent(scale.fraction(tick))
         texts.append(
             f'<text{minor} x="{where}" y="11" text-anchor="{anchor}">{_label(tick)}</text>'
         )
     return f'<svg class="axis" height="14" aria-hidden="true">{"".join(texts)}</svg>'
 
 
-def bar(metric: Metric, scale: Axis, marks: Sequence[Mark] = (), height: int = 22) -> str:
+def bar(metric: Metric, scale: Axis, marks: Sequence[BaselineMark] = (), height: int = 22) -> str:
     """A horizontal bar as wide as its container, its interval as a whisker, baselines as ticks.
     The picture carries its numbers as a label for those who cannot see it."""
     parts = [_grid(scale, height)]
     middle = height / 2
     if metric.value is not None:
-        zero, end = scale.share(max(0.0, scale.low)), scale.share(metric.value)
+        zero, end = scale.fraction(max(0.0, scale.low)), scale.fraction(metric.value)
         left, width = _percent(min(zero, end)), _percent(abs(end - zero))
         thick = height * 0.5
         parts.append(
@@ -88,25 +88,25 @@ def bar(metric: Metric, scale: Axis, marks: Sequence[Mark] = (), height: int = 2
     if metric.interval is not None:
         parts.append(_whisker(scale, metric.interval.low, metric.interval.high, middle))
     for mark in marks:
-        where = _percent(scale.share(mark.value))
+        where = _percent(scale.fraction(mark.value))
         parts.append(
             f'<line class="mark" x1="{where}" x2="{where}" y1="1" y2="{height - 1}">'
-            f"<title>{escape(mark.name)} {fmt.points(mark.value)}</title></line>"
+            f"<title>{escape(mark.name)} {fmt.score_text(mark.value)}</title></line>"
         )
-    label = escape(f"{fmt.metric_words(metric.name)} {fmt.with_interval(metric)}")
+    label = escape(f"{fmt.metric_label(metric.name)} {fmt.score_with_interval(metric)}")
     opening = f'<svg class="bars" height="{height}" role="img" aria-label="{label}">'
     return opening + "".join(parts) + "</svg>"
 
 
 def _grid(scale: Axis, height: int) -> str:
-    lines = (_percent(scale.share(tick)) for tick in scale.ticks)
+    lines = (_percent(scale.fraction(tick)) for tick in scale.ticks)
     return "".join(
         f'<line class="grid" x1="{where}" x2="{where}" y1="0" y2="{height}"/>' for where in lines
     )
 
 
 def _whisker(scale: Axis, low: float, high: float, middle: float) -> str:
-    left, right = _percent(scale.share(low)), _percent(scale.share(high))
+    left, right = _percent(scale.fraction(low)), _percent(scale.fraction(high))
     ends = "".join(
         f'<line class="whisker" x1="{x}" x2="{x}" y1="{middle - 4:g}" y2="{middle + 4:g}"/>'
         for x in (left, right)
@@ -114,7 +114,7 @@ def _whisker(scale: Axis, low: float, high: float, middle: float) -> str:
     return f'<line class="whisker" x1="{left}" x2="{right}" y1="{middle:g}" y2="{middle:g}"/>{ends}'
 
 
-class Share(NamedTuple):
+class BarSegment(NamedTuple):
     """A piece of a stacked bar; `kind` names its colour and pattern in the style sheet."""
 
     kind: str
@@ -122,32 +122,32 @@ class Share(NamedTuple):
     samples: int
 
 
-def stacked(shares: Sequence[Share], height: int = 16) -> str:
+def stacked_bar(segments: Sequence[BarSegment], height: int = 16) -> str:
     """Counts side by side as one bar, thin white gaps between."""
-    total = sum(share.samples for share in shares) or 1
+    total = sum(share.samples for share in segments) or 1
     parts, at = [], 0.0
-    for share in shares:
+    for share in segments:
         width = share.samples / total
         parts.append(
             f'<rect class="share {escape(share.kind)}" x="{_percent(at)}" y="0" '
             f'width="{_percent(width)}" height="{height}">'
-            f"<title>{escape(share.name)}: {fmt.number(share.samples)}</title></rect>"
+            f"<title>{escape(share.name)}: {fmt.count_text(share.samples)}</title></rect>"
         )
         at += width
-    label = escape(", ".join(f"{fmt.number(share.samples)} {share.name}" for share in shares))
+    label = escape(", ".join(f"{fmt.count_text(share.samples)} {share.name}" for share in segments))
     opening = f'<svg class="stack" height="{height}" role="img" aria-label="{label}">'
     return opening + "".join(parts) + "</svg>"
 
 
 def radar(title: str, groups: Sequence[tuple[str, Metric]], scale: Axis) -> str:
     """Groups as spokes, the value as a line with dots, the interval as a band around it; empty
-    for fewer than 3 groups, more than `MOST_SPOKES`, or a group without a value."""
+    for fewer than 3 groups, more than `MAX_SPOKES`, or a group without a value."""
     values = [metric.value for _, metric in groups]
-    if not 3 <= len(groups) <= MOST_SPOKES or any(value is None for value in values):
+    if not 3 <= len(groups) <= MAX_SPOKES or any(value is None for value in values):
         return ""
     count = len(groups)
     rings = [
-        f'<polygon class="ring" points="{_polygon([scale.share(tick)] * count)}"/>'
+        f'<polygon class="ring" points="{_polygon([scale.fraction(tick)] * count)}"/>'
         for tick in scale.ticks[1:]
     ]
     spokes = [
@@ -155,23 +155,25 @@ def radar(title: str, groups: Sequence[tuple[str, Metric]], scale: Axis) -> str:
         for x, y in (_point(at, count, 1.0) for at in range(count))
     ]
     ticks = [
-        f'<text class="tick" x="3" y="{-_RADIUS * scale.share(tick) - 2:.1f}">{_label(tick)}</text>'
+        f'<text class="tick" x="3" y="{-_RADIUS * scale.fraction(tick) - 2:.1f}">{_label(tick)}</text>'
         for tick in scale.ticks[1:]
     ]
-    shares = [scale.share(value or 0.0) for value in values]
+    shares = [scale.fraction(value or 0.0) for value in values]
     dots = [
         f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="3"><title>{escape(name)} '
-        f"{fmt.with_interval(metric)}</title></circle>"
+        f"{fmt.score_with_interval(metric)}</title></circle>"
         for (x, y), (name, metric) in zip(
             (_point(at, count, share) for at, share in enumerate(shares)), groups, strict=True
         )
     ]
     names = [_spoke_name(at, count, name, metric) for at, (name, metric) in enumerate(groups)]
     label = escape(
-        title + ": " + ", ".join(f"{fmt.words(n)} {fmt.points(m.value)}" for n, m in groups)
+        title
+        + ": "
+        + ", ".join(f"{fmt.display_name(n)} {fmt.score_text(m.value)}" for n, m in groups)
     )
     return (
-        f'<svg class="radar" viewBox="{_room(groups)}" role="img" aria-label="{label}">'
+        f'<svg class="radar" viewBox="{_view_box(groups)}" role="img" aria-label="{label}">'
         + "".join([*rings, *spokes, _band(groups, scale)])
         + f'<polygon class="line" points="{_polygon(shares)}"/>'
         + "".join([*ticks, *dots, *names])
@@ -187,8 +189,8 @@ _NAME = 16
 """Characters of a line of a name; a longer word is broken."""
 
 
-def _point(at: int, count: int, share: float) -> tuple[float, float]:
-    angle = 2 * math.pi * at / count - math.pi / 2
+def _point(index: int, count: int, share: float) -> tuple[float, float]:
+    angle = 2 * math.pi * index / count - math.pi / 2
     return _RADIUS * share * math.cos(angle), _RADIUS * share * math.sin(angle)
 
 
@@ -203,38 +205,38 @@ def _band(groups: Sequence[tuple[str, Metric]], scale: Axis) -> str:
     known = [interval for interval in intervals if interval is not None]
     if len(known) < len(intervals):
         return ""
-    outer = _polygon([scale.share(interval.high) for interval in known])
-    inner = _polygon([scale.share(interval.low) for interval in known])
+    outer = _polygon([scale.fraction(interval.high) for interval in known])
+    inner = _polygon([scale.fraction(interval.low) for interval in known])
     return f'<path class="band" fill-rule="evenodd" d="M{outer}Z M{inner}Z"/>'
 
 
-def _spoke_name(at: int, count: int, name: str, metric: Metric) -> str:
+def _spoke_name(index: int, count: int, name: str, metric: Metric) -> str:
     """The whole name, in as many lines as it takes, and the value beneath it."""
-    x, y, anchor, lines = _placed(at, count, name)
+    x, y, anchor, lines = _name_position(index, count, name)
     first, *more = map(escape, lines)
     rest = "".join(f'<tspan x="{x:.1f}" dy="{_LINE}">{line}</tspan>' for line in more)
     return (
         f'<text class="name" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{first}{rest}'
-        f'<tspan class="value" x="{x:.1f}" dy="{_LINE}">{fmt.points(metric.value)}</tspan></text>'
+        f'<tspan class="value" x="{x:.1f}" dy="{_LINE}">{fmt.score_text(metric.value)}</tspan></text>'
     )
 
 
-def _placed(at: int, count: int, name: str) -> tuple[float, float, str, list[str]]:
+def _name_position(index: int, count: int, name: str) -> tuple[float, float, str, list[str]]:
     """Where the first line of a spoke's name stands, how it is aligned, and its lines."""
-    x, y = _point(at, count, 1.1)
+    x, y = _point(index, count, 1.1)
     anchor = "middle" if abs(x) < 12 else "start" if x > 0 else "end"
-    lines = wrap(fmt.words(name), _NAME) or [""]
+    lines = wrap(fmt.display_name(name), _NAME) or [""]
     up = _LINE * (len(lines) - 1)
     if y < -_RADIUS:
         return x, y - 22 - up, anchor, lines
     return x, y + 8 if y > _RADIUS else y - up / 2, anchor, lines
 
 
-def _room(groups: Sequence[tuple[str, Metric]]) -> str:
+def _view_box(groups: Sequence[tuple[str, Metric]]) -> str:
     """A view box that holds the rings and every name."""
     aside, above, below = 0.0, 0.0, 0.0
     for at, (name, _) in enumerate(groups):
-        x, y, anchor, lines = _placed(at, len(groups), name)
+        x, y, anchor, lines = _name_position(at, len(groups), name)
         wide = max(width_of(line, _TYPE) for line in lines)
         aside = max(aside, abs(x) + (wide / 2 if anchor == "middle" else wide))
         above = min(above, y - _LINE)

@@ -14,11 +14,11 @@ from snellen.report import format as fmt
 from snellen.report.page.samples import describe
 from snellen.report.page.thumbnails import read_thumbnail
 
-PICTURE_FRAME = 80
+IMAGE_OVERHEAD = 80
 """Bytes around each picture: its digest and punctuation."""
 
 
-class Embedded(NamedTuple):
+class EmbeddedSamples(NamedTuple):
     """What a page holds of a run's samples."""
 
     json: str
@@ -28,31 +28,31 @@ class Embedded(NamedTuple):
     """Pictures for which there was no room."""
 
 
-def embed(folder: Path, chosen: Sequence[Record], room: int) -> Embedded:
-    """As many of the chosen samples as fit into `room` bytes, in order, then as many of their
+def embed_samples(folder: Path, records: Sequence[Record], max_bytes: int) -> EmbeddedSamples:
+    """As many of the chosen samples as fit into `max_bytes` bytes, in order, then as many of their
     pictures as there is room left for."""
     samples: list[msgspec.Raw] = []
     wanted: dict[str, None] = {}
-    for record in chosen:
+    for record in records:
         text = msgspec.json.encode(describe(record))
-        size = len(inert(text)) + 1
-        if size <= room:
+        size = len(escape_json(text)) + 1
+        if size <= max_bytes:
             samples.append(msgspec.Raw(text))
             wanted |= dict.fromkeys(record.media)
-            room -= size
+            max_bytes -= size
     pictures: dict[str, str] = {}
     dropped = 0
     for digest in wanted:
         data = thumbnail_base64(folder, digest)
-        if len(data) + PICTURE_FRAME > room:
+        if len(data) + IMAGE_OVERHEAD > max_bytes:
             dropped += 1
         elif data:
             pictures[digest] = data
-            room -= len(data) + PICTURE_FRAME
+            max_bytes -= len(data) + IMAGE_OVERHEAD
     whole = msgspec.json.encode(
-        {"samples": samples, "pictures": pictures, "outcomes": fmt.OUTCOME_WORDS}
+        {"samples": samples, "pictures": pictures, "outcomes": fmt.OUTCOME_LABELS}
     )
-    return Embedded(inert(whole).decode(), len(samples), dropped)
+    return EmbeddedSamples(escape_json(whole).decode(), len(samples), dropped)
 
 
 def data_urls(folder: Path, digests: Iterable[str]) -> dict[str, str]:
@@ -66,7 +66,7 @@ def thumbnail_base64(folder: Path, digest: str) -> str:
     return base64.b64encode(read_thumbnail(folder, digest) or b"").decode()
 
 
-def inert(data: bytes) -> bytes:
+def escape_json(data: bytes) -> bytes:
     """JSON that no HTML parser can take for markup: `<`, `>` and `&` stand in strings only."""
     for sign in (b"<", b">", b"&"):
         data = data.replace(sign, b"\\u%04x" % ord(sign))

@@ -10,19 +10,25 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from snellen.analysis.samples.error_samples import ERROR_TYPES, FORMAT, MEANINGS, Labels, Wrong
+from snellen.analysis.samples.error_samples import (
+    ERROR_TYPES,
+    FORMAT,
+    MEANINGS,
+    ErrorLabels,
+    WrongAnswer,
+)
 from snellen.report import format as fmt
-from snellen.report.page.embedded import inert
-from snellen.report.page.layout import environment, frame
+from snellen.report.page.embedded import escape_json
+from snellen.report.page.layout import page_layout, template_environment
 
 
 def error_page(
-    drawn: Sequence[Wrong], pictures: Mapping[str, str], before: Labels | None = None
+    errors: Sequence[WrongAnswer], image_urls: Mapping[str, str], labels: ErrorLabels | None = None
 ) -> str:
-    """The page. `pictures` are data URLs by digest; `before` are labels to begin with."""
-    given = {one.key: one for one in before.samples} if before else {}
+    """The page. `image_urls` are data URLs by digest; `labels` are labels to begin with."""
+    given = {one.key: one for one in labels.samples} if labels else {}
     samples = []
-    for one in drawn:
+    for one in errors:
         label = given.get((one.run.name, one.record.id))
         samples.append(
             {
@@ -34,26 +40,26 @@ def error_page(
                 "options": dict(one.options),
                 "gold": list(one.gold),
                 "answer": one.answer,
-                "outcome": fmt.OUTCOME_WORDS[one.record.outcome],
+                "outcome": fmt.OUTCOME_LABELS[one.record.outcome],
                 "reply": one.reply,
-                "pictures": [name for name in one.record.media if name in pictures],
+                "pictures": [name for name in one.record.media if name in image_urls],
                 "labels": list(label.labels) if label else [],
                 "note": label.note if label else "",
-                "wrong": one.among,
+                "wrong": one.wrong_count,
             }
         )
     data = {
         "format": FORMAT,
         "types": [[name, *MEANINGS[name]] for name in ERROR_TYPES],
-        "pictures": pictures,
+        "pictures": image_urls,
         "samples": samples,
     }
-    template = environment().get_template("errors.html")
+    template = template_environment().get_template("errors.html")
     return template.render(
-        data=inert(msgspec.json.encode(data)).decode(),
+        data=escape_json(msgspec.json.encode(data)).decode(),
         samples=len(samples),
-        models=len({one.run.info.model for one in drawn}),
+        models=len({one.run.info.model for one in errors}),
         types=[MEANINGS[name] for name in ERROR_TYPES],
-        judged=before.labeller if before else "",
-        **frame(("page.css", "errors.css"), ("theme.js", "errors.js")),
+        judged=labels.labeller if labels else "",
+        **page_layout(("page.css", "errors.css"), ("theme.js", "errors.js")),
     )

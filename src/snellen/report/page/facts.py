@@ -7,109 +7,109 @@ from pathlib import Path
 from typing import NamedTuple
 
 from snellen.analysis.card_file import stored_card
-from snellen.analysis.cards import Card
+from snellen.analysis.cards import ProtocolCard
 from snellen.core.price import Price
 from snellen.core.run import Report, RunInfo
 from snellen.report import format as fmt
 from snellen.report.terminal.protocol_card import card_lines
-from snellen.report.terminal.repeats import draws_words
+from snellen.report.terminal.repeats import draws_text
 
 
-class Fact(NamedTuple):
+class ReportFact(NamedTuple):
     name: str
     value: str
     code: bool = False
     """Digests, commands and paths are set in a fixed-width face."""
 
 
-class Facts(NamedTuple):
+class FactSection(NamedTuple):
     """Facts under a heading."""
 
     title: str
-    facts: tuple[Fact, ...]
+    facts: tuple[ReportFact, ...]
 
 
-def run_facts(report: Report, folder: Path) -> list[Facts]:
+def fact_sections(report: Report, folder: Path) -> list[FactSection]:
     """The protocol of a run, grouped; empty groups are left out."""
     run = report.run
     groups = (
-        Facts("Model", tuple(_model(run))),
-        Facts("Benchmark", tuple(_benchmark(run))),
-        Facts("Scoring", tuple(_scoring(report))),
-        Facts("Protocol card", tuple(_card(run))),
-        Facts("Run", tuple(_run(run, folder))),
-        Facts("Resources", tuple(_resources(run))),
-        Facts("Versions", tuple(_sorted(run.versions))),
-        Facts("Hardware", tuple(_sorted(run.hardware))),
+        FactSection("Model", tuple(_model(run))),
+        FactSection("Benchmark", tuple(_benchmark(run))),
+        FactSection("Scoring", tuple(_scoring(report))),
+        FactSection("Protocol card", tuple(_card(run))),
+        FactSection("Run", tuple(_run(run, folder))),
+        FactSection("Resources", tuple(_resources(run))),
+        FactSection("Versions", tuple(_sorted(run.versions))),
+        FactSection("Hardware", tuple(_sorted(run.hardware))),
     )
     return [group for group in groups if group.facts]
 
 
-def _model(run: RunInfo) -> Iterator[Fact]:
+def _model(run: RunInfo) -> Iterator[ReportFact]:
     identity = run.config.identity
-    yield Fact("provider", identity.provider)
-    yield Fact("name", identity.name)
+    yield ReportFact("provider", identity.provider)
+    yield ReportFact("name", identity.name)
     yield from _sorted(identity.facts)
-    yield Fact("identity digest", identity.digest(), True)
-    yield from (Fact("remark", remark) for remark in run.remarks)
+    yield ReportFact("identity digest", identity.digest(), True)
+    yield from (ReportFact("remark", remark) for remark in run.remarks)
 
 
-def _benchmark(run: RunInfo) -> Iterator[Fact]:
-    yield Fact("name", run.benchmark)
-    yield Fact("version", run.config.version)
+def _benchmark(run: RunInfo) -> Iterator[ReportFact]:
+    yield ReportFact("name", run.benchmark)
+    yield ReportFact("version", run.config.version)
     yield from _sorted(run.config.parameters)
     if run.config.examples is not None:
-        yield Fact("examples", ", ".join(run.config.examples.ids))
-        yield Fact("examples digest", run.config.examples.digest, True)
+        yield ReportFact("examples", ", ".join(run.config.examples.ids))
+        yield ReportFact("examples digest", run.config.examples.digest, True)
     if run.config.limit is not None:
-        yield Fact("limit", fmt.plural(run.config.limit, "sample"))
-    yield Fact("data", run.data.path, True)
-    yield Fact("rows", fmt.number(run.data.rows))
-    yield Fact("data digest", run.data.digest, True)
+        yield ReportFact("limit", fmt.plural(run.config.limit, "sample"))
+    yield ReportFact("data", run.data.path, True)
+    yield ReportFact("rows", fmt.count_text(run.data.rows))
+    yield ReportFact("data digest", run.data.digest, True)
     origin = run.data.origin
     if origin is not None and origin.published:
-        yield Fact("published data", origin.published, True)
+        yield ReportFact("published data", origin.published, True)
     if run.data.note:
-        yield Fact("not the published data", run.data.note.removeprefix("data: "))
+        yield ReportFact("not the published data", run.data.note.removeprefix("data: "))
     if run.paper:
-        yield Fact("paper", run.paper)
+        yield ReportFact("paper", run.paper)
     if run.source:
-        yield Fact("source", run.source)
+        yield ReportFact("source", run.source)
 
 
-def _card(run: RunInfo) -> Iterator[Fact]:
+def _card(run: RunInfo) -> Iterator[ReportFact]:
     """Of the benchmark as it is by itself; none for data of one's own, or another version."""
     card = stored_card(run.benchmark, run.config.version)
     if card is None:
         return
     others = (line for line in card_lines(card) if line[0] not in ("data", "data file"))
-    yield from (Fact(name, value) for name, value in others)
+    yield from (ReportFact(name, value) for name, value in others)
     yield from _card_data(run, card)
-    yield Fact("card digest", card.digest, True)
+    yield ReportFact("card digest", card.digest, True)
 
 
-def _card_data(run: RunInfo, card: Card) -> Iterator[Fact]:
+def _card_data(run: RunInfo, card: ProtocolCard) -> Iterator[ReportFact]:
     """Whether the run was made on the data that the card speaks of."""
     origin = run.data.origin
     if origin is None or not origin.published:
         return
     if origin.kind == "custom":
-        yield Fact("data", "not those of the card")
+        yield ReportFact("data", "not those of the card")
     elif origin.kind != "published":
         told = run.data.note.removeprefix("data: ") or origin.kind
-        yield Fact("data", f"not known to be those of the card: {told}")
+        yield ReportFact("data", f"not known to be those of the card: {told}")
     elif card.published and card.published != origin.published:
-        yield Fact("data", f"{origin.published}; those of the card are {card.published}")
+        yield ReportFact("data", f"{origin.published}; those of the card are {card.published}")
     else:
-        yield Fact("data", f"those of the card: {origin.published}")
+        yield ReportFact("data", f"those of the card: {origin.published}")
 
 
-def _scoring(report: Report) -> Iterator[Fact]:
+def _scoring(report: Report) -> Iterator[ReportFact]:
     interval = report.summary.headline.interval
-    yield Fact("headline", fmt.metric_words(report.summary.headline.name))
+    yield ReportFact("headline", fmt.metric_label(report.summary.headline.name))
     if interval is not None:
-        yield Fact("interval", f"{fmt.level(interval)}, {interval.method}")
-        yield Fact("interval of", fmt.ESTIMAND)
+        yield ReportFact("interval", f"{fmt.level_text(interval)}, {interval.method}")
+        yield ReportFact("interval of", fmt.ESTIMAND)
     effect = {
         "exclude": "failed and missing samples are left out",
         "count-wrong": "failed and missing samples count as wrong",
@@ -118,54 +118,58 @@ def _scoring(report: Report) -> Iterator[Fact]:
     rule = report.run.failures
     most = rule.removeprefix("withhold>")
     told = f"no score while more than {most} of the samples failed or are missing"
-    yield Fact("failures", effect.get(rule, rule if most == rule else told))
+    yield ReportFact("failures", effect.get(rule, rule if most == rule else told))
     for role, one in report.run.config.roles.items():
         told = ", ".join(f"{key} {value}" for key, value in sorted(one.facts.items()))
-        yield Fact(fmt.words(role), f"{one.provider}/{one.name}" + (f" ({told})" if told else ""))
+        yield ReportFact(
+            fmt.display_name(role), f"{one.provider}/{one.name}" + (f" ({told})" if told else "")
+        )
     if report.run.config.repeats > 1 or report.run.config.sampling:
-        yield Fact("draws", draws_words(report))
-    yield Fact("most new tokens", fmt.number(report.run.config.max_new_tokens))
-    yield Fact("seed", str(report.run.config.seed))
+        yield ReportFact("draws", draws_text(report))
+    yield ReportFact("most new tokens", fmt.count_text(report.run.config.max_new_tokens))
+    yield ReportFact("seed", str(report.run.config.seed))
 
 
-def _run(run: RunInfo, folder: Path) -> Iterator[Fact]:
+def _run(run: RunInfo, folder: Path) -> Iterator[ReportFact]:
     counts = run.counts
-    yield Fact("status", run.status)
-    yield Fact("started", _time(run.created))
+    yield ReportFact("status", run.status)
+    yield ReportFact("started", _time(run.created))
     if run.finished:
-        yield Fact("finished", _time(run.finished))
+        yield ReportFact("finished", _time(run.finished))
     if run.config.fresh:
-        yield Fact("asked anew under the name", run.config.fresh)
-    requests = f"{fmt.number(counts.sent)} sent, {fmt.number(counts.reused)} from the store"
-    yield Fact("requests, latest start", requests)
+        yield ReportFact("asked anew under the name", run.config.fresh)
+    requests = f"{fmt.count_text(counts.sent)} sent, {fmt.count_text(counts.reused)} from the store"
+    yield ReportFact("requests, latest start", requests)
     if run.reused.replies:
-        yield Fact("replies made before the run", run.reused.sentence(run.model))
+        yield ReportFact("replies made before the run", run.reused.sentence(run.model))
     if counts.saved:
-        yield Fact("saved by early stop", fmt.plural(counts.saved, "request"))
+        yield ReportFact("saved by early stop", fmt.plural(counts.saved, "request"))
     if run.stopped:
-        yield Fact("stopped", run.stopped)
-    yield Fact("folder", folder.name, True)
+        yield ReportFact("stopped", run.stopped)
+    yield ReportFact("folder", folder.name, True)
 
 
-def _resources(run: RunInfo) -> Iterator[Fact]:
+def _resources(run: RunInfo) -> Iterator[ReportFact]:
     """Time, memory, tokens and money, as far as they are known."""
     counts = run.counts
     if counts.seconds:
-        yield Fact("wall time, latest start", fmt.duration(counts.seconds))
+        yield ReportFact("wall time, latest start", fmt.duration(counts.seconds))
     if counts.device_memory:
-        yield Fact("device memory, highest", fmt.size(counts.device_memory))
+        yield ReportFact("device memory, highest", fmt.size(counts.device_memory))
     if counts.process_memory:
-        yield Fact("process memory, highest", fmt.size(counts.process_memory))
+        yield ReportFact("process memory, highest", fmt.size(counts.process_memory))
     if counts.largest_batch:
-        yield Fact("largest batch", fmt.plural(counts.largest_batch, "prompt"))
+        yield ReportFact("largest batch", fmt.plural(counts.largest_batch, "prompt"))
     for role, spent in run.spent.items():
         if spent.seconds:
-            yield Fact(f"time of the {fmt.words(role)}, summed", fmt.duration(spent.seconds))
-        told = fmt.spending(spent)
+            yield ReportFact(
+                f"time of the {fmt.display_name(role)}, summed", fmt.duration(spent.seconds)
+            )
+        told = fmt.spending_text(spent)
         if told:
-            yield Fact(f"{fmt.words(role)}, all starts", told)
+            yield ReportFact(f"{fmt.display_name(role)}, all starts", told)
         if spent.price is not None:
-            yield Fact(f"price of the {fmt.words(role)}", _price(spent.price))
+            yield ReportFact(f"price of the {fmt.display_name(role)}", _price(spent.price))
 
 
 def _price(price: Price) -> str:
@@ -183,6 +187,8 @@ def _time(text: str) -> str:
     return f"{date} {clock[:8]} UTC" if clock else text
 
 
-def _sorted(facts: Mapping[str, str]) -> Iterator[Fact]:
+def _sorted(facts: Mapping[str, str]) -> Iterator[ReportFact]:
     for name in sorted(facts):
-        yield Fact(fmt.words(name), facts[name], len(facts[name]) > 30 and " " not in facts[name])
+        yield ReportFact(
+            fmt.display_name(name), facts[name], len(facts[name]) > 30 and " " not in facts[name]
+        )

@@ -10,25 +10,25 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from snellen.analysis.causes.gains import FACTORS, gains, gains_beside
-from snellen.analysis.comparison.data_differences import unlike_data
-from snellen.analysis.parsing.parsing_quality import RuleReadings
+from snellen.analysis.causes.gains import FACTORS, gains, gains_with_neighbours
+from snellen.analysis.comparison.data_differences import different_data_notices
+from snellen.analysis.parsing.parsing_quality import RuleParseCounts
 from snellen.core.answer import Outcome
-from snellen.core.atomic_write import whole_file
+from snellen.core.atomic_write import atomic_file
 from snellen.core.errors import StorageError
 from snellen.core.record import Pass, Record
 from snellen.core.run import Report
 from snellen.report import format as fmt
-from snellen.report.findings.parsers import reading_term
+from snellen.report.findings.parsers import parsing_error_term
 from snellen.report.page import views
-from snellen.report.page.embedded import data_urls, embed
-from snellen.report.page.facts import run_facts
-from snellen.report.page.layout import environment, frame
+from snellen.report.page.embedded import data_urls, embed_samples
+from snellen.report.page.facts import fact_sections
+from snellen.report.page.layout import page_layout, template_environment
 from snellen.report.page.samples import (
     Result,
     describe_prompt,
     prompt_media,
-    result_of,
+    record_result,
     select_samples,
 )
 from snellen.report.terminal.gains import gain_boards
@@ -36,28 +36,28 @@ from snellen.report.terminal.repeats import draw_lines
 from snellen.store.runs import RunFolder
 
 PAGE_FILE = "report.html"
-MOST_PAGE_BYTES = 15_000_000
-FRAME_BYTES = 500_000
+MAX_PAGE_BYTES = 15_000_000
+LAYOUT_BYTES = 500_000
 """Kept free for everything but samples and their pictures."""
 
 
-_TOLD_SETTINGS = (*FACTORS, "prompt", "rule")
+_HEADLINE_SETTINGS = (*FACTORS, "prompt", "rule")
 """Parameters without which the headline would be misread."""
 
 
-class _Overlook:
+class _ReportTally:
     """What is counted while the records pass by on their way to the selection."""
 
     def __init__(self) -> None:
         self.first: Record | None = None
         self.tallies: Counter[tuple[Result, Outcome]] = Counter()
-        self.replies = RuleReadings()
+        self.replies = RuleParseCounts()
 
-    def watch(self, records: Iterable[Record]) -> Iterator[Record]:
+    def count(self, records: Iterable[Record]) -> Iterator[Record]:
         for record in records:
             if self.first is None:
                 self.first = record
-            self.tallies[result_of(record), record.outcome] += 1
+            self.tallies[record_result(record), record.outcome] += 1
             self.replies.add(record)
             yield record
 
@@ -71,23 +71,23 @@ def write_html(run: RunFolder, out: Path | None = None, report: Report | None = 
     be written.
     """
     report = report or run.report()
-    overlook = _Overlook()
-    chosen = select_samples(overlook.watch(chain(run.records(), run.failures())))
+    overlook = _ReportTally()
+    chosen = select_samples(overlook.count(chain(run.records(), run.failures())))
     first = overlook.first
-    template = environment().get_template("report.html")
+    template = template_environment().get_template("report.html")
     page = template.render(
-        **frame(("page.css",), ("theme.js", "sample.js", "report.js")),
-        **result_parts(report, overlook.tallies, overlook.replies),
-        **protocol_parts(report, run.path, first.passes[0] if first and first.passes else None),
-        gains=list(gain_boards(gains_beside([run]))),
+        **page_layout(("page.css",), ("theme.js", "sample.js", "report.js")),
+        **result_context(report, overlook.tallies, overlook.replies),
+        **protocol_context(report, run.path, first.passes[0] if first and first.passes else None),
+        gains=list(gain_boards(gains_with_neighbours([run]))),
         prompt_pictures=data_urls(run.path, prompt_media(first) if first else ()),
-        shown=embed(run.path, chosen, MOST_PAGE_BYTES - FRAME_BYTES),
+        shown=embed_samples(run.path, chosen, MAX_PAGE_BYTES - LAYOUT_BYTES),
     )
     return _write(out or run.path / PAGE_FILE, page)
 
 
-def result_parts(
-    report: Report, tallies: views.Tallies, replies: RuleReadings | None = None
+def result_context(
+    report: Report, tallies: views.Tallies, replies: RuleParseCounts | None = None
 ) -> dict[str, Any]:
     """What the template `result.html` is given; `tallies` are those of the samples there are, and
     `replies` tells how many of them rules had to read, where it was counted."""
@@ -97,39 +97,39 @@ def result_parts(
         "summary": summary,
         "headline": summary.headline,
         "settings": [
-            f"{name}={value}" for name, value in parameters.items() if name in _TOLD_SETTINGS
+            f"{name}={value}" for name, value in parameters.items() if name in _HEADLINE_SETTINGS
         ],
         "notices": fmt.notices(report),
-        "reading": reading_term(report, replies) if replies else None,
-        "hero": views.headline(report),
-        "ends": views.ends(tallies),
+        "reading": parsing_error_term(report, replies) if replies else None,
+        "hero": views.headline_table(report),
+        "ends": views.outcome_bar(tallies),
         "total": sum(tallies.values()),
-        "groupings": views.groupings(report),
-        "circular": views.circular(report),
+        "groupings": views.grouping_tables(report),
+        "circular": views.circular_table(report),
         "drop": summary.metrics.get("drop"),
-        "others": views.others(report),
+        "others": views.other_metrics(report),
         "draws": draw_lines(report),
     }
 
 
-def protocol_parts(report: Report, folder: Path, first: Pass | None) -> dict[str, Any]:
+def protocol_context(report: Report, folder: Path, first: Pass | None) -> dict[str, Any]:
     """What the template `protocol.html` is given beside `run` and the pictures of the prompt."""
     prompt = describe_prompt(first) if first else []
-    return {"facts": run_facts(report, folder), "prompt": prompt}
+    return {"facts": fact_sections(report, folder), "prompt": prompt}
 
 
 def write_overview(runs: Sequence[tuple[RunFolder, Report]], out: Path) -> Path:
     """Write one page that compares runs and links to the page of each, where it has one."""
-    reports = [(report, _link(run, out)) for run, report in runs]
+    reports = [(report, _relative_link(run, out)) for run, report in runs]
     boards: dict[tuple[str, str], list[int]] = {}
-    for at in fmt.in_order([report.run for report, _ in reports]):
+    for at in fmt.table_order([report.run for report, _ in reports]):
         report, _ = reports[at]
         boards.setdefault((report.run.benchmark, report.summary.headline.name), []).append(at)
-    template = environment().get_template("overview.html")
+    template = template_environment().get_template("overview.html")
     page = template.render(
-        **frame(("page.css",), ("theme.js",)),
+        **page_layout(("page.css",), ("theme.js",)),
         boards=[
-            views.board(benchmark, metric, [reports[at] for at in members])
+            views.run_table(benchmark, metric, [reports[at] for at in members])
             for (benchmark, metric), members in boards.items()
         ],
         notices=[
@@ -137,7 +137,7 @@ def write_overview(runs: Sequence[tuple[RunFolder, Report]], out: Path) -> Path:
             for report, _ in reports
             for notice in fmt.notices(report)
         ]
-        + list(unlike_data([report.run for report, _ in reports])),
+        + list(different_data_notices([report.run for report, _ in reports])),
         gains=list(gain_boards(gains([run for run, _ in runs]))),
     )
     return _write(out, page)
@@ -146,14 +146,14 @@ def write_overview(runs: Sequence[tuple[RunFolder, Report]], out: Path) -> Path:
 def _write(out: Path, page: str) -> Path:
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(out) as part:
+        with atomic_file(out) as part:
             part.write_text(page, encoding="utf-8")
     except OSError as error:
         raise StorageError(f"cannot write {out}: {error.strerror or error}") from error
     return out
 
 
-def _link(run: RunFolder, out: Path) -> str:
+def _relative_link(run: RunFolder, out: Path) -> str:
     """The way from the overview to a run's page; empty when the run has none."""
     page = run.path / PAGE_FILE
     if not page.exists():

@@ -16,28 +16,32 @@ HOME = "snellen.report"
 """The package that has the parts which all pages share, in its folder `page`."""
 
 
-def frame(
-    styles: tuple[str, ...], scripts: tuple[str, ...], home: str = HOME, *, beside: bool = False
+def page_layout(
+    styles: tuple[str, ...],
+    scripts: tuple[str, ...],
+    home: str = HOME,
+    *,
+    with_server: bool = False,
 ) -> dict[str, str]:
     """Style, script and policy of a page. `home`: the package that is asked first for the files.
 
-    The page may load nothing; with `beside`, what its own server has or what lies beside its
+    The page may load nothing; with `with_server`, what its own server has or what lies beside its
     file.
     """
     script = "\n".join(page_file(name, home) for name in scripts)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    own = " 'self' file:" if beside else ""
+    own = " 'self' file:" if with_server else ""
     policy = (
         f"default-src 'none'; img-src data:{own}; style-src 'unsafe-inline'; "
         f"script-src 'sha256-{digest}'{own}; base-uri 'none'; form-action 'none'"
     )
-    if beside:
+    if with_server:
         policy += "; connect-src 'self'"
     style = "\n".join(page_file(name, home) for name in styles)
     return {"style": style, "script": script, "policy": policy}
 
 
-def environment(home: str = HOME) -> Environment:
+def template_environment(home: str = HOME) -> Environment:
     """Templates of `home`, then of the report; whatever they are given is escaped."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
@@ -49,12 +53,12 @@ def environment(home: str = HOME) -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= {
-        "points": fmt.points,
-        "span": fmt.span,
-        "level": fmt.level,
-        "number": fmt.number,
-        "words": fmt.words,
-        "metric": fmt.metric_words,
+        "points": fmt.score_text,
+        "span": fmt.interval_text,
+        "level": fmt.level_text,
+        "number": fmt.count_text,
+        "words": fmt.display_name,
+        "metric": fmt.metric_label,
         "plural": fmt.plural,
     }
     return made

@@ -8,37 +8,37 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any, Literal, Protocol
 
-from snellen.core.answer import OWED, Found, NoMatch, Refused
+from snellen.core.answer import RETRYABLE, NoMatch, ParsedAnswer, Refused
 from snellen.core.message import Message, Text
 from snellen.core.output import Compared, Drawn, Failure, Generated, Ranked
 from snellen.core.record import Pass, Record
 
-MOST_SAMPLES = 500
+MAX_SAMPLES = 500
 
 Result = Literal["right", "partly", "wrong", "unscored"]
 
-_SHELVES = 5
-_WRONG, _UNREAD, _FAILED, _UNSCORED, _RIGHT = range(_SHELVES)
+_BUCKETS = 5
+_WRONG, _UNREAD, _FAILED, _UNSCORED, _RIGHT = range(_BUCKETS)
 
 
-def select_samples(records: Iterable[Record], most: int = MOST_SAMPLES) -> list[Record]:
-    """At most `most` records: wrong, unread (unparsed, refused, truncated, ...) and failed ones
+def select_samples(records: Iterable[Record], max_samples: int = MAX_SAMPLES) -> list[Record]:
+    """At most `max_samples` records: wrong, unread (unparsed, refused, truncated, ...) and failed ones
     before those without gold and those that are right.
 
     When the troubled ones alone are too many, each kind keeps an equal share. Which ones of a
     kind stay is decided by the hash of their ids: a fair sample, the same on every call, found
-    in one pass that never holds more than `most` of a kind.
+    in one pass that never holds more than `max_samples` of a kind.
     """
-    shelves: list[list[tuple[int, int, Record]]] = [[] for _ in range(_SHELVES)]
+    shelves: list[list[tuple[int, int, Record]]] = [[] for _ in range(_BUCKETS)]
     for position, record in enumerate(records):
-        shelf = shelves[_shelf(record)]
-        entry = (-_lot(record.id), position, record)
-        if len(shelf) < most:
+        shelf = shelves[_bucket(record)]
+        entry = (-_sampling_key(record.id), position, record)
+        if len(shelf) < max_samples:
             heapq.heappush(shelf, entry)
         elif shelf[0] < entry:
             heapq.heapreplace(shelf, entry)
     chosen: list[Record] = []
-    sizes = _shares([len(shelf) for shelf in shelves], most)
+    sizes = _bucket_sizes([len(shelf) for shelf in shelves], max_samples)
     for shelf, size in zip(shelves, sizes, strict=True):
         kept = sorted(shelf, reverse=True)[:size]
         chosen += [record for _, _, record in sorted(kept, key=lambda entry: entry[1])]
@@ -51,18 +51,18 @@ def prompt_media(record: Record) -> list[str]:
     return [part.digest for message in messages for part in message.media()]
 
 
-def shown_media(records: Iterable[Record], most: int = MOST_SAMPLES) -> list[str]:
+def page_media(records: Iterable[Record], max_samples: int = MAX_SAMPLES) -> list[str]:
     """Digests of the media a page shows: those of the selected samples and of the first."""
     iterator = iter(records)
     first = next(iterator, None)
     if first is None:
         return []
-    chosen = select_samples(chain((first,), iterator), most)
+    chosen = select_samples(chain((first,), iterator), max_samples)
     return list(dict.fromkeys(digest for each in (first, *chosen) for digest in each.media))
 
 
-def _shelf(record: Record) -> int:
-    if record.outcome in OWED:
+def _bucket(record: Record) -> int:
+    if record.outcome in RETRYABLE:
         return _FAILED
     if record.outcome == "unsupported":
         return _UNSCORED
@@ -73,14 +73,14 @@ def _shelf(record: Record) -> int:
     return _RIGHT if record.score >= 1 else _WRONG
 
 
-def _lot(name: str) -> int:
+def _sampling_key(name: str) -> int:
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8])
 
 
-def _shares(sizes: list[int], most: int) -> list[int]:
+def _bucket_sizes(sizes: list[int], max_samples: int) -> list[int]:
     """How many of each shelf: equal shares of the troubled kinds, then the others in turn."""
     shares = [0] * len(sizes)
-    left = most
+    left = max_samples
     troubled = (_FAILED, _UNREAD, _WRONG)
     for rank, shelf in enumerate(sorted(troubled, key=lambda shelf: sizes[shelf])):
         shares[shelf] = min(sizes[shelf], left // (len(troubled) - rank))
@@ -98,7 +98,7 @@ def describe(record: Record) -> dict[str, Any]:
         "kind": record.kind,
         "question": record.question,
         "outcome": record.outcome,
-        "result": result_of(record),
+        "result": record_result(record),
         "score": record.score,
         "answer": record.answer,
         "gold": list(record.gold),
@@ -110,7 +110,7 @@ def describe(record: Record) -> dict[str, Any]:
         "passes": _describe_passes(record, record.passes),
         "draws": [
             {
-                "result": result_of(draw),
+                "result": record_result(draw),
                 "outcome": draw.outcome,
                 "score": draw.score,
                 "answer": draw.answer,
@@ -128,12 +128,12 @@ def _describe_passes(record: Record, passes: Sequence[Pass]) -> list[dict[str, A
     ]
 
 
-class _Scored(Protocol):
+class _HasScore(Protocol):
     @property
     def score(self) -> float | None: ...
 
 
-def result_of(record: _Scored) -> Result:
+def record_result(record: _HasScore) -> Result:
     """Whether the sample was right; None in `score` is neither."""
     if record.score is None:
         return "unscored"
@@ -209,7 +209,7 @@ def _describe_output(turn: Pass, options: dict[str, str]) -> dict[str, Any]:
 
 def _evidence(turn: Pass, output: Generated) -> tuple[int, int]:
     length = len(output.text)
-    if not isinstance(turn.answer, Found) or turn.answer.span is None:
+    if not isinstance(turn.answer, ParsedAnswer) or turn.answer.span is None:
         return length, length
     start, end = turn.answer.span
     return (start, end) if 0 <= start < end <= length else (length, length)
@@ -221,8 +221,8 @@ def _describe_answer(turn: Pass) -> dict[str, Any] | None:
         return None
     kind = type(answer).__struct_config__.tag
     described: dict[str, Any] = {"type": kind}
-    if isinstance(answer, Found):
+    if isinstance(answer, ParsedAnswer):
         described["value"] = answer.value
-    if isinstance(answer, Found | NoMatch | Refused):
+    if isinstance(answer, ParsedAnswer | NoMatch | Refused):
         described["rule"] = answer.rule
     return described

@@ -10,21 +10,21 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from snellen.core.atomic_write import whole_file
+from snellen.core.atomic_write import atomic_file
 from snellen.core.errors import MediaError, StorageError
 from snellen.core.media import Source, decode_image
-from snellen.settings import most_pixels
+from snellen.settings import max_image_pixels
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
 MEDIA_FOLDER = "media"
-LONGEST_SIDE = 320
-MOST_BYTES = 20_000
+MAX_SIDE = 320
+MAX_BYTES = 20_000
 QUALITIES = (85, 75, 60, 45, 30)
 
 _JPEG = b"\xff\xd8\xff"
-_LONGEST = 1 << 20
+_MAX_TRIED_SIDE = 1 << 20
 """Bytes up to which a file is read as a thumbnail."""
 _digest = re.compile(r"[0-9a-f]{64}")
 
@@ -53,30 +53,30 @@ def read_thumbnail(folder: Path, digest: str) -> bytes | None:
         with open(os.open(path, flags | getattr(os, "O_BINARY", 0)), "rb") as file:  # noqa: PTH123
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 return None
-            data = file.read(_LONGEST + 1)
+            data = file.read(_MAX_TRIED_SIDE + 1)
     except OSError:
         return None
-    return data if data.startswith(_JPEG) and len(data) <= _LONGEST else None
+    return data if data.startswith(_JPEG) and len(data) <= _MAX_TRIED_SIDE else None
 
 
-def write_thumbnails(folder: Path, wanted: Iterable[tuple[str, Source]]) -> int:
+def write_thumbnails(folder: Path, media: Iterable[tuple[str, Source]]) -> int:
     """Write `media/<digest>.jpg` for each wanted medium that has none yet, and return how many
     were written. Media that cannot be read or decoded are left out: the sample itself tells why.
 
     Raises StorageError when the folder cannot be written.
     """
     written = 0
-    for digest, source in wanted:
+    for digest, source in media:
         target = thumbnail_path(folder, digest)
         if target is None or target.exists():
             continue
         try:
-            data = thumbnail(decode_image(source.read(), most_pixels()))
+            data = thumbnail(decode_image(source.read(), max_image_pixels()))
         except MediaError:
             continue
         try:
             target.parent.mkdir(exist_ok=True)
-            with whole_file(target) as part:
+            with atomic_file(target) as part:
                 part.write_bytes(data)
         except OSError as error:
             raise StorageError(f"cannot write {target}: {error.strerror or error}") from error
@@ -84,16 +84,16 @@ def write_thumbnails(folder: Path, wanted: Iterable[tuple[str, Source]]) -> int:
     return written
 
 
-def thumbnail(picture: Picture) -> bytes:
-    """A JPEG of at most `MOST_BYTES`, longest side at most `LONGEST_SIDE` pixels: quality goes
+def thumbnail(image: Picture) -> bytes:
+    """A JPEG of at most `MAX_BYTES`, longest side at most `MAX_SIDE` pixels: quality goes
     down first, then the size. A small picture keeps its size."""
-    side = LONGEST_SIDE
+    side = MAX_SIDE
     while True:
-        small = picture.copy()
+        small = image.copy()
         small.thumbnail((side, side))
         for quality in QUALITIES:
             data = io.BytesIO()
             small.save(data, "JPEG", quality=quality, optimize=True)
-            if data.tell() <= MOST_BYTES:
+            if data.tell() <= MAX_BYTES:
                 return data.getvalue()
         side = side * 3 // 4

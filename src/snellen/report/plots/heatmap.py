@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from snellen.benchmarks.seedbench.levels import Group
+from snellen.benchmarks.seedbench.levels import DimensionGroup
 from snellen.report.plots.palette import width_of
 from snellen.scoring.ranks import competition_ranks
 
@@ -28,7 +28,7 @@ _SLANT = 35
 """Degrees by which the names of groups fall where they have no room beneath their brackets."""
 
 
-def heat_map(values: Values, groups: Sequence[Group], title: str = "") -> str:
+def heat_map(values: Values, groups: Sequence[DimensionGroup], title: str = "") -> str:
     """Rows in the order given, columns in groups with a heading. Ranks are per column, among the
     rows that have a value there; equal values share the smaller rank."""
     columns = [name for group in groups for name in group.members]
@@ -94,7 +94,7 @@ def _cell(
     ]
 
 
-def _brackets(groups: Sequence[Group], left: int, y: int) -> tuple[list[str], int, int]:
+def _brackets(groups: Sequence[DimensionGroup], left: int, y: int) -> tuple[list[str], int, int]:
     """A bracket below each group's columns and its name, slanted where one has no room; and how
     far the names reach to the right and down."""
     widths = [width_of(group.name, _TYPE) for group in groups]
@@ -131,7 +131,7 @@ def _names(columns: Sequence[str], left: int, top: int) -> list[str]:
     ]
 
 
-def _separators(groups: Sequence[Group], left: int, top: int, height: int) -> list[str]:
+def _separators(groups: Sequence[DimensionGroup], left: int, top: int, height: int) -> list[str]:
     parts, x = [], left
     for group in groups[:-1]:
         x += CELL * len(group.members)

@@ -9,14 +9,14 @@ from snellen.core.errors import UsageError
 from snellen.report import format as fmt
 from snellen.report.plots.dot_plot import HEAD, frame
 from snellen.report.plots.palette import FAINT, INK, PALETTE, width_of
-from snellen.scoring.leaderboard import Board
+from snellen.scoring.leaderboard import Leaderboard
 
 _ACROSS = 4
 _BAR, _WIDE = 15, 120
 _TYPE = 10
 
 
-def board_plot(sheets: Mapping[str, Sequence[Board]], across: int = _ACROSS) -> str:
+def board_plot(sheets: Mapping[str, Sequence[Leaderboard]], across: int = _ACROSS) -> str:
     """Boards under the title of their sheet: each board's models as bars from 0 to its best score,
     rank and score beside them; the best is darker. Boards of one model alone rank nothing and
     are left out. Raises UsageError where nothing is left."""
@@ -49,11 +49,11 @@ def board_plot(sheets: Mapping[str, Sequence[Board]], across: int = _ACROSS) -> 
     return frame(8 + wide * columns, top, next(iter(shown)), parts)
 
 
-def _board(one: Board, x: float, y: float, left: float) -> list[str]:
+def _board(one: Leaderboard, x: float, y: float, left: float) -> list[str]:
     best = max((place.score for place in one.places), default=0.0) or 1.0
     parts = [
         f'<text x="{x + left:.1f}" y="{y + 10:.1f}" font-weight="bold" fill="{INK}">'
-        f"{escape(fmt.words(one.name))}</text>"
+        f"{escape(fmt.display_name(one.name))}</text>"
     ]
     for at, place in enumerate(one.places):
         rank, model, score = place.rank, place.model, place.score

@@ -5,12 +5,12 @@ from __future__ import annotations
 from snellen.report.plots.dendrogram import dendrogram
 from snellen.report.plots.distance_map import distance_map
 from snellen.report.plots.tau_curve import tau_curve
-from snellen.taskmap.findings import Findings
+from snellen.taskmap.findings import TaskMapFindings
 
 TREE, DISTANCES, TAU = "dendrogram.svg", "distances.svg", "tau.svg"
 
 
-def plots(findings: Findings) -> dict[str, str]:
+def plots(findings: TaskMapFindings) -> dict[str, str]:
     """Texts of the SVG files by name; what there are no numbers for is left out."""
     texts: dict[str, str] = {}
     if findings.map is not None:

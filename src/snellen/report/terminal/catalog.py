@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from snellen.models.naming.catalog import Entry, ListedPrice, sources
-from snellen.report.console import own_width
+from snellen.models.naming.catalog import CatalogEntry, ListedPrice, sources
+from snellen.report.console import natural_width
 from snellen.report.format import plural
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _NARROW = 12
 UNKNOWN = "–"
 
 
-def row(entry: Entry) -> tuple[str, ...]:
+def entry_row(entry: CatalogEntry) -> tuple[str, ...]:
     """An entry as the cells of `COLUMNS`; a dash where a fact is not known."""
     price = entry.price
     return (
@@ -32,25 +32,25 @@ def row(entry: Entry) -> tuple[str, ...]:
         entry.provider,
         entry.access,
         f"{entry.parameters:g} B" if entry.parameters else UNKNOWN,
-        _takes(entry),
+        _modalities(entry),
         f"{entry.context / 1000:.0f} k" if entry.context else UNKNOWN,
         f"{price.input:g}" if price else UNKNOWN,
         f"{price.output:g}" if price else UNKNOWN,
     )
 
 
-def _takes(entry: Entry) -> str:
+def _modalities(entry: CatalogEntry) -> str:
     """What it takes besides text, and what it gives where that is not text alone."""
     taken = " ".join(one for one in entry.inputs if one != "text") or "text"
     return taken if entry.outputs == ("text",) else f"{taken} → {' '.join(entry.outputs)}"
 
 
-def print_entries(entries: Sequence[Entry], console: Console) -> None:
+def print_entries(entries: Sequence[CatalogEntry], console: Console) -> None:
     """A table, and beneath it how many there are. A terminal that is too narrow for it is shown
     fewer columns; files and pipes get whole lines."""
     told = f"{plural(len(entries), 'model')}; prices in dollars per million tokens"
     whole = _table(entries, COLUMNS)
-    width = own_width(whole, console)
+    width = natural_width(whole, console)
     if not console.is_terminal:
         console.width = max(console.width, width)
     if not entries:
@@ -63,7 +63,7 @@ def print_entries(entries: Sequence[Entry], console: Console) -> None:
     console.print(told, highlight=False)
 
 
-def _table(entries: Sequence[Entry], columns: Sequence[str]) -> Table:
+def _table(entries: Sequence[CatalogEntry], columns: Sequence[str]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
@@ -79,12 +79,12 @@ def _table(entries: Sequence[Entry], columns: Sequence[str]) -> Table:
         )
     shown = [COLUMNS.index(name) for name in columns]
     for entry in entries:
-        cells = row(entry)
+        cells = entry_row(entry)
         table.add_row(*(Text(cells[at]) for at in shown))
     return table
 
 
-def facts(entry: Entry) -> dict[str, str]:
+def entry_facts(entry: CatalogEntry) -> dict[str, str]:
     """What is known of a model, each fact with where it was read; unknown facts are left out."""
     shown = {
         "takes": ", ".join(entry.inputs),

@@ -54,20 +54,20 @@ def _p_heading(tests: int) -> str:
 
 
 def _row(gain: Gain, alone: bool) -> GainRow:
-    name = f"  {fmt.words(gain.group)}" if gain.group else setting_words(gain)
+    name = f"  {fmt.display_name(gain.group)}" if gain.group else setting_text(gain)
     cells = (
         name if alone else f"{gain.model}: {name}",
-        fmt.points(gain.base_score),
-        fmt.points(gain.score),
-        fmt.signed(gain.gain),
-        fmt.signed_span(gain.interval),
+        fmt.score_text(gain.base_score),
+        fmt.score_text(gain.score),
+        fmt.difference_text(gain.gain),
+        fmt.difference_interval_text(gain.interval),
         fmt.p_text(gain.p_holm),
-        fmt.number(gain.n),
+        fmt.count_text(gain.n),
     )
     return GainRow(cells, tuple(_remarks(gain)))
 
 
-def setting_words(gain: Gain) -> str:
+def setting_text(gain: Gain) -> str:
     """`blind`, `cot=on`; where the base has the setting too, `images: native → stitch`."""
     if gain.base != ABSENT:
         return f"{gain.setting}: {gain.base} → {gain.value}"
@@ -125,11 +125,11 @@ def print_leakages(leakages: Sequence[Leakage], console: Console) -> None:
     rows = [
         (
             f"{one.model} on {one.benchmark}",
-            fmt.points(one.without),
-            f"{fmt.points(one.language)} ({one.language_model})",
-            fmt.points(one.leakage),
-            fmt.span(one.interval),
-            fmt.number(one.n),
+            fmt.score_text(one.without),
+            f"{fmt.score_text(one.language)} ({one.language_model})",
+            fmt.score_text(one.leakage),
+            fmt.interval_text(one.interval),
+            fmt.count_text(one.n),
         )
         for one in leakages
     ]
@@ -144,14 +144,14 @@ def gain_plot(gains: Sequence[Gain]) -> str:
     several = len({gain.model for gain in shown}) > 1
     series: dict[str, dict[str, Value]] = {}
     for gain in shown:
-        row = fmt.words(gain.group) if grouped else gain.model
+        row = fmt.display_name(gain.group) if grouped else gain.model
         row = f"{gain.model}: {row}" if grouped and several else row
-        series.setdefault(_end(gain.setting, gain.base), {})[row] = Value(gain.base_score)
-        series.setdefault(_end(gain.setting, gain.value), {})[row] = Value(gain.score)
+        series.setdefault(_end_label(gain.setting, gain.base), {})[row] = Value(gain.base_score)
+        series.setdefault(_end_label(gain.setting, gain.value), {})[row] = Value(gain.score)
     settings = list(dict.fromkeys(gain.setting for gain in shown))
     percent = all(gain.unit == "percent" for gain in shown)
     return dots(f"Scores by {', '.join(settings)}", series, ends=not percent)
 
 
-def _end(setting: str, value: str) -> str:
+def _end_label(setting: str, value: str) -> str:
     return f"no {setting}" if value == ABSENT else f"{setting}={value}"

@@ -9,139 +9,145 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from snellen.analysis.samples.items import Item, Items
+from snellen.analysis.samples.items import Item, ItemAnalysis
 from snellen.core.csv_cells import text_cells
 from snellen.report import format as fmt
 from snellen.report.markdown import bullets
-from snellen.report.terminal.comparison import Grid, markdown_of, table_of
+from snellen.report.terminal.comparison import TextTable, markdown_lines, rich_table
 from snellen.stats.items import LEVEL
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-_LONGEST = 60
+_MAX_LENGTH = 60
 
 
-class Pictures(NamedTuple):
+class SimilarImages(NamedTuple):
     """Ids of samples whose pictures look alike, pair by pair; None where nobody looked."""
 
     pairs: Sequence[tuple[str, str]] | None = None
 
 
-def grids(found: Items, pictures: Pictures, most: int) -> Iterator[Grid]:
+def item_tables(
+    items: ItemAnalysis, similar_images: SimilarImages, max_rows: int
+) -> Iterator[TextTable]:
     """Samples that tell models apart worst, doubted labels, alike pictures, subsets."""
-    low = [(*_cells(one), f"{one.low:.3f}") for one in low_items(found)[:most]]
+    low = [(*_cells(one), f"{one.low:.3f}") for one in low_items(items)[:max_rows]]
     heads = ("id", "question", "difficulty", "discrimination")
     title = "discrimination below that of 95 of 100 permutations"
-    yield Grid(title, 2, (*heads, "chance of one as low"), low)
-    hardest = sorted(found.items, key=lambda one: -one.difficulty)[:most]
-    yield Grid("hardest", 2, heads, [_cells(one) for one in hardest])
-    if found.suspects:
+    yield TextTable(title, 2, (*heads, "chance of one as low"), low)
+    hardest = sorted(items.items, key=lambda one: -one.difficulty)[:max_rows]
+    yield TextTable("hardest", 2, heads, [_cells(one) for one in hardest])
+    if items.suspects:
         rows = [
-            (one.id, _short(one.question), one.gold, one.answer, f"{one.agree} of {one.runs}")
-            for one in found.suspects[:most]
+            (one.id, _shorten(one.question), one.gold, one.answer, f"{one.agree} of {one.runs}")
+            for one in items.suspects[:max_rows]
         ]
         title = "labels in doubt: every strong model gives the same other answer"
-        yield Grid(title, 4, ("id", "question", "gold", "answer", "runs"), rows)
-    if pictures.pairs:
-        yield Grid("pictures that look alike", 2, ("id", "id"), pictures.pairs[:most])
-    if found.sizes:
-        yield _sizes(found)
+        yield TextTable(title, 4, ("id", "question", "gold", "answer", "runs"), rows)
+    if similar_images.pairs:
+        yield TextTable(
+            "pictures that look alike", 2, ("id", "id"), similar_images.pairs[:max_rows]
+        )
+    if items.sizes:
+        yield _sizes_table(items)
 
 
-def low_items(found: Items) -> list[Item]:
+def low_items(items: ItemAnalysis) -> list[Item]:
     """Those that discriminate less than 95 of 100 permutations do, the lowest first."""
-    low = [one for one in found.items if one.low is not None and one.low <= LEVEL]
+    low = [one for one in items.items if one.low is not None and one.low <= LEVEL]
     return sorted(low, key=lambda one: (one.low, one.discrimination, one.id))
 
 
-def _cells(one: Item) -> tuple[str, ...]:
+def _cells(item: Item) -> tuple[str, ...]:
     return (
-        one.id,
-        _short(one.question),
-        f"{one.difficulty:.2f}",
-        fmt.NONE if one.discrimination is None else f"{one.discrimination:+.2f}",
+        item.id,
+        _shorten(item.question),
+        f"{item.difficulty:.2f}",
+        fmt.NONE if item.discrimination is None else f"{item.discrimination:+.2f}",
     )
 
 
-def _sizes(found: Items) -> Grid:
+def _sizes_table(items: ItemAnalysis) -> TextTable:
     rows = [
         (
-            fmt.number(one.samples),
+            fmt.count_text(one.samples),
             f"{one.agreement:.0f} %",
-            fmt.points(one.error),
-            fmt.points(one.largest),
+            fmt.score_text(one.error),
+            fmt.score_text(one.largest),
             f"{one.random_agreement:.0f} %",
-            fmt.points(one.random_error),
-            fmt.points(one.detectable),
+            fmt.score_text(one.random_error),
+            fmt.score_text(one.detectable),
         )
-        for one in found.sizes
+        for one in items.sizes
     ]
     heads = ("samples", "pairs in order", "error", "largest", "random: in order", "error", "finds")
-    return Grid("subsets, on models that had no part in choosing them", 0, heads, rows)
+    return TextTable("subsets, on models that had no part in choosing them", 0, heads, rows)
 
 
-def lines(found: Items, pictures: Pictures) -> Iterator[str]:
+def item_lines(items: ItemAnalysis, similar_images: SimilarImages) -> Iterator[str]:
     """What is said beside the tables."""
     yield (
-        f"{found.benchmark}: {fmt.plural(found.n, 'sample')} over {len(found.runs)} runs; "
-        f"{fmt.number(found.all_right)} right in all, {fmt.number(found.all_wrong)} in none"
+        f"{items.benchmark}: {fmt.plural(items.n, 'sample')} over {len(items.runs)} runs; "
+        f"{fmt.count_text(items.all_right)} right in all, {fmt.count_text(items.all_wrong)} in none"
     )
-    if found.strong:
-        told = f"{fmt.plural(len(found.suspects), 'label')} in doubt"
-        if found.expected is not None and found.expected_range is not None:
-            low, high = found.expected_range
+    if items.strong:
+        told = f"{fmt.plural(len(items.suspects), 'label')} in doubt"
+        if items.expected is not None and items.expected_range is not None:
+            low, high = items.expected_range
             told += (
-                f"; {found.expected:.1f} expected without a wrong label, {low:.0f} to {high:.0f} "
+                f"; {items.expected:.1f} expected without a wrong label, {low:.0f} to {high:.0f} "
                 "in 95 of 100 such benchmarks"
             )
-        yield f"{told} (strong: {', '.join(found.strong)})"
-    if found.low_expected is not None:
-        count = fmt.plural(len(low_items(found)), "sample")
+        yield f"{told} (strong: {', '.join(items.strong)})"
+    if items.low_expected is not None:
+        count = fmt.plural(len(low_items(items)), "sample")
         yield (
             f"{count} with a discrimination below that of 95 of 100 permutations; "
-            f"{found.low_expected:.1f} expected if all discriminated alike"
+            f"{items.low_expected:.1f} expected if all discriminated alike"
         )
-    if pictures.pairs is not None:
-        yield f"{fmt.plural(len(pictures.pairs), 'pair')} of pictures look alike"
-    if found.subset:
-        kept = f"subset that keeps the ranking: {fmt.plural(len(found.subset), 'sample')}"
-        if found.subset_agreement is not None:
+    if similar_images.pairs is not None:
+        yield f"{fmt.plural(len(similar_images.pairs), 'pair')} of pictures look alike"
+    if items.subset:
+        kept = f"subset that keeps the ranking: {fmt.plural(len(items.subset), 'sample')}"
+        if items.subset_agreement is not None:
             kept += (
-                f"; it orders about {found.subset_agreement:.0f} % of the pairs of new models as "
+                f"; it orders about {items.subset_agreement:.0f} % of the pairs of new models as "
                 "the whole does, the choice of its size included"
             )
         yield kept
 
 
-def print_items(found: Items, console: Console, *, pictures: Pictures, most: int) -> None:
+def print_items(
+    items: ItemAnalysis, console: Console, *, similar_images: SimilarImages, max_rows: int
+) -> None:
     from rich.text import Text
 
-    for notice in found.notices:
+    for notice in items.notices:
         console.print(Text(f"! {notice}", style="yellow"))
-    for line in lines(found, pictures):
+    for line in item_lines(items, similar_images):
         console.print(Text(line))
-    for grid in grids(found, pictures, most):
+    for grid in item_tables(items, similar_images, max_rows):
         if grid.rows:
             console.print()
             console.print(Text(grid.title, style="bold"))
-            console.print(table_of(grid))
+            console.print(rich_table(grid))
 
 
-def to_json(found: Items, pictures: Pictures) -> str:
+def to_json(items: ItemAnalysis, similar_images: SimilarImages) -> str:
     """One object, unrounded, with every sample."""
-    told = msgspec.to_builtins(found) | {"pictures": pictures.pairs}
+    told = msgspec.to_builtins(items) | {"pictures": similar_images.pairs}
     return msgspec.json.encode(told).decode() + "\n"
 
 
-def to_csv(found: Items) -> str:
+def to_csv(items: ItemAnalysis) -> str:
     """Every sample with its difficulty, its discrimination and the chance of one as low, and
     whether the subset has it."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(("id", "difficulty", "discrimination", "low", "label_in_doubt", "in_subset"))
-    doubted, kept = {one.id for one in found.suspects}, set(found.subset)
-    for one in found.items:
+    doubted, kept = {one.id for one in items.suspects}, set(items.subset)
+    for one in items.items:
         telling = "" if one.discrimination is None else f"{one.discrimination:.4f}"
         row = (
             one.id,
@@ -155,14 +161,14 @@ def to_csv(found: Items) -> str:
     return file.getvalue()
 
 
-def to_markdown(found: Items, pictures: Pictures, most: int) -> str:
-    told = bullets((*found.notices, *lines(found, pictures)))
-    for grid in grids(found, pictures, most):
+def to_markdown(items: ItemAnalysis, similar_images: SimilarImages, max_rows: int) -> str:
+    told = bullets((*items.notices, *item_lines(items, similar_images)))
+    for grid in item_tables(items, similar_images, max_rows):
         if grid.rows:
-            told += ["", *markdown_of(grid)]
+            told += ["", *markdown_lines(grid)]
     return "\n".join(told) + "\n"
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+    return line if len(line) <= _MAX_LENGTH else line[: _MAX_LENGTH - 1] + "…"

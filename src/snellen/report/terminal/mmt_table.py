@@ -28,13 +28,13 @@ from snellen.scoring.mmt_bench import PRINTED_DIGITS, VISUAL_RECOGNITION, averag
 from snellen.store.runs import RunFolder
 
 NAME = "mmt-bench"
-_LEFT_OUT = ("split", "prompt_digest")
+_EXCLUDED_PARAMETERS = ("split", "prompt_digest")
 """Parameters that are not named behind a model."""
-_USUAL = {"images": "native", "placing": "text", "referring": "box", "coords": "published",
+_DEFAULT_PARAMETERS = {"images": "native", "placing": "text", "referring": "box", "coords": "published",
           "tasks": "all"}  # fmt: skip
 
 
-class Row(NamedTuple):
+class MMTTableRow(NamedTuple):
     name: str
     totals: tuple[float | None, float | None, float | None]
     """Overall, Overall over questions, Overall without visual recognition."""
@@ -89,13 +89,15 @@ def mmt_table(runs: Sequence[RunFolder]) -> str:
         f"R, R*: mean rank over {len(shared)} and {len(others)} meta-tasks among {len(means)} "
         "rows, with the 95 % interval of that of further such questions; *: without visual "
         "recognition; -: no value.",
-        *_lacking(rows, every, shared),
+        *_missing_task_notices(rows, every, shared),
     ]
     numbers = range(1, len(head))
     return "\n".join([*table(head, lines, right=numbers), "", *map(literal, notes), ""])
 
 
-def _lacking(rows: Sequence[Row], every: Sequence[str], shared: Sequence[str]) -> Iterator[str]:
+def _missing_task_notices(
+    rows: Sequence[MMTTableRow], every: Sequence[str], shared: Sequence[str]
+) -> Iterator[str]:
     """Runs without a meta-task that another run has: it counts in nobody's mean rank then."""
     for meta in every:
         without = [row.name for row in rows if meta not in row.metas]
@@ -113,23 +115,25 @@ def _check(reports: Sequence[Report]) -> None:
     check_comparable(infos, [info.name for info in infos], "table")
 
 
-def _row(name: str, summary: Summary) -> Row:
+def _row(name: str, summary: Summary) -> MMTTableRow:
     values = [summary.metrics.get(key) for key in (OVERALL, MICRO, WITHOUT_RECOGNITION)]
     overall, micro, rest = (one.value if one else None for one in values)
-    return Row(name, (overall, micro, rest), _known(summary.groups.get(META_TASK, {})))
+    return MMTTableRow(
+        name, (overall, micro, rest), _defined_values(summary.groups.get(META_TASK, {}))
+    )
 
 
-def _guesses(summary: Summary) -> list[Row]:
+def _guesses(summary: Summary) -> list[MMTTableRow]:
     found = []
     for column, metric in ((RANDOM_GUESS, "chance"), (FREQUENCY_GUESS, "frequent")):
-        metas = _known(summary.groups.get(column, {}))
+        metas = _defined_values(summary.groups.get(column, {}))
         if metas:
             overall = summary.metrics[metric].value
-            found.append(Row(column, (overall, None, None), metas))
+            found.append(MMTTableRow(column, (overall, None, None), metas))
     return found
 
 
-def _known(metrics: Mapping[str, Metric]) -> dict[str, float]:
+def _defined_values(metrics: Mapping[str, Metric]) -> dict[str, float]:
     return {name: one.value for name, one in metrics.items() if one.value is not None}
 
 
@@ -138,15 +142,15 @@ def _settings(report: Report) -> str:
     own = [
         f"{key}={value}"
         for key, value in report.run.config.parameters.items()
-        if key not in _LEFT_OUT and _USUAL.get(key) != value
+        if key not in _EXCLUDED_PARAMETERS and _DEFAULT_PARAMETERS.get(key) != value
     ]
     return f" ({', '.join(own)})" if own else ""
 
 
-def _rank_cell(rank: float | None, among: Interval | None) -> str:
-    if rank is None or among is None:
+def _rank_cell(rank: float | None, all_ranks: Interval | None) -> str:
+    if rank is None or all_ranks is None:
         return _cell(rank)
-    return f"{_cell(rank)} ({_cell(among.low)}–{_cell(among.high)})"
+    return f"{_cell(rank)} ({_cell(all_ranks.low)}–{_cell(all_ranks.high)})"
 
 
 def _cell(value: float | None) -> str:

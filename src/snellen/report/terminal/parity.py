@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from snellen.engine.offline.parity import Check, Difference, Parity
+from snellen.engine.offline.parity import Parity, ParityCheck, ParityDifference
 from snellen.report import format as fmt
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-_LONGEST = 400
+_MAX_LENGTH = 400
 """Characters of a difference that are shown."""
 
 
@@ -19,7 +19,7 @@ def print_parity(parity: Parity, console: Console) -> None:
     from rich import box
     from rich.table import Table
 
-    _say(
+    _print_line(
         console,
         f"{parity.first} and {parity.second} on {parity.benchmark}, "
         f"{fmt.plural(parity.questions, 'question')}",
@@ -36,10 +36,10 @@ def print_parity(parity: Parity, console: Console) -> None:
         _print_differences(check, parity, console)
     for name, count in parity.failed.items():
         if count:
-            _say(console, f"{name}: {fmt.plural(count, 'request')} failed")
+            _print_line(console, f"{name}: {fmt.plural(count, 'request')} failed")
     if parity.failure:
-        _say(console, f"the first failure: {parity.failure}")
-    _say(console, verdict(parity))
+        _print_line(console, f"the first failure: {parity.failure}")
+    _print_line(console, verdict(parity))
 
 
 def verdict(parity: Parity) -> str:
@@ -54,7 +54,7 @@ def verdict(parity: Parity) -> str:
     return "undecided: replies are missing"
 
 
-def _remark(check: Check) -> str:
+def _remark(check: ParityCheck) -> str:
     parts = []
     if check.silent:
         parts.append(f"not told by {' and '.join(check.silent)}")
@@ -63,28 +63,28 @@ def _remark(check: Check) -> str:
     return "; ".join(parts)
 
 
-def _print_differences(check: Check, parity: Parity, console: Console) -> None:
+def _print_differences(check: ParityCheck, parity: Parity, console: Console) -> None:
     if not check.differences:
         return
     more = check.compared - check.equal - len(check.differences)
     count = check.compared - check.equal
-    _say(console, f"{check.aspect}: {fmt.plural(count, 'difference')}")
+    _print_line(console, f"{check.aspect}: {fmt.plural(count, 'difference')}")
     for one in check.differences:
-        _say(console, f"  {one.sample}: {_shown(one, parity)}")
+        _print_line(console, f"  {one.sample}: {_difference_lines(one, parity)}")
     if more:
-        _say(console, f"  and {more} more")
+        _print_line(console, f"  and {more} more")
 
 
-def _shown(one: Difference, parity: Parity) -> str:
-    if one.words:
-        return _short(one.words)
-    return f"{_short(one.first)} ({parity.first}), {_short(one.second)} ({parity.second})"
+def _difference_lines(difference: ParityDifference, parity: Parity) -> str:
+    if difference.words:
+        return _shorten(difference.words)
+    return f"{_shorten(difference.first)} ({parity.first}), {_shorten(difference.second)} ({parity.second})"
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+    return line if len(line) <= _MAX_LENGTH else line[: _MAX_LENGTH - 1] + "…"
 
 
-def _say(console: Console, line: str) -> None:
+def _print_line(console: Console, line: str) -> None:
     console.print(line, highlight=False, markup=False, soft_wrap=True)

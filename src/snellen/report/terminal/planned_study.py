@@ -6,19 +6,19 @@ from collections.abc import Iterator
 
 from snellen.analysis.comparison.planned_study import Need, StudyPlan
 from snellen.report import format as fmt
-from snellen.report.findings.finding import Column, Grid
+from snellen.report.findings.finding import FindingTable, TableColumn
 
 _COLUMNS = (
-    Column("aim"),
-    Column("repeats", "count"),
-    Column("samples", "count"),
-    Column("requests", "count"),
-    Column("$"),
-    Column("enough here"),
+    TableColumn("aim"),
+    TableColumn("repeats", "count"),
+    TableColumn("samples", "count"),
+    TableColumn("requests", "count"),
+    TableColumn("$"),
+    TableColumn("enough here"),
 )
 
 
-def study_grid(study: StudyPlan) -> Grid:
+def study_table(study: StudyPlan) -> FindingTable:
     """A row for each aim and number of repeats; requests and dollars are of both models."""
     first, second = study.models
     title = (
@@ -36,7 +36,7 @@ def study_grid(study: StudyPlan) -> Grid:
         )
         for need in study.needs
     ]
-    return Grid(title, _COLUMNS, rows)
+    return FindingTable(title, _COLUMNS, rows)
 
 
 def _aim(need: Need, study: StudyPlan) -> str:
@@ -56,7 +56,7 @@ def study_lines(study: StudyPlan) -> Iterator[str]:
     on."""
     if study.samples is not None:
         has = f"{study.benchmark} has {fmt.plural(study.samples, 'sample')}"
-        least = fmt.points(study.detectable)
+        least = fmt.score_text(study.detectable)
         reach = (
             "they find no difference" if study.detectable is None
             else f"all of them find {least} points at best"
@@ -64,7 +64,7 @@ def study_lines(study: StudyPlan) -> Iterator[str]:
         if study.margin is not None:
             reach += (
                 f", and show of two equally good models that one is no worse by "
-                f"{fmt.points(study.margin)} points"
+                f"{fmt.score_text(study.margin)} points"
             )
         yield f"{has}: {reach}"
     yield from study.said

@@ -8,7 +8,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.core.run import Status
-from snellen.core.terminal_text import visible
+from snellen.core.terminal_text import escape_controls
 from snellen.engine.loop.progress import Progress
 from snellen.report import format as fmt
 
@@ -24,7 +24,7 @@ REFRESHES = 4
 
 
 class _State(NamedTuple):
-    """The latest news of a run; the fields of `Progress.advanced`."""
+    """The latest news of a run; the fields of `Progress.on_advance`."""
 
     done: int
     failed: int
@@ -49,7 +49,7 @@ class _Clock:
         elapsed = now - self.began
         return ended / elapsed if ended > 0 and elapsed > 0 else None
 
-    def left(self, state: _State, now: float) -> float | None:
+    def remaining(self, state: _State, now: float) -> float | None:
         """Seconds until every sample has ended, or None while unknown."""
         rate = self.rate(state, now)
         owed = self.needed - state.done - state.failed
@@ -57,11 +57,11 @@ class _Clock:
 
 
 def _requests(state: _State) -> str:
-    parts = [f"{fmt.number(state.sent)} sent"]
+    parts = [f"{fmt.count_text(state.sent)} sent"]
     if state.reused:
-        parts.append(f"{fmt.number(state.reused)} reused")
+        parts.append(f"{fmt.count_text(state.reused)} reused")
     if state.saved:
-        parts.append(f"{fmt.number(state.saved)} saved")
+        parts.append(f"{fmt.count_text(state.saved)} saved")
     return "requests: " + ", ".join(parts)
 
 
@@ -71,13 +71,13 @@ def _speed(rate: float | None) -> str:
     return f"{rate:.1f}/s" if rate >= 1 else f"{60 * rate:.1f}/min"
 
 
-def _news(clock: _Clock, state: _State, now: float) -> list[str]:
+def _details(clock: _Clock, state: _State, now: float) -> list[str]:
     """What is said beside done and needed, most important first."""
     news = []
     if state.failed:
-        news.append(f"{fmt.number(state.failed)} failed")
+        news.append(f"{fmt.count_text(state.failed)} failed")
     if state.score is not None:
-        news.append(f"score {fmt.points(100 * state.score)}")
+        news.append(f"score {fmt.score_text(100 * state.score)}")
     rate = clock.rate(state, now)
     if rate is not None:
         news.append(_speed(rate))
@@ -100,26 +100,26 @@ class PlainProgress:
         self._clock: _Clock | None = None
         self._latest: tuple[int, int, int, int, int, float | None] = (0, 0, 0, 0, 0, None)
 
-    def started(self, name: str, needed: int, done: int) -> None:
+    def on_start(self, name: str, total: int, done: int) -> None:
         now = self._now()
-        self._clock = _Clock(name, needed, done, now)
+        self._clock = _Clock(name, total, done, now)
         self._latest = (done, 0, 0, 0, 0, None)
         self._next = now + self._seconds
-        before = f", {fmt.number(done)} done before" if done else ""
-        self._write(f"{name}: {fmt.plural(needed, 'sample')}{before}")
+        before = f", {fmt.count_text(done)} done before" if done else ""
+        self._write(f"{name}: {fmt.plural(total, 'sample')}{before}")
 
-    def advanced(
+    def on_advance(
         self, done: int, failed: int, sent: int, reused: int, saved: int, score: float | None
     ) -> None:
         self._latest = (done, failed, sent, reused, saved, score)
         if self._now() >= self._next:
-            self._say("")
+            self._print_line("")
 
-    def finished(self, status: Status) -> None:
-        self._say(f"{status}, ")
+    def on_finish(self, status: Status) -> None:
+        self._print_line(f"{status}, ")
         self._clock = None
 
-    def _say(self, prefix: str) -> None:
+    def _print_line(self, prefix: str) -> None:
         clock = self._clock
         if clock is None:
             return
@@ -127,12 +127,14 @@ class PlainProgress:
         self._next = now + self._seconds
         state = _State(*self._latest)
         share = f" ({100 * state.done // clock.needed} %)" if clock.needed else ""
-        head = f"{fmt.number(state.done)} of {fmt.number(clock.needed)}{share}"
-        left = None if prefix else clock.left(state, now)
+        head = f"{fmt.count_text(state.done)} of {fmt.count_text(clock.needed)}{share}"
+        left = None if prefix else clock.remaining(state, now)
         tail = [f"about {fmt.duration(left)} left"] if left is not None else []
         if prefix:
             tail = [f"took {fmt.duration(now - clock.began)}"]
-        self._write(f"{clock.name}: {prefix}{', '.join([head, *_news(clock, state, now), *tail])}")
+        self._write(
+            f"{clock.name}: {prefix}{', '.join([head, *_details(clock, state, now), *tail])}"
+        )
 
 
 class LiveProgress:
@@ -146,11 +148,11 @@ class LiveProgress:
         self._status: Status | None = None
         self._latest: tuple[int, int, int, int, int, float | None] = (0, 0, 0, 0, 0, None)
 
-    def started(self, name: str, needed: int, done: int) -> None:
+    def on_start(self, name: str, total: int, done: int) -> None:
         from rich.live import Live
 
         self.close()
-        self._clock = _Clock(name, needed, done, self._now())
+        self._clock = _Clock(name, total, done, self._now())
         self._status = None
         self._latest = (done, 0, 0, 0, 0, None)
         self._live = Live(
@@ -158,12 +160,12 @@ class LiveProgress:
         )
         self._live.start()
 
-    def advanced(
+    def on_advance(
         self, done: int, failed: int, sent: int, reused: int, saved: int, score: float | None
     ) -> None:
         self._latest = (done, failed, sent, reused, saved, score)
 
-    def finished(self, status: Status) -> None:
+    def on_finish(self, status: Status) -> None:
         self._status = status
         self.close()
         self._clock = None
@@ -193,11 +195,11 @@ class LiveProgress:
         grid.add_row(
             Text(clock.name, style="bold"),
             ProgressBar(total=max(clock.needed, 1), completed=state.done),
-            f"{fmt.number(state.done)}/{fmt.number(clock.needed)}",
+            f"{fmt.count_text(state.done)}/{fmt.count_text(clock.needed)}",
             self._time(clock, state, now),
         )
         news = Text("  ")
-        for at, item in enumerate(_news(clock, state, now)):
+        for at, item in enumerate(_details(clock, state, now)):
             news.append(" · " if at else "", style="dim")
             news.append(item, style="red" if item.endswith("failed") else "dim")
         both = Table.grid(expand=True)
@@ -208,12 +210,12 @@ class LiveProgress:
     def _time(self, clock: _Clock, state: _State, now: float) -> str:
         if self._status is not None:
             return f"{self._status} in {fmt.duration(now - clock.began)}"
-        left = clock.left(state, now)
+        left = clock.remaining(state, now)
         return f"{fmt.duration(left)} left" if left is not None else ""
 
 
 @contextmanager
-def watching(console: Console | None = None) -> Iterator[Progress]:
+def show_progress(console: Console | None = None) -> Iterator[Progress]:
     """Progress on standard error: a live panel when it is a terminal, plain lines when not.
     The terminal is given back however the block ends."""
     from snellen.report.console import Terminal
@@ -221,7 +223,7 @@ def watching(console: Console | None = None) -> Iterator[Progress]:
     console = console or Terminal(stderr=True)
     if not console.is_terminal or console.is_dumb_terminal:
         file = console.file
-        yield PlainProgress(lambda line: print(visible(line), file=file, flush=True))
+        yield PlainProgress(lambda line: print(escape_controls(line), file=file, flush=True))
         return
     live = LiveProgress(console)
     try:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from snellen.analysis.cards import Card
+from snellen.analysis.cards import ProtocolCard
 from snellen.benchmarks.declaration.evidence import evidence_of
 from snellen.core.sample import Kind
 from snellen.report import format as fmt
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-def card_lines(card: Card) -> Iterator[tuple[str, str]]:
+def card_lines(card: ProtocolCard) -> Iterator[tuple[str, str]]:
     """The parts of the protocol, each with the digest of all that it stands for."""
     yield "prompt", f"digest {card.parts['prompt']}"
     yield "decoding", f"{card.decoding} (digest {card.parts['decoding']})"
@@ -28,13 +28,13 @@ def card_lines(card: Card) -> Iterator[tuple[str, str]]:
     evidence = evidence_of(card.name)
     if evidence is not None:
         yield "evidence", f"{evidence.brief()} (snellen info {card.name} names the sources)"
-    yield "metric", f"{fmt.metric_words(card.headline)} (digest {card.parts['metric']})"
+    yield "metric", f"{fmt.metric_label(card.headline)} (digest {card.parts['metric']})"
     yield "data", f"{card.source or 'of your own'} (digest {card.parts['data']})"
     if card.published:
         yield "data file", card.published
 
 
-def _kinds(card: Card) -> Iterator[Kind]:
+def _kinds(card: ProtocolCard) -> Iterator[Kind]:
     """The kinds of question of the first request, as far as its words tell."""
     if re.search(r"^\(?A[.)] ", card.example, re.MULTILINE):
         yield "choice"
@@ -42,7 +42,7 @@ def _kinds(card: Card) -> Iterator[Kind]:
         yield "yes_no"
 
 
-def print_card(card: Card, console: Console) -> None:
+def print_card(card: ProtocolCard, console: Console) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -50,7 +50,7 @@ def print_card(card: Card, console: Console) -> None:
     console.print(Text(card.title, style="dim"))
     table = Table.grid(padding=(0, 2))
     rows = [*card_lines(card), ("coverage", card.coverage)]
-    rows += [(fmt.words(name), value) for name, value in sorted(card.parameters.items())]
+    rows += [(fmt.display_name(name), value) for name, value in sorted(card.parameters.items())]
     rows += [("paper", card.paper)] if card.paper else []
     for name, value in [*rows, ("card digest", card.digest)]:
         table.add_row(Text(name), Text(value))

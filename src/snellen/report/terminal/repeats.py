@@ -13,7 +13,7 @@ from snellen.core.summary import Draws, Interval, Metric
 from snellen.report import format as fmt
 
 
-class Line(NamedTuple):
+class RepeatLine(NamedTuple):
     name: str
     value: str
 
@@ -21,7 +21,7 @@ class Line(NamedTuple):
 TITLE = "Draws"
 
 
-def draw_lines(report: Report) -> list[Line]:
+def draw_lines(report: Report) -> list[RepeatLine]:
     """The section on draws; nothing where each question was asked once."""
     draws = report.summary.draws
     return list(_lines(report, draws)) if draws is not None else []
@@ -44,7 +44,7 @@ def draw_metrics(report: Report) -> Iterator[Metric]:
             yield Metric(name, share, n)
 
 
-def draws_words(report: Report) -> str:
+def draws_text(report: Report) -> str:
     """How often and how freely the model's replies were drawn."""
     how = report.run.config.sampling.get("model")
     told = {
@@ -58,42 +58,42 @@ def draws_words(report: Report) -> str:
     return ", ".join([f"{report.run.config.repeats} of each question", *words])
 
 
-def _lines(report: Report, draws: Draws) -> Iterator[Line]:
+def _lines(report: Report, draws: Draws) -> Iterator[RepeatLine]:
     headline = report.summary.headline
-    name = fmt.metric_words(headline.name)
+    name = fmt.metric_label(headline.name)
     if draws.repeats > 1:
-        yield Line("draws", draws_words(report))
-        yield Line(f"{name}, these questions", _valued(headline.value, draws.these))
-        yield Line(f"{name}, questions like these", _valued(headline.value, draws.alike))
+        yield RepeatLine("draws", draws_text(report))
+        yield RepeatLine(f"{name}, these questions", _value_text(headline.value, draws.these))
+        yield RepeatLine(f"{name}, questions like these", _value_text(headline.value, draws.alike))
         best = "pass@k" if draws.right_or_wrong else "best of k"
-        yield Line(f"{best} for k", _by_size(draws.best))
+        yield RepeatLine(f"{best} for k", _by_size(draws.best))
         if draws.majority:
-            yield Line("majority@k for k", _by_size(draws.majority))
+            yield RepeatLine("majority@k for k", _by_size(draws.majority))
         if draws.same_answer is not None:
-            yield Line("two draws, same answer", f"{fmt.points(draws.same_answer)} %")
+            yield RepeatLine("two draws, same answer", f"{fmt.score_text(draws.same_answer)} %")
         if draws.same_score is not None:
-            yield Line("two draws, same score", f"{fmt.points(draws.same_score)} %")
+            yield RepeatLine("two draws, same score", f"{fmt.score_text(draws.same_score)} %")
     if draws.verdicts > 1:
-        yield Line("verdicts", f"asked for {draws.verdicts} times each")
-    parts = _parts(draws)
+        yield RepeatLine("verdicts", f"asked for {draws.verdicts} times each")
+    parts = _variance_parts(draws)
     if parts:
-        yield Line("variance of one draw", parts)
+        yield RepeatLine("variance of one draw", parts)
     if draws.errors:
-        yield Line("standard error in points, k draws", _by_size(draws.errors, ".2f"))
-        yield Line("the same, otherwise", _other_errors(draws))
+        yield RepeatLine("standard error in points, k draws", _by_size(draws.errors, ".2f"))
+        yield RepeatLine("the same, otherwise", _other_errors(draws))
 
 
-def _valued(value: float | None, interval: Interval | None) -> str:
+def _value_text(value: float | None, interval: Interval | None) -> str:
     if value is None or interval is None:
-        return fmt.points(value)
-    return f"{fmt.points(value)} ({fmt.level(interval)}: {fmt.span(interval)})"
+        return fmt.score_text(value)
+    return f"{fmt.score_text(value)} ({fmt.level_text(interval)}: {fmt.interval_text(interval)})"
 
 
-def _by_size(found: Mapping[int, float], digits: str = ".1f") -> str:
-    return ", ".join(f"{k}: {value:{digits}}" for k, value in found.items()) or fmt.NONE
+def _by_size(values: Mapping[int, float], digits: str = ".1f") -> str:
+    return ", ".join(f"{k}: {value:{digits}}" for k, value in values.items()) or fmt.NONE
 
 
-def _parts(draws: Draws) -> str:
+def _variance_parts(draws: Draws) -> str:
     """Shares of the variance of a score from one draw and, where there are judges, one verdict."""
     judge = draws.judge or 0.0
     if draws.between is None or draws.within is None:

@@ -13,22 +13,22 @@ from snellen.core.run import DataInfo
 from snellen.core.summary import Summary
 from snellen.report import format as fmt
 from snellen.report.terminal.scorecard import scorecard
-from snellen.scoring.disagreements import Disagreement, Reading
+from snellen.scoring.disagreements import Disagreement, RuleResult
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-SHOWN = 20
+MAX_EXAMPLES = 20
 """Disagreements in the table; the JSON has all."""
-_LONGEST = 60
+_MAX_LENGTH = 60
 
 
-def rulecard(
+def rule_scorecard(
     benchmarks: Mapping[str, Benchmark],
     summaries: Mapping[str, Summary],
-    found: Sequence[Disagreement],
+    disagreements: Sequence[Disagreement],
     warnings: Sequence[str] = (),
     data: DataInfo | None = None,
 ) -> dict[str, Any]:
@@ -40,15 +40,15 @@ def rulecard(
             rule: scorecard(benchmarks[rule], summary, data=data)
             for rule, summary in summaries.items()
         },
-        "disagreements": msgspec.to_builtins(found),
+        "disagreements": msgspec.to_builtins(disagreements),
         "warnings": list(warnings),
     }
 
 
-def print_rulecard(
+def print_rule_scorecard(
     benchmark: Benchmark,
     summaries: Mapping[str, Summary],
-    found: Sequence[Disagreement],
+    disagreements: Sequence[Disagreement],
     console: Console,
 ) -> None:
     """A row for each rule, then the first replies they disagree on."""
@@ -60,20 +60,23 @@ def print_rulecard(
         console.print(Text(f"! {notice}", style="yellow"))
     console.print(_scores(benchmark, summaries))
     console.print()
-    if not found:
+    if not disagreements:
         console.print("the rules read and judge every reply alike")
         return
-    console.print(_readings(list(summaries), found[:SHOWN]))
-    left = len(found) - SHOWN
-    more = f"; {fmt.number(left)} not shown, --json has all" if left > 0 else ""
-    console.print(Text(f"\n{_counts(found)}{more}", style="dim"))
+    console.print(_parses_table(list(summaries), disagreements[:MAX_EXAMPLES]))
+    left = len(disagreements) - MAX_EXAMPLES
+    more = f"; {fmt.count_text(left)} not shown, --json has all" if left > 0 else ""
+    console.print(Text(f"\n{_counts(disagreements)}{more}", style="dim"))
 
 
-def _counts(found: Sequence[Disagreement]) -> str:
-    judged = sum(one.read_alike for one in found)
-    counts = ((len(found) - judged, "read differently"), (judged, "read alike, judged differently"))
+def _counts(disagreements: Sequence[Disagreement]) -> str:
+    judged = sum(one.is_parsed_alike for one in disagreements)
+    counts = (
+        (len(disagreements) - judged, "read differently"),
+        (judged, "read alike, judged differently"),
+    )
     return ", ".join(
-        f"{'1 reply is' if count == 1 else f'{fmt.number(count)} replies are'} {how}"
+        f"{'1 reply is' if count == 1 else f'{fmt.count_text(count)} replies are'} {how}"
         for count, how in counts
         if count
     )
@@ -91,16 +94,16 @@ def _scores(benchmark: Benchmark, summaries: Mapping[str, Summary]) -> Table:
         unread = sum(outcomes.get(one, 0) for one in ("unparsed", "no_match", "refused"))
         table.add_row(
             rule,
-            fmt.points(headline.value),
-            fmt.span(headline.interval),
-            fmt.number(headline.n),
-            fmt.number(outcomes.get("answered", 0)),
-            fmt.number(unread),
+            fmt.score_text(headline.value),
+            fmt.interval_text(headline.interval),
+            fmt.count_text(headline.n),
+            fmt.count_text(outcomes.get("answered", 0)),
+            fmt.count_text(unread),
         )
     return table
 
 
-def _readings(rules: Sequence[str], found: Sequence[Disagreement]) -> Table:
+def _parses_table(rules: Sequence[str], disagreements: Sequence[Disagreement]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
@@ -110,16 +113,16 @@ def _readings(rules: Sequence[str], found: Sequence[Disagreement]) -> Table:
     table.add_column("gold")
     for rule in rules:
         table.add_column(rule)
-    for one in found:
+    for one in disagreements:
         reply = " ".join(one.reply.split())
-        short = reply if len(reply) <= _LONGEST else reply[: _LONGEST - 1] + "…"
-        cells = [_cell(one.readings.get(rule), told=one.read_alike) for rule in rules]
+        short = reply if len(reply) <= _MAX_LENGTH else reply[: _MAX_LENGTH - 1] + "…"
+        cells = [_cell(one.readings.get(rule), with_verdict=one.is_parsed_alike) for rule in rules]
         table.add_row(one.id, Text(short), ", ".join(one.gold), *cells)
     return table
 
 
-def _cell(reading: Reading | None, *, told: bool) -> Text:
-    """What a rule reads; `told` adds its verdict in words."""
+def _cell(reading: RuleResult | None, *, with_verdict: bool) -> Text:
+    """What a rule reads; `with_verdict` adds its verdict in words."""
     from rich.text import Text
 
     if reading is None:
@@ -129,4 +132,4 @@ def _cell(reading: Reading | None, *, told: bool) -> Text:
     if reading.credit is not None:
         verdict = f"{reading.credit:.2g}"
     text = reading.value or reading.how
-    return Text(f"{text} ({verdict})" if told else text, style=style)
+    return Text(f"{text} ({verdict})" if with_verdict else text, style=style)

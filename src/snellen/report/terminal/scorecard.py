@@ -24,7 +24,7 @@ def scorecard(
     data: DataInfo | None = None,
 ) -> dict[str, Any]:
     """What `snellen score --json` prints. `metrics` holds plain numbers by name, and by group
-    under `by_group`; `groups` holds the same with n and interval; `data` says where questions and
+    under `problems_by_group`; `groups` holds the same with n and interval; `data` says where questions and
     gold answers come from."""
     headline = summary.headline
     by_group = {
@@ -78,46 +78,50 @@ def print_scorecard(benchmark: Benchmark, summary: Summary, console: Console) ->
         beside = {
             column: labels
             for column, labels in summary.groups.items()
-            if title in summary.groups and _tells_more(labels, metrics)
+            if title in summary.groups and _adds_groups(labels, metrics)
         }
         told.update(beside)
-        heading = _named(benchmark) if title == benchmark.name else fmt.words(title)
-        console.print(_sheet(heading, metrics, beside))
+        heading = (
+            _scorecard_title(benchmark) if title == benchmark.name else fmt.display_name(title)
+        )
+        console.print(_metrics_table(heading, metrics, beside))
         console.print()
-    counts = [f"{fmt.number(count)} {name}" for name, count in summary.outcomes.items() if count]
+    counts = [
+        f"{fmt.count_text(count)} {name}" for name, count in summary.outcomes.items() if count
+    ]
     console.print(Text(", ".join(counts), style="dim"))
 
 
-def _named(benchmark: Benchmark) -> str:
+def _scorecard_title(benchmark: Benchmark) -> str:
     """The benchmark, and the rule its replies are read by where that is not Snellen's."""
     rule = benchmark.parameters.get("rule")
     return benchmark.name if rule is None else f"{benchmark.name}, rule {rule}"
 
 
-def _tells_more(labels: Mapping[str, Metric], metrics: Mapping[str, Metric]) -> bool:
+def _adds_groups(labels: Mapping[str, Metric], metrics: Mapping[str, Metric]) -> bool:
     """Whether `labels` are the same groups as `metrics`, or some of them, in another number."""
     names = {metric.name for metric in labels.values()}
     return labels.keys() <= metrics.keys() and not names & {one.name for one in metrics.values()}
 
 
-def _sheet(
-    title: str, metrics: Mapping[str, Metric], beside: Mapping[str, Mapping[str, Metric]]
+def _metrics_table(
+    title: str, metrics: Mapping[str, Metric], secondary: Mapping[str, Mapping[str, Metric]]
 ) -> Table:
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, show_edge=False)
     table.add_column(Text(title), style="bold", overflow="fold")
-    for column in ("score", "95 % interval", "n", *map(fmt.metric_words, beside)):
+    for column in ("score", "95 % interval", "n", *map(fmt.metric_label, secondary)):
         table.add_column(column, justify="right", no_wrap=True)
     for name, metric in metrics.items():
-        more = (labels.get(name) for labels in beside.values())
+        more = (labels.get(name) for labels in secondary.values())
         table.add_row(
-            fmt.metric_words(name),
-            fmt.points(metric.value),
-            fmt.span(metric.interval),
-            fmt.number(metric.n),
-            *(fmt.points(one.value) if one else "" for one in more),
+            fmt.metric_label(name),
+            fmt.score_text(metric.value),
+            fmt.interval_text(metric.interval),
+            fmt.count_text(metric.n),
+            *(fmt.score_text(one.value) if one else "" for one in more),
         )
     return table
 

@@ -10,14 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 from snellen.benchmarks.seedbench.levels import (
-    Group,
+    DimensionGroup,
     Version,
     average,
+    dimensions_of_version,
+    group_by_level,
+    group_by_part,
+    group_by_subpart,
     level_of,
-    levels,
-    of_version,
-    parts,
-    subparts,
 )
 from snellen.benchmarks.seedbench.rows import DIMENSION
 from snellen.benchmarks.seedbench.summary import MARK
@@ -32,21 +32,21 @@ NAME = "seedbench"
 
 def seed_table(runs: Sequence[Report]) -> str:
     """Levels and parts, subparts, and dimensions, each with value and rank, as Markdown."""
-    version = version_of(runs)
-    asked, values = of_version(version), values_of(runs)
-    by_level = {group.name: group for group in (*levels(asked), *parts(asked))}
+    version = shared_version(runs)
+    asked, values = dimensions_of_version(version), dimension_scores(runs)
+    by_level = {group.name: group for group in (*group_by_level(asked), *group_by_part(asked))}
     order = [name for name in ("L1", "part-2", "L2", "part-3", "L3") if name in by_level]
-    single = [Group(one.name, (one.name,)) for one in asked]
+    single = [DimensionGroup(one.name, (one.name,)) for one in asked]
     marked = {
         (name, dimension)
-        for name, report in _named(runs)
+        for name, report in _labelled_reports(runs)
         for dimension, metric in report.summary.groups.get(DIMENSION, {}).items()
         if metric.note.startswith(MARK)
     }
-    reached = {name: _level(report) for name, report in _named(runs)}
+    reached = {name: _declared_level(report) for name, report in _labelled_reports(runs)}
     tables = (
         _table("Levels and parts", values, [by_level[name] for name in order], set(), reached),
-        _table("Subparts", values, subparts(asked), set()),
+        _table("Subparts", values, group_by_subpart(asked), set()),
         _table("Dimensions", values, single, marked),
     )
     note = f"{MARK} at most half of the answers are valid; - a dimension has no value."
@@ -55,23 +55,23 @@ def seed_table(runs: Sequence[Report]) -> str:
 
 def seed_heat_map(runs: Sequence[Report]) -> str:
     """Ranks per dimension as SVG."""
-    version = version_of(runs)
+    version = shared_version(runs)
     title = f"SEED-Bench {version}: rank of each model in each dimension"
-    return heat_map(values_of(runs), subparts(of_version(version)), title)
+    return heat_map(dimension_scores(runs), group_by_subpart(dimensions_of_version(version)), title)
 
 
-def values_of(runs: Sequence[Report]) -> Values:
+def dimension_scores(runs: Sequence[Report]) -> Values:
     """Accuracy (percent) by model and dimension; a dimension that was not asked is absent."""
     return {
         name: {
             dimension: metric.value
             for dimension, metric in report.summary.groups.get(DIMENSION, {}).items()
         }
-        for name, report in _named(runs)
+        for name, report in _labelled_reports(runs)
     }
 
 
-def version_of(runs: Sequence[Report]) -> Version:
+def shared_version(runs: Sequence[Report]) -> Version:
     """The version all runs share. Raises UsageError for other benchmarks and mixed versions."""
     other = [report.run.name for report in runs if report.run.benchmark != NAME]
     if other:
@@ -82,7 +82,7 @@ def version_of(runs: Sequence[Report]) -> Version:
     return cast(Version, found[0])
 
 
-def _named(runs: Sequence[Report]) -> Iterable[tuple[str, Report]]:
+def _labelled_reports(runs: Sequence[Report]) -> Iterable[tuple[str, Report]]:
     protocols = {report.run.config.parameters["protocol"] for report in runs}
     seen: dict[str, int] = {}
     for report in runs:
@@ -93,7 +93,7 @@ def _named(runs: Sequence[Report]) -> Iterable[tuple[str, Report]]:
         yield (name if seen[name] == 1 else f"{name} #{seen[name]}"), report
 
 
-def _level(report: Report) -> str:
+def _declared_level(report: Report) -> str:
     """The level the model reaches by what it declared."""
     can = report.run.capabilities
     return (level_of(can) if can else None) or "-"
@@ -102,7 +102,7 @@ def _level(report: Report) -> str:
 def _table(
     title: str,
     values: Values,
-    groups: Sequence[Group],
+    groups: Sequence[DimensionGroup],
     marked: set[tuple[str, str]],
     reached: Mapping[str, str] | None = None,
 ) -> str:

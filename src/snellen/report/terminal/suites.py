@@ -9,10 +9,14 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from snellen.analysis.comparison.average_ranking import AverageLetters, Column, average_letters
-from snellen.analysis.comparison.comparability import check_comparable, differing
-from snellen.analysis.comparison.data_differences import unlike_data
-from snellen.benchmarks.declaration.suites import Member, Suite, made_for
+from snellen.analysis.comparison.average_ranking import (
+    AverageLetters,
+    BenchmarkColumn,
+    average_letters,
+)
+from snellen.analysis.comparison.comparability import check_comparable, differing_facts
+from snellen.analysis.comparison.data_differences import different_data_notices
+from snellen.benchmarks.declaration.suites import Member, Suite, member_key
 from snellen.core.benchmark import Table as DataTable
 from snellen.core.csv_cells import text_cells
 from snellen.core.errors import DataError, UnknownName, UsageError
@@ -20,7 +24,7 @@ from snellen.core.run import Report
 from snellen.core.summary import Interval
 from snellen.report import format as fmt
 from snellen.report.markdown import bullets, literal, table
-from snellen.scoring.suites import Standing, as_percent, rows_of
+from snellen.scoring.suites import SuiteRow, as_percent, suite_rows
 from snellen.stats.averages import interval_of_average
 from snellen.store.runs import RunFolder
 
@@ -28,22 +32,22 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-_IMPORTED = ("model", "member", "value")
-_MOST_COLUMNS = 12
+_IMPORT_COLUMNS = ("model", "member", "value")
+_MAX_COLUMNS = 12
 """Members that stand side by side in a terminal; more stand below each other."""
 
 
 class SuiteTable(NamedTuple):
     title: str
     members: tuple[str, ...]
-    rows: tuple[Standing, ...]
+    rows: tuple[SuiteRow, ...]
     notices: tuple[str, ...]
     averaged: bool
     alike: Mapping[str, str] = {}
     """Letters by model: those that share one cannot be told apart by their averages."""
 
 
-class Imported(NamedTuple):
+class ImportedScore(NamedTuple):
     """A number from elsewhere, on the scale of its member."""
 
     model: str
@@ -51,25 +55,25 @@ class Imported(NamedTuple):
     value: float
 
 
-def imported(table: DataTable) -> list[Imported]:
+def read_imported_scores(table: DataTable) -> list[ImportedScore]:
     """Rows of a table with the columns model, member and value. Raises DataError."""
     found = []
     for row in table:
-        cells = [row.cells.get(column, "").strip() for column in _IMPORTED]
+        cells = [row.cells.get(column, "").strip() for column in _IMPORT_COLUMNS]
         try:
             number = float(cells[2]) if all(cells[:2]) else math.nan
         except ValueError:
             number = math.nan
         if not math.isfinite(number):
             raise DataError(
-                f"{table.path}, row {row.number + 1}: got {dict(row.cells)}; expected the columns "
+                f"{table.path}, row {row.index + 1}: got {dict(row.cells)}; expected the columns "
                 "model, member and value, the last a number"
             )
-        found.append(Imported(cells[0], cells[1], number))
+        found.append(ImportedScore(cells[0], cells[1], number))
     return found
 
 
-class _Measured(NamedTuple):
+class _MemberScore(NamedTuple):
     value: float
     interval: Interval | None
 
@@ -78,7 +82,7 @@ def suite_table(
     suite: Suite,
     runs: Sequence[RunFolder],
     reports: Sequence[Report],
-    results: Iterable[Imported] = (),
+    results: Iterable[ImportedScore] = (),
 ) -> SuiteTable:
     """Runs count where benchmark and options are those of a member, all samples were asked and
     the run is complete; imported numbers fill what no run has.
@@ -92,10 +96,10 @@ def suite_table(
     # Whatever the order of the arguments.
     order = sorted(range(len(runs)), key=lambda at: (reports[at].run.model, str(runs[at].path)))
     runs, reports = [runs[at] for at in order], [reports[at] for at in order]
-    columns: list[Column] = []
+    columns: list[BenchmarkColumn] = []
     for member in suite.members:
         weight = 1 / len(suite.members) / max(1, len(member.benchmarks))
-        for model, one in _measured(member, runs, reports, notices, columns, weight).items():
+        for model, one in _member_scores(member, runs, reports, notices, columns, weight).items():
             table.setdefault(model, {})[member.name] = one.value
             if one.interval is not None:
                 intervals.setdefault(model, {})[member.name] = one.interval
@@ -110,15 +114,15 @@ def suite_table(
         else:
             notices.append(f"{result.model}: {member.name} stands there already; the imported "
                            f"value {result.value:g} is left out")  # fmt: skip
-    notices += unlike_data([report.run for report in reports])
+    notices += different_data_notices([report.run for report in reports])
     names = tuple(member.name for member in suite.members)
-    rows = rows_of(names, table, average=suite.average, intervals=intervals)
+    rows = suite_rows(names, table, average=suite.average, intervals=intervals)
     if suite.average:
         notices += [
             f"{row.model} has no average: {', '.join(row.missing)} missing"
             for row in rows if row.missing
         ]  # fmt: skip
-    alike = _alike(suite, rows, columns)
+    alike = _average_letters(suite, rows, columns)
     if alike.reason:
         notices.append(f"which averages cannot be told apart is not known: {alike.reason}")
     elif alike.letters:
@@ -131,7 +135,9 @@ def suite_table(
     return SuiteTable(suite.title, names, tuple(rows), told, suite.average, alike.letters)
 
 
-def _alike(suite: Suite, rows: Sequence[Standing], columns: Sequence[Column]) -> AverageLetters:
+def _average_letters(
+    suite: Suite, rows: Sequence[SuiteRow], columns: Sequence[BenchmarkColumn]
+) -> AverageLetters:
     """Letters of the models whose every number is of a run."""
     if not columns or not all(member.benchmarks for member in suite.members):
         return AverageLetters({})
@@ -148,25 +154,25 @@ def _alike(suite: Suite, rows: Sequence[Standing], columns: Sequence[Column]) ->
     return average_letters(columns, averages)
 
 
-def _measured(
+def _member_scores(
     member: Member,
     runs: Sequence[RunFolder],
     reports: Sequence[Report],
     notices: list[str],
-    columns: list[Column],
+    columns: list[BenchmarkColumn],
     weight: float,
-) -> dict[str, _Measured]:
+) -> dict[str, _MemberScore]:
     """The member's percentage by model: the mean over its benchmarks, where all were run. Adds to
     `columns` what each benchmark has, a point of which has the `weight` in the average."""
-    by_spec: list[dict[str, _Measured]] = []
+    by_spec: list[dict[str, _MemberScore]] = []
     for spec in member.benchmarks if reports else ():
-        name, asked = made_for(spec)
+        name, asked = member_key(spec)
         counted: list[int] = []
         for at, report in enumerate(reports):
             config = report.run.config
             if config.benchmark != name or not asked.items() <= config.parameters.items():
                 continue
-            problem = _problem(report)
+            problem = _exclusion_reason(report)
             if problem:
                 notices.append(f"{report.run.model}: {report.run.name} {problem}")
                 continue
@@ -175,7 +181,9 @@ def _measured(
             counted.append(at)
         column = _column(member, set(asked), counted, runs, reports)
         columns.append(
-            Column(name, weight, {model: (runs[at], reports[at]) for model, at in column.items()})
+            BenchmarkColumn(
+                name, weight, {model: (runs[at], reports[at]) for model, at in column.items()}
+            )
         )
         metrics = {model: _metric(reports[at], member) for model, at in column.items()}
         by_spec.append({model: one for model, one in metrics.items() if one is not None})
@@ -189,7 +197,7 @@ def _measured(
 
 def _column(
     member: Member,
-    asked: set[str],
+    requested: set[str],
     counted: Sequence[int],
     runs: Sequence[RunFolder],
     reports: Sequence[Report],
@@ -201,28 +209,28 @@ def _column(
         model = reports[at].run.model
         if model in by_model:
             twins = f"{runs[by_model[model]].path} and {runs[at].path}"
-            apart = differing([reports[by_model[model]].run, reports[at].run])
+            apart = differing_facts([reports[by_model[model]].run, reports[at].run])
             differ = f", which differ in {', '.join(name.removesuffix('=') for name in apart)}"
             raise UsageError(
                 f"two runs of {model} count for {member.name} ({twins}{differ if apart else ''}); "
                 "which of them is meant is yours to say: give one"
             )
         by_model[model] = at
-    free = {key for info in infos for key in info.config.parameters} - asked
+    free = {key for info in infos for key in info.config.parameters} - requested
     names = [f"{info.model} ({runs[at].path})" for info, at in zip(infos, counted, strict=True)]
     check_comparable(infos, names, f"column of {member.name}", free=free)
     return by_model
 
 
-def _mean(parts: Sequence[_Measured]) -> _Measured:
+def _mean(parts: Sequence[_MemberScore]) -> _MemberScore:
     value = sum(one.value for one in parts) / len(parts)
     intervals = [one.interval for one in parts if one.interval is not None]
     if len(intervals) < len(parts):
-        return _Measured(value, None)
-    return _Measured(value, interval_of_average([one.value for one in parts], intervals))
+        return _MemberScore(value, None)
+    return _MemberScore(value, interval_of_average([one.value for one in parts], intervals))
 
 
-def _problem(report: Report) -> str:
+def _exclusion_reason(report: Report) -> str:
     config = report.run.config
     if config.limit is not None:
         return f"asked only {config.limit} samples and does not count"
@@ -233,7 +241,7 @@ def _problem(report: Report) -> str:
     return ""
 
 
-def _metric(report: Report, member: Member) -> _Measured | None:
+def _metric(report: Report, member: Member) -> _MemberScore | None:
     summary = report.summary
     metric = summary.headline if member.metric is None else summary.metrics.get(member.metric)
     if metric is None or metric.value is None:
@@ -242,93 +250,96 @@ def _metric(report: Report, member: Member) -> _Measured | None:
     if interval is not None:
         low, high = (as_percent(end, metric.top) for end in (interval.low, interval.high))
         interval = Interval(low, high, interval.method, interval.level)
-    return _Measured(as_percent(metric.value, metric.top), interval)
+    return _MemberScore(as_percent(metric.value, metric.top), interval)
 
 
-def print_suite(shown: SuiteTable, console: Console) -> None:
+def print_suite(suite_table: SuiteTable, console: Console) -> None:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(shown.title), box=box.SIMPLE_HEAD, title_justify="left")
-    if len(shown.members) > _MOST_COLUMNS:
-        _add_members_as_rows(table, shown)
+    table = Table(title=Text(suite_table.title), box=box.SIMPLE_HEAD, title_justify="left")
+    if len(suite_table.members) > _MAX_COLUMNS:
+        _add_members_as_rows(table, suite_table)
     else:
-        for heading, right in _headings(shown):
+        for heading, right in _headings(suite_table):
             table.add_column(heading, justify="right" if right else "left", overflow="fold")
-        for row in shown.rows:
-            table.add_row(*map(Text, _cells(shown, row)))
-    for notice in shown.notices:
+        for row in suite_table.rows:
+            table.add_row(*map(Text, _cells(suite_table, row)))
+    for notice in suite_table.notices:
         console.print(Text(f"! {notice}", style="yellow"))
     console.print(table)
 
 
-def _add_members_as_rows(table: Table, shown: SuiteTable) -> None:
+def _add_members_as_rows(table: Table, suite_table: SuiteTable) -> None:
     table.add_column("member", overflow="fold")
-    for row in shown.rows:
+    for row in suite_table.rows:
         table.add_column(row.model, justify="right", overflow="fold")
-    headings = [heading for heading, _ in _headings(shown) if heading != "model"]
-    cells = [[cell for cell in _cells(shown, row) if cell is not row.model] for row in shown.rows]
+    headings = [heading for heading, _ in _headings(suite_table) if heading != "model"]
+    cells = [
+        [cell for cell in _cells(suite_table, row) if cell is not row.model]
+        for row in suite_table.rows
+    ]
     for heading, *values in zip(headings, *cells, strict=True):
         table.add_row(heading, *values)
 
 
-def _headings(shown: SuiteTable) -> list[tuple[str, bool]]:
+def _headings(suite_table: SuiteTable) -> list[tuple[str, bool]]:
     first = [("rank", True), ("model", False), ("average", True)]
-    if _has_intervals(shown):
+    if _has_intervals(suite_table):
         first.append(("95 % interval", True))
-    if shown.alike:
+    if suite_table.alike:
         first.append(("alike", False))
-    if not shown.averaged:
+    if not suite_table.averaged:
         first = [("model", False)]
-    return [*first, *((member, True) for member in shown.members)]
+    return [*first, *((member, True) for member in suite_table.members)]
 
 
-def _cells(shown: SuiteTable, row: Standing) -> list[str]:
+def _cells(suite_table: SuiteTable, row: SuiteRow) -> list[str]:
     first = [str(row.rank or "–"), row.model, _number(row.average)]
-    if _has_intervals(shown):
-        first.append(fmt.span(row.interval))
-    if shown.alike:
-        first.append(shown.alike.get(row.model, fmt.NONE))
-    values = [_number(row.values[member]) for member in shown.members]
-    return [*(first if shown.averaged else [row.model]), *values]
+    if _has_intervals(suite_table):
+        first.append(fmt.interval_text(row.interval))
+    if suite_table.alike:
+        first.append(suite_table.alike.get(row.model, fmt.NONE))
+    values = [_number(row.values[member]) for member in suite_table.members]
+    return [*(first if suite_table.averaged else [row.model]), *values]
 
 
-def _has_intervals(shown: SuiteTable) -> bool:
-    return any(row.interval is not None for row in shown.rows)
+def _has_intervals(suite_table: SuiteTable) -> bool:
+    return any(row.interval is not None for row in suite_table.rows)
 
 
 def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.1f}"
 
 
-def to_json(shown: SuiteTable) -> str:
+def to_json(suite_table: SuiteTable) -> str:
     """One object, percentages unrounded."""
-    told = {**shown._asdict(), "rows": [_object(row) for row in shown.rows]}
+    told = {**suite_table._asdict(), "rows": [_row_object(row) for row in suite_table.rows]}
     return json.dumps(told, ensure_ascii=False) + "\n"
 
 
-def _object(row: Standing) -> dict[str, object]:
+def _row_object(row: SuiteRow) -> dict[str, object]:
     one = row.interval
     return {**row._asdict(), "interval": None if one is None else [one.low, one.high]}
 
 
-def to_csv(shown: SuiteTable) -> str:
+def to_csv(suite_table: SuiteTable) -> str:
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow([heading for heading, _ in _headings(shown)])
-    writer.writerows(text_cells(_cells(shown, row)) for row in shown.rows)
+    writer.writerow([heading for heading, _ in _headings(suite_table)])
+    writer.writerows(text_cells(_cells(suite_table, row)) for row in suite_table.rows)
     return file.getvalue()
 
 
-def to_markdown(shown: SuiteTable) -> str:
-    headings = _headings(shown)
+def to_markdown(suite_table: SuiteTable) -> str:
+    headings = _headings(suite_table)
     numbers = [at for at, (_, right) in enumerate(headings) if right]
-    rows = (_cells(shown, row) for row in shown.rows)
-    lines = [f"**{literal(shown.title)}**", ""]
+    rows = (_cells(suite_table, row) for row in suite_table.rows)
+    lines = [f"**{literal(suite_table.title)}**", ""]
     lines += table([heading for heading, _ in headings], rows, right=numbers)
-    if shown.notices:
-        lines += ["", *bullets(shown.notices)]
+    if suite_table.notices:
+        lines += ["", *bullets(suite_table.notices)]
     return "\n".join(lines) + "\n"
 
 

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from snellen.analysis.comparison.data_differences import unlike_data
+from snellen.analysis.comparison.data_differences import different_data_notices
 from snellen.core.output import Failure
 from snellen.core.record import Record
 from snellen.core.repeats import every_pass
 from snellen.core.run import Report
-from snellen.core.terminal_text import visible
+from snellen.core.terminal_text import escape_controls
 from snellen.report import format as fmt
 from snellen.report.terminal.repeats import draw_lines
 from snellen.store.runs import RunFolder
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-MOST = 3
+MAX_MESSAGES = 3
 """Messages that are told of one run; the others are counted."""
 
 
@@ -38,9 +38,9 @@ def print_failures(runs: Sequence[RunFolder], console: Console) -> None:
 def failure_lines(records: Iterable[Record]) -> Iterator[str]:
     """How many samples each message cost, the commonest message first."""
     told = Counter(message for record in records if (message := _message(record)))
-    for message, samples in told.most_common(MOST):
+    for message, samples in told.most_common(MAX_MESSAGES):
         yield f"{fmt.plural(samples, 'sample')} failed: {message}"
-    rest = sum(told.values()) - sum(samples for _, samples in told.most_common(MOST))
+    rest = sum(told.values()) - sum(samples for _, samples in told.most_common(MAX_MESSAGES))
     if rest:
         yield f"{fmt.plural(rest, 'sample')} failed for other reasons: snellen view tells them"
 
@@ -83,7 +83,7 @@ def print_runs(runs: Sequence[Report], console: Console | None = None) -> None:
 def _boards(runs: Sequence[Report]) -> list[list[Report]]:
     """Runs that can stand in one table: same benchmark, same headline."""
     boards: dict[tuple[str, str], list[Report]] = {}
-    for at in fmt.in_order([report.run for report in runs]):
+    for at in fmt.table_order([report.run for report in runs]):
         report = runs[at]
         key = (report.run.benchmark, report.summary.headline.name)
         boards.setdefault(key, []).append(report)
@@ -97,10 +97,10 @@ def _print_notices(runs: Sequence[Report], console: Console) -> None:
         name = f"{report.run.model} on {report.run.benchmark}: " if len(runs) > 1 else ""
         for notice in fmt.notices(report, command=False):
             console.print(Text(f"! {name}{notice}", style="yellow"))
-        if command := fmt.go_on(report.run):
+        if command := fmt.resume_command(report.run):
             # On a line of its own that is not broken, so that it can be copied.
             console.print(Text(command), soft_wrap=True)
-    for sentence in unlike_data([report.run for report in runs]):
+    for sentence in different_data_notices([report.run for report in runs]):
         console.print(Text(f"! {sentence}", style="yellow"))
 
 
@@ -109,15 +109,15 @@ def _print_board(board: Sequence[Report], console: Console) -> None:
 
     first = board[0]
     heading = Text(first.run.benchmark, style="bold")
-    heading.append(f"  {fmt.metric_words(first.summary.headline.name)}", style="dim")
+    heading.append(f"  {fmt.metric_label(first.summary.headline.name)}", style="dim")
     console.print(heading)
     console.print(_rows(board, console))
-    for name, report in zip(fmt.row_names(board), board, strict=True):
+    for name, report in zip(fmt.run_labels(board), board, strict=True):
         counts = fmt.outcomes_text(report)
         if counts:
             whose = f"{name}: " if len(board) > 1 else ""
             console.print(Text(f"{whose}{counts}", style="dim"))
-        for line in fmt.notable(report.run):
+        for line in fmt.notable_usage(report.run):
             whose = f"{name}, " if len(board) > 1 else ""
             console.print(Text(f"{whose}{line}", style="dim"))
     _print_draws(board, console)
@@ -128,7 +128,7 @@ def _print_draws(board: Sequence[Report], console: Console) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    for name, report in zip(fmt.row_names(board), board, strict=True):
+    for name, report in zip(fmt.run_labels(board), board, strict=True):
         lines = draw_lines(report)
         if not lines:
             continue
@@ -146,10 +146,14 @@ def _print_groups(report: Report, console: Console) -> None:
     for column, labels in report.summary.groups.items():
         if len(labels) < 2:
             continue
-        table = _table(fmt.words(column), "score", "interval", "n")
+        table = _table(fmt.display_name(column), "score", "interval", "n")
         for label, metric in labels.items():
-            row = (fmt.points(metric.value), fmt.span(metric.interval), fmt.number(metric.n))
-            _add(table, fmt.words(label), *row)
+            row = (
+                fmt.score_text(metric.value),
+                fmt.interval_text(metric.interval),
+                fmt.count_text(metric.n),
+            )
+            _add_row(table, fmt.display_name(label), *row)
         console.print()
         console.print(table)
 
@@ -158,7 +162,7 @@ def text_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     """Rows under these headings; the first column is text, the others are numbers."""
     table = _table(*columns)
     for row in rows:
-        _add(table, *row)
+        _add_row(table, *row)
     return table
 
 
@@ -177,43 +181,43 @@ def _table(*columns: str) -> Table:
     return table
 
 
-def _add(table: Table, *cells: str, style: str | None = None) -> None:
+def _add_row(table: Table, *cells: str, style: str | None = None) -> None:
     """Add a row; brackets and colons in names are no markup, and control characters are letters
     before the widths of columns are measured."""
     from rich.text import Text
 
-    table.add_row(*(Text(visible(cell)) for cell in cells), style=style)
+    table.add_row(*(Text(escape_controls(cell)) for cell in cells), style=style)
 
 
 def _rows(board: Sequence[Report], console: Console) -> Table:
-    levels = dict.fromkeys(fmt.level(report.summary.headline.interval) for report in board)
+    levels = dict.fromkeys(fmt.level_text(report.summary.headline.interval) for report in board)
     more = tuple(dict.fromkeys(name for report in board for name in report.summary.beside))
     columns = (
         "score",
         f"{' / '.join(levels)} interval",
-        *(_SHORT.get(key, fmt.metric_words(key)) for key in more),
+        *(_SHORT.get(key, fmt.metric_label(key)) for key in more),
         "n",
     )
     table = _table("model", *columns)
-    for name, report in zip(fmt.row_names(board), board, strict=True):
+    for name, report in zip(fmt.run_labels(board), board, strict=True):
         headline, metrics = report.summary.headline, report.summary.metrics
-        _add(
+        _add_row(
             table,
             _model_lines(name, console.width),
-            fmt.points(headline.value),
-            fmt.span(headline.interval),
-            *(fmt.points(metrics[key].value) if key in metrics else "" for key in more),
-            fmt.number(headline.n),
+            fmt.score_text(headline.value),
+            fmt.interval_text(headline.interval),
+            *(fmt.score_text(metrics[key].value) if key in metrics else "" for key in more),
+            fmt.count_text(headline.n),
         )
     for name, value in _baselines(board):
-        _add(table, name, value, style="dim")
+        _add_row(table, name, value, style="dim")
     return table
 
 
 def _baselines(board: Sequence[Report]) -> Iterator[tuple[str, str]]:
     """Each baseline once; again only where another run has another value."""
     rows = {
-        (fmt.metric_words(key), fmt.points(report.summary.metrics[key].value)): None
+        (fmt.metric_label(key), fmt.score_text(report.summary.metrics[key].value)): None
         for key in fmt.BASELINES
         for report in board
         if key in report.summary.metrics
@@ -238,16 +242,16 @@ def _pivot(
     """Models by benchmarks, or benchmarks by models where that is narrower; a later run of the
     same pair stands in for an earlier one."""
     cells = {
-        (report.run.model, report.run.benchmark): fmt.with_interval(report.summary.headline)
+        (report.run.model, report.run.benchmark): fmt.score_with_interval(report.summary.headline)
         for report in runs
     }
     if len(benchmarks) > len(models):
         table = _table("benchmark", *(_model_lines(model, console.width) for model in models))
         for benchmark in benchmarks:
-            _add(table, benchmark, *(cells.get((model, benchmark), "") for model in models))
+            _add_row(table, benchmark, *(cells.get((model, benchmark), "") for model in models))
         return table
     table = _table("model", *benchmarks)
     for model in models:
         row = (cells.get((model, benchmark), "") for benchmark in benchmarks)
-        _add(table, _model_lines(model, console.width), *row)
+        _add_row(table, _model_lines(model, console.width), *row)
     return table

@@ -5,77 +5,77 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from snellen.report import format as fmt
-from snellen.taskmap.findings import Agreement, Findings, TaskMap
-from snellen.taskmap.training import Finished
+from snellen.taskmap.findings import TaskMap, TaskMapFindings, TaskScoreAgreement
+from snellen.taskmap.training import VectorProgress
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-_MOST_NAMES = 6
+_MAX_NAMES = 6
 """Tasks of a cluster that are named in the table."""
 _DOMAIN = {"in": "in-domain", "out": "out-of-domain", "": ""}
 
 
-def finished_line(one: Finished) -> str:
+def progress_line(progress: VectorProgress) -> str:
     """One line about a vector."""
-    before, after = one.facts.before, one.facts.after
-    what = "found" if one.found else f"{one.facts.seconds:.1f} s"
+    before, after = progress.facts.before, progress.facts.after
+    what = "found" if progress.cached else f"{progress.facts.seconds:.1f} s"
     return (
-        f"{one.done}/{one.wanted} {one.facts.task}, seed {one.seed}: "
-        f"{fmt.plural(one.facts.samples, 'sample')}, right {100 * before.right:.0f} -> "
+        f"{progress.done}/{progress.total} {progress.facts.task}, seed {progress.seed}: "
+        f"{fmt.plural(progress.facts.samples, 'sample')}, right {100 * before.right:.0f} -> "
         f"{100 * after.right:.0f} %, {what}"
     )
 
 
-def print_findings(findings: Findings, console: Console) -> None:
+def print_findings(findings: TaskMapFindings, console: Console) -> None:
     if findings.map is not None:
         _print_map(findings.map, console)
     if findings.agreement is not None:
         _print_agreement(findings.agreement, console)
 
 
-def _print_map(found: TaskMap, console: Console) -> None:
-    how = found.tuning
-    numbers = found.tasks[0].numbers
-    _say(
+def _print_map(task_map: TaskMap, console: Console) -> None:
+    how = task_map.tuning
+    numbers = task_map.tasks[0].numbers
+    _print_line(
         console,
-        f"{fmt.plural(len(found.tasks), 'task')} of {found.benchmark}, {found.model} tuned on each "
+        f"{fmt.plural(len(task_map.tasks), 'task')} of {task_map.benchmark}, {task_map.model} tuned on each "
         f"for {fmt.plural(how.epochs, 'epoch')}: rank {how.rank} in "
-        f"{fmt.plural(found.layers, 'layer')}, {fmt.number(numbers)} numbers each",
+        f"{fmt.plural(task_map.layers, 'layer')}, {fmt.count_text(numbers)} numbers each",
     )
-    for name, samples in found.left_out.items():
-        _say(console, f"left out: {name} has {fmt.plural(samples, 'sample')}")
-    right = {task.task: task.before.right for task in found.tasks}
-    table = _table("cluster", "tasks", "right before", "", right_from=1, until=2)
-    for number, names in enumerate(found.clusters, start=1):
+    for name, samples in task_map.left_out.items():
+        _print_line(console, f"left out: {name} has {fmt.plural(samples, 'sample')}")
+    right = {task.task: task.before.right for task in task_map.tasks}
+    table = _table("cluster", "tasks", "right before", "", right_from=1, right_to=2)
+    for number, names in enumerate(task_map.clusters, start=1):
         share = 100 * sum(right[name] for name in names) / len(names)
         table.add_row(str(number), str(len(names)), f"{share:.0f} %", _names(names))
     console.print(table)
-    if found.cophenetic is not None:
-        _say(
+    if task_map.cophenetic is not None:
+        _print_line(
             console,
-            f"{found.tree.linkage} linkage; correlation of the tree with the distances "
-            f"{found.cophenetic:.2f}",
+            f"{task_map.tree.linkage} linkage; correlation of the tree with the distances "
+            f"{task_map.cophenetic:.2f}",
         )
-    if found.halves:
-        _print_halves(found, console)
-    for one in found.stability:
+    if task_map.halves:
+        _print_halves(task_map, console)
+    for one in task_map.stability:
         told = "-" if one.correlation is None else f"{one.correlation:.2f}"
-        _say(
+        _print_line(
             console,
             f"seeds {one.first} and {one.second}: distances correlate {told}; halves not told as "
-            f"one: {_listed(one.failing[0])}; {_listed(one.failing[1])}",
+            f"one: {_listed_names(one.failing[0])}; {_listed_names(one.failing[1])}",
         )
 
 
-def _print_halves(found: TaskMap, console: Console) -> None:
-    right = {task.task: task.before.right for task in found.tasks}
+def _print_halves(task_map: TaskMap, console: Console) -> None:
+    right = {task.task: task.before.right for task in task_map.tasks}
     table = _table(
         "halves of", "right before", "apart", "unrelated farther", "nearest other", "",
-        right_from=1, until=4,
+        right_from=1, right_to=4,
     )  # fmt: skip
-    for one in sorted(found.halves, key=lambda one: one.distance):
+    for one in sorted(task_map.halves, key=lambda one: one.distance):
         share = 100 * sum(right[f"{one.task}/{half}"] for half in (1, 2)) / 2
         table.add_row(
             one.task,
@@ -86,24 +86,24 @@ def _print_halves(found: TaskMap, console: Console) -> None:
             one.nearest,
         )
     console.print(table)
-    failing = [one.task for one in found.halves if one.apart]
-    _say(
+    failing = [one.task for one in task_map.halves if one.apart]
+    _print_line(
         console,
-        f"halves nearer to each other than to any other: {len(found.halves) - len(failing)} of "
-        f"{len(found.halves)}" + (f"; not so: {', '.join(failing)}" if failing else ""),
+        f"halves nearer to each other than to any other: {len(task_map.halves) - len(failing)} of "
+        f"{len(task_map.halves)}" + (f"; not so: {', '.join(failing)}" if failing else ""),
     )
 
 
-def _print_agreement(found: Agreement, console: Console) -> None:
-    ties = "0" if found.ties == "zero" else "1"
-    _say(
+def _print_agreement(agreement: TaskScoreAgreement, console: Console) -> None:
+    ties = "0" if agreement.ties == "zero" else "1"
+    _print_line(
         console,
-        f"{fmt.plural(len(found.models), 'model')} on {fmt.plural(found.tasks, 'task')}; "
+        f"{fmt.plural(len(agreement.models), 'model')} on {fmt.plural(agreement.tasks, 'task')}; "
         f"tied models count {ties}",
     )
-    if found.clusters:
-        table = _table("cluster", "tasks", "tau", "accuracy", "", right_from=1, until=3)
-        for one in found.clusters:
+    if agreement.clusters:
+        table = _table("cluster", "tasks", "tau", "accuracy", "", right_from=1, right_to=3)
+        for one in agreement.clusters:
             table.add_row(
                 one.name,
                 str(len(one.tasks)),
@@ -112,34 +112,36 @@ def _print_agreement(found: Agreement, console: Console) -> None:
                 _DOMAIN[one.domain],
             )
         console.print(table)
-        _print_against_chance(found, console)
-    beside = " (each task its own neighbour)" if found.itself else ""
-    _say(console, f"tau over every pair of tasks{beside}: {_tau(found.every_pair)}")
-    if found.by_distance:
-        table = _table("distance at most", "tau", "tasks", "pairs", "p", right_from=0, until=4)
-        for near in found.by_distance:
+        _print_against_chance(agreement, console)
+    beside = " (each task its own neighbour)" if agreement.itself else ""
+    _print_line(console, f"tau over every pair of tasks{beside}: {_tau(agreement.every_pair)}")
+    if agreement.by_distance:
+        table = _table("distance at most", "tau", "tasks", "pairs", "p", right_from=0, right_to=4)
+        for near in agreement.by_distance:
             numbers = (_tau(near.tau), str(near.tasks), str(near.pairs), fmt.p_text(near.p))
             table.add_row(f"{near.threshold:.3g}", *numbers)
         console.print(table)
-    if found.mantel is not None and found.mantel_p is not None:
-        _say(
+    if agreement.mantel is not None and agreement.mantel_p is not None:
+        _print_line(
             console,
-            f"distance and tau correlate {found.mantel:.2f} over pairs of tasks, p "
-            f"{fmt.p_told(found.mantel_p)} (tasks permuted)",
+            f"distance and tau correlate {agreement.mantel:.2f} over pairs of tasks, p "
+            f"{fmt.p_clause(agreement.mantel_p)} (tasks permuted)",
         )
-    if found.prediction is not None:
-        _print_prediction(found, console)
+    if agreement.prediction is not None:
+        _print_prediction(agreement, console)
 
 
-def _print_against_chance(found: Agreement, console: Console) -> None:
-    _say(
+def _print_against_chance(agreement: TaskScoreAgreement, console: Console) -> None:
+    _print_line(
         console,
         "the paper's rule; a large cluster is much of the overall score that it agrees with",
     )
-    if all(one.tau_others is None for one in found.clusters):
+    if all(one.tau_others is None for one in agreement.clusters):
         return
-    table = _table("cluster", "tau with the others", "p", "p of domain", "", right_from=1, until=3)
-    for one in found.clusters:
+    table = _table(
+        "cluster", "tau with the others", "p", "p of domain", "", right_from=1, right_to=3
+    )
+    for one in agreement.clusters:
         table.add_row(
             one.name,
             _tau(one.tau_others),
@@ -148,47 +150,47 @@ def _print_against_chance(found: Agreement, console: Console) -> None:
             _DOMAIN[one.domain_tested],
         )
     console.print(table)
-    _say(
+    _print_line(
         console,
         "tau with the tasks of all other clusters; p: models permuted; p of domain: against as "
         "many random tasks; both adjusted for the number of clusters (Holm), domains at 0.05",
     )
 
 
-def _print_prediction(found: Agreement, console: Console) -> None:
-    guess = found.prediction
+def _print_prediction(agreement: TaskScoreAgreement, console: Console) -> None:
+    guess = agreement.prediction
     assert guess is not None
     if guess.error is not None and guess.plain_error is not None:
-        _say(
+        _print_line(
             console,
             f"a task's scores from the {fmt.plural(guess.nearest, 'nearest task')}, each left out "
             f"in turn: off by {guess.error:.1f} points; from all other tasks: "
             f"{guess.plain_error:.1f}"
-            + ("" if guess.p is None else f"; p {fmt.p_told(guess.p)} (tasks permuted)"),
+            + ("" if guess.p is None else f"; p {fmt.p_clause(guess.p)} (tasks permuted)"),
         )
     for one in guess.predicted:
         best = sorted(one.scores.items(), key=lambda pair: -pair[1])
         told = ", ".join(f"{model} {score:.1f}" for model, score in best)
-        _say(console, f"{one.task}, from {', '.join(one.neighbours)}: {told}")
+        _print_line(console, f"{one.task}, from {', '.join(one.neighbours)}: {told}")
 
 
-def _table(*columns: str, right_from: int, until: int) -> Table:
+def _table(*columns: str, right_from: int, right_to: int) -> Table:
     from rich import box
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for at, name in enumerate(columns):
-        right = right_from <= at <= until
+        right = right_from <= at <= right_to
         table.add_column(name, justify="right" if right else "left", overflow="fold")
     return table
 
 
 def _names(names: tuple[str, ...]) -> str:
-    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return ", ".join(names[:_MOST_NAMES]) + more
+    more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+    return ", ".join(names[:_MAX_NAMES]) + more
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def _listed_names(names: tuple[str, ...]) -> str:
     return ", ".join(names) if names else "none"
 
 
@@ -196,5 +198,5 @@ def _tau(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}"
 
 
-def _say(console: Console, line: str) -> None:
+def _print_line(console: Console, line: str) -> None:
     console.print(line, highlight=False, markup=False, soft_wrap=True)

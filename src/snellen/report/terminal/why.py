@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from snellen.analysis.causes.attribution import Method
-from snellen.analysis.causes.differing_samples import Example
+from snellen.analysis.causes.differing_samples import DifferingSample
 from snellen.analysis.causes.factors import Cause
-from snellen.analysis.causes.why import Share, Why, open_combinations
+from snellen.analysis.causes.why import CauseContribution, DifferenceSplit, open_combinations
 from snellen.report import format as fmt
 from snellen.report.markdown import bullets, literal
-from snellen.report.terminal.comparison import Grid, markdown_of, table_of
+from snellen.report.terminal.comparison import TextTable, markdown_lines, rich_table
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-CAUSE_WORDS: Mapping[Cause, str] = {
+CAUSE_LABELS: Mapping[Cause, str] = {
     "data": "data",
     "media": "media",
     "prompt": "prompt",
@@ -30,7 +30,7 @@ CAUSE_WORDS: Mapping[Cause, str] = {
     "judge": "judge",
     "scoring": "scoring rule",
 }
-_METHOD_WORDS: Mapping[Method, str] = {
+_METHOD_LABELS: Mapping[Method, str] = {
     "alone": "alone",
     "read again": "read again",
     "measured": "measured",
@@ -38,105 +38,111 @@ _METHOD_WORDS: Mapping[Method, str] = {
 }
 _NOISE = 1e-9
 """Points by which sums of floats differ."""
-_UNKNOWN_ASKING = frozenset({"media", "prompt", "decoding", "model"})
+_UNKNOWN_REQUESTS = frozenset({"media", "prompt", "decoding", "model"})
 """All that a file of predictions does not tell."""
 
 
-def causes_words(causes: Sequence[Cause]) -> str:
+def causes_text(causes: Sequence[Cause]) -> str:
     """`prompt or the model`: what is attributed to several causes at once."""
-    if set(causes) >= _UNKNOWN_ASKING:
-        rest = [CAUSE_WORDS[one] for one in causes if one not in _UNKNOWN_ASKING]
+    if set(causes) >= _UNKNOWN_REQUESTS:
+        rest = [CAUSE_LABELS[one] for one in causes if one not in _UNKNOWN_REQUESTS]
         return " or ".join(["the model or how it was asked", *rest])
-    return " or ".join(CAUSE_WORDS[one] for one in causes)
+    return " or ".join(CAUSE_LABELS[one] for one in causes)
 
 
-def heading(found: Why) -> str:
+def heading(explanation: DifferenceSplit) -> str:
     """Both scores and their difference."""
     return (
-        f"{found.benchmark}: {found.first} {fmt.points(found.first_score)}, {found.second} "
-        f"{fmt.points(found.second_score)}: {fmt.signed(found.observed.difference)} points"
+        f"{explanation.benchmark}: {explanation.first} {fmt.score_text(explanation.first_score)}, {explanation.second} "
+        f"{fmt.score_text(explanation.second_score)}: {fmt.difference_text(explanation.observed.difference)} points"
     )
 
 
-def observed(found: Why) -> Grid:
+def observed_table(explanation: DifferenceSplit) -> TextTable:
     """The difference itself."""
-    seen = found.observed
+    seen = explanation.observed
     head = ["", "points", "95 % interval", "p", "samples"]
     row = [
-        f"{found.second} – {found.first}",
-        fmt.signed(seen.difference),
-        fmt.signed_span(seen.interval),
+        f"{explanation.second} – {explanation.first}",
+        fmt.difference_text(seen.difference),
+        fmt.difference_interval_text(seen.interval),
         fmt.NONE if seen.p is None else fmt.p_text(seen.p),
-        fmt.number(seen.aligned),
+        fmt.count_text(seen.aligned),
     ]
     if seen.anytime is not None:
         head.append("anytime interval")
-        row.append(fmt.signed_span(seen.anytime))
-    return Grid("observed", 1, tuple(head), [tuple(row)])
+        row.append(fmt.difference_interval_text(seen.anytime))
+    return TextTable("observed", 1, tuple(head), [tuple(row)])
 
 
-def attributed(found: Why) -> Grid:
+def attribution_table(explanation: DifferenceSplit) -> TextTable:
     """A row for each cause, or for several that cannot be told apart, and their sum. Columns that
     would be empty are left out."""
     heads = ("cause", "points", "least to most", "95 % interval", "samples", "in one only", "how")
-    total = ("all", fmt.signed(found.observed.difference), "", "", "", "", "")
-    rows = [*(row for one in found.shares for row in _rows(one)), total]
+    total = ("all", fmt.difference_text(explanation.observed.difference), "", "", "", "", "")
+    rows = [*(row for one in explanation.shares for row in _rows(one)), total]
     kept = [at for at in range(len(heads)) if any(row[at] for row in rows)]
     picked = [tuple(row[at] for at in kept) for row in rows]
-    return Grid("attributed", 1, [heads[at] for at in kept], picked)
+    return TextTable("attributed", 1, [heads[at] for at in kept], picked)
 
 
-def _rows(one: Share) -> Iterator[tuple[str, ...]]:
+def _rows(contribution: CauseContribution) -> Iterator[tuple[str, ...]]:
     yield (
-        causes_words(one.causes),
-        fmt.signed(one.points),
-        _range(one.least, one.most) if _has_range(one) else "",
-        fmt.signed_span(one.interval),
-        f"+{fmt.number(one.gained)} –{fmt.number(one.lost)}",
-        fmt.number(one.apart) if one.apart else "",
-        _how(one),
+        causes_text(contribution.causes),
+        fmt.difference_text(contribution.points),
+        _range_text(contribution.least, contribution.most) if _has_range(contribution) else "",
+        fmt.difference_interval_text(contribution.interval),
+        f"+{fmt.count_text(contribution.gained)} –{fmt.count_text(contribution.lost)}",
+        fmt.count_text(contribution.apart) if contribution.apart else "",
+        _method_text(contribution),
     )
-    if one.method == "joint" and not set(one.causes) >= _UNKNOWN_ASKING:
-        for cause in one.causes:
-            bracket = _range(min(0.0, one.points), max(0.0, one.points))
-            yield (f"  {CAUSE_WORDS[cause]}", fmt.NONE, bracket, "", "", "", "")
+    if contribution.method == "joint" and not set(contribution.causes) >= _UNKNOWN_REQUESTS:
+        for cause in contribution.causes:
+            bracket = _range_text(min(0.0, contribution.points), max(0.0, contribution.points))
+            yield (f"  {CAUSE_LABELS[cause]}", fmt.NONE, bracket, "", "", "", "")
 
 
-def _has_range(one: Share) -> bool:
+def _has_range(contribution: CauseContribution) -> bool:
     """Whether it was switched in several orders, or might have moved otherwise in another."""
-    return one.method in ("read again", "measured") or one.most - one.least > _NOISE
+    return (
+        contribution.method in ("read again", "measured")
+        or contribution.most - contribution.least > _NOISE
+    )
 
 
-def _range(least: float, most: float) -> str:
-    return f"{fmt.signed(least)} to {fmt.signed(most)}"
+def _range_text(low: float, high: float) -> str:
+    return f"{fmt.difference_text(low)} to {fmt.difference_text(high)}"
 
 
-def _how(one: Share) -> str:
-    words = _METHOD_WORDS[one.method]
-    if one.method in ("measured", "read again") and one.orders < one.possible:
-        return f"{words} {one.orders}/{one.possible}"
+def _method_text(contribution: CauseContribution) -> str:
+    words = _METHOD_LABELS[contribution.method]
+    if (
+        contribution.method in ("measured", "read again")
+        and contribution.orders < contribution.possible
+    ):
+        return f"{words} {contribution.orders}/{contribution.possible}"
     return words
 
 
-def remarks(found: Why) -> Iterator[str]:
+def remarks(explanation: DifferenceSplit) -> Iterator[str]:
     """What the parts rest on, in sentences."""
-    for run in found.between:
+    for run in explanation.between:
         switched = " and ".join("the model" if one == "model" else one for one in run.switched)
         yield (
-            f"{run.name} tells causes apart: as {found.second} in {switched}, else as {found.first}"
+            f"{run.name} tells causes apart: as {explanation.second} in {switched}, else as {explanation.first}"
         )
-    joint = [share for share in found.shares if share.method == "joint"]
+    joint = [share for share in explanation.shares if share.method == "joint"]
     for share in joint:
         several = len(share.causes)
         far = [(share.points + sign * 100 * (several - 1)) / several for sign in (-1, 1)]
         yield (
-            f"{causes_words(share.causes)}: they differ together, so that these runs do not tell "
-            f"how much of {fmt.signed(share.points)} is of which. The bounds hold if none works "
-            f"against another; without that each may be anything from {_range(*far)}"
+            f"{causes_text(share.causes)}: they differ together, so that these runs do not tell "
+            f"how much of {fmt.difference_text(share.points)} is of which. The bounds hold if none works "
+            f"against another; without that each may be anything from {_range_text(*far)}"
         )
     partly = [
         share
-        for share in found.shares
+        for share in explanation.shares
         if share.method == "measured" and share.orders < share.possible
     ]
     for share in partly[:1]:
@@ -144,73 +150,80 @@ def remarks(found: Why) -> Iterator[str]:
             f"of {share.possible} orders in which the causes can be switched {share.orders} "
             f"{'is' if share.orders == 1 else 'are'} measured"
         )
-    if open_combinations(found):
+    if open_combinations(explanation):
         yield "to measure it: the same command with --ask, which tells the price first"
-    if found.observed.reason:
-        yield found.observed.reason
+    if explanation.observed.reason:
+        yield explanation.observed.reason
 
 
-def made_with(found: Why) -> Grid:
+def differing_settings(explanation: DifferenceSplit) -> TextTable:
     """What the runs were made with, where it differs."""
-    rows = [(one.name, one.first, one.second) for one in found.settings]
-    return Grid("made with", 3, ("", found.first, found.second), rows)
+    rows = [(one.name, one.first, one.second) for one in explanation.settings]
+    return TextTable("made with", 3, ("", explanation.first, explanation.second), rows)
 
 
-def examples(found: Why) -> Iterator[tuple[str, list[str]]]:
+def example_lines(explanation: DifferenceSplit) -> Iterator[tuple[str, list[str]]]:
     """Examples of each cause, as lines under its name."""
-    for share in found.shares:
-        lines = [line for one in share.examples for line in _example(one)]
+    for share in explanation.shares:
+        lines = [line for one in share.examples for line in _example_text(one)]
         if lines:
-            yield causes_words(share.causes), lines
+            yield causes_text(share.causes), lines
 
 
-def _example(one: Example) -> Iterator[str]:
-    yield f"{one.id}: {one.question}"
-    yield f"  {one.detail}"
+def _example_text(example: DifferingSample) -> Iterator[str]:
+    yield f"{example.id}: {example.question}"
+    yield f"  {example.detail}"
     for score, answer, reply in (
-        (one.first_score, one.first_answer, one.first_reply),
-        (one.second_score, one.second_answer, one.second_reply),
+        (example.first_score, example.first_answer, example.first_reply),
+        (example.second_score, example.second_answer, example.second_reply),
     ):
         told = "not scored" if score is None else f"{100 * score:.0f}"
         read = f"read as {answer}: " if answer is not None else ""
         yield f"  {told:>10}  {read}{reply!r}"
 
 
-def print_why(found: Why, console: Console) -> None:
+def print_why(explanation: DifferenceSplit, console: Console) -> None:
     from rich.text import Text
 
-    for notice in found.notices:
+    for notice in explanation.notices:
         console.print(Text(f"! {notice}", style="yellow"))
-    console.print(Text(heading(found), style="bold"))
-    for grid in (observed(found), attributed(found)):
+    console.print(Text(heading(explanation), style="bold"))
+    for grid in (observed_table(explanation), attribution_table(explanation)):
         console.print(Text(grid.title, style="dim"))
-        console.print(table_of(grid))
-    for line in remarks(found):
+        console.print(rich_table(grid))
+    for line in remarks(explanation):
         console.print(Text(line), soft_wrap=True)
-    if found.settings:
+    if explanation.settings:
         console.print()
-        console.print(table_of(made_with(found)))
-    for name, lines in examples(found):
+        console.print(rich_table(differing_settings(explanation)))
+    for name, lines in example_lines(explanation):
         console.print()
         console.print(Text(name, style="bold"))
         for line in lines:
             console.print(Text(line), soft_wrap=True)
 
 
-def to_markdown(found: Why) -> str:
-    lines = [*bullets(found.notices), "", literal(heading(found)), ""]
-    lines += [*markdown_of(observed(found)), "", *markdown_of(attributed(found))]
-    lines += ["", *bullets(remarks(found))]
-    if found.settings:
-        lines += ["", *markdown_of(made_with(found))]
-    for name, told in examples(found):
+def to_markdown(explanation: DifferenceSplit) -> str:
+    lines = [*bullets(explanation.notices), "", literal(heading(explanation)), ""]
+    lines += [
+        *markdown_lines(observed_table(explanation)),
+        "",
+        *markdown_lines(attribution_table(explanation)),
+    ]
+    lines += ["", *bullets(remarks(explanation))]
+    if explanation.settings:
+        lines += ["", *markdown_lines(differing_settings(explanation))]
+    for name, told in example_lines(explanation):
         lines += ["", f"**{name}**", "", "```text", *told, "```"]
     return "\n".join(lines).strip() + "\n"
 
 
-def to_json(found: Why) -> str:
+def to_json(explanation: DifferenceSplit) -> str:
     """One object, unrounded."""
-    return msgspec.json.encode(found).decode() + "\n"
+    return msgspec.json.encode(explanation).decode() + "\n"
 
 
-WHY_EXPORTS: Mapping[str, Callable[[Why], str]] = {"json": to_json, "markdown": to_markdown}
+WHY_EXPORTS: Mapping[str, Callable[[DifferenceSplit], str]] = {
+    "json": to_json,
+    "markdown": to_markdown,
+}

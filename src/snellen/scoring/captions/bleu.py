@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-LONGEST = 4
+MAX_ORDER = 4
 _TINY, _SMALL = 1e-15, 1e-9
 """Added above and below, so that a count of 0 gives no error: the tools' own numbers."""
 
@@ -27,8 +27,8 @@ class BleuCounts:
 
     words: float = 0
     reference: float = 0
-    guessed: tuple[float, ...] = (0,) * LONGEST
-    correct: tuple[float, ...] = (0,) * LONGEST
+    guessed: tuple[float, ...] = (0,) * MAX_ORDER
+    correct: tuple[float, ...] = (0,) * MAX_ORDER
 
     def __add__(self, other: BleuCounts) -> BleuCounts:
         return BleuCounts(
@@ -42,32 +42,32 @@ class BleuCounts:
         """BLEU-1 to BLEU-4, 0..1."""
         ratio = (self.words + _TINY) / (self.reference + _SMALL)
         brevity = math.exp(1 - 1 / ratio) if ratio < 1 else 1.0
-        product, found = 1.0, []
+        product, scores = 1.0, []
         for order, (right, all_) in enumerate(zip(self.correct, self.guessed, strict=True), 1):
             product *= (right + _TINY) / (all_ + _SMALL)
-            found.append(brevity * product ** (1 / order))
-        return tuple(found)
+            scores.append(brevity * product ** (1 / order))
+        return tuple(scores)
 
 
 def bleu_counts(caption: Words, references: Sequence[Words]) -> BleuCounts:
     """The counts of one caption. Raises ValueError without references."""
     if not references:
         raise ValueError("BLEU needs at least one reference")
-    most: Counter[tuple[str, ...]] = Counter()
+    reference_counts: Counter[tuple[str, ...]] = Counter()
     for reference in references:
-        most |= ngrams(reference)
-    guessed, correct = [0] * LONGEST, [0] * LONGEST
+        reference_counts |= ngrams(reference)
+    guessed, correct = [0] * MAX_ORDER, [0] * MAX_ORDER
     for gram, count in ngrams(caption).items():
         guessed[len(gram) - 1] += count
-        correct[len(gram) - 1] += min(count, most[gram])
+        correct[len(gram) - 1] += min(count, reference_counts[gram])
     nearest = min((abs(len(one) - len(caption)), len(one)) for one in references)[1]
     return BleuCounts(len(caption), nearest, tuple(guessed), tuple(correct))
 
 
-def ngrams(words: Words, longest: int = LONGEST) -> Counter[tuple[str, ...]]:
-    """Every run of 1 to `longest` words with its count."""
+def ngrams(words: Words, max_order: int = MAX_ORDER) -> Counter[tuple[str, ...]]:
+    """Every run of 1 to `max_order` words with its count."""
     return Counter(
         tuple(words[start : start + size])
-        for size in range(1, longest + 1)
+        for size in range(1, max_order + 1)
         for start in range(len(words) - size + 1)
     )

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from snellen.scoring.captions.bleu import LONGEST, Words, ngrams
+from snellen.scoring.captions.bleu import MAX_ORDER, Words, ngrams
 
 _SIGMA = 6.0
 _SCALE = 10.0
@@ -42,23 +42,23 @@ class DocumentFrequencies:
 
 def document_frequencies(corpus: Iterable[Sequence[Words]]) -> DocumentFrequencies:
     """Those of the references of every image of a corpus."""
-    found = DocumentFrequencies()
+    frequencies = DocumentFrequencies()
     for references in corpus:
-        found.add(references)
-    return found
+        frequencies.add(references)
+    return frequencies
 
 
-def cider(caption: Words, references: Sequence[Words], known: DocumentFrequencies) -> float:
+def cider(caption: Words, references: Sequence[Words], frequencies: DocumentFrequencies) -> float:
     """CIDEr-D of one caption, 0..10. Raises ValueError without references."""
     if not references:
         raise ValueError("CIDEr needs at least one reference")
-    said = _vector(caption, known)
+    caption_vector = _vector(caption, frequencies)
     total = 0.0
     for reference in references:
-        gold = _vector(reference, known)
-        difference = said.bigrams - gold.bigrams
+        gold = _vector(reference, frequencies)
+        difference = caption_vector.bigrams - gold.bigrams
         fit = math.exp(-(difference**2) / (2 * _SIGMA**2))
-        total += fit * sum(_cosines(said, gold)) / LONGEST
+        total += fit * sum(_cosines(caption_vector, gold)) / MAX_ORDER
     return _SCALE * total / len(references)
 
 
@@ -69,19 +69,19 @@ class _Vector:
     bigrams: int
 
 
-def _vector(words: Words, known: DocumentFrequencies) -> _Vector:
-    weights = {gram: count * known.rarity(gram) for gram, count in ngrams(words).items()}
-    squares = [0.0] * LONGEST
+def _vector(words: Words, frequencies: DocumentFrequencies) -> _Vector:
+    weights = {gram: count * frequencies.rarity(gram) for gram, count in ngrams(words).items()}
+    squares = [0.0] * MAX_ORDER
     for gram, weight in weights.items():
         squares[len(gram) - 1] += weight * weight
     return _Vector(weights, tuple(map(math.sqrt, squares)), max(0, len(words) - 1))
 
 
-def _cosines(said: _Vector, gold: _Vector) -> list[float]:
-    products = [0.0] * LONGEST
-    for gram, weight in said.weights.items():
-        other = gold.weights.get(gram)
+def _cosines(caption: _Vector, reference: _Vector) -> list[float]:
+    products = [0.0] * MAX_ORDER
+    for gram, weight in caption.weights.items():
+        other = reference.weights.get(gram)
         if other is not None:
             products[len(gram) - 1] += min(weight, other) * other
-    norms = zip(products, said.norms, gold.norms, strict=True)
+    norms = zip(products, caption.norms, reference.norms, strict=True)
     return [product / (one * two) if one and two else 0.0 for product, one, two in norms]

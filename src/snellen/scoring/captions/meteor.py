@@ -61,26 +61,26 @@ def meteor_counts(line: str) -> MeteorCounts:
     """Counts from a line of the program: lengths and function words of caption and reference, per
     way of matching the content and function words matched in each, runs, and words matched in
     each. Raises ValueError for any other line."""
-    told = [float(field) for field in line.split()]
-    if len(told) != _FIELDS:
-        raise ValueError(f"expected {_FIELDS} numbers, got {len(told)}")
-    words, gold_words, function, gold_function = told[:4]
-    *stages, runs, matches, gold_matches = told[4:]
-    whole = runs == 1 and matches == words and gold_matches == gold_words
+    numbers = [float(field) for field in line.split()]
+    if len(numbers) != _FIELDS:
+        raise ValueError(f"expected {_FIELDS} numbers, got {len(numbers)}")
+    words, gold_words, function, gold_function = numbers[:4]
+    *stages, runs, matches, gold_matches = numbers[4:]
+    is_full_match = runs == 1 and matches == words and gold_matches == gold_words
     return MeteorCounts(
-        _matched(stages[0::4], stages[2::4]),
-        _weighed(words - function, function),
-        _matched(stages[1::4], stages[3::4]),
-        _weighed(gold_words - gold_function, gold_function),
-        0.0 if whole else runs,
+        _matched_weight(stages[0::4], stages[2::4]),
+        _weigh(words - function, function),
+        _matched_weight(stages[1::4], stages[3::4]),
+        _weigh(gold_words - gold_function, gold_function),
+        0.0 if is_full_match else runs,
         (matches + gold_matches) / 2,
     )
 
 
-def _matched(content: Sequence[float], function: Sequence[float]) -> float:
+def _matched_weight(content: Sequence[float], function: Sequence[float]) -> float:
     ways = zip(_WEIGHTS, content, function, strict=True)
-    return sum(weight * _weighed(one, other) for weight, one, other in ways)
+    return sum(weight * _weigh(one, other) for weight, one, other in ways)
 
 
-def _weighed(content: float, function: float) -> float:
+def _weigh(content: float, function: float) -> float:
     return _DELTA * content + (1 - _DELTA) * function

@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from snellen.core.atomic_write import whole_file
+from snellen.core.atomic_write import atomic_file
 from snellen.core.errors import MissingExtra, UsageError
 from snellen.scoring.captions.meteor import MeteorCounts, meteor_counts
 
@@ -32,43 +32,43 @@ _START_SECONDS, _CAPTION_SECONDS = 600.0, 1.0
 Words = Sequence[str]
 
 
-class Captioned(NamedTuple):
+class CaptionWithReferences(NamedTuple):
     """A caption and its references, in words."""
 
     caption: Words
     references: Sequence[Words]
 
 
-def caption_counts(captions: Sequence[Captioned], cache: Path) -> list[MeteorCounts]:
+def caption_counts(captions: Sequence[CaptionWithReferences], cache: Path) -> list[MeteorCounts]:
     """The counts of each caption.
 
     Raises:
         MissingExtra: the package is not installed.
         UsageError: there is no Java runtime, or the program failed.
     """
-    asked = "".join(f"{_asked(one)}\n" for one in captions)
-    kept = cache / "meteor" / f"{hashlib.sha256(asked.encode()).hexdigest()}.txt"
-    counts = _read(kept, len(captions))
+    requests = "".join(f"{_request_line(one)}\n" for one in captions)
+    cache_file = cache / "meteor" / f"{hashlib.sha256(requests.encode()).hexdigest()}.txt"
+    counts = _read_cached(cache_file, len(captions))
     if counts is None:
-        said = _run(asked, len(captions))
-        counts = _parsed(said, len(captions))
+        program_output = _run_program(requests, len(captions))
+        counts = _parse_counts(program_output, len(captions))
         if counts is None:
             raise UsageError(
-                f"METEOR's program gave {len(said.splitlines())} lines of counts for "
+                f"METEOR's program gave {len(program_output.splitlines())} lines of counts for "
                 f"{len(captions)} captions; expected one for each"
             )
-        _keep(kept, said)
+        _write_cache(cache_file, program_output)
     return counts
 
 
-def _asked(one: Captioned) -> str:
-    texts = [" ".join(words) for words in (*one.references, one.caption)]
+def _request_line(item: CaptionWithReferences) -> str:
+    texts = [" ".join(words) for words in (*item.references, item.caption)]
     # A bar would end the text; white space such as a line break would end the line.
     plain = [" ".join(text.replace(_BAR, " ").split()) for text in texts]
     return f" {_BAR} ".join(("SCORE", *plain))
 
 
-def _run(asked: str, captions: int) -> str:
+def _run_program(requests: str, captions: int) -> str:
     program = _program()
     java = shutil.which("java")
     if java is None:
@@ -78,9 +78,9 @@ def _run(asked: str, captions: int) -> str:
         )
     limit = _START_SECONDS + _CAPTION_SECONDS * captions
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [java, *_JAVA, "-jar", str(program), *_ENGLISH],
-            input=asked.encode(),
+            input=requests.encode(),
             capture_output=True,
             timeout=limit,
             check=False,
@@ -91,11 +91,11 @@ def _run(asked: str, captions: int) -> str:
         raise UsageError(
             f"METEOR's program took more than {limit:.0f} s and was stopped"
         ) from error
-    if done.returncode:
-        lines = done.stderr.decode(errors="replace").strip().splitlines()
-        told = f": {lines[0]}" if lines else ""
-        raise UsageError(f"METEOR's program ended with exit code {done.returncode}{told}")
-    return done.stdout.decode(errors="replace")
+    if process.returncode:
+        lines = process.stderr.decode(errors="replace").strip().splitlines()
+        first_error = f": {lines[0]}" if lines else ""
+        raise UsageError(f"METEOR's program ended with exit code {process.returncode}{first_error}")
+    return process.stdout.decode(errors="replace")
 
 
 def _program() -> Path:
@@ -106,7 +106,7 @@ def _program() -> Path:
     raise MissingExtra("METEOR", EXTRA, _PACKAGE)
 
 
-def _parsed(text: str, captions: int) -> list[MeteorCounts] | None:
+def _parse_counts(text: str, captions: int) -> list[MeteorCounts] | None:
     try:
         counts = [meteor_counts(line) for line in text.splitlines()]
     except ValueError:
@@ -114,15 +114,15 @@ def _parsed(text: str, captions: int) -> list[MeteorCounts] | None:
     return counts if len(counts) == captions else None
 
 
-def _read(kept: Path, captions: int) -> list[MeteorCounts] | None:
+def _read_cached(cache_file: Path, captions: int) -> list[MeteorCounts] | None:
     try:
-        return _parsed(kept.read_text(encoding="utf-8"), captions)
+        return _parse_counts(cache_file.read_text(encoding="utf-8"), captions)
     except (OSError, UnicodeDecodeError):
         return None
 
 
-def _keep(kept: Path, said: str) -> None:
+def _write_cache(cache_file: Path, program_output: str) -> None:
     with contextlib.suppress(OSError):  # a cache that cannot be written costs time, and no number
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(kept) as part:
-            part.write_text(said, encoding="utf-8")
+        cache_file.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_file(cache_file) as part:
+            part.write_text(program_output, encoding="utf-8")

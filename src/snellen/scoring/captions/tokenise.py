@@ -57,10 +57,10 @@ _SPLIT_WORDS = {
 @lru_cache(maxsize=65536)
 def caption_words(caption: str) -> tuple[str, ...]:
     """The words of a caption, lower-cased, without marks of punctuation."""
-    found = []
+    words = []
     for token in _TOKEN.findall(html.unescape(caption)):
         low = token.lower()
         for word in _SPLIT_WORDS.get(low, low).split():
             if word not in _DROPPED and not _DOTS.fullmatch(word):
-                found.append(_BRACKETS.get(word, word))
-    return tuple(found)
+                words.append(_BRACKETS.get(word, word))
+    return tuple(words)

@@ -9,26 +9,26 @@ from __future__ import annotations
 
 from itertools import chain
 
-from snellen.core.answer import Found, NoMatch, Refused
+from snellen.core.answer import NoMatch, ParsedAnswer, Refused
 from snellen.core.errors import UsageError
 from snellen.core.record import Record
-from snellen.store.export.vlmevalkit import Sheet, vlmevalkit_sheet
+from snellen.store.export.vlmevalkit import ExportSheet, vlmevalkit_sheet
 from snellen.store.runs import RunFolder
 
 UNREAD = "Z"
 """The pseudo choice for replies without an answer."""
 
 
-def mmt_sheet(run: RunFolder) -> Sheet:
+def mmt_sheet(run: RunFolder) -> ExportSheet:
     """One row per question: the columns of the data but the pictures, prediction, opt, log.
 
     Raises UsageError for a run that is not complete, or that asked questions more than once.
     """
     records = {record.id: record for record in chain(run.records(), run.failures())}
-    owed = sum(record.owed for record in records.values())
-    if owed or run.info.status != "complete":
+    failed = sum(record.is_retryable for record in records.values())
+    if failed or run.info.status != "complete":
         raise UsageError(
-            f"{run.path} is {run.info.status}, {owed} questions failed; the same command asks "
+            f"{run.path} is {run.info.status}, {failed} questions failed; the same command asks "
             f"them again: {run.info.command}"
         )
     if any(len(record.passes) > 1 or record.saved for record in records.values()):
@@ -47,12 +47,14 @@ def mmt_sheet(run: RunFolder) -> Sheet:
         {**row, "opt": records[row["index"]].answer or UNREAD, "log": _log(records[row["index"]])}
         for row in sheet.rows
     ]
-    return Sheet([*sheet.columns, "opt", "log"], rows)
+    return ExportSheet([*sheet.columns, "opt", "log"], rows)
 
 
 def _log(record: Record) -> str:
     answer = record.passes[0].answer
-    if isinstance(answer, Found | NoMatch | Refused):
-        verdict = {Found: "read by", NoMatch: "no option fits:", Refused: "refused:"}[type(answer)]
+    if isinstance(answer, ParsedAnswer | NoMatch | Refused):
+        verdict = {ParsedAnswer: "read by", NoMatch: "no option fits:", Refused: "refused:"}[
+            type(answer)
+        ]
         return f"{verdict} {answer.rule}"
     return record.outcome

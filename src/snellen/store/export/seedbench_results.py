@@ -12,8 +12,8 @@ from snellen.core.record import Record
 class SeedResults(NamedTuple):
     text: str
     """The file's content."""
-    written: int
-    left_out: int
+    line_count: int
+    omitted: int
     """Samples without an answer: failed, unread or unsupported. The format has no sign for them,
     and a letter put in their place would be an invention."""
 
@@ -21,11 +21,11 @@ class SeedResults(NamedTuple):
 def seed_results(records: Iterable[Record]) -> SeedResults:
     """The letter each question was answered with, in the order of the records."""
     lines: list[str] = []
-    left_out = 0
+    omitted = 0
     for record in records:
         if record.answer is None:
-            left_out += 1
+            omitted += 1
             continue
         row = {"question_id": record.id, "prediction": record.answer}
         lines.append(json.dumps(row, ensure_ascii=False) + "\n")
-    return SeedResults("".join(lines), len(lines), left_out)
+    return SeedResults("".join(lines), len(lines), omitted)

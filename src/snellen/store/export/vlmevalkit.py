@@ -17,38 +17,44 @@ from snellen.core.atomic_write import save
 from snellen.core.errors import UsageError
 from snellen.core.output import Generated, Ranked
 from snellen.core.record import Pass, Record
-from snellen.store.export.vlmevalkit_layout import COMMON, Layout, gold_cell, layout_of, more_cells
+from snellen.store.export.vlmevalkit_layout import (
+    COMMON_LAYOUT,
+    FileLayout,
+    benchmark_layout,
+    extra_cells,
+    gold_cell,
+)
 from snellen.store.runs import RunFolder
 
 SUBMISSION_FILE = "submission.xlsx"
 FAILED = "Failed to obtain answer via API."
 GROUPS = ("category", "l2-category", "split")
 _STRIDE = 1_000_000
-_LONGEST_CELL = 32_767
+_MAX_CELL_LENGTH = 32_767
 """Characters that a cell of an Excel workbook can hold."""
 
 
-class Sheet(NamedTuple):
+class ExportSheet(NamedTuple):
     columns: list[str]
     rows: list[dict[str, str]]
     """Cells by column; empty ones are absent."""
 
 
-def vlmevalkit_sheet(run: RunFolder) -> Sheet:
+def vlmevalkit_sheet(run: RunFolder) -> ExportSheet:
     """Every pass of a run: index, question, options, answer, groups, prediction.
 
     Raises UsageError where rotations were asked of questions that have no whole number as id.
     """
-    layout = layout_of(run.info.benchmark)
+    layout = benchmark_layout(run.info.benchmark)
     split = run.info.config.parameters.get("split", "")
     rows = [row for record in _records(run) for row in _rows(record, layout, split)]
-    others = dict.fromkeys(key for row in rows for key in row if _is_other(key))
+    extra = dict.fromkeys(key for row in rows for key in row if _is_extra(key))
     options = sorted({key for row in rows for key in row if _is_option(key)})
-    known = [name for name in ("answer", *GROUPS) if any(name in row for row in rows)]
-    return Sheet(["index", "question", *options, *known, *others, "prediction"], rows)
+    data_columns = [name for name in ("answer", *GROUPS) if any(name in row for row in rows)]
+    return ExportSheet(["index", "question", *options, *data_columns, *extra, "prediction"], rows)
 
 
-def mmbench_sheet(run: RunFolder) -> Sheet:
+def mmbench_sheet(run: RunFolder) -> ExportSheet:
     """What the MMBench server takes: every rotation of every question with its raw reply.
 
     Raises UsageError for a run that lacks some: not circular, stopped early, or with failures.
@@ -58,10 +64,10 @@ def mmbench_sheet(run: RunFolder) -> Sheet:
     again = f"run again with --circular full: {run.info.command or run.path}"
     if mode is None:
         raise UsageError(f"{run.path} asked each question once; {again}")
-    owed = sum(record.owed for record in records)
-    if owed or run.info.status != "complete":
+    failed = sum(record.is_retryable for record in records)
+    if failed or run.info.status != "complete":
         raise UsageError(
-            f"{run.path} is {run.info.status}, {owed} questions failed; the same command asks "
+            f"{run.path} is {run.info.status}, {failed} questions failed; the same command asks "
             f"them again: {run.info.command}"
         )
     stopped = sum(record.saved > 0 for record in records)
@@ -72,8 +78,8 @@ def mmbench_sheet(run: RunFolder) -> Sheet:
         )
     rows = [row for record in records for row in _rows(record)]
     options = sorted({"A", "B", "C", "D"} | {key for row in rows for key in row if _is_option(key)})
-    known = [name for name in ("answer", "split") if any(name in row for row in rows)]
-    return Sheet(["index", "question", *options, "prediction", *known], rows)
+    data_columns = [name for name in ("answer", "split") if any(name in row for row in rows)]
+    return ExportSheet(["index", "question", *options, "prediction", *data_columns], rows)
 
 
 def write_submission(run: RunFolder) -> Path | None:
@@ -92,7 +98,7 @@ def write_submission(run: RunFolder) -> Path | None:
     return path
 
 
-def as_tsv(sheet: Sheet) -> str:
+def as_tsv(sheet: ExportSheet) -> str:
     """Tab-separated, every cell in quotes, as VLMEvalKit writes it."""
     text = io.StringIO()
     lines = csv.writer(text, delimiter="\t", quoting=csv.QUOTE_ALL, lineterminator="\n")
@@ -101,7 +107,7 @@ def as_tsv(sheet: Sheet) -> str:
     return text.getvalue()
 
 
-def as_xlsx(sheet: Sheet) -> bytes:
+def as_xlsx(sheet: ExportSheet) -> bytes:
     """An Excel workbook; whole numbers as numbers, everything else as text, never a formula.
 
     Control characters, which a workbook cannot hold, become spaces. Raises UsageError for a reply
@@ -118,10 +124,10 @@ def as_xlsx(sheet: Sheet) -> bytes:
         cells: list[object] = []
         for column in sheet.columns:
             text = ILLEGAL_CHARACTERS_RE.sub(" ", row.get(column, ""))
-            if len(text) > _LONGEST_CELL:
+            if len(text) > _MAX_CELL_LENGTH:
                 raise UsageError(
                     f"row {row['index']}: {column} has {len(text)} characters, a workbook's cell "
-                    f"holds {_LONGEST_CELL}; export a TSV instead"
+                    f"holds {_MAX_CELL_LENGTH}; export a TSV instead"
                 )
             if column == "index" and text.isdecimal():
                 cells.append(int(text))
@@ -144,7 +150,9 @@ def _records(run: RunFolder) -> Iterator[Record]:
     return iter(records)
 
 
-def _rows(record: Record, layout: Layout = COMMON, split: str = "") -> Iterator[dict[str, str]]:
+def _rows(
+    record: Record, layout: FileLayout = COMMON_LAYOUT, split: str = ""
+) -> Iterator[dict[str, str]]:
     for number, one in enumerate(record.passes):
         options = one.options or record.options
         yield {
@@ -152,27 +160,27 @@ def _rows(record: Record, layout: Layout = COMMON, split: str = "") -> Iterator[
             "question": record.question,
             **options,
             **({"answer": gold_cell(one.gold, layout)} if one.gold else {}),
-            **more_cells(record, layout, split),
+            **extra_cells(record, layout, split),
             "prediction": _reply(record, one, options),
         }
 
 
-def _index(record: Record, one: Pass, number: int) -> str:
-    if one.row is not None or number == 0:
-        return one.row or record.id
+def _index(record: Record, record_pass: Pass, index: int) -> str:
+    if record_pass.row is not None or index == 0:
+        return record_pass.row or record.id
     if not record.id.isdecimal():
         raise UsageError(
             f"the question {record.id!r} was asked in rotations, which VLMEvalKit tells apart by "
             "numbers; give the questions whole numbers as ids, or run with --circular off"
         )
-    return str(int(record.id) + number * _STRIDE)
+    return str(int(record.id) + index * _STRIDE)
 
 
-def _reply(record: Record, one: Pass, options: dict[str, str]) -> str:
+def _reply(record: Record, record_pass: Pass, options: dict[str, str]) -> str:
     """The raw reply; of a ranking, the label that came first."""
-    if isinstance(one.output, Generated):
-        return one.output.text
-    if isinstance(one.output, Ranked) and record.answer in options:
+    if isinstance(record_pass.output, Generated):
+        return record_pass.output.text
+    if isinstance(record_pass.output, Ranked) and record.answer in options:
         return str(record.answer)
     return FAILED
 
@@ -181,5 +189,5 @@ def _is_option(key: str) -> bool:
     return len(key) == 1 and "A" <= key <= "Z"
 
 
-def _is_other(key: str) -> bool:
+def _is_extra(key: str) -> bool:
     return not _is_option(key) and key not in ("index", "question", "answer", *GROUPS, "prediction")

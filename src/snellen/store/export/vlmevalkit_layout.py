@@ -14,12 +14,12 @@ CATEGORY = "category"
 IMAGE_PATH = "image_path"
 
 
-class Layout(NamedTuple):
+class FileLayout(NamedTuple):
     """How the file of one benchmark differs from the common one."""
 
     listed_gold: bool = False
     """Whether the gold answers are always a list, also a lone one."""
-    pictured: bool = False
+    by_image: bool = False
     """Whether questions about one picture are put together by the column `image_path`."""
     gold_list: str = ""
     """A further column for the gold answers, always as a list."""
@@ -29,40 +29,40 @@ class Layout(NamedTuple):
     """What the column `split` says, which the records do not hold, by our name of the split."""
 
 
-COMMON = Layout()
-LAYOUTS: Mapping[str, Layout] = {
-    "mme": Layout(pictured=True),
-    "amber": Layout(pictured=True),
-    "ocrbench": Layout(listed_gold=True, columns={CATEGORY: "type"}),
-    "coco-caption": Layout(listed_gold=True),
-    "blink": Layout(columns={CATEGORY: "task"}),
-    "vizwiz": Layout(gold_list="answers"),
-    "mmmu": Layout(splits={"val": "validation", "dev": "dev", "test": "test"}),
+COMMON_LAYOUT = FileLayout()
+LAYOUTS: Mapping[str, FileLayout] = {
+    "mme": FileLayout(by_image=True),
+    "amber": FileLayout(by_image=True),
+    "ocrbench": FileLayout(listed_gold=True, columns={CATEGORY: "type"}),
+    "coco-caption": FileLayout(listed_gold=True),
+    "blink": FileLayout(columns={CATEGORY: "task"}),
+    "vizwiz": FileLayout(gold_list="answers"),
+    "mmmu": FileLayout(splits={"val": "validation", "dev": "dev", "test": "test"}),
 }
 
 
-def layout_of(benchmark: str) -> Layout:
-    return LAYOUTS.get(benchmark, COMMON)
+def benchmark_layout(benchmark: str) -> FileLayout:
+    return LAYOUTS.get(benchmark, COMMON_LAYOUT)
 
 
-def gold_cell(gold: Sequence[str], layout: Layout) -> str:
+def gold_cell(gold: Sequence[str], layout: FileLayout) -> str:
     """One answer as it is, several as a JSON list."""
     if len(gold) == 1 and not layout.listed_gold:
         return gold[0]
     return json.dumps(list(gold), ensure_ascii=False)
 
 
-def more_cells(record: Record, layout: Layout, split: str) -> dict[str, str]:
+def extra_cells(record: Record, layout: FileLayout, split: str) -> dict[str, str]:
     """The record's groups, and the cells that only VLMEvalKit's file has. `split` is the run's, by
     our name; empty where it has none."""
-    found = dict(record.groups)
+    cells = dict(record.groups)
     for theirs, ours in layout.columns.items():
-        if theirs not in found and ours in found:
-            found[theirs] = found[ours]
-    if layout.pictured:
-        found[IMAGE_PATH] = record.unit or ",".join(record.media) or record.id
+        if theirs not in cells and ours in cells:
+            cells[theirs] = cells[ours]
+    if layout.by_image:
+        cells[IMAGE_PATH] = record.unit or ",".join(record.media) or record.id
     if layout.gold_list and record.gold:
-        found[layout.gold_list] = json.dumps(list(record.gold), ensure_ascii=False)
-    if split in layout.splits and SPLIT not in found:
-        found[SPLIT] = layout.splits[split]
-    return found
+        cells[layout.gold_list] = json.dumps(list(record.gold), ensure_ascii=False)
+    if split in layout.splits and SPLIT not in cells:
+        cells[SPLIT] = layout.splits[split]
+    return cells
