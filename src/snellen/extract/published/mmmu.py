@@ -90,7 +90,7 @@ def parse_mmmu_or_draw(reply: str, options: Mapping[str, str], stop_reason: str 
 def parse_mmmu_pro_or_draw(
     reply: str, options: Mapping[str, str], stop_reason: str = "stop"
 ) -> Answer:
-    """As `parse_mmmu_pro`; if that finds nothing, an option at random as in `parse_mmmu_or_draw`."""
+    """As `parse_mmmu_pro`; if that finds nothing, a random option as in `parse_mmmu_or_draw`."""
     return _or_random_option(parse_mmmu_pro(reply, options, stop_reason), reply, options)
 
 
