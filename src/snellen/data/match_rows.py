@@ -107,7 +107,8 @@ def match_rows(predictions: Predictions, table: Table) -> Predictions:
         return predictions
     raise DataError(
         f"{predictions.path}: its ids ({'+'.join(predictions.id_columns)}) do not say which row "
-        f"of {table.path} was asked: questions or answers differ between rows that they join; {_ADVICE}"
+        f"of {table.path} was asked: questions or answers differ between rows that they join; "
+        f"{_ADVICE}"
     )
 
 
