@@ -171,7 +171,9 @@ GRADES: dict[str, Read] = {
     "matches": _graded_list(open_answer.matches_gold),
     "same_labels": _graded_list(open_answer.has_same_labels),
     "matches_mmmu": lambda reply: [
-        mmmu.matches_mmmu(reply, (gold,), whole_words=words) for gold in _GOLDS for words in (False, True)
+        mmmu.matches_mmmu(reply, (gold,), whole_words=words)
+        for gold in _GOLDS
+        for words in (False, True)
     ],
     "anls": _graded_list(edit_distance.anls),
     "anls_by_script": _graded_list(edit_distance.anls_by_script),
@@ -201,7 +203,8 @@ GRADES: dict[str, Read] = {
     ],
     "numbers_of": mathvista.parse_number_list,
     "holds_gold": lambda reply: [
-        ocrbench.contains_a_gold(reply, _GOLDS, expression=expression) for expression in (False, True)
+        ocrbench.contains_a_gold(reply, _GOLDS, expression=expression)
+        for expression in (False, True)
     ],
     "equal_phyx": lambda reply: phyx.equal_phyx(reply, _GOLDS, separator="\0"),
     "relaxed_correct": lambda reply: relaxed.relaxed_correct(reply, _GOLDS),
