@@ -137,20 +137,20 @@ def _parse_mark(
     """The content of the reply's last mark, read as a reply of its own. Beside a box that holds no
     option ("\\boxed{42 cm}") the reply may state its option; nothing weaker is believed then."""
     inside = folded[mark.start : mark.end]
-    found = None
+    result = None
     if depth < _MAX_DEPTH and not has_joined_boxes(folded, mark):
-        found = _parse_folded(inside, options, depth + 1)
-        if found is None and options.by_content:
-            found = contents.part_of_content(clean_reply(inside), options)
-    if isinstance(found, LabelMatch):
+        result = _parse_folded(inside, options, depth + 1)
+        if result is None and options.by_content:
+            result = contents.part_of_content(clean_reply(inside), options)
+    if isinstance(result, LabelMatch):
         return LabelMatch(
-            found.label,
-            f"{mark.kind}: {found.rule}",
-            found.start + mark.start,
-            found.end + mark.start,
+            result.label,
+            f"{mark.kind}: {result.rule}",
+            result.start + mark.start,
+            result.end + mark.start,
         )
-    if found is not None:
-        return found
+    if result is not None:
+        return result
     if mark.kind != BOX:
         return _classify_unparsed(inside)
     after = clean_reply(" " * mark.outer_end + folded[mark.outer_end :])
@@ -166,10 +166,10 @@ def _parse_next_to_box(
     after: CleanedReply, before: CleanedReply, mark: AnswerMark, options: Options
 ) -> LabelMatch | None:
     """A label in brackets right behind a box, or right before it: "\\boxed{6} (C)"."""
-    found = _AFTER_BOX.match(after.plain, mark.outer_end) or _BEFORE_BOX.search(before.plain)
-    if not found or not options.has(found["letter"]):
+    match = _AFTER_BOX.match(after.plain, mark.outer_end) or _BEFORE_BOX.search(before.plain)
+    if not match or not options.has(match["letter"]):
         return None
-    return LabelMatch(found["letter"], "beside the box", *found.span("letter"))
+    return LabelMatch(match["letter"], "beside the box", *match.span("letter"))
 
 
 def _parse_under_heading(text: CleanedReply, options: Options) -> LabelMatch | None:
@@ -177,8 +177,8 @@ def _parse_under_heading(text: CleanedReply, options: Options) -> LabelMatch | N
     start = heading_end(text.low)
     if start is None:
         return None
-    rest = CleanedReply(text.plain[start:], text.low[start:])
-    reading = _parse_text(rest, options)
+    conclusion = CleanedReply(text.plain[start:], text.low[start:])
+    reading = _parse_text(conclusion, options)
     if reading is None:
         return None
     rule = f"conclusion: {reading.rule}"

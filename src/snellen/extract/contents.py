@@ -63,19 +63,21 @@ def part_of_content(text: CleanedReply, options: Options) -> LabelMatch | None:
     part = normalise_content(text.plain)
     if not part or part in _COMMON_CONTENTS or len(part) > options.max_length:
         return None
-    held = [label for label, content in options.contents.items() if _contains_whole(content, part)]
-    if not held or not all(options.has_same_content(held[0], label) for label in held):
+    labels = [
+        label for label, content in options.contents.items() if _contains_whole(content, part)
+    ]
+    if not labels or not all(options.has_same_content(labels[0], label) for label in labels):
         return None
-    label = min(held)
+    label = min(labels)
     return LabelMatch(label, "part of content", 0, len(text.plain.rstrip()))
 
 
 def _contains_whole(content: str, part: str) -> bool:
-    place = content.find(part)
-    while place >= 0:
-        if _is_whole_word(content, place, place + len(part)):
+    index = content.find(part)
+    while index >= 0:
+        if _is_whole_word(content, index, index + len(part)):
             return True
-        place = content.find(part, place + 1)
+        index = content.find(part, index + 1)
     return False
 
 
@@ -96,9 +98,9 @@ def mentioned_content(text: CleanedReply, options: Options) -> LabelMatch | None
     that opens as a conclusion ("Therefore ..."); in a longer one, if it is of several words."""
     size = len(text.plain)
     if size <= _MAX_MENTION_LENGTH or _mentions_single_option(text.low, options):
-        found = find_mention(text, 0, size, options, "mentioned content")
-        if found:
-            return found
+        mention = find_mention(text, 0, size, options, "mentioned content")
+        if mention:
+            return mention
     last = None
     for last in _CONCLUSION.finditer(text.low):  # noqa: B007
         pass
@@ -197,9 +199,9 @@ def _is_latin(character: str) -> bool:
     return (character.isascii() and character.isalnum()) or "\u00c0" <= character <= "\u024f"
 
 
-def _other_number(low: str, start: int, end: int, found: LabelMatch) -> bool:
+def _other_number(low: str, start: int, end: int, mention: LabelMatch) -> bool:
     return any(
-        match.end() <= found.start or match.start() >= found.end
+        match.end() <= mention.start or match.start() >= mention.end
         for match in NUMBER.finditer(low, start, end)
-        if match[0] != low[found.start : found.end]
+        if match[0] != low[mention.start : mention.end]
     )

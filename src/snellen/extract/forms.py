@@ -71,9 +71,9 @@ def parse_truth(reply: str, *, stop_reason: str = "stop") -> Answer:
     mark = innermost_mark(without_thinking(fold(reply)))
     if mark:
         text = " " * mark.start + text[mark.start : mark.end]
-    found = _find_truth(text)
-    if found:
-        return replace(found, rule=mark.kind) if mark else found
+    answer_in_text = _find_truth(text)
+    if answer_in_text:
+        return replace(answer_in_text, rule=mark.kind) if mark else answer_in_text
     answer = parse_yes_no(reply, stop_reason=stop_reason)
     if isinstance(answer, ParsedAnswer):
         return replace(answer, value=TRUE if answer.value == YES else FALSE)

@@ -90,8 +90,8 @@ def leading_label(text: str, options: Options) -> LabelMatch | None:
         return None
     if lists_options(text, options):
         return None
-    several = names_multiple(text, start, end, options)
-    return LabelMatch(None if several else match["letter"].upper(), "leading label", start, end)
+    is_list = names_multiple(text, start, end, options)
+    return LabelMatch(None if is_list else match["letter"].upper(), "leading label", start, end)
 
 
 def last_line(text: str, options: Options) -> LabelMatch | None:
@@ -112,13 +112,13 @@ def only_label(text: str, options: Options) -> LabelMatch | None:
     """Exactly one label is marked as such anywhere: "(B)", "option B"; and it is not denied."""
     if text.isascii() and not contains_any(text.lower(), _LABEL_HINTS):
         return None
-    found: LabelMatch | None = None
+    single: LabelMatch | None = None
     for match in _MARKED_LABEL.finditer(text):
         letter = match["one"] or match["two"]
         if not options.has(letter):
             continue
         start, end = match.span("one" if match["one"] else "two")
-        if found and found.label != letter:
+        if single and single.label != letter:
             return None
         before = max(0, match.start() - _FIGURE_NOUN_REACH)
         if options.contents and _FIGURE_NOUN.search(text, before, match.start()):
@@ -127,8 +127,8 @@ def only_label(text: str, options: Options) -> LabelMatch | None:
             return None
         if _follows_other_content(text[: match.start()].lower().rstrip(), letter, options):
             return None
-        found = found or LabelMatch(letter, "only label", start, end)
-    return found
+        single = single or LabelMatch(letter, "only label", start, end)
+    return single
 
 
 def _follows_other_content(before: str, label: str, options: Options) -> bool:
@@ -178,8 +178,8 @@ def contradicts(text: str, reading: LabelMatch, options: Options) -> bool:
     """Does the text right after the label equal the content of another option: "B. blue"?"""
     if not options.by_content or reading.label is None:
         return False
-    rest = text[reading.end :].lstrip(" )].:,\"'-–")
-    line = rest.split("\n", 1)[0]
+    following = text[reading.end :].lstrip(" )].:,\"'-–")
+    line = following.split("\n", 1)[0]
     if not line or len(line) > options.max_length + 8:
         return False
     other = options.by_content.get(normalise_content(line))

@@ -128,8 +128,8 @@ def names_multiple(text: str, start: int, end: int, options: Options) -> bool:
 
 
 def _sentence_end(text: str, start: int) -> int:
-    found = _SENTENCE_END.search(text, start, start + _MAX_SENTENCE)
-    return found.start() if found else min(len(text), start + _MAX_SENTENCE)
+    match = _SENTENCE_END.search(text, start, start + _MAX_SENTENCE)
+    return match.start() if match else min(len(text), start + _MAX_SENTENCE)
 
 
 def _is_other(letter: str, label: str, options: Options) -> bool:
@@ -138,8 +138,8 @@ def _is_other(letter: str, label: str, options: Options) -> bool:
 
 def line_letters(text: str, options: Options) -> list[str]:
     """The labels that begin lines, each once, in order."""
-    found = dict.fromkeys(one or two or three for one, two, three in _LINE_LETTER.findall(text))
-    return [letter for letter in found if options.has(letter)]
+    letters = dict.fromkeys(one or two or three for one, two, three in _LINE_LETTER.findall(text))
+    return [letter for letter in letters if options.has(letter)]
 
 
 def lists_options(text: str, options: Options) -> bool:
@@ -149,9 +149,11 @@ def lists_options(text: str, options: Options) -> bool:
     if not options.contents:
         marked = dict.fromkeys(_INLINE_LETTER.findall(text))
         return len(marked) >= _MIN_LIST_SIZE and "".join(marked) == ALPHABET[: len(marked)]
-    named = {
+    labels_with_content = {
         match[1]
         for match in _INLINE_LETTER.finditer(text)
         if match[1] in options.contents and low.startswith(options.contents[match[1]], match.end())
     }
-    return len(named) >= _MIN_LIST_SIZE or (len(named) >= 2 and len(named) == len(options.contents))
+    return len(labels_with_content) >= _MIN_LIST_SIZE or (
+        len(labels_with_content) >= 2 and len(labels_with_content) == len(options.contents)
+    )

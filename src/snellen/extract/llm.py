@@ -92,9 +92,13 @@ def parse_extractor_reply(output: Output, options: Mapping[str, str]) -> Answer 
         return Unparsed()
     labels = {label: label for label in (*options, NONE_FITS)}
     answer = parse_choice(output.text, labels, stop_reason=output.stop_reason)
-    named = set(_LABEL.findall(output.text)) & labels.keys()
-    if isinstance(answer, Unparsed) and len(named) == 1 and len(output.text.split()) <= _MAX_WORDS:
-        answer = ParsedAnswer(named.pop(), RULE)
+    mentioned = set(_LABEL.findall(output.text)) & labels.keys()
+    if (
+        isinstance(answer, Unparsed)
+        and len(mentioned) == 1
+        and len(output.text.split()) <= _MAX_WORDS
+    ):
+        answer = ParsedAnswer(mentioned.pop(), RULE)
     if not isinstance(answer, ParsedAnswer):
         return NoMatch(RULE) if isinstance(answer, NoMatch) else Unparsed()
     return NoMatch(RULE) if answer.value == NONE_FITS else ParsedAnswer(answer.value, RULE)

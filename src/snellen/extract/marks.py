@@ -63,20 +63,20 @@ def last_mark(text: str, start: int = 0, end: int | None = None) -> AnswerMark |
     stop = len(text) if end is None else end
     if not any(sign in text for sign in _MARK_HINTS):
         return None
-    found = [mark for mark in _find_marks(text, start, stop) if text[mark.start : mark.end].strip()]
-    if not found:
+    marks = [mark for mark in _find_marks(text, start, stop) if text[mark.start : mark.end].strip()]
+    if not marks:
         return None
-    return max(found, key=lambda mark: (mark.outer_end, -mark.start))
+    return max(marks, key=lambda mark: (mark.outer_end, -mark.start))
 
 
 def innermost_mark(text: str, start: int = 0) -> AnswerMark | None:
     """The last mark, or the last one inside it, and so on."""
-    found = last_mark(text, start)
-    inner = found
+    outer = last_mark(text, start)
+    inner = outer
     while inner is not None:
-        found = inner
-        inner = last_mark(text, found.start, found.end)
-    return found
+        outer = inner
+        inner = last_mark(text, outer.start, outer.end)
+    return outer
 
 
 def has_joined_boxes(text: str, mark: AnswerMark, start: int = 0) -> bool:
@@ -106,7 +106,7 @@ def _find_tags(text: str, start: int, end: int) -> list[AnswerMark]:
     """Tags with their contents: from the last opening one before a closing one."""
     if "<" not in text and "[" not in text:
         return []
-    found: list[AnswerMark] = []
+    marks: list[AnswerMark] = []
     opened: dict[str, re.Match[str]] = {}
     repeated = set()
     for tag in _TAG.finditer(text, start, end):
@@ -118,16 +118,16 @@ def _find_tags(text: str, start: int, end: int) -> list[AnswerMark]:
             opener = opened.pop(name)
             wraps = _WRAPPER.fullmatch(name) is not None
             if not wraps or (name not in repeated and _ONLY_MARKUP.match(text, tag.end(), end)):
-                found.append(AnswerMark(TAG, opener.end(), tag.start(), tag.end()))
+                marks.append(AnswerMark(TAG, opener.end(), tag.start(), tag.end()))
             repeated.add(name)
     open_ones = [
         tag for name, tag in opened.items() if not _WRAPPER.fullmatch(name) and not tag["bracket"]
     ]
     if open_ones:
         last = max(open_ones, key=lambda tag: tag.start())
-        if not found or last.start() > found[-1].outer_end:
-            found.append(AnswerMark(TAG, last.end(), end, end))
-    return found
+        if not marks or last.start() > marks[-1].outer_end:
+            marks.append(AnswerMark(TAG, last.end(), end, end))
+    return marks
 
 
 def _find_boxes(text: str, start: int, end: int) -> list[AnswerMark]:
@@ -159,8 +159,8 @@ def _closing_brace(text: str, start: int, end: int) -> int | None:
 def _find_keys(text: str, start: int, end: int) -> list[AnswerMark]:
     if ":" not in text:
         return []
-    found = []
+    marks = []
     for key in _KEY.finditer(text, start, end):
         group = next(name for name in _JSON_VALUES if key[name] is not None)
-        found.append(AnswerMark(KEY, *key.span(group), key.end()))
-    return found
+        marks.append(AnswerMark(KEY, *key.span(group), key.end()))
+    return marks

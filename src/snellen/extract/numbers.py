@@ -26,9 +26,9 @@ def parse_numeric_answer(reply: str, *, stop_reason: str = "stop") -> Answer:
     if not isinstance(answer, ParsedAnswer):
         return answer
     start = answer.span[0] if answer.span else 0
-    found = _single_number(answer.value, answer.rule, start)
-    if found is not None:
-        return found
+    number = _single_number(answer.value, answer.rule, start)
+    if number is not None:
+        return number
     if answer.rule in _MARKED_RULES:
         return Unparsed()
     begin = reply.rstrip().rfind("\n") + 1
@@ -50,8 +50,10 @@ def parse_list_answer(reply: str, *, stop_reason: str = "stop") -> Answer:
 
 def _single_number(text: str, rule: str, offset: int) -> ParsedAnswer | None:
     fractions = list(_FRACTION.finditer(text))
-    rest = _FRACTION.sub(" ", text)
-    numbers = list(_NUMBER.finditer(text)) if not fractions else list(_NUMBER.finditer(rest))
+    without_fractions = _FRACTION.sub(" ", text)
+    numbers = (
+        list(_NUMBER.finditer(text)) if not fractions else list(_NUMBER.finditer(without_fractions))
+    )
     if fractions and not numbers and len(fractions) == 1:
         match = fractions[0]
     elif numbers and not fractions and len({number[0] for number in numbers}) == 1:

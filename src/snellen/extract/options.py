@@ -83,9 +83,9 @@ class Options:
 
     def label_of(self, text: str) -> str | None:
         """The label of the option that the text is, apart from dress and spacing."""
-        found = self.by_content.get(normalise_content(text))
-        if found or len(text) > 2 * self.max_length + _MAX_COMMAND_LENGTH:
-            return found
+        label = self.by_content.get(normalise_content(text))
+        if label or len(text) > 2 * self.max_length + _MAX_COMMAND_LENGTH:
+            return label
         return self.by_formula.get(normalise_formula(text))
 
     def has_same_content(self, label: str, other: str) -> bool:
@@ -124,10 +124,10 @@ def prepare_options(items: tuple[tuple[str, str], ...]) -> Options:
 
 def _label_by_form(forms: Mapping[str, str], raw: Mapping[str, str]) -> dict[str, str]:
     """Form to label, where one option alone has it, or all that have it are written alike."""
-    found: dict[str, str] = {}
+    label_by_form: dict[str, str] = {}
     differing = set()
     for label, form in forms.items():
-        first = found.setdefault(form, label)
+        first = label_by_form.setdefault(form, label)
         if raw[first] != raw[label]:
             differing.add(form)
-    return {form: label for form, label in found.items() if form and form not in differing}
+    return {form: label for form, label in label_by_form.items() if form and form not in differing}

@@ -85,7 +85,7 @@ def without_quotes(verdict: str, reply: str) -> str:
 
 
 def _tokens(text: str) -> list[_Token]:
-    return [_Token(one[0].casefold(), *one.span()) for one in _WORD.finditer(text)]
+    return [_Token(match[0].casefold(), *match.span()) for match in _WORD.finditer(text)]
 
 
 def _contains_run(
@@ -94,7 +94,7 @@ def _contains_run(
     """`positions` are those of each word in `words`."""
     starts = positions.get(part[0], ())
     # A word that the reply repeats without end would be compared as often; a loop is no quote.
-    return any(list(words[at : at + len(part)]) == list(part) for at in starts[:1000])
+    return any(list(words[start : start + len(part)]) == list(part) for start in starts[:1000])
 
 
 def _repeated_runs(verdict: str, words: Sequence[str]) -> Iterator[tuple[int, int]]:
@@ -135,5 +135,5 @@ def _blank_repeated_verdicts(verdict: str, reply: str) -> str:
 
 
 def _blank(text: str, start: int, end: int) -> str:
-    kept = "".join("\n" if sign == "\n" else " " for sign in text[start:end])
-    return text[:start] + kept + text[end:]
+    blanks = "".join("\n" if sign == "\n" else " " for sign in text[start:end])
+    return text[:start] + blanks + text[end:]

@@ -105,8 +105,8 @@ def announcements(text: CleanedReply) -> Iterator[tuple[int, list[int]]]:
             [end, *(verb.end() for verb in verbs if not _inside_word(text.low, verb.start()))],
         )
     if not text.plain.isascii():
-        for chosen in deque(_CHOSEN_CJK.finditer(text.low), maxlen=_MAX_ANNOUNCEMENTS):
-            yield chosen.end(), [chosen.end()]
+        for verb_match in deque(_CHOSEN_CJK.finditer(text.low), maxlen=_MAX_ANNOUNCEMENTS):
+            yield verb_match.end(), [verb_match.end()]
 
 
 def announces_list(text: CleanedReply, noun_end: int) -> bool:
@@ -135,8 +135,8 @@ def _label_at(
         return None
     if _begins_list(text, noun_end, start, options):
         return None
-    several = names_multiple(text.plain, start, end, options)
-    return LabelMatch(None if several else letter, "stated answer", start, end)
+    is_list = names_multiple(text.plain, start, end, options)
+    return LabelMatch(None if is_list else letter, "stated answer", start, end)
 
 
 def _begins_list(text: CleanedReply, noun_end: int, start: int, options: Options) -> bool:
@@ -170,15 +170,15 @@ def chosen_label(text: CleanedReply, options: Options, start: int = 0) -> LabelM
     """
     last: LabelMatch | None = None
     for token in deque(TOKEN.finditer(text.plain, start), maxlen=_MAX_ANNOUNCEMENTS):
-        letter, place = token[0], token.span()
-        if not options.has(letter) or is_article(text.plain, *place, options):
+        letter, span = token[0], token.span()
+        if not options.has(letter) or is_article(text.plain, *span, options):
             continue
-        if not (_is_called_correct(text, place[1]) or _is_chosen(text, place[0], options)):
+        if not (_is_called_correct(text, span[1]) or _is_chosen(text, span[0], options)):
             continue
-        if is_denied(text.plain, *place):
+        if is_denied(text.plain, *span):
             continue
-        reading = LabelMatch(letter, "chosen label", *place)
-        if names_multiple(text.plain, *place, options) or (
+        reading = LabelMatch(letter, "chosen label", *span)
+        if names_multiple(text.plain, *span, options) or (
             last and last.label != letter and not is_corrected(text, last, reading)
         ):
             reading = reading._replace(label=None)

@@ -90,16 +90,16 @@ def parse_grade(
     last = _LABELLED_GRADE.findall(text[text.rfind("\n") + 1 :])
     numbers = _NUMBER.findall(_OUT_OF.sub("", text))
     if _NUMBER.fullmatch(bare):
-        found = bare
+        number = bare
     elif len(set(last)) == 1:
-        found = last[0]
+        number = last[0]
     elif len(set(labelled)) == 1:
-        found = labelled[0]
+        number = labelled[0]
     elif len(numbers) == 1:
-        found = numbers[0]
+        number = numbers[0]
     else:
         return None
-    value = float(found)
+    value = float(number)
     if not low <= value <= high or (integers_only and value != int(value)):
         return None
     return ParsedVerdict({GRADE: value})
@@ -111,10 +111,10 @@ def parse_pair(reply: str, names: tuple[str, str], low: float, high: float) -> P
     lines = [line for line in without_thinking(reply).splitlines() if line.strip()]
     if not lines:
         return None
-    found = _GRADE_PAIR.search(lines[0])
-    if found is None or len(_NUMBER.findall(lines[0])) != 2:
+    match = _GRADE_PAIR.search(lines[0])
+    if match is None or len(_NUMBER.findall(lines[0])) != 2:
         return None
-    pair = [float(found[1]), float(found[2])]
+    pair = [float(match[1]), float(match[2])]
     if not all(low <= value <= high for value in pair):
         return None
     return ParsedVerdict(dict(zip(names, pair, strict=True)))
@@ -127,7 +127,7 @@ def parse_correctness(reply: str) -> ParsedVerdict | None:
     is wrong." is no verdict."""
     text = without_thinking(reply).lower().replace("n't", " not").strip()
     end = len(text.rstrip(_EDGE_SIGNS))
-    stated = [one for one in _STATED_VERDICT.finditer(text) if one.end() >= end]
+    stated = [match for match in _STATED_VERDICT.finditer(text) if match.end() >= end]
     if stated:
         words = _WORD.findall(stated[-1]["verdict"])
         return ParsedVerdict({GRADE: float((words[-1] in _POSITIVE) != ("not" in words))})
@@ -147,10 +147,12 @@ def parse_correctness(reply: str) -> ParsedVerdict | None:
 def parse_grades(reply: str, names: Sequence[str], low: float, high: float) -> ParsedVerdict | None:
     """A mark for every name, from an object of JSON or as Python writes it. Marks outside
     low..high are clipped (MMDU's rule); a name that is absent leaves the whole unread."""
-    found = parse_object(reply)
-    if found is None:
+    decoded = parse_object(reply)
+    if decoded is None:
         return None
-    grade_of = {re.sub(r"[\s_]+", " ", str(key)).strip().casefold(): v for key, v in found.items()}
+    grade_of = {
+        re.sub(r"[\s_]+", " ", str(key)).strip().casefold(): v for key, v in decoded.items()
+    }
     marks: dict[str, float] = {}
     for name in names:
         mark = _as_number(grade_of.get(name.casefold()))

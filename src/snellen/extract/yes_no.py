@@ -106,9 +106,9 @@ def _parse_official(reply: str) -> ParsedAnswer | None:
     # Blanks before the word count: the script cuts nothing off.
     head = reply.lower()[:_OFFICIAL_REACH]
     for word, value in (("yes", YES), ("no", NO)):
-        place = head.find(word)
-        if place >= 0:
-            return ParsedAnswer(value, "official", (place, place + len(word)))
+        index = head.find(word)
+        if index >= 0:
+            return ParsedAnswer(value, "official", (index, index + len(word)))
     return None
 
 
@@ -123,11 +123,11 @@ def _parse_opening(text: str, rule: str) -> ParsedAnswer | None:
     match = _OPENING_WORD.match(text)
     if not match:
         return None
-    found = _answer_from_match(match, rule)
+    answer = _answer_from_match(match, rule)
     second = _SECOND_WORD.match(text, match.end())
-    if found and second and second[1].lower() != found.value.lower():
+    if answer and second and second[1].lower() != answer.value.lower():
         return None
-    return found
+    return answer
 
 
 def _parse_by_words(reply: str) -> Answer | None:
@@ -157,9 +157,9 @@ def _parse_mark(folded: str, mark: AnswerMark) -> Answer | None:
     """What a marked conclusion says; beside a box of something else, a stated answer."""
     text = blank_markup(folded)
     inside = " " * mark.start + text[mark.start : mark.end]
-    found = _apply_rules(inside)
-    if found:
-        return msgspec.structs.replace(found, rule=mark.kind)
+    answer = _apply_rules(inside)
+    if answer:
+        return msgspec.structs.replace(answer, rule=mark.kind)
     if mark.kind == BOX:
         return _apply_rules(" " * mark.outer_end + text[mark.outer_end :]) or _parse_stated(
             text[: mark.start]
@@ -186,7 +186,7 @@ def _parse_stated(text: str) -> ParsedAnswer | None:
 
 def _parse_only_word(text: str) -> ParsedAnswer | None:
     """The one of yes and no that the reply holds; "no" before a noun ("has no tail") is none."""
-    found: ParsedAnswer | None = None
+    answer: ParsedAnswer | None = None
     for match in _WORD.finditer(text):
         if match["pair"]:
             return None
@@ -195,10 +195,10 @@ def _parse_only_word(text: str) -> ParsedAnswer | None:
         if match["no"] and _NO_AS_DETERMINER.match(text, match.end()):
             continue
         word = _answer_from_match(match, "only word")
-        if found and word and found.value != word.value:
+        if answer and word and answer.value != word.value:
             return None
-        found = found or word
-    return found
+        answer = answer or word
+    return answer
 
 
 def _parse_chinese(text: str) -> ParsedAnswer | None:

@@ -72,12 +72,12 @@ def _image_bytes(table: Table, row: Row) -> list[bytes]:
         return [ref.source.read() for ref in row.media]
     except MediaError as error:
         raise DataError(
-            f"{table.path}, row {row.index + 1}: the picture cannot be copied: {error}"
+            f"{table.path}, row {row.index + 1}: the image cannot be copied: {error}"
         ) from error
 
 
 def _encode_base64(images: list[bytes]) -> list[str]:
-    return [base64.b64encode(picture).decode() for picture in images]
+    return [base64.b64encode(image).decode() for image in images]
 
 
 def _write_jsonl(table: Table, rows: Iterator[Row], file: BinaryIO) -> None:

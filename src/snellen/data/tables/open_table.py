@@ -145,7 +145,7 @@ def _open_mme(
     folder: Path, spec: str, column_map: Mapping[str, str], settings: Settings
 ) -> IndexedTable:
     mme_files = question_files(folder, settings.limits)
-    # A picture that appears later changes the index: its name may be another.
+    # The images are part of the key: one that is added later may have another suffix.
     files = [
         path
         for question_file in mme_files
@@ -227,10 +227,10 @@ def file_suffix(path: Path) -> str:
 
 def check_unique_ids(table: Table) -> None:
     """Raises DataError naming both rows (counted from 1) if two rows have the same id."""
-    seen: dict[str, int] = {}
+    first_rows: dict[str, int] = {}
     for row in table:
         name = row_id(row)
-        first = seen.setdefault(name, row.index)
+        first = first_rows.setdefault(name, row.index)
         if first != row.index:
             raise DataError(
                 f"{table.path}: rows {first + 1} and {row.index + 1} have the same id {name!r}; "

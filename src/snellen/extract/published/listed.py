@@ -43,10 +43,10 @@ def parse_mmsi(reply: str, options: Mapping[str, str], stop_reason: str = "stop"
     for quoted in _BACKQUOTED:
         inside = quoted.search(text)
         text = inside[1] if inside else text
-    found = _LONE_LABEL.search(text)
-    if found is None or (options and found[0] not in options):
+    label = _LONE_LABEL.search(text)
+    if label is None or (options and label[0] not in options):
         return _classify_unparsed(reply, stop_reason)
-    return ParsedAnswer(found[0], "official")
+    return ParsedAnswer(label[0], "official")
 
 
 def parse_medxpertqa(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
@@ -60,8 +60,8 @@ def parse_medxpertqa(reply: str, options: Mapping[str, str], stop_reason: str = 
             break
     for phrase in _LABEL_RANGES:
         text = text.replace(phrase, "")
-    found = re.search(rf"\b({'|'.join(labels)})\b", text)
-    return ParsedAnswer(found[1], "official") if found else _classify_unparsed(reply, stop_reason)
+    label = re.search(rf"\b({'|'.join(labels)})\b", text)
+    return ParsedAnswer(label[1], "official") if label else _classify_unparsed(reply, stop_reason)
 
 
 def parse_spatial457(reply: str, stop_reason: str = "stop") -> Answer:
@@ -82,8 +82,8 @@ def parse_phyx(reply: str, stop_reason: str = "stop") -> Answer:
 
 def _text_after_colon(text: str) -> str:
     """What follows the colon behind the first "final answer", up to two empty lines."""
-    named = _FINAL_ANSWER.search(text)
-    colon = _COLON.search(text, named.end()) if named else None
+    announcement = _FINAL_ANSWER.search(text)
+    colon = _COLON.search(text, announcement.end()) if announcement else None
     return text[colon.end() :].partition("\n\n\n")[0] if colon else ""
 
 
@@ -106,9 +106,9 @@ def phyx_choice_parser(golds: Sequence[str]) -> Callable[[str, Mapping[str, str]
         if text == f"{API_FAILURE}.":
             return Unparsed()
         noun = _ANSWER_NOUN.search(text)
-        named = _LETTER.search(text, noun.end()) if noun else None
+        letter = _LETTER.search(text, noun.end()) if noun else None
         before_colon = _BEFORE_COLON.findall(text)
-        label = named[0] if named else before_colon[-1] if before_colon else ""
+        label = letter[0] if letter else before_colon[-1] if before_colon else ""
         for gold in golds:
             dressed = (f"{gold}:", f"{gold}**", f"**{gold}")
             if label == gold or any(mark in text for mark in dressed):

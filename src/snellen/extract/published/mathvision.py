@@ -89,9 +89,9 @@ def _after_lead_ins(text: str) -> str:
     if len(boxes) > 1:
         return text if len(boxes) == 2 else f"\\b{_BOX}{boxes[-1]}"
     for flag in _LEAD_INS:
-        _, found, behind = text.rpartition(flag)
-        text = (behind if found else text).strip()
-        if found:
+        _, lead_in, behind = text.rpartition(flag)
+        text = (behind if lead_in else text).strip()
+        if lead_in:
             text = text.split("\n")[0].split(". ")[0]
     return text
 
@@ -114,21 +114,21 @@ def _canonical_latex(text: str) -> str:
         text = _brace_fractions(_ROOT_OF_SIGN.sub(r"\\sqrt{\1}", text))
     if text == "0.5":
         return r"\frac{1}{2}"
-    whole = _INTEGERS.fullmatch(text)
-    return rf"\frac{{{whole[1]}}}{{{whole[2]}}}" if whole else text
+    fraction = _INTEGERS.fullmatch(text)
+    return rf"\frac{{{fraction[1]}}}{{{fraction[2]}}}" if fraction else text
 
 
 def _brace_fractions(text: str) -> str:
     r"""\frac12 as \frac{1}{2}; all as it was where one is cut short."""
     first, *parts = text.split(r"\frac")
-    made = [first]
+    pieces = [first]
     for part in parts:
         if part.startswith("{"):
-            made.append(part)
+            pieces.append(part)
         elif len(part) < 2:
             return text
         elif part[1] == "{":
-            made.append(f"{{{part[0]}}}{part[1:]}")
+            pieces.append(f"{{{part[0]}}}{part[1:]}")
         else:
-            made.append(f"{{{part[0]}}}{{{part[1]}}}{part[2:]}")
-    return r"\frac".join(made)
+            pieces.append(f"{{{part[0]}}}{{{part[1]}}}{part[2:]}")
+    return r"\frac".join(pieces)

@@ -108,10 +108,10 @@ def _or_random_option(answer: Answer, reply: str, options: Mapping[str, str]) ->
 def parse_mmmu_answer(reply: str, stop_reason: str = "stop") -> Answer:
     """What a reply to an open question marks or states as its answer; where it does neither, the
     candidate answers of what it says after thinking."""
-    found = parse_final(reply, stop_reason=stop_reason)
-    if not isinstance(found, ParsedAnswer) or found.rule != WHOLE_REPLY:
-        return found
-    return parse_mmmu_open(found.value, stop_reason)
+    answer = parse_final(reply, stop_reason=stop_reason)
+    if not isinstance(answer, ParsedAnswer) or answer.rule != WHOLE_REPLY:
+        return answer
+    return parse_mmmu_open(answer.value, stop_reason)
 
 
 def parse_mmmu_open(reply: str, stop_reason: str = "stop") -> Answer:
@@ -119,12 +119,12 @@ def parse_mmmu_open(reply: str, stop_reason: str = "stop") -> Answer:
     if not reply.strip():
         return _classify_unparsed(reply, stop_reason)
     lines = reply.strip().strip(".").lower().split("\n")
-    found = [
+    candidates = [
         tail
         for number, line in enumerate(lines)
         if (tail := _announced_text(line, last=number == len(lines) - 1))
     ]
-    return ParsedAnswer(_SEPARATOR.join(found or lines), RULE)
+    return ParsedAnswer(_SEPARATOR.join(candidates or lines), RULE)
 
 
 def matches_mmmu(candidates: str, golds: tuple[str, ...], *, whole_words: bool = False) -> bool:

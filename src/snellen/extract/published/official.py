@@ -55,8 +55,8 @@ def parse_equal(reply: str, options: Mapping[str, str], stop_reason: str = "stop
     label = reply.strip()
     if label == NO_MATCH_LABEL and label not in options:
         return NoMatch(RULE)
-    known = label in options if options else len(label) == 1 and "A" <= label <= "Z"
-    return ParsedAnswer(label, RULE) if known else _classify_unparsed(reply, stop_reason)
+    is_label = label in options if options else len(label) == 1 and "A" <= label <= "Z"
+    return ParsedAnswer(label, RULE) if is_label else _classify_unparsed(reply, stop_reason)
 
 
 def parse_blink(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
@@ -173,16 +173,16 @@ def _find_label(reply: str) -> str | None:
     if len(bare) == 1 and ("A" not in words or len(words) <= _ARTICLE_WORDS):
         return bare[0]
     for before, after in _LABEL_FORMS:
-        found = [label for label in _LABELS if f"{before}{label}{after}" in words]
-        if len(found) == 1:
-            return found[0]
+        matching = [label for label in _LABELS if f"{before}{label}{after}" in words]
+        if len(matching) == 1:
+            return matching[0]
     return None
 
 
 def _find_text(reply: str, options: Mapping[str, str]) -> str | None:
     low = reply.lower()
-    held = [label for label, text in options.items() if text.lower() in low]
-    return held[0] if len(held) == 1 else None
+    contained = [label for label, text in options.items() if text.lower() in low]
+    return contained[0] if len(contained) == 1 else None
 
 
 def _classify_unparsed(reply: str, stop_reason: str) -> Answer:

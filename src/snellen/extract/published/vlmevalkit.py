@@ -78,11 +78,11 @@ def _parse_by_option(reply: str, labels: Mapping[str, str], release: str) -> Ans
     if any(phrase in reply for phrase in _REFUSALS):
         return Refused(RULE)
     words = reply.translate(_SIGNS_TO_SPACES).split()
-    named = [label for label in labels if label in words]
+    matching = [label for label in labels if label in words]
     last = len(words) - _LAST_WORDS if release >= _LAST_WORDS_SINCE else 0
-    if len(named) == 1 and words.index(named[0]) >= last:
-        return ParsedAnswer(named[0], f"{RULE}: option")
-    if not named and NO_MATCH_LABEL in words:
+    if len(matching) == 1 and words.index(matching[0]) >= last:
+        return ParsedAnswer(matching[0], f"{RULE}: option")
+    if not matching and NO_MATCH_LABEL in words:
         return NoMatch(RULE)
     stated = _ANSWER_IS.search(reply) if release >= _ANSWER_IS_SINCE else None
     if stated and stated["letter"].upper() in labels:
@@ -95,8 +95,8 @@ def _parse_by_text(reply: str, options: Mapping[str, str], release: str) -> Answ
     long = len(low) > 2 * sum(map(len, options.values()))
     if long and release >= _LAST_WORDS_SINCE:
         return None
-    held = [label for label, text in options.items() if text.lower() in low]
-    return ParsedAnswer(held[0], f"{RULE}: text") if len(held) == 1 else None
+    contained = [label for label, text in options.items() if text.lower() in low]
+    return ParsedAnswer(contained[0], f"{RULE}: text") if len(contained) == 1 else None
 
 
 def _classify_unparsed(reply: str, stop_reason: str) -> Answer:

@@ -45,8 +45,8 @@ def parse_first_capital(
     reply: str, options: Mapping[str, str], stop_reason: str = "stop"
 ) -> Answer:
     """The first capital A to D, wherever it stands, once set phrases are taken out."""
-    found = _A_TO_D.search(_remove_phrases(_LEAD_INS_VIDEO, reply))
-    return _as_answer(found[0] if found else None, reply, options, stop_reason)
+    letter = _A_TO_D.search(_remove_phrases(_LEAD_INS_VIDEO, reply))
+    return _as_answer(letter[0] if letter else None, reply, options, stop_reason)
 
 
 def parse_mme_realworld(
@@ -100,8 +100,8 @@ def parse_after_answer(reply: str, options: Mapping[str, str], stop_reason: str 
     if not announced:
         return parse_choice_vlmevalkit(reply, options, stop_reason)
     capitals = {sign for sign in announced[-1] if sign in ascii_uppercase}
-    said = capitals.pop() if len(capitals) == 1 else announced[-1]
-    return parse_choice_vlmevalkit(said, options, stop_reason)
+    answer = capitals.pop() if len(capitals) == 1 else announced[-1]
+    return parse_choice_vlmevalkit(answer, options, stop_reason)
 
 
 def _remove_phrases(phrases: Sequence[str], reply: str) -> str:
