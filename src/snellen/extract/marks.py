@@ -1,8 +1,8 @@
-"""Conclusions that a reply marks as such: in a tag of its own, in a box, or under a key of JSON.
+r"""Conclusions that a reply marks: in a tag, in a box, or under a JSON key.
 
-Models that think first close with <answer>B</answer>, <CONCLUSION> B </CONCLUSION>, \\boxed{B},
-<|begin_of_box|>B<|end_of_box|> or {"answer": "B"}. What stands there is the answer, whatever
-letters and numbers the reasoning before it names.
+Reasoning models end with <answer>B</answer>, <CONCLUSION> B </CONCLUSION>, \boxed{B},
+<|begin_of_box|>B<|end_of_box|> or {"answer": "B"}. The marked text is the answer, whatever letters
+and numbers the reasoning before it names.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _CONCLUSION_NAMES = (
     r"|最终答案|答案|结论|回答|答え|정답|답"
     r"|r[ée]ponse|antwort|respuesta|resposta|risposta|ответ|cevap|jawaban|الإجابة"
 )
-"""Names of tags that hold a conclusion wherever they stand."""
+"""Names of tags that hold a conclusion anywhere."""
 _WRAPPER_NAMES = r"response|result|output|solution|choice|option|prediction|selection"
-"""Names that may stand for other things too: they count as the last thing of a reply alone."""
+"""Names with other uses: they count only at the end of a reply."""
 _TAG = re.compile(
     rf"<\s?(?P<close>/?)\s?(?P<name>{_CONCLUSION_NAMES}|{_WRAPPER_NAMES})\s?>"
     rf"|\[(?P<shut>/?)(?P<bracket>{_CONCLUSION_NAMES})\]"
@@ -56,7 +56,7 @@ _MARK_HINTS = ("<", "oxed", "fbox", "[", '"', "'")
 
 
 def last_mark(text: str, start: int = 0, end: int | None = None) -> AnswerMark | None:
-    """The last conclusion that is marked in text[start:end] and is not empty, if there is one.
+    """The last marked conclusion in text[start:end] that is not empty, or None.
 
     A tag that is never closed reaches to the end. Marks inside a mark are its content.
     """
@@ -70,7 +70,7 @@ def last_mark(text: str, start: int = 0, end: int | None = None) -> AnswerMark |
 
 
 def innermost_mark(text: str, start: int = 0) -> AnswerMark | None:
-    """The last mark, or the last one inside it, and so on."""
+    """The last mark, or the last one inside it, recursively."""
     outer = last_mark(text, start)
     inner = outer
     while inner is not None:
@@ -80,7 +80,7 @@ def innermost_mark(text: str, start: int = 0) -> AnswerMark | None:
 
 
 def has_joined_boxes(text: str, mark: AnswerMark, start: int = 0) -> bool:
-    """Is the mark the last of several that are named together: "\\boxed{A} or \\boxed{C}"?"""
+    r"""Whether the mark is the last of several boxes: "\boxed{A} or \boxed{C}"."""
     boxes = [
         box for box in _find_boxes(text, start, mark.outer_end) if box.outer_end < mark.outer_end
     ]
@@ -103,7 +103,11 @@ def _find_marks(text: str, start: int, end: int) -> list[AnswerMark]:
 
 
 def _find_tags(text: str, start: int, end: int) -> list[AnswerMark]:
-    """Tags with their contents: from the last opening one before a closing one."""
+    """Tags with their contents: from the last opening tag before a closing one.
+
+    A wrapper tag counts once, and only if nothing but markup follows. An opening tag that is never
+    closed counts if it is the last tag.
+    """
     if "<" not in text and "[" not in text:
         return []
     marks: list[AnswerMark] = []

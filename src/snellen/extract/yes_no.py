@@ -1,12 +1,13 @@
-"""Read a reply to a yes/no question. Three named readings, so that a number says how it was read.
+"""Parse a reply to a yes/no question, by one of three named rules, so that a number says how it
+was parsed.
 
-`word`      the default: whole words, and in a conclusion that the reply marks (see `marks`) before
-            all else; the last stated answer, else the opening word, else the only one of yes and
-            no in the reply. Other languages, and true and false, where they open it.
+`word`      the default: complete words, in a marked conclusion (see `marks`) before all else; the
+            last stated answer, else the opening word, else the only one of yes and no in the reply.
+            Other languages, and true and false, if they open it.
 `official`  the script published with MME (arXiv:2306.13394, `eval_tool`): "yes", then "no" is
-            looked for in the first four characters of the lower-cased reply, blanks included
-            ("not sure" is a no there).
-`paper`     MME Sec. 4: a reply with no yes or no at its beginning is a wrong answer.
+            searched in the first four characters of the lower-cased reply, blanks included ("not
+            sure" is a no there).
+`paper`     MME Sec. 4: a reply without yes or no at its beginning is a wrong answer.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ _OTHER_WORD = re.compile(
     r"(?=\s{0,9}(?:[.,;:!\n)、]|\Z|-\s|[–—]))(?![.,]\w)",
     re.IGNORECASE,
 )
-"""A word of another language, or of another kind of question, that opens the reply alone."""
+"""A word of another language, or of another kind of question, that alone opens the reply."""
 _CJK = re.compile(r"[\u3400-\u9fff]")
 _CJK_OPENING = re.compile(
     r"[\s\W]*(?:(?:答案|回答)(?:应该)?(?:是|为)?[\s::]*[\"'(\[]?)?"
@@ -80,9 +81,9 @@ _NEGATOR_REACH = 60
 
 
 def parse_yes_no(reply: str, rule: YesNoRule = "word", *, stop_reason: str = "stop") -> Answer:
-    """The reply as `ParsedAnswer` "Yes" or "No", or the typed reason why not.
+    """The reply as "Yes" or "No", or the typed reason why not.
 
-    `stop_reason` "length" turns an unread reply into `Truncated`.
+    `stop_reason` "length" turns an unparsed reply into `Truncated`.
     """
     if not reply.strip():
         return Truncated() if stop_reason == "length" else Empty()
@@ -154,7 +155,7 @@ def _apply_rules(text: str) -> ParsedAnswer | None:
 
 
 def _parse_mark(folded: str, mark: AnswerMark) -> Answer | None:
-    """What a marked conclusion says; beside a box of something else, a stated answer."""
+    """Parse a marked conclusion; if a box contains something else, a stated answer next to it."""
     text = blank_markup(folded)
     inside = " " * mark.start + text[mark.start : mark.end]
     answer = _apply_rules(inside)
@@ -176,7 +177,7 @@ def _parse_other_word(text: str) -> ParsedAnswer | None:
 
 
 def _parse_stated(text: str) -> ParsedAnswer | None:
-    """The last "the answer is yes", unless it is denied or hangs on an "if"."""
+    """The last "the answer is yes", unless it is negated or conditional."""
     last = None
     for match in _STATED_WORD.finditer(text):
         if not _is_negated(text, match.start()):
@@ -185,7 +186,8 @@ def _parse_stated(text: str) -> ParsedAnswer | None:
 
 
 def _parse_only_word(text: str) -> ParsedAnswer | None:
-    """The one of yes and no that the reply holds; "no" before a noun ("has no tail") is none."""
+    """The only one of yes and no in the reply; "no" before a noun ("has no tail") does not
+    count."""
     answer: ParsedAnswer | None = None
     for match in _WORD.finditer(text):
         if match["pair"]:
