@@ -135,6 +135,10 @@ def _fetch(
     progress: DownloadProgress | None,
     retries: DownloadRetries,
 ) -> Path:
+    """Download to a partial file, verify its checksum and rename it to `target`.
+
+    If a resumed download has a wrong checksum, it is repeated once from the start.
+    """
     part = target.with_name(target.name + ".part")
     resumed = _part_size(part) > 0
     _download_part(remote, target, part, progress, retries)

@@ -189,7 +189,7 @@ class Predictions:
         return iter(self.rows)
 
     def names(self) -> list[str]:
-        """An id for each row; a row that stands there again is told apart by its number."""
+        """An id for each row; the second row with the same id has its number appended."""
         earlier_ids: set[str] = set()
         names = []
         for row in self.rows:
@@ -332,6 +332,8 @@ def _prediction(
     has_reply_column: bool,
     name: str,
 ) -> Prediction:
+    """One row of the file. A row is missing if it has no error and its reply cell is null or
+    absent."""
     failure = _failure_message(cells, reply_column)
     return Prediction(
         _row_id(cells, id_columns, number, name),
@@ -355,6 +357,7 @@ def _failure_message(cells: Mapping[str, str], reply_column: str) -> str | None:
 
 
 def _scan_file(path: Path, column_map: Mapping[str, str], name: str, settings: Settings) -> Scan:
+    """Pick the reader by content and suffix, and read the file. Raises DataError."""
     limits = settings.limits
     packed = path.suffix.lower() == ".gz"
     suffix = Path(path.stem if packed else path.name).suffix.lower()

@@ -64,7 +64,7 @@ def parse_choice(reply: str, options: Mapping[str, str], *, stop_reason: str = "
     """
     plain = _parse_plain_reply(reply, options)
     if plain:
-        return plain
+        return plain  # most replies end here, without a regular expression
     core = reply.strip()
     if not core:
         return Truncated() if stop_reason == "length" else Empty()
@@ -157,6 +157,7 @@ def _parse_mark(
         return _classify_unparsed(inside)
     after = clean_reply(" " * mark.outer_end + folded[mark.outer_end :])
     before = clean_reply(folded[: mark.start])
+    # Nothing usable in the box: try text behind it, a statement before it, a label next to it.
     stated = _parse_text(after, options) or statements.stated_answer(before, options)
     stated = stated or _parse_next_to_box(after, before, mark, options)
     return stated or _classify_unparsed(

@@ -79,7 +79,7 @@ def extraction_prompt(question: str, options: Mapping[str, str], reply: str) -> 
     labels = ", ".join(options)
     listed = " ".join(f"{label}. {text}" for label, text in options.items())
     filled = {"{labels}": labels, "{question}": question, "{options}": listed, "{answer}": reply}
-    # One pass, so that braces in a question or reply are never taken for fields.
+    # One pass, so braces in a question or reply are never replaced as fields.
     return re.sub(
         r"\{(?:labels|question|options|answer)\}",
         lambda match: filled[match[0]],

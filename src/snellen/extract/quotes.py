@@ -74,7 +74,7 @@ def without_quotes(verdict: str, reply: str) -> str:
     remaining = verdict
     opening, closing = verdict.find("{"), verdict.rfind("}")
     for quote in _QUOTE.finditer(verdict):
-        # In an object of JSON or Python quotation marks are no quotes.
+        # In a JSON or Python object, quotation marks delimit strings.
         if 0 <= opening < quote.start() and quote.end() <= closing:
             continue
         inside = [token.text for token in _tokens(quote[0]) if token.text not in _QUOTE_MARKS]
@@ -95,7 +95,7 @@ def _contains_run(
 ) -> bool:
     """Whether `words` contain `part` as a run; `positions` has the indices of each word."""
     starts = positions.get(part[0], ())
-    # A word that the reply repeats without end would be compared as often; a loop is no quote.
+    # Limited because a looping reply has as many starts as words; a loop is no quote.
     return any(list(words[start : start + len(part)]) == list(part) for start in starts[:1000])
 
 

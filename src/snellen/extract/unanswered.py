@@ -1,4 +1,4 @@
-"""Replies without an answer of the model's own, whichever parser or judge would see them."""
+"""Replies that hold no answer by the model: refused by a filter, cut off or empty."""
 
 from __future__ import annotations
 

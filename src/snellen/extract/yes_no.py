@@ -104,7 +104,7 @@ def parse_yes_no(reply: str, rule: YesNoRule = "word", *, stop_reason: str = "st
 
 
 def _parse_official(reply: str) -> ParsedAnswer | None:
-    # Blanks before the word count: the script cuts nothing off.
+    # Leading blanks count among the characters: the script does not strip the reply.
     head = reply.lower()[:_OFFICIAL_REACH]
     for word, value in (("yes", YES), ("no", NO)):
         index = head.find(word)

@@ -102,6 +102,8 @@ def _decode_sample(line: bytes, where: str, limits: Limits) -> Record:
 
 
 def _sample_record(sample: Record, target_is_column: bool) -> Record:
+    """A record from one sample: id, question, gold answer, reply, and the other cells of the data
+    row."""
     doc = _text_cells(sample.get("doc"))
     aggregated = _aggregated_cells(sample)
     cells = {**aggregated, **doc}

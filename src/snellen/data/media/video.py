@@ -191,7 +191,7 @@ class _VideoReader:
         self._container.seek(min(0, begun or 0), stream=self._stream, backward=True)
 
     def _measured_end(self, fps: float) -> float:
-        """The end of the last frame, for files whose video stream has no length of its own.
+        """The end of the last frame, for files whose header gives no length of the video stream.
 
         Reads packets from the last key frame on. Raises MediaError if no stream reaches the end
         that the header gives.

@@ -153,7 +153,7 @@ def _without_suffix(path: Path) -> Path:
 
 
 def _part_digest(digest: str, item: NamedVideo) -> str:
-    """Digest of a video: that of its bytes, or for a clip, of these and its bounds."""
+    """Digest of a video: its bytes' digest, for a clip combined with the bounds."""
     if item.start is None and item.end is None:
         return digest
     return digest_bytes(f"{digest}:{item.start}:{item.end}".encode())

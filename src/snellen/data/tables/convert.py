@@ -112,6 +112,7 @@ def _quote_cell(cell: str, delimiter: str) -> str:
 
 
 def _write_parquet(table: Table, rows: Iterator[Row], path: Path) -> None:
+    """Write rows as Parquet; the image column is a list if any row has several images."""
     import pyarrow as pa
     from pyarrow.parquet import ParquetWriter
 

@@ -26,7 +26,7 @@ _YES_NO = frozenset({"yes", "no"})
 class ColumnInfo:
     name: str
     type: str
-    """`integer`, `number` or `text`, whichever fits every filled cell."""
+    """`integer`, `number` or `text`: the narrowest that fits every filled cell."""
     filled: int
     """Rows in which the cell is not empty."""
 

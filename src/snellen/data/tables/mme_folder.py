@@ -123,6 +123,8 @@ def _rows(
     name: str,
     update_digest: Callable[[bytes], object],
 ) -> Iterator[IndexedRow]:
+    """One row for each question; `update_digest` is called with the name, size and content of each
+    text."""
     count = 0
     for subtask, text, image in files:
         data = text.read_bytes()

@@ -94,6 +94,7 @@ class IndexedTable:
             yield number, stored
 
     def _medium(self, item: StoredMedium, row: int, files: FileDigests) -> MediaRef:
+        """The image or video at a location of the index, as a reference that reads it late."""
         if isinstance(item, SliceLocation):
             source = Base64Slice(self.data, item.offset, item.length, row, item.digest)
             return MediaRef(item.digest, source)
@@ -196,6 +197,8 @@ def _open_indexed(
     settings: Settings,
     dataset: DatasetName | None = None,
 ) -> IndexedTable:
+    """Open the index of `files`, building it with `scan` if necessary; `files[0]` is pointed
+    into."""
     data = DataFile.from_path(str(files[0]))
     key = index_key(
         files,

@@ -39,7 +39,7 @@ from snellen.data.media.video_cells import natural_order
 from snellen.settings import Settings
 
 MAX_FRAMES = 8
-"""Frames of a video that a model is sent, evenly spaced: as many as the official files hold."""
+"""Evenly spaced frames of a video that a model is sent: the number in the official files."""
 IMAGE_OPTIONS = "picture options"
 """Column: how many of a row's media, counted from the last, are the options themselves."""
 MEDIA_FOLDERS = (

@@ -337,6 +337,7 @@ def _indexed_rows(
     path: Path,
     name: str,
 ) -> Iterator[IndexedRow]:
+    """Index rows from the cells; each must have as many cells as the header. Raises DataError."""
     is_image = [is_image_column(column) for column in columns]
     has_images = any(is_image)
     count = 0

@@ -104,7 +104,7 @@ def _or_random_option(answer: Answer, reply: str, options: Mapping[str, str]) ->
     if isinstance(answer, ParsedAnswer):
         return answer
     seed = "\n".join(("42", reply, *options.values()))
-    # Bytes, since a reply may hold half of a surrogate pair; text would give the same lot.
+    # Bytes, because a reply may contain a lone surrogate; text as seed would draw the same.
     generator = random.Random(seed.encode("utf-8", "surrogatepass"))
     return ParsedAnswer(generator.choice(_label_list(options)), RANDOM_RULE)
 
@@ -141,7 +141,7 @@ def matches_mmmu(candidates: str, golds: tuple[str, ...], *, whole_words: bool =
     patterns = [re.compile(rf"(?<!\w){re.escape(text.strip())}(?!\w)") for text in texts]
     lines = candidates.split(_SEPARATOR)
     numbers = [number for line in lines for rule in _NUMBERS for number in rule.findall(line)]
-    # Each once: a reply may say the same line without end.
+    # Each form once: a reply may repeat a line endlessly.
     for form in (
         form
         for candidate in dict.fromkeys((*lines, *numbers))
@@ -172,7 +172,7 @@ def _comparable_forms(text: str) -> tuple[str | float, ...]:
         return (round(float(text.replace(",", "")), 2),)
     except ValueError:
         low = text.lower()
-        # A lone character must not be found inside every word.
+        # A single character would otherwise be found inside every word.
         return (f" {low}", f"{low} ") if len(low) == 1 else (low,)
 
 

@@ -129,7 +129,7 @@ def parse_before_bracket(
 ) -> Answer:
     """The sign before the first closing bracket, or the complete reply if there is none."""
     index = reply.find(")")
-    # A bracket that opens the reply has the empty text before it.
+    # For a bracket at index 0 the slice [-1:0] is empty, as in the published script.
     sign = reply if index < 0 else reply[index - 1 : index]
     return (
         ParsedAnswer(sign, RULE)

@@ -1,4 +1,4 @@
-"""VLMEvalKit's parsing rules for benchmarks for which it has a parser of its own.
+"""VLMEvalKit's parsing rules of single benchmarks, in place of its rule for all choices.
 
 Without a judge, as of its commit e8e78f05 (August 2026), faults included:
 
@@ -84,7 +84,7 @@ def bracket_parser(golds: Sequence[str]) -> _ChoiceParser:
 
     def parse(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
         index = reply.find(")")
-        # A bracket that opens the reply has the empty text before it.
+        # For a bracket at index 0 the slice [-1:0] is empty, as in VLMEvalKit.
         sign = reply if index < 0 else reply[index - 1 : index]
         if sign in golds:
             return ParsedAnswer(sign, f"{RULE}: before the bracket")
