@@ -24,9 +24,9 @@ from snellen.core.benchmark import Variant
 from snellen.core.entry_points import plugin_entry_points
 from snellen.core.errors import UnknownName, UsageError
 from snellen.models.naming.catalog import CatalogEntry, catalog_names, facts_of
-from snellen.models.naming.registry import describe_model, registered_models
+from snellen.models.naming.registry import describe_model, is_provider, registered_models
 
-_BENCHMARKS, _MODELS = "snellen.benchmarks", "snellen.models"
+_BENCHMARKS = "snellen.benchmarks"
 
 
 def main(arguments: Namespace) -> int:
@@ -103,7 +103,7 @@ def _facts(name: str) -> dict[str, str]:
     stem = split_spec(name).name.lower()
     if name.startswith(("http://", "https://")):
         return _model_facts(name)
-    is_model = name.partition("/")[0] in plugin_entry_points(_MODELS)
+    is_model = is_provider(name.partition("/")[0])
     if stem in plugin_entry_points(_BENCHMARKS) or (is_data_source(stem) and not is_model):
         return _benchmark_facts(name)
     entry = facts_of(name)
