@@ -69,8 +69,11 @@ def estimate(
     concurrency: int = 1,
     stop_rule: PrecisionRule | ComparisonRule | None = None,
 ) -> Estimate:
-    """Drive every flow of a run without asking anybody; with `stop_rule`, those of the samples before
-    its expected end. Raises as `run` does for data that cannot be opened."""
+    """Estimate a run by driving its flows without asking any model.
+
+    With `stop_rule`, only the flows up to its expected end are counted. Raises as `run` does for
+    data that cannot be opened.
+    """
     table = plan.benchmark.open()
     chosen = select_ids(plan, table)
     inputs = _EstimateInputs(plan, store, assumptions, image_rule, concurrency)
@@ -228,7 +231,7 @@ def _estimate_tokens(
         for weight, size in weights
     )
     basis = (
-        f"{CHARACTERS_PER_TOKEN} characters a token; {image_tokens_text}{assumptions.reply_tokens} tokens a "
-        "reply (assumed)"
+        f"{CHARACTERS_PER_TOKEN} characters a token; {image_tokens_text}"
+        f"{assumptions.reply_tokens} tokens a reply (assumed)"
     )
     return _TokenEstimate(prompt, expected * assumptions.reply_tokens, basis)
