@@ -10,7 +10,12 @@ import pytest
 from PIL import Image
 
 from snellen.analysis.findings.abilities import Gap, abilities, extremes, hard_samples
-from snellen.analysis.findings.score_tables import Score, ScoreTable, scores_from_csv, select_scores
+from snellen.analysis.findings.score_tables import (
+    GroupScore,
+    ScoreTable,
+    scores_from_csv,
+    select_scores,
+)
 from snellen.api import evaluate
 from snellen.cli import main
 from snellen.core.answer import ParsedAnswer
@@ -52,7 +57,7 @@ def test_hardest_first(tmp_path: Path) -> None:
 
 def test_groups_are_named_as_asked(tmp_path: Path) -> None:
     made = select_scores(table(tmp_path, WIDE), ["other"], ["AR", "CP"])
-    assert made.scores == {"other": {"AR": Score(20.0), "CP": Score(30.0)}}
+    assert made.scores == {"other": {"AR": GroupScore(20.0), "CP": GroupScore(30.0)}}
     with pytest.raises(UsageError, match="no group 'XX'"):
         select_scores(made, groups=["XX"])
     with pytest.raises(UsageError, match="no model 'nobody'"):
@@ -95,7 +100,7 @@ def of_counts(*right: int) -> ScoreTable:
 
     def score(count: int) -> Score:
         found = wilson(count, 100)
-        return Score(count, 100, Interval(100 * found.low, 100 * found.high, "wilson"))
+        return GroupScore(count, 100, Interval(100 * found.low, 100 * found.high, "wilson"))
 
     return ScoreTable(
         {f"m{at}": {"one": score(count), "other": score(50)} for at, count in enumerate(right)},
