@@ -98,7 +98,7 @@ def test_strong_and_weak(tmp_path: Path) -> None:
 def of_counts(*right: int) -> ScoreTable:
     """Models with so many of 100 right in one group, and half of 100 in another."""
 
-    def score(count: int) -> Score:
+    def score(count: int) -> GroupScore:
         found = wilson(count, 100)
         return GroupScore(count, 100, Interval(100 * found.low, 100 * found.high, "wilson"))
 

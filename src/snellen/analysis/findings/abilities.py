@@ -24,7 +24,7 @@ class Ability(NamedTuple):
     of the best true score, whichever model has it."""
 
     name: str
-    best: Score
+    best: GroupScore
     model: str
     mean: float
 
