@@ -287,7 +287,7 @@ class RunState:
             repairs=self._repairs + self._unreadable_notices(),
             reused=self._reused,
             served=self._served_models(),
-            remarks=tuple(getattr(self.plan.model, "remarks", ())),
+            remarks=abilities(self.plan.model).remarks,
             finished=None if status == "running" else _now(),
         )
         self.writer.write_info(self.info)
@@ -362,7 +362,7 @@ class RunState:
             completion_tokens=usage.sent_tokens.completion,
             process_memory=memory.process,
             device_memory=memory.device,
-            largest_batch=int(getattr(self.plan.model, "largest_batch", 0)),
+            largest_batch=abilities(self.plan.model).largest_batch,
         )
 
 
