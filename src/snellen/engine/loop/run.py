@@ -16,7 +16,7 @@ import msgspec
 from snellen.benchmarks.protocol.repeats import summary_of
 from snellen.core.benchmark import Table
 from snellen.core.errors import RunLocked, StorageError, UsageError
-from snellen.core.model import RemoteModel, SelfReportingModel
+from snellen.core.model import RemoteModel, SelfReportingModel, abilities
 from snellen.core.origin import origin_of
 from snellen.core.record import Record
 from snellen.core.reused_replies import ReusedReplies
