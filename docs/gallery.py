@@ -268,8 +268,17 @@ def _hard(numbers: Gallery) -> str:
     for one in numbers.hard:
         sample = samples[one.sample]
         pictures = [_data_url(ref.source.read()) for ref in sample.media]
-        cards.append(HardSampleCard(one.ability, one.best, sample.question, sample.options, sample.gold,
-                          one.answers, pictures))  # fmt: skip
+        cards.append(
+            HardSampleCard(
+                one.ability,
+                one.best,
+                sample.question,
+                sample.options,
+                sample.gold,
+                one.answers,
+                pictures,
+            )
+        )
     return hard_cards("Wrong in every run: the hardest abilities of eyechart", cards)
 
 

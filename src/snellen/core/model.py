@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal, Protocol, runtime_checkable
 
 import msgspec
@@ -161,7 +161,3 @@ class SelfReportingModel(Protocol):
     def served_identity(self) -> ServedIdentity:
         """What was said since."""
         ...
-
-
-Provider = Callable[[str, Mapping[str, str]], Model]
-"""Opens a model: name after the provider's prefix, and options as given (`key=value`)."""

@@ -106,8 +106,9 @@ def match_rows(predictions: Predictions, table: Table) -> Predictions:
     if not any(map(any, candidates)):
         return predictions
     raise DataError(
-        f"{predictions.path}: its ids ({'+'.join(predictions.id_columns)}) do not say which row of {table.path} "
-        f"was asked: questions or answers differ between rows that they join; {_ADVICE}"
+        f"{predictions.path}: its ids ({'+'.join(predictions.id_columns)}) do not say which row "
+        f"of {table.path} was asked: questions or answers differ between rows that they join; "
+        f"{_ADVICE}"
     )
 
 

@@ -23,9 +23,9 @@ from snellen.core.benchmark import Variant
 from snellen.core.entry_points import plugin_entry_points
 from snellen.core.errors import UnknownName, UsageError
 from snellen.models.naming.catalog import CatalogEntry, catalog_names, facts_of
-from snellen.models.naming.registry import describe_model, registered_models
+from snellen.models.naming.registry import describe_model, is_provider, registered_models
 
-_BENCHMARKS, _MODELS = "snellen.benchmarks", "snellen.models"
+_BENCHMARKS = "snellen.benchmarks"
 
 
 def add(parser: ArgumentParser) -> None:
@@ -50,10 +50,13 @@ def _suite_facts(name: str) -> dict[str, str]:
 
 
 def _facts(name: str) -> dict[str, str]:
+    """Facts of a model or benchmark; a name that could be both is what is registered.
+
+    Raises UnknownName, with the names that are near."""
     stem = split_spec(name).name.lower()
     if name.startswith(("http://", "https://")):
         return _model_facts(name)
-    is_model = name.partition("/")[0] in plugin_entry_points(_MODELS)
+    is_model = is_provider(name.partition("/")[0])
     if stem in plugin_entry_points(_BENCHMARKS) or (is_data_source(stem) and not is_model):
         return _benchmark_facts(name)
     entry = facts_of(name)

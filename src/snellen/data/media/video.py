@@ -241,8 +241,8 @@ class _VideoReader:
 
     def _truncated_error(self, end: float, expected: float) -> MediaError:
         return MediaError(
-            f"{self._name}: the video ends after {end:.1f} s, expected {expected:.1f} s as its header "
-            "says; the file is cut short, get it again"
+            f"{self._name}: the video ends after {end:.1f} s, expected {expected:.1f} s as its "
+            "header says; the file is cut short, get it again"
         )
 
 

@@ -1,7 +1,7 @@
 """Replies read as published code reads them for single benchmarks of `benchmarks/data/listed.toml`.
 
-`parse_mmsi`        MMSI-Bench, its repository: what stands between backquotes, then the first letter
-                   A to D that stands alone and before no word.
+`parse_mmsi`        MMSI-Bench, its repository: what stands between backquotes, then the first
+                   letter A to D that stands alone and before no word.
 `parse_medxpertqa`  MedXpertQA, its repository, asked for the answer alone: what stands behind the
                    lead-in that its prompt ends with, or behind "answer is"; then the first label.
 `parse_spatial457`  Spatial457 in VLMEvalKit: the value behind the key Answer, else all.

@@ -5,8 +5,8 @@ own of MMMU's open questions.
 A choice: a label in parentheses, else a label between blanks, else (in replies of more than five
 words) the text of an option; of several, the one that stands last. An open reply: what follows the
 last word that announces a result, line by line, and every number in it. Where no option is found
-the authors draw one by lot: `parse_mmmu_or_draw` does so from a seed made of the question and the reply,
-for numbers beside theirs.
+the authors draw one at random: `parse_mmmu_or_draw` does so from a seed made of the options and the
+reply, for numbers that compare with theirs.
 
 MMMU-Pro's rule looks behind the last "Answer:" first: an option whose letter alone stands there is
 the choice. Its label between blanks needs the blank behind it only, so that the last letter of
@@ -90,7 +90,7 @@ def parse_mmmu_or_draw(reply: str, options: Mapping[str, str], stop_reason: str 
 def parse_mmmu_pro_or_draw(
     reply: str, options: Mapping[str, str], stop_reason: str = "stop"
 ) -> Answer:
-    """As `parse_mmmu_pro`; where that finds nothing, an option by lot, as `parse_mmmu_or_draw` does."""
+    """As `parse_mmmu_pro`; if that finds nothing, a random option as in `parse_mmmu_or_draw`."""
     return _or_random_option(parse_mmmu_pro(reply, options, stop_reason), reply, options)
 
 
