@@ -8,8 +8,7 @@ from msgspec.structs import replace
 
 from snellen.core.errors import UsageError
 from snellen.core.flow import Flow
-from snellen.core.record import Record
-from snellen.core.repeats import merge_draws
+from snellen.core.record import Record, merge_draws
 from snellen.core.request import Compare, Draw, Generate, Rank, Request, Sampling
 from snellen.core.sample import Sample
 from snellen.engine.loop.driving import reclassify_too_long
