@@ -19,8 +19,16 @@ from snellen.core.errors import RunLocked, StorageError, UsageError
 from snellen.core.model import RemoteModel, SelfReportingModel, abilities
 from snellen.core.origin import origin_of
 from snellen.core.record import Record
-from snellen.core.reused_replies import ReusedReplies
-from snellen.core.run import Counts, DataInfo, Report, RoleUsage, RunConfig, RunInfo, Status
+from snellen.core.run import (
+    Counts,
+    DataInfo,
+    Report,
+    ReusedReplies,
+    RoleUsage,
+    RunConfig,
+    RunInfo,
+    Status,
+)
 from snellen.core.sample import Sample
 from snellen.core.served_identity import ServedIdentity, append_served
 from snellen.data.media.sources import BrokenSource
