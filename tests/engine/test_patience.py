@@ -42,12 +42,15 @@ LESS = LIMIT - 1
     ("parts", "end"),
     [
         ((failures(LESS),), ""),
-        ((failures(LIMIT),), "the first 20 requests to m failed; the last error: it is down"),
-        ((failures(LIMIT, "refused_by_server"),), "the first 20 requests to m failed"),
+        ((failures(MAX_CONSECUTIVE_FAILURES),),
+         "the first 20 requests to m failed; the last error: it is down"),
+        ((failures(MAX_CONSECUTIVE_FAILURES, "refused_by_server"),),
+         "the first 20 requests to m failed"),
         # Those in a row count, not those in all.
         ((failures(LESS), ANSWER, failures(LESS)), ""),
         ((ANSWER, failures(LESS), ANSWER, failures(LESS), ANSWER, failures(LESS)), ""),
-        ((failures(LESS), ANSWER, failures(LIMIT)), "the last 20 requests to m failed"),
+        ((failures(LESS), ANSWER, failures(MAX_CONSECUTIVE_FAILURES)),
+         "the last 20 requests to m failed"),
         # Another failure between two outages shows that the server is there.
         ((ANSWER, failures(LESS), *failures(1, "content_filter"), failures(LESS)), ""),
         # Failures of one request's own say nothing, and neither end an outage nor add to it.

@@ -15,8 +15,6 @@ from snellen.engine.limits.pacing import ConcurrencyWindow
 from snellen.engine.limits.spending import UsageCounter
 
 MAX_SENDS = 8
-_FIRST_REPLY_TIMEOUT = 600.0
-"""Seconds to wait for the first reply of a model without the option `first_timeout`."""
 _NO_CONTACT: frozenset[FailureKind] = frozenset({"timeout", "connection"})
 """Failures that do not show that the server is alive."""
 
@@ -71,7 +69,7 @@ class RetryingClient:
         self._policy = policy
         self._usage = usage
         self._abort_signal = abort_signal
-        self._first_timeout = float(getattr(model, "first_timeout", _FIRST_REPLY_TIMEOUT))
+        self._first_timeout = model.first_timeout
         self._has_contact = False
         """Whether the server has responded at all, even with an error."""
         self._timer: asyncio.TimerHandle | None = None

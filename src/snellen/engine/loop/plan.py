@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from snellen.core.benchmark import Benchmark, Table
 from snellen.core.errors import DataError, UsageError
 from snellen.core.flow import Flow
-from snellen.core.model import Model
+from snellen.core.model import Model, abilities
 from snellen.core.output import Failure
 from snellen.core.price import Price
 from snellen.core.record import Pass, Record
@@ -136,7 +136,7 @@ def build_flow(plan: RunPlan) -> Callable[[Sample], Flow]:
     if the model cannot take it. A recording answers by row, so that it supports every sample."""
     unsupported_reason, prepare = plan.benchmark.unsupported_reason, plan.benchmark.prepare
     repeated_flow = repeat_flow(plan.benchmark.flow, plan.repeats, plan.sampling)
-    is_recording = getattr(plan.model, "by_row", False) is True
+    is_recording = abilities(plan.model).by_row
     if is_recording or (unsupported_reason is None and prepare is None):
         return repeated_flow
 

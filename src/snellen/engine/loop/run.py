@@ -16,7 +16,7 @@ import msgspec
 from snellen.benchmarks.protocol.repeats import summary_of
 from snellen.core.benchmark import Table
 from snellen.core.errors import RunLocked, StorageError, UsageError
-from snellen.core.model import RemoteModel, SelfReportingModel
+from snellen.core.model import RemoteModel, SelfReportingModel, abilities
 from snellen.core.origin import origin_of
 from snellen.core.record import Record
 from snellen.core.reused_replies import ReusedReplies
@@ -306,7 +306,7 @@ class RunState:
             repairs=self._repairs + self._unreadable_notices(),
             reused=self._reused,
             served=self._served_models(),
-            remarks=tuple(getattr(self.plan.model, "remarks", ())),
+            remarks=abilities(self.plan.model).remarks,
             finished=None if status == "running" else _now(),
         )
         self.writer.write_info(self.info)
@@ -382,7 +382,7 @@ class RunState:
             completion_tokens=usage.sent_tokens.completion,
             process_memory=memory.process,
             device_memory=memory.device,
-            largest_batch=int(getattr(self.plan.model, "largest_batch", 0)),
+            largest_batch=abilities(self.plan.model).largest_batch,
         )
 
 
