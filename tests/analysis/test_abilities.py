@@ -10,7 +10,12 @@ import pytest
 from PIL import Image
 
 from snellen.analysis.findings.abilities import Gap, abilities, extremes, hard_samples
-from snellen.analysis.findings.score_tables import Score, ScoreTable, scores_from_csv, select_scores
+from snellen.analysis.findings.score_tables import (
+    GroupScore,
+    ScoreTable,
+    scores_from_csv,
+    select_scores,
+)
 from snellen.api import evaluate
 from snellen.cli import main
 from snellen.core.answer import ParsedAnswer
@@ -53,7 +58,7 @@ def test_hardest_first(tmp_path: Path) -> None:
 
 def test_groups_are_named_as_asked(tmp_path: Path) -> None:
     made = select_scores(table(tmp_path, WIDE), ["other"], ["AR", "CP"])
-    assert made.scores == {"other": {"AR": Score(20.0), "CP": Score(30.0)}}
+    assert made.scores == {"other": {"AR": GroupScore(20.0), "CP": GroupScore(30.0)}}
     with pytest.raises(UsageError, match="no group 'XX'"):
         select_scores(made, groups=["XX"])
     with pytest.raises(UsageError, match="no model 'nobody'"):
@@ -94,9 +99,9 @@ def test_strong_and_weak(tmp_path: Path) -> None:
 def of_counts(*right: int) -> ScoreTable:
     """Models with so many of 100 right in one group, and half of 100 in another."""
 
-    def score(count: int) -> Score:
+    def score(count: int) -> GroupScore:
         found = wilson(count, 100)
-        return Score(count, 100, Interval(100 * found.low, 100 * found.high, "wilson"))
+        return GroupScore(count, 100, Interval(100 * found.low, 100 * found.high, "wilson"))
 
     return ScoreTable(
         {f"m{at}": {"one": score(count), "other": score(50)} for at, count in enumerate(right)},

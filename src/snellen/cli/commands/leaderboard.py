@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from snellen.cli.main import COMPLETE
+from snellen.cli.exit_codes import COMPLETE
+from snellen.cli.flags import FILTER, add_format, add_plot
 from snellen.cli.printing import print_result
 from snellen.core.errors import UsageError
 
 _TABLE_SUFFIXES = (".csv", ".tsv")
+
+
+def add(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "sources", nargs="*", metavar="SOURCE",
+        help="run folders, a folder of runs, or a CSV of MME numbers (model, subtask, acc, "
+        "acc_plus)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--suite", metavar="SUITE",
+        help="one table with the average of a suite, e.g. openvlm-core, or of your own TOML file",
+    )  # fmt: skip
+    parser.add_argument(
+        "--with", action="append", default=[], metavar="FILE.csv", dest="results",
+        help="results of elsewhere for --suite: the columns model, member, value",
+    )  # fmt: skip
+    parser.add_argument("--top", type=int, default=10, metavar="N", help="places of a board")
+    parser.add_argument("--filter", metavar="FILTER", help=f"only {FILTER}")
+    add_plot(parser, "the boards too")
+    add_format(parser, "json", "csv", "markdown", "html")
 
 
 def main(arguments: Namespace) -> int:

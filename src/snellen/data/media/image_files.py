@@ -141,8 +141,11 @@ def media_folders(
     *,
     fetched: bool,
 ) -> MediaFolders:
-    """The folders of a table. One that was `fetched` from elsewhere names no file outside of
-    them, and where the user names folders (`user_folders`), no table names one outside of all these."""
+    """The folders of a table.
+
+    A `fetched` table may name no file outside of `search_folders` and `user_folders`. Nor may any
+    table if the user names folders (`user_folders` is not None).
+    """
     allowed = None
     if fetched or user_folders is not None:
         allowed = tuple(map(os.path.normpath, (*search_folders, *map(str, user_folders or ()))))

@@ -241,13 +241,13 @@ class _VideoReader:
 
     def _truncated_error(self, end: float, expected: float) -> MediaError:
         return MediaError(
-            f"{self._name}: the video ends after {end:.1f} s, expected {expected:.1f} s as its header "
-            "says; the file is cut short, get it again"
+            f"{self._name}: the video ends after {end:.1f} s, expected {expected:.1f} s as its "
+            "header says; the file is cut short, get it again"
         )
 
 
 def _upright_image(frame: Any) -> Picture:
     """The frame in RGB, turned as its display matrix says."""
-    picture: Picture = frame.to_image()
-    turned = round(frame.rotation) % 360
-    return picture.rotate(turned, expand=True) if turned else picture
+    image: Picture = frame.to_image()
+    rotation = round(frame.rotation) % 360
+    return image.rotate(rotation, expand=True) if rotation else image
