@@ -102,5 +102,5 @@ def test_runs_of_one_model_are_named_by_what_differs() -> None:
 
 
 def test_two_runs_with_the_same_settings_are_for_the_user_to_choose_from() -> None:
-    with pytest.raises(UsageError, match=r"two runs of a on q have the same settings \(one and two\)"):
+    with pytest.raises(UsageError, match=r"have the same settings \(one and two\)"):
         distinct_names([info("a"), info("a")], [Path("two"), Path("one")])

@@ -115,9 +115,7 @@ def test_few_runs_say_what_they_cannot_tell(runs: list[RunFolder]) -> None:
     found = analyse_items(runs[:2], ["a", "b"])
     assert (found.strong, found.suspects, found.sizes) == ((), (), ())
     assert any("doubtful labels need 5 or more runs" in notice for notice in found.notices)
-    assert any(
-        "a subset needs 10 or more runs, got 2" in notice for notice in found.notices
-    )
+    assert any("a subset needs 10 or more runs, got 2" in notice for notice in found.notices)
     with pytest.raises(UsageError, match="two or more runs of one benchmark; got 1"):
         analyse_items(runs[:1], ["a"])
 
