@@ -13,8 +13,7 @@ from snellen.analysis.comparison.aligned import AlignedRuns, ComparableRecord, c
 from snellen.analysis.comparison.reopened_data import benchmark_of
 from snellen.core.errors import UsageError
 from snellen.core.headline import HeadlineSums, SumsOf
-from snellen.core.record import Record
-from snellen.core.repeats import draws_of
+from snellen.core.record import Record, draws_of
 from snellen.core.summary import Unit
 from snellen.scoring.headlines import mean_of_sums
 from snellen.stats.paired import PairedMean

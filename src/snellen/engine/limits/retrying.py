@@ -15,8 +15,6 @@ from snellen.engine.limits.pacing import ConcurrencyWindow
 from snellen.engine.limits.spending import UsageCounter
 
 MAX_SENDS = 8
-_FIRST_REPLY_TIMEOUT = 600.0
-"""Seconds to wait for the first reply of a model that does not say otherwise."""
 _NO_CONTACT: frozenset[FailureKind] = frozenset({"timeout", "connection"})
 """Failures that are no sign of the server."""
 
@@ -70,7 +68,7 @@ class RetryingClient:
         self._policy = policy
         self._usage = usage
         self._abort_signal = abort_signal
-        self._first_timeout = float(getattr(model, "first_timeout", _FIRST_REPLY_TIMEOUT))
+        self._first_timeout = model.first_timeout
         self._has_contact = False
         """Whether anything came from the server, be it an error."""
         self._timer: asyncio.TimerHandle | None = None

@@ -16,7 +16,14 @@ from msgspec.structs import replace
 from snellen.core.errors import MediaError, StorageError
 from snellen.core.media import InlineSource, Source, check_image
 from snellen.core.message import Media
-from snellen.core.model import BatchModel, Model, PreparingModel, RemoteModel, SingleModel
+from snellen.core.model import (
+    BatchModel,
+    Model,
+    PreparingModel,
+    RemoteModel,
+    SingleModel,
+    abilities,
+)
 from snellen.core.output import Failure, Output
 from snellen.core.price import Price
 from snellen.core.request import Request, request_digest
@@ -73,7 +80,7 @@ class ModelClient:
         fresh: str = "",
     ) -> None:
         self._identity = model.identity.digest() + (f"/fresh/{fresh}" if fresh else "")
-        self._by_row = getattr(model, "by_row", False) is True
+        self._by_row = abilities(model).by_row
         self._abort_signal = abort_signal or AbortSignal()
         self._budget = limits.budget
         self.model_key = store.model_key(model.identity)
@@ -318,8 +325,8 @@ def model_concurrency(model: Model) -> int:
     """How many flows to drive at once: enough to fill batches of like length, or the model's
     own `concurrency`."""
     if isinstance(model, BatchModel):
-        return max(4 * model.batch_size, 2 * int(getattr(model, "batch_limit", 0)))
-    return int(getattr(model, "concurrency", 16))
+        return max(4 * model.batch_size, 2 * abilities(model).batch_limit)
+    return abilities(model).concurrency
 
 
 def concurrent_flows(models: Mapping[str, Model]) -> int:
