@@ -12,8 +12,8 @@ from scipy.cluster import hierarchy
 from scipy.spatial.distance import pdist, squareform
 from scipy.stats import kendalltau
 
-from snellen.cli.parser_taskmap import LINKAGES as OFFERED_LINKAGES
-from snellen.cli.parser_taskmap import TIES as OFFERED_TIES
+from snellen.cli.commands.taskmap import LINKAGES as OFFERED_LINKAGES
+from snellen.cli.commands.taskmap import TIES as OFFERED_TIES
 from snellen.core.errors import DataError, UsageError
 from snellen.taskmap.agreement import (
     Ties,

@@ -58,9 +58,9 @@ def task_map(
 ) -> TaskMap:
     """Fine-tune `model` on each task and map the tasks (MMT-Bench, Sec. 5.1).
 
-    Vectors are kept in `out` and never trained twice; `on_finished` hears of each. With a `cluster`,
-    tasks are shared out to its replicas. Raises UsageError subclasses, and `TrainingInterrupted`
-    (analysis.taskmap.training) on Ctrl-C.
+    Vectors are kept in `out` and never trained twice; `on_finished` is called with each. With a
+    `cluster`, tasks are distributed over its replicas. Raises UsageError subclasses, and
+    `TrainingInterrupted` (taskmap.training) on Ctrl-C.
     """
     _check_options(options)
     require_tuning("snellen taskmap")

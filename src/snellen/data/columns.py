@@ -192,14 +192,15 @@ def rename_columns(columns: Sequence[str], column_map: Mapping[str, str]) -> tup
     """
     if not column_map:
         return tuple(columns)
-    named: dict[str, str] = {}
-    for ours, theirs in column_map.items():
-        parts = [_find_column(part, columns) for part in theirs.split("+")]
+    new_names: dict[str, str] = {}
+    for key, name_in_file in column_map.items():
+        parts = [_find_column(part, columns) for part in name_in_file.split("+")]
         if len(parts) == 1:
-            named[parts[0]] = canonical_column(ours)
-    taken = {canonical_column(ours) for ours in column_map}
+            new_names[parts[0]] = canonical_column(key)
+    new_keys = {canonical_column(key) for key in column_map}
     return tuple(
-        named.get(name) or (f"{name} (unused)" if name in taken else name) for name in columns
+        new_names.get(name) or (f"{name} (unused)" if name in new_keys else name)
+        for name in columns
     )
 
 
@@ -207,13 +208,13 @@ def rename_cells(cells: dict[str, str], column_map: Mapping[str, str]) -> dict[s
     """`rename_columns` for formats whose rows need not all have the same cells."""
     if not column_map:
         return cells
-    here = {
-        ours: theirs
-        for ours, theirs in column_map.items()
-        if all(part in cells or column_name(part, 0) in cells for part in theirs.split("+"))
+    present = {
+        key: name_in_file
+        for key, name_in_file in column_map.items()
+        if all(part in cells or column_name(part, 0) in cells for part in name_in_file.split("+"))
     }
-    new = dict(zip(rename_columns(tuple(cells), here), cells.values(), strict=True))
-    join_columns(new, here)
+    new = dict(zip(rename_columns(tuple(cells), present), cells.values(), strict=True))
+    join_columns(new, present)
     return new
 
 
@@ -222,25 +223,30 @@ def join_columns(cells: dict[str, str], column_map: Mapping[str, str]) -> None:
 
     The cells have their new names already: a part that another role took stands under that role.
     """
-    joined = {
-        canonical_column(ours): theirs for ours, theirs in column_map.items() if "+" in theirs
+    composites = {
+        canonical_column(key): name_in_file
+        for key, name_in_file in column_map.items()
+        if "+" in name_in_file
     }
-    if not joined:
+    if not composites:
         return
-    taken = {canonical_column(ours) for ours in column_map}
-    now_called = {
-        column_name(theirs, 0): canonical_column(ours)
-        for ours, theirs in column_map.items()
-        if "+" not in theirs
+    new_keys = {canonical_column(key) for key in column_map}
+    new_names = {
+        column_name(name_in_file, 0): canonical_column(key)
+        for key, name_in_file in column_map.items()
+        if "+" not in name_in_file
     }
 
     def value(part: str) -> str:
         name = column_name(part, 0)
-        name = now_called.get(name) or (f"{name} (unused)" if name in taken else name)
+        name = new_names.get(name) or (f"{name} (unused)" if name in new_keys else name)
         return cells.get(name, "")
 
-    made = {ours: [value(part) for part in theirs.split("+")] for ours, theirs in joined.items()}
-    cells.update({ours: "/".join(values) for ours, values in made.items()})
+    parts = {
+        key: [value(part) for part in name_in_file.split("+")]
+        for key, name_in_file in composites.items()
+    }
+    cells.update({key: "/".join(values) for key, values in parts.items()})
 
 
 def _find_column(name: str, columns: Sequence[str]) -> str:

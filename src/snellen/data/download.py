@@ -95,12 +95,12 @@ def download(
 def wrong_checksum(path: Path, remote: RemoteFile, cache: Path) -> str | None:
     """None if the file is what it should be, else the checksum it has. Remembered by time of
     change, so that a large file is read once."""
-    wanted = remote.checksum()
-    if wanted is None:
+    expected = remote.checksum()
+    if expected is None:
         return None
     with FileDigests(cache) as files:
-        found = files.digest(path, wanted[0])
-    return None if found == wanted[1] else found
+        actual = files.digest(path, expected[0])
+    return None if actual == expected[1] else actual
 
 
 def manual_instructions(remote: RemoteFile, target: Path) -> str:
@@ -166,9 +166,9 @@ def _download_part(
     problems: dict[str, str] = {}
     failures = 0
     while failures < retries.attempts:
-        hopeful = grown = False
+        may_succeed = progressed = False
         for url in remote.urls:
-            had = _part_size(part)
+            size_before = _part_size(part)
             try:
                 _attempt_download(url, part, progress, retries.timeout)
                 return
@@ -176,18 +176,18 @@ def _download_part(
                 problems[url] = str(error)
             except _TransientError as error:
                 problems[url] = str(error)
-                hopeful = True
-                grown = _part_size(part) > had
-            if grown:
+                may_succeed = True
+                progressed = _part_size(part) > size_before
+            if progressed:
                 break  # The same address goes on best.
-        if not hopeful:
+        if not may_succeed:
             break
-        failures = 0 if grown else failures + 1
+        failures = 0 if progressed else failures + 1
         if failures < retries.attempts:
             time.sleep(retries.first_wait * 2 ** max(0, failures - 1))
-    told = "; ".join(f"{url}: {problem}" for url, problem in problems.items())
+    details = "; ".join(f"{url}: {problem}" for url, problem in problems.items())
     raise DataError(
-        f"{target.name} cannot be fetched ({told}); " + manual_instructions(remote, target)
+        f"{target.name} cannot be fetched ({details}); " + manual_instructions(remote, target)
     )
 
 

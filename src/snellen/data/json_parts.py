@@ -55,14 +55,16 @@ class JsonParts:
                 offline=settings.offline,
             )
             try:
-                found = [dict(one) for one in part.records(msgspec.json.decode(path.read_bytes()))]
+                records = [
+                    dict(record) for record in part.records(msgspec.json.decode(path.read_bytes()))
+                ]
             except (msgspec.DecodeError, AttributeError, LookupError, TypeError) as error:
                 raise DataError(
                     f"{path} is not the published form of {self.about}: {error}"
                 ) from None
-            if not found:
+            if not records:
                 raise DataError(f"{path} is not the published form of {self.about}: no records")
-            for record in found:
+            for record in records:
                 lines.append(msgspec.json.encode({"index": len(lines), **part.cells, **record}))
         try:
             with atomic_file(target) as file:

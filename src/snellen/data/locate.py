@@ -29,11 +29,15 @@ def find_files(name: str, settings: Settings) -> list[Path]:
 
     Each is also looked for with `.gz`.
     """
-    places = [Path(name).expanduser(), datasets_folder(settings) / name]
+    candidates = [Path(name).expanduser(), datasets_folder(settings) / name]
     if settings.lmu_data:
-        places.append(settings.lmu_data / name)
-    both = [path for place in places for path in (place, place.with_name(place.name + ".gz"))]
-    return [path for path in both if path.is_file()]
+        candidates.append(settings.lmu_data / name)
+    with_gz = [
+        path
+        for candidate in candidates
+        for path in (candidate, candidate.with_name(candidate.name + ".gz"))
+    ]
+    return [path for path in with_gz if path.is_file()]
 
 
 def locate_data_file(
@@ -52,16 +56,16 @@ def locate_data_file(
     one in the current folder may be meant, and is refused with the way to say so. `hint` tells how
     one comes by a file without an address. Raises DataError, StorageError.
     """
-    here, differing = find_verified(name, settings, remote)
-    if here is not None:
-        return here
+    verified, differing = find_verified(name, settings, remote)
+    if verified is not None:
+        return verified
     target = datasets_folder(settings) / name
     if remote is None or not remote.urls:
-        looked = [str(target.parent), *([str(settings.lmu_data)] if settings.lmu_data else ())]
-        told = f" ({hint})" if hint else ""
+        folders = [str(target.parent), *([str(settings.lmu_data)] if settings.lmu_data else ())]
+        advice = f" ({hint})" if hint else ""
         raise DataError(
-            f"the data file {name} is not here and no address is known{told}; put it in "
-            + " or ".join(looked)
+            f"the data file {name} is not here and no address is known{advice}; put it in "
+            + " or ".join(folders)
             + (f"; {'; '.join(differing)}" if differing else "")
         )
     if settings.offline and not target.exists() and differing:

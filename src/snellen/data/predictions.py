@@ -70,29 +70,29 @@ def check_repeats(
     same: list[Prediction] = []
     others: list[Prediction] = []
     for row in rows:
-        known = first.setdefault(row.id, row)
-        if known is row:
+        earlier = first.setdefault(row.id, row)
+        if earlier is row:
             continue
-        if known.cells == row.cells:
+        if earlier.cells == row.cells:
             same.append(row)
-        elif count_each or _has_other_question(known, row):
+        elif count_each or _has_other_question(earlier, row):
             others.append(row)
         else:
-            raise DataError(_clash_message(known, row, rows, id_columns, columns, name))
+            raise DataError(_clash_message(earlier, row, rows, id_columns, columns, name))
     warnings = []
     if same:
-        again = same[0]
+        example = same[0]
         rows_repeat = "1 row repeats" if len(same) == 1 else f"{len(same)} rows repeat"
         warnings.append(
             f"{name}: {rows_repeat} an earlier one, {EACH_COUNTED} "
-            f"(id {again.id!r}: rows {first[again.id].number} and {again.number})"
+            f"(id {example.id!r}: rows {first[example.id].number} and {example.number})"
         )
     if others:
-        again = others[0]
+        example = others[0]
         rows_have = "1 row has" if len(others) == 1 else f"{len(others)} rows have"
         warnings.append(
             f"{name}: {rows_have} the id of an earlier one and other content, each is counted "
-            f"(id {again.id!r}: rows {first[again.id].number} and {again.number})"
+            f"(id {example.id!r}: rows {first[example.id].number} and {example.number})"
         )
     return tuple(warnings)
 
@@ -205,13 +205,13 @@ class Predictions:
     def without_repeats(self) -> Predictions:
         """The same with rows that stand there twice and agree kept once, as the data have them."""
         first: dict[str, Prediction] = {}
-        kept = [
+        rows = [
             row
             for row in self.rows
-            if (known := first.setdefault(row.id, row)) is row or known.cells != row.cells
+            if (earlier := first.setdefault(row.id, row)) is row or earlier.cells != row.cells
         ]
         warnings = tuple(warning.replace(EACH_COUNTED, COUNTED_ONCE) for warning in self.warnings)
-        return replace(self, rows=tuple(kept), warnings=warnings)
+        return replace(self, rows=tuple(rows), warnings=warnings)
 
     def column(self, name: str) -> dict[str, str]:
         """The cells of a column by the names of their rows; empty ones are absent. Raises
@@ -219,8 +219,12 @@ class Predictions:
         column = name if name in self.columns else column_name(name, 0)
         if column not in self.columns:
             raise UnknownName("column", name, self.columns)
-        named = zip(self.names(), self.rows, strict=True)
-        return {row: one.cells[column] for row, one in named if one.cells.get(column)}
+        named_rows = zip(self.names(), self.rows, strict=True)
+        return {
+            row: prediction.cells[column]
+            for row, prediction in named_rows
+            if prediction.cells.get(column)
+        }
 
     def table(self) -> Table:
         """The file's own rows as data, for files that hold questions and options themselves."""
@@ -293,7 +297,8 @@ def read_predictions(
         dict.fromkeys([*scan.columns, *(column for _, cells in numbered for column in cells)])
     )
     new_names = {
-        column_name(theirs, 0): canonical_column(ours) for ours, theirs in column_map.items()
+        column_name(name_in_file, 0): canonical_column(key)
+        for key, name_in_file in column_map.items()
     }
     numbered = _select_rows(numbered, where, new_names, names, name)
     id_columns = _id_columns(names)
@@ -395,20 +400,20 @@ def _select_rows(
     name: str,
 ) -> list[tuple[int, dict[str, str]]]:
     """The rows with the wanted values; `new_names` has the columns that were renamed."""
-    for asked, value in where.items():
-        column = asked if asked in columns else column_name(asked, 0)
+    for requested, value in where.items():
+        column = requested if requested in columns else column_name(requested, 0)
         column = new_names.get(column, column)
         if column not in columns:
-            raise UnknownName("column", asked, columns)
-        found = [row for row in rows if row[1].get(column, "") == value]
-        if not found:
+            raise UnknownName("column", requested, columns)
+        selected = [row for row in rows if row[1].get(column, "") == value]
+        if not selected:
             values = sorted({cells.get(column, "") for _, cells in rows})
             more = f" and {len(values) - _MAX_LISTED} more" if len(values) > _MAX_LISTED else ""
             raise DataError(
-                f"{name}: no row has {asked}={value}; "
+                f"{name}: no row has {requested}={value}; "
                 f"values of {column!r}: {', '.join(map(repr, values[:_MAX_LISTED]))}{more}"
             )
-        rows = found
+        rows = selected
     return rows
 
 
@@ -428,9 +433,11 @@ def _reply_column(columns: Sequence[str], ids: Sequence[str], name: str) -> str:
     if _ERROR_COLUMN in columns:
         return REPLY_COLUMNS[0]
     for column in SUBMISSION_COLUMNS:
-        beside = {one for one in columns if one not in ids and not is_image_column(one)}
-        submitted = beside <= _SUBMISSION_EXTRAS or _ANNOTATION_COLUMN in beside
-        if column in columns and (column != "answer" or submitted):
+        other_columns = {
+            other for other in columns if other not in ids and not is_image_column(other)
+        }
+        is_submission = other_columns <= _SUBMISSION_EXTRAS or _ANNOTATION_COLUMN in other_columns
+        if column in columns and (column != "answer" or is_submission):
             return column
     raise DataError(
         f"{name}: no column holds the replies; expected prediction or response, but the columns "

@@ -35,8 +35,8 @@ class SamplingSpec(NamedTuple):
 
 
 def split_sampling(spec: str, loaded_names: Collection[str] = ()) -> SamplingSpec:
-    """Take the options apart; those that the provider knows itself are left to it. `loaded_names` are names
-    of models of loaded files. Raises UsageError."""
+    """Split the sampling options off a model's name; options that the provider declares itself
+    stay with it. `loaded_names` are names of models of loaded files. Raises UsageError."""
     stem, options = split_options(spec)
     provider = "" if stem in loaded_names else split_spec(spec).provider
     sampling_options = {

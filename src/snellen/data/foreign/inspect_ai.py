@@ -108,9 +108,9 @@ def _reply_cells(sample: Record, attachments: Mapping[str, Any]) -> Record:
             return {"error": why}
         return {"prediction": _resolve_attachment(str(text), attachments)}
     content = _as_object(choice.get("message")).get("content")
-    found: Record = {"prediction": _message_text(content, attachments)}
-    stopped = _STOP_REASONS.get(str(choice.get("stop_reason")))
-    return found | ({"stop_reason": stopped} if stopped else {})
+    cells: Record = {"prediction": _message_text(content, attachments)}
+    stop_reason = _STOP_REASONS.get(str(choice.get("stop_reason")))
+    return cells | ({"stop_reason": stop_reason} if stop_reason else {})
 
 
 def _metadata_cells(metadata: Mapping[str, Any]) -> Record:

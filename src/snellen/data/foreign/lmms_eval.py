@@ -146,10 +146,10 @@ def _sample_gold(sample: Record, doc: Record, aggregated: Record, target_is_colu
         and str(target).strip().lower() not in _EMPTY_TARGETS
     ):
         return target
-    known = next((doc[name] for name in _ROW_GOLD_COLUMNS if doc.get(name)), None)
-    if isinstance(known, list):
-        known = [one.get("answer", "") if isinstance(one, dict) else one for one in known]
-    return known
+    gold = next((doc[name] for name in _ROW_GOLD_COLUMNS if doc.get(name)), None)
+    if isinstance(gold, list):
+        gold = [item.get("answer", "") if isinstance(item, dict) else item for item in gold]
+    return gold
 
 
 def _aggregated_cells(sample: Record) -> Record:

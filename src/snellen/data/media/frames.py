@@ -165,11 +165,11 @@ def _cached_frames(clip: VideoClip) -> list[_CachedFrame] | None:
     """The frames of an entry that is there; using it is noted in its time of change."""
     listing = _entry_folder(clip) / _LISTING
     try:
-        kept = msgspec.json.decode(listing.read_bytes(), type=list[_CachedFrame])
+        frames = msgspec.json.decode(listing.read_bytes(), type=list[_CachedFrame])
         os.utime(listing)
     except (OSError, msgspec.DecodeError):
         return None
-    return kept if all((_entry_folder(clip) / one.name).is_file() for one in kept) else None
+    return frames if all((_entry_folder(clip) / frame.name).is_file() for frame in frames) else None
 
 
 def _frame_bytes(

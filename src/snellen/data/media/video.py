@@ -248,6 +248,6 @@ class _VideoReader:
 
 def _upright_image(frame: Any) -> Picture:
     """The frame in RGB, turned as its display matrix says."""
-    picture: Picture = frame.to_image()
-    turned = round(frame.rotation) % 360
-    return picture.rotate(turned, expand=True) if turned else picture
+    image: Picture = frame.to_image()
+    rotation = round(frame.rotation) % 360
+    return image.rotate(rotation, expand=True) if rotation else image

@@ -78,7 +78,7 @@ def locate_video(
         Path(folder, inner) for folder in folders.search_folders for inner in _INNER_FOLDERS
     ]
     if item.subtitles and any(
-        map(folders.problem, (one / item.subtitles for one in search_folders))
+        map(folders.problem, (folder / item.subtitles for folder in search_folders))
     ):
         return _broken_video(
             item.subtitles, f"{where}: {folders.problem(search_folders[0] / item.subtitles)}"
@@ -91,14 +91,14 @@ def locate_video(
                         return _broken_video(name, f"{where}: {problem}")
                     return _video_file(path, item, search_folders, files, where)
             for path in (folder / name, _without_suffix(folder / name)):
-                if is_folder(path) and (pictures := _frame_files(path)):
+                if is_folder(path) and (images := _frame_files(path)):
                     if problem := folders.problem(path):
                         return _broken_video(name, f"{where}: {problem}")
-                    return _frame_folder(path, pictures, item, search_folders, files, where)
-    shown = ", ".join(dict.fromkeys(folders.search_folders))
+                    return _frame_folder(path, images, item, search_folders, files, where)
+    folder_names = ", ".join(dict.fromkeys(folders.search_folders))
     problem = (
-        f"{where}: there is no video {item.names[0]!r} (looked in {shown}, and in the folders "
-        "video, videos and data there)"
+        f"{where}: there is no video {item.names[0]!r} (looked in {folder_names}, and in the "
+        "folders video, videos and data there)"
     )
     return _broken_video(item.names[0], problem)
 
@@ -136,11 +136,11 @@ def _frame_folder(
 def _find_subtitles(path: Path, item: NamedVideo, search_folders: Sequence[Path]) -> str | None:
     """The file a column names, else one with the video's name beside it or in `subtitle`."""
     if item.subtitles:
-        named = [folder / item.subtitles for folder in search_folders]
-        return next((str(one) for one in named if is_file(one)), None)
-    homes = [path.parent, *(path.parent.parent / name for name in ("subtitle", "subtitles"))]
-    beside = [home / (path.stem + suffix) for home in homes for suffix in _SUBTITLE_SUFFIXES]
-    return next((str(one) for one in beside if is_file(one)), None)
+        candidates = [folder / item.subtitles for folder in search_folders]
+        return next((str(candidate) for candidate in candidates if is_file(candidate)), None)
+    folders = [path.parent, *(path.parent.parent / name for name in ("subtitle", "subtitles"))]
+    siblings = [home / (path.stem + suffix) for home in folders for suffix in _SUBTITLE_SUFFIXES]
+    return next((str(candidate) for candidate in siblings if is_file(candidate)), None)
 
 
 def _without_suffix(path: Path) -> Path:

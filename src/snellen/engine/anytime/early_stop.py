@@ -20,11 +20,12 @@ from snellen.core.errors import UsageError
 from snellen.core.record import Record
 from snellen.core.sample import Sample
 from snellen.core.summary import Interval, Metric, Summary
-from snellen.engine.anytime.headline_weights import ScoreWeights, headline_weights
 from snellen.engine.anytime.sample_order import (
     MIN_UNITS,
     AnytimeMean,
     OrderedScores,
+    ScoreWeights,
+    headline_weights,
     stratified_order,
 )
 from snellen.stats.confidence_sequences import bets_for_width

@@ -69,7 +69,8 @@ class MaxFailures:
 
     limit: float
     percent: bool = False
-    """`limit` is a share of the requests that ended, looked at from `MAX_CONSECUTIVE_FAILURES` on."""
+    """Whether `limit` is a percentage of the requests that ended. Not applied to the first few
+    (`MAX_CONSECUTIVE_FAILURES`)."""
 
     @classmethod
     def parse(cls, text: str) -> MaxFailures:

@@ -72,7 +72,8 @@ class ConcurrencyWindow:
         self._wake()
 
     def open_fully(self, grace: float | None = None) -> None:
-        """Let all in who wait: the run has ended, and they find that out. For `Halt.add_callback`."""
+        """Let all waiting requests in: the run is aborted, and each checks for that. A callback
+        for `AbortSignal.add_callback`."""
         self._pause_end, self.size = 0.0, math.inf
         self._wake()
 

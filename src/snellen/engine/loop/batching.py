@@ -34,11 +34,12 @@ class QueuedRequest(NamedTuple):
 class Batcher:
     """Feeds one model from one worker thread.
 
-    While the model works, requests pile up, and the model may be told of them (`prepare`); each batch
-    is the oldest request, those about the same pictures, and its nearest in length, so that what
-    can be shared is, padding is little and nobody starves. Where many wait, those about the
-    pictures of the last batch go first: a model remembers only so many. `batch_size` is asked before
-    each batch. The thread is a daemon: Ctrl-C need not wait for the model.
+    While the model works, requests queue up, and `prepare` lets the model work ahead on them. Each
+    batch is the oldest request, then requests about the same images, then those nearest in length:
+    images are encoded once, padding is small, and no request starves. When the queue is long,
+    requests about the images of the last batch go first, because a model caches only a few.
+    `batch_size` is called before each batch. The thread is a daemon, so Ctrl-C need not wait for
+    the model.
     """
 
     def __init__(

@@ -131,19 +131,18 @@ class ComparisonStop:
         assert difference is not None
         better, worse = self.names if interval.low > 0 else reversed(self.names)
         self.reason = (
-            f"decided after {difference.n:,} of {self.total_samples():,} samples: {better} is ahead of "
-            f"{worse} (difference {difference.value:.1f}, {anytime_text(interval)})"
+            f"decided after {difference.n:,} of {self.total_samples():,} samples: {better} is "
+            f"ahead of {worse} (difference {difference.value:.1f}, {anytime_text(interval)})"
         )
 
 
 def run_comparison(
     plans: Sequence[RunPlan], store: ResponseStore, keep_servers: Callable[..., object]
 ) -> list[RunFolder]:
-    """Make both runs, slice by slice, until one is known to score higher or all was asked; once
-    more at the end, so that both folders tell how it ended. `keep_servers` is told the models of a plan
-    before they are asked.
+    """Run both plans slice by slice until the comparison is decided or all samples were asked.
 
-    Raises as `run` does.
+    Both are run once more at the end, so that both folders state the result. `keep_servers` is
+    called with the models of a plan before they are asked. Raises as `run` does.
     """
     first, second = plans
     comparison = ComparisonStop((first.model_name, second.model_name))

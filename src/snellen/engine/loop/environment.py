@@ -23,7 +23,7 @@ class MemoryPeak(NamedTuple):
     process: int
     """Of main memory, by this process since it began."""
     device: int
-    """Of accelerators, by torch since `reset_peak_memory`: what its tensors held, summed over devices."""
+    """Accelerator memory that torch allocated since `reset_peak_memory`, summed over devices."""
 
 
 def peak_memory() -> MemoryPeak:

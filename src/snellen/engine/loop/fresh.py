@@ -28,8 +28,8 @@ def check_fresh(name: str | None) -> None:
 
 
 def fresh_name(plans: Sequence[RunPlan]) -> str:
-    """The name for `LATEST_RELEASE`: that of the last command of these runs of which one has not ended, so
-    that it goes on; a new one where all have, or there was none."""
+    """The name that `LATEST` stands for: that of the last command of these runs if one of its runs
+    is unfinished, so that the command continues it; else a new name."""
     supported = [plan for plan in plans if not plan.benchmark.requires(plan.model.capabilities)]
     named_runs = [dict(_generated_runs(plan)) for plan in supported]
     started = {name: run.created for runs in named_runs for name, run in runs.items()}

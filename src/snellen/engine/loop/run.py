@@ -3,23 +3,50 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterator
 from contextlib import nullcontext, suppress
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
+import msgspec
+
+from snellen.benchmarks.protocol.repeats import summary_of
+from snellen.core.benchmark import Table
 from snellen.core.errors import RunLocked, StorageError, UsageError
-from snellen.core.model import RemoteModel, SelfReportingModel
+from snellen.core.model import RemoteModel, SelfReportingModel, abilities
+from snellen.core.origin import origin_of
+from snellen.core.record import Record
+from snellen.core.run import (
+    Counts,
+    DataInfo,
+    Report,
+    ReusedReplies,
+    RoleUsage,
+    RunConfig,
+    RunInfo,
+    Status,
+)
 from snellen.core.sample import Sample
+from snellen.core.served_identity import ServedIdentity, append_served
+from snellen.data.media.sources import BrokenSource
+from snellen.engine.anytime.early_stop import StopMonitor
+from snellen.engine.limits.spending import UsageCounter, add_killed_start
 from snellen.engine.loop.concurrent_runs import ConcurrentRuns
 from snellen.engine.loop.driving import drive_all
-from snellen.engine.loop.environment import infrequent_gc
+from snellen.engine.loop.environment import (
+    hardware,
+    infrequent_gc,
+    peak_memory,
+    reset_peak_memory,
+    versions,
+)
 from snellen.engine.loop.plan import RunPlan, build_flow, folder_name, run_config, select_ids
 from snellen.engine.loop.request_broker import MAIN, RequestBroker, concurrent_flows, disconnect
-from snellen.engine.loop.resume import resume
-from snellen.engine.loop.state import RunState, initial_info
 from snellen.store.responses import ResponseStore
-from snellen.store.runs import RunFolder, RunWriter, open_run
+from snellen.store.runs import ResumeRecord, RunFolder, RunWriter, open_run
 
 
 class RunInterrupted(Exception):
@@ -102,3 +129,300 @@ def _drive(plan: RunPlan, samples: Iterator[Sample], store: ResponseStore, state
             asyncio.run(main())
     except KeyboardInterrupt:
         raise RunInterrupted(state.writer.path) from None
+
+
+class ResumeState(NamedTuple):
+    """Ids of the samples that are done, and what was left out of the folder, in sentences."""
+
+    done: set[str]
+    repairs: tuple[str, ...]
+
+
+def resume(plan: RunPlan, table: Table, writer: RunWriter, selected: set[str]) -> ResumeState:
+    """Take what does not belong into the run out of its folder, and tell what is done."""
+    lines = writer.recover()
+    first: dict[str, int] = {}
+    duplicate: set[int] = set()
+    foreign: set[int] = set()
+    for position, line in enumerate(lines):
+        if line.id not in selected:
+            foreign.add(position)
+        elif first.setdefault(line.id, position) != position:
+            duplicate.add(position)
+    changed = {first.pop(name) for name in _changed_ids(plan, table, lines, first)}
+    excluded = duplicate | foreign | changed
+    if excluded:
+        writer.exclude_lines(excluded)
+    return ResumeState(
+        set(first), tuple(_repair_notices(len(duplicate), len(foreign), len(changed)))
+    )
+
+
+def _changed_ids(
+    plan: RunPlan, table: Table, lines: list[ResumeRecord], first: dict[str, int]
+) -> list[str]:
+    """Ids of finished samples that were asked about other pictures than the data have now. Where
+    pictures are made ready before they are shown, rows of older versions do not hold those of the
+    data, and are kept."""
+    compared = [lines[at] for at in first.values()]
+    if plan.benchmark.prepare is not None:
+        compared = [line for line in compared if line.data_media is not None]
+    names = {line.id for line in compared if line.media or line.data_media}
+    if not names:
+        return []
+    samples = plan.benchmark.samples(table)
+    return [
+        one.id
+        for one in samples
+        if one.id in names and _has_other_images(one, lines[first[one.id]])
+    ]
+
+
+def _has_other_images(sample: Sample, line: ResumeRecord) -> bool:
+    """Whether a line is about other pictures than the sample's. Where pictures were drawn or were
+    options, it names these as well."""
+    if any(isinstance(ref.source, BrokenSource) for ref in sample.media):
+        # The pictures are gone: there is nothing else that could be asked about.
+        return False
+    if line.data_media is not None:
+        return set(line.data_media) != {ref.digest for ref in sample.media}
+    there, asked = [ref.digest for ref in sample.media], set(line.media)
+    if len(line.media) == len(there):
+        return asked != set(there)
+    there += [ref.digest for ref in sample.option_images.values()]
+    # Fewer: shown in another form than that of the data, or not at all.
+    return len(line.media) > len(sample.media) and not asked.issuperset(there)
+
+
+def _repair_notices(doubled: int, foreign: int, changed: int) -> Iterator[str]:
+    if doubled:
+        yield f"{_count_rows(doubled)} of samples.jsonl left out: another row has the same id"
+    if foreign:
+        yield f"{_count_rows(foreign)} of samples.jsonl left out: no sample of this run has the id"
+    if changed:
+        yield f"{_count_rows(changed)} of samples.jsonl left out: the pictures are others now"
+
+
+def _count_rows(count: int) -> str:
+    return f"{count} row" if count == 1 else f"{count} rows"
+
+
+_WRITE_INTERVAL = 5.0
+"""Seconds between two notes in run.json of what was done and spent."""
+
+
+class RunState:
+    """The run as it stands: counts for the folder and the watcher."""
+
+    def __init__(
+        self, plan: RunPlan, writer: RunWriter, info: RunInfo, total: int, done: set[str]
+    ) -> None:
+        self.plan, self.writer, self.info = plan, writer, info
+        self.total, self.done, self.failed = total, len(done), 0
+        self.broker: RequestBroker | None = None
+        self.stop_monitor: StopMonitor | None = None
+        self.start_time = time.monotonic()
+        reset_peak_memory()
+        self._saved = 0
+        self._written_at = 0.0
+        self._earlier_spent = info.spent
+        self._repairs = info.repairs
+        self._earlier_served = info.served
+        self._reused = info.reused
+        self._score_sum, self._score_count = 0.0, 0
+        plan.progress.on_start(f"{plan.model_name} on {plan.benchmark.name}", total, len(done))
+
+    def samples(self, table: Table, selected: set[str], pending: set[str]) -> Iterator[Sample]:
+        """Those that are owed, in the order of the data; or, where a rule may end the run, in its
+        random order until it says so."""
+        found = self.plan.benchmark.samples(table)
+        plan, rule = self.plan, self.plan.stop_rule
+        if rule is None:
+            return (sample for sample in found if sample.id in pending)
+        every = [sample for sample in found if sample.id in selected]
+        self.stop_monitor = rule.start_monitor(every, plan.seed, plan.failures, plan.benchmark)
+        for record in self.writer.records():
+            self.stop_monitor.add_record(record)
+        return self.stop_monitor.order(pending)
+
+    def add_record(self, record: Record) -> None:
+        if self.stop_monitor is not None:
+            self.stop_monitor.add_record(record)
+        if record.is_retryable:
+            self.failed += 1
+            self.writer.append_failure(record)
+        else:
+            self.done += 1
+            self.writer.append(record)
+        self._saved += record.saved
+        if record.score is not None:
+            self._score_sum += record.score
+            self._score_count += 1
+        usage = self._usage()
+        score = self._score_sum / self._score_count if self._score_count else None
+        self.plan.progress.on_advance(
+            self.done, self.failed, usage.sent, usage.reused, self._saved, score
+        )
+        if time.monotonic() - self._written_at > _WRITE_INTERVAL:
+            self.write_info("running")
+
+    def note_spent(self) -> None:
+        """Called after each reply: what was spent is known even after a kill."""
+        self.writer.note_spent(self._total_spent())
+
+    def note_reused(self, store: ResponseStore, digest: bytes) -> None:
+        """Called for each reply from the store. What this run had stored itself is its own."""
+        stored = store.reply_origin(digest)
+        if stored is not None and stored.run != str(self.writer.path.absolute()):
+            self._reused = self._reused.with_reply(stored.stored_at, stored.run)
+
+    def final_status(self) -> Status:
+        if self._abort_reason():
+            return "interrupted"
+        if self.stop_monitor is not None and self.stop_monitor.waits_for:
+            return "interrupted"
+        if self.stop_monitor is not None and self.stop_monitor.reason:
+            self.total = self.done + self.failed
+        return "incomplete" if self.failed else "complete"
+
+    def write_info(self, status: Status) -> None:
+        self.info = msgspec.structs.replace(
+            self.info,
+            status=status,
+            counts=self._counts(),
+            spent=self._total_spent(),
+            stopped=self._stop_reason(),
+            repairs=self._repairs + self._unreadable_notices(),
+            reused=self._reused,
+            served=self._served_models(),
+            remarks=abilities(self.plan.model).remarks,
+            finished=None if status == "running" else _now(),
+        )
+        self.writer.write_info(self.info)
+        self._written_at = time.monotonic()
+
+    def finish(self, status: Status) -> None:
+        """Sum up whatever is there, also after an interruption."""
+        self.plan.progress.on_finish(status)
+        records = self.writer.records()
+        self._saved = sum(record.saved for record in records)
+        self.write_info(status)
+        summary = summary_of(self.plan.benchmark, records, self.info.config.examples)
+        if self.stop_monitor is not None:
+            summary = self.stop_monitor.annotate(summary)
+        self.writer.write_report(Report(self.info, summary))
+
+    def _abort_reason(self) -> str:
+        """Why nothing more is sent; nothing where nothing more is owed, as when the last reply
+        spends the budget."""
+        if self.broker is None or self.done >= self.total:
+            return ""
+        return self.broker.abort_signal.reason
+
+    def _stop_reason(self) -> str:
+        abort_reason = self._abort_reason()
+        if abort_reason or self.stop_monitor is None:
+            return abort_reason
+        return self.stop_monitor.waits_for or self.stop_monitor.reason
+
+    def _unreadable_notices(self) -> tuple[str, ...]:
+        count = self.broker.unreadable if self.broker is not None else 0
+        if not count:
+            return ()
+        replies = "1 stored reply" if count == 1 else f"{count} stored replies"
+        return (f"{replies} could not be read, and asked for again",)
+
+    def _usage(self) -> UsageCounter:
+        return self.broker.clients[MAIN].usage if self.broker else UsageCounter()
+
+    def _total_spent(self) -> dict[str, RoleUsage]:
+        clients = self.broker.clients if self.broker is not None else {}
+        now = {
+            role: client.usage.add_to(self._earlier_spent.get(role), client.price)
+            for role, client in clients.items()
+            if client.usage.sent or client.usage.reused or role in self._earlier_spent
+        }
+        return {**self._earlier_spent, **now}
+
+    def _served_models(self) -> dict[str, tuple[ServedIdentity, ...]]:
+        found = dict(self._earlier_served)
+        for role, model in {MAIN: self.plan.model, **self.plan.roles}.items():
+            if isinstance(model, SelfReportingModel) and self.broker is not None:
+                starts = append_served(found.get(role, ()), model.served_identity())
+                found |= {role: starts} if starts else {}
+        return found
+
+    def _counts(self) -> Counts:
+        if self.broker is None:
+            return msgspec.structs.replace(
+                self.info.counts, samples=self.total, done=self.done, failed=self.failed
+            )
+        usage, memory = self._usage(), peak_memory()
+        return Counts(
+            samples=self.total,
+            done=self.done,
+            failed=self.failed,
+            sent=usage.sent,
+            reused=usage.reused,
+            saved=self._saved,
+            seconds=time.monotonic() - self.start_time,
+            prompt_tokens=usage.sent_tokens.prompt,
+            completion_tokens=usage.sent_tokens.completion,
+            process_memory=memory.process,
+            device_memory=memory.device,
+            largest_batch=abilities(self.plan.model).largest_batch,
+        )
+
+
+def initial_info(
+    plan: RunPlan,
+    table: Table,
+    config: RunConfig,
+    writer: RunWriter,
+    repairs: tuple[str, ...],
+    store: ResponseStore,
+) -> RunInfo:
+    folder = writer.path
+    earlier = _earlier_info(folder)
+    spent = add_killed_start(
+        writer.recover_spent(earlier.spent if earlier else {}),
+        earlier,
+        folder,
+        {MAIN: config.identity, **config.roles},
+        plan.prices,
+        store,
+    )
+    return RunInfo(
+        name=folder.name,
+        model=plan.model_name,
+        benchmark=plan.benchmark.name,
+        title=plan.benchmark.title,
+        config=config,
+        data=DataInfo(str(table.path), table.digest, len(table), origin_of(table)),
+        status="running",
+        created=earlier.created if earlier else _now(),
+        counts=earlier.counts if earlier else Counts(),
+        reused=earlier.reused if earlier else ReusedReplies(),
+        served=earlier.served if earlier else {},
+        spent=spent,
+        repairs=(*(earlier.repairs if earlier else ()), *repairs),
+        failures=plan.failures,
+        command=plan.command,
+        versions=versions(),
+        hardware=hardware(),
+        paper=plan.benchmark.paper,
+        source=plan.benchmark.provenance,
+        headline=plan.benchmark.headline,
+        capabilities=plan.model.capabilities,
+    )
+
+
+def _earlier_info(folder: Path) -> RunInfo | None:
+    try:
+        return open_run(folder).info
+    except UsageError:
+        return None
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

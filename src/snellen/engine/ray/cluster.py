@@ -217,8 +217,8 @@ class ReplicatedModel(ModelDefaults):
         except ray.exceptions.RayActorError as error:
             if error.actor_init_failed:
                 raise UsageError(
-                    f"a replica of {self._spec} cannot start on its node: {_last_line(error)}; every "
-                    "node needs this version of Snellen, with the extras of the model"
+                    f"a replica of {self._spec} cannot start on its node: {_last_line(error)}; "
+                    "every node needs this version of Snellen, with the extras of the model"
                 ) from error
             raise ReplicaLost(_first_line(error)) from error
         except ray.exceptions.RayTaskError as error:

@@ -48,8 +48,8 @@ class HuggingFace(ModelDefaults):
         share_prefixes: bool,
         max_new_tokens: int | None = None,
     ) -> None:
-        """Batches hold `batch_size` requests at first and, where that is not `fixed_batch_size`, more once it
-        is seen that more fit and are faster."""
+        """Batches start at `batch_size` requests; unless `fixed_batch_size`, they grow when larger
+        ones fit into memory and are faster."""
         self.identity = identity
         self.capabilities = checkpoint.capabilities(images)
         self.batch_limit = batch_size if fixed_batch_size else MAX_GROWTH * batch_size

@@ -12,7 +12,7 @@ from snellen.core.errors import UsageError
 from snellen.extract.llm import EXTRACTOR
 from snellen.extract.steps import STEPS
 from snellen.report.findings.finding import Finding, FindingTable, TableColumn, percent_interval
-from snellen.report.plots.dot_plot import shares
+from snellen.report.plots.series import stacked_bars
 from snellen.store.runs import RunFolder
 
 GOLD = "gold answers"
@@ -42,7 +42,7 @@ def letters(runs: Sequence[RunFolder], names: Sequence[str]) -> Finding:
         "letters chosen, over all passes",
         (FindingTable("", columns, rows), FindingTable("", bias, tests)),
         notices,
-        (lambda: shares("Letters chosen and gold letters", _letter_shares(found)))
+        (lambda: stacked_bars("Letters chosen and gold letters", _letter_shares(found)))
         if found
         else None,
     )

@@ -15,7 +15,7 @@ from snellen.analysis.samples.error_samples import (
     label_agreement,
 )
 from snellen.report.findings.finding import Finding, FindingTable, TableColumn, percent_interval
-from snellen.report.plots.dot_plot import shares
+from snellen.report.plots.series import stacked_bars
 
 
 def error_types(label_sets: Sequence[ErrorLabels]) -> Finding:
@@ -57,7 +57,7 @@ def error_types(label_sets: Sequence[ErrorLabels]) -> Finding:
         f"why answers are wrong, {len(merged)} labelled samples",
         grids,
         notices,
-        plot=lambda: shares("Why answers are wrong, share of labels", plotted),
+        plot=lambda: stacked_bars("Why answers are wrong, share of labels", plotted),
     )
 
 

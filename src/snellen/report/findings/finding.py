@@ -1,4 +1,4 @@
-"""What an analysis found: tables, remarks and a plot, printed, as JSON, or as an SVG file."""
+"""The result of an analysis: tables, notices and a plot; printed, or as JSON."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from snellen.core.summary import Interval
 from snellen.report import format as fmt
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from rich.console import Console
 
 Kind = Literal["text", "count", "points", "signed", "share", "p", "interval"]
@@ -35,12 +36,12 @@ class FindingTable(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """`plot` makes the SVG; None where there is nothing to draw. `detail` is for JSON alone."""
+    """`plot` draws the figure, which needs matplotlib; None if there is nothing to draw."""
 
     title: str
     tables: Sequence[FindingTable]
     notices: Sequence[str] = ()
-    plot: Callable[[], str] | None = None
+    plot: Callable[[], Figure] | None = None
 
 
 def print_finding(finding: Finding, console: Console) -> None:

@@ -18,8 +18,7 @@ from snellen.analysis.findings.score_tables import ScoreTable
 from snellen.core.errors import UsageError
 from snellen.report import format as fmt
 from snellen.report.findings.finding import Cell, Finding, FindingTable, TableColumn
-from snellen.report.plots.dot_plot import Series, Value, dots
-from snellen.report.plots.radar import radars
+from snellen.report.plots.series import Series, Value, dot_plot, radar_plot
 from snellen.store.runs import RunFolder
 
 MIN_AXES = 3
@@ -61,11 +60,11 @@ def hard_abilities(
         f"hardest for every model, {len(table.scores)} models",
         grids,
         table.notices,
-        lambda: dots(
+        lambda: dot_plot(
             title,
             _with_labels({"A_max": best, "mean of models": mean}),
             top=table.top,
-            joined=False,
+            connect=False,
         ),
     )
 
@@ -107,7 +106,7 @@ def radar(table: ScoreTable, group: str) -> Finding:
         grids.append(_extremes_table(extremes(table)))
     title = f"Scores by {fmt.display_name(group)}"
     return Finding(
-        title, grids, table.notices, lambda: radars(title, _series(table), top=table.top)
+        title, grids, table.notices, lambda: radar_plot(title, _series(table), top=table.top)
     )
 
 
@@ -140,7 +139,7 @@ def profile(table: ScoreTable, group: str) -> Finding:
     """The same as rows with a mark for each model, which reads better for many groups."""
     found = radar(table, group)
     return found._replace(
-        plot=lambda: dots(found.title, _series(table), top=table.top, joined=False)
+        plot=lambda: dot_plot(found.title, _series(table), top=table.top, connect=False)
     )
 
 
@@ -167,7 +166,7 @@ def languages(gains: Sequence[Gain]) -> Finding:
         for one in ordered if one.left_out
     ]  # fmt: skip
     title = f"{first} and {second}"
-    return Finding(title, (FindingTable("", columns, rows),), lost, lambda: dots(title, series))
+    return Finding(title, (FindingTable("", columns, rows),), lost, lambda: dot_plot(title, series))
 
 
 def language_tables(first: ScoreTable, second: ScoreTable, label: str) -> Finding:
@@ -194,7 +193,7 @@ def language_tables(first: ScoreTable, second: ScoreTable, label: str) -> Findin
         "English and Chinese",
         (FindingTable("", columns, rows),),
         notices,
-        lambda: dots("English and Chinese", series),
+        lambda: dot_plot("English and Chinese", series),
     )
 
 

@@ -19,7 +19,7 @@ from snellen.report.findings.finding import (
     TableColumn,
     percent_interval,
 )
-from snellen.report.plots.dot_plot import Value, dots
+from snellen.report.plots.series import Value, dot_plot
 from snellen.store.runs import RunFolder
 
 EXAMPLES = 5
@@ -77,7 +77,9 @@ def yes_no_problems(runs: Sequence[RunFolder], names: Sequence[str], group: str)
     return Finding(
         "problems of yes/no answers",
         grids,
-        plot=lambda: dots("Problems of yes/no answers", plotted, joined=False, axis="percent"),
+        plot=lambda: dot_plot(
+            "Problems of yes/no answers", plotted, connect=False, label="percent"
+        ),
     )
 
 

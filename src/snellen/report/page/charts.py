@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from snellen.core.summary import Metric
 from snellen.report import format as fmt
-from snellen.report.plots.dot_plot import ticks_of
-from snellen.report.plots.palette import width_of
+from snellen.report.page.text_width import text_width
+from snellen.report.ticks import round_ticks
 
 MAX_SPOKES = 14
 """A radar with more axes than this cannot be read."""
@@ -45,7 +45,7 @@ def axis(metrics: Sequence[Metric]) -> Axis:
     for metric in metrics:
         ends += [metric.value] if metric.value is not None else []
         ends += [metric.interval.low, metric.interval.high] if metric.interval else []
-    ticks = tuple(ticks_of(min(ends), max(ends), end=top))
+    ticks = tuple(round_ticks(min(ends), max(ends), end=top))
     return Axis(ticks[0], ticks[-1], ticks)
 
 
@@ -237,7 +237,7 @@ def _view_box(groups: Sequence[tuple[str, Metric]]) -> str:
     aside, above, below = 0.0, 0.0, 0.0
     for at, (name, _) in enumerate(groups):
         x, y, anchor, lines = _name_position(at, len(groups), name)
-        wide = max(width_of(line, _TYPE) for line in lines)
+        wide = max(text_width(line, _TYPE) for line in lines)
         aside = max(aside, abs(x) + (wide / 2 if anchor == "middle" else wide))
         above = min(above, y - _LINE)
         below = max(below, y + _LINE * len(lines) + 6)

@@ -1,9 +1,9 @@
-"""The authors' METEOR 1.5, a Java program of 6 MB with 62 MB of paraphrases, as the package
-`pycocoevalcap` ships it.
+"""The authors' METEOR 1.5, a Java program of 6 MB with 62 MB of paraphrases, from the package
+`pycocoevalcap`.
 
-It is started once for a set of captions, takes all of them, and ends: about 6 seconds until the
-paraphrases are read and 3 ms per caption, with up to 2 GB of memory. What it printed is kept in
-the cache, so a report that is made again does not start it.
+It is started once for a set of captions, scores all of them, and exits: about 6 seconds to load the
+paraphrases and 3 ms per caption, with up to 2 GB of memory. Its output is cached, so that a report
+that is built again does not start it.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ Words = Sequence[str]
 
 
 class CaptionWithReferences(NamedTuple):
-    """A caption and its references, in words."""
+    """A caption and its references, as words."""
 
     caption: Words
     references: Sequence[Words]
 
 
 def caption_counts(captions: Sequence[CaptionWithReferences], cache: Path) -> list[MeteorCounts]:
-    """The counts of each caption.
+    """The counts of each caption, from the cache or from the program.
 
     Raises:
         MissingExtra: the package is not installed.
         UsageError: there is no Java runtime, or the program failed.
     """
-    requests = "".join(f"{_request_line(one)}\n" for one in captions)
+    requests = "".join(f"{_request_line(item)}\n" for item in captions)
     cache_file = cache / "meteor" / f"{hashlib.sha256(requests.encode()).hexdigest()}.txt"
     counts = _read_cached(cache_file, len(captions))
     if counts is None:
