@@ -13,7 +13,7 @@ from asking_remote import ask, question
 from standin_server import StandIn
 
 from snellen.core.errors import MissingExtra, ModelError, UsageError
-from snellen.core.model import CheckableModel, ProfiledModel, RemoteModel
+from snellen.core.model import CheckableModel, RemoteModel
 from snellen.models.naming.registry import open_model, registered_models
 from snellen.models.remote.profile import profiles
 from snellen.settings import first_nonblank
@@ -38,7 +38,6 @@ def test_every_provider_opens(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
     model: Any = open_model(f"{name}/org/model-1")
     assert isinstance(model, RemoteModel)
     assert isinstance(model, CheckableModel)
-    assert isinstance(model, ProfiledModel)
     assert (model.identity.provider, model.identity.name) == (name, "org/model-1")
     assert model.identity.facts == {}
     assert model.capabilities.inputs == {"text", "image"}

@@ -17,7 +17,7 @@ from snellen.benchmarks.protocol.parsers import check_rule
 from snellen.core.benchmark import Benchmark, BenchmarkFactory, Variant
 from snellen.core.entry_points import plugin_entry_points
 from snellen.core.errors import DataMismatch, MissingExtra, ModelError, UnknownName, UsageError
-from snellen.core.model import Capabilities, Identity, Model, ProfiledModel
+from snellen.core.model import Capabilities, Identity, Model, abilities
 from snellen.core.output import Output
 from snellen.core.request import Request
 from snellen.engine.loop.preflight import check_models, check_roles
@@ -102,7 +102,7 @@ class NamedBenchmark:
         if not isinstance(self.spec, str):
             return self.benchmark
         opened = self.benchmark
-        longest = model.max_new_tokens if isinstance(model, ProfiledModel) else None
+        longest = abilities(model).max_new_tokens
         if longest is not None and variant.max_new_tokens is None:
             variant = replace(variant, max_new_tokens=longest)
             opened = resolve_benchmark(self.spec, variant, custom)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snellen.core.errors import MediaError, ModelError, UsageError
-from snellen.core.model import Capabilities, Identity, Model
+from snellen.core.model import Capabilities, Identity, Model, ModelDefaults
 from snellen.core.output import Compared, Failure, Output
 from snellen.core.request import Compare, Request, Sampling
 from snellen.models.hf.checkpoint import Checkpoint, find_checkpoint
@@ -34,7 +34,7 @@ _MAX_CACHED_FEATURES = 4096
 """Pictures whose features are kept: candidates come back, e.g. with another model's drawing."""
 
 
-class ClipModel:
+class ClipModel(ModelDefaults):
     """A checkpoint that embeds pictures. Weights load on the first request."""
 
     def __init__(

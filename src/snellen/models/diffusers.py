@@ -20,7 +20,7 @@ import msgspec
 
 from snellen.core.errors import MediaError, MissingExtra, ModelError, UsageError
 from snellen.core.message import Media, Message
-from snellen.core.model import Capabilities, Identity, Modality, Model
+from snellen.core.model import Capabilities, Identity, Modality, Model, ModelDefaults
 from snellen.core.output import Drawn, Failure, Output
 from snellen.core.request import Draw, Request, Sampling
 from snellen.models.drawn_images import DrawingSetting, as_drawn, request_seed, unsupported_settings
@@ -60,7 +60,7 @@ class Pipeline:
     """Class of the pipeline."""
 
 
-class DiffusersModel:
+class DiffusersModel(ModelDefaults):
     """A pipeline behind the batch protocol, one picture at a time: pictures of a batch would
     differ from those drawn alone. Weights load on the first request."""
 

@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 
 from snellen.core.errors import UnknownName, UsageError
-from snellen.core.model import Capabilities, Identity, Model
+from snellen.core.model import Capabilities, Identity, Model, ModelDefaults
 from snellen.core.output import CandidateScore, Failure, Generated, Output, Ranked
 from snellen.core.request import Generate, Rank, Request, Sampling, request_digest
 from snellen.models.naming.provider import ModelListing, ModelOption, Provider, read_options
@@ -14,7 +14,7 @@ from snellen.models.naming.provider import ModelListing, ModelOption, Provider, 
 OPTIONS = (ModelOption("seed", "a whole number; the same seed gives the same answers"),)
 
 
-class Random:
+class Random(ModelDefaults):
     """Uniform choice among `request.choices`, and standard normal scores for candidates.
 
     Each reply depends on the seed and the request's digest alone, so that order, batch and

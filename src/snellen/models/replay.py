@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from snellen.core.errors import UsageError
-from snellen.core.model import Capabilities, Identity
+from snellen.core.model import Capabilities, Identity, ModelDefaults
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.request import Compare, Generate, Request, Sampling
 from snellen.models.naming.provider import ModelListing, Provider, read_options
@@ -27,7 +27,7 @@ PredictionsReader = Callable[[str], Recording]
 """Reads a predictions file. Raises DataError."""
 
 
-class Replay:
+class Replay(ModelDefaults):
     """Answers by the id of the data row asked, else of the sample, from recorded predictions.
 
     A question that no prediction belongs to is a `missing` failure: never an empty reply.

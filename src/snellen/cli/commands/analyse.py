@@ -137,7 +137,7 @@ def _add_readers(actions: Actions) -> None:
 def main(arguments: Namespace) -> int:
     found = ANALYSES[arguments.analysis](arguments)
     if arguments.output is not None:
-        from snellen.report.plots.save import save_plot
+        from snellen.report.plots.figure import save_plot
 
         if found.plot is None:
             raise UsageError(f"{arguments.analysis} has nothing to draw; leave out -o")
@@ -224,8 +224,8 @@ def _save_cards(arguments: Namespace, table: ScoreTable, runs: list[RunFolder]) 
     from snellen.analysis.findings.abilities import abilities, hard_samples
     from snellen.analysis.samples.error_samples import WrongAnswer
     from snellen.api.error_labels import image_urls
-    from snellen.report.findings.hard_cards import build_cards, hard_cards
-    from snellen.report.plots.save import save_plot
+    from snellen.report.plots.figure import save_plot
+    from snellen.report.plots.hard_cards import build_cards, draw_cards
 
     if not runs:
         raise UsageError("--cards shows samples, which a CSV of scores does not hold; give runs")
@@ -234,7 +234,7 @@ def _save_cards(arguments: Namespace, table: ScoreTable, runs: list[RunFolder]) 
     found = hard_samples(runs, arguments.group, names, max(1, arguments.samples))
     shown = image_urls([WrongAnswer(runs[0], one.ability, one.record) for one in found])
     cards = build_cards(found, ordered, list(table.scores), shown)
-    save_plot(hard_cards("Wrong in every run", cards), Path(arguments.cards))
+    save_plot(draw_cards("Wrong in every run", cards), Path(arguments.cards))
 
 
 def _radar(arguments: Namespace) -> Finding:

@@ -44,7 +44,7 @@ def main(arguments: Namespace) -> int:
     leaked = _compute_leakages(runs, arguments.language_model)
     gained = _compute_gains(arguments, runs, required=not leaked)
     if arguments.output is not None:
-        from snellen.report.plots.save import save_plot
+        from snellen.report.plots.figure import save_plot
         from snellen.report.terminal.gains import gain_plot
 
         if not gained:

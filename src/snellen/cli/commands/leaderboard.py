@@ -67,11 +67,11 @@ def main(arguments: Namespace) -> int:
             )
     found = rank_comparable_runs(runs, [report_of(run) for run in runs], printed, arguments.top)
     if arguments.output is not None:
-        from snellen.report.plots.leaderboard_bars import board_plot
-        from snellen.report.plots.save import save_plot
+        from snellen.report.plots.figure import save_plot
+        from snellen.report.plots.ranks import leaderboard_plot
 
         sheets = {standing.title: standing.boards for standing in found}
-        save_plot(board_plot(sheets), Path(arguments.output))
+        save_plot(leaderboard_plot(sheets), Path(arguments.output))
     print_result(arguments.format, found, print_leaderboards, EXPORTS)
     return COMPLETE
 

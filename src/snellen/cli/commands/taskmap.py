@@ -14,7 +14,7 @@ from snellen.cli.flags import add_json
 from snellen.cli.printing import download_printer, line_printer, print_line
 from snellen.core.atomic_write import atomic_file
 from snellen.core.benchmark import Variant
-from snellen.core.errors import StorageError, UsageError
+from snellen.core.errors import MissingExtra, StorageError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -301,13 +301,17 @@ def _agreement(
 
 
 def _write_files(findings: TaskMapFindings, folder: Path) -> Sequence[Path]:
-    """`taskmap.json` and the plots. Raises StorageError."""
+    """Write `taskmap.json`, and the plots if matplotlib is installed. Raises StorageError."""
     import msgspec
 
-    from snellen.report.plots.taskmap import plots
+    from snellen.report.plots.taskmap import taskmap_plots
 
     json = msgspec.json.format(msgspec.json.encode(findings), indent=1)
-    texts = {_FILE: json.decode() + "\n", **plots(findings)}
+    texts = {_FILE: json.decode() + "\n"}
+    try:
+        texts |= taskmap_plots(findings)
+    except MissingExtra as error:
+        print_line(f"plots are left out: {error}")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():

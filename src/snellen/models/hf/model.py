@@ -9,7 +9,7 @@ from collections.abc import Hashable, Mapping, Sequence
 import msgspec
 
 from snellen.core.errors import MediaError, UsageError
-from snellen.core.model import Identity, Model, RenderedPrompt
+from snellen.core.model import Identity, Model, ModelDefaults, RenderedPrompt
 from snellen.core.output import Drawn, Failure, Generated, Output, Ranked
 from snellen.core.request import Compare, Draw, Generate, Rank, Request
 from snellen.models.hf.batch_size import MAX_GROWTH, BatchSizer, BatchSizers
@@ -34,7 +34,7 @@ from snellen.models.split_batch import MODEL_ERRORS, Unsupported, split_and_retr
 __all__ = ["OPTIONS", "PROVIDER", "HuggingFace", "open_checkpoint", "open_hf"]
 
 
-class HuggingFace:
+class HuggingFace(ModelDefaults):
     """A checkpoint behind the batch protocol. Weights load on the first batch, or by `load`."""
 
     def __init__(
@@ -48,8 +48,8 @@ class HuggingFace:
         share_prefixes: bool,
         max_new_tokens: int | None = None,
     ) -> None:
-        """Batches hold `batch_size` requests at first and, where that is not `fixed_batch_size`, more once it
-        is seen that more fit and are faster."""
+        """Batches start at `batch_size` requests; unless `fixed_batch_size`, they grow when larger
+        ones fit into memory and are faster."""
         self.identity = identity
         self.capabilities = checkpoint.capabilities(images)
         self.batch_limit = batch_size if fixed_batch_size else MAX_GROWTH * batch_size

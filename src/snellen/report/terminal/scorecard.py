@@ -24,7 +24,7 @@ def scorecard(
     data: DataInfo | None = None,
 ) -> dict[str, Any]:
     """What `snellen score --json` prints. `metrics` holds plain numbers by name, and by group
-    under `problems_by_group`; `groups` holds the same with n and interval; `data` says where questions and
+    under `by_group`; `groups` holds the same with n and interval; `data` says where questions and
     gold answers come from."""
     headline = summary.headline
     by_group = {
