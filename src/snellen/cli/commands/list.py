@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from argparse import Namespace
 
+from snellen.benchmarks.declaration.builtin import benchmark_sources
 from snellen.benchmarks.declaration.evidence import evidence_level, evidence_of
 from snellen.benchmarks.declaration.option_docs import OptionDoc, option_docs
 from snellen.benchmarks.declaration.registry import (
@@ -26,7 +27,7 @@ from snellen.core.errors import UnknownName, UsageError
 from snellen.models.naming.catalog import CatalogEntry, catalog_names, facts_of
 from snellen.models.naming.registry import describe_model, registered_models
 
-_BENCHMARKS, _MODELS = "snellen.benchmarks", "snellen.models"
+_MODELS = "snellen.models"
 
 
 def main(arguments: Namespace) -> int:
@@ -104,7 +105,7 @@ def _facts(name: str) -> dict[str, str]:
     if name.startswith(("http://", "https://")):
         return _model_facts(name)
     is_model = name.partition("/")[0] in plugin_entry_points(_MODELS)
-    if stem in plugin_entry_points(_BENCHMARKS) or (is_data_source(stem) and not is_model):
+    if stem in benchmark_sources() or (is_data_source(stem) and not is_model):
         return _benchmark_facts(name)
     entry = facts_of(name)
     if entry is not None:
@@ -116,7 +117,7 @@ def _facts(name: str) -> dict[str, str]:
             return _benchmark_facts(name)
         except UnknownName:
             models = [*(one.name for one in registered_models()), *catalog_names()]
-            known = [*models, *plugin_entry_points(_BENCHMARKS)]
+            known = [*models, *benchmark_sources()]
             raise UnknownName("model or benchmark", name, known) from no_model
 
 
