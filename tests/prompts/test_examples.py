@@ -291,7 +291,7 @@ def test_mmbench_test_shows_questions_of_dev(tmp_path: Path, monkeypatch) -> Non
     picture = base64.b64encode(_png()).decode()
     dev = "".join(f"{n}\tDev {n}?\tred\tblue\tA\tc\tdev\t{picture}\n" for n in range(3))
     test = "".join(f"{n}\tTest {n}?\tred\tblue\t\tc\ttest\t{picture}\n" for n in range(3))
-    monkeypatch.setattr("snellen.data.locate.checksum_found", lambda *_: None)
+    monkeypatch.setattr("snellen.data.locate.wrong_checksum", lambda *_: None)
     put(tmp_path / "cache", mmbench.BENCHMARK.data, ("dev", "en", "1.0"), header + dev)
     put(tmp_path / "cache", mmbench.BENCHMARK.data, ("test", "en", "1.0"), header + test)
     benchmark = open_benchmark("mmbench:split=test,shots=2")
@@ -304,7 +304,7 @@ def test_mmbench_test_shows_questions_of_dev(tmp_path: Path, monkeypatch) -> Non
 
 def test_mmmu_val_shows_the_rows_of_dev_in_the_same_file(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("SNELLEN_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("snellen.data.locate.checksum_found", lambda *_: None)
+    monkeypatch.setattr("snellen.data.locate.wrong_checksum", lambda *_: None)
     rows = [f"{split}{n}\t{split} {n}?\tred\tblue\tA\t{split}" for split in ("dev", "validation")
             for n in range(3)]  # fmt: skip
     text = "\n".join(["id\tquestion\tA\tB\tanswer\tsplit", *rows]) + "\n"

@@ -81,10 +81,11 @@ def nesting_error(where: str, depth: int) -> DataError:
 
 
 def check_size(size: int, max_size: int, name: str, where: str) -> None:
-    """Raises DataError where `size` bytes are more than `max_size`, the bytes of the limit `name`."""
+    """Raises DataError if `size` exceeds `max_size`, both in bytes; `name` is the limit."""
     if size > max_size:
         raise DataError(
-            f"{where} is {_size(size)} long, and at most {_size(max_size)} are read; {raising_advice(name)}"
+            f"{where} is {_size(size)} long, and at most {_size(max_size)} are read; "
+            f"{raising_advice(name)}"
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal, Protocol, runtime_checkable
 
 import msgspec
@@ -60,12 +60,67 @@ class Model(Protocol):
     def capabilities(self) -> Capabilities: ...
 
 
-@runtime_checkable
-class ProfiledModel(Protocol):
-    """A model whose profile sets the longest reply, whatever the benchmark would allow: one that
-    thinks before it answers needs more."""
+class ModelDefaults:
+    """Base of models: every optional ability, with the value it has unless a model says otherwise.
 
-    max_new_tokens: int | None
+    Models of users need not inherit it: `abilities` reads theirs.
+    """
+
+    batch_limit: int = 0
+    """Requests that no batch exceeds, however far `batch_size` grows; 0 if it does not grow."""
+    by_row: bool = False
+    """Whether it answers by the data row, as a recording does, and not by the prompt."""
+    concurrency: int = 16
+    """Most requests in flight."""
+    first_timeout: float = 600.0
+    """Seconds to wait for the first reply of any kind; then the run ends."""
+    max_new_tokens: int | None = None
+    """Longest reply in tokens, whatever the benchmark would allow: a model that thinks before it
+    answers needs more. None leaves it to the benchmark."""
+
+    @property
+    def largest_batch(self) -> int:
+        """Prompts of the largest batch that was computed; 0 if unknown."""
+        return 0
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What readers of the results should know about how they were computed."""
+        return ()
+
+    def load(self) -> object:
+        """Load the weights now instead of with the first request."""
+        return None
+
+
+def abilities(model: object) -> ModelDefaults:
+    """The optional abilities of a model: its own if it inherits `ModelDefaults`, else those of
+    its attributes that have the right name, with defaults for the rest, as they are now."""
+    return model if isinstance(model, ModelDefaults) else _UserAbilities(model)
+
+
+class _UserAbilities(ModelDefaults):
+    """What a model that does not inherit `ModelDefaults` says of itself."""
+
+    def __init__(self, model: object) -> None:
+        self.batch_limit = int(getattr(model, "batch_limit", self.batch_limit))
+        self.by_row = getattr(model, "by_row", self.by_row) is True
+        self.concurrency = int(getattr(model, "concurrency", self.concurrency))
+        self.first_timeout = float(getattr(model, "first_timeout", self.first_timeout))
+        self.max_new_tokens = getattr(model, "max_new_tokens", self.max_new_tokens)
+        self._model = model
+
+    @property
+    def largest_batch(self) -> int:
+        return int(getattr(self._model, "largest_batch", 0))
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        return tuple(getattr(self._model, "remarks", ()))
+
+    def load(self) -> object:
+        load = getattr(self._model, "load", None)
+        return None if load is None else load()
 
 
 class RenderedPrompt(Struct, frozen=True):
@@ -114,21 +169,21 @@ class SingleModel(Model, Protocol):
         ...
 
 
-@runtime_checkable
-class RemoteModel(Model, Protocol):
-    """A model behind a server. Each call of `answer` sends one request, once: the engine decides
-    how many are in flight and which are sent again. Raises ModelError with its kind."""
+class RemoteModel(ModelDefaults):
+    """Base of models behind a server. Each call of `answer` sends one request, once: the engine
+    decides how many are in flight and which are sent again."""
 
+    identity: Identity
+    capabilities: Capabilities
     account: str
     """Whose limits it shares: models of one account are slowed down together."""
-    concurrency: int
-    """Most requests in flight."""
 
-    async def answer(self, request: Request) -> Output: ...
+    async def answer(self, request: Request) -> Output:
+        """Send the request. Raises ModelError with its kind."""
+        raise NotImplementedError
 
     async def close(self) -> None:
-        """Ends the connections; called inside the event loop that `answer` ran in."""
-        ...
+        """End the connections; called inside the event loop that `answer` ran in."""
 
 
 @runtime_checkable
@@ -161,7 +216,3 @@ class SelfReportingModel(Protocol):
     def served_identity(self) -> ServedIdentity:
         """What was said since."""
         ...
-
-
-Provider = Callable[[str, Mapping[str, str]], Model]
-"""Opens a model: name after the provider's prefix, and options as given (`key=value`)."""

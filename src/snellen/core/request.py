@@ -13,10 +13,10 @@ from snellen.core.media import Source
 from snellen.core.message import Media, Message, Messages, user
 
 _encoder = msgspec.json.Encoder(order="sorted")
-S = TypeVar("S", bound="_Settings")
+S = TypeVar("S", bound="_DigestedSettings")
 
 
-class _Settings(Struct, frozen=True, omit_defaults=True):
+class _DigestedSettings(Struct, frozen=True, omit_defaults=True):
     """A default is left out by what object it is, so that a copy sent to another process must
     have the very same objects where the original has them: else its digest is another."""
 
@@ -28,7 +28,7 @@ def _unpickle(kind: type[S], data: bytes) -> S:
     return msgspec.json.decode(data, type=kind)
 
 
-class Generation(_Settings, frozen=True, omit_defaults=True):
+class Generation(_DigestedSettings, frozen=True, omit_defaults=True):
     """Settings that can change a reply. Defaults are left out of digests, so that a setting
     added later does not orphan stored replies."""
 
@@ -44,7 +44,7 @@ class Generation(_Settings, frozen=True, omit_defaults=True):
 GREEDY = Generation()
 
 
-class Sampling(_Settings, frozen=True, omit_defaults=True):
+class Sampling(_DigestedSettings, frozen=True, omit_defaults=True):
     """How replies are sampled, in place of what a benchmark asks for. None leaves a setting as the
     benchmark has it."""
 
@@ -63,7 +63,7 @@ class Sampling(_Settings, frozen=True, omit_defaults=True):
         )
 
 
-class Drawing(_Settings, frozen=True, omit_defaults=True):
+class Drawing(_DigestedSettings, frozen=True, omit_defaults=True):
     """Settings that can change a drawn picture; None leaves it to the model's own default.
     `width` and `height` are in pixels."""
 

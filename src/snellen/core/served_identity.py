@@ -84,7 +84,8 @@ def identity_changes(role: str, starts: tuple[ServedIdentity, ...]) -> Iterator[
     for one in starts:
         for what, counts in (("model", one.models), ("system_fingerprint", one.fingerprints)):
             if len(counts) > 1:
-                yield f"replies of {who} came from more than one {what}: {_names_with_counts(counts)}"
+                names = _names_with_counts(counts)
+                yield f"replies of {who} came from more than one {what}: {names}"
 
 
 def _names(counts: Mapping[str, int]) -> str:

@@ -103,13 +103,15 @@ def _parse_plain_reply(reply: str, options: Mapping[str, str]) -> ParsedAnswer |
     """The two commonest replies without a regular expression: "(B)", and "B. its text"."""
     core = reply.strip(_EDGE_SIGNS)
     if len(core) == 1:
-        known = core in options if options else "A" <= core < NO_MATCH_LABEL
+        is_label = core in options if options else "A" <= core < NO_MATCH_LABEL
         rule = "bare label"
     else:
-        rest = core[2:].strip(_EDGE_SIGNS)
-        known = core[1:2] in _LABEL_END and rest != "" and options.get(core[:1]) == rest
+        remaining = core[2:].strip(_EDGE_SIGNS)
+        is_label = (
+            core[1:2] in _LABEL_END and remaining != "" and options.get(core[:1]) == remaining
+        )
         rule = "label and content"
-    if not known:
+    if not is_label:
         return None
     start = reply.index(core)
     return ParsedAnswer(core[0], rule, (start, start + 1))

@@ -109,9 +109,11 @@ def mentioned_content(text: CleanedReply, options: Options) -> LabelMatch | None
 
 def _mentions_single_option(low: str, options: Options) -> bool:
     """Does a long reply hold the text of one option alone, of several words, a few times?"""
-    held = [content for content in options.contents.values() if content in low]
-    one = len(held) == 1 and " " in held[0] and len(held[0]) >= _MIN_DISTINCTIVE_LENGTH
-    return one and low.count(held[0]) <= _MAX_MENTIONS
+    contained = [content for content in options.contents.values() if content in low]
+    is_single = (
+        len(contained) == 1 and " " in contained[0] and len(contained[0]) >= _MIN_DISTINCTIVE_LENGTH
+    )
+    return is_single and low.count(contained[0]) <= _MAX_MENTIONS
 
 
 def find_mention(
@@ -120,27 +122,27 @@ def find_mention(
     """The one option whose text is asserted between start and end; longest texts come first,
     so that "light blue" is no mention of "blue"."""
     spans: list[tuple[int, int]] = []
-    found: LabelMatch | None = None
+    mention: LabelMatch | None = None
     for label, content in options.contents.items():
-        for place, stop in _find_spans(text.low, content, start, end):
-            if any(place < last and first < stop for first, last in spans):
+        for begin, stop in _find_spans(text.low, content, start, end):
+            if any(begin < last and first < stop for first, last in spans):
                 continue
-            spans.append((place, stop))
-            if is_denied(text.plain, place, stop) or _is_question(text.plain, stop):
+            spans.append((begin, stop))
+            if is_denied(text.plain, begin, stop) or _is_question(text.plain, stop):
                 continue
-            labelled = _LABEL_BEFORE.search(text.plain, max(0, place - _LABEL_REACH), place)
-            named = labelled[1] if labelled else label
-            if named in options.labels and not options.has_same_content(named, label):
+            labelled = _LABEL_BEFORE.search(text.plain, max(0, begin - _LABEL_REACH), begin)
+            label_before = labelled[1] if labelled else label
+            if label_before in options.labels and not options.has_same_content(label_before, label):
                 return None
             after = _LABEL_AFTER.match(text.plain, stop)
             if after and not options.has_same_content(after[1], label):
                 return None
-            if content not in options.by_content or (found and found.label != label):
+            if content not in options.by_content or (mention and mention.label != label):
                 return None
-            found = found or LabelMatch(label, rule, place, stop)
-    if found and options.numeric and _other_number(text.low, start, end, found):
+            mention = mention or LabelMatch(label, rule, begin, stop)
+    if mention and options.numeric and _other_number(text.low, start, end, mention):
         return None
-    return found
+    return mention
 
 
 def _is_question(text: str, position: int) -> bool:
@@ -166,14 +168,14 @@ def _find_spans(low: str, content: str, start: int, end: int) -> list[tuple[int,
         len(content) == 1 and content.isascii() and content.isalpha()
     ):
         return []
-    found = []
+    spans = []
     for form in (content, DIGIT_WORDS.get(content, "")):
-        place = low.find(form, start, end) if form else -1
-        while place >= 0:
-            if _is_whole_word(low, place, place + len(form)):
-                found.append((place, place + len(form)))
-            place = low.find(form, place + 1, end)
-    return found
+        index = low.find(form, start, end) if form else -1
+        while index >= 0:
+            if _is_whole_word(low, index, index + len(form)):
+                spans.append((index, index + len(form)))
+            index = low.find(form, index + 1, end)
+    return spans
 
 
 def _is_whole_word(low: str, start: int, end: int) -> bool:

@@ -66,7 +66,7 @@ def parse_form(
 
 
 def parse_truth(reply: str, *, stop_reason: str = "stop") -> Answer:
-    """The reply as `ParsedAnswer` "True" or "False", or why not. A reply of yes or no counts too."""
+    """Parse a reply as "True" or "False"; a reply of yes or no counts too."""
     text = blank_markup(without_thinking(fold(reply)))
     mark = innermost_mark(without_thinking(fold(reply)))
     if mark:

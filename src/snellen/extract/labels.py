@@ -147,31 +147,31 @@ def label_with_content(text: CleanedReply, options: Options) -> LabelMatch | Non
         return None
     if all(content.upper() == label for label, content in options.contents.items()):
         return _only_letter(text.plain, options)
-    found: LabelMatch | None = None
+    single: LabelMatch | None = None
     for match in _CLOSED_LABEL.finditer(text.plain):
         letter = match["one"] or match["two"]
-        place = match.span("one" if match["one"] else "two")
+        span = match.span("one" if match["one"] else "two")
         content = options.contents.get(letter, "")
-        if not options.has(letter) or is_denied(text.plain, *place):
+        if not options.has(letter) or is_denied(text.plain, *span):
             continue
         begins = content != "" and text.low.startswith(content, match.end())
-        if not begins or (found and found.label != letter):
+        if not begins or (single and single.label != letter):
             return None
-        found = found or LabelMatch(letter, LABEL_WITH_CONTENT, *place)
-    return found
+        single = single or LabelMatch(letter, LABEL_WITH_CONTENT, *span)
+    return single
 
 
 def _only_letter(text: str, options: Options) -> LabelMatch | None:
     """Where the options are bare letters: the one that the reply speaks of."""
-    found: LabelMatch | None = None
+    single: LabelMatch | None = None
     for token in TOKEN.finditer(text):
-        letter, place = token[0], token.span()
-        if not options.has(letter) or is_article(text, *place, options):
+        letter, span = token[0], token.span()
+        if not options.has(letter) or is_article(text, *span, options):
             continue
-        if (found and found.label != letter) or is_denied(text, *place):
+        if (single and single.label != letter) or is_denied(text, *span):
             return None
-        found = found or LabelMatch(letter, "only label", *place)
-    return found
+        single = single or LabelMatch(letter, "only label", *span)
+    return single
 
 
 def contradicts(text: str, reading: LabelMatch, options: Options) -> bool:

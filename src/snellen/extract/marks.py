@@ -131,17 +131,17 @@ def _find_tags(text: str, start: int, end: int) -> list[AnswerMark]:
 
 
 def _find_boxes(text: str, start: int, end: int) -> list[AnswerMark]:
-    found = []
-    reached = start
+    marks = []
+    previous_end = start
     for box in _BOX.finditer(text, start, end):
-        if box.start() < reached:
+        if box.start() < previous_end:
             continue
         closing = _closing_brace(text, box.end(), end)
         if closing is None:
             break
-        found.append(AnswerMark(BOX, box.end(), closing, closing + 1))
-        reached = closing
-    return found
+        marks.append(AnswerMark(BOX, box.end(), closing, closing + 1))
+        previous_end = closing
+    return marks
 
 
 def _closing_brace(text: str, start: int, end: int) -> int | None:

@@ -99,35 +99,39 @@ def _contains_run(
 
 def _repeated_runs(verdict: str, words: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Places in the verdict of runs of at least `MIN_RUN` words that stand in the reply."""
-    known = {tuple(words[at : at + MIN_RUN]) for at in range(len(words) - MIN_RUN + 1)}
+    runs_of_reply = {
+        tuple(words[index : index + MIN_RUN]) for index in range(len(words) - MIN_RUN + 1)
+    }
     own = _tokens(verdict)
     end = -1
     start = 0
-    for at in range(len(own) - MIN_RUN + 1):
-        if tuple(token.text for token in own[at : at + MIN_RUN]) not in known:
+    for index in range(len(own) - MIN_RUN + 1):
+        if tuple(token.text for token in own[index : index + MIN_RUN]) not in runs_of_reply:
             continue
-        if at > end:
+        if index > end:
             if end >= 0:
                 yield own[start].start, own[end].end
-            start = at
-        end = at + MIN_RUN - 1
+            start = index
+        end = index + MIN_RUN - 1
     if end >= 0:
         yield own[start].start, own[end].end
 
 
 def _blank_repeated_verdicts(verdict: str, reply: str) -> str:
     """Short statements such as "Score: 10" that stand in both, where the judge says more."""
-    planted = {tuple(token.text for token in _tokens(one[0])) for one in _VERDICT.finditer(reply)}
+    planted = {
+        tuple(token.text for token in _tokens(match[0])) for match in _VERDICT.finditer(reply)
+    }
     if not planted:
         return verdict
     own = _tokens(verdict)
-    left, covered = verdict, 0
+    remaining, covered = verdict, 0
     for length in {len(run) for run in planted}:
-        for at in range(len(own) - length + 1):
-            if tuple(token.text for token in own[at : at + length]) in planted:
-                left = _blank(left, own[at].start, own[at + length - 1].end)
+        for index in range(len(own) - length + 1):
+            if tuple(token.text for token in own[index : index + length]) in planted:
+                remaining = _blank(remaining, own[index].start, own[index + length - 1].end)
                 covered += length
-    return left if len(own) - covered > _MAX_OTHER_WORDS else verdict
+    return remaining if len(own) - covered > _MAX_OTHER_WORDS else verdict
 
 
 def _blank(text: str, start: int, end: int) -> str:

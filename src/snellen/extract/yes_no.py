@@ -36,8 +36,9 @@ _WORD = re.compile(
 )
 _NO_AS_DETERMINER = re.compile(r"(?:\s*\.)?\s+[a-z]", re.IGNORECASE)
 _STATED_WORD = re.compile(
-    rf"{_WORD_START}(?:answer|response|conclusion)\b[^.!?\n]{{0,60}}?(?:\bis\b|\bwould be\b|\bshould be\b"
-    r"|:)\s{0,40}(?:likely|probably|most likely|clearly|definitely|therefore|simply)?"
+    rf"{_WORD_START}(?:answer|response|conclusion)\b[^.!?\n]{{0,60}}?"
+    r"(?:\bis\b|\bwould be\b|\bshould be\b|:)\s{0,40}"
+    r"(?:likely|probably|most likely|clearly|definitely|therefore|simply)?"
     r"[\s:\"'(]{0,40}"
     rf"(?:(?P<pair>{_PAIR})|(?P<yes>yes)|(?P<no>no)){_WORD_END}",
     re.IGNORECASE,

@@ -37,9 +37,9 @@ def split_reasoning(
     """The reply taken apart.
 
     A thought opens the reply; of one that was opened in the prompt, by the chat template, the
-    closing tag alone is there. Tags later in a reply are the reply's own words. `starts_in_thought`: the
-    chat template is known to open one, so that a reply that was cut before any closing tag is a
-    thought as a whole.
+    closing tag alone is there. Tags later in a reply are the reply's own words.
+    `starts_in_thought`: the chat template opens a thought, so that a reply that was cut before any
+    closing tag is a thought as a whole.
     """
     start = reply.lstrip()
     for opening, closing in TAGS:

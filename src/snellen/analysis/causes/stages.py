@@ -1,21 +1,21 @@
 """What may have made one sample score differently in two runs.
 
-Looked at is the pass that decided: the first in which one run is right and the other is not, else
-the first that differs in anything. What is equal there blocks everything before it, since it cannot
+The decisive pass is examined: the first in which one run is right and the other is not, else the
+first that differs in anything. What is equal there rules out everything before it, since it cannot
 have mattered:
 
-* The replies are equal, or were read as the same answer in the same way and no judge graded them:
-  only the reading is left. `extraction` where the answers read differ (`question_cause` where the options
-  differ, `judge` where a judge read them), `question_cause` where the gold differs, `judge` where verdicts
-  do, else `scoring` (another metric, or another number of passes).
+* The replies are equal, or were parsed to the same answer in the same way and no judge graded
+  them: only scoring is left. `extraction` if the parsed answers differ (`data` if the options
+  differ, `judge` if a judge parsed them), `data` if the gold differs, `judge` if verdicts do,
+  else `scoring` (another metric, or another number of passes).
 * A request failed in one run: `failures`.
-* Else everything that differs about the sample may have mattered, and each is named: the question,
-  its options or its gold (`question_cause`); the media, by their digests, or how the model is handed them
-  (`media`); the messages (`prompt`); the settings, or a limit that a reply has reached
-  (`decoding`); the model; and who or what read the replies. Where nothing differs the same model
-  was asked the same: `chance`.
+* Else everything that differs about the sample may have mattered, and each is named: the
+  question, its options or its gold (`data`); the media, by their digests, or how the model gets
+  them (`media`); the messages (`prompt`); the settings, or a token limit that a reply has reached
+  (`decoding`); the model; and the rules or models that parsed the replies. If nothing differs the
+  same request was sent to the same model: `chance`.
 
-Which of several causes moved the score is not decided here (`snellen.analysis.causes.attribution`).
+Which of several causes moved the score is decided in `snellen.analysis.causes.attribution`.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ from snellen.core.record import Pass, Record
 
 _MAX_WORDS = 12
 _CONTEXT = 12
-"""Words shown of a difference, and characters around one in white space."""
+"""Characters quoted around a difference in white space; `_MAX_WORDS` limits the words of others."""
 
 
 class SampleChange(NamedTuple):
     """What may have moved a sample's score.
 
-    `reply_causes` are causes that act through the reply, and `is_blocked` says that they moved nothing,
-    since the replies were equal or read alike; `scoring_causes` are those that act on a reply that is
-    there. `pass_index` is the number of the pass that decided, from 0.
+    `reply_causes` act through the reply, and `is_blocked` says that they moved nothing, since the
+    replies were equal or parsed to the same answer; `scoring_causes` act on an existing reply.
+    `pass_index` is the decisive pass, from 0.
     """
 
     reply_causes: frozenset[Cause]
@@ -59,7 +59,7 @@ class SampleChange(NamedTuple):
 
     @property
     def causes(self) -> frozenset[Cause]:
-        """Those that may have moved the score where only these two runs are known."""
+        """The causes that may have moved the score if only these two runs are known."""
         return self.scoring_causes if self.is_blocked else self.reply_causes | self.scoring_causes
 
 
@@ -124,7 +124,7 @@ def sample_change(
         second_pass,
         _question_cause(first, second),
     )
-    # Gold that changed with the question itself is no cause of its own.
+    # A cause that acts through the request (a changed question with its gold) is named once.
     own_causes = frozenset(scoring_causes) - frozenset(reply_causes)
     return SampleChange(
         frozenset(reply_causes), own_causes, False, {**scoring_causes, **reply_causes}, pass_index
@@ -138,14 +138,15 @@ def _failure_change(detail: str, pass_index: int) -> SampleChange:
 
 
 def _question_cause(first: RunRecords, second: RunRecords) -> Cause:
-    """The cause of another question, other options or another gold: over the same data these come
-    from how the questions are put, such as options in another order."""
+    """The cause of another question, other options or another gold: over the same data they come
+    from the prompt, such as options in another order."""
     if first.info is None or second.info is None:
         return "data"
     return "data" if first.info.config.data != second.info.config.data else "prompt"
 
 
 def _decisive_pass(first_record: Record, second_record: Record) -> int | None:
+    """Index of the decisive pass; None if all passes are equal."""
     pairs = list(zip(passes_of(first_record), passes_of(second_record), strict=False))
     for index, (first_pass, second_pass) in enumerate(pairs):
         if (first_pass.correct, first_pass.credit) != (second_pass.correct, second_pass.credit):
@@ -159,20 +160,22 @@ def _decisive_pass(first_record: Record, second_record: Record) -> int | None:
 
 
 def _record_differences(first_record: Record, second_record: Record) -> dict[Cause, str]:
+    """Why records differ although their passes are equal."""
     if len(first_record.repeats) != len(second_record.repeats):
         times = [max(1, len(record.repeats)) for record in (first_record, second_record)]
         return {"chance": f"asked {times[0]} and {times[1]} times, equal as far as both go"}
     if len(first_record.passes) != len(second_record.passes):
         return {
-            "scoring": f"{len(first_record.passes)} and {len(second_record.passes)} passes, equal as far as both go"
+            "scoring": f"{len(first_record.passes)} and {len(second_record.passes)} passes, "
+            "equal as far as both go"
         }
     return {"scoring": "equal in every pass, scored by another rule"}
 
 
 def passes_of(record: Record) -> list[Pass]:
     """The passes of all draws of a sample, those of the first draw first."""
-    later = (one.passes for one in record.repeats[1:])
-    return [*record.passes, *(one for passes in later for one in passes)]
+    later = (draw.passes for draw in record.repeats[1:])
+    return [*record.passes, *(single for passes in later for single in passes)]
 
 
 def _parse_differences(
@@ -183,7 +186,8 @@ def _parse_differences(
     same_reply: bool,
     question_cause: Cause,
 ) -> dict[Cause, str]:
-    """The same reply, or another that was read alike: everything about the reading that differs."""
+    """Differences in scoring for the same reply, or for another that was parsed to the same
+    answer."""
     details: dict[Cause, str] = {}
     options_differ = _options(first_record, first_pass) != _options(second_record, second_pass)
     if not _same_answer(first_pass.answer, second_pass.answer):
@@ -213,7 +217,7 @@ def _parser_differences(
     second_pass: Pass,
     question_cause: Cause,
 ) -> dict[Cause, str]:
-    """Another reply: what would have read the same one otherwise."""
+    """For different replies: what would have parsed or scored the same reply differently."""
     details: dict[Cause, str] = {}
     if "extraction" in run_differences.causes:
         details["extraction"] = (
@@ -233,8 +237,8 @@ def _gold_difference(
     first_record: Record, second_record: Record, first_pass: Pass, second_pass: Pass
 ) -> str:
     golds = [
-        here.gold or whole.gold
-        for here, whole in ((first_pass, first_record), (second_pass, second_record))
+        one_pass.gold or record.gold
+        for one_pass, record in ((first_pass, first_record), (second_pass, second_record))
     ]
     if golds[0] == golds[1]:
         return ""
@@ -249,13 +253,13 @@ def _request_differences(
     second_record: Record,
     pass_index: int,
 ) -> dict[Cause, str]:
-    """Everything about the asking that differs, with words for each."""
+    """Everything that differs about the request, with a sentence for each."""
     first_pass, second_pass = (
         passes_of(first_record)[pass_index],
         passes_of(second_record)[pass_index],
     )
     if pass_index >= min(len(first_record.passes), len(second_record.passes)):
-        # A later draw was shown what the first was, and leaves it out.
+        # Later draws repeat the request of the first and do not record it again.
         asked_passes = first_record.passes[0], second_record.passes[0]
     else:
         asked_passes = first_pass, second_pass
@@ -265,15 +269,15 @@ def _request_differences(
     if question_detail:
         details[question_cause] = question_detail
     if first.info is None or second.info is None:
-        detail = "another reply; what was asked, shown and set is unknown"
+        detail = "another reply; its prompt, media and settings are unknown"
         unknown: tuple[Cause, ...] = ("media", "prompt", "decoding", "model")
         return {**details, **dict.fromkeys(unknown, detail)}
-    media = [prompt_media(one.prompt) for one in asked_passes]
+    media = [prompt_media(one_pass.prompt) for one_pass in asked_passes]
     if media[0] != media[1]:
         details["media"] = _media_difference(*media)
     elif run_differences.facts & MEDIA_FACTS:
         fact_names = ", ".join(sorted(run_differences.facts & MEDIA_FACTS))
-        details["media"] = f"the model was handed its pictures otherwise ({fact_names})"
+        details["media"] = f"the model got its images in another form ({fact_names})"
     prompt_index = _first_prompt_difference(first_record, second_record, pass_index)
     if prompt_index is not None and ("data" not in details or "prompt" in run_differences.causes):
         texts = (
@@ -297,8 +301,8 @@ def _request_differences(
 def _first_prompt_difference(
     first_record: Record, second_record: Record, last_index: int
 ) -> int | None:
-    """The first pass whose messages differ without an earlier reply that does: what is asked later
-    may hold what was replied before. None where there is none."""
+    """Index of the first pass, up to `last_index`, whose messages differ while all earlier replies
+    are equal: later messages may quote earlier replies. None if there is none."""
     for index, (first_pass, second_pass) in enumerate(
         zip(first_record.passes, second_record.passes, strict=False)
     ):
@@ -318,7 +322,7 @@ def _decoding_difference(
     first_pass: Pass,
     second_pass: Pass,
 ) -> str:
-    """Whether settings differ that can have changed the reply, in words."""
+    """The settings that differ and can have changed the reply, in words; else empty."""
     facts = run_differences.facts & DECODING_FACTS
     if facts:
         return f"other settings ({', '.join(sorted(facts))})"
@@ -327,8 +331,8 @@ def _decoding_difference(
     limits = run_differences.limits
     if limits[0] == limits[1]:
         return "other settings"
-    if not any(_may_reach(one.output, min(limits)) for one in (first_pass, second_pass)):
-        # Neither reply is so long that the lower limit could have cut it.
+    if not any(_may_reach(one_pass.output, min(limits)) for one_pass in (first_pass, second_pass)):
+        # Neither reply is long enough for the lower limit to have truncated it.
         return ""
     is_cut = [_is_cut(first_pass), _is_cut(second_pass)]
     if is_cut[0] != is_cut[1]:
@@ -337,14 +341,14 @@ def _decoding_difference(
 
 
 def _may_reach(output: Output, limit: int) -> bool:
-    """Whether a reply is, or may be, as long as a limit in tokens."""
+    """Whether a reply may be as long as a limit in tokens."""
     if not isinstance(output, Generated):
         return True
     if output.stop_reason == "length":
         return True
     if output.usage is not None and output.usage.completion_tokens:
         return output.usage.completion_tokens >= limit
-    # A token is a byte at least.
+    # Without a token count: a token has at least one byte.
     return len((output.text + (output.reasoning or "")).encode()) >= limit
 
 
@@ -395,26 +399,27 @@ def _same_reply(first: Output, second: Output) -> bool:
 
 
 def _content(output: Output) -> object:
-    """What was said, without how long it took."""
+    """The content of an output, without timings."""
     content_fields = {"images", "text", "candidates", "similarities"}
     fields = [name for name in output.__struct_fields__ if name in content_fields]
     return type(output), [getattr(output, name) for name in fields]
 
 
 def _same_answer(first: Answer | None, second: Answer | None) -> bool:
-    """Whether both were read alike, by whatever rule."""
+    """Whether both replies were parsed to the same answer, by whatever rule."""
     if isinstance(first, ParsedAnswer) and isinstance(second, ParsedAnswer):
         return first.value == second.value
     return type(first) is type(second)
 
 
 def _same_verdicts(first: Pass, second: Pass) -> bool:
-    return [(one.values, one.text) for one in first.verdicts] == [
-        (one.values, one.text) for one in second.verdicts
+    return [(verdict.values, verdict.text) for verdict in first.verdicts] == [
+        (verdict.values, verdict.text) for verdict in second.verdicts
     ]
 
 
 def _rule_text(answer: Answer | None) -> str:
+    """The rule that parsed an answer and its result, in words."""
     if answer is None:
         return "nobody"
     kind = str(answer.__struct_config__.tag).replace("_", " ")
@@ -436,14 +441,14 @@ def _is_cut(one_pass: Pass) -> bool:
 
 def _media_difference(first: Sequence[str], second: Sequence[str]) -> str:
     if len(first) != len(second):
-        return f"{len(first)} media were shown, and {len(second)}"
+        return f"{len(first)} media, and {len(second)}"
     pairs = [pair for pair in zip(first, second, strict=True) if pair[0] != pair[1]]
     kind, _, digest = pairs[0][0].partition(" ")
-    return f"{kind} {digest[:8]} was shown, and {pairs[0][1].partition(' ')[2][:8]}"
+    return f"{kind} {digest[:8]}, and {pairs[0][1].partition(' ')[2][:8]}"
 
 
 def _first_difference(first_text: str, second_text: str) -> str:
-    """The first words that differ."""
+    """The first words that differ, or the first difference in white space."""
     first_words, second_words = first_text.split(), second_text.split()
     matcher = difflib.SequenceMatcher(None, first_words, second_words, autojunk=False)
     for kind, a, b, c, d in matcher.get_opcodes():
@@ -451,7 +456,7 @@ def _first_difference(first_text: str, second_text: str) -> str:
             return f"{_quote(first_words[a:b])}, and {_quote(second_words[c:d])}"
     pairs = enumerate(zip(first_text, second_text, strict=False))
     index = next(
-        (place for place, (one, other) in pairs if one != other),
+        (index for index, (char, other) in pairs if char != other),
         min(len(first_text), len(second_text)),
     )
     around = slice(max(0, index - _CONTEXT), index + _CONTEXT)

@@ -1,4 +1,4 @@
-"""Runs of one benchmark, aligned sample by sample."""
+"""Align runs of one benchmark sample by sample."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MAX_LISTED = 3
 
 
 class ComparableRecord(Struct, frozen=True, gc=False):
-    """What a comparison needs of a record."""
+    """The fields of a record that a comparison needs."""
 
     id: str
     question: str
@@ -41,13 +41,13 @@ class ComparableRecord(Struct, frozen=True, gc=False):
     unit: str = ""
 
     def counted_score(self, failures: str) -> float | None:
-        """The score it counts with under a run's rule for failures, as in `scoring.accuracy`."""
+        """The score it counts with under a run's failure policy, as in `scoring.accuracy`."""
         if self.unscored in RETRYABLE and failures == "count-wrong":
             return 0.0 if self.gold else None
         return self.score
 
     def is_same_question(self, other: ComparableRecord) -> bool:
-        """Whether both are the same question with the same answers."""
+        """Whether both records have the same question, options and gold answers."""
         return (
             self.question == other.question
             and self.gold == other.gold
@@ -56,10 +56,10 @@ class ComparableRecord(Struct, frozen=True, gc=False):
 
 
 class AlignedRuns(NamedTuple):
-    """Samples that every run scored, in the order of the first.
+    """Samples that every run scored, in the order of the first run.
 
-    `scores` (samples, runs) holds scores in 0..1, `clusters` the number of each sample's
-    cluster, as in `scoring.clusters`.
+    `scores` (samples, runs) are in 0..1, `clusters` (samples,) are cluster numbers as in
+    `scoring.clusters`.
     """
 
     infos: tuple[RunInfo, ...]
@@ -68,21 +68,21 @@ class AlignedRuns(NamedTuple):
     clusters: NDArray[int64]
     notices: tuple[str, ...]
     shared_ids: tuple[str, ...]
-    """Ids of the samples that are in all runs, and the same question there."""
+    """Ids of the samples that are in all runs with the same question, scored or not."""
     bounds: tuple[tuple[float, float] | None, ...]
-    """For each run its mean score over those `shared_ids`, if every sample without a score because it
-    failed or is missing were wrong, and if it were right; None where nothing is without one."""
+    """For each run its mean score over `shared_ids` if every failed or missing sample were wrong,
+    and if it were right; None if no sample is without a score."""
     unmatched: int
-    """Samples that are not in all runs, or not the same question there."""
+    """Number of samples that are not in all runs, or have different questions there."""
 
     @property
-    def unscored(self) -> int:
-        """Samples of all runs that some run did not score."""
+    def unscored_count(self) -> int:
+        """Number of shared samples that some run did not score."""
         return len(self.shared_ids) - len(self.samples)
 
     @property
     def is_clustered(self) -> bool:
-        """Whether some samples belong together."""
+        """Whether some samples share a cluster."""
         return len(self.samples) > int(self.clusters.max(initial=-1)) + 1
 
 
@@ -94,26 +94,27 @@ def align_runs(
         [ComparableRecord, ComparableRecord], bool
     ] = ComparableRecord.is_same_question,
 ) -> AlignedRuns:
-    """Align runs of one benchmark by sample id; `is_same_question` says which samples of one id in different
-    data are the same question.
+    """Align runs of one benchmark by sample id. `same_question` decides which samples of one id in
+    different data are the same question.
 
-    Raises UsageError for runs on different data or different samples, unless only the `common`
-    samples are asked for: those of the same id, question, options and gold answer. Also where
-    nothing is left to compare.
+    Raises UsageError for runs on different data or with different samples, unless `common`
+    restricts the comparison to the samples they share (same id, question, options and gold answer),
+    and if no sample was scored in all runs.
     """
     import numpy as np
 
     infos = tuple(run.info for run in runs)
-    tables = [{one.id: one for one in run.read_as(ComparableRecord)} for run in runs]
-    shared, unlike = _shared_ids(runs, tables, common, same_question)
+    tables = [{record.id: record for record in run.read_as(ComparableRecord)} for run in runs]
+    shared, unmatched = _shared_ids(runs, tables, common, same_question)
+    # One list per run; None without a score becomes NaN in the array below.
     columns = [
         [table[name].counted_score(info.failures) for name in shared]
         for table, info in zip(tables, infos, strict=True)
     ]
     retryable = [[table[name].unscored in RETRYABLE for name in shared] for table in tables]
-    scores = np.array(columns, dtype=np.float64).T
-    scored = np.flatnonzero(~np.isnan(scores).any(axis=1))  # None became NaN
-    kept_records = [tables[0][shared[at]] for at in scored.tolist()]
+    scores = np.array(columns, dtype=np.float64).T  # (samples, runs)
+    scored = np.flatnonzero(~np.isnan(scores).any(axis=1))
+    kept_records = [tables[0][shared[index]] for index in scored.tolist()]
     if not kept_records:
         raise UsageError(
             f"{', '.join(run.name for run in runs)}: no sample was scored in all of them, so there "
@@ -126,20 +127,23 @@ def align_runs(
         np.asarray(
             cluster_numbers(*_clustering_records(infos, tables, kept_records)), dtype=np.int64
         ),
-        (*_exclusion_notices(runs, len(shared), unlike), *_difference_notices(infos)),
+        (*_exclusion_notices(runs, len(shared), unmatched), *_difference_notices(infos)),
         tuple(shared),
         tuple(_bounds(scores, np.array(retryable, dtype=np.bool_).T)),
-        unlike,
+        unmatched,
     )
 
 
 def _bounds(
     scores: NDArray[float64], retryable: NDArray[bool_]
 ) -> Iterator[tuple[float, float] | None]:
-    """Of scores (samples, runs) with NaN where there is none, of which some are `retryable`. A sample
-    that some run can have no score in at all (no gold answer, nobody to grade it) is left out."""
+    """Bounds of the means of scores (samples, runs; NaN without a score); `retryable` marks failed
+    and missing ones. Samples that can have no score in some run (no gold answer, no judge) are left
+    out."""
     import numpy as np
 
+    # Bounds are over the samples that every run scored or could still score, so that the bounds of
+    # different runs have the same denominator and can be subtracted.
     unknown = np.isnan(scores)
     complete = ~(unknown & ~retryable).any(axis=1)
     for column, missing in zip(scores[complete].T, unknown[complete].T, strict=True):
@@ -158,7 +162,7 @@ def _shared_ids(
     common: bool,
     same_question: Callable[[ComparableRecord, ComparableRecord], bool],
 ) -> tuple[list[str], int]:
-    """Ids that all runs have, and how many were left out."""
+    """Ids that all runs have with the same question, and how many other samples there are."""
     first, *others = tables
     everywhere = first.keys() & set.intersection(*map(set, others)) if others else first.keys()
     shared = [name for name in first if name in everywhere]
@@ -168,8 +172,8 @@ def _shared_ids(
             f"{run.name} on {describe_data(run.info)}" for run in runs[:_MAX_LISTED]
         )
         raise UsageError(
-            f"the runs were made on different data ({data_text}); compare the samples they share with "
-            "--common, or run one of them again"
+            f"the runs were made on different data ({data_text}); compare the samples they share "
+            "with --common, or run one of them again"
         )
     everything = len(set().union(*tables))
     if len(shared) < everything and not common:
@@ -180,6 +184,8 @@ def _shared_ids(
             f"the runs hold different samples ({sizes}; {len(shared)} are in all of them); compare "
             "those with --common, or finish the runs"
         )
+    # On the same data an id is one question by definition; on different data (another language,
+    # another revision) the id may have been reused.
     matching = shared
     if not same_data:
         matching = [
@@ -195,6 +201,7 @@ def _same_data(runs: Sequence[RunFolder]) -> bool:
 
 
 def _exclusion_notices(runs: Sequence[RunFolder], matched: int, unmatched: int) -> list[str]:
+    """A sentence about samples that are not compared, if there are any."""
     if not unmatched:
         return []
     question = "" if _same_data(runs) else ", or not the same question"
@@ -205,7 +212,7 @@ def _exclusion_notices(runs: Sequence[RunFolder], matched: int, unmatched: int) 
 
 
 def _difference_notices(infos: Sequence[RunInfo]) -> list[str]:
-    """What, beside the model, was not the same: scores may not mean the same then."""
+    """Settings other than the model that differ, so that scores may not be comparable."""
     notices = []
     versions = sorted({info.config.version for info in infos})
     if len(versions) > 1:
@@ -227,10 +234,16 @@ def _clustering_records(
     tables: Sequence[Mapping[str, ComparableRecord]],
     kept: Sequence[ComparableRecord],
 ) -> tuple[RunInfo, list[ComparableRecord]]:
-    """The first run under no control, whose pictures are the samples' own, else the first; and the
-    samples there."""
-    at = next((at for at, info in enumerate(infos) if CONTROL not in info.config.parameters), 0)
-    return infos[at], [tables[at][one.id] for one in kept]
+    """The first run without a control, whose images are the original ones, else the first run; and
+    its records of these samples.
+
+    Samples are clustered by shared images: a control that replaces images would link samples that
+    are independent, or separate samples that are not.
+    """
+    run_index = next(
+        (index for index, info in enumerate(infos) if CONTROL not in info.config.parameters), 0
+    )
+    return infos[run_index], [tables[run_index][record.id] for record in kept]
 
 
 def cluster_numbers(
@@ -238,13 +251,13 @@ def cluster_numbers(
     samples: Sequence[ComparableRecord] | Sequence[Record],
     links: Sequence[str] = (),
 ) -> list[int]:
-    """The number of each sample's cluster, as in `scoring.clusters`, in a run. Black pictures link
-    no samples: all of a size are the same."""
+    """The cluster number of each sample of a run, as in `scoring.clusters`. The black images of the
+    `black` control do not link samples: all black images of one size have the same digest."""
     black = info is not None and info.config.parameters.get(CONTROL) == BLACK
-    records = [structs.replace(one, media=()) for one in samples] if black else samples
+    records = [structs.replace(record, media=()) for record in samples] if black else samples
     cluster_names = cluster_samples(records, links)
     numbers: dict[str, int] = {}
     return [
-        numbers.setdefault(cluster or f"\0{place}", len(numbers))
-        for place, cluster in enumerate(cluster_names)
+        numbers.setdefault(cluster or f"\0{index}", len(numbers))
+        for index, cluster in enumerate(cluster_names)
     ]

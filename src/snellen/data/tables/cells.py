@@ -145,12 +145,12 @@ def finish_row(cells: dict[str, str], media: Mapping[str, Sequence[StoredMedium]
         return IndexedRow(cells, ())
     if "decoded_image" in media:
         return IndexedRow(cells, media["decoded_image"])
-    own = [item for column, items in media.items() if _holds_images(column) for item in items]
+    embedded = [item for column, items in media.items() if _holds_images(column) for item in items]
     paths = [item for column, items in media.items() if not _holds_images(column) for item in items]
-    pictures = own or paths
-    held = any(map(is_video_column, media)) or (pictures and "video_path" not in cells)
-    video = None if held else parse_video(cells)
-    return IndexedRow(cells, [*pictures, video] if video else pictures)
+    images = embedded or paths
+    has_video = any(map(is_video_column, media)) or (images and "video_path" not in cells)
+    video = None if has_video else parse_video(cells)
+    return IndexedRow(cells, [*images, video] if video else images)
 
 
 def _holds_images(column: str) -> bool:

@@ -117,12 +117,12 @@ def _write_parquet(table: Table, rows: Iterator[Row], path: Path) -> None:
     from pyarrow.parquet import ParquetWriter
 
     columns = _text_columns(table)
-    many = any(len(row.media) > 1 for row in table)
-    picture = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+    has_lists = any(len(row.media) > 1 for row in table)
+    image_type = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
     schema = pa.schema(
         [
             *((name, pa.string()) for name in columns),
-            (IMAGE_COLUMN, pa.list_(picture) if many else picture),
+            (IMAGE_COLUMN, pa.list_(image_type) if has_lists else image_type),
         ]
     )
     with ParquetWriter(path, schema) as writer:
@@ -130,7 +130,7 @@ def _write_parquet(table: Table, rows: Iterator[Row], path: Path) -> None:
         for row in rows:
             structs = [{"bytes": data, "path": None} for data in _image_bytes(table, row)]
             record: dict[str, Any] = {name: row.cells.get(name) for name in columns}
-            record[IMAGE_COLUMN] = structs if many else next(iter(structs), None)
+            record[IMAGE_COLUMN] = structs if has_lists else next(iter(structs), None)
             batch.append(record)
             if len(batch) == _BATCH:
                 writer.write_table(pa.Table.from_pylist(batch, schema))

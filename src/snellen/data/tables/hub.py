@@ -188,8 +188,8 @@ def split_files(name: DatasetName) -> list[Path]:
     )
     if kind is None:
         raise DataError(
-            f"{folder} holds no data: expected {', '.join(_DATA_SUFFIXES)} files, or a data set written "
-            "by save_to_disk"
+            f"{folder} holds no data: expected {', '.join(_DATA_SUFFIXES)} files, or a data set "
+            "written by save_to_disk"
         )
     splits: dict[str, list[Path]] = {}
     for path in files:

@@ -75,7 +75,7 @@ def table_info(table: Table) -> TableInfo:
     ids: Counter[str] = Counter()
     kinds: Counter[Kind] = Counter()
     digests: set[str] = set()
-    pictures = size = lost = unanswered = 0
+    images = size = lost = unanswered = 0
     for row, stored in zip(table, _stored_media(table), strict=False):
         for name, cell in row.cells.items():
             filled[name] += 1
@@ -84,18 +84,18 @@ def table_info(table: Table) -> TableInfo:
         kinds[infer_kind(row)] += 1
         unanswered += not row_gold(row)
         for ref, item in zip(row.media, stored or repeat(None), strict=False):
-            found = _image_size(ref, item)
-            pictures += 1
+            image_bytes = _image_size(ref, item)
+            images += 1
             digests.add(ref.digest)
-            size += found or 0
-            lost += found is None
+            size += image_bytes or 0
+            lost += image_bytes is None
     names = [*table.columns, *(name for name in filled if name not in table.columns)]
     return TableInfo(
         path=table.path,
         rows=len(table),
         columns=tuple(ColumnInfo(n, types.get(n, "text"), filled[n]) for n in names),
         digest=table.digest,
-        pictures=pictures,
+        pictures=images,
         distinct_pictures=len(digests),
         picture_bytes=size,
         lost_pictures=lost,

@@ -45,23 +45,23 @@ def is_mme_folder(folder: Path) -> bool:
 def question_files(folder: Path, limits: Limits = DEFAULT_LIMITS) -> list[QuestionFile]:
     """The text files of all subtasks, by subtask and name. Raises DataError for one that is too
     long."""
-    found = []
+    files = []
     for subtask in _subtasks(folder):
-        texts, pictures = _subtask_folders(subtask)
+        texts, images = _subtask_folders(subtask)
         by_stem = {
             path.stem: path
-            for path in sorted(pictures.iterdir() if pictures.is_dir() else ())
+            for path in sorted(images.iterdir() if images.is_dir() else ())
             if path.suffix.lower() in IMAGE_SUFFIXES
         }
         # A flat folder may hold a text that is about no picture, such as a note to readers.
-        found += [
-            QuestionFile(subtask.name, text, by_stem.get(text.stem, pictures / f"{text.stem}.jpg"))
+        files += [
+            QuestionFile(subtask.name, text, by_stem.get(text.stem, images / f"{text.stem}.jpg"))
             for text in sorted(texts.glob("*.txt"))
-            if texts != pictures
+            if texts != images
             or text.stem in by_stem
             or b"\t" in read_bounded(text, limits, str(text))
         ]
-    return found
+    return files
 
 
 def scan_mme(

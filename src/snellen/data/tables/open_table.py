@@ -95,14 +95,14 @@ class IndexedTable:
             source = Base64Slice(self.data, item.offset, item.length, row, item.digest)
             return MediaRef(item.digest, source)
         if isinstance(item, JsonLocation):
-            place = (self.data, item.offset, item.length, item.keys, row, item.digest)
-            return MediaRef(item.digest, JsonCell(*place), item.kind)
+            fields = (self.data, item.offset, item.length, item.keys, row, item.digest)
+            return MediaRef(item.digest, JsonCell(*fields), item.kind)
         if isinstance(item, ParquetLocation):
             cell = ParquetCell(item.path, item.group, item.place, item.keys, row, item.digest)
             return MediaRef(item.digest, cell, item.kind)
         if isinstance(item, DatasetLocation) and self.dataset:
-            saved = DatasetCell(self.dataset, item.number, item.keys, item.digest)
-            return MediaRef(item.digest, saved, item.kind)
+            dataset_cell = DatasetCell(self.dataset, item.number, item.keys, item.digest)
+            return MediaRef(item.digest, dataset_cell, item.kind)
         if isinstance(item, BrokenCell):
             return MediaRef(item.digest, BrokenSource(f"{self.path}, row {row}: {item.problem}"))
         if isinstance(item, NamedVideo):
@@ -141,10 +141,15 @@ def _open_spec(spec: str, column_map: Mapping[str, str], settings: Settings) -> 
 def _open_mme(
     folder: Path, spec: str, column_map: Mapping[str, str], settings: Settings
 ) -> IndexedTable:
-    found = question_files(folder, settings.limits)
+    mme_files = question_files(folder, settings.limits)
     # A picture that appears later changes the index: its name may be another.
-    files = [path for one in found for path in (one.text, one.image) if path.exists()]
-    scan = partial(scan_mme, folder, found, column_map, spec)
+    files = [
+        path
+        for question_file in mme_files
+        for path in (question_file.text, question_file.image)
+        if path.exists()
+    ]
+    scan = partial(scan_mme, folder, mme_files, column_map, spec)
     return _open_indexed(spec, folder, files, scan, column_map, settings)
 
 
@@ -189,7 +194,13 @@ def _open_indexed(
     dataset: DatasetName | None = None,
 ) -> IndexedTable:
     data = DataFile.from_path(str(files[0]))
-    key = index_key(files, {f"column {ours}": theirs for ours, theirs in column_map.items()})
+    key = index_key(
+        files,
+        {
+            f"column {key_in_table}": name_in_file
+            for key_in_table, name_in_file in column_map.items()
+        },
+    )
     index = open_index(settings.cache / "index", key, scan)
     from_hub = dataset is not None and not dataset.local
     fetched = from_hub or path.absolute().is_relative_to(datasets_folder(settings))

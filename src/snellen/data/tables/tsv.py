@@ -120,7 +120,8 @@ def split_rows(
 ) -> Iterator[Cells]:
     """The cells of the rows of a stream; memory holds a chunk and one row.
 
-    `on_chunk` is called with every chunk of the file, in order. Raises UnclosedQuote, LongRow, WideRow.
+    `on_chunk` is called with every chunk of the file, in order. Raises UnclosedQuote, LongRow,
+    WideRow.
     """
     max_bytes = limits.row_mb * MB
     window, base, ended, number = b"", 0, False, 0

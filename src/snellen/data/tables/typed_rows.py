@@ -47,7 +47,9 @@ def typed_rows(
     """Rows with cells and pictures. Raises DataError if there are none, UnknownName if no record
     has a column the user chose."""
     missing = {
-        canonical_column(ours): theirs for ours, theirs in column_map.items() if ours != "image"
+        canonical_column(key): name_in_file
+        for key, name_in_file in column_map.items()
+        if key != "image"
     }
     columns: dict[str, None] = {}
     empty = True
@@ -57,7 +59,11 @@ def typed_rows(
         columns.update(dict.fromkeys(row.cells))
         # A list of options is spread over A, B, C, ... and is no column any more.
         spread = OPTION_LISTS if "A" in row.cells else ()
-        for column in [one for one in missing if one in row.cells or one in spread]:
+        for column in [
+            missing_column
+            for missing_column in missing
+            if missing_column in row.cells or missing_column in spread
+        ]:
             del missing[column]
         yield row
     if empty:

@@ -115,8 +115,8 @@ async def _drive_with_judges(
         await disconnect(*judges.models.values())
     if broker.abort_signal.reason:
         raise UsageError(
-            f"{broker.abort_signal.reason}; nothing is scored, and the verdicts that were given are kept: "
-            "the same command goes on from there"
+            f"{broker.abort_signal.reason}; nothing is scored, and the verdicts that were given "
+            "are kept: the same command goes on from there"
         )
     return [records[position] for position in range(len(records))]
 

@@ -54,7 +54,7 @@ class LostServer(NamedTuple):
         return f"{self.model}: {self.cause}; {quote_log(self.lines, self.log)}"
 
 
-class ManagedModel:
+class ManagedModel(RemoteModel):
     """A model behind a server that is started when the first request comes, and not before: a
     run whose replies are all stored starts none."""
 
@@ -76,7 +76,7 @@ class ManagedModel:
         self.capabilities: Capabilities = self._inner.capabilities
         self.account = f"server of {name}"
         self.concurrency = self._inner.concurrency
-        self.max_new_tokens: int | None = getattr(self._inner, "max_new_tokens", None)
+        self.max_new_tokens = self._inner.max_new_tokens
 
     async def answer(self, request: Request) -> Output:
         """Once the server is lost, a failure of kind `connection`: it is not raised, as sending

@@ -1,7 +1,7 @@
 """Replies read as published code reads them for single benchmarks of `benchmarks/data/listed.toml`.
 
-`parse_mmsi`        MMSI-Bench, its repository: what stands between backquotes, then the first letter
-                   A to D that stands alone and before no word.
+`parse_mmsi`        MMSI-Bench, its repository: what stands between backquotes, then the first
+                   letter A to D that stands alone and before no word.
 `parse_medxpertqa`  MedXpertQA, its repository, asked for the answer alone: what stands behind the
                    lead-in that its prompt ends with, or behind "answer is"; then the first label.
 `parse_spatial457`  Spatial457 in VLMEvalKit: the value behind the key Answer, else all.
@@ -66,8 +66,8 @@ def parse_medxpertqa(reply: str, options: Mapping[str, str], stop_reason: str = 
 
 def parse_spatial457(reply: str, stop_reason: str = "stop") -> Answer:
     """What the form that the prompt asks for holds as the answer, else the whole reply."""
-    found = next((held for form in _ANSWER_FORMS if (held := form.search(reply))), None)
-    return ParsedAnswer(found[1] if found else reply, "vlmevalkit")
+    answer = next((match for form in _ANSWER_FORMS if (match := form.search(reply))), None)
+    return ParsedAnswer(answer[1] if answer else reply, "vlmevalkit")
 
 
 def parse_phyx(reply: str, stop_reason: str = "stop") -> Answer:
@@ -89,11 +89,11 @@ def _text_after_colon(text: str) -> str:
 
 def _box_content(text: str) -> str:
     """What the first box holds; empty where there is none, or it is not closed."""
-    _, _, rest = text.partition(_BOX)
+    _, _, content = text.partition(_BOX)
     depth = 0
-    for place, sign in enumerate(rest):
+    for index, sign in enumerate(content):
         if sign == "}" and not depth:
-            return rest[:place]
+            return content[:index]
         depth += (sign == "{") - (sign == "}")
     return ""
 

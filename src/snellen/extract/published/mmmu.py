@@ -5,8 +5,8 @@ own of MMMU's open questions.
 A choice: a label in parentheses, else a label between blanks, else (in replies of more than five
 words) the text of an option; of several, the one that stands last. An open reply: what follows the
 last word that announces a result, line by line, and every number in it. Where no option is found
-the authors draw one by lot: `parse_mmmu_or_draw` does so from a seed made of the question and the reply,
-for numbers beside theirs.
+the authors draw one at random: `parse_mmmu_or_draw` does so from a seed made of the options and the
+reply, for numbers that compare with theirs.
 
 MMMU-Pro's rule looks behind the last "Answer:" first: an option whose letter alone stands there is
 the choice. Its label between blanks needs the blank behind it only, so that the last letter of
@@ -68,16 +68,18 @@ def _parse_label(
         bare = bare.strip(edge)
     text = f" {bare} "
     labels = _label_list(options)
-    for written, sought in (("({})", "({})"), *((way, " {} ") for way in bare_ways)):
-        named = [label for label in labels if written.format(label) in text]
-        if named:
+    for form, sought in (("({})", "({})"), *((way, " {} ") for way in bare_ways)):
+        matching = [label for label in labels if form.format(label) in text]
+        if matching:
             return ParsedAnswer(
-                max(named, key=lambda label: text.rfind(sought.format(label))), RULE
+                max(matching, key=lambda label: text.rfind(sought.format(label))), RULE
             )
     low = text.lower()
-    held = [label for label, content in options.items() if content and content.lower() in low]
-    if held and len(text.split()) > _WORDS_FOR_CONTENT:
-        return ParsedAnswer(max(held, key=lambda label: low.rfind(options[label].lower())), RULE)
+    contained = [label for label, content in options.items() if content and content.lower() in low]
+    if contained and len(text.split()) > _WORDS_FOR_CONTENT:
+        return ParsedAnswer(
+            max(contained, key=lambda label: low.rfind(options[label].lower())), RULE
+        )
     return _classify_unparsed(reply, stop_reason)
 
 
@@ -90,7 +92,7 @@ def parse_mmmu_or_draw(reply: str, options: Mapping[str, str], stop_reason: str 
 def parse_mmmu_pro_or_draw(
     reply: str, options: Mapping[str, str], stop_reason: str = "stop"
 ) -> Answer:
-    """As `parse_mmmu_pro`; where that finds nothing, an option by lot, as `parse_mmmu_or_draw` does."""
+    """As `parse_mmmu_pro`; if that finds nothing, a random option as in `parse_mmmu_or_draw`."""
     return _or_random_option(parse_mmmu_pro(reply, options, stop_reason), reply, options)
 
 
@@ -130,18 +132,20 @@ def matches_mmmu(candidates: str, golds: tuple[str, ...], *, whole_words: bool =
     rounding to two decimals. `whole_words`: it must be contained as whole words."""
     gold_forms = [form for gold in golds for form in _comparable_forms(gold)]
     texts = [wish for wish in gold_forms if isinstance(wish, str)]
-    whole = [re.compile(rf"(?<!\w){re.escape(text.strip())}(?!\w)") for text in texts]
+    patterns = [re.compile(rf"(?<!\w){re.escape(text.strip())}(?!\w)") for text in texts]
     lines = candidates.split(_SEPARATOR)
     numbers = [number for line in lines for rule in _NUMBERS for number in rule.findall(line)]
     # Each once: a reply may say the same line without end.
     for form in (
-        form for one in dict.fromkeys((*lines, *numbers)) for form in _comparable_forms(one)
+        form
+        for candidate in dict.fromkeys((*lines, *numbers))
+        for form in _comparable_forms(candidate)
     ):
         if not isinstance(form, str):
             if form in gold_forms:
                 return True
         elif whole_words:
-            if any(text.search(form) for text in whole):
+            if any(text.search(form) for text in patterns):
                 return True
         elif any(text in form for text in texts):
             return True

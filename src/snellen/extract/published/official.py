@@ -85,12 +85,12 @@ def parse_mme_realworld(
     text = reply.strip()
     for phrase in _LEAD_INS:
         text = text.replace(phrase, "")
-    found = _LETTER.search(text)
-    if found is not None and (not options or found[0] in options):
-        return ParsedAnswer(found[0], RULE)
-    if found is None and len(text.split()) <= _MAX_WORDS:
-        written = {label: f"({label}) {option}".lower() for label, option in options.items()}
-        label = next((label for label, one in written.items() if text.lower() in one), None)
+    letter = _LETTER.search(text)
+    if letter is not None and (not options or letter[0] in options):
+        return ParsedAnswer(letter[0], RULE)
+    if letter is None and len(text.split()) <= _MAX_WORDS:
+        option_lines = {label: f"({label}) {option}".lower() for label, option in options.items()}
+        label = next((label for label, line in option_lines.items() if text.lower() in line), None)
         if label is not None:
             return ParsedAnswer(label, RULE)
     return _classify_unparsed(reply, stop_reason)
@@ -123,12 +123,12 @@ def parse_before_bracket(
     reply: str, options: Mapping[str, str], stop_reason: str = "stop"
 ) -> Answer:
     """The sign before the first closing bracket, or the whole reply where there is none."""
-    place = reply.find(")")
+    index = reply.find(")")
     # A bracket that opens the reply has the empty text before it.
-    said = reply if place < 0 else reply[place - 1 : place]
+    sign = reply if index < 0 else reply[index - 1 : index]
     return (
-        ParsedAnswer(said, RULE)
-        if said in (options or _LETTERS)
+        ParsedAnswer(sign, RULE)
+        if sign in (options or _LETTERS)
         else _classify_unparsed(reply, stop_reason)
     )
 

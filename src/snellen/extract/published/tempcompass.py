@@ -64,8 +64,10 @@ def parse_sentence_match(reply: str, sentences: Mapping[str, str]) -> Answer:
 
 
 def parse_sentence_match_ignoring_case(reply: str, sentences: Mapping[str, str]) -> Answer:
-    """As `parse_sentence_match`, but without regard to case, the sign behind a name and a full stop at the
-    end, and nothing is looked for behind a bracket."""
+    """As `parse_sentence_match`, but ignoring case, the sign behind a name and a final full stop.
+
+    Text behind a bracket is not searched.
+    """
     text = _normalise(reply)
     if not text:
         return Empty()

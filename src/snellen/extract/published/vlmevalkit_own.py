@@ -54,15 +54,15 @@ def parse_mme_realworld(
 ) -> Answer:
     """The first capital A to E of the reply, or of what <answer> encloses, else the first label
     whose "(x)" holds the whole reply."""
-    _, opened, rest = reply.partition("<answer>")
-    inside, closed, _ = rest.partition("</answer>")
+    _, opened, behind = reply.partition("<answer>")
+    inside, closed, _ = behind.partition("</answer>")
     tagged = opened and closed
     text = _remove_phrases(_LEAD_INS, inside.strip().upper() if tagged else reply)
-    found = _A_TO_E.search(text)
-    if found is not None or len(text.split()) > _MAX_WORDS:
-        return _as_answer(found[0] if found else None, reply, options, stop_reason)
-    held = next((label for label in "ABCDE" if text.lower() in f"({label.lower()})"), None)
-    return _as_answer(held, reply, options, stop_reason)
+    letter = _A_TO_E.search(text)
+    if letter is not None or len(text.split()) > _MAX_WORDS:
+        return _as_answer(letter[0] if letter else None, reply, options, stop_reason)
+    containing = next((label for label in "ABCDE" if text.lower() in f"({label.lower()})"), None)
+    return _as_answer(containing, reply, options, stop_reason)
 
 
 def first_word_parser(golds: Sequence[str]) -> _ChoiceParser:
@@ -83,11 +83,11 @@ def bracket_parser(golds: Sequence[str]) -> _ChoiceParser:
     """The reader of MLVU: the sign before the first closing bracket, or the whole reply."""
 
     def parse(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
-        place = reply.find(")")
+        index = reply.find(")")
         # A bracket that opens the reply has the empty text before it.
-        said = reply if place < 0 else reply[place - 1 : place]
-        if said in golds:
-            return ParsedAnswer(said, f"{RULE}: before the bracket")
+        sign = reply if index < 0 else reply[index - 1 : index]
+        if sign in golds:
+            return ParsedAnswer(sign, f"{RULE}: before the bracket")
         return parse_choice_vlmevalkit(reply, options, stop_reason)
 
     return parse

@@ -67,9 +67,12 @@ class BatchSizers(NamedTuple):
 
 
 class BatchSizer:
-    """The size of batches of one kind: grows from `initial` up to `max_size`, doubling while what was
-    measured says that the double fits (`meter`) and the last doubling paid; shrinks for good where
-    memory was short. No answer depends on it."""
+    """Adapts the size of batches of one kind to the memory and the speed of the machine.
+
+    It starts at `initial` and doubles up to `max_size` as long as the doubled batch fits into the
+    memory that `meter` measures and the last doubling made prompts faster. It shrinks for good
+    when memory ran out. No answer depends on the size.
+    """
 
     def __init__(self, initial: int, max_size: int, meter: MemoryMeter) -> None:
         self.size = initial

@@ -90,12 +90,16 @@ def decode_reply(
     settings: Generation,
     first_logits: Tensor | None = None,
 ) -> Generated:
-    """The reply that generated tokens are, to a prompt of `prompt_length` tokens. `first_logits` holds the
-    logits (words,) of the first of them."""
-    end = next((place for place, token in enumerate(tokens) if token in loaded.eos_token_ids), None)
+    """Decode generated tokens into a reply, cut at the end token and at stop strings.
+
+    `prompt_length` is in tokens. `first_logits`, shape (vocab_size,), are those of the first reply
+    token; they give the reply's `first_logprobs`.
+    """
+    end_tokens = loaded.eos_token_ids
+    end = next((index for index, token in enumerate(tokens) if token in end_tokens), None)
     reply_tokens = tokens if end is None else tokens[:end]
     text = _decode_text(loaded.tokenizer, reply_tokens)
-    cuts = [place for stop in settings.stop if (place := text.find(stop)) >= 0]
+    cuts = [index for stop in settings.stop if (index := text.find(stop)) >= 0]
     reason: StopReason = "stop" if end is not None or cuts else "length"
     if cuts:
         text = text[: min(cuts)]

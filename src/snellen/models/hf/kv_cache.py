@@ -72,10 +72,11 @@ class LastPromptKV:
 
 
 def batch_caches(rows: Sequence[PrefixKV], extra_tokens: int) -> tuple[Any, Tensor | None]:
-    """One cache of all rows, filled up on the left, with room for `extra_tokens` tokens and some further
-    ones, and its mask of shape (rows, longest).
+    """Join the caches of several prompts into the cache of one batch, padded on the left.
 
-    It is empty, and there is no mask, where no row remembers anything.
+    The buffers have room for `extra_tokens` further tokens and `_SPARE_TOKENS` more. Returns the
+    cache and its mask, shape (rows, longest row), 1 where a token is; an empty cache and None if
+    every row is empty.
     """
     import torch
     from transformers import DynamicCache
@@ -103,8 +104,8 @@ def batch_caches(rows: Sequence[PrefixKV], extra_tokens: int) -> tuple[Any, Tens
                 buffer[:, row_index, :, start:max_length] = row.pieces[piece_index]
         parts |= dict(zip(group, buffer, strict=True))
     cache.layers = [
-        _preallocated_layer().holding(parts[at], parts[at + 1], max_length)
-        for at in range(0, len(parts), 2)
+        _preallocated_layer().from_states(parts[key], parts[key + 1], max_length)
+        for key in range(0, len(parts), 2)
     ]
     lengths = torch.tensor([row.length for row in rows])
     mask = torch.arange(max_length)[None, :] >= max_length - lengths[:, None]
@@ -124,19 +125,23 @@ def split_cache(cache: Any, mask: Tensor, next_positions: Sequence[int]) -> list
     groups: dict[Hashable, list[int]] = {}
     for part_index, part in enumerate(parts):
         groups.setdefault((part.shape, part.dtype, part.device), []).append(part_index)
-    plan = tuple(map(tuple, groups.values()))
+    layout = tuple(map(tuple, groups.values()))
     rows = []
-    # Looked at once: a GPU is waited for each time it is asked what a mask holds.
+    # One transfer of the whole mask: each one makes the CPU wait for the GPU.
     for row_index, (row_mask, position) in enumerate(
         zip(mask.tolist(), next_positions, strict=True)
     ):
         runs = list(_mask_runs(row_mask))
         pieces = []
-        for group in plan:
-            runs_of_part = [torch.stack([parts[number][row_index, :, start:end] for number in group])
-                     for start, end in runs]  # fmt: skip
-            pieces.append(runs_of_part[0] if len(runs_of_part) == 1 else torch.cat(runs_of_part, 2))
-        rows.append(PrefixKV(plan, tuple(pieces), sum(row_mask), position))
+        for group in layout:
+            # (parts, heads, length, size) of each run of visible tokens. Several runs occur where
+            # a row has padding inside: its cached prefix and its new tokens were padded apart.
+            segments = [
+                torch.stack([parts[index][row_index, :, start:end] for index in group])
+                for start, end in runs
+            ]
+            pieces.append(segments[0] if len(segments) == 1 else torch.cat(segments, 2))
+        rows.append(PrefixKV(layout, tuple(pieces), sum(row_mask), position))
     return rows
 
 

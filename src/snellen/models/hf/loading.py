@@ -42,9 +42,10 @@ def choose_device(device_option: str) -> str:
             f"option device={device_option!r}: expected auto, cpu, cuda, cuda:<number> or mps"
         ) from error
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        count = torch.cuda.device_count()
         raise UsageError(
-            f"option device={device_option!r}: this machine has {torch.cuda.device_count()} CUDA devices "
-            "that torch can use; use device=cpu, or install a torch built for CUDA"
+            f"option device={device_option!r}: this machine has {count} CUDA devices that torch "
+            "can use; use device=cpu, or install a torch built for CUDA"
         )
     if device.type == "mps" and not torch.backends.mps.is_available():
         raise UsageError("option device='mps': torch finds no Apple GPU here; use device=cpu")

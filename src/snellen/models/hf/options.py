@@ -17,7 +17,7 @@ from snellen.models.hf.placement import (
 from snellen.models.hf.profile import profiles
 from snellen.models.naming.provider import ModelListing, ModelOption
 
-KNOWN = (
+MODELS = (
     ModelListing("hf/<hub id>", "A Hugging Face vision-language or text model with chat template."),
     ModelListing("hf/<folder>", "The same from a local folder; ./folder alone will do."),
 )
@@ -31,8 +31,8 @@ OPTIONS = (
     ModelOption("revision", "branch, tag or commit of a hub model"),
     ModelOption(
         "batch_size",
-        f"requests answered at once, halved where memory is short; default {DEFAULT_BATCH_SIZE}, and more "
-        "where more fit and are faster",
+        "requests answered at once, halved where memory is short; default "
+        f"{DEFAULT_BATCH_SIZE}, and more where more fit and are faster",
         kind="count",
     ),
     ModelOption(
@@ -73,7 +73,8 @@ def _quantisation_of(checkpoint: Checkpoint, options: LoadOptions) -> str:
         raise UsageError(
             f"{checkpoint.name} is stored quantised ({stored}); leave quantisation out"
         )
-    return f"{quantisation_library(options.quantisation, choose_device(options.device))}-{options.quantisation}"
+    library = quantisation_library(options.quantisation, choose_device(options.device))
+    return f"{library}-{options.quantisation}"
 
 
 def identity_facts(checkpoint: Checkpoint, options: LoadOptions, images: str) -> dict[str, str]:

@@ -278,7 +278,8 @@ class PrefixSharing:
         ids = torch.zeros((len(rows), width), dtype=torch.long)
         mask = torch.zeros_like(ids)
         row_positions = [
-            self._token_positions(row, kept, end) for row, kept, end in zip(rows, cached, lengths)
+            self._token_positions(row, kept, end)
+            for row, kept, end in zip(rows, cached, lengths, strict=True)
         ]
         positions = torch.zeros((self._axes, len(rows), width), dtype=torch.long)
         token_type_inputs = {name: torch.zeros((len(rows), width), dtype=mark.dtype)

@@ -27,10 +27,11 @@ CONCAT_EMBEDDINGS = "concat-embeddings"
 def check_concatenable(loaded: LoadedModel) -> None:
     """Raises Unsupported for a family in which one picture's embeddings cannot be extended."""
     if loaded.profile is None or not loaded.profile.concatenates:
+        family = loaded.model.config.model_type
         raise Unsupported(
-            f"images={CONCAT_EMBEDDINGS}: in {loaded.model.config.model_type} models embeddings of pictures "
-            "cannot be put next to each other; take images=native, images=first, or have the "
-            "benchmark stitch the pictures"
+            f"images={CONCAT_EMBEDDINGS}: in {family} models embeddings of pictures cannot be put "
+            "next to each other; take images=native, images=first, or have the benchmark stitch "
+            "the pictures"
         )
 
 

@@ -32,11 +32,11 @@ _ATTENTION_LAYERS = {_FULL, "sliding_attention", "chunked_attention"}
 
 
 class SharedGeneration:
-    """Answers rows of prompts with one model.
+    """Answers tokenised prompts with one model, computing shared prefixes once.
 
-    `disabled_reason` says why prompts cannot share their beginnings with this architecture, or is None.
-    Whether they can is tested on the first prompts, with and without pictures, against a plain
-    forward pass; two prompts with different pictures are read together for it where there are.
+    `disabled_reason` says why this architecture cannot share prefixes, or is None. Whether it can
+    is tested on the first prompts, with images and without, against a plain forward pass; if two
+    prompts with different images are at hand, they are tested in one batch.
     """
 
     def __init__(self, loaded: LoadedModel, sizers: BatchSizers) -> None:

@@ -47,8 +47,9 @@ class TemplateTrial:
             if not self._finishes(json.dumps({"template": template, "values": values}), seconds):
                 self._trial_counts.pop(template)
                 raise UsageError(
-                    f"the chat template of {model_name} is not rendered within {seconds} s and 4 GB "
-                    "of memory; such a template is broken or hostile, so the model is not asked; "
+                    f"the chat template of {model_name} is not rendered within {seconds} s and "
+                    "4 GB of memory; such a template is broken or hostile, so the model is not "
+                    "asked; "
                     f"{raising_advice('template_s')}"
                 )
 

@@ -103,8 +103,13 @@ def _find_image_prefix(ids: Sequence[int], model: Any) -> int:
 def append_text(
     context: TokenisedPrompt, context_ids: Sequence[int], full_ids: Sequence[int]
 ) -> TokenisedPrompt | None:
-    """The row of a prompt that says more than `context` does; `context_ids` and `full_ids` are the words of
-    the two, to the tokenizer alone. None where the words behind the pictures do not tell it."""
+    """Extend a tokenised context by text, without running the image processor again.
+
+    `context_ids` and `full_ids` are the context and the extended prompt as the tokenizer alone
+    reads them, images not expanded. None if the tokens after the images do not determine the
+    result: the tokenizer disagrees with the processor about the context, or the extension changes
+    tokens before the text.
+    """
     import torch
 
     text_length = len(context.ids) - context.image_prefix_length
@@ -143,9 +148,12 @@ class PromptTokeniser:
     def __init__(
         self, loaded: LoadedModel, policy: str, can_append: dict[int, bool], tokenisers: int = 1
     ) -> None:
-        """With a processor of its own. `can_append` is told, for all makers of a model, whether a
-        prompt may be continued without the processor, by its number of pictures. Each of `tokenisers`
-        makers remembers as large a part of the pictures."""
+        """Copies the processor, so that threads do not share one.
+
+        `can_append`, shared by all tokenisers of a model, records by number of images whether
+        `append_text` gives what the processor gives. `tokenisers` is how many share the memory for
+        cached images.
+        """
         processor = copy.deepcopy(loaded.processor)
         if getattr(processor, "image_processor", None) is not None:
             processor.image_processor = CachingImageProcessor(

@@ -80,8 +80,8 @@ class HttpClient:
         max_reply_bytes: int,
         image_hosts: Sequence[str] = (),
     ) -> None:
-        """`timeout` in seconds for a whole reply, `max_reply_bytes` in bytes, unpacked. Pictures that
-        the server names are also fetched from `image_hosts`."""
+        """`timeout` is in seconds for a complete reply; `max_reply_bytes` counts unpacked bytes.
+        Images that the server names by a URL are also fetched from `image_hosts`."""
         self._endpoint = endpoint
         self._image_host_policy = ImageHostPolicy(endpoint.base_url, image_hosts)
         self._max_reply_bytes = max_reply_bytes

@@ -39,8 +39,8 @@ class SelfReport:
         self.begin(list_models=False)
 
     def begin(self, *, list_models: bool = True) -> None:
-        """Forget what was said before; where it is `list_models`, the list of models is asked for once
-        the first reply is there."""
+        """Forget what was reported before. With `list_models`, request the server's list of
+        models once, after the first reply."""
         self._list_requested = list_models
         self._since = datetime.now(UTC).isoformat(timespec="seconds")
         self._listed: dict[str, str] = {}

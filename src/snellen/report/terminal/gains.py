@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from snellen.analysis.causes.gains import ABSENT, CONTROL, Gain
 from snellen.analysis.findings.leakage import Leakage
 from snellen.report import format as fmt
-from snellen.report.plots.dot_plot import Value, dots
+from snellen.report.plots.series import Value, dot_plot
 from snellen.report.terminal.table import text_table
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from rich.console import Console
 
 
@@ -137,8 +138,11 @@ def print_leakages(leakages: Sequence[Leakage], console: Console) -> None:
     console.print(text_table(columns, rows))
 
 
-def gain_plot(gains: Sequence[Gain]) -> str:
-    """Both ends of each row as an SVG file: rows are groups where there are any, else models."""
+def gain_plot(gains: Sequence[Gain]) -> Figure:
+    """Base and changed score of each row; a row is a group, or a model if no gain has a group.
+
+    Raises MissingExtra without matplotlib.
+    """
     grouped = any(gain.group for gain in gains)
     shown = [gain for gain in gains if bool(gain.group) == grouped]
     several = len({gain.model for gain in shown}) > 1
@@ -150,7 +154,7 @@ def gain_plot(gains: Sequence[Gain]) -> str:
         series.setdefault(_end_label(gain.setting, gain.value), {})[row] = Value(gain.score)
     settings = list(dict.fromkeys(gain.setting for gain in shown))
     percent = all(gain.unit == "percent" for gain in shown)
-    return dots(f"Scores by {', '.join(settings)}", series, ends=not percent)
+    return dot_plot(f"Scores by {', '.join(settings)}", series, fit_axis=not percent)
 
 
 def _end_label(setting: str, value: str) -> str:

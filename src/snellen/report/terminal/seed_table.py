@@ -24,7 +24,8 @@ from snellen.benchmarks.seedbench.summary import MARK
 from snellen.core.errors import UsageError
 from snellen.core.run import Report
 from snellen.report.markdown import literal, table
-from snellen.report.plots.heatmap import Values, heat_map
+from snellen.report.plots.figure import to_svg
+from snellen.report.plots.ranks import Values, heat_map
 from snellen.scoring.ranks import competition_ranks
 
 NAME = "seedbench"
@@ -54,10 +55,11 @@ def seed_table(runs: Sequence[Report]) -> str:
 
 
 def seed_heat_map(runs: Sequence[Report]) -> str:
-    """Ranks per dimension as SVG."""
+    """Ranks per dimension as the text of an SVG file. Raises MissingExtra without matplotlib."""
     version = shared_version(runs)
     title = f"SEED-Bench {version}: rank of each model in each dimension"
-    return heat_map(dimension_scores(runs), group_by_subpart(dimensions_of_version(version)), title)
+    groups = group_by_subpart(dimensions_of_version(version))
+    return to_svg(heat_map(dimension_scores(runs), groups, title))
 
 
 def dimension_scores(runs: Sequence[Report]) -> Values:

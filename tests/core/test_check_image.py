@@ -1,4 +1,4 @@
-"""Headers of pictures, beside what an image library makes of the same bytes."""
+"""Checks of images before they are sent: damaged, cut short, too large or no image at all."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from snellen.core.errors import MediaError
-from snellen.core.image_headers import has_end_marker, has_valid_header
-from snellen.core.media import check_image, decode_image, image_size
+from snellen.core.media import check_image, decode_image, has_end_marker, image_size
 
 
 def encoded(kind: str, mode: str = "RGB", size: tuple[int, int] = (9, 7), **how: object) -> bytes:
@@ -23,7 +22,7 @@ def encoded(kind: str, mode: str = "RGB", size: tuple[int, int] = (9, 7), **how:
 
 PNG = encoded("PNG")
 JPEG = encoded("JPEG")
-PICTURES = {
+IMAGES = {
     "png": PNG,
     "png with a palette": encoded("PNG", "P"),
     "png of one bit": encoded("PNG", "1"),
@@ -38,12 +37,12 @@ PICTURES = {
 }
 
 
-def opened(data: bytes) -> bool:
+def decodes(data: bytes) -> bool:
     try:
-        with Image.open(io.BytesIO(data)):
-            return True
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        decode_image(data)
+    except MediaError:
         return False
+    return True
 
 
 def complaint_about(data: bytes) -> str:
@@ -62,35 +61,31 @@ def png_of(width: int, height: int, depth: int = 8, colour: int = 2) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + chunk + b"\x00\x00\x00\x04IDAT" + bytes(8)
 
 
-@pytest.mark.parametrize("name", PICTURES)
-def test_sound_pictures_need_not_be_opened(name: str) -> None:
-    assert has_valid_header(PICTURES[name])
+@pytest.mark.parametrize("name", IMAGES)
+def test_sound_images_pass(name: str) -> None:
+    assert has_end_marker(IMAGES[name])
+    assert complaint_about(IMAGES[name]) == ""
 
 
-@pytest.mark.parametrize("name", PICTURES)
-def test_a_picture_cut_anywhere_is_vouched_for_only_if_it_opens(name: str) -> None:
-    data = PICTURES[name]
-    cuts = [*range(0, len(data), 1 + len(data) // 400), *range(len(data) - 40, len(data))]
-    vouched = [cut for cut in cuts if has_valid_header(data[:cut])]
-    assert all(opened(data[:cut]) for cut in vouched)
-    assert vouched
-    assert min(vouched) > 20
+@pytest.mark.parametrize("name", IMAGES)
+def test_an_image_cut_anywhere_passes_only_if_it_can_be_decoded(name: str) -> None:
+    data = IMAGES[name]
+    cuts = [*range(0, len(data), 1 + len(data) // 100), *range(len(data) - 40, len(data))]
+    passing = [cut for cut in cuts if complaint_about(data[:cut]) == ""]
+    assert all(decodes(data[:cut]) for cut in passing)
 
 
 @pytest.mark.parametrize(
-    ("width", "height", "fine"),
-    [(1, 1, True), (7000, 7000, True), (8000, 8000, False), (0, 5, False), (5, 0, False),
-     (2**31 - 1, 2**31 - 1, False)],
-)  # fmt: skip
-def test_a_size_that_is_no_size_has_to_be_looked_at(width: int, height: int, fine: bool) -> None:
-    assert has_valid_header(png_of(width, height)) is fine
+    ("width", "height"), [(0, 5), (5, 0), (2**20, 2**20), (2**31 - 1, 2**31 - 1)]
+)
+def test_an_impossible_size_is_refused(width: int, height: int) -> None:
+    assert complaint_about(png_of(width, height)) != ""
 
 
-def test_a_jpeg_of_huge_size_has_to_be_looked_at() -> None:
-    at = JPEG.index(b"\xff\xc0") + 5
-    assert has_valid_header(JPEG[:at] + b"\x00\x10\x00\x10" + JPEG[at + 4 :])
-    assert not has_valid_header(JPEG[:at] + b"\xff\xff\xff\xff" + JPEG[at + 4 :])
-    assert not has_valid_header(JPEG[:at] + b"\x00\x00\x00\x10" + JPEG[at + 4 :])
+def test_a_jpeg_of_huge_size_is_refused() -> None:
+    size_offset = JPEG.index(b"\xff\xc0") + 5
+    huge = JPEG[:size_offset] + b"\xff\xff\xff\xff" + JPEG[size_offset + 4 :]
+    assert "pixels" in complaint_about(huge)
 
 
 def test_a_bomb_is_refused() -> None:
@@ -168,7 +163,6 @@ def test_formats_outside_the_list_are_not_opened(kind: str) -> None:
     ],
 )
 def test_what_is_no_picture_is_refused(data: bytes) -> None:
-    assert not has_valid_header(data)
     with pytest.raises(MediaError, match="the image cannot be opened"):
         check_image(data)
 
@@ -176,25 +170,26 @@ def test_what_is_no_picture_is_refused(data: bytes) -> None:
 @pytest.mark.parametrize("kind", ["GIF", "WEBP", "BMP", "TIFF"])
 def test_other_kinds_are_opened(kind: str) -> None:
     data = encoded(kind)
-    assert not has_valid_header(data)
     check_image(data)
 
 
 @given(st.sampled_from([b"", PNG[:8], PNG[:16], JPEG[:3], JPEG[:4]]), st.binary(max_size=300))
 @settings(deadline=None)
 def test_no_bytes_break_it(head: bytes, tail: bytes) -> None:
-    assert has_valid_header(head + tail) in (True, False)
+    assert has_end_marker(head + tail) in (True, False)
+    complaint = complaint_about(head + tail)
+    assert complaint == "" or complaint.startswith("the image")
 
 
 @given(
-    st.sampled_from(sorted(PICTURES)),
+    st.sampled_from(sorted(IMAGES)),
     st.lists(st.tuples(st.floats(0, 1), st.integers(0, 255)), max_size=4),
 )
 @settings(deadline=None)
 def test_a_damaged_picture_is_refused_with_a_sentence_or_taken(
     name: str, damage: list[tuple[float, int]]
 ) -> None:
-    data = bytearray(PICTURES[name])
+    data = bytearray(IMAGES[name])
     for place, value in damage:
         data[int(place * (len(data) - 1))] = value
     complaint = complaint_about(bytes(data))

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -14,21 +14,24 @@ from snellen.analysis.comparison.planned_study import Aims, StudyPlan
 from snellen.api._budget import Prices, request_limits
 from snellen.api._resolve import MissingRequirement, OfflineResolver, UnavailableModel
 from snellen.api._roles import RunMatrix, open_roles, resolve_comparison
-from snellen.api._sampling import refuse_sampling, split_judge_sampling, split_model_sampling
-from snellen.api.options import DEFAULT_OUT, STORE_FILE, as_list, check_arguments, with_roles
+from snellen.api.options import (
+    STORE_FILE,
+    RunOptions,
+    as_list,
+    change_options,
+    check_options,
+    variant_with_roles,
+)
 from snellen.api.planned_studies import PlanLine, check_aims, plan_studies
 from snellen.benchmarks.declaration.suites import expand_suites
-from snellen.core.benchmark import Variant
 from snellen.core.model import RemoteModel
 from snellen.core.output import Usage
 from snellen.core.price import cost
-from snellen.core.request import Sampling
 from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule, parse_stop_rule
 from snellen.engine.limits.spending import Budget
 from snellen.engine.loop.fresh import LATEST, check_fresh, fresh_name
 from snellen.engine.loop.plan import RunPlan
 from snellen.engine.offline.estimate import Assumptions, estimate
-from snellen.engine.ray.cluster import RayCluster
 from snellen.engine.servers.managed import Servers
 from snellen.models.naming.custom import load_files
 from snellen.models.naming.image_tokens import image_token_rule
@@ -54,95 +57,69 @@ class Planned(Struct, frozen=True, kw_only=True):
 def plan(
     models: Sequence[str] | str,
     benchmarks: Sequence[str] | str,
+    options: RunOptions = RunOptions(),  # noqa: B008 - frozen
     *,
-    serve: str | None = None,
-    serve_timeout: float | None = None,
-    out: Path | str = DEFAULT_OUT,
-    store: Path | str | None = None,
-    variant: Variant = Variant(),  # noqa: B008 - frozen
-    limit: int | None = None,
-    seed: int = 0,
-    extractors: Sequence[str] = (),
-    judges: Sequence[str] = (),
-    clip: str | None = None,
-    load: Sequence[Path | str] = (),
-    recipes: bool = True,
-    retries: int | None = None,
-    max_failures: str | None = None,
-    budget: str | None = None,
-    prices: Sequence[str] = (),
-    until: str | None = None,
-    cluster: RayCluster | None = None,
-    repeats: int = 1,
-    judge_repeats: int = 1,
-    sampling: Sampling = Sampling(),  # noqa: B008 - frozen
     assumed: Assumptions = Assumptions(),  # noqa: B008 - frozen
     probe: bool = False,
     aims: Aims | None = None,
     like: Sequence[Path | str] = (),
-    fresh: str | None = None,
+    **changes: Any,
 ) -> Planned:
-    """What `evaluate` would do with the same arguments. Nobody is asked and no server started.
+    """What `evaluate` would do with the same arguments. No model is asked, no server started.
 
-    With `rule`, the requests are those before the expected end (`engine.planned_stop`). With
-    `probe`, readers, judges and model servers are sent one small request each. With `aims`, also
-    what it takes to compare the two models, by how two finished runs (`like`) differ, where they
-    are given. Raises UsageError subclasses for names and options that are off.
+    With `until`, the requests are those before the expected end (`engine.anytime`). With `probe`,
+    extractors, judges and model servers are sent one small request each. With `aims`, also what it
+    takes to compare the two models, by how two finished runs (`like`) differ if they are given.
+    Raises UsageError subclasses for names and options that cannot be used.
     """
-    out = Path(out)
-    check_aims(aims, until, like)
-    models = as_list(models)
-    check_arguments(limit, variant, out, repeats)
-    check_fresh(fresh)
-    terms, known = request_limits(retries, max_failures, budget), Prices(prices)
-    own = load_files(load)
-    look = OfflineResolver(own.models, Servers(out, serve, serve_timeout))
-    drawn = split_model_sampling(models, sampling, own.models)
-    refuse_sampling("an extractor", *extractors)
-    refuse_sampling("a model that compares pictures", clip)
-    graders, judging = split_judge_sampling(judges, own.models)
-    opened, how = drawn.resolve(look.requested_models([str(one) for one in drawn.models]), repeats)
-    named = [str(one) for one in graders]
-    cast = open_roles(opened, extractors, clip, named, look.model, how, judging)
-    rule = _stop_rule(until, [name for name, _ in cast.models])
-    known.check(cast.all_models(), terms.budget)
-    variant = with_roles(variant, extractors, clip, judges, judge_repeats)
-    chosen = [
-        look.benchmark(name, variant, own.benchmarks) for name in expand_suites(as_list(benchmarks))
+    options = change_options(options, changes)
+    check_aims(aims, options.until, like)
+    check_options(options)
+    check_fresh(options.fresh)
+    limits = request_limits(options.retries, options.max_failures, options.budget)
+    prices = Prices(options.prices)
+    out = Path(options.out)
+    custom = load_files(options.load)
+    resolver = OfflineResolver(custom.models, Servers(out, options.serve, options.serve_timeout))
+    roles = open_roles(as_list(models), options, resolver, custom.models)
+    rule = _stop_rule(options.until, [name for name, _ in roles.models])
+    prices.check(roles.all_models(), limits.budget)
+    variant = variant_with_roles(options)
+    named = [
+        resolver.benchmark(spec, variant, custom.benchmarks)
+        for spec in expand_suites(as_list(benchmarks))
     ]
     if probe:
-        look.probe([model for _, model in cast.models], cast.roles())
-    programme = RunMatrix(cast, chosen, variant, own.benchmarks, recipes, repeats)
-    path = Path(store) if store else out / STORE_FILE
+        resolver.probe([model for _, model in roles.models], roles.roles())
+    matrix = RunMatrix(roles, named, variant, custom.benchmarks, options)
+    store = Path(options.store) if options.store else out / STORE_FILE
     lines: list[PlanLine] = []
     runs: list[RunPlan] = []
-    with ResponseStore(path if path.exists() else None) as responses:
-        look_up = _LineEstimator(
-            responses, assumed, known, cluster.replicas if cluster else 1, rule
-        )
+    with ResponseStore(store if store.exists() else None) as responses:
+        replicas = options.cluster.replicas if options.cluster else 1
+        estimator = _LineEstimator(responses, assumed, prices, replicas, rule)
         with force_offline():
-            wanted = [(one, programme.run_plan(one, out, limit, seed)) for one in programme.cells()]
-            if fresh == LATEST:
-                here = [
-                    run
-                    for one, run in wanted
-                    if str(one.benchmark.spec) not in look.names_without_data
-                ]
-                fresh = fresh_name(here)
-        for asked, plain in wanted:
-            run = replace(plain, fresh=fresh or "")
+            plans = [
+                (resolver.has_data(cell.benchmark), matrix.run_plan(cell))
+                for cell in matrix.cells()
+            ]
+            fresh = options.fresh or ""
+            if options.fresh == LATEST:
+                fresh = fresh_name([plan for has_data, plan in plans if has_data])
+        for has_data, plan in plans:
+            run = replace(plan, fresh=fresh)
             runs.append(run)
-            lines.append(
-                look_up.line(run, has_data=str(asked.benchmark.spec) not in look.names_without_data)
-            )
+            lines.append(estimator.line(run, has_data=has_data))
     dollars = _total_dollars(lines)
-    studies = [] if aims is None else plan_studies(runs, lines, aims, like, assumed, repeats)
+    studies = (
+        [] if aims is None else plan_studies(runs, lines, aims, like, assumed, options.repeats)
+    )
     return Planned(
         lines=lines,
         studies=studies,
-        missing=look.missing,
-        downloads=look.downloads,
-        notes=[*look.notes(chosen), *_budget_notes(terms.budget, lines, dollars)],
+        missing=resolver.missing,
+        downloads=resolver.downloads,
+        notes=[*resolver.notes(named), *_budget_notes(limits.budget, lines, dollars)],
         dollars=dollars,
         disk_free=_free_bytes(out),
     )

@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Self
 
 from msgspec import structs
 
@@ -28,8 +28,8 @@ from snellen.analysis.causes.why import DifferenceSplit, open_combinations
 from snellen.analysis.comparison.reopened_data import benchmark_as_recorded
 from snellen.api._budget import Prices, request_limits
 from snellen.api._resolve import resolve_served_model
-from snellen.api.options import STORE_FILE
-from snellen.api.plan import Planned, plan_runs
+from snellen.api.options import STORE_FILE, AskOptions
+from snellen.api.planning import Planned, plan_runs
 from snellen.api.report import write_page
 from snellen.api.why import CROSSED_FOLDER
 from snellen.benchmarks.protocol.control import OPTION as CONTROL
@@ -54,23 +54,6 @@ _MEDIA_PARAMETERS = (CONTROL, "images", "frames")
 """Parameters of a run that say what is shown."""
 _MAX_CHECKED_PROMPTS = 20
 """Samples whose prompts are looked at before anything is asked."""
-
-
-class AskOptions(NamedTuple):
-    """How and on what terms further runs are asked."""
-
-    models: Sequence[str] = ()
-    """How the models of the two runs are reached now, where their names do not say."""
-    load: Sequence[Path | str] = ()
-    out: Path | str | None = None
-    """Where the runs are kept; None: in the folder `crossed` beside the first of the two."""
-    store: Path | str | None = None
-    """Where replies are kept; None: where those of the first run are, or in `out`."""
-    retries: int | None = None
-    max_failures: str | None = None
-    budget: str | None = None
-    prices: Sequence[str] = ()
-    serve_timeout: float | None = None
 
 
 class CrossedRuns:
@@ -245,8 +228,8 @@ class CrossedRuns:
             if model.identity == identity:
                 return model
         raise UsageError(
-            f"the {role} {identity.provider}/{identity.name} cannot be asked again as it was; say how "
-            "it is reached with -m"
+            f"the {role} {identity.provider}/{identity.name} cannot be asked again as it was; say "
+            "how it is reached with -m"
         )
 
     def _crossed_benchmark(self, prompt: RunInfo, media: RunInfo, decoding: RunInfo) -> Benchmark:

@@ -129,8 +129,8 @@ def _open_data(benchmark: Benchmark, predictions: Predictions, has_separate_data
             raise
         advice = advice_on(benchmark.name, predictions.columns, has_judge=False)
         raise DataError(
-            f"{predictions.path} holds no gold answers, so the data are needed: {error}; or name a file "
-            f"of them with --data{'' if advice is None else f' ({advice})'}"
+            f"{predictions.path} holds no gold answers, so the data are needed: {error}; or name a "
+            f"file of them with --data{'' if advice is None else f' ({advice})'}"
         ) from error
 
 
