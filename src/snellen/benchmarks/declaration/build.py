@@ -62,8 +62,10 @@ def build(
     return apply_gate(apply_control(benchmark, variant.control), max_failed)
 
 
-def all_options(declaration: Declaration) -> set[str]:
-    """The names of all options of a declaration, whatever the variant."""
+def all_options(declaration: Declaration, data: str | None) -> set[str]:
+    """The names of the options of a declaration over its own or the user's data."""
+    if declaration.for_variant is not None:
+        declaration = declaration.for_variant(declaration, Variant(data=data))
     names = set(declaration.scoring.options(declaration))
     return names | set(video_options()) if declaration.video else names
 

@@ -110,7 +110,7 @@ def names_in_other_tools(source: Source) -> Mapping[str, OtherToolName]:
 def _check_options(name: str, variant: Variant, source: Source) -> None:
     """Raises UnknownName for an option that the benchmark does not declare."""
     if isinstance(source, Declaration):
-        declared: Iterable[str] = all_options(source)
+        declared: Iterable[str] = all_options(source, variant.data)
     else:
         declared = source(Variant(data=variant.data)).options
     for key in variant.options:
