@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import msgspec
 import pytest
 
-from snellen.report.plots.taskmap import plots
+from snellen.report.plots.taskmap import taskmap_plots
 from snellen.taskmap.findings import TaskMapFindings
 
+SVG = "{http://www.w3.org/2000/svg}"
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "taskmap.md").read_text(encoding="utf-8")
+
+
+def names_and_numbers(svg: str) -> list[str]:
+    return ["".join(node.itertext()) for node in ElementTree.fromstring(svg).iter(f"{SVG}text")]
 
 
 def stored(name: str) -> TaskMapFindings:
@@ -60,6 +66,6 @@ def test_the_table_of_models() -> None:
     ],
 )
 def test_the_pictures_are_those_of_the_numbers(data: str, plot: str) -> None:
-    shown = (DOCS / "images" / f"taskmap-{plot}").read_text(encoding="utf-8")
-    assert shown == plots(stored(data))[plot]
+    image = (DOCS / "images" / f"taskmap-{plot}").read_text(encoding="utf-8")
+    assert names_and_numbers(image) == names_and_numbers(taskmap_plots(stored(data))[plot])
     assert re.search(rf"!\[.+\]\(images/taskmap-{plot}\)", PAGE)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from snellen.api import evaluate
-from snellen.api.plan import plan
 from snellen.api.planned_studies import PlanLine
+from snellen.api.planning import plan
 from snellen.cli.main import main
 from snellen.cli.parser import build_parser
 from snellen.core.benchmark import Variant

@@ -10,7 +10,7 @@ import pytest
 
 from snellen.analysis.comparison.planned_study import Aims, Need, StudyPlan
 from snellen.api import evaluate
-from snellen.api.plan import plan
+from snellen.api.planning import plan
 from snellen.cli.main import main
 from snellen.core.benchmark import Variant
 from snellen.stats.paired import detectable_difference, required_samples

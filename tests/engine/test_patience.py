@@ -34,7 +34,8 @@ def noted(*parts: object, remote: bool = True, most: str | None = None) -> str:
     return halt.reason
 
 
-LESS = MAX_CONSECUTIVE_FAILURES - 1
+LIMIT = MAX_CONSECUTIVE_FAILURES
+LESS = LIMIT - 1
 
 
 @pytest.mark.parametrize(
@@ -78,7 +79,7 @@ def test_a_local_model_is_given_up_only_where_a_limit_is_set() -> None:
         ("5", (failures(5),), False),
         ("5", (failures(3), ANSWER, failures(3)), True),
         # With a limit of one's own an outage alone does not end the run.
-        ("50", (failures(MAX_CONSECUTIVE_FAILURES),), False),
+        ("50", (failures(LIMIT),), False),
         # A share is looked at from twenty requests on.
         ("10%", (failures(LESS),), False),
         ("10%", (failures(2), repeat(ANSWER, 18)), False),

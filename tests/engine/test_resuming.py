@@ -23,7 +23,7 @@ from snellen.core.run import RoleUsage
 from snellen.core.sample import MediaRef, Sample
 from snellen.data.media.sources import BrokenSource
 from snellen.engine.loop.request_broker import MAIN
-from snellen.engine.loop.resume import _has_other_images
+from snellen.engine.loop.run import _has_other_images
 from snellen.report.format import notices
 from snellen.store.runs import ResumeRecord, RunFolder, RunWriter
 

@@ -16,7 +16,7 @@ from snellen.core.record import Record
 from snellen.core.sample import Sample
 from snellen.core.summary import Metric, Summary
 from snellen.engine.anytime.early_stop import ANYTIME, PrecisionRule
-from snellen.engine.anytime.headline_weights import headline_weights
+from snellen.engine.anytime.sample_order import headline_weights
 from snellen.engine.loop.comparison_run import ComparisonStop
 from snellen.scoring.accuracy import counted_score
 

@@ -8,7 +8,7 @@ import pytest
 
 from snellen.core.errors import ModelError, UsageError
 from snellen.core.message import Text, user
-from snellen.core.model import Capabilities, Identity
+from snellen.core.model import Capabilities, Identity, RemoteModel
 from snellen.core.output import Failure, FailureKind, Generated, Output
 from snellen.core.request import Generate, Ref, Request
 from snellen.engine.limits.abort import MAX_CONSECUTIVE_FAILURES, MaxFailures, RunAborted
@@ -19,7 +19,7 @@ from snellen.store.responses import ResponseStore
 QUICK = RetryPolicy(base=0.001, cap=0.002, max_sends=4)
 
 
-class Failing:
+class Failing(RemoteModel):
     """Fails so many times in one way, then answers."""
 
     identity = Identity("test", "failing")

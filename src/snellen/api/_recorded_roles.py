@@ -164,6 +164,6 @@ def unread_verdict_warnings(
             first_text = first.text.strip() if isinstance(first, Generated) else ""
             yield (
                 f"none of the {len(given)} verdicts of the column {model.identity.name} could be "
-                f"read (the first is {first_text[:_EXCERPT_LENGTH]!r}); name the columns that hold whole "
-                "verdicts, e.g. --judge column:NAME, or column:A+B for two numbers"
+                f"read (the first is {first_text[:_EXCERPT_LENGTH]!r}); name the columns that hold "
+                "whole verdicts, e.g. --judge column:NAME, or column:A+B for two numbers"
             )

@@ -19,8 +19,7 @@ from snellen.analysis.comparison.planned_study import (
 from snellen.core.errors import UsageError
 from snellen.core.price import Price
 from snellen.engine.loop.plan import RunPlan
-from snellen.engine.offline.estimate import Assumptions, Estimate
-from snellen.engine.offline.study_size import cluster_sizes
+from snellen.engine.offline.estimate import Assumptions, Estimate, cluster_sizes
 from snellen.settings import force_offline
 from snellen.store.runs import distinct_runs
 

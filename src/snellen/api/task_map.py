@@ -19,8 +19,7 @@ from snellen.models.hf.model import HuggingFace
 from snellen.store.runs import find_runs
 from snellen.taskmap.clusters import Linkage, build_tree, cophenetic_correlation, cut_tree
 from snellen.taskmap.findings import TaskMap
-from snellen.taskmap.halves import compare_halves
-from snellen.taskmap.mapping import compare_seeds, mean_distances, vector_distances
+from snellen.taskmap.mapping import compare_halves, compare_seeds, mean_distances, vector_distances
 from snellen.taskmap.scores import TaskScores, scores_from_cells
 from snellen.taskmap.tasks import TaskSelection, TaskSet, load_tasks
 from snellen.taskmap.training import ClusterTarget, StoredVector, VectorProgress, train
@@ -58,9 +57,9 @@ def task_map(
 ) -> TaskMap:
     """Fine-tune `model` on each task and map the tasks (MMT-Bench, Sec. 5.1).
 
-    Vectors are kept in `out` and never trained twice; `on_finished` hears of each. With a `cluster`,
-    tasks are shared out to its replicas. Raises UsageError subclasses, and `TrainingInterrupted`
-    (analysis.taskmap.training) on Ctrl-C.
+    Vectors are kept in `out` and never trained twice; `on_finished` is called with each. With a
+    `cluster`, tasks are distributed over its replicas. Raises UsageError subclasses, and
+    `TrainingInterrupted` (taskmap.training) on Ctrl-C.
     """
     _check_options(options)
     require_tuning("snellen taskmap")

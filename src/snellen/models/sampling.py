@@ -1,18 +1,16 @@
-"""`temperature`, `top_p` and `seed`: options of every model, whoever provides it."""
+"""`temperature`, `top_p` and `seed`: options of every model, whichever provider it has."""
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from snellen.core.entry_points import load_entry_point, plugin_entry_points
 from snellen.core.errors import UsageError
-from snellen.core.model import Model, RestrictedSampler
+from snellen.core.model import Model, RestrictedSampler, abilities
 from snellen.core.request import Sampling
 from snellen.models.naming.provider import ModelOption
-from snellen.models.naming.registry import GROUP, options_of, split_options, split_spec
+from snellen.models.naming.registry import options_of, split_options, split_spec
 
 OPTIONS = (
     ModelOption("temperature", "how freely replies are drawn; 0 takes the likeliest words"),
@@ -23,22 +21,22 @@ _NAMES = tuple(option.name for option in OPTIONS)
 
 
 class SamplingSpec(NamedTuple):
-    """A model's name without the options that say how it is sampled, these as text, and read."""
+    """A model's name without its sampling options, these options as text, and their values."""
 
     spec: str
     options: str
     sampling: Sampling | None
 
     def add_options(self, name: str) -> str:
-        """The name of the opened model with these options behind it."""
+        """The name of the opened model followed by these options."""
         if not self.options:
             return name
         return f"{name}{',' if split_options(name)[1] else ':'}{self.options}"
 
 
 def split_sampling(spec: str, loaded_names: Collection[str] = ()) -> SamplingSpec:
-    """Take the options apart; those that the provider knows itself are left to it. `loaded_names` are names
-    of models of loaded files. Raises UsageError."""
+    """Split the sampling options off a model's name; options that the provider declares itself
+    stay with it. `loaded_names` are names of models of loaded files. Raises UsageError."""
     stem, options = split_options(spec)
     provider = "" if stem in loaded_names else split_spec(spec).provider
     sampling_options = {
@@ -59,7 +57,7 @@ def split_sampling(spec: str, loaded_names: Collection[str] = ()) -> SamplingSpe
 
 
 def parse_sampling(options: Mapping[str, str], where: str) -> Sampling:
-    """Raises UsageError for values that cannot be."""
+    """Parse sampling options; `where` begins the error. Raises UsageError for invalid values."""
     values: dict[str, float | None] = {"temperature": None, "top_p": None}
     for name in values.keys() & options.keys():
         try:
@@ -75,7 +73,7 @@ def parse_sampling(options: Mapping[str, str], where: str) -> Sampling:
 
 
 def check_sampling(sampling: Sampling, where: str) -> Sampling:
-    """The sampling, if there can be such. Raises UsageError."""
+    """Return the sampling if its values are valid and go together. Raises UsageError."""
     temperature, top_p = sampling.temperature, sampling.top_p
     if temperature is not None and not 0 <= temperature < math.inf:
         raise UsageError(f"{where}: temperature={temperature:g}: expected a number from 0")
@@ -91,7 +89,7 @@ def check_sampling(sampling: Sampling, where: str) -> Sampling:
 
 
 def merge_sampling(sampling: Sampling | None, default: Sampling) -> Sampling | None:
-    """The sampling of one model; what it leaves open is as for all. None where all is left open."""
+    """The sampling of one model, with defaults for what it leaves open; None if all is open."""
     own = sampling or Sampling()
     merged = Sampling(
         default.temperature if own.temperature is None else own.temperature,
@@ -102,8 +100,8 @@ def merge_sampling(sampling: Sampling | None, default: Sampling) -> Sampling | N
 
 
 def check_sampler(name: str, model: Model, sampling: Sampling | None, repeats: int) -> None:
-    """Raises UsageError where the model cannot be asked so."""
-    if repeats > 1 and getattr(model, "by_row", False) is True:
+    """Raise UsageError if the model cannot be sampled like this or asked repeatedly."""
+    if repeats > 1 and abilities(model).by_row:
         raise UsageError(f"{name} holds one reply to each question; leave out --repeats")
     reason = None
     if sampling is not None and isinstance(model, RestrictedSampler):
@@ -114,11 +112,4 @@ def check_sampler(name: str, model: Model, sampling: Sampling | None, repeats: i
 
 def _provider_takes(provider: str, name: str) -> bool:
     """Whether the provider has an option of that name, or a plug-in's class an argument."""
-    if provider not in plugin_entry_points(GROUP):
-        return False
-    if any(option.name == name for option in options_of(provider)):
-        return True
-    provider_object = load_entry_point(plugin_entry_points(GROUP)[provider])
-    return (
-        inspect.isclass(provider_object) and name in inspect.signature(provider_object).parameters
-    )
+    return any(option.name == name for option in options_of(provider))

@@ -40,9 +40,9 @@ class Bet(NamedTuple):
 
 
 def bets(min_scale: float, *, with_max_scale: bool = False) -> tuple[Bet, ...]:
-    """Scales from `min_scale` up, each twice the one before, and at last the highest there is if that
-    is wished. The lower weigh more: they are made for many samples, where a late stop costs
-    most."""
+    """A mixture of bets whose scales double from `min_scale` on; `with_max_scale` adds the highest
+    scale at the end. Lower scales weigh more: they serve long runs, where a late stop costs most.
+    """
     scales = [min(max(min_scale, 1e-4), _MAX_SCALE)]
     while 2 * scales[-1] < _MAX_SCALE:
         scales.append(2 * scales[-1])
@@ -62,8 +62,8 @@ def bets_for_width(half_width: float) -> tuple[Bet, ...]:
 
 
 def bets_for_samples(max_samples: int, level: float = DEFAULT_LEVEL) -> tuple[Bet, ...]:
-    """For finding the least difference that `max_samples` draws can tell. The sum over many samples varies
-    far less than its range allows, and then the highest scale is best."""
+    """Bets for the smallest difference that `max_samples` draws can detect. The sum over many
+    samples varies far less than its range allows, and then the highest scale is best."""
     return bets(
         math.sqrt(2 * math.log(2 / (1 - level)) / (0.25 * max(1, max_samples))), with_max_scale=True
     )

@@ -157,9 +157,9 @@ def draws_half_width(scores: Scores, level: float = DEFAULT_LEVEL) -> float | No
 
 
 def expected_error(total: float, draws: float, current_draws: float, target_draws: float) -> float:
-    """The standard error of the mean, were each question asked `target_draws` times and not `current_draws` times.
-    `total` is the variance of the mean over questions like these, `draws` the part of it that comes
-    from the draws."""
+    """The standard error of the mean if each question were asked `target_draws` times instead of
+    `current_draws` times. `total` is the variance of the mean over questions like these, `draws`
+    the part of it that comes from the draws."""
     return math.sqrt(max(0.0, total - draws) + draws * current_draws / target_draws)
 
 

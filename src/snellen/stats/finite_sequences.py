@@ -65,7 +65,7 @@ class FiniteSequence:
         self._size = sum(one.size for one in strata.values())
 
     def add(self, stratum: str, total: float, size: float, prediction: float) -> None:
-        """Add a value times its size; `prediction` is the value that was predicted before it was drawn.
+        """Add a value times its size; `prediction` is the value predicted before it was drawn.
 
         Raises:
             ValueError: a total outside 0..size, a size outside 0..1, nothing left in the stratum.

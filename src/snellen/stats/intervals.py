@@ -126,9 +126,9 @@ def score_interval(
     """Interval of the mean of scores in 0..1, in 0..1: every benchmark's rule for a plain mean.
 
     `clusters` names for each score those it may err together with; an empty name stands alone.
-    Right or wrong, all alone: Wilson's. Else `bounded_interval`, with a cluster-robust variance, corrected
-    for few and for uneven clusters. None without scores, and for scores of a
-    single cluster that differ and are not all 0 or 1.
+    Scores of 0 and 1 without clusters have Wilson's interval; all others `bounded_interval`, with
+    a cluster-robust variance, corrected for few and for uneven clusters. None without scores, and
+    for scores of a single cluster that differ and are not all 0 or 1.
 
     Raises:
         ValueError: lengths differ, a score that is not finite.

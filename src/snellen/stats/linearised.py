@@ -52,9 +52,8 @@ def interval_of_sums(
     """Interval of a statistic between 0 and `top`, as `intervals.bounded` makes it of a
     cluster-robust variance with Student's t.
 
-    `rows` and `statistic` as in `influences`; a row of zeros does not count. `clusters` names for each
-    row those that it may err together with; an empty name stands alone. None for fewer than two
-    clusters.
+    `rows` and `statistic` as in `influences`; a row of zeros does not count. `clusters` names the
+    cluster of each row; an empty name is a cluster of its own. None for fewer than two clusters.
     """
     import numpy as np
 

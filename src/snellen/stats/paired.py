@@ -12,8 +12,8 @@ out 0.
   and M. Kolesar, Review of Economics and Statistics 98 (2016)), under the working model, of
   independent samples or of clusters that err as one, that has the fewer of them.
 - Few clusters: no surer than flipping the signs of whole clusters (`stats.sign_flips`), all ways up
-  to `MAX_FLIPPED_CLUSTERS` clusters; beyond, 2^(1 - k), which is the least that flipping the signs of the k
-  clusters with a difference can give.
+  to `MAX_FLIPPED_CLUSTERS` clusters; beyond, 2^(1 - k), the smallest p that flipping the signs of
+  the k clusters with a difference can give.
 - Fewer than `MIN_CLUSTERS` clusters tell nothing.
 
 McNemar's exact and mid-p tests: M. W. Fagerland, S. Lydersen and P. Laake, "The McNemar test for
@@ -249,9 +249,13 @@ def paired_means_of(
 ) -> list[PairedMean]:
     """One value for each column; `top` is the largest difference there can be."""
     columns = zip(
-        contributions.value.tolist(), contributions.error.tolist(), contributions.freedom.tolist(), use_score_test.tolist(),
-        *(values.tolist() for values in tests), strict=True,
-    )  # fmt: skip
+        contributions.value.tolist(),
+        contributions.error.tolist(),
+        contributions.freedom.tolist(),
+        use_score_test.tolist(),
+        *(values.tolist() for values in tests),
+        strict=True,
+    )
     return [_paired_mean(len(contributions.sizes), level, top, *one) for one in columns]
 
 

@@ -33,8 +33,8 @@ Order = tuple[Coalition, ...]
 class ShapleySplit(NamedTuple):
     """`shares` of each block, sample by sample (n,); they sum to the whole difference.
 
-    `moves` holds, for each known order, the mean that each block moves in it. `possible_orders` is the
-    number of orders of the blocks.
+    `moves` holds, for each known order, the mean that each block moves in it. `possible_orders` is
+    the number of orders of the blocks.
     """
 
     shares: dict[Coalition, NDArray[float64]]

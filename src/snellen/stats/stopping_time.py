@@ -30,7 +30,7 @@ def expected_draws(
     level: float = DEFAULT_LEVEL,
 ) -> int | None:
     """The draws after which the interval of a mean of values in 0..1 is expected to reach no
-    further than `half_width` on either side, where there are `population` values; None where it takes
+    further than `half_width` on either side, if there are `population` values; None if it takes
     all of them.
 
     Raises:

@@ -159,8 +159,8 @@ class _Trial(NamedTuple):
 
 class _DrawComparison(NamedTuple):
     """How near the whole each draw comes: `agree` (draws, pairs) is 1 where the pair is ordered as
-    in the whole (one that is equal in the draw alone is not); `distances` (draws, systems) holds the
-    distances of scores."""
+    in the whole (one that is equal in the draw alone is not); `distances` (draws, systems) holds
+    the distances of scores."""
 
     agree: NDArray[float64]
     distances: NDArray[float64]

@@ -3,12 +3,21 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from snellen.cli.main import COMPLETE
+from snellen.cli.exit_codes import COMPLETE
+from snellen.cli.flags import (
+    RUNS,
+    Actions,
+    add_action,
+    add_group,
+    add_json,
+    add_moved_data,
+    add_plot,
+)
 from snellen.core.errors import UsageError
 from snellen.report.findings.finding import Finding, print_finding, to_json
 
@@ -20,10 +29,115 @@ _TABLE_SUFFIXES = (".csv", ".tsv")
 _LABEL_SUFFIXES = (".json", ".csv")
 
 
+_SOURCES = (
+    f"{RUNS}; or one CSV of scores: model, then a column for each group, or model, subtask, "
+    "accuracy"
+)
+
+
+def add(parser: ArgumentParser) -> None:
+    actions = parser.add_subparsers(
+        title="analyses", metavar="ANALYSIS", required=True, dest="analysis"
+    )
+    _add_analysis(actions, "letters", "letters chosen against gold, and a test of preferred places")
+    refusals = _add_analysis(actions, "refusals", "refusals by group, and the score without them")
+    add_group(refusals)
+    _add_analysis(actions, "steps", "replies read after each step: label, content, language model")
+    _add_abilities(actions)
+    _add_radar(actions)
+    _add_languages(actions)
+    pairs = _add_analysis(
+        actions, "yes-no", "not following, contradictory pairs, bias to yes, broken reasoning"
+    )
+    add_group(pairs, default="")
+    _add_errors(actions)
+    _add_readers(actions)
+
+
+def _add_analysis(
+    actions: Actions, name: str, help: str, sources: str = RUNS, least: str = "+"
+) -> ArgumentParser:
+    parser = add_action(actions, name, help)
+    parser.add_argument("sources", nargs=least, metavar="RUN" if sources is RUNS else "SOURCE",
+                        help=sources)  # fmt: skip
+    add_plot(parser)
+    add_json(parser)
+    return parser
+
+
+def _add_models(parser: ArgumentParser) -> None:
+    parser.add_argument("--model", action="append", default=[], metavar="MODEL",
+                        help="only this model, in this order; repeat for several")  # fmt: skip
+    parser.add_argument("--only", metavar="GROUP,...", default="",
+                        help="only these groups, in this order")  # fmt: skip
+
+
+def _add_abilities(actions: Actions) -> None:
+    parser = _add_analysis(
+        actions, "abilities", "groups by the best score of any model, and samples all have wrong",
+        _SOURCES,
+    )  # fmt: skip
+    add_group(parser)
+    _add_models(parser)
+    parser.add_argument("--hardest", type=int, default=4, metavar="N",
+                        help="show samples of the N hardest groups (default: 4)")  # fmt: skip
+    parser.add_argument("--samples", type=int, default=3, metavar="N",
+                        help="samples of each (default: 3)")  # fmt: skip
+    parser.add_argument("--cards", metavar="FILE.svg",
+                        help="draw these samples with their pictures")  # fmt: skip
+
+
+def _add_radar(actions: Actions) -> None:
+    parser = _add_analysis(actions, "radar", "models over groups, and where each is strong or weak",
+                     _SOURCES)  # fmt: skip
+    add_group(parser)
+    _add_models(parser)
+    parser.add_argument("--rows", action="store_true",
+                        help="draw groups as rows, not around a centre")  # fmt: skip
+
+
+def _add_languages(actions: Actions) -> None:
+    parser = _add_analysis(
+        actions, "languages", "English beside Chinese, model by model",
+        f"{RUNS}, in both languages; or two CSV files of scores, English first",
+    )  # fmt: skip
+    parser.add_argument("--of", default="overall", metavar="COLUMN",
+                        help="the column of the CSV files (default: overall)")  # fmt: skip
+
+
+def _add_errors(actions: Actions) -> None:
+    parser = _add_analysis(
+        actions, "errors", "a page to label why answers are wrong, and what the labels amount to",
+        f"{RUNS}; or saved labels (.json, .csv), to count them and see how far labellers agree",
+    )  # fmt: skip
+    add_group(parser)
+    parser.add_argument("--page", metavar="FILE.html", default="errors.html",
+                        help="the labelling page to write (default: errors.html)")  # fmt: skip
+    parser.add_argument("--each", type=int, default=5, metavar="N",
+                        help="wrong answers of each subtask and run (default: 5)")  # fmt: skip
+    parser.add_argument("--seed", type=int, default=0, help="chooses them (default: 0)")
+    parser.add_argument("--judge", metavar="MODEL",
+                        help="a model that labels them first; its labels are kept beside the page, "
+                        "as FILE.judge.json")  # fmt: skip
+    parser.add_argument("--store", metavar="FILE", default="snellen-results/store.sqlite",
+                        help="where the judge's replies are kept "
+                        "(default: snellen-results/store.sqlite)")  # fmt: skip
+    add_moved_data(parser)
+
+
+def _add_readers(actions: Actions) -> None:
+    parser = _add_analysis(
+        actions, "readers", "precision and recall of the rules that read replies, on labelled ones",
+        f"{RUNS}, whose language models that read replies are compared with --labels", least="*",
+    )  # fmt: skip
+    parser.add_argument("--labels", metavar="FILE.csv",
+                        help="a filled sheet of `snellen label`")  # fmt: skip
+
+
 def main(arguments: Namespace) -> int:
     found = ANALYSES[arguments.analysis](arguments)
     if arguments.output is not None:
-        from snellen.report.plots.save import save_plot
+        from snellen.report.plots.figure import save_plot
 
         if found.plot is None:
             raise UsageError(f"{arguments.analysis} has nothing to draw; leave out -o")
@@ -110,8 +224,8 @@ def _save_cards(arguments: Namespace, table: ScoreTable, runs: list[RunFolder]) 
     from snellen.analysis.findings.abilities import abilities, hard_samples
     from snellen.analysis.samples.error_samples import WrongAnswer
     from snellen.api.error_labels import image_urls
-    from snellen.report.findings.hard_cards import build_cards, hard_cards
-    from snellen.report.plots.save import save_plot
+    from snellen.report.plots.figure import save_plot
+    from snellen.report.plots.hard_cards import build_cards, draw_cards
 
     if not runs:
         raise UsageError("--cards shows samples, which a CSV of scores does not hold; give runs")
@@ -120,7 +234,7 @@ def _save_cards(arguments: Namespace, table: ScoreTable, runs: list[RunFolder]) 
     found = hard_samples(runs, arguments.group, names, max(1, arguments.samples))
     shown = image_urls([WrongAnswer(runs[0], one.ability, one.record) for one in found])
     cards = build_cards(found, ordered, list(table.scores), shown)
-    save_plot(hard_cards("Wrong in every run", cards), Path(arguments.cards))
+    save_plot(draw_cards("Wrong in every run", cards), Path(arguments.cards))
 
 
 def _radar(arguments: Namespace) -> Finding:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from snellen.api.options import VARIANT_FLAGS
 from snellen.benchmarks.declaration.registry import is_data_source, open_benchmark
 from snellen.benchmarks.declaration.rows import rows_to_samples
 from snellen.benchmarks.declaration.toml import is_description
-from snellen.cli.main import COMPLETE, INCOMPLETE, MISTAKE
+from snellen.cli.exit_codes import COMPLETE, INCOMPLETE, MISTAKE
+from snellen.cli.flags import add_flag
 from snellen.cli.printing import print_line
 from snellen.core.benchmark import FetchProgress, Table, Variant
 from snellen.core.errors import DataError
@@ -29,6 +31,35 @@ from snellen.report.format import plural
 
 if TYPE_CHECKING:
     from snellen.api.pull import PullStep
+
+
+def add(parser: ArgumentParser) -> None:
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True, dest="action")
+    pull = actions.add_parser(
+        "pull", help="fetch and index the data of benchmarks, several at once"
+    )
+    pull.add_argument("benchmarks", nargs="+", metavar="BENCHMARK",
+                      help="a name, e.g. scienceqa:split=val")  # fmt: skip
+    for name, help in (
+        ("verify", "open every picture and check ids and answers"),
+        ("info", "rows, columns, pictures, kinds of question"),
+    ):
+        action = actions.add_parser(name, help=help)
+        action.add_argument("data", metavar="DATA", help="a data file, or a benchmark's name")
+        action.add_argument("--json", action="store_true", help="print JSON")
+    check = actions.add_parser(
+        "check", help="all that is wrong or doubtful in data of your own, with row numbers"
+    )
+    check.add_argument(
+        "data", metavar="DATA", help="a data file, its TOML description, or a benchmark's name"
+    )
+    add_flag(check, VARIANT_FLAGS["columns"])
+    check.add_argument("--json", action="store_true", help="print JSON")
+    convert = actions.add_parser("convert", help="TSV, JSONL or Parquet into one another")
+    convert.add_argument("data", metavar="DATA", help="a data file, or a benchmark's name")
+    convert.add_argument(
+        "target", metavar="FILE", help="the file to write; its suffix tells the format"
+    )
 
 
 def main(arguments: Namespace) -> int:
@@ -73,8 +104,10 @@ def _verify(arguments: Namespace) -> int:
     else:
         for problem in problems:
             print_line(problem)
-        print_line(f"{table.path}: {plural(len(table), 'row')}, {plural(found.pictures, 'picture')}, "
-              f"{plural(len(problems), 'problem')}")  # fmt: skip
+        print_line(
+            f"{table.path}: {plural(len(table), 'row')}, {plural(found.pictures, 'picture')}, "
+            f"{plural(len(problems), 'problem')}"
+        )
     return INCOMPLETE if problems else COMPLETE
 
 
@@ -139,7 +172,7 @@ def _table(name: str) -> Table:
 
 @contextmanager
 def _progress_bars() -> Iterator[Callable[[PullStep], None]]:
-    """`progress_bar` for several benchmarks at once: a line for each that is fetched or prepared."""
+    """Progress bars for several benchmarks at once: one for each that is fetched or prepared."""
     from rich.progress import Progress, TaskID
 
     from snellen.report.console import Terminal

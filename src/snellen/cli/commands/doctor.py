@@ -7,7 +7,7 @@ import json
 import os
 import platform
 import shutil
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, metadata, version
 from importlib.util import find_spec
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from snellen import __version__
-from snellen.cli.main import COMPLETE, INCOMPLETE
+from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
 from snellen.cli.printing import print_line
 from snellen.core.errors import SnellenError, UsageError
 from snellen.settings import Settings
@@ -27,6 +27,17 @@ class HealthCheck(NamedTuple):
     state: Literal["ok", "optional", "problem"]
     what: str
     detail: str
+
+
+def add(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "store", nargs="?", metavar="STORE", help="check this store.sqlite, row by row"
+    )
+    parser.add_argument(
+        "--repair", action="store_true",
+        help="copy what is sound into a new store; the damaged one is kept beside it",
+    )  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def main(arguments: Namespace) -> int:

@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from snellen.cli.main import COMPLETE
+from snellen.cli.exit_codes import COMPLETE
+from snellen.cli.flags import add_group, add_json, add_plot, add_runs
 from snellen.core.errors import UsageError
 
 if TYPE_CHECKING:
     from snellen.analysis.causes.gains import Gain
     from snellen.analysis.findings.leakage import Leakage
     from snellen.store.runs import RunFolder
+
+
+def add(parser: ArgumentParser) -> None:
+    add_runs(parser)
+    parser.add_argument(
+        "--by", metavar="SETTING",
+        help="the setting, e.g. images, referring, lang (default: control, cot and shots, against "
+        "the run without)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--base", metavar="VALUE",
+        help="compare with this value of the setting (default: the run without it, else the first)",
+    )  # fmt: skip
+    add_group(parser, default="")
+    parser.add_argument(
+        "--language-model", metavar="RUN",
+        help="a blind run of the language model that the models were made from: tells the "
+        "multi-modal leakage",
+    )  # fmt: skip
+    add_plot(parser)
+    add_json(parser)
 
 
 def main(arguments: Namespace) -> int:
@@ -22,7 +44,7 @@ def main(arguments: Namespace) -> int:
     leaked = _compute_leakages(runs, arguments.language_model)
     gained = _compute_gains(arguments, runs, required=not leaked)
     if arguments.output is not None:
-        from snellen.report.plots.save import save_plot
+        from snellen.report.plots.figure import save_plot
         from snellen.report.terminal.gains import gain_plot
 
         if not gained:

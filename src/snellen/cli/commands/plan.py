@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from snellen.cli.commands.run import run_arguments
-from snellen.cli.main import COMPLETE, MISTAKE
+from snellen.api.options import RunOptions
+from snellen.cli.commands.run import add_questions
+from snellen.cli.executor import add_executor, ray_cluster
+from snellen.cli.exit_codes import COMPLETE, MISTAKE
+from snellen.cli.flags import add_json, add_options, fraction, percent, read_options
 from snellen.core.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from snellen.analysis.comparison.planned_study import Aims
-    from snellen.api.plan import Planned
     from snellen.api.planned_studies import PlanLine
+    from snellen.api.planning import Planned
     from snellen.engine.offline.estimate import Assumptions
 
 _UNKNOWN = "–"
@@ -26,13 +29,72 @@ _COLUMNS = ("model", "benchmark", "asks", "most", "stored", "in", "out", "$", "t
 """`asks`: expected requests; `most`: if every pass were right; `in`, `out`: tokens."""
 
 
+def add(parser: ArgumentParser) -> None:
+    """Every flag of `run`, so that a command is planned by another first word, and what is assumed
+    where nothing was measured."""
+    add_questions(parser)
+    add_options(parser, RunOptions, help={"html": "as for `run`; changes nothing here"})
+    parser.add_argument("-q", "--quiet", action="store_true", help="show the table alone")
+    add_executor(parser)
+    parser.add_argument("--accuracy", type=fraction, metavar="SHARE",
+                        help="share of passes taken to be right (default: 0.6)")  # fmt: skip
+    parser.add_argument("--reply-tokens", type=int, metavar="N",
+                        help="tokens a reply is taken to have (default: 64)")  # fmt: skip
+    parser.add_argument("--picture-tokens", type=int, metavar="N",
+                        help="tokens a picture is taken to have (default: 1000)")  # fmt: skip
+    parser.add_argument("--probe", action="store_true",
+                        help="send readers, judges and servers one small request each")  # fmt: skip
+    add_json(parser)
+    _add_study(parser)
+
+
+def _add_study(parser: ArgumentParser) -> None:
+    """What a comparison of two models is to show, and what is assumed about the two."""
+    study = parser.add_argument_group(
+        "a study of two models", "how many samples, repeats and dollars it takes to compare them"
+    )
+    study.add_argument(
+        "--detect", type=float, metavar="POINTS",
+        help="to find a difference of so many points between the two models",
+    )  # fmt: skip
+    study.add_argument(
+        "--no-worse", type=float, metavar="POINTS",
+        help="to show that the second is no worse than the first by so many points, and that "
+        "neither is better by as much",
+    )  # fmt: skip
+    study.add_argument(
+        "--from", nargs=2, default=(), dest="like", metavar="RUN",
+        help="two finished runs on the benchmark, which tell on how many samples two models differ",
+    )  # fmt: skip
+    study.add_argument("--power", type=percent, metavar="PERCENT",
+                       help="the chance to succeed (default: 80)")  # fmt: skip
+    study.add_argument("--level", type=percent, metavar="PERCENT",
+                       help="of the intervals and tests (default: 95)")  # fmt: skip
+    study.add_argument(
+        "--discordance", type=fraction, metavar="SHARE",
+        help="share of samples on which the two are taken to differ (default: as if right "
+        "independently of each other at --accuracy)",
+    )  # fmt: skip
+    study.add_argument(
+        "--correlation", type=fraction, metavar="R",
+        help="correlation of the differences on questions about one picture, where no run tells "
+        "it (default: 0.2)",
+    )  # fmt: skip
+    study.add_argument(
+        "--draw-share", type=fraction, metavar="SHARE",
+        help="share of the discordance that comes from drawing replies and that --repeats lowers",
+    )  # fmt: skip
+
+
 def main(arguments: Namespace) -> int:
     import msgspec
 
-    from snellen.api.plan import plan
+    from snellen.api.planning import plan
 
     planned = plan(
-        **run_arguments(arguments),
+        arguments.model,
+        arguments.benchmark,
+        read_options(arguments, RunOptions, cluster=ray_cluster(arguments)),
         assumed=_assumptions(arguments),
         probe=arguments.probe,
         aims=_aims(arguments),

@@ -3,15 +3,66 @@
 from __future__ import annotations
 
 import json
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 
-from snellen.cli.main import COMPLETE, INCOMPLETE
-from snellen.cli.parser_run import EVERY_RULE
-from snellen.cli.printing import print_line
+from snellen.api.flags import parse_pairs, parse_rule
+from snellen.api.options import VARIANT_FLAGS, RunOptions
+from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
+from snellen.cli.flags import add_json, add_options, argument_type
+from snellen.cli.printing import line_printer, print_line
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
 from snellen.core.summary import Summary
+
+EVERY_RULE = "all"
+
+
+def _parse_rule_or_all(text: str) -> str:
+    return text if text == EVERY_RULE else parse_rule(text)
+
+
+def add(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "benchmark", metavar="BENCHMARK",
+        help="a name, a data file, or one file that holds questions, answers and predictions",
+    )  # fmt: skip
+    parser.add_argument(
+        "--predictions", metavar="FILE",
+        help="CSV, TSV, JSONL, JSON or XLSX; also VLMEvalKit's files, lmms-eval's sample logs, "
+        "logs of Inspect, MME's result files or their folder, SEED-Bench's results.json",
+    )  # fmt: skip
+    rule = VARIANT_FLAGS["rule"]
+    parser.add_argument(
+        "--rule", type=argument_type(_parse_rule_or_all), metavar=f"{rule.metavar}|{EVERY_RULE}",
+        help=f"{rule.help}; `{EVERY_RULE}` puts them side by side",
+    )  # fmt: skip
+    parser.add_argument(
+        "--where", type=argument_type(parse_pairs), metavar="COLUMN=VALUE,...",
+        help="score only these rows",
+    )  # fmt: skip
+    parser.add_argument(
+        "--judge", action="append", default=[], metavar="MODEL",
+        help="a model that grades the replies where the benchmark needs it, or column:NAME for "
+        "verdicts in the predictions file (column:A+B joins two); repeat for several",
+    )  # fmt: skip
+    parser.add_argument(
+        "--extractor", metavar="MODEL",
+        help="a model that reads the replies no rule can match, or column:NAME for what one said "
+        "of them in the predictions file",
+    )  # fmt: skip
+    parser.add_argument(
+        "--labels", type=argument_type(parse_pairs), metavar="answer=COLUMN|right=COLUMN",
+        help="a column that says what each reply answers, or whether it is right: measures the "
+        "rules, the extractor and the judges by it",
+    )  # fmt: skip
+    parser.add_argument(
+        "--store", metavar="FILE",
+        help="where the verdicts of judges and of the extractor are kept (default: "
+        "snellen-results/store.sqlite)",
+    )  # fmt: skip
+    add_json(parser)
+    add_options(parser, RunOptions, only=("data", "columns", "circular", "failures"))
 
 
 def main(arguments: Namespace) -> int:
@@ -22,8 +73,7 @@ def main(arguments: Namespace) -> int:
     from dataclasses import replace
 
     from snellen.api import score
-    from snellen.api.score import DEFAULT_STORE
-    from snellen.cli.commands.run import line_printer
+    from snellen.api.scoring import DEFAULT_STORE
     from snellen.report.console import Terminal
     from snellen.report.findings.finding import finding_object, print_finding
     from snellen.report.findings.parsers import labelled_replies

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from snellen.data.predictions import read_predictions
-from snellen.models.replay import KNOWN, Recording, replay_provider
+from snellen.models.replay import Recording, replay_provider
 
 
 def read_recording(path: str) -> Recording:
@@ -12,6 +12,4 @@ def read_recording(path: str) -> Recording:
     return Recording(predictions.replies(), predictions.digest)
 
 
-provider = replay_provider(read_recording)
-
-__all__ = ["KNOWN", "provider", "read_recording"]
+PROVIDER = replay_provider(read_recording)

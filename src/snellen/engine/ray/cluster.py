@@ -24,7 +24,7 @@ from typing import Any, Self
 from msgspec.structs import replace
 
 from snellen.core.errors import MediaError, MissingExtra, UsageError
-from snellen.core.model import RestrictedSampler
+from snellen.core.model import ModelDefaults, RestrictedSampler, abilities
 from snellen.core.output import Failure, Output
 from snellen.core.request import Request, Sampling
 from snellen.engine.ray.placement import Placement, RayCluster, wait_for_placement
@@ -98,7 +98,7 @@ _MAX_IMAGES = 512
 """Pictures kept in the object store for the next requests about them."""
 
 
-class ReplicatedModel:
+class ReplicatedModel(ModelDefaults):
     """A model as replicas on a cluster. Lives across event loops; `shut_down` ends the actors."""
 
     def __init__(
@@ -107,21 +107,20 @@ class ReplicatedModel:
         """`out`: where the runs are kept, to be marked should Ray end this process."""
         texts = {str(path): path.read_text(encoding="utf-8") for path in files}
         model = open_replica_model(spec, texts, Servers(Path()))
-        self.name = getattr(model, "name", spec)
+        self.name = model.name if isinstance(model, ManagedModel) else spec
         """What runs go by."""
         self.identity = model.identity
         self.capabilities = model.capabilities
-        self.max_new_tokens: int | None = getattr(model, "max_new_tokens", None)
+        self.max_new_tokens = abilities(model).max_new_tokens
         # Enough for the batches that a replica holds when they have grown.
-        most = max(2 * model_batch_size(model), int(getattr(model, "batch_limit", 0)))
+        most = max(2 * model_batch_size(model), abilities(model).batch_limit)
         self.concurrency = BATCHES_PER_REPLICA * most * cluster.replicas
         self._spec, self._texts, self._cluster = spec, texts, cluster
         self._ray: Any = None
         self._started_ray = False
         self._out = out
         self._watchdog: subprocess.Popen[bytes] | None = None
-        self.largest_batch = 0
-        """Prompts that a replica has computed together at most, as far as it tells."""
+        self._largest_batch = 0
         self._is_served = isinstance(model, ManagedModel)
         self._sampler = model if isinstance(model, RestrictedSampler) else None
         self.actors: list[Any] = []
@@ -150,6 +149,11 @@ class ReplicatedModel:
     def losses(self) -> int:
         """Replicas lost so far."""
         return sum(slot.losses for slot in self._slots)
+
+    @property
+    def largest_batch(self) -> int:
+        """Prompts of the largest batch that a replica has computed."""
+        return self._largest_batch
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -213,8 +217,8 @@ class ReplicatedModel:
         except ray.exceptions.RayActorError as error:
             if error.actor_init_failed:
                 raise UsageError(
-                    f"a replica of {self._spec} cannot start on its node: {_last_line(error)}; every "
-                    "node needs this version of Snellen, with the extras of the model"
+                    f"a replica of {self._spec} cannot start on its node: {_last_line(error)}; "
+                    "every node needs this version of Snellen, with the extras of the model"
                 ) from error
             raise ReplicaLost(_first_line(error)) from error
         except ray.exceptions.RayTaskError as error:
@@ -230,7 +234,7 @@ class ReplicatedModel:
         return self._cluster.address is None and first_nonblank([ADDRESS_VARIABLE]) is None
 
     def _note(self, reply: ReplicaReply) -> None:
-        self.largest_batch = max(self.largest_batch, reply.largest_batch)
+        self._largest_batch = max(self._largest_batch, reply.largest_batch)
         self._remarks |= dict.fromkeys(reply.remarks)
 
 

@@ -77,8 +77,10 @@ class Placement:
 async def wait_for_placement(
     startup: Awaitable[T], ray: Any, cluster: RayCluster, *, can_grow: bool
 ) -> T:
-    """What `startup` gives, once its replica has a place. A replica waits as long as others hold
-    what it needs. Raises UsageError where no node has as much; `can_grow`: such a node may yet come.
+    """Wait for the result of `startup`, which a replica gives once Ray has placed it.
+
+    A replica waits as long as others hold the resources it requires. Raises UsageError if no node
+    is large enough; with `can_grow`, only after the time an autoscaler takes to add one.
     """
     waiting = asyncio.ensure_future(startup)
     deadline = time.monotonic() + (_NODE_TIMEOUT if can_grow else 0.0)
@@ -108,9 +110,10 @@ def _missing_resources(cluster: RayCluster, nodes: list[Mapping[str, Any]]) -> s
     largest = max(
         living, key=lambda node: (node.get("GPU", 0.0), node.get("CPU", 0.0)), default=nothing
     )
+    available = {name: largest.get(name, 0.0) for name in wanted}
     return (
-        f"a replica is to have {_format_resources(wanted)} on one node, and no node of the Ray cluster has as "
-        f"much; the largest has {_format_resources({name: largest.get(name, 0.0) for name in wanted})}; give "
+        f"a replica is to have {_format_resources(wanted)} on one node, and no node of the Ray "
+        f"cluster has as much; the largest has {_format_resources(available)}; give "
         "--gpus-per-replica and --cpus-per-replica what a node has"
     )
 

@@ -243,8 +243,8 @@ def _deliver(batch: Sequence[QueuedRequest], outputs: Sequence[Output]) -> None:
 
 
 def _fair_part(batch: Sequence[QueuedRequest], fair_size: int) -> list[QueuedRequest]:
-    """The first `fair_size` requests and those about the same pictures as the last of these, so that
-    what is left is divided among the replicas."""
+    """The first `fair_size` requests, and those after them about the same images as the last one:
+    the remaining requests are divided among the other replicas."""
     end = fair_size
     while end < len(batch) and batch[end].images and batch[end].images == batch[end - 1].images:
         end += 1

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from snellen.core.errors import ModelError
 from snellen.core.media import InlineSource
-from snellen.core.model import BatchModel, Model, PreparingModel, SingleModel
+from snellen.core.model import BatchModel, Model, PreparingModel, SingleModel, abilities
 from snellen.core.output import Output
 from snellen.core.request import Request
 from snellen.engine.loop.batching import answer_or_fail
@@ -61,9 +61,7 @@ class ReplicaWorker:
         # Made only when a server writes its log there.
         self._servers = Servers(_log_folder(os.getpid()), gpus=self._gpus)
         self._model = open_replica_model(self._spec, self._files, self._servers)
-        load = getattr(self._model, "load", None)
-        if load is not None:
-            load()
+        abilities(self._model).load()
         threading.Thread(target=self._loop.run_forever, daemon=True).start()
         return model_batch_size(self._model)
 
@@ -73,12 +71,9 @@ class ReplicaWorker:
         lost = self._servers.lost_servers()
         if lost:
             raise ReplicaServerLost(str(lost[0]))
-        model = self._model
+        of_model = abilities(self._model)
         return ReplicaReply(
-            outputs,
-            model_batch_size(model),
-            int(getattr(model, "largest_batch", 0)),
-            tuple(getattr(model, "remarks", ())),
+            outputs, model_batch_size(self._model), of_model.largest_batch, of_model.remarks
         )
 
     def end(self) -> None:
@@ -119,7 +114,7 @@ async def _answer_all(client: ModelClient, requests: Sequence[Request]) -> list[
 def model_batch_size(model: Model) -> int:
     if isinstance(model, BatchModel):
         return model.batch_size
-    return int(getattr(model, "concurrency", 1))
+    return abilities(model).concurrency
 
 
 def open_replica_model(spec: str, files: Mapping[str, str], servers: Servers) -> Model:

@@ -1,4 +1,4 @@
-"""What `hf/` models are named by, the options they take, and what those make of their identity."""
+"""Names and options of `hf/` models, and the facts about them that make up their identity."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from snellen.models.hf.placement import (
 from snellen.models.hf.profile import profiles
 from snellen.models.naming.provider import ModelListing, ModelOption
 
-KNOWN = (
+MODELS = (
     ModelListing("hf/<hub id>", "A Hugging Face vision-language or text model with chat template."),
     ModelListing("hf/<folder>", "The same from a local folder; ./folder alone will do."),
 )
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 DEFAULT_BATCH_SIZE = 32
-"""Where the size of batches begins unless it is given."""
+"""Initial batch size without the option."""
 OPTIONS = (
     ModelOption("dtype", "default float32 on cpu, bfloat16 on cuda; auto: as stored", DTYPES),
     ModelOption("device", "auto (cuda where there is one), cpu, cuda, cuda:<number>, mps"),
@@ -31,8 +31,8 @@ OPTIONS = (
     ModelOption("revision", "branch, tag or commit of a hub model"),
     ModelOption(
         "batch_size",
-        f"requests answered at once, halved where memory is short; default {DEFAULT_BATCH_SIZE}, and more "
-        "where more fit and are faster",
+        "requests answered at once, halved where memory is short; default "
+        f"{DEFAULT_BATCH_SIZE}, and more where more fit and are faster",
         kind="count",
     ),
     ModelOption(
@@ -65,7 +65,7 @@ OPTIONS = (
 
 
 def _quantisation_of(checkpoint: Checkpoint, options: LoadOptions) -> str:
-    """How the weights are quantised, stored so or as they are loaded. Raises UsageError."""
+    """How the weights are quantised, in the file or while loading; "" if not. Raises UsageError."""
     stored = checkpoint.quantisation()
     if options.quantisation is None:
         return stored
@@ -73,11 +73,14 @@ def _quantisation_of(checkpoint: Checkpoint, options: LoadOptions) -> str:
         raise UsageError(
             f"{checkpoint.name} is stored quantised ({stored}); leave quantisation out"
         )
-    return f"{quantisation_library(options.quantisation, choose_device(options.device))}-{options.quantisation}"
+    library = quantisation_library(options.quantisation, choose_device(options.device))
+    return f"{library}-{options.quantisation}"
 
 
 def identity_facts(checkpoint: Checkpoint, options: LoadOptions, images: str) -> dict[str, str]:
-    """What can change a reply, for the model's identity. Raises UsageError and MissingExtra."""
+    """Everything that can change a reply, for the model's identity.
+
+    Raises UsageError and MissingExtra."""
     facts = {
         "revision": checkpoint.revision,
         "dtype": options.dtype,

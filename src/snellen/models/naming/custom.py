@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from snellen.core.benchmark import Benchmark, BenchmarkFactory
 from snellen.core.errors import UsageError
-from snellen.core.model import BatchModel, Capabilities, Identity, Model
+from snellen.core.model import BatchModel, Capabilities, Identity, Model, ModelDefaults
 
 _ANSWER_METHODS = ("answer", "answer_batch")
 
@@ -32,17 +32,17 @@ class LoadedFile(NamedTuple):
     benchmarks: dict[str, Benchmark | BenchmarkFactory]
 
 
-class UserModel:
+class UserModel(ModelDefaults):
     """A user's `answer` behind the protocol; async stays async."""
 
     def __init__(self, answer: Any, identity: Identity, capabilities: Capabilities) -> None:
         self.answer = answer
         self.identity = identity
         self.capabilities = capabilities
-        self.concurrency: int = getattr(getattr(answer, "__self__", None), "concurrency", 8)
+        self.concurrency = getattr(getattr(answer, "__self__", None), "concurrency", 8)
 
 
-class UserBatchModel:
+class UserBatchModel(ModelDefaults):
     """A user's `answer_batch` behind the protocol."""
 
     def __init__(self, owner: Any, identity: Identity, capabilities: Capabilities) -> None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 
 from snellen.core.errors import UsageError
+from snellen.core.event_loop import run_coroutine
 from snellen.core.model import Identity, Model
 from snellen.core.secret import Secret
-from snellen.models.naming.provider import ModelListing
 from snellen.models.remote.address import ServerOrigin, build_endpoint, find_key, find_origin
 from snellen.models.remote.anthropic import Anthropic
 from snellen.models.remote.body import MEGABYTE
@@ -20,7 +17,6 @@ from snellen.models.remote.dialect import Dialect, RemoteModelConfig
 from snellen.models.remote.google import Google
 from snellen.models.remote.http import HttpClient, require_aiohttp
 from snellen.models.remote.model import ServerModel
-from snellen.models.remote.options import OPTIONS as OPTIONS
 from snellen.models.remote.options import Setup, read_setup
 from snellen.models.remote.probe import only_model
 from snellen.models.remote.profile import (
@@ -29,61 +25,6 @@ from snellen.models.remote.profile import (
     has_adaptive_thinking,
     profiles,
 )
-
-
-def open_named(provider: str, name: str, options: Mapping[str, str]) -> Model:
-    """Raises as `connect`, which is imported here: to list models is to load no client."""
-    from snellen.models.remote.connect import connect
-
-    return connect(provider, name, options)
-
-
-def _known() -> tuple[ModelListing, ...]:
-    url = ModelListing("http://<host>:<port>/v1#<model>", "A model behind an OpenAI-like server.")
-    named = (
-        ModelListing(f"{name}/<model>", _title(profile))
-        for name, profile in profiles().items()
-        if name not in URL_SCHEMES
-    )
-    return (url, *named)
-
-
-def _title(profile: ProviderProfile) -> str:
-    key = f"; key in {' or '.join(profile.key_env)}" if profile.key_needed else ""
-    return f"{profile.title}{key}."
-
-
-KNOWN = _known()
-
-anthropic = partial(open_named, "anthropic")
-azure = partial(open_named, "azure")
-dashscope = partial(open_named, "dashscope")
-deepseek = partial(open_named, "deepseek")
-doubao = partial(open_named, "doubao")
-fireworks = partial(open_named, "fireworks")
-gemini = partial(open_named, "gemini")
-google = partial(open_named, "google")
-groq = partial(open_named, "groq")
-http = partial(open_named, "http")
-https = partial(open_named, "https")
-hunyuan = partial(open_named, "hunyuan")
-llamacpp = partial(open_named, "llamacpp")
-lmdeploy = partial(open_named, "lmdeploy")
-minimax = partial(open_named, "minimax")
-mistral = partial(open_named, "mistral")
-moonshot = partial(open_named, "moonshot")
-nvidia = partial(open_named, "nvidia")
-ollama = partial(open_named, "ollama")
-openai = partial(open_named, "openai")
-openrouter = partial(open_named, "openrouter")
-sglang = partial(open_named, "sglang")
-siliconflow = partial(open_named, "siliconflow")
-stepfun = partial(open_named, "stepfun")
-together = partial(open_named, "together")
-transformers = partial(open_named, "transformers")
-vllm = partial(open_named, "vllm")
-xai = partial(open_named, "xai")
-zhipu = partial(open_named, "zhipu")
 
 
 def connect(provider: str, name: str, options: Mapping[str, str]) -> Model:
@@ -137,12 +78,7 @@ def _check(provider: str, profile: ProviderProfile, setup: Setup) -> None:
 
 def _only_model(client: HttpClient, origin: ServerOrigin) -> str:
     """Asks in a thread where an event loop is running already, as in a notebook."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(only_model(client, origin))
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(asyncio.run, only_model(client, origin)).result()
+    return run_coroutine(only_model(client, origin))
 
 
 def _dialect(config: RemoteModelConfig) -> Dialect:

@@ -10,7 +10,13 @@ import msgspec
 
 from snellen.core.errors import ModelError, UsageError
 from snellen.core.message import Text, user
-from snellen.core.model import Capabilities, Identity, Modality, RenderedPrompt
+from snellen.core.model import (
+    Capabilities,
+    Identity,
+    Modality,
+    RemoteModel,
+    RenderedPrompt,
+)
 from snellen.core.output import Drawn, Failure, Generated, Output
 from snellen.core.request import Compare, Draw, Generate, Generation, Rank, Ref, Request, Sampling
 from snellen.core.secret import MIN_REPLY_LENGTH, hide
@@ -41,8 +47,8 @@ _TRANSIENT = frozenset({"rate_limit", "server", "timeout", "too_long"})
 """Kinds of failure that may be over by the time the questions are asked."""
 
 
-class ServerModel:
-    """The `RemoteModel` of every server and provider; what differs is its dialect."""
+class ServerModel(RemoteModel):
+    """A model of any server or provider; what differs is its dialect."""
 
     def __init__(
         self,

@@ -1,14 +1,19 @@
-"""What is known of each provider of models: `providers.toml`, as frozen values."""
+"""Providers of models behind servers: `providers.toml` as frozen values."""
 
 from __future__ import annotations
 
 import fnmatch
 import functools
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 from msgspec import Struct
+
+from snellen.core.model import Model
+from snellen.models.naming.provider import ModelListing, Provider
+from snellen.models.remote.options import OPTIONS
 
 DialectName = Literal["chat", "anthropic", "google"]
 URL_SCHEMES = ("http", "https")
@@ -60,6 +65,29 @@ def profiles() -> dict[str, ProviderProfile]:
     """Every named provider."""
     text = Path(__file__).with_name("providers.toml").read_bytes()
     return msgspec.toml.decode(text, type=dict[str, ProviderProfile])
+
+
+def server_provider(name: str) -> Provider:
+    """The provider of a name in `providers.toml`. Its client is imported when a model is opened."""
+
+    def open_remote(model: str, options: Mapping[str, str]) -> Model:
+        from snellen.models.remote.connect import connect
+
+        return connect(name, model, options)
+
+    return Provider(name=name, open=open_remote, options=OPTIONS, models=_listings(name))
+
+
+def _listings(name: str) -> tuple[ModelListing, ...]:
+    """Of the two URL schemes one line is listed, for both."""
+    if name == "https":
+        return ()
+    if name == "http":
+        pattern = "http://<host>:<port>/v1#<model>"
+        return (ModelListing(pattern, "A model behind an OpenAI-like server."),)
+    profile = profiles()[name]
+    key = f"; key in {' or '.join(profile.key_env)}" if profile.key_needed else ""
+    return (ModelListing(f"{name}/<model>", f"{profile.title}{key}."),)
 
 
 def has_fixed_sampling(profile: ProviderProfile, model: str) -> bool:
