@@ -1,4 +1,4 @@
-"""Which of temperature, top_p and seed a server takes."""
+"""Which of temperature, top_p and seed a server accepts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from snellen.models.remote.profile import has_fixed_sampling
 
 
 def cannot_sample(config: RemoteModelConfig, sampling: Sampling) -> str | None:
-    """Why a setting would not reach the model and what to do: a clause; None where all do."""
+    """Why a setting would not reach the model and what to do, as a clause; None if all do."""
     profile, setup = config.profile, config.setup
     if setup.endpoint == "images":
         return "it draws pictures; leave out temperature, top_p and seed"
@@ -35,7 +35,7 @@ def _anthropic_objection(config: RemoteModelConfig, sampling: Sampling) -> str |
         return "it takes no temperature while it thinks; leave out reasoning_effort, or these"
     if sampling.temperature is not None and sampling.temperature > 1:
         return f"its temperature goes from 0 to 1; got {sampling.temperature:g}"
-    # Of the two one alone is sent, and the temperature is then 1.
+    # Only one of the two is sent, and with top_p the temperature is 1.
     if sampling.top_p is not None and sampling.top_p != 1 and sampling.temperature != 1:
         return "it takes a temperature or a top_p; give top_p with temperature=1"
     return None
