@@ -1,4 +1,4 @@
-"""Models and benchmarks of the user's own, from a Python file (`--load my_model.py`).
+"""The user's models and benchmarks, from a Python file (`--load my_model.py`).
 
 A model is a class or object with `answer(self, request)`, or a function of one argument called
 `request`; it returns the reply's text or an `Output` and may be `async`. `identity` (a name or an
@@ -26,14 +26,14 @@ _ANSWER_METHODS = ("answer", "answer_batch")
 
 
 class LoadedFile(NamedTuple):
-    """What a file offers, by name."""
+    """Models and benchmarks of a file, by name."""
 
     models: dict[str, Model]
     benchmarks: dict[str, Benchmark | BenchmarkFactory]
 
 
 class UserModel(ModelDefaults):
-    """A user's `answer` behind the protocol; async stays async."""
+    """A model from a user's `answer`, which may be async."""
 
     def __init__(self, answer: Any, identity: Identity, capabilities: Capabilities) -> None:
         self.answer = answer
@@ -43,7 +43,7 @@ class UserModel(ModelDefaults):
 
 
 class UserBatchModel(ModelDefaults):
-    """A user's `answer_batch` behind the protocol."""
+    """A model from a user's `answer_batch`."""
 
     def __init__(self, owner: Any, identity: Identity, capabilities: Capabilities) -> None:
         self.answer_batch = owner.answer_batch
@@ -53,8 +53,7 @@ class UserBatchModel(ModelDefaults):
 
 
 def load_files(paths: Iterable[str | Path]) -> LoadedFile:
-    """What all of them offer; of two things of one name, that of the later file. Raises as
-    `load_file`."""
+    """Load files; for duplicate names, the later file wins. Raises as `load_file`."""
     loaded = LoadedFile({}, {})
     for path in paths:
         offered = load_file(path)
@@ -67,7 +66,7 @@ def load_file(path: str | Path) -> LoadedFile:
     """Import a file and collect its models and benchmarks.
 
     Raises UsageError: no such file, an error while importing it (with its line), a class that
-    cannot be made without arguments, two things of one name, or nothing on offer.
+    cannot be made without arguments, duplicate names, or no model and no benchmark.
     """
     file = Path(path).expanduser()
     try:
@@ -102,7 +101,7 @@ def load_file(path: str | Path) -> LoadedFile:
 
 
 def wrap(value: Any, name: str, digest: str) -> Model:
-    """A user's function or object as a model: name and file stand in for a missing identity."""
+    """A model from a user's function or object; without an identity, name and file are used."""
     identity = getattr(value, "identity", name)
     capabilities = getattr(value, "capabilities", None) or Capabilities()
     if not isinstance(identity, Identity):
@@ -150,7 +149,7 @@ def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:
 
 
 def answers_requests(value: object) -> bool:
-    """Whether an object, or the objects of a class, answer requests."""
+    """Whether an object, or the instances of a class, answer requests."""
     return any(callable(getattr(value, method, None)) for method in _ANSWER_METHODS)
 
 

@@ -62,6 +62,6 @@ _RULES = (
 
 
 def image_token_rule(provider: str, name: str) -> ImageTokenRule | None:
-    """The rule published for a model, or None."""
+    """The published rule for a model, or None."""
     spec = f"{provider}/{name}"
     return next((rule for pattern, rule in _RULES if pattern.fullmatch(spec)), None)
