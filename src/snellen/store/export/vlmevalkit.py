@@ -1,7 +1,7 @@
-"""A run as the files that VLMEvalKit and the MMBench server read: one row for each pass asked.
+"""A run as the files that VLMEvalKit and the MMBench server read: one row per pass.
 
-Rotation r of question i has the index i + r * 1,000,000, as in MMBench's own files. A reply that
-the model did not give is written as VLMEvalKit writes it, so that nobody takes it for an answer.
+Rotation r of question i has the index i + r * 1,000,000, as in MMBench's own files. A failed
+request is written as VLMEvalKit writes it, so that its reply is not taken for an answer.
 """
 
 from __future__ import annotations
@@ -153,15 +153,15 @@ def _records(run: RunFolder) -> Iterator[Record]:
 def _rows(
     record: Record, layout: FileLayout = COMMON_LAYOUT, split: str = ""
 ) -> Iterator[dict[str, str]]:
-    for number, one in enumerate(record.passes):
-        options = one.options or record.options
+    for index, record_pass in enumerate(record.passes):
+        options = record_pass.options or record.options
         yield {
-            "index": _index(record, one, number),
+            "index": _index(record, record_pass, index),
             "question": record.question,
             **options,
-            **({"answer": gold_cell(one.gold, layout)} if one.gold else {}),
+            **({"answer": gold_cell(record_pass.gold, layout)} if record_pass.gold else {}),
             **extra_cells(record, layout, split),
-            "prediction": _reply(record, one, options),
+            "prediction": _reply(record, record_pass, options),
         }
 
 
