@@ -173,7 +173,7 @@ class ResponseStore:
         if not isinstance(output, Drawn):
             return output
         images = {name: self.medium(name) for name in output.images}
-        data = {name: picture for name, picture in images.items() if picture is not None}
+        data = {name: image for name, image in images.items() if image is not None}
         # Without all of its images the reply is useless: the request is sent again.
         return structs.replace(output, data=data) if len(data) == len(images) else None
 
@@ -196,9 +196,9 @@ class ResponseStore:
         if isinstance(output, Drawn):
             # Images before the reply that names them: a process killed in between then leaves no
             # reply without its images.
-            for name, picture in output.data.items():
+            for name, image in output.data.items():
                 other = "REPLACE" if name in self._unreadable_media else "IGNORE"
-                self._write(f"INSERT OR {other} INTO media VALUES (?, ?)", (name, picture))
+                self._write(f"INSERT OR {other} INTO media VALUES (?, ?)", (name, image))
             output = output.without_data()
         data = _encode(output)
         packed = len(data) > _COMPRESS_ABOVE

@@ -92,11 +92,12 @@ class DryRun:
         self._tokens_by_image: dict[str, int] = {}
 
     def close(self) -> None:
-        for party in self._clients.values():
-            party.close()
+        for client in self._clients.values():
+            client.close()
         self._empty_store.close()
 
     def drive_sample(self, sample: Sample) -> None:
+        """Drive the flow of one sample, and count its requests."""
         flow = self._flow(sample)
         is_stored: list[bool] = []
         pending = repeat = 0
@@ -106,7 +107,7 @@ class DryRun:
                 stored = self._stored_output(request)
                 if request.to == MAIN:
                     if repeat != getattr(request, "repeat", repeat):
-                        # A draw begins anew: no pass of it was asked yet.
+                        # The next repeat starts: none of its passes is pending yet.
                         pending, repeat = 0, repeat + 1
                     is_stored.append(stored is not None)
                     pending += self._count_request(
@@ -125,8 +126,8 @@ class DryRun:
         if not self._tokens_by_image:
             return ""
         if self._image_rule is not None:
-            return f"pictures by {self._image_rule.source}; "
-        return f"{self._default_image_tokens} tokens a picture (assumed); "
+            return f"images by {self._image_rule.source}; "
+        return f"{self._default_image_tokens} tokens an image (assumed); "
 
     def _stored_output(self, request: Request) -> Output | None:
         client = self._clients.get(request.to)

@@ -23,7 +23,7 @@ AnswerRole = Callable[[Request], Output]
 
 def fail_missing_role(request: Request) -> Output:
     """A Failure for every request: the gold check has no other roles."""
-    return Failure("missing", f"nobody has the role {request.to} in a rehearsal")
+    return Failure("missing", f"no model has the role {request.to} in the gold check")
 
 
 def gold_reply(sample: Sample, request: Request) -> Output:

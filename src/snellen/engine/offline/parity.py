@@ -1,4 +1,4 @@
-"""Whether two backends of one model are the same model: equal prompts, pictures and replies.
+"""Parity of two backends of one model: equal prompts, images and replies.
 
 A score that moves between an in-process checkpoint and a server of it is nearly always a chat
 template, an image that was resized, or a generation setting: so these are compared one by one,
@@ -154,6 +154,8 @@ def _compare_aspect(
     names: tuple[str, str],
     extract: Callable[[BackendReply], str | None],
 ) -> ParityCheck:
+    """Compare one aspect of all replies. `extract` returns it as text, or None if the backend does
+    not report it; such a question is not compared."""
     compared, differences, silent = 0, [], dict.fromkeys(names, False)
     for question in questions:
         left, right = extract(question.first), extract(question.second)
@@ -258,10 +260,10 @@ def first_requests(plan: RunPlan) -> list[FirstRequest]:
     Raises UsageError if a benchmark asks for something other than text.
     """
     table = plan.benchmark.open()
-    chosen, flow = select_ids(plan, table), build_flow(plan)
+    selected, flow = select_ids(plan, table), build_flow(plan)
     requests: list[FirstRequest] = []
     for sample in plan.benchmark.samples(table):
-        if sample.id not in chosen:
+        if sample.id not in selected:
             continue
         request = _first_request(flow(sample))
         if not isinstance(request, Generate):

@@ -262,6 +262,7 @@ class _Actor:
         self._objects: OrderedDict[str, Any] = OrderedDict()
 
     async def answer(self, requests: Sequence[Request]) -> list[Output]:
+        """Outputs in the order of the requests. Raises ReplicaLost and UsageError."""
         readable, failures = self._upload_images(requests)
         parts = (
             part for request in readable for message in request.messages for part in message.media()

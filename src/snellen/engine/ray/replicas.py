@@ -151,6 +151,11 @@ class ReplicaPool:
             self._arrivals.notify_all()
 
     async def _pull(self, slot: ReplicaSlot, lock: asyncio.Lock) -> None:
+        """Take batches for a replica until the pool is closed or no replica can be started.
+
+        Each slot has two such tasks (`BATCHES_PER_REPLICA`): the second sends its batch while the
+        replica works on the first. The lock keeps both from starting a replica at once.
+        """
         while True:
             try:
                 replica = await slot.replica(lock)

@@ -154,6 +154,7 @@ class ServerProcess:
         self._notify(f"the server is ready after {time.monotonic() - began:.0f} s")
 
     def _spawn(self) -> None:
+        """Start the process on a free port, and its watchdog. Raises StorageError, UsageError."""
         port = free_port()
         self.command = build_command(self._launch, self._model, port)
         try:
@@ -177,6 +178,7 @@ class ServerProcess:
         self._notify(f"its log: {self.log}")
 
     async def _wait_for_health(self, began: float) -> None:
+        """Poll the server until it answers. Raises ServerNotStarted if it ends or is too slow."""
         assert self._process is not None
         port = int(self._base_url.rpartition(":")[2].partition("/")[0])
         last_notice = began

@@ -43,7 +43,7 @@ class ExportSheet(NamedTuple):
 def vlmevalkit_sheet(run: RunFolder) -> ExportSheet:
     """Every pass of a run: index, question, options, answer, groups, prediction.
 
-    Raises UsageError where rotations were asked of questions that have no whole number as id.
+    Raises UsageError if rotations were asked of questions whose id is not a whole number.
     """
     layout = benchmark_layout(run.info.benchmark)
     split = run.info.config.parameters.get("split", "")
@@ -83,9 +83,9 @@ def mmbench_sheet(run: RunFolder) -> ExportSheet:
 
 
 def write_submission(run: RunFolder) -> Path | None:
-    """`submission.xlsx` beside the run, where a circular run has nothing but hidden answers.
+    """Write `submission.xlsx` into the run folder if a circular run has only hidden answers.
 
-    None where there is nothing to submit. Raises UsageError as `mmbench_sheet` does.
+    Returns None if there is nothing to submit. Raises UsageError as `mmbench_sheet` does.
     """
     summary = run.report().summary
     if run.info.config.repeats > 1:
