@@ -25,7 +25,7 @@ from snellen.taskmap.agreement import (
 )
 from snellen.taskmap.clusters import Linkage, build_tree, cophenetic_correlation, cut_tree
 from snellen.taskmap.distances import cosine_distances, gram_of_products, nearest_tasks
-from snellen.taskmap.halves import compare_halves
+from snellen.taskmap.mapping import compare_halves
 from snellen.taskmap.prediction import predict
 from snellen.taskmap.scores import TaskScores, read_clusters, read_overall, read_scores
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 
 _MIN_STEPS = 4
-"""An axis has at least so many steps, as far as its ticks are round."""
+"""The least number of steps of an axis."""
 
 
 def round_ticks(low: float, high: float, end: float | None = None) -> list[float]:
-    """Round numbers from below `low` to above `high`.
+    """Round numbers from at most `low` to at least `high`.
 
-    No tick is above `end`, the highest value there can be: it is the last tick, round or not.
+    `end` is the highest value that can occur: if `high` does not exceed it, it is the last tick,
+    round or not.
     """
     smallest = ((high - low) or 1.0) / _MIN_STEPS
     power = 10.0 ** math.floor(math.log10(smallest))

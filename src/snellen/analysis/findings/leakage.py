@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from snellen.analysis.causes.gains import BLIND, CONTROL
-from snellen.analysis.comparison.aligned import align_runs
+from snellen.analysis.comparison.alignment import align_runs
 from snellen.analysis.comparison.groups import in_points
 from snellen.core.errors import UsageError
 from snellen.core.summary import Interval
@@ -51,7 +51,7 @@ def leakages(runs: Sequence[RunFolder], language_model: RunFolder) -> list[Leaka
     sees = capabilities is None or "image" in capabilities.inputs
     if control != BLIND and sees:
         raise UsageError(
-            f"{language_model.name}: the run of the language model shows pictures; make it with "
+            f"{language_model.name}: the run of the language model uses images; make it with "
             "--control blind"
         )
     return [

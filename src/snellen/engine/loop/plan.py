@@ -19,8 +19,7 @@ from snellen.core.flow import Flow
 from snellen.core.model import Model, abilities
 from snellen.core.output import Failure
 from snellen.core.price import Price
-from snellen.core.record import Pass, Record
-from snellen.core.repeats import merge_draws
+from snellen.core.record import Pass, Record, merge_draws
 from snellen.core.request import Compare, Draw, Generate, Rank, Request, Sampling
 from snellen.core.run import RunConfig
 from snellen.core.sample import Sample, sampling_key

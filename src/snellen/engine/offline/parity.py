@@ -7,7 +7,6 @@ on the same requests.
 
 from __future__ import annotations
 
-import asyncio
 import difflib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +17,7 @@ from msgspec.structs import replace
 
 from snellen.core.benchmark import Benchmark
 from snellen.core.errors import MediaError, ModelError, UsageError
+from snellen.core.event_loop import run_coroutine
 from snellen.core.flow import Flow
 from snellen.core.message import Message
 from snellen.core.model import Model, PromptRenderer, RenderedPrompt
@@ -297,7 +297,7 @@ def ask_both(
     for model, store in zip(models, stores, strict=True):
         before_model(model)
         replies.append(
-            asyncio.run(_backend_replies(model, [first.request for first in requests], store))
+            run_coroutine(_backend_replies(model, [first.request for first in requests], store))
         )
     return [
         ParityQuestion(first_request.sample, first_request.request.messages, first, second)

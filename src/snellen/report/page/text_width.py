@@ -1,4 +1,5 @@
-"""How wide a text is in the type of the pages, without a font: for names around a radar."""
+"""The width of a text in the font of the pages, without access to fonts; for the names around a
+radar."""
 
 from __future__ import annotations
 
@@ -15,16 +16,15 @@ _THOUSANDTHS = {
     833: "Mm",
     944: "W%@",
 }
-"""Widths of Helvetica's characters, in thousandths of the type's size (Adobe's font metrics, rare
-signs rounded up); the others are as wide as a digit."""
+"""Widths of Helvetica's characters in thousandths of the font size (from Adobe's font metrics, rare
+characters rounded up). All others are as wide as a digit."""
 _WIDTHS = {sign: wide / 1000 for wide, signs in _THOUSANDTHS.items() for sign in signs}
 _DIGIT = 0.556
 _BOLD = 1.08
-"""Bold type is wider by this, and so are the fonts that stand in for Helvetica where it is
-missing."""
+"""Bold text is wider by this factor, and so are the fonts that replace Helvetica."""
 
 
 def text_width(text: str, size: float) -> float:
-    """The width of `text` in pixels, at most, where `size` is the size of the type in pixels."""
+    """An upper bound of the width of `text` in pixels; `size` is the font size in pixels."""
     widths = (1.0 if ord(sign) > 0x2E80 else _WIDTHS.get(sign, _DIGIT) for sign in text)
     return _BOLD * size * sum(widths)
