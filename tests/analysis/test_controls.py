@@ -95,7 +95,7 @@ def test_leakage_is_the_blind_score_beyond_the_language_model(runs: dict[str, Ru
     assert found.interval is None or found.interval.low >= 0
     (turned,) = leakages([language, blind], blind)
     assert turned.leakage == pytest.approx(max(0.0, found.language - found.without))
-    with pytest.raises(UsageError, match="shows pictures"):
+    with pytest.raises(UsageError, match="uses images"):
         leakages([blind], runs["knowing plain"])
 
 

@@ -197,7 +197,7 @@ def _reply(sample: Sample, request: Request, reply_kind: str) -> Output:
         return Ranked(
             tuple(CandidateScore(-float((index - best) % count), 1) for index in range(count))
         )
-    return Failure("unsupported", "pictures are not drawn in a rehearsal")
+    return Failure("unsupported", "no image is generated for a card")
 
 
 def _first_request(benchmark: Benchmark, sample: Sample) -> Request | None:
@@ -282,8 +282,8 @@ def _settings_text(request: Request | None) -> str:
     if not isinstance(request, Generate):
         return ""
     settings = request.settings
-    manner = "greedy" if settings.temperature == 0 else f"temperature {settings.temperature:g}"
-    return f"{manner}, at most {settings.max_new_tokens} new tokens"
+    sampling = "greedy" if settings.temperature == 0 else f"temperature {settings.temperature:g}"
+    return f"{sampling}, at most {settings.max_new_tokens} new tokens"
 
 
 def _media_text(samples: Sequence[Sample]) -> str:

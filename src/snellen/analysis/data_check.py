@@ -82,7 +82,7 @@ def _missing_rotations(
                 (numbers[sample.id],) if sample.id in numbers else (),
                 f"the question has {len(sample.options)} options, and "
                 f"{'a rotation' if missing == 1 else f'{missing} rotations'} of them "
-                f"{'is' if missing == 1 else 'are'} not there: it counts by the rows that are",
+                f"{'is' if missing == 1 else 'are'} missing: the other rows count",
             )
 
 
@@ -92,7 +92,7 @@ def _duplicate_ids(rows: Sequence[Row]) -> Iterator[DataIssue]:
         rows_by_id[row_id(row)].append(row.index + 1)
     for name, numbers in rows_by_id.items():
         if len(numbers) > 1:
-            yield DataIssue("ids", tuple(numbers), f"the id {name!r} stands there more than once")
+            yield DataIssue("ids", tuple(numbers), f"the id {name!r} occurs more than once")
 
 
 def _broken_images(table: Table) -> Iterator[DataIssue]:
@@ -116,6 +116,7 @@ def _missing_questions(
 
 
 def _option_issues(samples: Sequence[Sample], numbers: dict[str, int]) -> Iterator[DataIssue]:
+    """Options with equal texts, single options, and rows without a gold answer."""
     for sample in samples:
         row = (numbers.get(sample.id, 0),)
         labels: dict[str, list[str]] = defaultdict(list)
@@ -185,7 +186,7 @@ def find_similar_images(rows: Sequence[Row]) -> Iterator[DataIssue]:
             try:
                 fingerprint = image_fingerprint(ref.source.read())
             except MediaError:
-                continue  # told already
+                continue  # reported with the images that cannot be opened
             if fingerprint is None:
                 continue
             band_keys = list(enumerate(_split_into_bands(fingerprint.bits)))
@@ -195,7 +196,7 @@ def find_similar_images(rows: Sequence[Row]) -> Iterator[DataIssue]:
             similar_rows = [number for other, number in candidates if other.is_similar(fingerprint)]
             if similar_rows:
                 pair = (min(similar_rows), row.index + 1)
-                yield DataIssue("near pictures", pair, "these pictures look alike")
+                yield DataIssue("near pictures", pair, "these images look alike")
             for key in band_keys:
                 bands[key].append((fingerprint, row.index + 1))
 

@@ -1,4 +1,4 @@
-"""Checked downloads: resumed where they broke off, verified, and whole or not there at all."""
+"""Downloads that are resumed, verified by checksum and published atomically."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from snellen.core.errors import DataError, StorageError
 from snellen.data.media.image_files import Algorithm, FileDigests
 
 DownloadProgress = Callable[[int, int | None], None]
-"""Called with the bytes that are there, and the bytes there will be if that is known."""
+"""Called with the bytes received so far and the total, if it is known."""
 
 _CHUNK = 1 << 20
 _TRANSIENT_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -28,14 +28,15 @@ _SCHEMES = frozenset({"http", "https", "file"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteFile:
-    """A file on the network. `urls` are tried in turn; a checksum, if known, must fit."""
+    """A file on the network. `urls` are tried in turn; if a checksum is set, the content must have
+    it."""
 
     urls: tuple[str, ...]
     md5: str | None = None
     sha256: str | None = None
 
     def checksum(self) -> tuple[Algorithm, str] | None:
-        """The stronger of the known checksums, in hex."""
+        """The strongest checksum that is set, as algorithm and hex digest."""
         if self.sha256:
             return "sha256", self.sha256.lower()
         return ("md5", self.md5.lower()) if self.md5 else None
@@ -46,18 +47,18 @@ class DownloadRetries:
     """How often a cut or refused connection is tried again. Times in seconds."""
 
     attempts: int = 5
-    """Attempts in a row, over all addresses, that brought nothing."""
+    """Consecutive attempts, over all addresses, that may receive nothing."""
     first_wait: float = 1.0
     """Doubled after every such attempt."""
     timeout: float = 30.0
 
 
 class _TransientError(Exception):
-    """This attempt failed in a way that may pass."""
+    """An attempt failed in a way that may pass."""
 
 
 class _PermanentError(Exception):
-    """This address will not give the file."""
+    """This address will not serve the file."""
 
 
 def download(
@@ -69,11 +70,11 @@ def download(
     offline: bool = False,
     retries: DownloadRetries | None = None,
 ) -> Path:
-    """Fetch a file to `target`, unless it is there with the right checksum already.
+    """Fetch a file to `target`, unless it exists with the right checksum.
 
-    A second process that wants the same file waits for the first. Raises DataError (cannot be
-    had, or not what it should be) and StorageError (no room, no rights). What was fetched of an
-    unfinished file is kept beside the target for the next try.
+    A second process that requests the same file waits for the first. A partial download is kept
+    next to `target` and resumed by the next call. Raises DataError if the file cannot be fetched or
+    has another checksum, StorageError if it cannot be written.
     """
     from filelock import FileLock
 
@@ -93,8 +94,10 @@ def download(
 
 
 def wrong_checksum(path: Path, remote: RemoteFile, cache: Path) -> str | None:
-    """None if the file is what it should be, else the checksum it has. Remembered by time of
-    change, so that a large file is read once."""
+    """The checksum of a file if it is not the expected one, else None.
+
+    Digests are cached by size and modification time, so that a large file is read once.
+    """
     expected = remote.checksum()
     if expected is None:
         return None
@@ -104,7 +107,7 @@ def wrong_checksum(path: Path, remote: RemoteFile, cache: Path) -> str | None:
 
 
 def manual_instructions(remote: RemoteFile, target: Path) -> str:
-    """Says how the user can put the file there."""
+    """A clause that tells the user where to put the file by hand."""
     wanted = remote.checksum()
     check = f" ({wanted[0]} {wanted[1]})" if wanted else ""
     return f"fetch {' or '.join(remote.urls)}{check} elsewhere and put it at {target}"
@@ -162,7 +165,7 @@ def _download_part(
     progress: DownloadProgress | None,
     retries: DownloadRetries,
 ) -> None:
-    """Fill `part`, from address to address and attempt to attempt."""
+    """Fill `part`: try each address, then wait and try again as `retries` allow."""
     problems: dict[str, str] = {}
     failures = 0
     while failures < retries.attempts:
@@ -198,7 +201,7 @@ def _part_size(part: Path) -> int:
 def _attempt_download(
     url: str, part: Path, progress: DownloadProgress | None, timeout: float
 ) -> None:
-    """One attempt, going on where `part` ends. Raises _Retry or _NotThere."""
+    """One attempt, resuming at the end of `part`. Raises _TransientError or _PermanentError."""
     if urlsplit(url).scheme not in _SCHEMES:
         raise _PermanentError("only http, https and file addresses are fetched")
     offset = _part_size(part)
@@ -232,7 +235,8 @@ def _open_url(url: str, part: Path, offset: int, timeout: float) -> Any:
 
 
 def _read_chunk(response: Any) -> bytes:
-    """The next bytes. Errors of the connection are told apart from those of the disk."""
+    """The next bytes. Raises _TransientError for connection errors, which are thus separate from
+    disk errors."""
     try:
         chunk: bytes = response.read(_CHUNK)
     except (http.client.HTTPException, OSError) as error:

@@ -1,7 +1,8 @@
-"""Which row of the data a row of a predictions file answers.
+"""Match the rows of a predictions file to the rows of the data.
 
-The ids say it where both files call their column alike and its values are unique. Where one tool
-calls it otherwise, or its id is a picture's, what was asked and the gold have to agree.
+By id, if both files use the same column and its values are unique. If a tool names the column
+otherwise, or its id identifies an image rather than a question, then questions and gold answers
+have to agree.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _IMAGE_NAME_COLUMNS = (
     "file_name",
     "question_id",
 )
-"""Columns that name a row's picture; `question_id` does so in lmms-eval's captions."""
+"""Columns that name a row's image; `question_id` does so in lmms-eval's captions."""
 _ADVICE = (
     "say which columns name the question with --columns id=... (id=split+question_id joins two), "
     "or give the data file that was asked with --data"
@@ -50,14 +51,14 @@ _FIGURE_ID = re.compile(r"(?:\d+_)?([A-Z]+)[-_/]([A-Za-z]+)[_/](\d+)[_/](\d+)[_/
 question."""
 _TRAILING_NUMBER = re.compile(r"(\d+)(?:\.\w+)?$")
 _QUESTION_SIGN = "#"
-"""Before the number of a question, where several have the id of their picture."""
+"""Precedes the question's number if several questions have their image's id."""
 _MIN_AGREEMENT = 0.9
-"""Of the rows whose question is known, so many must be those of the data."""
+"""Fraction of the rows with a known question or answer that must agree with the data."""
 _MIN_MATCHED = 0.5
 
 
 class _DataRow(NamedTuple):
-    """What tells a row of the data."""
+    """A row of the data with the parts that predictions are matched by."""
 
     id: str
     cells: Mapping[str, str]
@@ -66,9 +67,11 @@ class _DataRow(NamedTuple):
 
 
 def match_rows(predictions: Predictions, table: Table) -> Predictions:
-    """The predictions with the ids of the rows of `table` that they answer.
+    """The predictions with the ids of the data rows that they answer.
 
-    Raises DataError where the ids of both do not tell it, and nothing else in the file does.
+    Several matchings are tried; of those whose questions and gold answers agree with the data, the
+    one that matches most rows is used. Raises DataError if ids are ambiguous and no matching
+    agrees.
     """
     if (
         predictions.id_columns == ("index",)
@@ -124,7 +127,7 @@ def _match_by_value(
 
 
 def _data_rows(table: Table) -> list[_DataRow]:
-    """The rows of the data; the second question of an id that a pair shares is `<id>#2`."""
+    """The rows of the data; the second row with the same id gets `<id>#2`."""
     id_counts: Counter[str] = Counter()
     rows = []
     for row in table:
@@ -146,7 +149,7 @@ def _joint_value(cells: Mapping[str, str], columns: Sequence[str]) -> str:
 
 
 def _shared_column(predictions: Predictions, table: Table) -> tuple[str, ...] | None:
-    """The columns that both call alike and whose values are unique, those of the ids first."""
+    """Columns that both files have and whose values are unique, the id columns first."""
     candidates = [predictions.id_columns, *((name,) for name in _KEY_COLUMNS)]
     for columns in filter(None, dict.fromkeys(candidates)):
         if not set(columns) <= set(table.columns) or not set(columns) <= set(predictions.columns):
@@ -171,7 +174,7 @@ def _values_in(table: Table, columns: Sequence[str]) -> set[str]:
 
 
 def _unique_values(values: Iterable[str]) -> set[str]:
-    """The values; none where one is empty or stands there twice."""
+    """The set of the values; empty if a value is empty or a duplicate."""
     seen: set[str] = set()
     for value in values:
         if not value.strip("/") or value in seen:
@@ -181,7 +184,7 @@ def _unique_values(values: Iterable[str]) -> set[str]:
 
 
 def _distinct_rows(predictions: Predictions) -> Iterator[Prediction]:
-    """The rows without those that only repeat an earlier one."""
+    """The rows without exact repeats of an earlier row."""
     first: dict[str, Prediction] = {}
     for prediction in predictions:
         earlier = first.setdefault(prediction.id, prediction)
@@ -194,9 +197,9 @@ def _has_unique_ids(predictions: Predictions) -> bool:
 
 
 def _match_by_id(predictions: Predictions, rows: Sequence[_DataRow]) -> list[_DataRow | None]:
-    """The rows of the same ids, whatever the columns are called; those of figures by their place.
+    """Match equal ids, whatever the columns are called; HallusionBench's ids by their figure.
 
-    Empty where ids are not unique.
+    Empty if the ids of the predictions are not unique.
     """
     if not _has_unique_ids(predictions):
         return []
@@ -216,7 +219,7 @@ def _figure_id(name: str) -> str | None:
 def _match_by_image_name(
     predictions: Predictions, rows: Sequence[_DataRow]
 ) -> list[_DataRow | None]:
-    """The rows whose picture bears the name, or the number, that is the id."""
+    """Match ids with the names, or numbers, of the rows' images."""
     if not _has_unique_ids(predictions):
         return []
     for column in _IMAGE_NAME_COLUMNS:
@@ -243,7 +246,7 @@ def _image_names(cell: str) -> list[str]:
 
 
 def _image_number(name: str) -> str:
-    """The number at the end of a picture's name: 42 of COCO_val2014_000000000042.jpg."""
+    """The number at the end of an image's name: 42 for COCO_val2014_000000000042.jpg."""
     found = _TRAILING_NUMBER.search(name)
     return str(int(found[1])) if found else name
 
@@ -251,6 +254,7 @@ def _image_number(name: str) -> str:
 def _match_by_row_number(
     predictions: Predictions, rows: Sequence[_DataRow]
 ) -> list[_DataRow | None]:
+    """Match lmms-eval's row number, or the ids as numbers, with the rows of the data in order."""
     numbers = [
         prediction.cells.get(DATA_ROW, "") if predictions.id_columns else prediction.id
         for prediction in predictions
@@ -262,7 +266,7 @@ def _match_by_row_number(
 
 
 def _match_by_text(predictions: Predictions, rows: Sequence[_DataRow]) -> list[_DataRow | None]:
-    """The rows of the same questions, where no two ask the same."""
+    """Match equal questions; empty if two rows have the same question."""
     row_by_question = {row.question: row for row in rows if row.question}
     texts = [normalised_question(prediction.cells) for prediction in predictions]
     if len(row_by_question) < len(rows) or not _unique_values(texts):
@@ -271,8 +275,10 @@ def _match_by_text(predictions: Predictions, rows: Sequence[_DataRow]) -> list[_
 
 
 def _match_by_question(predictions: Predictions, rows: Sequence[_DataRow]) -> list[_DataRow | None]:
-    """The rows by id and question, where an id is a picture's and stands there once for each of
-    its questions; none where ids do not repeat, or the rows hold no questions."""
+    """Match by image id and question, for files with one row for each question about an image.
+
+    Empty if ids do not repeat, or at most half of the rows match.
+    """
     if _has_unique_ids(predictions) and not any(
         _QUESTION_SIGN in prediction.id for prediction in predictions
     ):
@@ -293,8 +299,8 @@ def _match_by_question(predictions: Predictions, rows: Sequence[_DataRow]) -> li
 
 
 def _group_keys(row: _DataRow) -> set[str]:
-    """What a tool may call the picture of a row: its name, or the row's id without the number of
-    the question."""
+    """Names that a tool may use for the image of a row: the image's name, or the row's id without
+    the question's number."""
     cells = row.cells
     names = {cells.get(column, "") for column in (*_IMAGE_NAME_COLUMNS, "question_id")}
     category = cells.get("category", "")
@@ -307,16 +313,16 @@ def _group_keys(row: _DataRow) -> set[str]:
 
 
 def _is_checkable(predictions: Predictions, rows: Sequence[_DataRow]) -> bool:
-    """Whether the predictions hold anything by which a join can be checked."""
+    """Whether predictions and data both hold questions or gold answers to check a matching by."""
     return any(one.gold or normalised_question(one.cells) for one in predictions) and any(
         row.gold or row.question for row in rows
     )
 
 
 def _is_consistent(predictions: Predictions, matches: Sequence[_DataRow | None]) -> bool:
-    """Whether questions and golds of the predictions are those of the rows they are joined to.
+    """Whether questions and gold answers of the predictions agree with the matched rows.
 
-    Golds alone may agree by chance, so that without questions nearly all rows have to be joined.
+    Gold answers alone may agree by chance, so without questions nearly all rows have to be matched.
     """
     has_questions = any(
         row is not None and row.question and normalised_question(prediction.cells)
@@ -332,7 +338,7 @@ def _is_consistent(predictions: Predictions, matches: Sequence[_DataRow | None])
 
 
 def _is_about(prediction: Prediction, row: _DataRow) -> bool | None:
-    """Whether a prediction is about a row; None where the two files do not say it."""
+    """Whether a prediction is about a row; None if the two files do not tell."""
     same_gold = _has_same_gold(prediction, row)
     question = normalised_question(prediction.cells)
     if not question or not row.question:
@@ -343,8 +349,8 @@ def _is_about(prediction: Prediction, row: _DataRow) -> bool | None:
 
 
 def _has_same_gold(prediction: Prediction, row: _DataRow) -> bool | None:
-    """Whether the golds are equal; None where one is missing or the two are of different kinds, as
-    a letter and a text."""
+    """Whether the gold answers are equal; None if one is missing or they differ in kind (letter,
+    text)."""
     prediction_golds, row_golds = _normalised_texts(prediction.gold), _normalised_texts(row.gold)
     if not prediction_golds or not row_golds:
         return None
@@ -364,7 +370,8 @@ def _normalised_texts(golds: Iterable[str]) -> set[str]:
 
 
 def _with_row_ids(predictions: Predictions, matches: Sequence[_DataRow | None]) -> Predictions:
-    """The predictions by the ids of the data; those of no row keep theirs, marked if taken."""
+    """The predictions with the ids of the data; unmatched ones keep theirs, marked if it is in
+    use."""
     row_ids = {row.id for row in matches if row is not None}
     rows = []
     for prediction, row in zip(predictions, matches, strict=True):

@@ -1,4 +1,4 @@
-"""Predictions files: what some system replied, in whatever format it was written down."""
+"""Predictions files: the replies of some system, in any of the supported formats."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ from snellen.data.tables.unpack import unpacked_file
 from snellen.settings import Settings
 
 QUESTION_COLUMNS = ("question", "prompt", "input")
-"""Columns that hold what was asked, the first that exists."""
+"""Columns that hold the question, the first that exists."""
 EACH_COUNTED, COUNTED_ONCE = "counted as given", "counted once"
-"""What becomes of rows that repeat an earlier one: alone, and beside data that hold it once."""
+"""What becomes of repeated rows: alone, and with data that have the row once."""
 _WORD = re.compile(r"\w+")
 _MEDIA_SIGN = re.compile(r"<[^<>]*>")
-"""Where a picture or a video stands in a prompt."""
+"""Placeholder of an image or a video in a prompt."""
 
 
 def normalised_question(cells: Mapping[str, str]) -> str:
-    """What was asked, as words in small letters: tools put signs and blanks around it."""
+    """The question as lower-case words: tools put signs and blanks around it."""
     for column in QUESTION_COLUMNS:
         if cells.get(column):
             return normalised_text(cells[column])
@@ -51,7 +51,7 @@ def normalised_question(cells: Mapping[str, str]) -> str:
 
 
 def normalised_text(text: str) -> str:
-    """A text's words in small letters with blanks between them."""
+    """A text's words in lower case, separated by single blanks."""
     return " ".join(_WORD.findall(_MEDIA_SIGN.sub(" ", text).lower()))
 
 
@@ -62,9 +62,11 @@ def check_repeats(
     name: str,
     count_each: bool = False,
 ) -> tuple[str, ...]:
-    """Warnings about rows whose id stands there already: with the same content, or, where the id
-    is a picture's, with another question. With `count_each` two replies to one question are both
-    taken. Raises DataError where they are not.
+    """Warnings about rows whose id occurred before, with equal cells or (ids of images) another
+    question.
+
+    With `count_each`, two different replies to one question are both kept; otherwise they raise
+    DataError.
     """
     first: dict[str, Prediction] = {}
     same: list[Prediction] = []
@@ -98,7 +100,7 @@ def check_repeats(
 
 
 def _has_other_question(first: Prediction, second: Prediction) -> bool:
-    """Whether two rows hold two questions, as those of a picture whose id they have."""
+    """Whether two rows hold two questions, as for two questions about one image."""
     asked = normalised_question(first.cells), normalised_question(second.cells)
     return all(asked) and asked[0] != asked[1]
 
@@ -111,7 +113,8 @@ def _clash_message(
     columns: Sequence[str],
     name: str,
 ) -> str:
-    """Says which rows clash, and which column would tell them apart, if there is one."""
+    """The message for two rows that clash, with the column that would separate them, if there is
+    one."""
     advice = "leave one of them out"
     for column in columns:
         if column in id_columns or first.cells.get(column) == second.cells.get(column):
@@ -137,18 +140,20 @@ _FAILURE_TEXT = re.compile(
     r"Failed to obtain answer|\[LMMS_EVAL_REQUEST_FAILED"
     r"|Video \S+ generate failed, check the source$"
 )
-"""What VLMEvalKit and lmms-eval write where a reply should be that they did not get."""
+"""Text that VLMEvalKit and lmms-eval write in place of a failed reply."""
 _ERROR_COLUMN = "error"
 _SUBMISSION_EXTRAS = frozenset({"answer", "answer_id", "model_id", "metadata", "score"})
-"""What may stand beside the ids in a file handed in to a server, whose `answer` is the reply."""
+"""Other columns in a file for an evaluation server, whose `answer` is the reply."""
 _ANNOTATION_COLUMN = "annotation"
-"""The gold in Qwen-VL's files of results, where `answer` is the reply."""
+"""The gold answer in Qwen-VL's result files, whose `answer` is the reply."""
 
 
 class Prediction(Struct, frozen=True, gc=False):
-    """One row of a predictions file. An empty `reply` is an answer of no words; a row that is
-    `missing` has none: its cell is null, or not there. Empty `gold` means that the file has none
-    for this row."""
+    """One row of a predictions file.
+
+    An empty `reply` is an empty answer; a `missing` row has no answer: its cell is null or absent.
+    Empty `gold` means that the file has no gold answer for this row.
+    """
 
     id: str
     reply: str
@@ -157,22 +162,22 @@ class Prediction(Struct, frozen=True, gc=False):
     number: int
     """Row of the file, from 1."""
     failure: str | None = None
-    """Why there is no reply: the row carries an error in place of one."""
+    """Why there is no reply, if the row carries an error instead."""
     stop_reason: StopReason = "stop"
     missing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Predictions:
-    """The rows of a file in its order. Rows that stand there twice and agree are both kept."""
+    """The rows of a file, in order, including exact repeats."""
 
     path: str
     digest: str
-    """SHA-256 of the file, unpacked, in hex."""
+    """SHA-256 of the unpacked file, in hex."""
     columns: tuple[str, ...]
     rows: tuple[Prediction, ...]
     id_columns: tuple[str, ...]
-    """Empty where ids are the rows' places in the file, from 0."""
+    """Empty if the ids are the rows' indices in the file, from 0."""
     reply_column: str
     gold_column: str | None
     warnings: tuple[str, ...] = ()
@@ -193,17 +198,17 @@ class Predictions:
         return names
 
     def replies(self) -> dict[str, Generated | Failure]:
-        """Replies by the names of their rows; a row with an error is a failure, never text, and
-        one without a reply is left out."""
+        """Replies by row name. A row with an error is a Failure; a row without a reply is left
+        out."""
         named = zip(self.names(), self.rows, strict=True)
         return {name: _as_output(row) for name, row in named if not row.missing}
 
     def with_empty_replies(self) -> Predictions:
-        """The same with an answer of no words where there is none."""
+        """The same with empty replies in place of missing ones."""
         return replace(self, rows=tuple(structs.replace(row, missing=False) for row in self.rows))
 
     def without_repeats(self) -> Predictions:
-        """The same with rows that stand there twice and agree kept once, as the data have them."""
+        """The same without exact repeats of earlier rows, for data that have each row once."""
         first: dict[str, Prediction] = {}
         rows = [
             row
@@ -214,8 +219,7 @@ class Predictions:
         return replace(self, rows=tuple(rows), warnings=warnings)
 
     def column(self, name: str) -> dict[str, str]:
-        """The cells of a column by the names of their rows; empty ones are absent. Raises
-        UnknownName."""
+        """The non-empty cells of a column by row name. Raises UnknownName."""
         column = name if name in self.columns else column_name(name, 0)
         if column not in self.columns:
             raise UnknownName("column", name, self.columns)
@@ -227,13 +231,13 @@ class Predictions:
         }
 
     def table(self) -> Table:
-        """The file's own rows as data, for files that hold questions and options themselves."""
+        """The file's own rows as data, for files that include questions and options."""
         return PredictionTable(self)
 
 
 @dataclass(frozen=True, slots=True)
 class PredictionTable:
-    """A predictions file as a `Table` without pictures."""
+    """A predictions file as a `Table` without images."""
 
     predictions: Predictions
 
@@ -278,14 +282,13 @@ def read_predictions(
     settings: Settings | None = None,
     repeats: bool = False,
 ) -> Predictions:
-    """Read CSV, TSV, JSON Lines, JSON, XLSX or Parquet, by suffix; `.gz` is unpacked. Sample logs
-    of lmms-eval, logs of Inspect, MME's result files (one, or their folder) and SEED-Bench's
-    results.json are known by their content.
+    """Read CSV, TSV, JSON Lines, JSON, XLSX or Parquet, by suffix; `.gz` is unpacked.
 
-    `columns` says where `id`, `prediction` and `gold` stand (`id=split+question_id` joins two
-    columns); `where` keeps the rows that have these values; with `repeats` every row counts, also
-    where two replies to one question differ. Raises DataError (unreadable, no ids or replies, rows
-    with one id that differ) and UnknownName (no such column).
+    Sample logs of lmms-eval, logs of Inspect, MME's result files (one, or their folder) and
+    SEED-Bench's results.json are detected by content. `columns` names the columns of `id`,
+    `prediction` and `gold` (`id=split+question_id` joins two columns); `where` keeps the rows with
+    these values; with `repeats`, two different replies to one question both count. Raises DataError
+    (unreadable, no ids or replies, rows with one id that differ) and UnknownName (no such column).
     """
     column_map, where = dict(columns or {}), dict(where or {})
     name = str(path)
@@ -343,7 +346,8 @@ def _prediction(
 
 
 def _failure_message(cells: Mapping[str, str], reply_column: str) -> str | None:
-    """Why a row has no reply: its `error`, or what other tools write where a reply should be."""
+    """The error of a row without a reply: its `error` cell, or what other tools write in its
+    place."""
     reply = cells.get(reply_column, "").strip()
     if _FAILURE_TEXT.match(reply):
         return reply
@@ -399,7 +403,7 @@ def _select_rows(
     columns: Sequence[str],
     name: str,
 ) -> list[tuple[int, dict[str, str]]]:
-    """The rows with the wanted values; `new_names` has the columns that were renamed."""
+    """The rows with the requested values; `new_names` maps renamed columns to their new names."""
     for requested, value in where.items():
         column = requested if requested in columns else column_name(requested, 0)
         column = new_names.get(column, column)
@@ -418,7 +422,7 @@ def _select_rows(
 
 
 def _id_columns(columns: Sequence[str]) -> tuple[str, ...]:
-    """The columns that are the id together; none where a row has its place alone."""
+    """The columns that form the id; empty if rows are only identified by their index."""
     figures = set(FIGURE_IDS) <= set(columns)
     for column in ID_COLUMNS:
         if column in columns:

@@ -160,7 +160,7 @@ def _reasons(records: Iterable[Record]) -> list[str]:
 def counted_score(record: Record, failures: FailurePolicy) -> float | None:
     """The score a record counts with under a failure policy, or None if it is left out."""
     if record.is_retryable and failures == "count-wrong":
-        # Without gold it could have no score even if it had been answered.
+        # Without gold the sample would have no score even if it had been answered.
         return 0.0 if record.gold else None
     return record.score
 

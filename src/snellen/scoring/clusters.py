@@ -23,17 +23,17 @@ def cluster_samples(samples: Sequence[Clusterable], links: Sequence[str] = ()) -
 
     Links are transitive: connected samples form one cluster. The order of media does not matter.
     """
+    # Union-find: each sample points to another of its cluster, roots point to themselves.
     parents = list(range(len(samples)))
     first: dict[Hashable, int] = {}
     for index, sample in enumerate(samples):
         named_links = [("link", links[index])] if links and links[index] else []
         for link in (*_links(sample), *named_links):
-            own_root, other_root = (
-                _root(parents, index),
-                _root(parents, first.setdefault(link, index)),
-            )
+            own_root = _root(parents, index)
+            other_root = _root(parents, first.setdefault(link, index))
+            # The smaller index becomes the root, so that ids follow the order of the samples.
             parents[max(own_root, other_root)] = min(own_root, other_root)
-    roots = [_root(parents, place) for place in parents]
+    roots = [_root(parents, index) for index in parents]
     sizes = Counter(roots)
     return [f"cluster {root + 1}" if sizes[root] > 1 else "" for root in roots]
 

@@ -86,7 +86,8 @@ def frequent_right(closed: Sequence[Record]) -> float:
     cluster_ids = [
         name or record.id for name, record in zip(cluster_samples(closed), closed, strict=True)
     ]
-    # Named by their first question, so that the order of the questions does not count.
+    # A cluster is named by its smallest question id, so that the random halves do not depend on the
+    # order of the questions.
     first_of: dict[str, str] = {}
     for name, record in zip(cluster_ids, closed, strict=True):
         first_of[name] = min(record.id, first_of.get(name, record.id))
@@ -107,7 +108,8 @@ def _cross_fit(kind: str, questions: Sequence[tuple[str, Record]]) -> float:
             sorted({gold for _, record in questions for gold in record.gold})
         )
     }
-    # How many questions of each cluster accept each label.
+    # Number of questions of each cluster that accept each label: (clusters, labels). A question
+    # with several accepted answers counts once for each of them.
     accepted = np.zeros((len(units), len(labels)))
     cells = [(units[name], labels[gold]) for name, record in questions for gold in set(record.gold)]
     np.add.at(accepted, tuple(np.array(cells).T), 1.0)
@@ -117,6 +119,7 @@ def _cross_fit(kind: str, questions: Sequence[tuple[str, Record]]) -> float:
     right = 0.0
     for _ in range(SPLITS):
         first = accepted[random.permutation(len(units))[:half]].sum(axis=0)
+        # The label is chosen on one half (`counts`) and scored on the other, in both directions.
         for counts in (first, totals - first):
             best = counts == counts.max()
             right += float((totals - counts)[best].mean())

@@ -40,13 +40,14 @@ def sum_of_ratios(
     """
     import numpy as np
 
-    names = sorted({share.ratio for shares in terms for share in shares})
+    names = sorted({term.ratio for of_sample in terms for term in of_sample})
     if not names:
         return None
     column = {name: 2 * index for index, name in enumerate(names)}
+    # (samples, 2 * ratios): numerator and denominator of each ratio in turn.
     rows = np.zeros((len(terms), 2 * len(names)))
-    for row, shares in zip(rows, terms, strict=True):
-        for name, numerator, denominator in shares:
+    for row, of_sample in zip(rows, terms, strict=True):
+        for name, numerator, denominator in of_sample:
             row[column[name]] += numerator
             row[column[name] + 1] += denominator
     ratio_weights = np.array(
@@ -64,6 +65,7 @@ def sum_of_ratios(
         values: NDArray[float64] = ratios @ ratio_weights
         return values
 
+    # How much a sample can move the headline: its part of each denominator, times the weight.
     sample_weights = rows[:, 1::2] @ (np.abs(ratio_weights) / np.where(wholes > 0, wholes, 1.0))
     return HeadlineSums(rows, value, strata, links, sample_weights)
 
@@ -131,7 +133,7 @@ def weights_of_scores(sums: HeadlineSums) -> list[float]:
     import numpy as np
 
     wholes = sums.rows[:, 1::2].sum(axis=0)
-    # Everything wrong, but for one ratio in each row: what it weighs.
+    # Row i has all numerators 0 except ratio i, which is 1: its value is the weight of ratio i.
     single = np.zeros((len(wholes), sums.rows.shape[1]))
     single[:, 1::2] = wholes
     single[range(len(wholes)), range(0, 2 * len(wholes), 2)] = wholes
@@ -165,6 +167,7 @@ def mean_of_sums(parts: Sequence[HeadlineSums]) -> HeadlineSums:
 
     ends = np.cumsum([part.rows.shape[1] for part in parts])
 
+    # The columns of all parts stand side by side, so that one resample draws all of them.
     def value(sums: NDArray[float64]) -> NDArray[float64]:
         columns = np.split(sums, ends[:-1], axis=1)
         values = [

@@ -118,7 +118,7 @@ def parse_number(text: str) -> float | None:
     2\\frac{1}{2}. Else None."""
     fraction = _FRACTION.fullmatch(text)
     if fraction:
-        # Above 308 digits there is no float, above 4,300 Python makes no number of them.
+        # Floats end at 308 digits, and Python refuses to parse integers above 4,300 digits.
         if max(map(len, filter(None, fraction.groups()))) > _MAX_DIGITS:
             return None
         top, bottom = int(fraction["top"]), int(fraction["bottom"])
@@ -145,7 +145,7 @@ def _official_value(text: str) -> float | None:
     stopped = _OFFICIAL_NUMBER.match(closed)
     try:
         value = _numeric_value(stopped[1] if stopped else _BEFORE_FRACTION.sub(r"\\cdot ", closed))
-    except OverflowError:  # 2^{99999} is no float
+    except OverflowError:  # 2^{99999} exceeds the range of floats
         return None
     return value if value is not None and isfinite(value) else None
 
@@ -255,7 +255,8 @@ def _parse_terms(text: str) -> tuple[Any, ...]:
     require_math_verify()
     from math_verify import LatexExtractionConfig, parse
 
-    # It would warn, once, that no clock stops it, and count by signals if one did.
+    # Without a timeout it logs a warning; with one it would use signals, which only work in the
+    # main thread and make verdicts depend on the machine.
     logging.getLogger("math_verify").setLevel(logging.ERROR)
     config = LatexExtractionConfig(boxed_match_priority=-1)
     terms = parse(f"${_to_latex(text)}$", extraction_config=(config,), parsing_timeout=None)

@@ -60,7 +60,7 @@ def _fold_unicode(text: str) -> str:
         else unicodedata.normalize("NFKC", sign)
         for sign in unicodedata.normalize("NFC", text).translate(_SIGNS)
     )
-    return folded.translate(_SIGNS)  # half-width signs become others of them
+    return folded.translate(_SIGNS)  # NFKC turns half-width signs into signs of the table
 
 
 def _normalise_word(word: str) -> str:

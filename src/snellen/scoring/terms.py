@@ -43,6 +43,7 @@ def is_same_term(gold: Any, answer: Any) -> bool:
 
 
 def _are_same(gold: Any, answer: Any) -> bool:
+    """Whether two SymPy terms are the same; relations, sets and matrices by their parts."""
     from sympy import MatrixBase, Set, Symbol, Tuple, nan, zoo
 
     gold, answer = _drop_equation_names(gold, answer)
@@ -105,6 +106,7 @@ def _equations(term: Any) -> tuple[Any, ...]:
 
 
 def _same_relation(gold: Any, answer: Any) -> bool:
+    """Whether two equations or inequalities have the same solutions by a constant factor."""
     from sympy import Eq
 
     left, right = gold.lhs - gold.rhs, answer.lhs - answer.rhs
@@ -120,6 +122,7 @@ def _same_relation(gold: Any, answer: Any) -> bool:
 
 
 def _same_items(gold: Any, answer: Any) -> bool:
+    """Whether two sets, tuples or intervals have the same items."""
     from sympy import FiniteSet, Interval, Set, Tuple
 
     if isinstance(gold, Interval) and isinstance(answer, Interval):
@@ -146,6 +149,7 @@ def _items(term: Any) -> list[Any]:
 
 
 def _match_unordered(golds: Sequence[Any], answers: Sequence[Any]) -> bool:
+    """Whether each gold item has an answer item of its own that is the same."""
     unmatched = list(answers)
     for gold in golds:
         index = next(
@@ -170,6 +174,7 @@ def _letters(term: Any) -> str:
 
 
 def _same_value(gold: Any, answer: Any) -> bool:
+    """Whether two terms have the same value, at all fixed points if they have variables."""
     if not (_is_evaluable(gold) and _is_evaluable(answer)):
         return False
     if not gold.free_symbols and not answer.free_symbols:
@@ -185,7 +190,7 @@ def _same_number(gold: Any, answer: Any) -> bool:
     if gold_value is None or answer_value is None:
         return False
     percents = _percent_value(gold), _percent_value(answer)
-    if (percents[0] is None) != (percents[1] is None):  # 9 % and 9 are the same
+    if (percents[0] is None) != (percents[1] is None):  # only one has a percent sign: 9 % equals 9
         gold_value, answer_value = (
             value if part is None else part
             for value, part in zip((gold_value, answer_value), percents, strict=True)

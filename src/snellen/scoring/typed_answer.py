@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from snellen.scoring.document import NOT_ANSWERABLE, abstains, thresholded_similarity
 
-# Starts only where a run of blanks starts, so that no run is scanned twice.
+# Matches only at the start of a run of blanks, so that scanning stays linear.
 _PARENTHESES = re.compile(r"(?<!\s)\s*\([^)]*\)")
 _EDGE_QUOTES = re.compile(r"^['\"]|['\"]$")
 _WHOLE_NUMBERS = re.compile(r"\d+(?:[-\s]\d+)?")
@@ -115,7 +115,7 @@ _BY_TYPE: Mapping[str, Callable[[str, str], float]] = {
 def clean_text(text: str) -> str:
     """Lower case, without parts in parentheses, outer quotes, a leading $ and a trailing %."""
     text = text.lower().strip()
-    # Behind the last ")" nothing matches, and each "(" there would be scanned to the end.
+    # After the last ")" nothing can match, but every "(" would be scanned to the end of the text.
     end = text.rfind(")") + 1
     text = _PARENTHESES.sub("", text[:end]) + text[end:]
     text = _EDGE_QUOTES.sub("", text.strip()).strip()

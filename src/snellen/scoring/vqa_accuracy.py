@@ -126,5 +126,5 @@ _EXPANDED = {
     "ow's'at": "'ow's'at",
     "'ows'at": "'ow's'at",
     "'ow'sat": "'ow's'at",
-    "somebody'd": "somebodyd",  # the authors' list has the two the wrong way round
+    "somebody'd": "somebodyd",  # reversed in the authors' list
 }

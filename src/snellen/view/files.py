@@ -12,8 +12,7 @@ import msgspec
 
 from snellen.core.atomic_write import atomic_file
 from snellen.core.errors import SnellenError, StorageError, UsageError
-from snellen.core.record import Record
-from snellen.core.repeats import every_pass
+from snellen.core.record import Record, every_pass
 from snellen.report.page.samples import describe
 from snellen.report.page.thumbnails import thumbnail_path
 from snellen.view.run_view import RunLibrary, RunView

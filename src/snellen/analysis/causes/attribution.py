@@ -96,7 +96,7 @@ def attribute_causes(
     for index, name in enumerate(shared_ids):
         moved = scores[0][name] != scores[1][name]
         if not moved and same_parsing and not crossed:
-            # Without a combination between them, equal scores tell of no cause.
+            # With equal scores and no combination in between, no cause can have an effect.
             continue
         change = sample_change(
             first, second, run_differences, first.records[name], second.records[name]
@@ -120,15 +120,21 @@ class _SampleScores(NamedTuple):
 
 
 def _sample_scores(pair: _RunPair, name: str, index: int, change: SampleChange) -> _SampleScores:
+    """The causes of one sample and its score in every known combination of them."""
+    # A combination is a set of causes that are as in the second run, the others as in the first:
+    # the empty set scores `before`, all causes score `after`, and whatever is known in between
+    # limits how much each cause can have moved.
     before, after = pair.scores[0][name], pair.scores[1][name]
     runs = [crossed for crossed in pair.crossed if name in crossed.scores]
     reply_causes = frozenset[Cause]() if change.is_blocked and not runs else change.reply_causes
     scoring_causes = change.scoring_causes
     if before == after:
-        # That the two read it otherwise, with the same score, is known of the runs alone.
+        # With equal scores only differences in the settings of the runs count: differences seen in
+        # this sample have not changed its score.
         scoring_causes &= pair.run_differences.causes
     if runs and "failures" not in scoring_causes:
-        # A further run may read its reply otherwise, also where the two runs read theirs alike.
+        # A further run has another reply, which the two runs may score differently even if they
+        # score their own replies alike.
         scoring_causes = (
             scoring_causes | (pair.run_differences.causes - REPLY_CAUSES)
         ) - reply_causes
@@ -137,6 +143,7 @@ def _sample_scores(pair: _RunPair, name: str, index: int, change: SampleChange) 
         causes = frozenset()
     scores: dict[Coalition, float] = {}
     if change.is_blocked and reply_causes and scoring_causes:
+        # The replies are equal or parsed alike, so switching the reply causes changes nothing.
         scores[reply_causes], scores[scoring_causes] = before, after
     for crossed in runs:
         scores[crossed.switched & causes] = crossed.scores[name]
@@ -146,7 +153,8 @@ def _sample_scores(pair: _RunPair, name: str, index: int, change: SampleChange) 
             **_rescored_combinations(pair, name, reply_causes, scoring_causes, runs),
             **scores,
         }
-    # What the two runs scored themselves wins over a further run that is like one of them here.
+    # The scores of the two runs themselves replace those of a further run that has the same causes
+    # switched for this sample.
     scores[causes], scores[frozenset()] = after, before
     return _SampleScores(index, causes, scores, measured)
 
@@ -184,10 +192,13 @@ def _sum_effects(kinds: Sequence[Sequence[_SampleScores]], n: int) -> list[Cause
     """The splits of all kinds of samples, summed over the n samples of the two runs."""
     import numpy as np
 
+    # A block is a set of causes that no known order separates, usually a single cause.
     values: dict[Coalition, NDArray[float64]] = {}
     methods: dict[Coalition, list[Method]] = defaultdict(list)
     orders: dict[Coalition, list[tuple[int, int]]] = defaultdict(list)
-    # Kinds with the same known orders are switched together, so their moves add up order by order.
+    # For the range of a block over orders: kinds with the same known orders are switched together,
+    # so their mean moves add up order by order; kinds with other orders vary independently, so
+    # their minima and maxima add up.
     moves: dict[frozenset[Order], dict[Order, dict[Coalition, float]]] = {}
     for samples in kinds:
         cells = {
@@ -223,6 +234,7 @@ def _sum_effects(kinds: Sequence[Sequence[_SampleScores]], n: int) -> list[Cause
 
 
 def _method(block: Coalition, split: ShapleySplit, measured: bool) -> Method:
+    """How the effect of a block of causes was determined."""
     if len(block) > 1:
         return "joint"
     if len(split.shares) == 1:

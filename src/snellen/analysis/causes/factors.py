@@ -171,7 +171,8 @@ def switched_causes(
     for cause, key in third_keys.items():
         if key == first_keys[cause] == second_keys[cause]:
             continue
-        # A longer or shorter limit that neither run has may change replies.
+        # Neither as in the first nor as in the second run, such as a third token limit: the run
+        # cannot tell the effect of this cause.
         if key not in (first_keys[cause], second_keys[cause]):
             raise ValueError(f"{third.name} differs from both runs in {cause}")
         if key == second_keys[cause]:

@@ -180,7 +180,7 @@ def _key_without_setting(info: RunInfo, setting: str) -> bytes:
     }
     data = "" if setting in DATA_SETTINGS else info.config.data
     examples = None if setting == "shots" else info.config.examples
-    # Thinking allows longer replies.
+    # The reply limit is not compared: runs with thinking have a higher one.
     remaining = msgspec.structs.replace(
         info.config, parameters=parameters, data=data, max_new_tokens=0, examples=examples
     )
@@ -190,6 +190,7 @@ def _key_without_setting(info: RunInfo, setting: str) -> bytes:
 def _pair_gains(
     first: _SettingRun, other: _SettingRun, setting: str, group: str | None
 ) -> Iterator[Gain]:
+    """The gain of a pair of runs over all samples, then by the labels of `group`."""
     same_question = _same_gold if setting in DATA_SETTINGS else ComparableRecord.is_same_question
     aligned_runs = align_runs([first.run, other.run], common=True, same_question=same_question)
     overall = _overall_gain(aligned_runs, first, other, setting)
@@ -222,6 +223,7 @@ def _same_gold(first: ComparableRecord, second: ComparableRecord) -> bool:
 def _overall_gain(
     aligned_runs: AlignedRuns, first: _SettingRun, other: _SettingRun, setting: str
 ) -> Gain:
+    """The gain over all samples that both runs scored, by the headline."""
     info = first.run.info
     measure = headlines([first.run, other.run], aligned_runs)
     if measure is None:

@@ -124,7 +124,7 @@ def sample_change(
         second_pass,
         _question_cause(first, second),
     )
-    # Gold that changed with the question itself is no cause of its own.
+    # A cause that acts through the request (a changed question with its gold) is named once.
     own_causes = frozenset(scoring_causes) - frozenset(reply_causes)
     return SampleChange(
         frozenset(reply_causes), own_causes, False, {**scoring_causes, **reply_causes}, pass_index
@@ -259,7 +259,7 @@ def _request_differences(
         passes_of(second_record)[pass_index],
     )
     if pass_index >= min(len(first_record.passes), len(second_record.passes)):
-        # A later draw was shown what the first was, and leaves it out.
+        # Later draws repeat the request of the first and do not record it again.
         asked_passes = first_record.passes[0], second_record.passes[0]
     else:
         asked_passes = first_pass, second_pass
@@ -269,15 +269,15 @@ def _request_differences(
     if question_detail:
         details[question_cause] = question_detail
     if first.info is None or second.info is None:
-        detail = "another reply; what was asked, shown and set is unknown"
+        detail = "another reply; its prompt, media and settings are unknown"
         unknown: tuple[Cause, ...] = ("media", "prompt", "decoding", "model")
         return {**details, **dict.fromkeys(unknown, detail)}
-    media = [prompt_media(one.prompt) for one in asked_passes]
+    media = [prompt_media(one_pass.prompt) for one_pass in asked_passes]
     if media[0] != media[1]:
         details["media"] = _media_difference(*media)
     elif run_differences.facts & MEDIA_FACTS:
         fact_names = ", ".join(sorted(run_differences.facts & MEDIA_FACTS))
-        details["media"] = f"the model was handed its pictures otherwise ({fact_names})"
+        details["media"] = f"the model got its images in another form ({fact_names})"
     prompt_index = _first_prompt_difference(first_record, second_record, pass_index)
     if prompt_index is not None and ("data" not in details or "prompt" in run_differences.causes):
         texts = (
@@ -332,7 +332,7 @@ def _decoding_difference(
     if limits[0] == limits[1]:
         return "other settings"
     if not any(_may_reach(one_pass.output, min(limits)) for one_pass in (first_pass, second_pass)):
-        # Neither reply is so long that the lower limit could have cut it.
+        # Neither reply is long enough for the lower limit to have truncated it.
         return ""
     is_cut = [_is_cut(first_pass), _is_cut(second_pass)]
     if is_cut[0] != is_cut[1]:
@@ -348,7 +348,7 @@ def _may_reach(output: Output, limit: int) -> bool:
         return True
     if output.usage is not None and output.usage.completion_tokens:
         return output.usage.completion_tokens >= limit
-    # A token is a byte at least.
+    # Without a token count: a token has at least one byte.
     return len((output.text + (output.reasoning or "")).encode()) >= limit
 
 
@@ -419,6 +419,7 @@ def _same_verdicts(first: Pass, second: Pass) -> bool:
 
 
 def _rule_text(answer: Answer | None) -> str:
+    """The rule that parsed an answer and its result, in words."""
     if answer is None:
         return "nobody"
     kind = str(answer.__struct_config__.tag).replace("_", " ")
@@ -440,10 +441,10 @@ def _is_cut(one_pass: Pass) -> bool:
 
 def _media_difference(first: Sequence[str], second: Sequence[str]) -> str:
     if len(first) != len(second):
-        return f"{len(first)} media were shown, and {len(second)}"
+        return f"{len(first)} media, and {len(second)}"
     pairs = [pair for pair in zip(first, second, strict=True) if pair[0] != pair[1]]
     kind, _, digest = pairs[0][0].partition(" ")
-    return f"{kind} {digest[:8]} was shown, and {pairs[0][1].partition(' ')[2][:8]}"
+    return f"{kind} {digest[:8]}, and {pairs[0][1].partition(' ')[2][:8]}"
 
 
 def _first_difference(first_text: str, second_text: str) -> str:

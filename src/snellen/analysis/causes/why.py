@@ -280,6 +280,7 @@ class _SplitContext(NamedTuple):
 def _observed_difference(
     context: _SplitContext, difference: float, unshared_points: float
 ) -> ObservedDifference:
+    """The difference of the two means with the interval and p of the aligned samples."""
     import numpy as np
 
     first, second = context.scores
@@ -326,6 +327,8 @@ def _unshared_effects(
     import numpy as np
 
     effects: dict[Cause, _UnsharedEffect] = defaultdict(_UnsharedEffect)
+    # Removing samples of the first run leads towards the shared samples (+), removing samples of
+    # the second leads back from its mean to them (-).
     for own, other, sign in ((0, 1, 1.0), (1, 0, -1.0)):
         reasons: dict[str, Cause] = {}
         for name in scores[own].keys() - shared_ids:
@@ -334,21 +337,28 @@ def _unshared_effects(
         causes = sorted(set(reasons.values()))
         if not causes:
             continue
+        # The mean after removing the samples of each set of causes: what removing one more cause
+        # changes depends on the order, so it is averaged over orders like any other attribution.
         means: dict[Coalition, NDArray[float64]] = {
-            removed: np.array([_mean(score for name, score in scores[own].items()
-                                 if reasons.get(name) not in removed)])
+            removed: np.array(
+                [
+                    _mean(
+                        score
+                        for name, score in scores[own].items()
+                        if reasons.get(name) not in removed
+                    )
+                ]
+            )
             for size in range(len(causes) + 1)
             for removed in map(frozenset, combinations(causes, size))
-        }  # fmt: skip
+        }
         split = shapley_split(means)
         for cause in causes:
             moves = [sign * 100 * move[frozenset({cause})] for move in split.moves.values()]
             effect = effects[cause]
             effect.points += sum(moves) / len(moves)
-            effect.minimum, effect.maximum = (
-                effect.minimum + min(moves),
-                effect.maximum + max(moves),
-            )
+            effect.minimum += min(moves)
+            effect.maximum += max(moves)
             effect.orders = max(effect.orders, len(moves))
             effect.ids += sorted(name for name, reason in reasons.items() if reason == cause)
     return effects
@@ -448,6 +458,7 @@ def changed_settings(first: RunRecords, second: RunRecords) -> list[ChangedSetti
 
 
 def _settings_of(run: RunRecords) -> dict[str, str]:
+    """All settings of a run by their displayed names."""
     info = run.info
     assert info is not None
     config = info.config
@@ -483,8 +494,8 @@ def _notices(first: RunRecords, second: RunRecords) -> Iterable[str]:
     for side in (first, second):
         if side.info is None:
             yield (
-                f"{side.name} holds replies alone: what was asked, shown and set is unknown, so it "
-                "cannot be told from the model"
+                f"{side.name} holds replies alone: their prompts, media and settings are unknown "
+                "and cannot be separated from the model"
             )
         elif side.info.status in ("running", "interrupted"):
             yield f"{side.name} is not finished"

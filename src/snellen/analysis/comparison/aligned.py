@@ -105,14 +105,15 @@ def align_runs(
 
     infos = tuple(run.info for run in runs)
     tables = [{record.id: record for record in run.read_as(ComparableRecord)} for run in runs]
-    shared, unlike = _shared_ids(runs, tables, common, same_question)
+    shared, unmatched = _shared_ids(runs, tables, common, same_question)
+    # One list per run; None without a score becomes NaN in the array below.
     columns = [
         [table[name].counted_score(info.failures) for name in shared]
         for table, info in zip(tables, infos, strict=True)
     ]
     retryable = [[table[name].unscored in RETRYABLE for name in shared] for table in tables]
-    scores = np.array(columns, dtype=np.float64).T
-    scored = np.flatnonzero(~np.isnan(scores).any(axis=1))  # None became NaN
+    scores = np.array(columns, dtype=np.float64).T  # (samples, runs)
+    scored = np.flatnonzero(~np.isnan(scores).any(axis=1))
     kept_records = [tables[0][shared[index]] for index in scored.tolist()]
     if not kept_records:
         raise UsageError(
@@ -126,10 +127,10 @@ def align_runs(
         np.asarray(
             cluster_numbers(*_clustering_records(infos, tables, kept_records)), dtype=np.int64
         ),
-        (*_exclusion_notices(runs, len(shared), unlike), *_difference_notices(infos)),
+        (*_exclusion_notices(runs, len(shared), unmatched), *_difference_notices(infos)),
         tuple(shared),
         tuple(_bounds(scores, np.array(retryable, dtype=np.bool_).T)),
-        unlike,
+        unmatched,
     )
 
 
@@ -141,6 +142,8 @@ def _bounds(
     out."""
     import numpy as np
 
+    # Bounds are over the samples that every run scored or could still score, so that the bounds of
+    # different runs have the same denominator and can be subtracted.
     unknown = np.isnan(scores)
     complete = ~(unknown & ~retryable).any(axis=1)
     for column, missing in zip(scores[complete].T, unknown[complete].T, strict=True):
@@ -181,6 +184,8 @@ def _shared_ids(
             f"the runs hold different samples ({sizes}; {len(shared)} are in all of them); compare "
             "those with --common, or finish the runs"
         )
+    # On the same data an id is one question by definition; on different data (another language,
+    # another revision) the id may have been reused.
     matching = shared
     if not same_data:
         matching = [
@@ -196,6 +201,7 @@ def _same_data(runs: Sequence[RunFolder]) -> bool:
 
 
 def _exclusion_notices(runs: Sequence[RunFolder], matched: int, unmatched: int) -> list[str]:
+    """A sentence about samples that are not compared, if there are any."""
     if not unmatched:
         return []
     question = "" if _same_data(runs) else ", or not the same question"
@@ -229,7 +235,11 @@ def _clustering_records(
     kept: Sequence[ComparableRecord],
 ) -> tuple[RunInfo, list[ComparableRecord]]:
     """The first run without a control, whose images are the original ones, else the first run; and
-    its records of these samples."""
+    its records of these samples.
+
+    Samples are clustered by shared images: a control that replaces images would link samples that
+    are independent, or separate samples that are not.
+    """
     run_index = next(
         (index for index, info in enumerate(infos) if CONTROL not in info.config.parameters), 0
     )

@@ -35,7 +35,7 @@ def run_facts(run: RunInfo) -> dict[str, str]:
         DATA: config.data[:_DIGITS],
         **{f"{key}=": value for key, value in sorted(config.parameters.items())},
         "limit": "none" if config.limit is None else f"{config.limit:,}",
-        # The seed chooses samples and their order; where all are asked it chooses nothing.
+        # The seed selects samples and their order; it has no effect if all samples are asked.
         "seed": str(config.seed) if config.limit is not None or config.until else "none",
         "until": config.until or "none",
         EXTENT: extent_asked(run),
@@ -154,8 +154,8 @@ def distinct_names(runs: Sequence[RunInfo], paths: Sequence[Path]) -> list[str]:
                     sorted(str(paths[twin]) for twin in (first_index[names[index]], index))
                 )
                 raise UsageError(
-                    f"two runs of {names[index]} on {runs[index].benchmark} are alike in all that "
-                    f"makes a run ({twins}); which of them counts is yours to say: give one"
+                    f"two runs of {names[index]} on {runs[index].benchmark} have the same "
+                    f"settings ({twins}); give only the one that counts"
                 )
             first_index[names[index]] = index
     return names

@@ -13,8 +13,7 @@ from snellen.analysis.comparison.aligned import AlignedRuns, ComparableRecord, c
 from snellen.analysis.comparison.reopened_data import benchmark_of
 from snellen.core.errors import UsageError
 from snellen.core.headline import HeadlineSums, SumsOf
-from snellen.core.record import Record
-from snellen.core.repeats import draws_of
+from snellen.core.record import Record, draws_of
 from snellen.core.summary import Unit
 from snellen.scoring.headlines import mean_of_sums
 from snellen.stats.paired import PairedMean
@@ -79,6 +78,9 @@ class Headlines(NamedTuple):
         """Ranks over bootstrap draws of the clusters, stratified by the parts of the design."""
         import numpy as np
 
+        # A bootstrap draw gives every cluster a multiplicity (draws, clusters); the sums of a
+        # system over the draw are the product with its rows (clusters, columns). The same
+        # multiplicities serve all systems, so that ranks are compared on the same resample.
         random, groups = seeded_generator(seed), int(self.clusters.max()) + 1
         parts = _independent_clusters(self.clusters, self.strata)
         step, values = max(1, _MAX_CELLS // groups), []
@@ -113,6 +115,8 @@ def headlines(runs: Sequence[RunFolder], aligned_runs: AlignedRuns) -> Headlines
         if not sums:
             return None
         sums_by_run.append(sums)
+    # Rows of zeros belong to samples outside every part of the headline (no group, or in no
+    # counted unit). They are dropped if they are zero for all runs.
     counted = np.flatnonzero(np.any([sums.rows.any(axis=1) for sums in sums_by_run], axis=0))
     is_scored = np.array([name in scored for name in aligned_runs.shared_ids])
     counted = counted[is_scored[counted]]
@@ -184,6 +188,8 @@ def _clusters(
     rows = [row_of[aligned_runs.shared_ids[index]] for index in counted.tolist()]
     clusters = aligned_runs.clusters
     if sums.links:
+        # Samples that the headline links (such as the two questions of a pair) join the clusters
+        # of shared images: the present cluster number serves as the unit, the link as a second key.
         link = dict(zip(aligned_runs.shared_ids, sums.links, strict=True))
         units = [
             ComparableRecord(sample.id, "", "answered", unit=str(number))

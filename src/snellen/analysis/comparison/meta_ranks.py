@@ -44,6 +44,7 @@ class MetaTaskDraws:
         observed = np.array(
             [[*self._metas[meta].observed, *(scores[meta] for scores in others)] for meta in metas]
         )
+        # (draws, meta-tasks, rows): only the runs vary, other rows keep their printed scores.
         drawn = np.repeat(observed[None], DEFAULT_DRAWS, axis=0)
         for index, meta in enumerate(metas):
             drawn[:, index, : self._runs] = self._metas[meta].resampled
@@ -80,12 +81,14 @@ def _meta_task_scores(aligned_runs: AlignedRuns) -> dict[str, _MetaTaskScores]:
             continue
         scores = aligned_runs.scores[rows[name]]
         clusters = np.unique(aligned_runs.clusters[rows[name]], return_inverse=True)[1]
+        # Sums of scores per run and the number of samples, by cluster: a resampled mean is the
+        # ratio of two resampled sums, since clusters differ in size.
         columns = np.concatenate([scores, np.ones((len(scores), 1))], axis=1)
         sums = np.zeros((int(clusters.max()) + 1, columns.shape[1]))
         np.add.at(sums, clusters, columns)
         drawn = bootstrap_sums(sums, seeded_generator(f"meta-tasks {name}"), DEFAULT_DRAWS)
-        shares = _MetaTaskScores(100 * scores.mean(axis=0), 100 * drawn[:, :-1] / drawn[:, -1:])
-        members.setdefault(meta.abbreviation, []).append(shares)
+        accuracies = _MetaTaskScores(100 * scores.mean(axis=0), 100 * drawn[:, :-1] / drawn[:, -1:])
+        members.setdefault(meta.abbreviation, []).append(accuracies)
     return {
         meta: _MetaTaskScores(*(np.mean(part, axis=0) for part in zip(*tasks, strict=True)))
         for meta, tasks in members.items()

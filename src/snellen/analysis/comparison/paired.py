@@ -212,6 +212,7 @@ def _compare_benchmark(
     measure: Headlines | None,
     level: float,
 ) -> BenchmarkComparison:
+    """Ranks and notices of the runs of one benchmark."""
     notices = list(aligned_runs.notices)
     if measure is None:
         notices += _not_a_mean_notice(runs, aligned_runs)
@@ -264,6 +265,7 @@ def _run_ranks(
     measure: Headlines | None,
     level: float,
 ) -> Iterator[RunRank]:
+    """Rank and rank interval of each run; no interval with too few clusters."""
     seed = f"ranks {benchmark}"
     if measure is None:
         intervals = rank_intervals(
@@ -289,6 +291,11 @@ def _pair_differences(
     power: float,
     margin: float | None,
 ) -> Iterator[PairDifference]:
+    """The difference of each chosen pair, second run minus first, with its tests.
+
+    Differences are those of the headline if it can be computed on the aligned samples (`measure`),
+    else those of mean scores.
+    """
     if not chosen:
         return
     scale = 1.0 if measure else 100.0

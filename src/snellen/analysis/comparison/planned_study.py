@@ -136,7 +136,7 @@ def spread_of_runs(runs: Sequence[RunFolder]) -> Spread:
     variance = float(differences.var(ddof=1)) / len(differences) if len(differences) > 1 else 0.0
     design = None
     if aligned_runs.is_clustered and paired.error is not None and variance:
-        # Below 1 by chance far oftener than in truth.
+        # Clusters hardly ever decrease the variance; an estimate below 1 is mostly noise.
         design = max(1.0, paired.error**2 / variance)
     names = " and ".join(run.info.model for run in runs)
     n = len(differences)
@@ -144,6 +144,8 @@ def spread_of_runs(runs: Sequence[RunFolder]) -> Spread:
     parts = [_draw_variance(run) for run in runs]
     if None in parts:
         return Spread(square, None, design, tuple(notes))
+    # Each run answers with the mean of its draws, so the observed mean square contains the variance
+    # of a draw divided by the number of draws. Subtracting it leaves what is between questions.
     single = sum(part.draws for part in parts if part)
     expected_draws = sum(part.draws / part.repeats for part in parts if part)
     notes.append(f"{100 * single:.1f} points of it, with one draw each, come from drawing replies")
@@ -156,6 +158,7 @@ class _DrawVariance(NamedTuple):
 
 
 def _draw_variance(run: RunFolder) -> _DrawVariance | None:
+    """The variance between the draws of a run; None without repeats."""
     repeats = run.info.config.repeats
     if repeats < 2:
         return None
@@ -241,6 +244,7 @@ def plan_study(
 
 
 def _design(aims: Aims, spread: Spread, size: BenchmarkSize | None) -> tuple[float, list[str]]:
+    """The design effect of the clusters, and a note on where it comes from."""
     if spread.design is not None and aims.correlation is None:
         worth = f"{spread.design:.2f} samples in clusters tell as much as one alone (measured)"
         return spread.design, [worth]
@@ -259,6 +263,7 @@ def _design(aims: Aims, spread: Spread, size: BenchmarkSize | None) -> tuple[flo
 
 
 def _needs(aims: Aims, square: float, design: float, repeats: int) -> Iterator[Need]:
+    """Samples needed for each aim; no costs yet."""
     settings = {"level": aims.level, "power": aims.power, "design": design}
     if aims.detect is not None:
         samples = required_samples(aims.detect / 100, max(square, aims.detect / 100), **settings)
@@ -272,6 +277,7 @@ def _needs(aims: Aims, square: float, design: float, repeats: int) -> Iterator[N
 
 
 def _with_costs(need: Need, size: BenchmarkSize | None) -> Need:
+    """The need with requests and dollars in proportion to the benchmark."""
     if size is None:
         return need
     times = need.repeats * need.samples / size.samples

@@ -128,6 +128,7 @@ def _are_means(aligned_runs: AlignedRuns, rows: Sequence[int], metrics: Sequence
 def _rank_by_means(
     aligned_runs: AlignedRuns, rows: Sequence[int], names: Sequence[str], level: float
 ) -> RunRanking:
+    """Rank runs by their mean scores over these rows of the aligned samples."""
     import numpy as np
 
     scores = aligned_runs.scores[rows]
@@ -161,6 +162,7 @@ def _paired_p_values(
 def _rank_by_headlines(
     measure: Headlines, names: Sequence[str], n: int, level: float
 ) -> RunRanking:
+    """Rank runs by a headline that is not a mean over samples."""
     pairs = list(combinations(range(len(names)), 2))
     tested = measure.differences(pairs, level)
     reason = next((test.reason for test in tested if test.p is None), "")
@@ -179,6 +181,7 @@ def _build_ranking(
     reason: str,
     level: float,
 ) -> RunRanking:
+    """Rank intervals and letters from the p-values of all pairs, adjusted by Holm."""
     adjusted = iter(holm([p for p in p_values if p is not None]))
     different = [
         pair
@@ -196,7 +199,7 @@ def _build_ranking(
         )
         letters = {index: letters_by_rank[rank] for index, rank in rank_of.items()}
     elif reason:
-        # Too few clusters: ranks over draws of them would claim what no test does.
+        # Too few clusters for a test, so a bootstrap over them would be too certain as well.
         return RunRanking({}, n, len(pairs), reason)
     return RunRanking(
         {

@@ -85,7 +85,7 @@ def _data_locations(info: RunInfo) -> Iterator[str | None]:
     is_registered = info.benchmark in plugin_entry_points(GROUP)
     locations: list[str | None] = []
     if origin is None:
-        # Recorded without its origin: a file that is there is the one that was read.
+        # A run without a recorded origin: an existing file at the path is the one it read.
         locations = [recorded_path] if not is_registered or _exists(recorded_path) else []
     elif origin.kind != "published":
         locations = [origin.file or recorded_path]

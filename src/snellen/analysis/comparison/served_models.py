@@ -23,10 +23,10 @@ def served_notices(runs: Sequence[RunInfo], names: Sequence[str]) -> Iterator[st
                 first.setdefault(key, []).append((f"{name} ({run.benchmark})", starts[-1]))
     for (role, model), answers in first.items():
         (name, first_answer), *others = answers
-        for other, then in others:
-            unlike = "; ".join(identity_differences(first_answer, then))
-            if unlike:
+        for other, answer in others:
+            differing = "; ".join(identity_differences(first_answer, answer))
+            if differing:
                 who = f"{name}: the two" if name == other else f"{name} and {other}: their"
                 what = model if role == _MODEL else f"{role} {model}"
-                yield f"{who} servers say different things of {what}: {unlike}"
+                yield f"{who} servers report different models for {what}: {differing}"
                 break

@@ -61,7 +61,8 @@ def interval_at_stop(
         return None
     sizes = np.bincount(clusters).astype(np.float64)
     totals = np.bincount(clusters, weights=differences)
-    # As many clusters as all samples would have made.
+    # The confidence sequence is for sampling without replacement from a finite population: the
+    # number of clusters among all samples is extrapolated from that among the samples asked.
     max_clusters = math.ceil(len(sizes) * max(1.0, _max_samples(infos) / len(differences)))
     interval = interval_of_differences(totals.tolist(), sizes.tolist(), max_clusters, level)
     return Interval(100 * interval.low, 100 * interval.high, interval.method, level)
@@ -80,4 +81,4 @@ def _is_comparison_rule(rule: str) -> bool:
     try:
         return isinstance(parse_stop_rule(rule), ComparisonRule)
     except UsageError:
-        return False  # a rule of another version
+        return False  # written by another version

@@ -121,7 +121,7 @@ def choices(records: Iterable[Record], group: str = "category") -> Choices:
             ]
             if 1 < len(record.passes) == len(record.options):
                 rotations.append(chosen)
-            # Where rotations are lacking, the first pass alone: passes depend on each other.
+            # Without all rotations only the first pass is independent of the others.
             first_passes += [
                 choice
                 for one_pass in record.passes[:1]

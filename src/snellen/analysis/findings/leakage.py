@@ -51,7 +51,7 @@ def leakages(runs: Sequence[RunFolder], language_model: RunFolder) -> list[Leaka
     sees = capabilities is None or "image" in capabilities.inputs
     if control != BLIND and sees:
         raise UsageError(
-            f"{language_model.name}: the run of the language model shows pictures; make it with "
+            f"{language_model.name}: the run of the language model uses images; make it with "
             "--control blind"
         )
     return [

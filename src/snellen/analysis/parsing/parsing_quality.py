@@ -20,8 +20,7 @@ from snellen.analysis.parsing.unread_replies import unread_replies
 from snellen.core.answer import Answer, Empty, ParsedAnswer, Truncated
 from snellen.core.errors import UsageError
 from snellen.core.output import Generated
-from snellen.core.record import Record
-from snellen.core.repeats import draws_of, every_pass
+from snellen.core.record import Record, draws_of, every_pass
 from snellen.core.sample import Kind
 from snellen.core.summary import Interval
 from snellen.extract.llm import EXTRACTOR
@@ -179,9 +178,9 @@ def measure_parser(
         system_counts = counts.setdefault(reply.system, [0, 0, 0, 0])
         for index, hit in enumerate((True, reply.label is not None, value is not None, right)):
             system_counts[index] += hit
-    systems = tuple(SystemCounts(name, *held) for name, held in counts.items() if name)
+    systems = tuple(SystemCounts(name, *tally) for name, tally in counts.items() if name)
     total, meaning, parsed, right_ones = (
-        sum(held[index] for held in counts.values()) for index in range(4)
+        sum(tally[index] for tally in counts.values()) for index in range(4)
     )
     return ParsingQuality(
         parser, kind, labelled_by, total, meaning, parsed, right_ones,
@@ -281,7 +280,7 @@ def score_error(quality: ParsingQuality) -> ScoreError:
     replies: every misread reply may change its question's score, and every unparsed one that means
     an option may have been right."""
     if not quality.replies:
-        raise ValueError("no error can be told from no replies")
+        raise ValueError("a score error needs at least one reply")
     misread = quality.read - quality.right
     unread_ones = max(0, quality.meaning - quality.right - misread)
     share = 100 / quality.replies

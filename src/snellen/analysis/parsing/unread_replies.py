@@ -109,7 +109,7 @@ def read_labels(path: Path) -> dict[tuple[str, int], str]:
                 label = cell_text((row["label"] or "").strip())
                 if label:
                     labels[cell_text(row["id"]), int(row["pass"])] = label.capitalize()
-    # A row of the sheet with fewer cells has None in their place.
+    # TypeError and AttributeError: csv.DictReader fills the missing cells of a short row with None.
     except (OSError, ValueError, TypeError, AttributeError, csv.Error) as error:
         raise DataError(f"{path} cannot be read as a labelling sheet: {error}") from error
     if not labels:

@@ -112,6 +112,7 @@ def doubts(
 def _suspect(
     sample: ComparableRecord, run_answers: Sequence[str | None], strong: Sequence[int]
 ) -> Suspect | None:
+    """The sample as a suspect, or None if the strong runs do not agree on one wrong answer."""
     strong_answers = {run_answers[index] for index in strong}
     answer = next(iter(strong_answers))
     if len(strong_answers) != 1 or answer is None or answer in sample.gold:

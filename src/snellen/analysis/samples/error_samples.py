@@ -39,15 +39,18 @@ ERROR_TYPES: tuple[ErrorType, ...] = get_args(ErrorType)
 MEANINGS: Mapping[ErrorType, tuple[str, str]] = {
     "perception": (
         "perception error",
-        "what is in the picture was not recognised, classified or found",
+        "what is in the image was not recognised, classified or located",
     ),
     "reasoning": (
         "reasoning error",
-        "the picture was seen right, and the wrong conclusion drawn from it",
+        "the image was seen correctly, and the wrong conclusion drawn from it",
     ),
     "knowledge": ("lack of knowledge", "the question needs facts that the model does not know"),
     "capability": ("lack of capability", "the model says, or shows, that it cannot do such a task"),
-    "refusal": ("refuse to answer", "the model declines, for instance because of people shown"),
+    "refusal": (
+        "refuse to answer",
+        "the model declines, for instance because of people in the image",
+    ),
     "instruction": (
         "fail to follow instruction",
         "the reply is not what was asked for, such as no option at all",
@@ -276,6 +279,7 @@ def label_agreement(first: ErrorLabels, second: ErrorLabels) -> list[LabelAgreem
 
 
 def _to_csv(labels: ErrorLabels) -> str:
+    """Labels as CSV, with cells that no spreadsheet evaluates as formulas."""
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(_COLUMNS)

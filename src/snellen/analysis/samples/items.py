@@ -93,10 +93,10 @@ def analyse_items(
     smallest = smallest_subset(aligned_runs, agreement)
     notices = smallest.notices
     if not strong:
-        notices = (*notices, f"labels are doubted from {MIN_RUNS} runs on, here are {len(runs)}")
+        notices = (*notices, f"doubtful labels need {MIN_RUNS} or more runs, got {len(runs)}")
     if low_expected is None:
-        few = f"discrimination is told from {FEWEST_SYSTEMS_TO_DISCRIMINATE} runs on"
-        notices = (*notices, f"{few}, here are {len(runs)}")
+        few = f"discrimination needs {FEWEST_SYSTEMS_TO_DISCRIMINATE} or more runs"
+        notices = (*notices, f"{few}, got {len(runs)}")
     return ItemAnalysis(
         benchmark=next(iter(benchmarks)),
         runs=tuple(names),

@@ -55,7 +55,7 @@ def smallest_subset(aligned_runs: AlignedRuns, agreement: float) -> SmallestSubs
 
     systems = aligned_runs.scores.shape[1]
     if systems < MIN_SYSTEMS:
-        why = f"a subset is chosen from {MIN_SYSTEMS} runs on, here are {systems}"
+        why = f"a subset needs {MIN_SYSTEMS} or more runs, got {systems}"
         return SmallestSubset((), (), None, (why,))
     sums = cluster_sums(aligned_runs.scores, aligned_runs.clusters)
     counts = np.bincount(aligned_runs.clusters).astype(np.float64)
@@ -88,6 +88,7 @@ class _PairSpread(NamedTuple):
 
 
 def _spread(aligned_runs: AlignedRuns) -> _PairSpread:
+    """Average spread over at most `_MAX_PAIRS` evenly chosen pairs of runs."""
     import numpy as np
 
     pairs = list(combinations(range(aligned_runs.scores.shape[1]), 2))

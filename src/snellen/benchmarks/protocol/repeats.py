@@ -17,8 +17,7 @@ from msgspec import structs
 
 from snellen.benchmarks.protocol.judging import JUDGE_REPEATS, JUDGE_VARIANCE
 from snellen.core.benchmark import Benchmark, final_summary
-from snellen.core.record import Record
-from snellen.core.repeats import draws_of
+from snellen.core.record import Record, draws_of
 from snellen.core.run import FewShotInfo
 from snellen.core.summary import Bounds, Draws, Interval, Metric, Summary
 from snellen.scoring.clusters import cluster_samples

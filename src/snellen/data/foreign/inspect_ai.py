@@ -24,7 +24,7 @@ _JSON_ADVICE = "write it as JSON with: inspect log convert --to json --output-di
 
 
 def is_inspect_json(head: bytes) -> bool:
-    """Whether a JSON document begins as Inspect's logs do."""
+    """Whether a JSON document begins like Inspect's logs."""
     start = head.lstrip()[:200]
     return start.startswith(b"{") and b'"version"' in start and (
         b'"status"' in start and b'"eval"' in head
@@ -122,7 +122,7 @@ def _metadata_cells(metadata: Mapping[str, Any]) -> Record:
 
 
 def _question_text(value: Any, attachments: Mapping[str, Any]) -> str:
-    """The input as text: of a conversation, what the user said last."""
+    """The input as text; of a conversation, the user's last message."""
     if isinstance(value, str):
         return _resolve_attachment(value, attachments)
     said = [
@@ -134,7 +134,7 @@ def _question_text(value: Any, attachments: Mapping[str, Any]) -> str:
 
 
 def _message_text(content: Any, attachments: Mapping[str, Any]) -> str:
-    """The text of a message; reasoning and pictures are left out."""
+    """The text of a message, without reasoning and images."""
     if isinstance(content, str):
         return _resolve_attachment(content, attachments)
     parts = [
@@ -146,14 +146,14 @@ def _message_text(content: Any, attachments: Mapping[str, Any]) -> str:
 
 
 def _resolve_attachment(text: str, attachments: Mapping[str, Any]) -> str:
-    """Long texts are kept once and named where they stood."""
+    """Replace a reference to an attachment by its text: Inspect stores long texts once."""
     if text.startswith(_ATTACHMENT):
         return str(attachments.get(text.removeprefix(_ATTACHMENT), text))
     return text
 
 
 def _as_object(value: Any) -> Mapping[str, Any]:
-    """A JSON object; an empty one in place of anything else."""
+    """The value if it is a JSON object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 

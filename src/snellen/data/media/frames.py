@@ -1,10 +1,10 @@
-"""The frames of a video that are shown, kept in the cache under what they were made of.
+"""Sampled frames of videos, cached on disk by content.
 
-An entry is a folder `frames/<2 hex>/<key>` with one JPEG for each frame and `frames.json`; its key
-is the hash of the video's content and of everything that decides what is taken of it. An entry
-appears whole or not at all, so that processes may make the same one at once. Entries that have not
-been used for longest are removed when all together pass a limit; one that is gone is made again
-when a frame of it is read.
+An entry is a folder `frames/<2 hex>/<key>` with a JPEG for each frame and `frames.json`. Its key is
+the hash of the video's content and of the complete frame sampling. An entry is published by a
+rename, so several processes may build the same one at once. The least recently used entries are
+removed when the cache passes its limit; an entry that is missing is built again when one of its
+frames is read.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class _CachedFrame(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class VideoClip:
-    """A video and what is taken of it."""
+    """A video and how its frames are sampled."""
 
     source: VideoFile | FrameFolder | None
     """None for a video inside a data file, whose bytes `medium` reads."""
@@ -79,7 +79,7 @@ class VideoClip:
 
 @dataclass(frozen=True, slots=True)
 class FrameSource:
-    """One frame in the cache; made again where it is gone or damaged."""
+    """One frame in the cache, built again if it is missing or damaged."""
 
     clip: VideoClip
     index: int
@@ -94,18 +94,18 @@ class FrameSource:
 
 
 class Frame(Struct, frozen=True):
-    """A frame as it is shown; `time` in seconds from the beginning of the video, None where only
-    its place among others is known (a folder of frames)."""
+    """A sampled frame; `time` in seconds from the beginning of the video, None if only the frame's
+    index is known (a folder of frames)."""
 
     ref: MediaRef
     time: float | None
 
 
 def extract_frames(ref: MediaRef, sampling: FrameSampling, cache: Path) -> list[Frame]:
-    """The frames of a video, in order of time, from the cache where they are there.
+    """The sampled frames of a video, in order of time, from the cache if possible.
 
-    Raises MediaError where it cannot be decoded, StorageError where the cache cannot be written,
-    MissingExtra.
+    Raises MediaError if the video cannot be decoded, StorageError if the cache cannot be written,
+    MissingExtra without PyAV.
     """
     source = ref.source
     if isinstance(source, FrameFolder):
@@ -123,8 +123,10 @@ def extract_frames(ref: MediaRef, sampling: FrameSampling, cache: Path) -> list[
 
 
 def video_size(ref: MediaRef) -> tuple[int, int]:
-    """Width and height of a video that opens and whose first and last frames can be decoded.
-    Raises MediaError, MissingExtra."""
+    """Width and height of a video, checking that its first and last frames can be decoded.
+
+    Raises MediaError, MissingExtra.
+    """
     source = ref.source
     if isinstance(source, FrameFolder):
         return [
@@ -139,7 +141,8 @@ def video_size(ref: MediaRef) -> tuple[int, int]:
 
 
 def trim_cache(cache: Path, limit: int = CACHE_LIMIT) -> int:
-    """Remove the entries unused for longest until all are below `limit` bytes; how many went."""
+    """Remove the least recently used entries until all are below `limit` bytes; returns how
+    many."""
     entries = []
     for folder in (cache / CACHE_FOLDER).glob("??/*"):
         with suppress(OSError):
@@ -162,7 +165,8 @@ def _entry_folder(clip: VideoClip) -> Path:
 
 
 def _cached_frames(clip: VideoClip) -> list[_CachedFrame] | None:
-    """The frames of an entry that is there; using it is noted in its time of change."""
+    """The frames of an entry, or None if it is incomplete; marks it as used by its modification
+    time."""
     listing = _entry_folder(clip) / _LISTING
     try:
         frames = msgspec.json.decode(listing.read_bytes(), type=list[_CachedFrame])
@@ -210,8 +214,11 @@ def _build_entry(clip: VideoClip) -> list[_CachedFrame]:
 
 
 def _publish(part: Path, folder: Path) -> None:
-    """Give an entry its name. Another process may have been first: its entry is the same, unless
-    it is damaged, and then it makes room."""
+    """Rename a finished entry into place.
+
+    Another process may have published it first. Then both are equal, unless the existing one is
+    damaged, so the existing one is moved away and removed.
+    """
     folder.parent.mkdir(parents=True, exist_ok=True)
     with suppress(OSError):
         part.rename(folder)
@@ -229,7 +236,7 @@ _TRIM_INTERVAL = 256
 
 
 def _trim_periodically(cache: Path) -> None:
-    """Look at the size of all entries after every 256 new ones."""
+    """Check the cache's size after every 256 new entries."""
     global _NEW_ENTRIES
     _NEW_ENTRIES += 1
     if _NEW_ENTRIES % _TRIM_INTERVAL == 0:
@@ -242,6 +249,8 @@ def _decode_frames(clip: VideoClip) -> Iterator[DecodedFrame]:
 
 
 def _clip_times(clip: VideoClip, video: VideoInput) -> list[float]:
+    """The times to decode, in seconds: by rule, or among the frames' own times if the rule counts
+    frames."""
     start = (clip.source.start if clip.source else None) or 0.0
     clip_end = clip.source.end if clip.source else None
     facts = video_facts(video, clip.name)

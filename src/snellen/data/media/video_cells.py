@@ -1,4 +1,4 @@
-"""Videos as rows name them: a file, a part of one, its subtitles, or a folder of its frames."""
+"""Videos that rows name: a file, a clip of one, its subtitles, or a folder of frames."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _VIDEO_NAME = re.compile(r"[^\n\t]{1,1024}")
 
 @dataclass(frozen=True, slots=True)
 class VideoFile:
-    """A video in a file of its own; `digest` is the SHA-256 of the file."""
+    """A video file; `digest` is its SHA-256."""
 
     path: str
     digest: str
     start: float | None = None
     end: float | None = None
     subtitles: str | None = None
-    """Path of the file with its subtitles."""
+    """Path of the subtitle file."""
 
     def read(self) -> bytes:
-        """The whole file, for models that take videos."""
+        """The complete file, for models that take videos."""
         return FileSource(self.path).read()
 
 
@@ -53,8 +53,10 @@ class FrameFolder:
 
 
 def parse_video(cells: Mapping[str, str]) -> NamedVideo | None:
-    """The video that a row names, with `prefix` (a folder), `start`, `end` and `subtitle_path`
-    where these columns are there."""
+    """The video that a row names, or None.
+
+    The columns `prefix` (a folder), `start`, `end` and `subtitle_path` are used if they exist.
+    """
     names = [cells[column].strip() for column in VIDEO_COLUMNS if cells.get(column)]
     names = [name for name in names if _VIDEO_NAME.fullmatch(name) and "://" not in name]
     if not names:
@@ -72,8 +74,10 @@ def parse_video(cells: Mapping[str, str]) -> NamedVideo | None:
 def locate_video(
     item: NamedVideo, folders: MediaFolders, files: FileDigests, where: str
 ) -> MediaRef:
-    """The video, looked for in `folders` and in `video`, `videos` and `data` inside them, also
-    without its suffix; a folder of that name holds its frames."""
+    """Find the video in `folders` and their subfolders `video`, `videos` and `data`.
+
+    The name is also tried with each video suffix; a folder of that name holds the frames.
+    """
     search_folders = [
         Path(folder, inner) for folder in folders.search_folders for inner in _INNER_FOLDERS
     ]
@@ -134,7 +138,8 @@ def _frame_folder(
 
 
 def _find_subtitles(path: Path, item: NamedVideo, search_folders: Sequence[Path]) -> str | None:
-    """The file a column names, else one with the video's name beside it or in `subtitle`."""
+    """The file that a column names, else a file with the video's name next to it or in
+    `subtitle(s)`."""
     if item.subtitles:
         candidates = [folder / item.subtitles for folder in search_folders]
         return next((str(candidate) for candidate in candidates if is_file(candidate)), None)
@@ -148,7 +153,7 @@ def _without_suffix(path: Path) -> Path:
 
 
 def _part_digest(digest: str, item: NamedVideo) -> str:
-    """A whole video is named by its bytes; a part of one by these and its bounds."""
+    """Digest of a video: that of its bytes, or for a clip, of these and its bounds."""
     if item.start is None and item.end is None:
         return digest
     return digest_bytes(f"{digest}:{item.start}:{item.end}".encode())
@@ -160,7 +165,7 @@ def _frame_files(folder: Path) -> list[Path]:
 
 
 def natural_order(path: Path) -> list[tuple[bool, int, str]]:
-    """Frame 10 after frame 9."""
+    """Sort key for file names: frame 10 after frame 9."""
     pieces = re.findall(r"\d+|\D+", path.name)
     return [(piece.isdecimal(), int(piece) if piece.isdecimal() else 0, piece) for piece in pieces]
 

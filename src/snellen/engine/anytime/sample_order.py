@@ -118,7 +118,7 @@ def _stratum_column(samples: Sequence[Sample]) -> str | None:
         for column, label in sample.groups.items():
             labels[column].add(label)
     label_counts = {
-        column: len(found) for column, found in labels.items() if 2 <= len(found) <= _MAX_STRATA
+        column: len(values) for column, values in labels.items() if 2 <= len(values) <= _MAX_STRATA
     }
     return min(label_counts, key=lambda column: label_counts[column]) if label_counts else None
 

@@ -1,4 +1,4 @@
-"""Whether what a model gave is an answer to what it was asked."""
+"""Checks that a model's output answers the request it was made for."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _OUTPUT_TYPES: dict[type, type] = {
 
 
 def as_output(value: object) -> Output:
-    """A model may return plain text for a `Generated`. Raises ModelError for anything else."""
+    """Convert a model's return value: plain text becomes `Generated`. Raises ModelError for
+    anything that is neither text nor an Output."""
     if isinstance(value, str):
         return Generated(value)
     if isinstance(value, Generated | Ranked | Drawn | Compared | Failure):
@@ -31,17 +32,17 @@ def as_output(value: object) -> Output:
 
 
 def check_output(request: Request, output: Output) -> Output:
-    """The output, if it is an answer to that kind of request; else a Failure.
+    """Return the output if it answers that kind of request; else a Failure.
 
-    Words are an answer to the request for a picture where they refuse it.
-    Log-likelihoods and similarities that are no finite numbers are one of kind `nan`: nothing
-    could be ranked by them, and JSON cannot keep them.
+    A text refusal is a valid answer to an image request. Log-likelihoods and similarities that
+    are not finite are a Failure of kind `nan`: candidates cannot be ranked by them, and JSON
+    cannot store them.
     """
     if isinstance(request, Draw) and is_refusal(output):
         return output
     if not isinstance(output, (_OUTPUT_TYPES[type(request)], Failure)):
-        got, asked = type(output).__name__, type(request).__name__
-        return Failure("unsupported", f"the model answered {asked} with {got}")
+        got, kind = type(output).__name__, type(request).__name__
+        return Failure("unsupported", f"the model answered {kind} with {got}")
     numbers: list[float] = []
     if isinstance(output, Generated):
         return _replace_surrogates(output)
@@ -63,13 +64,13 @@ def check_output(request: Request, output: Output) -> Output:
 
 
 def is_refusal(output: Output) -> bool:
-    """Whether there is no answer but a filter's words."""
+    """Whether a content filter replied instead of the model."""
     return isinstance(output, Generated) and output.is_refusal
 
 
 def _replace_surrogates(output: Generated) -> Output:
-    """The reply with half surrogate pairs (an emoji cut at the token limit) replaced by U+FFFD:
-    neither JSON nor the store can keep them."""
+    """Replace unpaired surrogates (an emoji cut at the token limit) by U+FFFD: they cannot be
+    encoded as UTF-8, so neither JSON nor the store can keep them."""
     if not isinstance(output.text, str):
         return Failure("request", f"the reply is {type(output.text).__name__}; expected text")
     try:

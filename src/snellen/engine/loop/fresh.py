@@ -1,4 +1,4 @@
-"""Runs that ask anew what the store has: each under a name, so that the same run is found again."""
+"""Fresh runs (`--fresh`): they ignore stored replies, under a name by which the run continues."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ from snellen.engine.loop.plan import RunPlan, run_config
 from snellen.store.runs import find_runs
 
 LATEST = ""
-"""What `--fresh` without a name stands for: the latest such command that has not ended, else a
-new one."""
+"""`--fresh` without a name: continue the latest unfinished fresh command, else start a new one."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 _GENERATED_NAME = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}")
 
 
 def check_fresh(name: str | None) -> None:
-    """Raises UsageError for what is no name."""
+    """Raises UsageError if the name is invalid."""
     if name and not _NAME.fullmatch(name):
         raise UsageError(f"--fresh {name!r}: expected a name of letters, digits and . _ -")
 
@@ -37,12 +36,12 @@ def fresh_name(plans: Sequence[RunPlan]) -> str:
         last = max(started, key=lambda name: (started[name], name))
         if not all(last in runs and runs[last].status == "complete" for runs in named_runs):
             return last
-    # Two commands may start in one second, and a clock may be set back.
+    # The random part: two commands may start in one second, and a clock may be set back.
     return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
 
 
 def _generated_runs(plan: RunPlan) -> Iterator[tuple[str, RunInfo]]:
-    """The runs there are of this plan that were named here, by name."""
+    """Existing runs of this plan whose names were generated here, with their names."""
     if not plan.out.is_dir():
         return
     config = _without_name(run_config(plan, plan.benchmark.open()))
@@ -57,6 +56,6 @@ def _generated_runs(plan: RunPlan) -> Iterator[tuple[str, RunInfo]]:
 
 
 def _without_name(config: RunConfig) -> RunConfig:
-    """What a rule to stop by adds is not known before the run begins."""
+    """The config without its name, and without what a stop rule adds when the run starts."""
     seed = config.seed if config.limit is not None else 0
     return structs.replace(config, fresh="", until="", seed=seed)

@@ -19,8 +19,7 @@ from snellen.core.flow import Flow
 from snellen.core.model import Model, abilities
 from snellen.core.output import Failure
 from snellen.core.price import Price
-from snellen.core.record import Pass, Record
-from snellen.core.repeats import merge_draws
+from snellen.core.record import Pass, Record, merge_draws
 from snellen.core.request import Compare, Draw, Generate, Rank, Request, Sampling
 from snellen.core.run import RunConfig
 from snellen.core.sample import Sample, sampling_key
@@ -32,7 +31,7 @@ from snellen.engine.loop.request_broker import MAIN, RequestLimits
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlan:
-    """A run to be made."""
+    """Everything that a run is started with."""
 
     model: Model
     model_name: str
@@ -41,31 +40,35 @@ class RunPlan:
     roles: Mapping[str, Model] = field(default_factory=dict)
     """Other models that flows may ask, by role, e.g. an `extractor`."""
     limit: int | None = None
+    """Number of samples to ask; None: all."""
     seed: int = 0
-    """Chooses which samples a limit keeps."""
+    """Seed of the random subset that a limit selects."""
     failures: str = "exclude"
     command: str = ""
     progress: Progress = field(default_factory=NoProgress)
     limits: RequestLimits = RequestLimits()  # noqa: RUF009 - frozen
     prices: Mapping[str, Price] = field(default_factory=dict)
-    """By role, where they are known."""
+    """Known prices, by role."""
     stop_rule: StopRule | None = None
-    """The rule by which the run may end before all samples are asked."""
+    """The rule that may end the run before all samples are asked."""
     fresh: str = ""
-    """Replies are stored and looked up under this name alone; empty: under none."""
+    """Replies are stored and looked up under this name only; empty: without a name."""
     repeats: int = 1
     """How often each question is asked."""
     sampling: Mapping[str, Sampling] = field(default_factory=dict)
-    """By role: how replies are sampled, where that is not left to the benchmark."""
+    """Sampling by role; a role that is absent is sampled as the benchmark declares."""
 
 
 def select_ids(plan: RunPlan, table: Table) -> set[str]:
-    """Ids of the samples to be asked. A limit keeps the units (`Sample.unit`) whose hash with the
-    seed is smallest: a random subset, the same for every model, and nested (100 is part of 200).
-    Units stay whole: at most `limit` samples, but never less than one unit.
+    """Ids of the samples to be asked.
 
-    A few rows may have their question in the picture alone: they are asked as they are. Raises
-    DataError where a row has neither, or none has a question."""
+    A limit keeps the units (`Sample.unit`) whose hash with the seed is smallest: a random subset,
+    the same for every model, and nested (100 samples are part of 200). Units are kept complete: at
+    most `limit` samples, but at least one unit.
+
+    Rows whose question is in the image only are asked as they are. Raises DataError if a row has
+    neither question nor media, or no row has a question.
+    """
     units: dict[str, list[str]] = {}
     has_question, row_without_question = False, None
     for sample in plan.benchmark.samples(table):
@@ -128,8 +131,8 @@ def folder_name(plan: RunPlan, config: RunConfig) -> str:
 
 
 def build_flow(plan: RunPlan) -> Callable[[Sample], Flow]:
-    """The benchmark's flow, as often as questions are asked; a sample that is beyond the model ends
-    without a request. A recording is shown nothing, so that nothing is beyond it."""
+    """The flow of each sample: prepared, repeated, and recorded as unsupported without a request
+    if the model cannot take it. A recording answers by row, so that it supports every sample."""
     unsupported_reason, prepare = plan.benchmark.unsupported_reason, plan.benchmark.prepare
     repeated_flow = repeat_flow(plan.benchmark.flow, plan.repeats, plan.sampling)
     is_recording = abilities(plan.model).by_row
@@ -142,9 +145,10 @@ def build_flow(plan: RunPlan) -> Callable[[Sample], Flow]:
             if prepare is None:
                 return (yield from repeated_flow(sample))
             record: Record = yield from repeated_flow(prepare(sample))
-            # What is shown was made of these: a resumed run sees whether they were exchanged.
-            own = tuple(ref.digest for ref in sample.media)
-            return msgspec.structs.replace(record, data_media=own)
+            # The record names the prepared images; the original ones let a resumed run see
+            # whether the data have changed.
+            data_media = tuple(ref.digest for ref in sample.media)
+            return msgspec.structs.replace(record, data_media=data_media)
         return Record(
             id=sample.id,
             kind=sample.kind,
@@ -168,22 +172,20 @@ _DEFAULT_SAMPLING = Sampling()
 def repeat_flow(
     flow: Callable[[Sample], Flow], repeats: int, sampling: Mapping[str, Sampling]
 ) -> Callable[[Sample], Flow]:
-    """The flow, `repeats` times one after the other, whose requests are sampled as `sampling` says
-    of the role they are addressed to. Draws of the measured model differ by their number, which is
-    part of the request; a reader or judge is asked once about replies that are the same.
+    """Run a flow `repeats` times in sequence, with the `sampling` of the role of each request.
 
-    The flow raises UsageError where the model ranks candidates, which no sampling changes.
+    The repeat's index is part of the requests to the measured model, so that each is sent. An
+    extractor or judge is asked once about equal replies. The flow raises UsageError if the model
+    ranks candidates, because sampling does not change a ranking.
     """
     if repeats == 1 and not sampling:
         return flow
 
     def draws(sample: Sample) -> Flow:
         records = []
-        for number in range(repeats):
+        for index in range(repeats):
             records.append(
-                reclassify_too_long(
-                    (yield from _draw_once(flow(sample), number, repeats, sampling))
-                )
+                reclassify_too_long((yield from _draw_once(flow(sample), index, repeats, sampling)))
             )
         return merge_draws(records)
 

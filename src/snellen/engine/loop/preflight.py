@@ -1,4 +1,4 @@
-"""A dead or mis-keyed model or judge is found before anything is spent."""
+"""Checks that models and judges answer before anything is spent."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ PROBE = Generate(
 
 
 def check_roles(roles: Mapping[str, Model]) -> None:
-    """Send each model that will read or judge replies one small request.
+    """Send one small request to each extractor and judge, or call its own check.
 
-    Raises UsageError when one fails; what it says does not matter.
+    Raises UsageError if one fails; the content of its reply does not matter.
     """
     for role, model in roles.items():
         if isinstance(model, CheckableModel):
@@ -41,10 +41,10 @@ def check_roles(roles: Mapping[str, Model]) -> None:
 
 
 def check_models(models: Iterable[Model], responses: ResponseStore, *, fresh: bool = False) -> None:
-    """Look at each model behind a server, unless replies of it are stored: it was reached before,
-    and all that is asked may be stored too, where it is not to be asked `fresh`.
+    """Check each model behind a server, unless the store has replies of it.
 
-    Raises UsageError when one cannot answer.
+    A model with stored replies was reached before, and the run may need nothing else of it; with
+    `fresh`, stored replies do not count. Raises UsageError if a model cannot answer.
     """
     for model in models:
         if isinstance(model, CheckableModel) and (
@@ -66,7 +66,7 @@ async def _ask_probe(model: Model) -> Output:
 
 
 def _build_probe(model: Model) -> Request:
-    """A question, or for a model that compares pictures a picture and itself."""
+    """A short question; for a model that compares images, an image and itself."""
     if not model.capabilities.similarity:
         return PROBE
     from PIL import Image

@@ -1,4 +1,4 @@
-"""Ask a model: look the digest up; if absent, ask and store before the flow sees the output."""
+"""Answers requests from the store, or from a model, whose output is stored before it is used."""
 
 from __future__ import annotations
 
@@ -38,23 +38,23 @@ from snellen.settings import max_image_pixels
 from snellen.store.responses import WAIT, ResponseStore, StoreBusy
 
 MAIN = "model"
-"""The role of the model that is measured; other roles are e.g. `extractor` and `judge`."""
+"""The role of the measured model; other roles are e.g. `extractor` and `judge`."""
 
 _INLINE_BYTES = 4 << 20
-"""Bytes up to which a medium is kept in memory from its check until the reply."""
+"""Largest medium, in bytes, that is kept in memory from its check until the reply."""
 
 _MAX_CHECKED_MEDIA = 20_000
-"""Media of which is remembered whether they can be opened."""
+"""Number of media for which the result of the check is cached."""
 
 _BUSY_PAUSE = 0.1
-"""Seconds after which a store that another process holds is tried again."""
+"""Longest pause, in seconds, before a write to a locked store is tried again."""
 
 Send = Callable[[Request], Awaitable[Output]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestLimits:
-    """On what terms models are asked. Nothing here changes a reply."""
+    """Retries, failures and budget of a run. None of them changes a reply."""
 
     retries: RetryPolicy = RetryPolicy()  # noqa: RUF009 - frozen
     max_failures: MaxFailures | None = None
@@ -67,7 +67,8 @@ class KeyedOutput(NamedTuple):
 
 
 class ModelClient:
-    """One model that is asked: how it is reached, and what its replies are stored under."""
+    """Sends requests to one model, counts what they cost, and knows the identity that its replies
+    are stored under."""
 
     def __init__(
         self,
@@ -101,20 +102,20 @@ class ModelClient:
 
     @property
     def is_recording(self) -> bool:
-        """Whether it answers by the row asked, not by what is shown."""
+        """Whether the model is a recording, which answers by row id, not by the prompt."""
         return self._by_row
 
     def identity_for(self, request: Request) -> str:
-        """Who answers a request. A recording (`by_row`) answers rows, not words: two questions
-        that read the same have each a reply of their own."""
+        """The identity that enters the request's digest. A recording (`by_row`) may have different
+        replies to rows with equal prompts, so its identity includes the row."""
         if not self._by_row:
             return self._identity
         ref = request.ref
         return f"{self._identity}/{ref.sample}/{ref.turn}/{ref.row}"
 
     async def answer(self, request: Request) -> Output:
-        """The model's own output; whatever goes wrong on its side is a Failure. Raises Halted
-        when nothing is sent any more."""
+        """Ask the model; whatever goes wrong in it is a Failure. Raises RunAborted once the run is
+        aborted."""
         try:
             return check_output(request, await self._send(request))
         except RunAborted:
@@ -123,15 +124,15 @@ class ModelClient:
             task = asyncio.current_task()
             if task is None or task.cancelling():
                 raise
-            # Nobody here gave up: the model let a cancelled call of its own escape.
+            # This task was not cancelled: the error leaked from a task of the model's own.
             return failure_from_error(error)
         except GeneratorExit:
             raise
-        except BaseException as error:  # noqa: BLE001 - foreign code: its fault is data
+        except BaseException as error:  # noqa: BLE001 - foreign code: its failure is data
             return failure_from_error(error)
 
     def add_output(self, output: Output) -> None:
-        """Count what came of a request, and stop the run where the terms say so."""
+        """Count the output of a request that was sent; abort the run if a limit is reached."""
         self.usage.add_output(output)
         self._failure_monitor.add_output(output)
         if self._budget is None or isinstance(output, Failure):
@@ -173,11 +174,11 @@ class ModelClient:
 
 
 class RequestBroker:
-    """Answers requests from the store or from the model of their role (`request.to`); each
-    distinct request is sent once. Models of one account share its pace. Lives inside one event
-    loop; `close` ends worker threads.
+    """Answers requests from the store, or from the model of their role (`request.to`).
 
-    Raises Halted where a request would have to be sent and nothing is sent any more.
+    Each distinct request is sent once. Models of one account share a concurrency window. Lives
+    inside one event loop; `close` ends worker threads. Raises RunAborted for a request that would
+    have to be sent after the run was aborted.
     """
 
     def __init__(
@@ -188,7 +189,7 @@ class RequestBroker:
         prices: Mapping[str, Price] | None = None,
         fresh: str = "",
     ) -> None:
-        """`fresh`: replies are stored and looked up under this name alone."""
+        """`fresh`: replies are stored and looked up under this name only."""
         self._store = store
         self.abort_signal = AbortSignal()
         self._windows: dict[str, ConcurrencyWindow] = {}
@@ -214,17 +215,17 @@ class RequestBroker:
         self.on_reused: Callable[[bytes], object] = lambda digest: None
         """Called with the digest of each request that the store answered."""
         self.on_spent: Callable[[], object] = lambda: None
-        """Called once a request that was sent has ended."""
+        """Called after each request that was sent has ended."""
         self.concurrent_runs: ConcurrentRuns | None = None
-        """Other runs on the store, which may have a request in flight already."""
+        """Other runs on the store, which may have the same request in flight."""
 
     @property
     def unreadable(self) -> int:
-        """How many stored replies could not be read and were owed again."""
+        """Number of stored replies that could not be read, whose requests were sent again."""
         return len(self._store.unreadable) - self._unreadable_before
 
     async def ask(self, request: Request) -> KeyedOutput:
-        """The output: stored, shared with an equal request in flight, or fresh and stored."""
+        """The output of a request: from the store, from an equal request in flight, or new."""
         client = self.clients[request.to]
         digest = request_digest(request, client.identity_for(request))
         output = self._store.get(digest)
@@ -238,7 +239,7 @@ class RequestBroker:
         return KeyedOutput(digest, await self._ask_model(digest, request, client))
 
     def in_flight(self) -> tuple[bytes, ...]:
-        """Digests of the requests that are being answered."""
+        """Digests of the requests in flight."""
         return tuple(self._in_flight)
 
     def close(self) -> None:
@@ -256,7 +257,7 @@ class RequestBroker:
                     client.usage.add_reused(stored)
                     future.set_result(stored)
                     return stored
-            # A recording looks at no picture, so that it needs none to be there.
+            # A recording reads no image, so images need not be available.
             checked = request if client.is_recording else self._check_media(request)
             if isinstance(checked, Failure):
                 output: Output = checked
@@ -266,8 +267,8 @@ class RequestBroker:
                 try:
                     await self._store_output(digest, output, client)
                 except StorageError:
-                    # Before those who wait for a place in the window take this one's: what they
-                    # would be told could not be kept either.
+                    # Abort before this request's place in the window passes to the next one, whose
+                    # reply could not be stored either.
                     self.abort_signal.abort("replies cannot be stored any more", 0.0)
                     raise
             client.add_output(output)
@@ -276,7 +277,7 @@ class RequestBroker:
             return output
         except Exception as error:
             future.set_exception(error)
-            # Whoever shares the request hears of it; nobody may.
+            # Mark the exception as retrieved: maybe no other flow shares this request.
             future.exception()
             raise
         finally:
@@ -287,7 +288,8 @@ class RequestBroker:
                 future.cancel()
 
     async def _store_output(self, digest: bytes, output: Output, client: ModelClient) -> None:
-        """Store an output. While another process holds the store, other requests go on."""
+        """Store an output. While another process has the store locked, wait without blocking the
+        event loop, for up to WAIT seconds."""
         end = time.monotonic() + WAIT
         while True:
             try:
@@ -299,8 +301,11 @@ class RequestBroker:
             await asyncio.sleep(random.uniform(_BUSY_PAUSE / 2, _BUSY_PAUSE))
 
     def _check_media(self, request: Request) -> Request | Failure:
-        """The request with the media that were read to check them, so that they are read once.
-        A picture that cannot be opened fails its sample before any model sees it."""
+        """Check that every medium can be opened; a Failure if one cannot, before any model sees it.
+
+        The bytes that were read travel with the returned request, so that each file is read once.
+        Results are cached by digest.
+        """
         sources: dict[str, Source] = {}
         for message in request.messages:
             for part in message.media():
@@ -322,16 +327,19 @@ class RequestBroker:
 
 
 def model_concurrency(model: Model) -> int:
-    """How many flows to drive at once: enough to fill batches of like length, or the model's
-    own `concurrency`."""
+    """Number of flows to drive at once for a model: its `concurrency`, or for a local model enough
+    to select batches of similar length from."""
     if isinstance(model, BatchModel):
         return max(4 * model.batch_size, 2 * abilities(model).batch_limit)
     return abilities(model).concurrency
 
 
 def concurrent_flows(models: Mapping[str, Model]) -> int:
-    """How many flows to drive at once. Where the measured model is behind a server its pace
-    holds requests back, so that a few more flows may wait, or be with a judge meanwhile."""
+    """Number of flows to drive at once.
+
+    For a remote model the concurrency window limits the requests in flight, so a few more flows
+    than that are driven: some wait in the window's queue, others for a judge.
+    """
     main = models[MAIN]
     flows = model_concurrency(main)
     if not isinstance(main, RemoteModel):
@@ -345,7 +353,7 @@ def concurrent_flows(models: Mapping[str, Model]) -> int:
 
 
 async def disconnect(*models: Model) -> None:
-    """End the connections of models behind servers, inside the loop they were made in."""
+    """Close the connections of remote models, inside the event loop they were opened in."""
     for model in models:
         if isinstance(model, RemoteModel):
             await model.close()
@@ -360,7 +368,7 @@ def _wrap_async(answer: Callable[[Request], object]) -> Send:
 
 
 def _media_error(part: Media, request: Request, sources: dict[str, Source]) -> str | None:
-    """What is wrong with a medium, or None; `sources` is given its bytes."""
+    """Why a medium cannot be used, or None. Adds its bytes to `sources` unless it is large."""
     try:
         data = request.media[part.digest].read()
         if part.kind == "image":
@@ -376,8 +384,11 @@ def _media_error(part: Media, request: Request, sources: dict[str, Source]) -> s
 async def ask_all(
     model: Model, role: str, requests: Sequence[Request], store: ResponseStore
 ) -> AsyncIterator[list[Output]]:
-    """An output for each request, stored ones without asking; `role` is whom the requests are
-    addressed to. As many are in flight as the model takes, and it is let go when the block ends."""
+    """Ask a model all requests, and yield their outputs in order.
+
+    Stored outputs are not asked again. `role` is the role that the requests are addressed to. The
+    model's connections and threads end with the block.
+    """
     broker = RequestBroker({role: model}, store)
     gate = asyncio.Semaphore(model_concurrency(model))
 

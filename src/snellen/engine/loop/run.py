@@ -19,8 +19,16 @@ from snellen.core.errors import RunLocked, StorageError, UsageError
 from snellen.core.model import RemoteModel, SelfReportingModel, abilities
 from snellen.core.origin import origin_of
 from snellen.core.record import Record
-from snellen.core.reused_replies import ReusedReplies
-from snellen.core.run import Counts, DataInfo, Report, RoleUsage, RunConfig, RunInfo, Status
+from snellen.core.run import (
+    Counts,
+    DataInfo,
+    Report,
+    ReusedReplies,
+    RoleUsage,
+    RunConfig,
+    RunInfo,
+    Status,
+)
 from snellen.core.sample import Sample
 from snellen.core.served_identity import ServedIdentity, append_served
 from snellen.data.media.sources import BrokenSource
@@ -42,7 +50,7 @@ from snellen.store.runs import ResumeRecord, RunFolder, RunWriter, open_run
 
 
 class RunInterrupted(Exception):
-    """Ctrl-C, after everything finished was kept."""
+    """The user pressed Ctrl-C. Finished samples are kept."""
 
     def __init__(self, run: Path) -> None:
         super().__init__(str(run))
@@ -50,15 +58,14 @@ class RunInterrupted(Exception):
 
 
 class UnsupportedBenchmark(UsageError):
-    """The model lacks what the benchmark needs: skipped with that reason, never scored 0."""
+    """The model cannot take the benchmark. It is skipped with the reason, never scored 0."""
 
 
 def run(plan: RunPlan, store: ResponseStore) -> RunFolder:
-    """Ask what is owed, write the folder, and return it for reading.
+    """Ask the pending samples, write the run folder, and open it for reading.
 
-    A complete run is only summed up again. A run that the plan's terms ended early is kept as
-    interrupted, with the reason. Raises UsageError subclasses, and Interrupted when the user
-    stopped it.
+    A complete run is only summarised again. A run that its request limits aborted is kept as
+    interrupted, with the reason. Raises UsageError subclasses, and RunInterrupted on Ctrl-C.
     """
     missing = plan.benchmark.requires(plan.model.capabilities)
     if missing:
@@ -73,14 +80,15 @@ def run(plan: RunPlan, store: ResponseStore) -> RunFolder:
         state = RunState(plan, writer, info, len(selected), done)
         pending = selected - done
         samples = state.samples(table, selected, pending)
-        # Said before anything is spent, so that a dead run explains itself.
+        # Written before anything is spent, so that the folder of a killed run explains itself.
         state.write_info("running")
         try:
             if pending:
                 store.set_run_folder(folder)
                 _drive(plan, samples, store, state)
         except BaseException:
-            # What stopped the run is the news, e.g. a full disk, which stops this as well.
+            # Report what stopped the run, not that the same cause (a full disk, say) also keeps
+            # the folder from being finished.
             with suppress(StorageError, RunLocked):
                 state.finish("interrupted")
             raise
@@ -89,6 +97,8 @@ def run(plan: RunPlan, store: ResponseStore) -> RunFolder:
 
 
 def _drive(plan: RunPlan, samples: Iterator[Sample], store: ResponseStore, state: RunState) -> None:
+    """Drive the flows of the pending samples in an event loop of their own."""
+
     async def main() -> None:
         models = {MAIN: plan.model, **plan.roles}
         for model in models.values():
@@ -116,7 +126,8 @@ def _drive(plan: RunPlan, samples: Iterator[Sample], store: ResponseStore, state
 
     remote = isinstance(plan.model, RemoteModel)
     try:
-        # A local model spends no time to speak of on collecting, and its tensors are large.
+        # Only for servers: hundreds of requests in flight make collections expensive. A local
+        # model's tensors are large, so its garbage must not wait.
         with infrequent_gc() if remote else nullcontext():
             asyncio.run(main())
     except KeyboardInterrupt:
@@ -124,16 +135,21 @@ def _drive(plan: RunPlan, samples: Iterator[Sample], store: ResponseStore, state
 
 
 class ResumeState(NamedTuple):
-    """Ids of the samples that are done, and what was left out of the folder, in sentences."""
+    """Ids of the samples that are done, and sentences about lines that were left out."""
 
     done: set[str]
     repairs: tuple[str, ...]
 
 
 def resume(plan: RunPlan, table: Table, writer: RunWriter, selected: set[str]) -> ResumeState:
-    """Take what does not belong into the run out of its folder, and tell what is done."""
+    """Find the finished samples of an earlier start, and take all other lines out of the folder.
+
+    One line per sample counts: the first, if the run asks that sample and the data still have the
+    images it was asked about.
+    """
     lines = writer.recover()
     first: dict[str, int] = {}
+    """The index of the line that counts, by sample id."""
     duplicate: set[int] = set()
     foreign: set[int] = set()
     for position, line in enumerate(lines):
@@ -153,10 +169,12 @@ def resume(plan: RunPlan, table: Table, writer: RunWriter, selected: set[str]) -
 def _changed_ids(
     plan: RunPlan, table: Table, lines: list[ResumeRecord], first: dict[str, int]
 ) -> list[str]:
-    """Ids of finished samples that were asked about other pictures than the data have now. Where
-    pictures are made ready before they are shown, rows of older versions do not hold those of the
-    data, and are kept."""
-    compared = [lines[at] for at in first.values()]
+    """Ids of finished samples whose images in the data have changed since.
+
+    If the benchmark prepares images before they are shown, lines of older versions do not record
+    the original images; they are kept.
+    """
+    compared = [lines[index] for index in first.values()]
     if plan.benchmark.prepare is not None:
         compared = [line for line in compared if line.data_media is not None]
     names = {line.id for line in compared if line.media or line.data_media}
@@ -164,31 +182,31 @@ def _changed_ids(
         return []
     samples = plan.benchmark.samples(table)
     return [
-        one.id
-        for one in samples
-        if one.id in names and _has_other_images(one, lines[first[one.id]])
+        sample.id
+        for sample in samples
+        if sample.id in names and _has_other_images(sample, lines[first[sample.id]])
     ]
 
 
 def _has_other_images(sample: Sample, line: ResumeRecord) -> bool:
-    """Whether a line is about other pictures than the sample's. Where pictures were drawn or were
-    options, it names these as well."""
+    """Whether a line is about other images than the sample's. A line also names images that are
+    options or that a model drew."""
     if any(isinstance(ref.source, BrokenSource) for ref in sample.media):
-        # The pictures are gone: there is nothing else that could be asked about.
+        # The images are gone: asking again could not be about any others.
         return False
     if line.data_media is not None:
         return set(line.data_media) != {ref.digest for ref in sample.media}
-    there, asked = [ref.digest for ref in sample.media], set(line.media)
-    if len(line.media) == len(there):
-        return asked != set(there)
-    there += [ref.digest for ref in sample.option_images.values()]
-    # Fewer: shown in another form than that of the data, or not at all.
-    return len(line.media) > len(sample.media) and not asked.issuperset(there)
+    digests, recorded = [ref.digest for ref in sample.media], set(line.media)
+    if len(line.media) == len(digests):
+        return recorded != set(digests)
+    digests += [ref.digest for ref in sample.option_images.values()]
+    # A line with fewer images was asked in another form (stitched, blind): nothing to compare.
+    return len(line.media) > len(sample.media) and not recorded.issuperset(digests)
 
 
-def _repair_notices(doubled: int, foreign: int, changed: int) -> Iterator[str]:
-    if doubled:
-        yield f"{_count_rows(doubled)} of samples.jsonl left out: another row has the same id"
+def _repair_notices(duplicate: int, foreign: int, changed: int) -> Iterator[str]:
+    if duplicate:
+        yield f"{_count_rows(duplicate)} of samples.jsonl left out: another row has the same id"
     if foreign:
         yield f"{_count_rows(foreign)} of samples.jsonl left out: no sample of this run has the id"
     if changed:
@@ -200,11 +218,14 @@ def _count_rows(count: int) -> str:
 
 
 _WRITE_INTERVAL = 5.0
-"""Seconds between two notes in run.json of what was done and spent."""
+"""Seconds between two updates of run.json while samples are asked."""
 
 
 class RunState:
-    """The run as it stands: counts for the folder and the watcher."""
+    """Counts of a run while it goes on, and what its folder and its progress display show of them.
+
+    Counts cover all starts of the run; what was spent before this start comes from `run.json`.
+    """
 
     def __init__(
         self, plan: RunPlan, writer: RunWriter, info: RunInfo, total: int, done: set[str]
@@ -225,19 +246,23 @@ class RunState:
         plan.progress.on_start(f"{plan.model_name} on {plan.benchmark.name}", total, len(done))
 
     def samples(self, table: Table, selected: set[str], pending: set[str]) -> Iterator[Sample]:
-        """Those that are owed, in the order of the data; or, where a rule may end the run, in its
-        random order until it says so."""
-        found = self.plan.benchmark.samples(table)
+        """Iterate over the pending samples: in the order of the data; or, with a stop rule, in its
+        random order until the rule is met."""
+        samples = self.plan.benchmark.samples(table)
         plan, rule = self.plan, self.plan.stop_rule
         if rule is None:
-            return (sample for sample in found if sample.id in pending)
-        every = [sample for sample in found if sample.id in selected]
-        self.stop_monitor = rule.start_monitor(every, plan.seed, plan.failures, plan.benchmark)
+            return (sample for sample in samples if sample.id in pending)
+        selected_samples = [sample for sample in samples if sample.id in selected]
+        self.stop_monitor = rule.start_monitor(
+            selected_samples, plan.seed, plan.failures, plan.benchmark
+        )
+        # What earlier starts finished may be enough already.
         for record in self.writer.records():
             self.stop_monitor.add_record(record)
         return self.stop_monitor.order(pending)
 
     def add_record(self, record: Record) -> None:
+        """Write the record of a finished sample, and update counts and display."""
         if self.stop_monitor is not None:
             self.stop_monitor.add_record(record)
         if record.is_retryable:
@@ -259,16 +284,17 @@ class RunState:
             self.write_info("running")
 
     def note_spent(self) -> None:
-        """Called after each reply: what was spent is known even after a kill."""
+        """Write what was spent so far. Called after each reply, so that a kill loses nothing."""
         self.writer.note_spent(self._total_spent())
 
     def note_reused(self, store: ResponseStore, digest: bytes) -> None:
-        """Called for each reply from the store. What this run had stored itself is its own."""
+        """Count a reply from the store, unless this very run had stored it."""
         stored = store.reply_origin(digest)
         if stored is not None and stored.run != str(self.writer.path.absolute()):
             self._reused = self._reused.with_reply(stored.stored_at, stored.run)
 
     def final_status(self) -> Status:
+        """The status at the end of the loop. A stop rule that was met makes a run complete."""
         if self._abort_reason():
             return "interrupted"
         if self.stop_monitor is not None and self.stop_monitor.waits_for:
@@ -278,6 +304,7 @@ class RunState:
         return "incomplete" if self.failed else "complete"
 
     def write_info(self, status: Status) -> None:
+        """Write `run.json` with the counts so far."""
         self.info = msgspec.structs.replace(
             self.info,
             status=status,
@@ -294,7 +321,7 @@ class RunState:
         self._written_at = time.monotonic()
 
     def finish(self, status: Status) -> None:
-        """Sum up whatever is there, also after an interruption."""
+        """Write `run.json` and the report of all records so far, also after an interruption."""
         self.plan.progress.on_finish(status)
         records = self.writer.records()
         self._saved = sum(record.saved for record in records)
@@ -305,8 +332,8 @@ class RunState:
         self.writer.write_report(Report(self.info, summary))
 
     def _abort_reason(self) -> str:
-        """Why nothing more is sent; nothing where nothing more is owed, as when the last reply
-        spends the budget."""
+        """Why the run was aborted; "" if not, or if every sample is done (the last reply may have
+        spent the budget)."""
         if self.broker is None or self.done >= self.total:
             return ""
         return self.broker.abort_signal.reason
@@ -337,14 +364,15 @@ class RunState:
         return {**self._earlier_spent, **now}
 
     def _served_models(self) -> dict[str, tuple[ServedIdentity, ...]]:
-        found = dict(self._earlier_served)
+        served = dict(self._earlier_served)
         for role, model in {MAIN: self.plan.model, **self.plan.roles}.items():
             if isinstance(model, SelfReportingModel) and self.broker is not None:
-                starts = append_served(found.get(role, ()), model.served_identity())
-                found |= {role: starts} if starts else {}
-        return found
+                starts = append_served(served.get(role, ()), model.served_identity())
+                served |= {role: starts} if starts else {}
+        return served
 
     def _counts(self) -> Counts:
+        """Counts for `run.json`; those of requests, time and memory are of the latest start."""
         if self.broker is None:
             return msgspec.structs.replace(
                 self.info.counts, samples=self.total, done=self.done, failed=self.failed
@@ -374,6 +402,7 @@ def initial_info(
     repairs: tuple[str, ...],
     store: ResponseStore,
 ) -> RunInfo:
+    """The run's `run.json` at its start, with what earlier starts did and spent."""
     folder = writer.path
     earlier = _earlier_info(folder)
     spent = add_killed_start(

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from snellen.analysis.comparison.data_differences import different_data_notices
 from snellen.core.output import Failure
-from snellen.core.record import Record
-from snellen.core.repeats import every_pass
+from snellen.core.record import Record, every_pass
 from snellen.core.run import Report
 from snellen.core.terminal_text import escape_controls
 from snellen.report import format as fmt

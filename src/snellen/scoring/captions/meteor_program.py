@@ -63,12 +63,16 @@ def caption_counts(captions: Sequence[CaptionWithReferences], cache: Path) -> li
 
 def _request_line(item: CaptionWithReferences) -> str:
     texts = [" ".join(words) for words in (*item.references, item.caption)]
-    # A bar would end the text; white space such as a line break would end the line.
+    # The protocol separates texts by bars and requests by line breaks.
     plain = [" ".join(text.replace(_BAR, " ").split()) for text in texts]
     return f" {_BAR} ".join(("SCORE", *plain))
 
 
 def _run_program(requests: str, captions: int) -> str:
+    """Send the requests to the Java program and return its output.
+
+    Raises MissingExtra and UsageError as `caption_counts` does.
+    """
     program = _program()
     java = shutil.which("java")
     if java is None:
@@ -122,7 +126,7 @@ def _read_cached(cache_file: Path, captions: int) -> list[MeteorCounts] | None:
 
 
 def _write_cache(cache_file: Path, program_output: str) -> None:
-    with contextlib.suppress(OSError):  # a cache that cannot be written costs time, and no number
+    with contextlib.suppress(OSError):  # an unwritable cache only costs time
         cache_file.parent.mkdir(parents=True, exist_ok=True)
         with atomic_file(cache_file) as part:
             part.write_text(program_output, encoding="utf-8")

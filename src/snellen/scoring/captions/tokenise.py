@@ -32,10 +32,10 @@ _TOKEN = re.compile(
     | \b(?-i:[A-HJ-Z])\.(?=\s+\w|["”])                             # initials
     | \.{{2,}} | -{{2,}}                                        # ellipses and dashes
     | n['’]t(?![^\W_]) | ['’](?:s|re|ve|d|ll|m)(?![^\W_])       # ends of contractions
-    | (?<=[^\W\d_])[.,:]\d+                                   # a fraction behind a word
+    | (?<=[^\W\d_])[.,:]\d+                                   # a fraction after a word
     | \d+(?:[.,:/]\d+)*(?:st|nd|rd|th|s)?(?![-\w])              # numbers
     | o['’]clock | ['’]\d\ds?\b | [dlo]['’](?=[a-z]{{3}})[a-z]+
-    | [^\W_]+?(?=n['’]t(?![^\W_]))                             # what a contraction begins with
+    | [^\W_]+?(?=n['’]t(?![^\W_]))                             # the first part of a contraction
     | [^\W_]+(?:(?:[-/&_]|(?<=\d)\.|\.(?!\d))[^\W_]+)*        # words
     | ``|'' | (?![\U0001F000-\U0001FFFF])\S
     """,
