@@ -3,7 +3,6 @@ prompt, planned and asked as runs of their own."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -35,6 +34,7 @@ from snellen.api.why import CROSSED_FOLDER
 from snellen.benchmarks.protocol.control import OPTION as CONTROL
 from snellen.core.benchmark import Benchmark
 from snellen.core.errors import UsageError
+from snellen.core.event_loop import run_coroutine
 from snellen.core.model import CheckableModel, Identity, Model
 from snellen.core.record import Record
 from snellen.core.request import Sampling
@@ -128,7 +128,7 @@ class CrossedRuns:
                 raise UsageError(f"{plan.model_name} on {plan.benchmark.name}: {line.skipped}")
             owes = line.estimate is not None and line.estimate.most_requests > 0
             if owes and isinstance(plan.model, CheckableModel):
-                asyncio.run(plan.model.check())
+                run_coroutine(plan.model.check())
         made = []
         for plan in self._plans:
             plan = replace(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import re
 from collections import defaultdict
@@ -22,6 +21,7 @@ from snellen.analysis.samples.error_samples import (
 from snellen.api._resolve import resolve_model
 from snellen.api.options import DEFAULT_OUT, STORE_FILE
 from snellen.core.errors import MediaError, UsageError
+from snellen.core.event_loop import run_coroutine
 from snellen.core.media import Source, decode_image
 from snellen.core.message import Media, Text, user
 from snellen.core.model import Model
@@ -117,7 +117,7 @@ def propose_labels(
         media_sources(wrong_answers, digests, moved) if digests else MediaSources({}, ())
     )
     with ResponseStore(Path(store)) as responses:
-        outputs = asyncio.run(
+        outputs = run_coroutine(
             _ask_judge(opened, [_request(one, media) for one in wrong_answers], responses)
         )
     labels = [_parse_labels(output) for output in outputs]

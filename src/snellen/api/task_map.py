@@ -19,8 +19,7 @@ from snellen.models.hf.model import HuggingFace
 from snellen.store.runs import find_runs
 from snellen.taskmap.clusters import Linkage, build_tree, cophenetic_correlation, cut_tree
 from snellen.taskmap.findings import TaskMap
-from snellen.taskmap.mapping import compare_halves
-from snellen.taskmap.mapping import compare_seeds, mean_distances, vector_distances
+from snellen.taskmap.mapping import compare_halves, compare_seeds, mean_distances, vector_distances
 from snellen.taskmap.scores import TaskScores, scores_from_cells
 from snellen.taskmap.tasks import TaskSelection, TaskSet, load_tasks
 from snellen.taskmap.training import ClusterTarget, StoredVector, VectorProgress, train

@@ -7,7 +7,6 @@ on the same requests.
 
 from __future__ import annotations
 
-import asyncio
 import difflib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple
@@ -17,6 +16,7 @@ from msgspec.structs import replace
 
 from snellen.core.benchmark import Benchmark
 from snellen.core.errors import MediaError, ModelError, UsageError
+from snellen.core.event_loop import run_coroutine
 from snellen.core.flow import Flow
 from snellen.core.message import Message
 from snellen.core.model import Model, PromptRenderer, RenderedPrompt
@@ -289,7 +289,7 @@ def ask_both(
     for model, store in zip(models, stores, strict=True):
         before_model(model)
         replies.append(
-            asyncio.run(_backend_replies(model, [one.request for one in requests], store))
+            run_coroutine(_backend_replies(model, [one.request for one in requests], store))
         )
     return [
         ParityQuestion(one.sample, one.request.messages, first, second)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from snellen.core.benchmark import Benchmark
 from snellen.core.errors import SnellenError, UsageError
+from snellen.core.event_loop import run_coroutine
 from snellen.core.flow import Flow, run_flow
 from snellen.core.model import Model
 from snellen.core.record import Record
@@ -66,7 +67,7 @@ def score_replies(
                 for one in block
             ]
     else:
-        records = asyncio.run(_drive_with_judges(benchmark, noted_samples(), replay, judges))
+        records = run_coroutine(_drive_with_judges(benchmark, noted_samples(), replay, judges))
     extra = [key for key in replies if key not in row_ids]
     warnings: tuple[str, ...] = ()
     if extra:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import http.client
 import json
@@ -16,6 +15,7 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from snellen.core.errors import ModelError, UsageError
+from snellen.core.event_loop import run_coroutine
 from snellen.core.model import (
     Capabilities,
     Identity,
@@ -234,7 +234,7 @@ class Servers:
 
     def _open_single(self, serve: str) -> tuple[str, ManagedModel]:
         server = self._add_server(serve, "", Launch(command=serve))
-        listed = _list_models(asyncio.run(server.ensure_ready()))
+        listed = _list_models(run_coroutine(server.ensure_ready()))
         if len(listed) != 1:
             names = f"lists {', '.join(listed)}" if listed else "lists no models"
             raise UsageError(f"the server {names}; name the one to ask with -m")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 
 from snellen.core.errors import UsageError
+from snellen.core.event_loop import run_coroutine
 from snellen.core.model import Identity, Model
 from snellen.core.secret import Secret
 from snellen.models.remote.address import ServerOrigin, build_endpoint, find_key, find_origin
@@ -79,12 +78,7 @@ def _check(provider: str, profile: ProviderProfile, setup: Setup) -> None:
 
 def _only_model(client: HttpClient, origin: ServerOrigin) -> str:
     """Asks in a thread where an event loop is running already, as in a notebook."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(only_model(client, origin))
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(asyncio.run, only_model(client, origin)).result()
+    return run_coroutine(only_model(client, origin))
 
 
 def _dialect(config: RemoteModelConfig) -> Dialect:
