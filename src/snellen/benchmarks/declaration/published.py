@@ -1,7 +1,7 @@
 """Data files that a benchmark's authors or other tools publish: found locally, else fetched.
 
-Every table says whether it is the published file (`Origin`): numbers over the user's own file in its
-place are marked as such.
+Every table says whether it is the published file (`Origin`): numbers over the user's own file in
+its place are marked.
 """
 
 from __future__ import annotations
